@@ -1,0 +1,61 @@
+/** The SQLSTATE of an error that a driver threw, also where drizzle has wrapped it. */
+export function sqlState(error: unknown): string | undefined {
+  for (let current = error; current instanceof Error; current = current.cause) {
+    const { code } = current as { code?: unknown }
+    if (typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code)) return code
+  }
+  return undefined
+}
+
+/** The constraint that an insert or update broke (class 23), or undefined. */
+export function brokenConstraint(error: unknown): string | undefined {
+  for (let current = error; current instanceof Error; current = current.cause) {
+    const { constraint } = current as { constraint?: unknown }
+    if (typeof constraint === 'string') return constraint
+  }
+  return undefined
+}
+
+/** Whether the values themselves are refused (class 22, data exception; 23, integrity), so that no retry helps. */
+export function isRefusal(error: unknown): boolean {
+  const state = sqlState(error)
+  return state !== undefined && (state.startsWith('22') || state.startsWith('23'))
+}
+
+/** Whether the same transaction may well succeed when it runs again at once: serialization failure, deadlock. */
+export function isTransient(error: unknown): boolean {
+  const state = sqlState(error)
+  return state === '40001' || state === '40P01'
+}
+
+const AWAY_CODES = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EPIPE',
+  'ETIMEDOUT',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+])
+
+/**
+ * Whether the database is away rather than unwilling: no connection (class 08), too many of them or no
+ * resources (53), shutting down or starting up (57P), read-only after a failover (25006), or a socket error.
+ */
+export function isAway(error: unknown): boolean {
+  const state = sqlState(error)
+  if (state) return /^(08|53|57P|25006)/.test(state)
+  for (let current = error; current instanceof Error; current = current.cause) {
+    const { code } = current as { code?: unknown }
+    if (typeof code === 'string' && AWAY_CODES.has(code)) return true
+    // pg reports a lost or late connection by message only.
+    if (
+      /^Connection terminated|timeout exceeded when trying to connect|not queryable/.test(current.message)
+    ) {
+      return true
+    }
+    if (current instanceof AggregateError && current.errors.some(isAway)) return true
+  }
+  return false
+}

@@ -1,0 +1,39 @@
+import type { Statement } from './client.ts'
+
+type Run = (statement: Statement) => Promise<unknown[]>
+
+/**
+ * Before the first migration: PostGIS, which everything needs, and TimescaleDB where the server offers it. Whether
+ * `points` becomes a hypertable is decided here, once: a partitioned table cannot become one later.
+ */
+export async function prepareExtensions(run: Run): Promise<void> {
+  await createExtension(run, 'postgis')
+  const [timescale] = (await run({
+    text: `SELECT installed_version FROM pg_available_extensions WHERE name = 'timescaledb'
+             AND (installed_version IS NOT NULL
+                  OR current_setting('shared_preload_libraries') LIKE '%timescaledb%')`,
+    values: [],
+  })) as { installed_version: string | null }[]
+  if (timescale) await createExtension(run, 'timescaledb')
+}
+
+async function createExtension(run: Run, name: string): Promise<void> {
+  const [found] = (await run({
+    text: `SELECT installed_version IS NOT NULL AS installed FROM pg_available_extensions WHERE name = $1`,
+    values: [name],
+  })) as { installed: boolean }[]
+  if (found?.installed) return
+  const statement = `CREATE EXTENSION ${name}`
+  if (!found)
+    throw new Error(`The database server has no extension ${name}: install it, then run ${statement}`)
+  try {
+    await run({ text: statement, values: [] })
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error)
+    throw new Error(
+      `The extension ${name} is missing and may not be created by this user (${reason}). ` +
+        `An administrator has to run in this database: ${statement};`,
+      { cause: error },
+    )
+  }
+}

@@ -1,0 +1,99 @@
+import { parentPort, workerData } from 'node:worker_threads'
+import { PGlite } from '@electric-sql/pglite'
+import { postgis } from '@electric-sql/pglite-postgis'
+import { createUpkeep } from './pglite-upkeep.ts'
+
+/** What the main thread asks; answered in order. */
+export interface Request {
+  id: number
+  kind: 'open' | 'query' | 'exec' | 'listen' | 'close'
+  text?: string
+  values?: readonly unknown[]
+  asArrays?: boolean
+}
+
+export type Answer =
+  | { kind: 'rows'; id: number; rows: unknown[] }
+  | { kind: 'error'; id: number; error: Failure }
+  | { kind: 'notification'; payload: string }
+  | { kind: 'upkeep-failed'; error: Failure }
+
+interface Failure {
+  message: string
+  code?: string
+  constraint?: string
+  detail?: string
+}
+
+const DATE_OID = 1082
+
+const port = parentPort
+if (!port) throw new Error('This module runs as a worker thread')
+const { directory } = workerData as { directory: string }
+
+let pglite: PGlite
+let upkeep: ReturnType<typeof createUpkeep>
+// PGlite queues by itself, but a transaction's statements and the upkeep must not interleave.
+let tail: Promise<void> = Promise.resolve()
+let inTransaction = false
+
+const post = (answer: Answer) => port.postMessage(answer)
+
+port.on('message', (request: Request) => {
+  tail = tail.then(async () => {
+    try {
+      post({ kind: 'rows', id: request.id, rows: await answer(request) })
+    } catch (error) {
+      post({ kind: 'error', id: request.id, error: toFailure(error) })
+    }
+  })
+})
+
+async function answer(request: Request): Promise<unknown[]> {
+  const text = request.text ?? ''
+  switch (request.kind) {
+    case 'open':
+      await open()
+      return []
+    case 'query': {
+      const values = (request.values ?? []).map(value =>
+        value instanceof Uint8Array ? Buffer.from(value) : value,
+      )
+      const result = await pglite.query(text, values, { rowMode: request.asArrays ? 'array' : 'object' })
+      return result.rows
+    }
+    case 'exec':
+      await pglite.exec(text)
+      inTransaction = text.startsWith('BEGIN')
+      return []
+    case 'listen':
+      await pglite.listen(text, payload => post({ kind: 'notification', payload }))
+      return []
+    case 'close':
+      upkeep.stop()
+      await pglite.close()
+      return []
+  }
+}
+
+async function open(): Promise<void> {
+  pglite = await PGlite.create({
+    dataDir: directory,
+    extensions: { postgis },
+    parsers: { [DATE_OID]: (text: string) => text },
+  })
+  upkeep = createUpkeep(pglite, {
+    whenIdle: work => {
+      tail = tail.then(async () => {
+        if (!inTransaction) await work()
+      })
+      return tail
+    },
+    onError: error => post({ kind: 'upkeep-failed', error: toFailure(error) }),
+  })
+}
+
+function toFailure(error: unknown): Failure {
+  const { message, code, constraint, detail } = error as Failure
+  return { message, code, constraint, detail }
+}

@@ -1,0 +1,104 @@
+import { extname } from 'node:path'
+import { Worker } from 'node:worker_threads'
+import type { Driver, Statement } from './client.ts'
+import { lockDirectory } from './directory-lock.ts'
+import type { Answer, Request } from './pglite-worker.ts'
+
+/**
+ * PGlite in a worker thread: SQL blocks its thread, so it must not be the one that reads sockets. PGlite is one
+ * session, so a transaction owns it from BEGIN to COMMIT, and everything else waits in line.
+ */
+export async function openPglite(options: {
+  directory: string
+  onError: (error: unknown, doing: string) => void
+}): Promise<Driver> {
+  const lock = lockDirectory(options.directory)
+  // From the sources (tests) the worker needs the same loader as its parent; compiled it needs none.
+  const extension = extname(import.meta.url)
+  const worker = new Worker(new URL(`./pglite-worker${extension}`, import.meta.url), {
+    workerData: { directory: options.directory },
+    execArgv: extension === '.ts' ? ['--import', 'tsx'] : [],
+  })
+
+  const waiting = new Map<number, { resolve: (rows: unknown[]) => void; reject: (error: Error) => void }>()
+  const payloadListeners: ((payload: string) => void)[] = []
+  let nextId = 1
+  let gone: Error | undefined
+
+  const ask = (request: Omit<Request, 'id'>): Promise<unknown[]> => {
+    if (gone) return Promise.reject(gone)
+    const id = nextId++
+    return new Promise((resolve, reject) => {
+      waiting.set(id, { resolve, reject })
+      worker.postMessage({ ...request, id })
+    })
+  }
+  const fail = (error: Error) => {
+    gone ??= error
+    for (const { reject } of waiting.values()) reject(error)
+    waiting.clear()
+  }
+  worker.on('message', (answer: Answer) => {
+    if (answer.kind === 'notification') {
+      for (const listener of payloadListeners) listener(answer.payload)
+      return
+    }
+    if (answer.kind === 'upkeep-failed') {
+      options.onError(answer.error, 'upkeep of the embedded database')
+      return
+    }
+    const request = waiting.get(answer.id)
+    waiting.delete(answer.id)
+    if (answer.kind === 'rows') request?.resolve(answer.rows)
+    else request?.reject(Object.assign(new Error(answer.error.message), answer.error))
+  })
+  worker.on('error', error => {
+    options.onError(error, 'embedded database')
+    fail(error)
+  })
+  worker.on('exit', () => fail(new Error('The embedded database is closed')))
+
+  try {
+    await ask({ kind: 'open' })
+  } catch (error) {
+    lock.release()
+    throw error
+  }
+
+  let tail: Promise<unknown> = Promise.resolve()
+  const inLine = <T>(work: () => Promise<T>): Promise<T> => {
+    const result = tail.then(work)
+    tail = result.catch(() => {})
+    return result
+  }
+  const send = (statement: Statement) => ask({ kind: 'query', ...statement })
+  const run = (statement: Statement) => inLine(() => send(statement))
+
+  return {
+    run,
+    runWriting: run,
+    transaction: (begin, work) =>
+      inLine(async () => {
+        await ask({ kind: 'exec', text: begin })
+        try {
+          const result = await work(send)
+          await ask({ kind: 'exec', text: 'COMMIT' })
+          return result
+        } catch (error) {
+          await ask({ kind: 'exec', text: 'ROLLBACK' }).catch(() => {})
+          throw error
+        }
+      }),
+    async listen(channel, onPayload) {
+      payloadListeners.push(onPayload)
+      await ask({ kind: 'listen', text: channel })
+    },
+    async close() {
+      if (!gone) {
+        await inLine(() => ask({ kind: 'close' }))
+        await worker.terminate()
+      }
+      lock.release()
+    },
+  }
+}

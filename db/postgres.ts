@@ -1,0 +1,111 @@
+import pg from 'pg'
+import type { Driver, Statement } from './client.ts'
+
+const INT8_OID = 20
+const DATE_OID = 1082
+
+/** Identifiers and counts stay below 2^53, and a date has no time zone: number and text, as PGlite gives them. */
+const types: pg.CustomTypesConfig = {
+  getTypeParser(oid: number, format?: string) {
+    if (oid === INT8_OID) return Number
+    if (oid === DATE_OID) return (text: string) => text
+    return pg.types.getTypeParser(oid, format as 'text')
+  },
+}
+
+const RECONNECT_MS = 500
+const CONNECT_TIMEOUT_MS = 5_000
+/** The writer's own connections: more than two bring nothing on two cores, and partitions are stored side by side. */
+const WRITER_CONNECTIONS = 4
+const REQUEST_CONNECTIONS = 16
+
+/** PostgreSQL through pools of `pg`. Opening never waits for the server; the first statement does. */
+export function openPostgres(options: {
+  url: string
+  directUrl: string
+  onError: (error: unknown, doing: string) => void
+}): Driver {
+  const createPool = (max: number) => {
+    const pool = new pg.Pool({
+      connectionString: options.url,
+      max,
+      types,
+      connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+      keepAlive: true,
+      application_name: 'fieldline',
+    })
+    // An idle connection that breaks must not end the process; the pool has dropped it already.
+    pool.on('error', error => options.onError(error, 'idle database connection'))
+    return pool
+  }
+  const requests = createPool(REQUEST_CONNECTIONS)
+  const writing = createPool(WRITER_CONNECTIONS)
+  let closed = false
+  let listener: pg.Client | undefined
+
+  const toConfig = ({ text, values, asArrays }: Statement) => ({
+    text,
+    values: values as unknown[],
+    ...(asArrays ? { rowMode: 'array' as const } : {}),
+  })
+  const runOn = (pool: pg.Pool) => async (statement: Statement) =>
+    (await pool.query(toConfig(statement))).rows
+
+  return {
+    run: runOn(requests),
+    runWriting: runOn(writing),
+
+    async transaction(begin, work) {
+      const client = await requests.connect()
+      let failure: Error | undefined
+      try {
+        await client.query(begin)
+        const result = await work(async statement => (await client.query(toConfig(statement))).rows)
+        await client.query('COMMIT')
+        return result
+      } catch (error) {
+        // A connection that cannot roll back is thrown away rather than handed to the next request.
+        await client.query('ROLLBACK').catch((rollbackError: Error) => {
+          failure = rollbackError
+        })
+        throw error
+      } finally {
+        client.release(failure)
+      }
+    },
+
+    async listen(channel, onPayload, onGap) {
+      const connect = async (): Promise<void> => {
+        const client = new pg.Client({
+          connectionString: options.directUrl,
+          connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+          keepAlive: true,
+          application_name: 'fieldline listen',
+        })
+        client.on('notification', message => onPayload(message.payload ?? ''))
+        client.on('error', error => options.onError(error, 'listening for changes'))
+        await client.connect()
+        await client.query(`LISTEN ${pg.escapeIdentifier(channel)}`)
+        listener = client
+        client.once('end', () => {
+          if (!closed) setTimeout(() => void reconnect(), RECONNECT_MS)
+        })
+      }
+      const reconnect = async (): Promise<void> => {
+        try {
+          await connect()
+          onGap()
+        } catch (error) {
+          options.onError(error, 'listening for changes')
+          if (!closed) setTimeout(() => void reconnect(), RECONNECT_MS)
+        }
+      }
+      await connect()
+    },
+
+    async close() {
+      closed = true
+      await Promise.all([requests.end(), writing.end(), listener?.end()])
+    },
+  }
+}

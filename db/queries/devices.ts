@@ -1,0 +1,158 @@
+import { and, desc, eq, isNull, lt, sql } from 'drizzle-orm'
+import { newId, notify, type Queryable } from '../client.ts'
+import { devices, mounts } from '../schema/devices.ts'
+import { subjects } from '../schema/users.ts'
+import { raiseSight } from './organizations.ts'
+
+export interface DeviceCredential {
+  id: string
+  organizationId: string
+  subject: number
+  keyHash: Buffer
+}
+
+const CREDENTIAL = `SELECT d.id, d.organization_id AS "organizationId", s.key AS subject, d.key_hash AS "keyHash"
+  FROM devices d JOIN subjects s ON s.id = d.id WHERE d.deleted_at IS NULL AND`
+
+/** What a device's key is checked against, or null where there is no such device. */
+export async function findDeviceCredential(db: Queryable, id: string): Promise<DeviceCredential | null> {
+  const [row] = await db.query<DeviceCredential>(`${CREDENTIAL} d.id = $1`, [id])
+  return row ? { ...row, keyHash: Buffer.from(row.keyHash) } : null
+}
+
+export async function findDeviceByKey(db: Queryable, keyHash: Buffer): Promise<DeviceCredential | null> {
+  const [row] = await db.query<DeviceCredential>(`${CREDENTIAL} d.key_hash = $1`, [keyHash])
+  return row ? { ...row, keyHash: Buffer.from(row.keyHash) } : null
+}
+
+/** The key hashes of those of these devices that still exist. */
+export async function listDeviceKeys(db: Queryable, ids: readonly string[]): Promise<Map<string, Buffer>> {
+  const rows = await db.query<{ id: string; keyHash: Uint8Array }>(
+    'SELECT id, key_hash AS "keyHash" FROM devices WHERE id = ANY($1::uuid[]) AND deleted_at IS NULL',
+    [ids],
+  )
+  return new Map(rows.map(row => [row.id, Buffer.from(row.keyHash)]))
+}
+
+/** The device as the interface shows it: the vehicle is where it is mounted now, last seen the newest arrival. */
+const shown = {
+  _id: devices.id,
+  name: devices.name,
+  vehicleId: mounts.vehicleId,
+  hubId: devices.hubId,
+  createdAt: devices.createdAt,
+  updatedAt: devices.updatedAt,
+}
+
+const selectDevices = (tx: Queryable) =>
+  tx.orm
+    .select(shown)
+    .from(devices)
+    .leftJoin(mounts, and(eq(mounts.deviceId, devices.id), isNull(mounts.unmountedAt)))
+
+export type Device = Awaited<ReturnType<typeof selectDevices>>[number]
+
+/** The devices of the organization, newest first: identifiers sort by when they were made. */
+export async function listDevices(
+  tx: Queryable,
+  page: { limit: number; before?: string },
+): Promise<Device[]> {
+  return selectDevices(tx)
+    .where(and(isNull(devices.deletedAt), page.before ? lt(devices.id, page.before) : undefined))
+    .orderBy(desc(devices.id))
+    .limit(page.limit)
+}
+
+export async function countDevices(tx: Queryable): Promise<number> {
+  return tx.orm.$count(devices, isNull(devices.deletedAt))
+}
+
+/** A device of the organization, or null. */
+export async function findDevice(tx: Queryable, id: string): Promise<Device | null> {
+  const [row] = await selectDevices(tx).where(and(eq(devices.id, id), isNull(devices.deletedAt)))
+  return row ?? null
+}
+
+export async function insertDevice(
+  tx: Queryable,
+  device: { organizationId: string; name: string; hubId: string | null; keyHash: Buffer },
+): Promise<string> {
+  const id = newId()
+  await tx.orm.insert(subjects).values({ id, organizationId: device.organizationId, type: 'device' })
+  await tx.orm.insert(devices).values({ id, ...device })
+  await raiseSight(tx, device.organizationId)
+  return id
+}
+
+export async function updateDevice(
+  tx: Queryable,
+  organizationId: string,
+  id: string,
+  change: { name?: string; hubId?: string | null },
+): Promise<void> {
+  await tx.orm
+    .update(devices)
+    .set({ ...change, updatedAt: sql`now()` })
+    .where(eq(devices.id, id))
+  await raiseSight(tx, organizationId)
+}
+
+/** Mounts the device on a vehicle, or on none, from now on. */
+export async function mountDevice(
+  tx: Queryable,
+  organizationId: string,
+  deviceId: string,
+  vehicleId: string | null,
+): Promise<void> {
+  await tx.orm
+    .update(mounts)
+    .set({ unmountedAt: sql`now()` })
+    .where(and(eq(mounts.deviceId, deviceId), isNull(mounts.unmountedAt)))
+  if (vehicleId) await tx.orm.insert(mounts).values({ id: newId(), organizationId, deviceId, vehicleId })
+}
+
+/** Replaces the key; connections that were opened with the old one are closed. */
+export async function updateDeviceKey(
+  tx: Queryable,
+  organizationId: string,
+  id: string,
+  keyHash: Buffer,
+): Promise<void> {
+  await tx.orm.update(devices).set({ keyHash, updatedAt: sql`now()` }).where(eq(devices.id, id))
+  await notify(tx, { kind: 'device', deviceId: id, organizationId })
+}
+
+/** Ends the device's credential and mount. Its history stays. */
+export async function deleteDevice(tx: Queryable, organizationId: string, id: string): Promise<void> {
+  await tx.orm.update(devices).set({ deletedAt: sql`now()` }).where(eq(devices.id, id))
+  await mountDevice(tx, organizationId, id, null)
+  await raiseSight(tx, organizationId)
+  await notify(tx, { kind: 'device', deviceId: id, organizationId })
+}
+
+/** When something last arrived from each of these subjects. */
+export async function listLastSeen(
+  db: Queryable,
+  organizationId: string,
+  subjectIds: readonly string[],
+): Promise<Map<string, Date>> {
+  const rows = await db.query<{ id: string; lastSeenAt: Date }>(
+    `SELECT s.id, f.received_at AS "lastSeenAt" FROM newest_fixes f JOIN subjects s ON s.key = f.subject_key
+     WHERE s.organization_id = $1 AND s.id = ANY($2::uuid[])`,
+    [organizationId, subjectIds],
+  )
+  return new Map(rows.map(row => [row.id, row.lastSeenAt]))
+}
+
+/** The subject keys of those of these devices that exist in the organization. */
+export async function listDeviceSubjects(
+  tx: Queryable,
+  ids: readonly string[],
+): Promise<Map<string, number>> {
+  const rows = await tx.query<{ id: string; key: number }>(
+    `SELECT d.id, s.key FROM devices d JOIN subjects s ON s.id = d.id
+     WHERE d.id = ANY($1::uuid[]) AND d.deleted_at IS NULL`,
+    [ids],
+  )
+  return new Map(rows.map(row => [row.id, row.key]))
+}

@@ -1,0 +1,69 @@
+import type { Queryable } from '../client.ts'
+
+/** The newest fix of a subject as a live process keeps it. */
+export interface NewestFix {
+  subject: number
+  recordedAt: number
+  lat: number
+  lng: number
+  speed: number | null
+  heading: number | null
+  accuracy: number | null
+  battery: number | null
+  logPartition: number
+  logOffset: number
+}
+
+/** All newest fixes and how far the log is stored, as of one moment. */
+export async function readNewestFixes(
+  tx: Queryable,
+): Promise<{ fixes: NewestFix[]; positions: Map<number, number> }> {
+  await tx.query('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY')
+  const fixes = await tx.query<NewestFix>(
+    `SELECT subject_key AS subject, (extract(epoch FROM recorded_at) * 1000)::float8 AS "recordedAt",
+       ST_Y(position) AS lat, ST_X(position) AS lng, speed, heading, accuracy, battery,
+       log_partition AS "logPartition", log_offset AS "logOffset"
+     FROM newest_fixes`,
+  )
+  const positions = await tx.query<{ p: number; o: number }>(
+    'SELECT log_partition AS p, next_offset AS o FROM log_positions',
+  )
+  return { fixes, positions: new Map(positions.map(row => [row.p, row.o])) }
+}
+
+/** Who a subject is, for the live stream. */
+export interface SubjectInfo {
+  subject: number
+  subjectId: string
+  subjectType: 'user' | 'device'
+  organizationId: string
+  name: string
+  hubId: string | null
+  /** A deleted device or a removed user is out of every screen. */
+  gone: boolean
+}
+
+const SUBJECTS = `SELECT s.key AS subject, s.id AS "subjectId", s.type AS "subjectType",
+    s.organization_id AS "organizationId", coalesce(d.name, u.name, '') AS name, d.hub_id AS "hubId",
+    (d.id IS NULL AND u.id IS NULL) OR d.deleted_at IS NOT NULL AS gone
+  FROM subjects s LEFT JOIN devices d ON d.id = s.id LEFT JOIN users u ON u.id = s.id`
+
+export async function listSubjects(db: Queryable, keys: readonly number[]): Promise<SubjectInfo[]> {
+  return db.query(`${SUBJECTS} WHERE s.key = ANY($1::int4[])`, [keys])
+}
+
+export async function listSubjectsOf(db: Queryable, organizationId: string): Promise<SubjectInfo[]> {
+  return db.query(`${SUBJECTS} WHERE s.organization_id = $1`, [organizationId])
+}
+
+export async function listAllSubjects(db: Queryable): Promise<SubjectInfo[]> {
+  return db.query(SUBJECTS)
+}
+
+/** The sight version of each of these organizations. */
+export async function listSightVersions(db: Queryable): Promise<Map<string, number>> {
+  const rows = await db.query<{ id: string; version: number }>(
+    'SELECT id, sight_version AS version FROM organizations',
+  )
+  return new Map(rows.map(row => [row.id, row.version]))
+}

@@ -1,0 +1,136 @@
+import type { Queryable } from '../client.ts'
+
+/** A batch of points as columns, sorted by subject and time: sorted writers never wait for each other in a circle. */
+export interface PointColumns {
+  subject: number[]
+  /** Milliseconds since 1970, as are received ones. */
+  recordedAt: number[]
+  receivedAt: number[]
+  lat: number[]
+  lng: number[]
+  speed: (number | null)[]
+  heading: (number | null)[]
+  accuracy: (number | null)[]
+  altitude: (number | null)[]
+  battery: (number | null)[]
+  attributes: (string | null)[]
+  logOffset: number[]
+  /** Whether it is the newest of its subject in this batch: one row a subject can be updated. */
+  newest: boolean[]
+}
+
+/** Where the batch stands in the log. `nextOffset` is null for a part of a batch that is stored piece by piece. */
+export interface LogPosition {
+  partition: number
+  nextOffset: number | null
+}
+
+/** The points that were stored, or null where all of them were. */
+export type Stored = { subject: number; recordedAt: number }[] | null
+
+const COLUMNS = `subject_key, recorded_at, received_at, position, speed, heading, accuracy, altitude, battery, attributes`
+
+/**
+ * One statement a batch, and by that one transaction and one round trip: the points that are not there yet, the
+ * newest fix of each subject, and how far the log is stored. Again with the same batch it changes nothing.
+ */
+const INSERT_POINTS = `
+  WITH given AS MATERIALIZED (
+    SELECT subject_key, to_timestamp(recorded_ms / 1000) AS recorded_at, to_timestamp(received_ms / 1000) AS received_at,
+      ST_SetSRID(ST_MakePoint(lng, lat), 4326) AS position,
+      speed, heading, accuracy, altitude, battery, attributes, log_offset, newest
+    FROM unnest($1::int4[], $2::float8[], $3::float8[], $4::float8[], $5::float8[], $6::float4[], $7::float4[],
+      $8::float4[], $9::float4[], $10::float4[], $11::jsonb[], $12::int8[], $13::bool[])
+      AS g(subject_key, recorded_ms, received_ms, lat, lng, speed, heading, accuracy, altitude, battery, attributes,
+        log_offset, newest)
+  ), inserted AS (
+    INSERT INTO points (${COLUMNS}) SELECT ${COLUMNS} FROM given
+    ON CONFLICT DO NOTHING
+    RETURNING subject_key, recorded_at
+  ), newest AS (
+    INSERT INTO newest_fixes AS old (${COLUMNS}, log_partition, log_offset)
+    SELECT ${COLUMNS}, $14::int4, log_offset FROM given WHERE newest
+    ON CONFLICT (subject_key) DO UPDATE SET
+      recorded_at = excluded.recorded_at, received_at = excluded.received_at, position = excluded.position,
+      speed = excluded.speed, heading = excluded.heading, accuracy = excluded.accuracy,
+      altitude = excluded.altitude, battery = excluded.battery, attributes = excluded.attributes,
+      log_partition = excluded.log_partition, log_offset = excluded.log_offset
+    WHERE excluded.recorded_at > old.recorded_at
+  ), progress AS (
+    INSERT INTO log_positions AS old (log_partition, next_offset) SELECT $14::int4, $15::int8 WHERE $15 IS NOT NULL
+    ON CONFLICT (log_partition) DO UPDATE SET next_offset = greatest(old.next_offset, excluded.next_offset)
+  )
+  SELECT CASE WHEN count(*) < cardinality($1::int4[]) THEN coalesce(
+      json_agg(json_build_object('subject', subject_key, 'recordedAt', round(extract(epoch FROM recorded_at) * 1000))),
+      '[]') END AS stored
+  FROM inserted`
+
+export async function insertPoints(
+  db: Queryable,
+  points: PointColumns,
+  position: LogPosition,
+): Promise<Stored> {
+  const [row] = await db.query<{ stored: Stored }>(INSERT_POINTS, [
+    points.subject,
+    points.recordedAt,
+    points.receivedAt,
+    points.lat,
+    points.lng,
+    points.speed,
+    points.heading,
+    points.accuracy,
+    points.altitude,
+    points.battery,
+    points.attributes,
+    points.logOffset,
+    points.newest,
+    position.partition,
+    position.nextOffset,
+  ])
+  return row?.stored ?? null
+}
+
+/**
+ * Of points that were there already, those that differ from what is stored under their identity, by their place in
+ * the columns, with the stored one as the history shows it.
+ */
+export async function findConflicts(
+  db: Queryable,
+  points: PointColumns,
+): Promise<{ index: number; stored: unknown }[]> {
+  return db.query(
+    `SELECT (g.ordinality - 1)::int4 AS index, json_build_object(
+       'lat', ST_Y(p.position), 'lng', ST_X(p.position), 'timestamp', round(extract(epoch FROM p.recorded_at) * 1000),
+       'speed', p.speed, 'heading', p.heading, 'accuracy', p.accuracy, 'altitude', p.altitude,
+       'battery', p.battery, 'attributes', p.attributes) AS stored
+     FROM unnest($1::int4[], $2::float8[], $3::float8[], $4::float8[], $5::float4[], $6::float4[], $7::float4[],
+       $8::float4[], $9::float4[], $10::jsonb[]) WITH ORDINALITY
+       AS g(subject_key, recorded_ms, lat, lng, speed, heading, accuracy, altitude, battery, attributes, ordinality)
+     JOIN points p ON p.subject_key = g.subject_key AND p.recorded_at = to_timestamp(g.recorded_ms / 1000)
+       AND p.recorded_at BETWEEN to_timestamp($11::float8 / 1000) AND to_timestamp($12::float8 / 1000)
+     WHERE (ST_Y(p.position), ST_X(p.position), p.speed, p.heading, p.accuracy, p.altitude, p.battery, p.attributes)
+       IS DISTINCT FROM (g.lat, g.lng, g.speed, g.heading, g.accuracy, g.altitude, g.battery, g.attributes)`,
+    [
+      points.subject,
+      points.recordedAt,
+      points.lat,
+      points.lng,
+      points.speed,
+      points.heading,
+      points.accuracy,
+      points.altitude,
+      points.battery,
+      points.attributes,
+      Math.min(...points.recordedAt),
+      Math.max(...points.recordedAt),
+    ],
+  )
+}
+
+/** How far each partition of the log is stored. */
+export async function readLogPositions(db: Queryable): Promise<Map<number, number>> {
+  const rows = await db.query<{ log_partition: number; next_offset: number }>(
+    'SELECT log_partition, next_offset FROM log_positions',
+  )
+  return new Map(rows.map(row => [row.log_partition, row.next_offset]))
+}

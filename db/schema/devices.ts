@@ -1,0 +1,27 @@
+import { customType, pgTable, text, timestamp, uuid } from 'drizzle-orm/pg-core'
+
+const bytea = customType<{ data: Buffer; driverData: Uint8Array }>({
+  dataType: () => 'bytea',
+  fromDriver: bytes => Buffer.from(bytes),
+})
+
+export const devices = pgTable('devices', {
+  id: uuid('id').primaryKey(),
+  organizationId: uuid('organization_id').notNull(),
+  name: text('name').notNull(),
+  hubId: uuid('hub_id'),
+  keyHash: bytea('key_hash').notNull(),
+  createdAt: timestamp('created_at', { withTimezone: true }).notNull().defaultNow(),
+  updatedAt: timestamp('updated_at', { withTimezone: true }).notNull().defaultNow(),
+  deletedAt: timestamp('deleted_at', { withTimezone: true }),
+})
+
+/** Which device rode on which vehicle when. */
+export const mounts = pgTable('mounts', {
+  id: uuid('id').primaryKey(),
+  organizationId: uuid('organization_id').notNull(),
+  deviceId: uuid('device_id').notNull(),
+  vehicleId: uuid('vehicle_id').notNull(),
+  mountedAt: timestamp('mounted_at', { withTimezone: true }).notNull().defaultNow(),
+  unmountedAt: timestamp('unmounted_at', { withTimezone: true }),
+})

@@ -1,0 +1,14 @@
+import { bigint, jsonb, pgTable, text, timestamp, uuid } from 'drizzle-orm/pg-core'
+
+export const organizations = pgTable('organizations', {
+  id: uuid('id').primaryKey(),
+  name: text('name').notNull(),
+  logo: text('logo'),
+  language: text('language').notNull().default('en'),
+  currency: text('currency').notNull().default('EUR'),
+  timeZone: text('time_zone').notNull().default('UTC'),
+  settings: jsonb('settings').notNull().default({}),
+  sightVersion: bigint('sight_version', { mode: 'number' }).notNull().default(0),
+  createdAt: timestamp('created_at', { withTimezone: true }).notNull().defaultNow(),
+  updatedAt: timestamp('updated_at', { withTimezone: true }).notNull().defaultNow(),
+})

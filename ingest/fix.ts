@@ -1,0 +1,144 @@
+import { RETENTION_MS } from '../db/partitions.ts'
+import type { Point, Reason } from '../stream/point.ts'
+
+/** A fix as a payload format reads it: SI units, but every value as it was sent and not yet judged. */
+export interface RawFix {
+  lat: unknown
+  lng: unknown
+  timestamp: unknown
+  speed?: unknown
+  heading?: unknown
+  accuracy?: unknown
+  altitude?: unknown
+  battery?: unknown
+  attributes?: unknown
+}
+
+/** Why there is no point. A class, so that no payload can look like one. */
+export class Refusal {
+  readonly reason: Reason
+  readonly message: string
+  constructor(reason: Reason, message: string) {
+    this.reason = reason
+    this.message = message
+  }
+}
+
+/** How far a device's clock may be ahead of ours. */
+const AHEAD_MS = 10 * 60_000
+/** Numbers from here on are milliseconds, below they are seconds: 1e11 s is the year 5138, 1e11 ms is 1973. */
+const MILLISECONDS_FROM = 1e11
+const ATTRIBUTES_BYTES = 2048
+const FLOAT4_SMALLEST = 2 ** -126
+const FLOAT8_SMALLEST = 2 ** -1022
+
+/**
+ * Judges a fix. A required value that makes no sense refuses it with a reason; an optional one becomes null. What
+ * passes can be stored: numbers are in the range and precision of their columns.
+ */
+export function judgeFix(raw: RawFix, subject: number, receivedAt: number): Point | Refusal {
+  const lat = toFloat8(raw.lat)
+  const lng = toFloat8(raw.lng)
+  if (lat === null || lng === null || Math.abs(lat) > 90 || Math.abs(lng) > 180) {
+    return new Refusal(
+      'bad-coordinates',
+      'lat has to be a number from -90 to 90 and lng one from -180 to 180.',
+    )
+  }
+  if (lat === 0 && lng === 0) {
+    return new Refusal('no-fix', 'lat and lng are exactly 0, which devices send when they have no fix.')
+  }
+  const recordedAt = readTimestamp(raw.timestamp)
+  if (recordedAt === null) {
+    return new Refusal(
+      'bad-timestamp',
+      'timestamp has to be RFC 3339 with an offset, or seconds or milliseconds since 1970.',
+    )
+  }
+  if (recordedAt > receivedAt + AHEAD_MS) {
+    return new Refusal('future', 'timestamp is more than 10 minutes ahead.')
+  }
+  if (recordedAt < receivedAt - RETENTION_MS) {
+    return new Refusal('too-old', 'timestamp is older than the history is kept, which is one year.')
+  }
+  return {
+    kind: 'point',
+    subject,
+    recordedAt,
+    receivedAt,
+    lat,
+    lng,
+    speed: within(raw.speed, 0, Number.POSITIVE_INFINITY),
+    heading: readHeading(raw.heading),
+    accuracy: within(raw.accuracy, 0, Number.POSITIVE_INFINITY),
+    altitude: within(raw.altitude, Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY),
+    battery: within(raw.battery, 0, 100),
+    attributes: readAttributes(raw.attributes),
+  }
+}
+
+/** A finite double without -0 and denormals, which PostgreSQL refuses to read back; null where it is no number. */
+function toFloat8(value: unknown): number | null {
+  if (typeof value !== 'number' || !Number.isFinite(value)) return null
+  return Math.abs(value) < FLOAT8_SMALLEST ? 0 : value
+}
+
+/** In the precision of a float4 column; null where it is no number, outside the bounds or beyond the range. */
+function within(value: unknown, least: number, most: number): number | null {
+  if (typeof value !== 'number' || !(value >= least && value <= most)) return null
+  const single = Math.fround(value)
+  if (!Number.isFinite(single)) return null
+  return Math.abs(single) < FLOAT4_SMALLEST ? 0 : single
+}
+
+function readHeading(value: unknown): number | null {
+  const heading = within(value, 0, 360)
+  return heading === 360 ? 0 : heading
+}
+
+const RFC_3339 =
+  /^(\d{4})-(\d\d)-(\d\d)[Tt ]([01]\d|2[0-3]):([0-5]\d):([0-5]\d|60)(?:\.(\d+))?(?:[Zz]|([+-])([01]\d|2[0-3]):([0-5]\d))$/
+
+/** Milliseconds since 1970, cut and not rounded; null where it is no real date. */
+export function readTimestamp(value: unknown): number | null {
+  if (typeof value === 'number') {
+    if (!Number.isFinite(value)) return null
+    // Seconds with a fraction are not exact in binary: 1700000000.123 * 1000 is 1700000000122.9999.
+    const ms = Math.abs(value) >= MILLISECONDS_FROM ? value : Math.round(value * 1e6) / 1e3
+    return Math.abs(ms) > 8.64e15 ? null : Math.floor(ms)
+  }
+  if (typeof value !== 'string') return null
+  const match = RFC_3339.exec(value)
+  if (!match) return null
+  const [, year, month, day, hour, minute, second, fraction = '', sign, offsetHour, offsetMinute] = match
+  const date = new Date(0)
+  date.setUTCFullYear(Number(year), Number(month) - 1, Number(day))
+  if (date.getUTCMonth() !== Number(month) - 1 || date.getUTCDate() !== Number(day)) return null
+  const milliseconds = Number(fraction.padEnd(3, '0').slice(0, 3))
+  const offset = sign ? (sign === '-' ? -1 : 1) * (Number(offsetHour) * 60 + Number(offsetMinute)) : 0
+  return (
+    date.getTime() +
+    ((Number(hour) * 60 + Number(minute) - offset) * 60 + Number(second)) * 1000 +
+    milliseconds
+  )
+}
+
+function readAttributes(value: unknown): string | null {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return null
+  let text = JSON.stringify(value)
+  // jsonb has no NUL and no lone surrogate, which JSON.stringify writes as escapes.
+  if (/\\u(0000|d[89a-f])/i.test(text)) text = JSON.stringify(cleanJson(value))
+  return Buffer.byteLength(text) > ATTRIBUTES_BYTES ? null : text
+}
+
+function cleanJson(value: unknown): unknown {
+  if (typeof value === 'string') return cleanText(value)
+  if (Array.isArray(value)) return value.map(cleanJson)
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [cleanText(key), cleanJson(inner)]))
+}
+
+/** A text that PostgreSQL can store: without NUL, lone surrogates replaced. */
+export function cleanText(text: string): string {
+  return text.replaceAll('\0', '').toWellFormed()
+}

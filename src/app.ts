@@ -1,0 +1,57 @@
+import websocket from '@fastify/websocket'
+import Fastify, { type FastifyBaseLogger } from 'fastify'
+import { serializerCompiler, validatorCompiler, type ZodTypeProvider } from 'fastify-type-provider-zod'
+import { newId } from '../db/client.ts'
+import { authRoutes } from './auth/routes.ts'
+import { deviceRoutes } from './devices/routes.ts'
+import { healthRoutes } from './health/routes.ts'
+import { liveRoutes } from './live/routes.ts'
+import { locationHistoryRoutes } from './location-history/routes.ts'
+import { addAuthentication } from './plugins/authentication.ts'
+import { addErrorHandling } from './plugins/errors.ts'
+import { addOpenApi } from './plugins/openapi.ts'
+import type { App, Services } from './services.ts'
+import { userRoutes } from './users/routes.ts'
+
+/** A live subscription names its subjects; 5,000 identifiers are 200 KiB. */
+const WEBSOCKET_MESSAGE_BYTES = 256 * 1024
+
+/** The HTTP server: the table of contents of everything that answers. */
+export async function createApp(services: Services, logger: FastifyBaseLogger): Promise<App> {
+  const app: App = Fastify({
+    loggerInstance: logger,
+    // A line a request is for whoever looks for a fault; what fails is logged in any case.
+    disableRequestLogging: true,
+    genReqId: () => newId(),
+    routerOptions: { ignoreTrailingSlash: true },
+    forceCloseConnections: true,
+  }).withTypeProvider<ZodTypeProvider>()
+  app.setValidatorCompiler(validatorCompiler)
+  app.setSerializerCompiler(serializerCompiler)
+  addErrorHandling(app)
+
+  await app.register(websocket, {
+    options: {
+      maxPayload: WEBSOCKET_MESSAGE_BYTES,
+      // Compression costs ten times the CPU of sending.
+      perMessageDeflate: false,
+      handleProtocols: protocols => (protocols.has('bearer') ? 'bearer' : false),
+    },
+  })
+  await healthRoutes(app, services)
+  await app.register(
+    async scope => {
+      const api = scope.withTypeProvider<ZodTypeProvider>()
+      await addOpenApi(api)
+      addAuthentication(api, services)
+      authRoutes(api, services)
+      userRoutes(api, services)
+      deviceRoutes(api, services)
+      locationHistoryRoutes(api, services)
+      liveRoutes(api, services)
+    },
+    { prefix: '/api/v3' },
+  )
+  await app.ready()
+  return app
+}

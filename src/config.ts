@@ -1,0 +1,104 @@
+import { randomBytes } from 'node:crypto'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+
+/**
+ * The configuration. It comes from the environment only, in two steps: `readEnv` takes the texts, and
+ * `toConfig` checks them together and says everything that is wrong at once. Nothing else reads the environment.
+ */
+export const ROLES = ['api', 'ingest', 'writer', 'live', 'jobs'] as const
+export type Role = (typeof ROLES)[number]
+
+export interface Config {
+  roles: ReadonlySet<Role>
+  host: string
+  port: number
+  mqttPort: number
+  dataDir: string
+  /** Undefined is the embedded database. */
+  databaseUrl: string | undefined
+  databaseDirectUrl: string | undefined
+  jwtSecret: string
+  owner: { email: string; password: string | undefined; organization: string }
+}
+
+export class ConfigError extends Error {}
+
+type Env = Readonly<Record<string, string | undefined>>
+
+/** The environment as it is, with empty variables taken as absent. */
+export function readEnv(environment: Env = process.env): Env {
+  return Object.fromEntries(
+    Object.entries(environment).filter(([, value]) => value !== undefined && value !== ''),
+  )
+}
+
+/** Throws a ConfigError that names every variable that is wrong. */
+export function toConfig(env: Env): Config {
+  const problems: string[] = []
+  const text = (name: string, otherwise: string) => env[name] ?? otherwise
+  const port = (name: string, otherwise: number) => {
+    const value = Number(env[name] ?? otherwise)
+    if (Number.isInteger(value) && value >= 0 && value <= 65_535) return value
+    problems.push(`${name} has to be a port from 0 to 65535, it is "${env[name]}"`)
+    return otherwise
+  }
+  const url = (name: string) => {
+    const value = env[name]
+    if (value !== undefined && !/^postgres(ql)?:\/\//.test(value)) {
+      problems.push(`${name} has to start with postgres:// or postgresql://`)
+    }
+    return value
+  }
+
+  const roles = new Set(
+    text('ROLES', 'all') === 'all'
+      ? ROLES
+      : text('ROLES', '')
+          .split(',')
+          .map(name => name.trim()),
+  )
+  const unknown = [...roles].filter(name => !ROLES.includes(name as Role))
+  if (unknown.length > 0) problems.push(`ROLES holds "${unknown.join(', ')}"; there are ${ROLES.join(', ')}`)
+
+  const databaseUrl = url('DATABASE_URL')
+  const dataDir = resolve(text('DATA_DIR', './data'))
+  const secret = env.JWT_SECRET
+  if (secret !== undefined && secret.length < 32)
+    problems.push('JWT_SECRET has to have at least 32 characters')
+  if (secret === undefined && databaseUrl) problems.push('JWT_SECRET is required with DATABASE_URL')
+  const password = env.FIELDLINE_OWNER_PASSWORD
+  if (password !== undefined && password.length < 10) {
+    problems.push('FIELDLINE_OWNER_PASSWORD has to have at least 10 characters')
+  }
+
+  const config: Config = {
+    roles: roles as ReadonlySet<Role>,
+    host: text('HOST', '127.0.0.1'),
+    port: port('PORT', 3000),
+    mqttPort: port('MQTT_PORT', 1883),
+    dataDir,
+    databaseUrl,
+    databaseDirectUrl: url('DATABASE_DIRECT_URL') ?? databaseUrl,
+    jwtSecret: secret ?? '',
+    owner: {
+      email: text('FIELDLINE_OWNER_EMAIL', 'owner@example.com'),
+      password,
+      organization: text('FIELDLINE_ORGANIZATION', 'My organization'),
+    },
+  }
+  if (problems.length > 0) throw new ConfigError(problems.join('; '))
+  return secret === undefined ? { ...config, jwtSecret: keepSecret(dataDir) } : config
+}
+
+/** The secret of the embedded tier, made at the first start and found again at every later one. */
+function keepSecret(dataDir: string): string {
+  const path = join(dataDir, 'jwt-secret')
+  mkdirSync(dataDir, { recursive: true })
+  try {
+    writeFileSync(path, randomBytes(32).toString('base64url'), { mode: 0o600, flag: 'wx' })
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+  }
+  return readFileSync(path, 'utf8')
+}

@@ -1,0 +1,47 @@
+/** The ways in which a request fails; `plugins/errors.ts` puts them into the envelope. */
+const STATUS = {
+  'invalid-input': 400,
+  unauthorized: 401,
+  forbidden: 403,
+  'not-found': 404,
+  conflict: 409,
+  'too-large': 413,
+  'unsupported-media-type': 415,
+  unimportable: 422,
+  'rate-limited': 429,
+  unavailable: 503,
+} as const
+
+export type ErrorCode = keyof typeof STATUS
+
+/** One value that is wrong, by its place in the body or query. */
+export interface FieldError {
+  path: string
+  message: string
+}
+
+/** An expected failure. The message is a sentence that a person can act on. */
+export class RequestError extends Error {
+  readonly code: ErrorCode
+  readonly statusCode: number
+  /** What else stands in the envelope. */
+  readonly details: Record<string, unknown>
+
+  constructor(code: ErrorCode, message: string, details: Record<string, unknown> = {}) {
+    super(message)
+    this.code = code
+    this.statusCode = STATUS[code]
+    this.details = details
+  }
+
+  /** Whether the same request may succeed later. */
+  get retryable(): boolean {
+    return this.code === 'unavailable' || this.code === 'rate-limited'
+  }
+}
+
+export const notFound = (what: string) => new RequestError('not-found', `There is no such ${what}.`)
+
+/** A value in the body that is well formed and still wrong, an identifier of nothing among them. */
+export const invalid = (path: string, message: string) =>
+  new RequestError('invalid-input', message, { errors: [{ path, message }] satisfies FieldError[] })

@@ -1,0 +1,153 @@
+import type { WebSocket } from 'ws'
+import { z } from 'zod'
+import { type Caller, findCaller, listLivingSessions } from '../../db/queries/sessions.ts'
+import type { Screen } from '../../stream/live/screens.ts'
+import type { Sight } from '../../stream/live/view.ts'
+import { scopeOf } from '../permissions.ts'
+import type { App, Services } from '../services.ts'
+import { clientMessage } from './schemas.ts'
+
+const TOKEN_ENDED = 4401
+const PERMISSION_LOST = 4403
+const SHUTDOWN = 1001
+
+const PING_EVERY_MS = 25_000
+const EXPIRY_EVERY_MS = 500
+/** Notifications may be lost with their connection, so every open socket is looked at again. */
+const CHECK_EVERY_MS = 30_000
+
+interface Viewer {
+  socket: WebSocket
+  screen: Screen
+  caller: Caller
+  answered: boolean
+}
+
+/**
+ * The live positions. A socket is opened with a token and lives as long as its session and permission do; what it
+ * sees follows its role. `stream/live/` decides what is sent.
+ */
+export function liveRoutes(app: App, { db, live }: Services): void {
+  const { screens, positions } = live
+  const viewers = new Set<Viewer>()
+
+  app.get(
+    '/live',
+    { websocket: true, config: { access: 'view/location' }, schema: { hide: true } },
+    (socket, request) => {
+      const { caller } = request
+      const screen: Screen = {
+        send: text => socket.send(text),
+        get waitingBytes() {
+          return socket.bufferedAmount
+        },
+        sight: sightOf(caller),
+      }
+      const viewer: Viewer = { socket, screen, caller, answered: true }
+      viewers.add(viewer)
+      // At once: a message that comes before its listener is lost.
+      socket.on('message', data => take(viewer, data.toString()))
+      socket.on('pong', () => {
+        viewer.answered = true
+      })
+      socket.on('close', () => {
+        viewers.delete(viewer)
+        screens.unsubscribe(screen)
+      })
+      socket.on('error', error => request.log.info({ err: error }, 'A live socket failed'))
+    },
+  )
+
+  function take(viewer: Viewer, text: string): void {
+    const message = parse(text)
+    if (typeof message === 'string') {
+      viewer.socket.send(JSON.stringify({ type: 'error', message }))
+    } else if (message.type === 'subscribe') {
+      screens.subscribe(viewer.screen, message.filter ?? {}, message.since ?? null)
+    } else {
+      screens.unsubscribe(viewer.screen)
+    }
+  }
+
+  /** Reads the caller again: its session may have ended, its role may be another one. */
+  async function check(viewer: Viewer): Promise<void> {
+    const caller = await findCaller(db.autocommit, viewer.caller)
+    if (!caller) return viewer.socket.close(TOKEN_ENDED, 'The token is expired or revoked')
+    if (!scopeOf(caller.permissionDetails, 'view/location')) {
+      return viewer.socket.close(PERMISSION_LOST, 'The permission view/location is gone')
+    }
+    viewer.caller = caller
+    const sight = sightOf(caller)
+    if (JSON.stringify(sight) !== JSON.stringify(viewer.screen.sight))
+      screens.changeSight(viewer.screen, sight)
+  }
+
+  async function checkSessions(): Promise<void> {
+    const sessionIds = [...viewers].map(viewer => viewer.caller.sessionId)
+    if (sessionIds.length === 0) return
+    const living = await listLivingSessions(db.autocommit, sessionIds)
+    for (const { socket, caller } of viewers) {
+      if (sessionIds.includes(caller.sessionId) && !living.has(caller.sessionId)) socket.close(TOKEN_ENDED)
+    }
+  }
+
+  const failed = (error: unknown) => app.log.warn({ err: error }, 'Checking the live sockets failed')
+  const checkWhere = (test: (caller: Caller) => boolean) => {
+    for (const viewer of viewers) if (test(viewer.caller)) check(viewer).catch(failed)
+  }
+
+  const stopListening = db.onChange(event => {
+    switch (event.kind) {
+      case 'session':
+        return checkWhere(caller => caller.sessionId === event.sessionId)
+      case 'user':
+        return checkWhere(caller => caller.userId === event.userId)
+      case 'sight':
+        return void positions
+          .refresh(event.organizationId)
+          .then(() => checkWhere(caller => caller.organizationId === event.organizationId))
+          .catch(failed)
+      case 'resync':
+        return void positions
+          .refreshAll()
+          .then(() => checkWhere(() => true))
+          .catch(failed)
+    }
+  })
+  const expiry = setInterval(() => {
+    const now = Date.now()
+    for (const { socket, caller } of viewers)
+      if (caller.expiresAt <= now) socket.close(TOKEN_ENDED, 'The token is expired')
+  }, EXPIRY_EVERY_MS)
+  const checks = setInterval(() => checkSessions().catch(failed), CHECK_EVERY_MS)
+  const pings = setInterval(() => {
+    for (const viewer of viewers) {
+      if (!viewer.answered) viewer.socket.terminate()
+      viewer.answered = false
+      viewer.socket.ping()
+    }
+  }, PING_EVERY_MS)
+
+  app.addHook('preClose', async () => {
+    stopListening()
+    for (const timer of [expiry, checks, pings]) clearInterval(timer)
+    for (const { socket } of viewers) socket.close(SHUTDOWN, 'The server is stopping')
+  })
+}
+
+function sightOf(caller: Caller): Sight {
+  const all = scopeOf(caller.permissionDetails, 'view/location') === 'all'
+  return { organizationId: caller.organizationId, subjectIds: all ? null : [caller.userId] }
+}
+
+/** The message, or what is wrong with it. */
+function parse(text: string): z.infer<typeof clientMessage> | string {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    return 'The message is not JSON.'
+  }
+  const result = clientMessage.safeParse(value)
+  return result.success ? result.data : `The message is not valid. ${z.prettifyError(result.error)}`
+}

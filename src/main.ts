@@ -1,0 +1,142 @@
+import { join } from 'node:path'
+import closeWithGrace from 'close-with-grace'
+import { pino } from 'pino'
+import { collectDefaultMetrics, Registry } from 'prom-client'
+import { openDatabase } from '../db/client.ts'
+import { isAway } from '../db/errors.ts'
+import { migrate } from '../db/migrate.ts'
+import { createPartitions } from '../db/partitions.ts'
+import { readLogPositions } from '../db/queries/points.ts'
+import { createIngestMetrics } from '../ingest/metrics.ts'
+import { openMqttDoor } from '../ingest/mqtt.ts'
+import { createTokens } from '../ingest/tokens.ts'
+import { openLivePositions } from '../stream/live/positions.ts'
+import { createScreens } from '../stream/live/screens.ts'
+import { createWriterMetrics, observe } from '../stream/metrics.ts'
+import { createProcessLog } from '../stream/process-log.ts'
+import { createWriter } from '../stream/writer.ts'
+import { createApp } from './app.ts'
+import { createFirstAccount } from './auth/first-account.ts'
+import { type Config, ConfigError, readEnv, toConfig } from './config.ts'
+import { describeFirstSteps } from './first-steps.ts'
+import { startUpkeep } from './upkeep.ts'
+
+/** How long a start waits before it asks again for a database that is away. */
+const DATABASE_RETRY_MS = 1_000
+/** What an orderly stop may take: acknowledgements are waited for at most 5 s of it. */
+const STOP_WITHIN_MS = 15_000
+/** PGlite is one session, so more than one batch at a time only makes them smaller. */
+const EMBEDDED_PARTITIONS = 1
+const POSTGRES_PARTITIONS = 4
+
+/**
+ * Opens everything in the order in which a point travels back from its end: the table, the log, the writer, the
+ * screens, then the doors; and closes in reverse.
+ */
+async function start(config: Config): Promise<void> {
+  const logger = pino(
+    { level: 'info', base: undefined, timestamp: pino.stdTimeFunctions.isoTime },
+    pino.destination(2),
+  )
+  const onError = (error: unknown, doing: string) => logger.warn({ err: error }, `Failed: ${doing}`)
+  const closers: (() => Promise<void> | void)[] = []
+  const closeAll = async () => {
+    for (const close of closers.reverse()) await close()
+  }
+  closeWithGrace({ delay: STOP_WITHIN_MS, logger: false }, async ({ err, signal }) => {
+    if (err) logger.fatal({ err }, 'The process fails')
+    else logger.info(`Stopping on ${signal}`)
+    await closeAll()
+  })
+
+  const db = await openDatabase({
+    url: config.databaseUrl,
+    directUrl: config.databaseDirectUrl,
+    directory: join(config.dataDir, 'postgres'),
+    onError,
+  })
+  closers.push(() => db.close())
+  await whenThere(async () => {
+    const { applied } = await migrate(db.driver)
+    if (applied.length > 0) logger.info({ applied }, 'The schema is up to date')
+  })
+  await createPartitions(db.autocommit, Date.now())
+  const firstAccount = await createFirstAccount(db, config.owner)
+  const tokens = createTokens(config.jwtSecret)
+  const registry = new Registry()
+  collectDefaultMetrics({ register: registry })
+
+  const log = createProcessLog({
+    partitions: config.databaseUrl ? POSTGRES_PARTITIONS : EMBEDDED_PARTITIONS,
+    start: await readLogPositions(db.autocommit),
+    onError,
+  })
+  closers.push(() => log.close())
+  const writer = createWriter({ db, onStored: createWriterMetrics(registry) })
+  const storing = await log.store(writer.store)
+  closers.push(() => storing.close())
+
+  const positions = await openLivePositions({ db, log, onError })
+  closers.push(() => positions.close())
+  const screens = createScreens(positions)
+  closers.push(() => screens.close())
+
+  const ingest = createIngestMetrics(registry)
+  const door = await openMqttDoor({
+    db,
+    log,
+    tokens,
+    metrics: ingest,
+    host: config.host,
+    port: config.mqttPort,
+    onError,
+  })
+  observe(registry, { log, screens, positions, mqttConnections: () => door.connections })
+  const upkeep = startUpkeep(db, onError)
+  closers.push(() => upkeep.stop())
+
+  let listening = false
+  const app = await createApp(
+    {
+      db,
+      log,
+      tokens,
+      live: { positions, screens },
+      metrics: { registry, ingest },
+      listening: () => listening,
+    },
+    logger,
+  )
+  const http = await app.listen({ host: config.host, port: config.port })
+  listening = true
+  closers.push(
+    () => app.close(),
+    () => door.close(),
+  )
+
+  if (firstAccount) process.stdout.write(describeFirstSteps(firstAccount, http, door.port))
+  process.stdout.write(`fieldline ready ${http} mqtt://${config.host}:${door.port}\n`)
+
+  /** A server may start before its database. */
+  async function whenThere(work: () => Promise<void>): Promise<void> {
+    for (;;) {
+      try {
+        return await work()
+      } catch (error) {
+        if (!isAway(error)) throw error
+        onError(error, 'reaching the database, trying again')
+        await new Promise(resolve => setTimeout(resolve, DATABASE_RETRY_MS))
+      }
+    }
+  }
+}
+
+try {
+  await start(toConfig(readEnv()))
+} catch (error) {
+  const known = error instanceof ConfigError || (error instanceof Error && !(error instanceof TypeError))
+  process.stderr.write(
+    `fieldline cannot start: ${known ? (error as Error).message : String((error as Error).stack)}\n`,
+  )
+  process.exit(1)
+}

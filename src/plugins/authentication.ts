@@ -1,0 +1,77 @@
+import type { FastifyRequest } from 'fastify'
+import type { Caller } from '../../db/queries/sessions.ts'
+import { authenticateKey, authenticateToken, isDeviceKey, type Publisher } from '../../ingest/authenticate.ts'
+import { RequestError } from '../errors.ts'
+import { type Access, scopeOf } from '../permissions.ts'
+import type { App, Services } from '../services.ts'
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** What the route asks of its caller. Every route says so. */
+    access?: Access
+    /** Whether a device's key opens it as well. */
+    deviceKey?: boolean
+  }
+  interface FastifyRequest {
+    /** The user who calls; on routes that a device may call, see `publisher`. */
+    caller: Caller
+    publisher: Publisher
+  }
+}
+
+/**
+ * Who calls, and whether it may. Before the body is read, in one statement of its own: the session is read on every
+ * request, so that a revoked token is dead at once, and no transaction is open while a body arrives slowly.
+ */
+export function addAuthentication(app: App, services: Services): void {
+  app.decorateRequest('caller')
+  app.decorateRequest('publisher')
+
+  app.addHook('onRoute', route => {
+    const access = route.config?.access
+    if (!access) throw new Error(`${route.method} ${route.url} does not say what access it needs`)
+    route.schema = {
+      ...route.schema,
+      ...({ 'x-permission': access } as object),
+      security: access === 'public' ? [] : [{ bearer: [] }],
+    }
+  })
+
+  app.addHook('onRequest', async request => {
+    const { access, deviceKey } = request.routeOptions.config
+    if (!access || access === 'public') return
+    const token = readBearer(request)
+    if (!token) throw new RequestError('unauthorized', 'A bearer token is required.')
+    if (isDeviceKey(token)) {
+      const device = await authenticateKey(services.db, token)
+      if (!device) throw new RequestError('unauthorized', 'The device key is not valid.')
+      if (!deviceKey)
+        throw new RequestError('forbidden', 'A device key opens only the routes that take points.')
+      request.publisher = device
+      return
+    }
+    const caller = await authenticateToken(services.db, services.tokens, token)
+    if (!caller) throw new RequestError('unauthorized', 'The token is expired, revoked or not valid.')
+    if (access !== 'session' && access !== 'device' && !scopeOf(caller.permissionDetails, access)) {
+      throw new RequestError('forbidden', `Your role lacks the permission ${access}.`)
+    }
+    request.caller = caller
+    request.publisher = {
+      kind: 'user',
+      id: caller.userId,
+      organizationId: caller.organizationId,
+      subject: caller.subject,
+      sessionId: caller.sessionId,
+      expiresAt: caller.expiresAt,
+    }
+  })
+}
+
+/** The token of the Authorization header, or, for browsers' WebSockets, the one after `bearer` in the subprotocols. */
+function readBearer(request: FastifyRequest): string | undefined {
+  const header = request.headers.authorization
+  if (header !== undefined) return /^Bearer +(\S+)$/i.exec(header)?.[1]
+  if (request.headers.upgrade?.toLowerCase() !== 'websocket') return undefined
+  const protocols = request.headers['sec-websocket-protocol']?.split(',').map(protocol => protocol.trim())
+  return protocols?.[0] === 'bearer' ? protocols[1] : undefined
+}

@@ -1,0 +1,68 @@
+import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
+import { hasZodFastifySchemaValidationErrors } from 'fastify-type-provider-zod'
+import { isAway } from '../../db/errors.ts'
+import { type FieldError, RequestError } from '../errors.ts'
+import type { App } from '../services.ts'
+
+const RETRY_AFTER_S = 5
+
+/** The one place that turns errors into answers of HTTP. */
+export function addErrorHandling(app: App): void {
+  app.setNotFoundHandler((request, reply) => answer(request, reply, 404, 'There is nothing at this address.'))
+
+  app.setErrorHandler((error: FastifyError, request, reply) => {
+    if (error instanceof RequestError) {
+      if (error.retryable) reply.header('retry-after', RETRY_AFTER_S)
+      return answer(request, reply, error.statusCode, error.message, error.details)
+    }
+    if (hasZodFastifySchemaValidationErrors(error)) {
+      const errors = error.validation.flatMap(toFieldErrors)
+      const what = errors.map(({ path, message }) => (path ? `${path}: ${message}` : message)).join('; ')
+      return answer(request, reply, 400, `The ${error.validationContext ?? 'input'} is not valid. ${what}`, {
+        errors,
+      })
+    }
+    if (isAway(error)) {
+      request.log.warn({ err: error }, 'The database is away')
+      reply.header('retry-after', RETRY_AFTER_S)
+      return answer(request, reply, 503, 'The service cannot reach its database. Send the request again.')
+    }
+    const status = error.statusCode ?? 500
+    if (status < 500) {
+      const errors = [{ path: '', message: error.message }]
+      return answer(request, reply, status, error.message, status === 400 ? { errors } : {})
+    }
+    request.log.error({ err: error }, 'The request failed')
+    return answer(request, reply, 500, 'Something went wrong on our side.')
+  })
+}
+
+function answer(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  status: number,
+  message: string,
+  details: Record<string, unknown> = {},
+) {
+  // As text: the schema of a failure is the same everywhere, and an undocumented status must not fail itself.
+  const body = JSON.stringify({ status: false, message, ...details, requestId: request.id })
+  return reply.code(status).type('application/json; charset=utf-8').send(body)
+}
+
+interface ZodIssue {
+  message?: string
+  params?: { issue?: { code: string; path: PropertyKey[]; message: string; keys?: string[] } }
+}
+
+/** An unknown key is named itself, the others by their path. */
+function toFieldErrors(validation: unknown): FieldError[] {
+  const { message = '', params } = validation as ZodIssue
+  const issue = params?.issue
+  if (!issue) return [{ path: '', message }]
+  const path = issue.path.map(String)
+  if (issue.code !== 'unrecognized_keys') return [{ path: path.join('.'), message: issue.message }]
+  return (issue.keys ?? []).map(key => ({
+    path: [...path, key].join('.'),
+    message: 'There is no such field.',
+  }))
+}

@@ -1,0 +1,29 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { FastifyBaseLogger, FastifyInstance, RawServerDefault } from 'fastify'
+import type { ZodTypeProvider } from 'fastify-type-provider-zod'
+import type { Registry } from 'prom-client'
+import type { Database } from '../db/client.ts'
+import type { IngestMetrics } from '../ingest/metrics.ts'
+import type { Tokens } from '../ingest/tokens.ts'
+import type { LivePositions } from '../stream/live/positions.ts'
+import type { Screens } from '../stream/live/screens.ts'
+import type { Log } from '../stream/log.ts'
+
+/** What `main.ts` has opened and the routes use. */
+export interface Services {
+  db: Database
+  log: Log
+  tokens: Tokens
+  live: { positions: LivePositions; screens: Screens }
+  metrics: { registry: Registry; ingest: IngestMetrics }
+  /** Whether every listener of the running roles is open. */
+  listening: () => boolean
+}
+
+export type App = FastifyInstance<
+  RawServerDefault,
+  IncomingMessage,
+  ServerResponse,
+  FastifyBaseLogger,
+  ZodTypeProvider
+>

@@ -1,0 +1,70 @@
+import type { Entry, Outcomes } from './point.ts'
+
+/**
+ * The log between the door and the database, and the one seam between the tiers:
+ *
+ *   ingest  --append-->  log  --store-->   writer  -->  table
+ *                         |
+ *                         +----follow-->   live    -->  sockets
+ *
+ * `kafka-log.ts` and `process-log.ts` implement it and pass one contract test. Entries of one subject are on one
+ * partition and keep their order. Nothing above asks which of the two it has.
+ */
+export interface Log {
+  /**
+   * Resolves when every entry is durable: written by Kafka, or committed by the database. It waits as long as that
+   * takes; it rejects when `source` ended meanwhile or the log closes, and then some entries may be durable.
+   * Resolves to what storing found out, as far as the tier knows by then.
+   */
+  append(entries: readonly Entry[], source: Source): Promise<Outcomes>
+  /** Whether as many bytes wait as may. Whoever appends holds its senders back until `onRelief` calls. */
+  readonly full: boolean
+  /** Calls when the log has room again. Returns how to stop listening. */
+  onRelief(listener: () => void): () => void
+  /** Entries that wait to become durable, and their bytes. */
+  readonly waiting: { entries: number; bytes: number }
+
+  /**
+   * Takes part in storing: every record goes to one of all storers. `handler` resolves when the batch is
+   * committed; while it rejects it is called again with the same batch.
+   */
+  store(handler: (batch: Batch) => Promise<Outcomes>): Promise<Subscription>
+  /**
+   * Calls `start` for the positions to read from, then hands every record at or after them to `handler`, in order
+   * per partition. `start` is where a follower reads its first state together with the positions it stands for.
+   */
+  follow(start: () => Promise<Positions>, handler: (batch: Batch) => void): Promise<Subscription>
+
+  close(): Promise<void>
+}
+
+/** Where appended entries come from: a connection or a request. Set `ended`, and what still waits is dropped. */
+export interface Source {
+  ended: boolean
+}
+
+/** Consecutive records of one partition. */
+export interface Batch {
+  partition: number
+  records: readonly Record[]
+  /** The offset after the last record. */
+  nextOffset: number
+}
+
+export interface Record {
+  offset: number
+  entries: readonly Entry[]
+}
+
+/** The next offset to read, by partition. A partition that is absent is read from its beginning. */
+export type Positions = ReadonlyMap<number, number>
+
+export interface Subscription {
+  /** Ends after the batch that is being handled. */
+  close(): Promise<void>
+}
+
+/** The partition of a subject: its points stay in order, and neighbours spread evenly. */
+export function partitionOf(subject: number, partitions: number): number {
+  return subject % partitions
+}

@@ -1,0 +1,222 @@
+import type { Batch, Log, Positions, Source, Subscription } from './log.ts'
+import { partitionOf } from './log.ts'
+import { type Entry, NO_OUTCOMES, type Outcome, type Outcomes, sizeOf } from './point.ts'
+
+/**
+ * The log of the tiers without Kafka. Nothing is kept here: an entry is durable when the database has committed it,
+ * so `append` resolves when the storer has. A partition stores one batch at a time, and what arrives meanwhile is
+ * the next batch: batches grow with the load, and an entry that comes alone does not wait for company.
+ *
+ * A batch is one record, numbered when it is taken up, so offsets rise in the order in which points become durable.
+ * A batch that fails is tried again under its number. Numbers go on above what the database has stored (`start`).
+ * Followers are called after the commit and before whoever appended.
+ */
+const BATCH_ENTRIES = 4_000
+const MAX_WAITING_BYTES = 128 * 1024 * 1024
+const RETRY_FIRST_MS = 50
+const RETRY_MOST_MS = 2_000
+
+interface Waiting {
+  entries: readonly Entry[]
+  bytes: number
+  source: Source
+  resolve: (outcomes: Outcomes) => void
+  reject: (error: Error) => void
+}
+
+interface Partition {
+  number: number
+  nextOffset: number
+  queue: Waiting[]
+  storing: Promise<void> | undefined
+}
+
+export interface ProcessLogOptions {
+  partitions: number
+  /** What the database has stored so far. */
+  start: Positions
+  maxWaitingBytes?: number
+  onError: (error: unknown, doing: string) => void
+}
+
+export function createProcessLog(options: ProcessLogOptions): Log {
+  const maxBytes = options.maxWaitingBytes ?? MAX_WAITING_BYTES
+  const partitions = Array.from({ length: options.partitions }, (_, number): Partition => {
+    return { number, nextOffset: options.start.get(number) ?? 0, queue: [], storing: undefined }
+  })
+  const followers = new Set<(batch: Batch) => unknown>()
+  const reliefs = new Set<() => void>()
+  const waiting = { entries: 0, bytes: 0 }
+  let handler: ((batch: Batch) => Promise<Outcomes>) | undefined
+  let full = false
+  let closed = false
+
+  function leave(item: Waiting): void {
+    waiting.bytes -= item.bytes
+    waiting.entries -= item.entries.length
+    if (!full || waiting.bytes > maxBytes / 2) return
+    full = false
+    for (const relieve of reliefs) relieve()
+  }
+
+  /** Entries whose connection has ended will be sent again: they need not be stored, nor kept. */
+  function dropEnded(partition: Partition): void {
+    if (!partition.queue.some(item => item.source.ended)) return
+    const ended = partition.queue.filter(item => item.source.ended)
+    partition.queue = partition.queue.filter(item => !item.source.ended)
+    for (const item of ended) {
+      leave(item)
+      item.reject(new Error('The sender has gone'))
+    }
+  }
+
+  function take(partition: Partition): Waiting[] {
+    let count = 0
+    let length = 0
+    for (const item of partition.queue) {
+      if (length > 0 && count + item.entries.length > BATCH_ENTRIES) break
+      count += item.entries.length
+      length++
+    }
+    return partition.queue.splice(0, length)
+  }
+
+  function kick(partition: Partition): void {
+    if (partition.storing || !handler || partition.queue.length === 0) return
+    partition.storing = storeAll(partition).finally(() => {
+      partition.storing = undefined
+    })
+  }
+
+  async function storeAll(partition: Partition): Promise<void> {
+    // One turn of the event loop, so that what one read of the sockets brings shares a batch.
+    await new Promise(resolve => setImmediate(resolve))
+    while (handler && partition.queue.length > 0) {
+      dropEnded(partition)
+      const items = take(partition)
+      if (items.length === 0) continue
+      const offset = partition.nextOffset++
+      const batch: Batch = {
+        partition: partition.number,
+        records: [{ offset, entries: items.flatMap(item => item.entries) }],
+        nextOffset: offset + 1,
+      }
+      const outcomes = await storeUntilDone(batch, partition)
+      if (!outcomes) {
+        for (const item of items) {
+          leave(item)
+          item.reject(new Error('The log is closed'))
+        }
+        return
+      }
+      for (const follower of followers) follower(batch)
+      for (const item of items) {
+        leave(item)
+        item.resolve(outcomes)
+      }
+    }
+  }
+
+  async function storeUntilDone(batch: Batch, partition: Partition): Promise<Outcomes | undefined> {
+    for (let delay = RETRY_FIRST_MS; ; delay = Math.min(delay * 2, RETRY_MOST_MS)) {
+      if (!handler) return undefined
+      try {
+        return await handler(batch)
+      } catch (error) {
+        options.onError(error, `storing ${batch.records[0]?.entries.length} entries, trying again`)
+      }
+      if (closed) return undefined
+      await new Promise(resolve => setTimeout(resolve, delay))
+      dropEnded(partition)
+    }
+  }
+
+  return {
+    waiting,
+    get full() {
+      return full
+    },
+    onRelief(listener) {
+      reliefs.add(listener)
+      return () => reliefs.delete(listener)
+    },
+
+    append(entries, source) {
+      if (closed) return Promise.reject(new Error('The log is closed'))
+      if (entries.length === 0) return Promise.resolve(NO_OUTCOMES)
+      const parts = splitByPartition(entries, partitions.length)
+      const appended = parts.map(([number, part]) => {
+        const partition = partitions[number] as Partition
+        const bytes = part.reduce((sum, entry) => sum + sizeOf(entry), 0)
+        waiting.bytes += bytes
+        waiting.entries += part.length
+        if (waiting.bytes > maxBytes) full = true
+        const done = new Promise<Outcomes>((resolve, reject) => {
+          partition.queue.push({ entries: part, bytes, source, resolve, reject })
+        })
+        kick(partition)
+        return done
+      })
+      const [only] = appended
+      return appended.length === 1 && only ? only : Promise.all(appended).then(mergeOutcomes)
+    },
+
+    async store(storer) {
+      if (handler) throw new Error('The log of one process has one storer')
+      handler = storer
+      for (const partition of partitions) kick(partition)
+      return {
+        async close() {
+          handler = undefined
+          await Promise.all(partitions.map(partition => partition.storing))
+        },
+      } satisfies Subscription
+    },
+
+    async follow(start, handle) {
+      // Nothing is kept from before, so what is stored while `start` reads is held back until it has.
+      let held: Batch[] | undefined = []
+      const follower = (batch: Batch) => (held ? held.push(batch) : handle(batch))
+      followers.add(follower)
+      try {
+        const from = await start()
+        for (const batch of held) if (batch.nextOffset > (from.get(batch.partition) ?? 0)) handle(batch)
+        held = undefined
+      } catch (error) {
+        followers.delete(follower)
+        throw error
+      }
+      return {
+        async close() {
+          followers.delete(follower)
+        },
+      } satisfies Subscription
+    },
+
+    async close() {
+      closed = true
+      await Promise.all(partitions.map(partition => partition.storing))
+      for (const partition of partitions) {
+        for (const item of partition.queue) item.reject(new Error('The log is closed'))
+        partition.queue = []
+      }
+    },
+  }
+}
+
+function splitByPartition(entries: readonly Entry[], partitions: number): [number, readonly Entry[]][] {
+  const first = partitionOf((entries[0] as Entry).subject, partitions)
+  if (entries.every(entry => partitionOf(entry.subject, partitions) === first)) return [[first, entries]]
+  const parts = new Map<number, Entry[]>()
+  for (const entry of entries) {
+    const number = partitionOf(entry.subject, partitions)
+    const part = parts.get(number)
+    if (part) part.push(entry)
+    else parts.set(number, [entry])
+  }
+  return [...parts]
+}
+
+function mergeOutcomes(all: Outcomes[]): Outcomes {
+  return all.length === 1 && all[0] ? all[0] : new Map<Entry, Outcome>(all.flatMap(outcomes => [...outcomes]))
+}

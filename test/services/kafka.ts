@@ -1,0 +1,107 @@
+import { randomBytes } from 'node:crypto'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { cacheFolder, type Installation, installed } from './cache.ts'
+import { freePort, linesOf, run } from './commands.ts'
+import { requireExecutable } from './debian.ts'
+import { claimFolder } from './folders.ts'
+import { startServer } from './server.ts'
+import { available, type Control, type Service, Unavailable } from './services.ts'
+
+export interface Kafka {
+  /** `127.0.0.1:PORT`, or the list of TEST_KAFKA_BROKERS. */
+  brokers: string
+  /** Null for brokers that the environment names. */
+  control: Control | null
+}
+
+export interface KafkaOptions {
+  /** Used if it is free. */
+  port?: number
+  /** Broker settings that win over ours. */
+  settings?: Record<string, string>
+  /** Starts a broker even where TEST_KAFKA_BROKERS names some: a crash test must not touch another's. */
+  own?: boolean
+}
+
+const recipe = fileURLToPath(new URL('kafka/', import.meta.url))
+const instead =
+  'run "docker compose up --detach kafka" and set TEST_KAFKA_BROKERS, for example 127.0.0.1:9092'
+// Kafka's default is 1 GB; this is enough for batches of 1 MB on a few dozen partitions.
+const heap = '-Xmx512m'
+
+/** One empty Kafka broker that is its own controller, or the brokers of TEST_KAFKA_BROKERS. */
+export async function startKafka(options: KafkaOptions = {}): Promise<Service<Kafka>> {
+  const brokers = process.env.TEST_KAFKA_BROKERS
+  if (brokers && !options.own) return { available: true, brokers, control: null, stop: async () => {} }
+  return await available(() => startOwn(options))
+}
+
+async function startOwn(options: KafkaOptions): Promise<Kafka & { stop(): Promise<void> }> {
+  if (process.platform !== 'linux')
+    throw new Unavailable(`Kafka is installed by itself only on Linux: ${instead}`)
+  await requireExecutable('java', ['default-jre-headless'], instead)
+  // Named for the version in kafka/pom.xml.
+  const classes = join(await installed('kafka-4.1.1', install), '*')
+  const claim = await claimFolder(join(cacheFolder(), 'run'), 'kafka')
+  const { folder } = claim
+  const [port, controllerPort] = await Promise.all([freePort(options.port), freePort()])
+  const properties = join(folder, 'server.properties')
+  const settings = { ...defaults(port, controllerPort, join(folder, 'data')), ...options.settings }
+  writeFileSync(
+    properties,
+    Object.entries(settings)
+      .map(pair => `${pair.join('=')}\n`)
+      .join(''),
+  )
+  const java = ['-cp', classes, heap, `-Dlog4j2.configurationFile=${join(recipe, 'log4j2.properties')}`]
+  const clusterId = randomBytes(16).toString('base64url')
+  const format = ['format', '--standalone', '--cluster-id', clusterId, '--config', properties]
+  await run('java', [...java, 'kafka.tools.StorageTool', ...format], { log: join(folder, 'format.log') })
+  const { stop, ...control } = await startServer({
+    claim,
+    command: ['java', ...java, 'kafka.Kafka', properties],
+    stopSignal: 'TERM',
+    // The last line of a start: the broker is registered, unfenced and serves requests.
+    isReady: log => log.includes('Kafka Server started'),
+  })
+  return { brokers: `127.0.0.1:${port}`, control, stop }
+}
+
+async function install(to: Installation): Promise<void> {
+  await requireExecutable('mvn', ['maven'], instead)
+  const options = ['--batch-mode', '--quiet', '--file', join(recipe, 'pom.xml')]
+  // Named in full: for the short name Maven first asks for ten other plugins.
+  const goal = 'org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies'
+  await run('mvn', [...options, goal, `-DoutputDirectory=${to.folder}`], to).catch(() => {
+    const reason = linesOf(to.log, /ERROR/)[0]
+    throw new Unavailable(`Maven cannot fetch Kafka (${reason}; all of it in ${to.log}): ${instead}`)
+  })
+}
+
+function defaults(port: number, controllerPort: number, data: string): Record<string, string> {
+  return {
+    'node.id': '1',
+    'process.roles': 'broker,controller',
+    listeners: `BROKER://127.0.0.1:${port},CONTROLLER://127.0.0.1:${controllerPort}`,
+    'listener.security.protocol.map': 'BROKER:PLAINTEXT,CONTROLLER:PLAINTEXT',
+    'inter.broker.listener.name': 'BROKER',
+    'controller.listener.names': 'CONTROLLER',
+    'controller.quorum.bootstrap.servers': `127.0.0.1:${controllerPort}`,
+    'log.dirs': data,
+    // A killed broker waits at its next start until its old registration expires: 4 s with these, 12 s by default.
+    'broker.session.timeout.ms': '2000',
+    'broker.heartbeat.interval.ms': '500',
+    'auto.create.topics.enable': 'false',
+    'default.replication.factor': '1',
+    'offsets.topic.replication.factor': '1',
+    'transaction.state.log.replication.factor': '1',
+    'transaction.state.log.min.isr': '1',
+    'share.coordinator.state.topic.replication.factor': '1',
+    'share.coordinator.state.topic.min.isr': '1',
+    // Made when the first consumer group joins; the default is 50.
+    'offsets.topic.num.partitions': '4',
+    'group.initial.rebalance.delay.ms': '0',
+  }
+}

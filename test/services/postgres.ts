@@ -1,0 +1,88 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { freePort, run } from './commands.ts'
+import { claimFolder } from './folders.ts'
+import { asPostgres, binaries, postgresRoot, template } from './postgres-root.ts'
+import { processesIn } from './processes.ts'
+import { startServer } from './server.ts'
+import { available, type Control, type Service } from './services.ts'
+
+export interface Postgres {
+  /** Superuser, database `postgres`. */
+  url: string
+  /** Null for a server that the environment names: nobody kills that one. */
+  control: Control | null
+}
+
+export interface PostgresOptions {
+  /** Preloads TimescaleDB (the default). Without it this is plain PostgreSQL with PostGIS. */
+  timescaledb?: boolean
+  /** Used if it is free. */
+  port?: number
+  /** Server settings that win over ours, such as `{ fsync: 'on' }`. */
+  settings?: Record<string, string>
+  /** Starts a server even where TEST_DATABASE_URL names one: a crash test must not touch another's. */
+  own?: boolean
+}
+
+/** PostgreSQL 17 with PostGIS and TimescaleDB on an empty data folder: the one of TEST_DATABASE_URL, or a new one. */
+export async function startPostgres(options: PostgresOptions = {}): Promise<Service<Postgres>> {
+  const url = process.env.TEST_DATABASE_URL
+  if (url && !options.own) return { available: true, url, control: null, stop: async () => {} }
+  return await available(() => startOwn(options))
+}
+
+async function startOwn(options: PostgresOptions): Promise<Postgres & { stop(): Promise<void> }> {
+  const root = await postgresRoot()
+  const claim = await claimFolder(join(root, 'srv'), 'postgres')
+  const data = join(claim.folder, 'data')
+  await run('cp', ['--archive', '--reflink=auto', join(root, template), data])
+  const port = await freePort(options.port)
+  const inside = data.slice(root.length)
+  const settings = {
+    ...defaults(port, inside),
+    ...(options.timescaledb === false ? {} : timescaledb),
+    ...options.settings,
+  }
+  const assignments = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
+  const { stop, ...control } = await startServer({
+    claim,
+    command: ['chroot', ...asPostgres(root), `${binaries}/postgres`, '-D', inside, ...assignments],
+    // The fast shutdown of PostgreSQL: it ends sessions and writes a checkpoint.
+    stopSignal: 'INT',
+    isReady: () => isReady(data),
+  })
+  return { url: `postgres://postgres@127.0.0.1:${port}/postgres`, control, stop }
+}
+
+function defaults(port: number, socketFolder: string): Record<string, string> {
+  return {
+    listen_addresses: '127.0.0.1',
+    port: String(port),
+    unix_socket_directories: socketFolder,
+    // Needs no /dev/shm, so nothing has to be mounted into the chroot.
+    dynamic_shared_memory_type: 'mmap',
+    max_connections: '200',
+    // The tests kill servers, not machines: what is in the page cache survives that.
+    fsync: 'off',
+    synchronous_commit: 'on',
+    timezone: 'UTC',
+  }
+}
+
+const timescaledb = {
+  shared_preload_libraries: 'timescaledb',
+  // Its scheduler connects to every database, which then cannot serve as a template, and runs out of workers.
+  'timescaledb.max_background_workers': '0',
+  'timescaledb.telemetry_level': 'off',
+}
+
+/** The test of pg_ctl: the status line of postmaster.pid, if the process that wrote it lives (a crash leaves the file). */
+function isReady(data: string): boolean {
+  try {
+    const lines = readFileSync(join(data, 'postmaster.pid'), 'utf8').split('\n')
+    return lines[7]?.trim() === 'ready' && processesIn(data).includes(Number(lines[0]))
+  } catch {
+    return false
+  }
+}

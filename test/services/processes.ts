@@ -1,0 +1,57 @@
+import { readdirSync, readlinkSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+/**
+ * The processes that work in `folder` or below. PostgreSQL's children lead sessions of their own and write their
+ * titles over their environment, so neither a process group nor a variable finds all of them; their folder does.
+ */
+export function processesIn(folder: string): number[] {
+  const processes: number[] = []
+  for (const name of readdirSync('/proc')) {
+    if (!/^\d+$/.test(name)) continue
+    const workingFolder = readLink(`/proc/${name}/cwd`)
+    if (workingFolder === folder || workingFolder?.startsWith(`${folder}/`)) processes.push(Number(name))
+  }
+  return processes
+}
+
+/** Stops all of them. A process may fork while the list is read, so it is read until it holds nobody new. */
+export function freeze(folder: string): void {
+  const frozen = new Set<number>()
+  for (;;) {
+    const running = processesIn(folder).filter(process => !frozen.has(process))
+    if (running.length === 0) return
+    for (const process of running) {
+      signal(process, 'SIGSTOP')
+      frozen.add(process)
+    }
+  }
+}
+
+export function thaw(folder: string): void {
+  for (const process of processesIn(folder)) signal(process, 'SIGCONT')
+}
+
+/** Frozen first: a child that outlives its parent for a moment could still write, and no crash allows that. */
+export async function killAll(folder: string): Promise<void> {
+  freeze(folder)
+  for (const process of processesIn(folder)) signal(process, 'SIGKILL')
+  while (processesIn(folder).length > 0) await sleep(5)
+}
+
+function signal(pid: number, name: NodeJS.Signals): void {
+  try {
+    process.kill(pid, name)
+  } catch {
+    // It has ended since it was listed.
+  }
+}
+
+/** Null for a process that has ended, is a zombie or belongs to somebody else. */
+function readLink(path: string): string | null {
+  try {
+    return readlinkSync(path)
+  } catch {
+    return null
+  }
+}
