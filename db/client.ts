@@ -48,8 +48,8 @@ export interface Driver {
     begin: string,
     work: (run: (statement: Statement) => Promise<unknown[]>) => Promise<T>,
   ): Promise<T>
-  /** Calls `onGap` when notifications may have been missed. */
-  listen(channel: string, onPayload: (payload: string) => void, onGap: () => void): Promise<void>
+  /** Listens from now on, through lost connections; calls `onGap` when notifications may have been missed. */
+  listen(channel: string, onPayload: (payload: string) => void, onGap: () => void): void
   close(): Promise<void>
 }
 
@@ -87,7 +87,7 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database &
 /** The two handles of the house over a driver. */
 export function createDatabase(driver: Driver): Database & { driver: Driver } {
   const listeners = new Set<(event: ChangeEvent) => void>()
-  let listening: Promise<void> | undefined
+  let listening = false
   const emit = (event: ChangeEvent) => {
     for (const listener of listeners) listener(event)
   }
@@ -117,11 +117,14 @@ export function createDatabase(driver: Driver): Database & { driver: Driver } {
     writing: createQueryable(driver.runWriting),
     onChange(listener) {
       listeners.add(listener)
-      listening ??= driver.listen(
-        CHANNEL,
-        payload => emit(JSON.parse(payload) as ChangeEvent),
-        () => emit({ kind: 'resync' }),
-      )
+      if (!listening) {
+        listening = true
+        driver.listen(
+          CHANNEL,
+          payload => emit(JSON.parse(payload) as ChangeEvent),
+          () => emit({ kind: 'resync' }),
+        )
+      }
       return () => listeners.delete(listener)
     },
     close: () => driver.close(),

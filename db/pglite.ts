@@ -1,4 +1,3 @@
-import { extname } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import type { Driver, Statement } from './client.ts'
 import { lockDirectory } from './directory-lock.ts'
@@ -13,11 +12,11 @@ export async function openPglite(options: {
   onError: (error: unknown, doing: string) => void
 }): Promise<Driver> {
   const lock = lockDirectory(options.directory)
-  // From the sources (tests) the worker needs the same loader as its parent; compiled it needs none.
-  const extension = extname(import.meta.url)
-  const worker = new Worker(new URL(`./pglite-worker${extension}`, import.meta.url), {
+  // Tests run from the sources, and a worker thread cannot load TypeScript: there it is the compiled one.
+  const compiled = import.meta.url.endsWith('.ts') ? '../dist/db/pglite-worker.js' : './pglite-worker.js'
+  const worker = new Worker(new URL(compiled, import.meta.url), {
     workerData: { directory: options.directory },
-    execArgv: extension === '.ts' ? ['--import', 'tsx'] : [],
+    execArgv: [],
   })
 
   const waiting = new Map<number, { resolve: (rows: unknown[]) => void; reject: (error: Error) => void }>()
@@ -89,9 +88,9 @@ export async function openPglite(options: {
           throw error
         }
       }),
-    async listen(channel, onPayload) {
+    listen(channel, onPayload) {
       payloadListeners.push(onPayload)
-      await ask({ kind: 'listen', text: channel })
+      ask({ kind: 'listen', text: channel }).catch(error => options.onError(error, 'listening for changes'))
     },
     async close() {
       if (!gone) {

@@ -74,7 +74,8 @@ export function openPostgres(options: {
       }
     },
 
-    async listen(channel, onPayload, onGap) {
+    listen(channel, onPayload, onGap) {
+      let first = true
       const connect = async (): Promise<void> => {
         const client = new pg.Client({
           connectionString: options.directUrl,
@@ -86,21 +87,22 @@ export function openPostgres(options: {
         client.on('error', error => options.onError(error, 'listening for changes'))
         await client.connect()
         await client.query(`LISTEN ${pg.escapeIdentifier(channel)}`)
+        if (closed) return client.end()
         listener = client
-        client.once('end', () => {
-          if (!closed) setTimeout(() => void reconnect(), RECONNECT_MS)
-        })
+        client.once('end', () => void reconnect())
+        if (!first) onGap()
+        first = false
       }
       const reconnect = async (): Promise<void> => {
+        if (closed) return
         try {
           await connect()
-          onGap()
         } catch (error) {
           options.onError(error, 'listening for changes')
-          if (!closed) setTimeout(() => void reconnect(), RECONNECT_MS)
+          setTimeout(() => void reconnect(), RECONNECT_MS)
         }
       }
-      await connect()
+      void reconnect()
     },
 
     async close() {

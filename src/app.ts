@@ -1,5 +1,5 @@
 import websocket from '@fastify/websocket'
-import Fastify, { type FastifyBaseLogger } from 'fastify'
+import Fastify, { type FastifyBaseLogger, LogController } from 'fastify'
 import { serializerCompiler, validatorCompiler, type ZodTypeProvider } from 'fastify-type-provider-zod'
 import { newId } from '../db/client.ts'
 import { authRoutes } from './auth/routes.ts'
@@ -21,7 +21,7 @@ export async function createApp(services: Services, logger: FastifyBaseLogger): 
   const app: App = Fastify({
     loggerInstance: logger,
     // A line a request is for whoever looks for a fault; what fails is logged in any case.
-    disableRequestLogging: true,
+    logController: new LogController({ disableRequestLogging: true }),
     genReqId: () => newId(),
     routerOptions: { ignoreTrailingSlash: true },
     forceCloseConnections: true,

@@ -64,7 +64,10 @@ export async function listDevices(
 }
 
 export async function countDevices(tx: Queryable): Promise<number> {
-  return tx.orm.$count(devices, isNull(devices.deletedAt))
+  const [row] = await tx.query<{ count: number }>(
+    'SELECT count(*)::int4 AS count FROM devices WHERE deleted_at IS NULL',
+  )
+  return row?.count ?? 0
 }
 
 /** A device of the organization, or null. */

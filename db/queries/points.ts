@@ -100,7 +100,8 @@ export async function findConflicts(
 ): Promise<{ index: number; stored: unknown }[]> {
   return db.query(
     `SELECT (g.ordinality - 1)::int4 AS index, json_build_object(
-       'lat', ST_Y(p.position), 'lng', ST_X(p.position), 'timestamp', round(extract(epoch FROM p.recorded_at) * 1000),
+       'lat', ST_Y(p.position), 'lng', ST_X(p.position), 'timestamp',
+         to_char(p.recorded_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
        'speed', p.speed, 'heading', p.heading, 'accuracy', p.accuracy, 'altitude', p.altitude,
        'battery', p.battery, 'attributes', p.attributes) AS stored
      FROM unnest($1::int4[], $2::float8[], $3::float8[], $4::float8[], $5::float4[], $6::float4[], $7::float4[],

@@ -49,19 +49,20 @@ function answer(
   return reply.code(status).type('application/json; charset=utf-8').send(body)
 }
 
-interface ZodIssue {
-  message?: string
-  params?: { issue?: { code: string; path: PropertyKey[]; message: string; keys?: string[] } }
+interface ZodFailure {
+  keyword: string
+  /** The path with slashes, as the type provider writes it. */
+  instancePath: string
+  message: string
+  params: { keys?: string[] }
 }
 
 /** An unknown key is named itself, the others by their path. */
 function toFieldErrors(validation: unknown): FieldError[] {
-  const { message = '', params } = validation as ZodIssue
-  const issue = params?.issue
-  if (!issue) return [{ path: '', message }]
-  const path = issue.path.map(String)
-  if (issue.code !== 'unrecognized_keys') return [{ path: path.join('.'), message: issue.message }]
-  return (issue.keys ?? []).map(key => ({
+  const { keyword, instancePath, message, params } = validation as ZodFailure
+  const path = instancePath.split('/').filter(part => part !== '')
+  if (keyword !== 'unrecognized_keys') return [{ path: path.join('.'), message }]
+  return (params.keys ?? []).map(key => ({
     path: [...path, key].join('.'),
     message: 'There is no such field.',
   }))

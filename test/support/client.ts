@@ -1,0 +1,72 @@
+import { OWNER, type Server } from './server.ts'
+
+export interface Answer {
+  status: number
+  // biome-ignore lint/suspicious/noExplicitAny: answers are looked into freely, an absent field fails the expectation
+  body: any
+  headers: Headers
+}
+
+/** A client of the REST interface with one token. */
+export interface Client {
+  token: string
+  get(path: string): Promise<Answer>
+  post(path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>
+  put(path: string, body: unknown): Promise<Answer>
+  patch(path: string, body: unknown): Promise<Answer>
+  delete(path: string, body?: unknown): Promise<Answer>
+}
+
+export function createClient(server: Pick<Server, 'url'>, token: string): Client {
+  const send = async (method: string, path: string, body?: unknown, headers: Record<string, string> = {}) => {
+    const response = await fetch(`${server.url}/api/v3${path}`, {
+      method,
+      headers: {
+        ...(token ? { authorization: `Bearer ${token}` } : {}),
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      body: body === undefined ? undefined : typeof body === 'string' ? body : JSON.stringify(body),
+    })
+    const text = await response.text()
+    const json = response.headers.get('content-type')?.includes('json')
+    return { status: response.status, body: json ? JSON.parse(text) : text, headers: response.headers }
+  }
+  return {
+    token,
+    get: path => send('GET', path),
+    post: (path, body, headers) => send('POST', path, body, headers),
+    put: (path, body) => send('PUT', path, body),
+    patch: (path, body) => send('PATCH', path, body),
+    delete: (path, body) => send('DELETE', path, body),
+  }
+}
+
+/** Signs in; by default as the first owner. */
+export async function signIn(
+  server: Pick<Server, 'url'>,
+  credentials: { email: string; password: string; organizationId?: string } = OWNER,
+): Promise<Client> {
+  const answer = await createClient(server, '').post('/auth/login', credentials)
+  if (answer.status !== 200) throw new Error(`Signing in failed: ${JSON.stringify(answer.body)}`)
+  return createClient(server, answer.body.token)
+}
+
+export interface TestDevice {
+  id: string
+  key: string
+}
+
+export async function createDevice(client: Client, name = 'Tracker'): Promise<TestDevice> {
+  const answer = await client.post('/device', { name })
+  if (answer.status !== 201) throw new Error(`Making a device failed: ${JSON.stringify(answer.body)}`)
+  return { id: answer.body.data._id, key: answer.body.data.key }
+}
+
+/** All points of a device, in order of time. */
+// biome-ignore lint/suspicious/noExplicitAny: as in Answer
+export async function readHistory(client: Client, deviceId: string): Promise<any[]> {
+  const answer = await client.get(`/location-histories?deviceId=${deviceId}&limit=100000`)
+  if (answer.status !== 200) throw new Error(`Reading the history failed: ${JSON.stringify(answer.body)}`)
+  return answer.body.data
+}

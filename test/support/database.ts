@@ -1,0 +1,75 @@
+import { cpSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import pg from 'pg'
+import { inject } from 'vitest'
+import { type Database, openDatabase } from '../../db/client.ts'
+
+/** Must be the name that `global-setup.ts` gives; importing it would run the services in every worker. */
+const TEMPLATE = 'fieldline_template'
+
+export type Kind = 'postgres' | 'pglite'
+
+export interface TestDatabase {
+  kind: Kind
+  /** Undefined for PGlite. */
+  url: string | undefined
+  /** A DATA_DIR of its own; with PGlite the migrated database is in it. */
+  dataDir: string
+  remove(): Promise<void>
+}
+
+/** Why there is no PostgreSQL here, or undefined where there is one. */
+export function postgresMissing(): string | undefined {
+  const postgres = inject('postgres')
+  return 'reason' in postgres ? postgres.reason : undefined
+}
+
+/** The kind that tests of the interface run on: PostgreSQL where it is. */
+export function usualKind(): Kind {
+  return postgresMissing() ? 'pglite' : 'postgres'
+}
+
+/** A migrated database of a test file's own: a clone of the run's template. */
+export async function createTestDatabase(kind: Kind): Promise<TestDatabase> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'fieldline-test-'))
+  const removeDir = () => rmSync(dataDir, { recursive: true, force: true, maxRetries: 5 })
+  if (kind === 'pglite') {
+    cpSync(inject('pgliteTemplate'), join(dataDir, 'postgres'), { recursive: true })
+    return { kind, url: undefined, dataDir, remove: async () => removeDir() }
+  }
+  const server = inject('postgres')
+  if ('reason' in server) throw new Error(server.reason)
+  const name = `test_${process.pid}_${Math.random().toString(36).slice(2, 10)}`
+  await asAdministrator(server.url, `CREATE DATABASE ${name} TEMPLATE ${TEMPLATE}`)
+  const url = new URL(server.url)
+  url.pathname = name
+  return {
+    kind,
+    url: url.href,
+    dataDir,
+    async remove() {
+      await asAdministrator(server.url, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`)
+      removeDir()
+    },
+  }
+}
+
+/** Opens a test database in this process. */
+export function openTestDatabase(database: TestDatabase): Promise<Database> {
+  return openDatabase({
+    url: database.url,
+    directory: join(database.dataDir, 'postgres'),
+    onError: error => console.error(error),
+  })
+}
+
+async function asAdministrator(url: string, statement: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  try {
+    await client.query(statement)
+  } finally {
+    await client.end()
+  }
+}

@@ -1,0 +1,59 @@
+import pg from 'pg'
+import type { TestProject } from 'vitest/node'
+import { openDatabase } from '../../db/client.ts'
+import { migrate } from '../../db/migrate.ts'
+import { createPartitions } from '../../db/partitions.ts'
+import { startMosquitto } from '../services/mosquitto.ts'
+import { startPostgres } from '../services/postgres.ts'
+import { preparePglite } from './pglite-template.ts'
+
+declare module 'vitest' {
+  export interface ProvidedContext {
+    /** A superuser's URL of the test server, or why there is none. */
+    postgres: { url: string } | { reason: string }
+    /** Whether Mosquitto's programs are there, or why not. */
+    mosquitto: { available: true } | { reason: string }
+    /** A migrated directory of PGlite, to be copied. */
+    pgliteTemplate: string
+  }
+}
+
+/** Migrated once a run; a test file's database is a clone of it (`createTestDatabase`). */
+export const TEMPLATE = 'fieldline_template'
+
+/**
+ * Before all tests: the services, natively where the environment names none, and a migrated database of either
+ * kind to copy from. With REQUIRE_SERVICES=1 a service that is missing fails the run.
+ */
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const [postgres, mosquitto, pgliteTemplate] = await Promise.all([
+    startPostgres({ settings: { max_connections: '300' } }),
+    startMosquitto(),
+    preparePglite(),
+  ])
+  const missing = [postgres, mosquitto].flatMap(service => (service.available ? [] : [service.reason]))
+  if (process.env.REQUIRE_SERVICES === '1' && missing.length > 0) throw new Error(missing.join('\n'))
+
+  if (postgres.available) await createTemplate(postgres.url)
+  project.provide('postgres', postgres.available ? { url: postgres.url } : { reason: postgres.reason })
+  project.provide('mosquitto', mosquitto.available ? { available: true } : { reason: mosquitto.reason })
+  project.provide('pgliteTemplate', pgliteTemplate)
+  if (mosquitto.available) await mosquitto.stop()
+  return async () => {
+    if (postgres.available) await postgres.stop()
+  }
+}
+
+async function createTemplate(url: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  await client.query(`DROP DATABASE IF EXISTS ${TEMPLATE}`)
+  await client.query(`CREATE DATABASE ${TEMPLATE}`)
+  await client.end()
+  const templateUrl = new URL(url)
+  templateUrl.pathname = TEMPLATE
+  const db = await openDatabase({ url: templateUrl.href, directory: '', onError: () => {} })
+  await migrate(db.driver)
+  await createPartitions(db.autocommit, Date.now())
+  await db.close()
+}

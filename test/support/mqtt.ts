@@ -1,0 +1,29 @@
+import mqtt, { type IClientOptions, type MqttClient } from 'mqtt'
+import type { TestDevice } from './client.ts'
+
+/** An MQTT connection of a device, without reconnecting by itself. */
+export function connectDevice(
+  server: { mqttPort: number },
+  device: TestDevice,
+  options: IClientOptions = {},
+): Promise<MqttClient> {
+  return mqtt.connectAsync(`mqtt://127.0.0.1:${server.mqttPort}`, {
+    protocolVersion: 4,
+    username: device.id,
+    password: device.key,
+    reconnectPeriod: 0,
+    connectTimeout: 10_000,
+    ...options,
+  })
+}
+
+/** Publishes to the device's own topic. Resolves when it is acknowledged. */
+export async function publish(
+  client: MqttClient,
+  device: TestDevice,
+  message: unknown,
+  qos: 0 | 1 | 2 = 1,
+): Promise<void> {
+  const payload = typeof message === 'string' || Buffer.isBuffer(message) ? message : JSON.stringify(message)
+  await client.publishAsync(`devices/${device.id}/location`, payload, { qos })
+}

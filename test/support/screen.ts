@@ -1,0 +1,74 @@
+import WebSocket from 'ws'
+
+export interface Seen {
+  subjectId: string
+  name: string
+  lat: number
+  lng: number
+  timestamp: string
+  state: string
+}
+
+/** A screen as a dispatcher's page keeps it: the newest position of each subject, and the cursor to resume with. */
+export interface TestScreen {
+  positions: Map<string, Seen>
+  cursor: string | null
+  snapshots: number
+  /** Messages of type error. */
+  errors: string[]
+  messages: { type: string }[]
+  /** Why it was closed, once it is. */
+  closed: Promise<{ code: number; reason: string }>
+  send(message: unknown): void
+  /** Cuts the connection without a word. */
+  cut(): void
+}
+
+/** Opens a live socket and subscribes; `resume` goes on with what a former screen holds. */
+export async function openScreen(
+  server: { url: string },
+  token: string,
+  options: { filter?: object; resume?: TestScreen; subprotocol?: boolean } = {},
+): Promise<TestScreen> {
+  const { resume, filter } = options
+  const url = `${server.url.replace('http', 'ws')}/api/v3/live`
+  const socket = options.subprotocol
+    ? new WebSocket(url, ['bearer', token])
+    : new WebSocket(url, { headers: { authorization: `Bearer ${token}` } })
+  const screen: TestScreen = {
+    positions: new Map(resume?.positions),
+    cursor: resume?.cursor ?? null,
+    snapshots: 0,
+    errors: [],
+    messages: [],
+    closed: new Promise(done => socket.on('close', (code, reason) => done({ code, reason: String(reason) }))),
+    send: message => socket.send(typeof message === 'string' ? message : JSON.stringify(message)),
+    cut: () => socket.terminate(),
+  }
+  const first = new Promise<void>((done, fail) => {
+    socket.on('message', data => {
+      const message = JSON.parse(String(data))
+      screen.messages.push(message)
+      if (message.type === 'snapshot') {
+        screen.snapshots++
+        screen.positions.clear()
+      }
+      for (const position of message.positions ?? []) screen.positions.set(position.subjectId, position)
+      for (const subjectId of message.subjectIds ?? []) screen.positions.delete(subjectId)
+      if (message.type === 'error') screen.errors.push(message.message)
+      if (message.cursor) screen.cursor = message.cursor
+      done()
+    })
+    socket.on('error', fail)
+    socket.on('unexpected-response', (_request, response) => fail(new Error(`HTTP ${response.statusCode}`)))
+    socket.on('close', code => fail(new Error(`Closed with ${code}`)))
+  })
+  first.catch(() => {})
+  await new Promise<void>((done, fail) => {
+    socket.once('open', done)
+    socket.once('error', fail)
+  })
+  screen.send({ type: 'subscribe', filter, since: screen.cursor })
+  await first
+  return screen
+}

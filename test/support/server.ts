@@ -1,0 +1,94 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { resolve } from 'node:path'
+import type { TestDatabase } from './database.ts'
+
+const MAIN = resolve(import.meta.dirname, '../../dist/src/main.js')
+const READY_WITHIN_MS = 60_000
+
+export const OWNER = { email: 'owner@example.com', password: 'correct horse battery' }
+
+/** A server as a user starts it: the compiled program in a process of its own, on free ports. */
+export interface Server {
+  url: string
+  mqttPort: number
+  pid: number
+  /** What it wrote to standard output and standard error so far. */
+  output: { stdout: string; stderr: string }
+  /** SIGTERM. Returns the exit code. */
+  stop(): Promise<number | null>
+  kill9(): Promise<void>
+}
+
+export async function startServer(database: TestDatabase, env: Record<string, string> = {}): Promise<Server> {
+  const child = spawnServer(database, env)
+  const output = collect(child)
+  const ready = await new Promise<RegExpExecArray>((done, fail) => {
+    const timer = setTimeout(() => fail(new Error(`Not ready in time\n${output.stderr}`)), READY_WITHIN_MS)
+    child.stdout?.on('data', () => {
+      const match = /fieldline ready (http:\S+)(?: mqtt:\/\/\S+:(\d+))?/.exec(output.stdout)
+      if (!match) return
+      clearTimeout(timer)
+      done(match)
+    })
+    child.once('exit', code => fail(new Error(`Ended with ${code} before it was ready\n${output.stderr}`)))
+  })
+  const end = async (signal: NodeJS.Signals): Promise<number | null> => {
+    if (child.exitCode !== null || child.signalCode !== null) return child.exitCode
+    const exit = once(child, 'exit')
+    child.kill(signal)
+    const [code] = (await exit) as [number | null]
+    return code
+  }
+  return {
+    url: ready[1] as string,
+    mqttPort: Number(ready[2]),
+    pid: child.pid as number,
+    output,
+    stop: () => end('SIGTERM'),
+    kill9: async () => void (await end('SIGKILL')),
+  }
+}
+
+/** Starts a server that is expected to refuse. Returns its exit code and what it says. */
+export async function startRefused(
+  database: TestDatabase,
+  env: Record<string, string> = {},
+): Promise<{ code: number | null; stderr: string }> {
+  const child = spawnServer(database, env)
+  const output = collect(child)
+  const [code] = (await once(child, 'exit')) as [number | null]
+  return { code, stderr: output.stderr }
+}
+
+function spawnServer(database: TestDatabase, env: Record<string, string>): ChildProcess {
+  const { PATH, HOME } = process.env
+  return spawn(process.execPath, [MAIN], {
+    env: {
+      PATH,
+      HOME,
+      HOST: '127.0.0.1',
+      PORT: '0',
+      MQTT_PORT: '0',
+      DATA_DIR: database.dataDir,
+      FIELDLINE_OWNER_EMAIL: OWNER.email,
+      FIELDLINE_OWNER_PASSWORD: OWNER.password,
+      ...(database.url
+        ? { DATABASE_URL: database.url, JWT_SECRET: 'a secret of thirty-two characters' }
+        : {}),
+      ...env,
+    },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+}
+
+function collect(child: ChildProcess): { stdout: string; stderr: string } {
+  const output = { stdout: '', stderr: '' }
+  child.stdout?.on('data', chunk => {
+    output.stdout += chunk
+  })
+  child.stderr?.on('data', chunk => {
+    output.stderr += chunk
+  })
+  return output
+}
