@@ -135,7 +135,8 @@ function isNewest(sorted: readonly Point[], index: number, point: Point): boolea
 function toRejection(point: Point, reason: Reason, message: string): Rejection {
   const { kind: _, subject, receivedAt, recordedAt, attributes, ...values } = point
   const timestamp = new Date(recordedAt).toISOString()
-  const payload = JSON.stringify({ ...values, timestamp, attributes: attributes && JSON.parse(attributes) })
+  // The attributes are JSON already, and may be what the database did not like.
+  const payload = `${JSON.stringify({ ...values, timestamp }).slice(0, -1)},"attributes":${attributes}}`
   return { kind: 'rejection', subject, receivedAt, reason, message, index: null, topic: null, payload }
 }
 

@@ -52,4 +52,5 @@ export async function runRounds(options: RoundsOptions): Promise<Report> {
   return report
 }
 
-const count = (publishers: Publisher[]) => publishers.reduce((sum, { acknowledged }) => sum + acknowledged.size, 0)
+const count = (publishers: Publisher[]) =>
+  publishers.reduce((sum, { acknowledged }) => sum + acknowledged.size, 0)

@@ -20,6 +20,9 @@ export interface TestScreen {
   /** Why it was closed, once it is. */
   closed: Promise<{ code: number; reason: string }>
   send(message: unknown): void
+  /** Stops and goes on reading from the socket. */
+  pause(): void
+  resume(): void
   /** Cuts the connection without a word. */
   cut(): void
 }
@@ -43,6 +46,8 @@ export async function openScreen(
     messages: [],
     closed: new Promise(done => socket.on('close', (code, reason) => done({ code, reason: String(reason) }))),
     send: message => socket.send(typeof message === 'string' ? message : JSON.stringify(message)),
+    pause: () => socket.pause(),
+    resume: () => socket.resume(),
     cut: () => socket.terminate(),
   }
   const first = new Promise<void>((done, fail) => {
@@ -60,13 +65,16 @@ export async function openScreen(
       done()
     })
     socket.on('error', fail)
-    socket.on('unexpected-response', (_request, response) => fail(new Error(`HTTP ${response.statusCode}`)))
     socket.on('close', code => fail(new Error(`Closed with ${code}`)))
   })
   first.catch(() => {})
   await new Promise<void>((done, fail) => {
     socket.once('open', done)
     socket.once('error', fail)
+    socket.once('unexpected-response', (_request, response) => {
+      socket.terminate()
+      fail(new Error(`HTTP ${response.statusCode}`))
+    })
   })
   screen.send({ type: 'subscribe', filter, since: screen.cursor })
   await first

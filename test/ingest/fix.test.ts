@@ -1,0 +1,93 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { judgeFix, Refusal, readTimestamp } from '../../ingest/fix.ts'
+
+const NOW = Date.parse('2026-11-21T12:00:00Z')
+const good = { lat: 52.5, lng: 13.4, timestamp: '2026-11-21T11:59:00Z' }
+const judge = (change: object) => judgeFix({ ...good, ...change }, 7, NOW)
+const reason = (change: object) => {
+  const judged = judge(change)
+  return judged instanceof Refusal ? judged.reason : 'accepted'
+}
+
+describe('The door refuses a point', () => {
+  it.each([
+    ['bad-coordinates', { lat: 90.01 }],
+    ['bad-coordinates', { lng: -180.01 }],
+    ['bad-coordinates', { lat: '52.5' }],
+    ['bad-coordinates', { lat: null }],
+    ['bad-coordinates', { lat: Number.NaN }],
+    ['no-fix', { lat: 0, lng: 0 }],
+    ['no-fix', { lat: -0, lng: 1e-310 }],
+    ['bad-timestamp', { timestamp: undefined }],
+    ['bad-timestamp', { timestamp: '2026-02-30T00:00:00Z' }],
+    ['bad-timestamp', { timestamp: '2026-11-21T11:59:00' }],
+    ['bad-timestamp', { timestamp: '1795258740' }],
+    ['future', { timestamp: '2026-11-21T12:10:01Z' }],
+    ['too-old', { timestamp: '2025-11-20T11:00:00Z' }],
+  ])('as %s: %j', (expected, change) => {
+    expect(reason(change)).toBe(expected)
+  })
+
+  it.each([{ lat: 90 }, { lng: 180 }, { lng: -180 }, { lat: 0 }, { timestamp: '2026-11-21T12:09:59Z' }])(
+    'but not at the edge: %j',
+    change => expect(reason(change)).toBe('accepted'),
+  )
+})
+
+describe('An optional value that makes no sense becomes null', () => {
+  it.each([
+    ['speed', -1, null],
+    ['speed', 'NaN', null],
+    ['speed', 1e39, null],
+    ['speed', 1e-50, 0],
+    ['speed', 3.5, 3.5],
+    ['heading', 511, null],
+    ['heading', -0.5, null],
+    ['heading', 360, 0],
+    ['heading', 359.999_999_99, 0],
+    ['battery', 140, null],
+    ['battery', 0, 0],
+    ['accuracy', -1, null],
+    ['altitude', -12.5, -12.5],
+    ['attributes', [1], null],
+    ['attributes', { a: '\0b\ud800' }, '{"a":"b�"}'],
+  ])('%s %j is kept as %j', (key, value, expected) => {
+    expect(judge({ [key]: value })).toMatchObject({ kind: 'point', [key]: expected })
+  })
+
+  it('attributes of more than 2 KiB among them', () => {
+    expect(judge({ attributes: { text: 'x'.repeat(2037) } })).toMatchObject({
+      attributes: expect.any(String),
+    })
+    expect(judge({ attributes: { text: 'x'.repeat(2038) } })).toMatchObject({ attributes: null })
+  })
+
+  it('and a payload cannot pass for a refusal', () => {
+    expect(judge({ reason: 'conflict', message: 'x' })).toMatchObject({ kind: 'point' })
+  })
+})
+
+describe('A timestamp', () => {
+  it.each([
+    ['2026-11-21T11:59:00Z', '2026-11-21T11:59:00.000Z'],
+    ['2026-11-21t11:59:00.123999z', '2026-11-21T11:59:00.123Z'],
+    ['2026-11-21T13:59:00+02:00', '2026-11-21T11:59:00.000Z'],
+    ['2026-11-21T06:29:00-05:30', '2026-11-21T11:59:00.000Z'],
+    [1_795_262_340, '2026-11-21T11:59:00.000Z'],
+    [1_795_262_340.123, '2026-11-21T11:59:00.123Z'],
+    [1_795_262_340_123, '2026-11-21T11:59:00.123Z'],
+    [1_795_262_340_123.9, '2026-11-21T11:59:00.123Z'],
+  ])('%s is %s', (value, expected) => {
+    expect(new Date(readTimestamp(value) as number).toISOString()).toBe(expected)
+  })
+
+  it('in seconds with milliseconds is never cut by one', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 1.6e12, max: 1.9e12 }), ms => {
+        expect(readTimestamp(ms / 1000)).toBe(ms)
+      }),
+      { numRuns: 2000 },
+    )
+  })
+})

@@ -1,0 +1,145 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type Database, newId } from '../../db/client.ts'
+import { insertDevice } from '../../db/queries/devices.ts'
+import { readNewestFixes } from '../../db/queries/newest-fixes.ts'
+import type { Batch } from '../../stream/log.ts'
+import type { Entry, Point, Rejection } from '../../stream/point.ts'
+import { createWriter } from '../../stream/writer.ts'
+import {
+  createTestDatabase,
+  openTestDatabase,
+  postgresMissing,
+  type TestDatabase,
+} from '../support/database.ts'
+
+const NOW = Date.now() - 3_600_000
+
+describe.each(['pglite', 'postgres'] as const)('The writer on %s', kind => {
+  const missing = kind === 'postgres' ? postgresMissing() : undefined
+  let files: TestDatabase
+  let db: Database
+  let subject: number
+  let offset = 0
+
+  beforeAll(async () => {
+    if (missing) return
+    files = await createTestDatabase(kind)
+    db = await openTestDatabase(files)
+    const organizationId = newId()
+    await db.autocommit.query('INSERT INTO organizations (id, name) VALUES ($1, $2)', [
+      organizationId,
+      'Writer',
+    ])
+    const id = await db.tenant(organizationId, tx =>
+      insertDevice(tx, { organizationId, name: 'x', hubId: null, keyHash: Buffer.from(newId()) }),
+    )
+    const [row] = await db.autocommit.query<{ key: number }>('SELECT key FROM subjects WHERE id = $1', [id])
+    subject = row?.key as number
+  })
+  afterAll(async () => {
+    await db?.close()
+    await files?.remove()
+  })
+  const test = (name: string, work: () => Promise<void>) =>
+    it(name, async context => (missing ? context.skip(missing) : work()))
+
+  const point = (n: number, change: Partial<Point> = {}): Point => ({
+    kind: 'point',
+    subject,
+    recordedAt: NOW + n * 1000,
+    receivedAt: NOW + n * 1000 + 5,
+    lat: n,
+    lng: n,
+    speed: null,
+    heading: null,
+    accuracy: null,
+    altitude: null,
+    battery: null,
+    attributes: null,
+    ...change,
+  })
+  const rejection = (reason: Rejection['reason']): Rejection => ({
+    kind: 'rejection',
+    subject,
+    receivedAt: NOW,
+    reason,
+    message: 'Because.',
+    index: 3,
+    topic: 't',
+    payload: 'p',
+  })
+  const batch = (...entries: Entry[]): Batch => {
+    const at = offset++
+    return { partition: 5, records: [{ offset: at, entries }], nextOffset: at + 1 }
+  }
+  const stored = () =>
+    db.autocommit.query<{ n: number; lat: number }>(
+      `SELECT round(extract(epoch FROM recorded_at) - $2)::int AS n, ST_Y(position) AS lat FROM points
+       WHERE subject_key = $1 ORDER BY 1`,
+      [subject, NOW / 1000],
+    )
+  const counts = async () => {
+    const rows = await db.autocommit.query<{ reason: string; count: number }>(
+      'SELECT reason, count FROM rejection_counts WHERE subject_key = $1 ORDER BY 1',
+      [subject],
+    )
+    return Object.fromEntries(rows.map(({ reason, count }) => [reason, count]))
+  }
+
+  test('stores the same batch twice as once, its rejections too', async () => {
+    const writer = createWriter({ db })
+    const entries = [point(3), point(1), rejection('no-fix'), point(2)]
+    const again = batch(...entries)
+    expect((await writer.store(again)).size).toBe(0)
+    const outcomes = await writer.store(again)
+    expect([...outcomes.values()].map(({ kind: outcome }) => outcome)).toEqual([
+      'duplicate',
+      'duplicate',
+      'duplicate',
+    ])
+    expect((await stored()).map(({ n }) => n)).toEqual([1, 2, 3])
+    expect(await counts()).toEqual({ 'no-fix': 1 })
+  })
+
+  test('keeps the first of two different points under one identity, within a batch and across', async () => {
+    const writer = createWriter({ db })
+    const [winner, twin, loser] = [point(10), point(10), point(10, { lat: 77 })]
+    const outcomes = await writer.store(batch(winner, twin, loser))
+    expect(outcomes.get(winner)).toBeUndefined()
+    expect(outcomes.get(twin)).toEqual({ kind: 'duplicate' })
+    expect(outcomes.get(loser)).toMatchObject({ kind: 'rejected', reason: 'conflict' })
+    const late = point(10, { attributes: '{"a":1}' })
+    expect((await writer.store(batch(late))).get(late)).toMatchObject({ reason: 'conflict' })
+    expect((await stored()).find(({ n }) => n === 10)?.lat).toBe(10)
+    expect(await counts()).toMatchObject({ conflict: 2 })
+  })
+
+  test('moves the newest fix forward only, and names the record that set it', async () => {
+    const writer = createWriter({ db })
+    await writer.store(batch(point(30), point(50), point(40)))
+    const set = offset - 1
+    await writer.store(batch(point(45)))
+    const { fixes, positions } = await db.system(readNewestFixes)
+    expect(fixes.find(fix => fix.subject === subject)).toMatchObject({
+      recordedAt: NOW + 50_000,
+      lat: 50,
+      logPartition: 5,
+      logOffset: set,
+    })
+    expect(positions.get(5)).toBe(offset)
+  })
+
+  test('finds the one point that the database refuses, and stores the others', async () => {
+    const writer = createWriter({ db })
+    // What the door never lets through; should it ever, its neighbours must not pay for it.
+    const offender = point(60, { attributes: '{broken' })
+    const outcomes = await writer.store(batch(point(61), point(62), offender, point(63), point(64)))
+    expect((await stored()).map(({ n }) => n)).toEqual(expect.arrayContaining([61, 62, 63, 64]))
+    expect(outcomes.get(offender)).toMatchObject({ kind: 'rejected', reason: 'unstorable' })
+    expect(await counts()).toMatchObject({ unstorable: 1 })
+    const [progress] = await db.autocommit.query<{ next: number }>(
+      'SELECT next_offset AS next FROM log_positions WHERE log_partition = 5',
+    )
+    expect(progress?.next).toBe(offset)
+  })
+})
