@@ -59,3 +59,8 @@ export function isAway(error: unknown): boolean {
   }
   return false
 }
+
+/** Whether a lock could not be had within lock_timeout. */
+export function isLockTimeout(error: unknown): boolean {
+  return sqlState(error) === '55P03'
+}

@@ -1,4 +1,5 @@
-import type { Queryable } from './client.ts'
+import type { Database, Queryable } from './client.ts'
+import { isLockTimeout } from './errors.ts'
 
 /**
  * The partitions of `points`, a week each. On TimescaleDB they are chunks that make themselves; elsewhere a year
@@ -39,26 +40,74 @@ export async function isHypertable(db: Queryable): Promise<boolean> {
   return !row?.partitioned
 }
 
+/** Any number, the same in every process: of two that start at once one makes the partitions. */
+const LOCK = 5_417_302_120
+
 /** Makes the partitions that are missing. Returns their names. */
-export async function createPartitions(db: Queryable, now: number): Promise<string[]> {
-  if (await isHypertable(db)) return []
-  const existing = new Set((await listPartitions(db)).map(partition => partition.name))
-  const missing = neededPartitions(now).filter(partition => !existing.has(partition.name))
-  for (const { name, from, to } of missing) {
-    // ATTACH takes a lock that lets inserts go on (SHARE UPDATE EXCLUSIVE); CREATE … PARTITION OF does not.
-    await db.query(`CREATE TABLE IF NOT EXISTS ${name} (LIKE points INCLUDING ALL)`)
-    await db.query(
-      `ALTER TABLE points ATTACH PARTITION ${name}
-       FOR VALUES FROM ('${from.toISOString()}') TO ('${to.toISOString()}')`,
-    )
-  }
-  return missing.map(partition => partition.name)
+export async function createPartitions(db: Database, now: number): Promise<string[]> {
+  return db.system(async tx => {
+    if (await isHypertable(tx)) return []
+    await tx.query('SELECT pg_advisory_xact_lock($1)', [LOCK])
+    const existing = new Set((await listPartitions(tx)).map(partition => partition.name))
+    const missing = neededPartitions(now).filter(partition => !existing.has(partition.name))
+    for (const { name, from, to } of missing) {
+      // ATTACH takes a lock that lets inserts go on (SHARE UPDATE EXCLUSIVE); CREATE … PARTITION OF does not.
+      await tx.query(`CREATE TABLE IF NOT EXISTS ${name} (LIKE points INCLUDING ALL)`)
+      await tx.query(
+        `ALTER TABLE points ATTACH PARTITION ${name}
+         FOR VALUES FROM ('${from.toISOString()}') TO ('${to.toISOString()}')`,
+      )
+    }
+    return missing.map(partition => partition.name)
+  })
 }
 
-/** The attached partitions by name, oldest first. */
-export async function listPartitions(db: Queryable): Promise<{ name: string; to: Date }[]> {
+/**
+ * Drops the partitions all of whose points are older than the history is kept, whole. Returns their names.
+ *
+ * No write waits for it. A hypertable's chunk is dropped only when its lock can be had within 100 ms, or a slow reader
+ * of the chunk would hold up every reader that comes after; the next run tries again. A plain partition leaves with
+ * DETACH CONCURRENTLY, which waits for readers without a lock that writers need, and is dropped when nobody sees it.
+ */
+export async function dropOldPartitions(db: Database, now: number): Promise<string[]> {
+  const cutoff = new Date(now - RETENTION_MS)
+  return (await isHypertable(db.autocommit)) ? dropChunks(db, cutoff) : dropDetached(db, cutoff)
+}
+
+async function dropChunks(db: Database, cutoff: Date): Promise<string[]> {
+  try {
+    const dropped = await db.system(async tx => {
+      await tx.query(`SET LOCAL lock_timeout = '100ms'`)
+      return tx.query<{ name: string }>(`SELECT drop_chunks('points', older_than => $1::timestamptz) AS name`, [cutoff])
+    })
+    return dropped.map(({ name }) => name)
+  } catch (error) {
+    if (isLockTimeout(error)) return []
+    throw error
+  }
+}
+
+async function dropDetached(db: Database, cutoff: Date): Promise<string[]> {
+  const old = (await listPartitions(db.autocommit)).filter(({ to }) => to <= cutoff)
+  for (const { name, detaching } of old) {
+    // A process that died in the middle leaves the partition half detached.
+    await db.autocommit.query(`ALTER TABLE points DETACH PARTITION ${name} ${detaching ? 'FINALIZE' : 'CONCURRENTLY'}`)
+  }
+  const detached = await db.autocommit.query<{ name: string }>(
+    `SELECT relname AS name FROM pg_class c WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace
+       AND relname ~ '^points_[0-9]{4}_[0-9]{2}_[0-9]{2}$' AND relname < $1
+       AND NOT EXISTS (SELECT FROM pg_inherits WHERE inhrelid = c.oid) ORDER BY 1`,
+    [describe(Math.floor((cutoff.getTime() - FIRST_MONDAY_MS) / WEEK_MS)).name],
+  )
+  for (const { name } of detached) await db.autocommit.query(`DROP TABLE IF EXISTS ${name}`)
+  return detached.map(({ name }) => name)
+}
+
+/** The attached partitions by name, oldest first; `detaching` is one that is on its way out. */
+export async function listPartitions(db: Queryable): Promise<{ name: string; to: Date; detaching: boolean }[]> {
   return db.query(
-    `SELECT relname AS name, (regexp_match(pg_get_expr(relpartbound, oid), 'TO \\(''([^'']+)''\\)'))[1]::timestamptz AS "to"
-     FROM pg_class WHERE oid IN (SELECT inhrelid FROM pg_inherits WHERE inhparent = 'points'::regclass) ORDER BY relname`,
+    `SELECT relname AS name, inhdetachpending AS detaching,
+       (regexp_match(pg_get_expr(relpartbound, oid), 'TO \\(''([^'']+)''\\)'))[1]::timestamptz AS "to"
+     FROM pg_class JOIN pg_inherits ON inhrelid = oid WHERE inhparent = 'points'::regclass ORDER BY relname`,
   )
 }

@@ -60,7 +60,7 @@ async function start(config: Config): Promise<void> {
     const { applied } = await migrate(db.driver)
     if (applied.length > 0) logger.info({ applied }, 'The schema is up to date')
   })
-  await createPartitions(db.autocommit, Date.now())
+  await createPartitions(db, Date.now())
   const firstAccount = await createFirstAccount(db, config.owner)
   const tokens = createTokens(config.jwtSecret)
   const registry = new Registry()

@@ -1,5 +1,5 @@
 import type { Database } from '../db/client.ts'
-import { createPartitions } from '../db/partitions.ts'
+import { createPartitions, dropOldPartitions } from '../db/partitions.ts'
 import { pruneRejections } from '../db/queries/rejections.ts'
 import { pruneSessions } from '../db/queries/sessions.ts'
 
@@ -12,7 +12,8 @@ export function startUpkeep(
 ): { stop(): Promise<void> } {
   let running = Promise.resolve()
   const run = async () => {
-    await createPartitions(db.autocommit, Date.now())
+    await createPartitions(db, Date.now())
+    await dropOldPartitions(db, Date.now())
     await pruneRejections(db.autocommit)
     await pruneSessions(db.autocommit)
   }

@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { getTableColumns, getTableName, isTable } from 'drizzle-orm'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Database, newId, notify } from '../../db/client.ts'
+import { type Database, type Driver, newId, notify } from '../../db/client.ts'
 import { sqlState } from '../../db/errors.ts'
 import { migrate } from '../../db/migrate.ts'
 import { insertDevice, listDevices } from '../../db/queries/devices.ts'
@@ -17,13 +17,13 @@ import { until } from '../support/wait.ts'
 describe.each(['pglite', 'postgres'] as const)('A database on %s', kind => {
   const missing = kind === 'postgres' ? postgresMissing() : undefined
   let files: TestDatabase
-  let db: Database & { driver: Parameters<typeof migrate>[0] }
+  let db: Database & { driver: Driver }
   const [first, second] = [newId(), newId()]
 
   beforeAll(async () => {
     if (missing) return
     files = await createTestDatabase(kind)
-    db = (await openTestDatabase(files)) as typeof db
+    db = await openTestDatabase(files)
     for (const [id, name] of [
       [first, 'First'],
       [second, 'Second'],

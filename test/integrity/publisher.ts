@@ -1,4 +1,4 @@
-import mqtt, { type MqttClient } from 'mqtt'
+import mqtt, { type IClientOptions, type MqttClient } from 'mqtt'
 import type { TestDevice } from '../support/client.ts'
 
 /** What a point said, as it was acknowledged. */
@@ -20,7 +20,7 @@ export interface Publisher {
   acknowledged: Map<string, SentPoint>
   /** Everything that was ever sent, acknowledged or not. */
   sent: Map<string, SentPoint>
-  /** Times that an acknowledgement came. */
+  /** How often it had to connect. */
   connections: number
   /** Sends no new points and waits until every one is acknowledged. */
   finish(): Promise<void>
@@ -29,7 +29,12 @@ export interface Publisher {
 const IN_FLIGHT = 20
 const RECONNECT_MS = 100
 
-export function startPublisher(mqttPort: () => number, device: TestDevice, seed: number): Publisher {
+export function startPublisher(
+  mqttPort: () => number,
+  device: TestDevice,
+  seed: number,
+  options: IClientOptions = {},
+): Publisher {
   const publisher: Publisher = { device, acknowledged: new Map(), sent: new Map(), connections: 0, finish }
   const waiting = new Map<string, SentPoint>()
   const begun = Date.now() - 3_600_000
@@ -78,6 +83,7 @@ export function startPublisher(mqttPort: () => number, device: TestDevice, seed:
       password: device.key,
       reconnectPeriod: 0,
       connectTimeout: 5_000,
+      ...options,
     })
     client = connection
     connection.on('connect', () => {

@@ -54,6 +54,6 @@ async function createTemplate(url: string): Promise<void> {
   templateUrl.pathname = TEMPLATE
   const db = await openDatabase({ url: templateUrl.href, directory: '', onError: () => {} })
   await migrate(db.driver)
-  await createPartitions(db.autocommit, Date.now())
+  await createPartitions(db, Date.now())
   await db.close()
 }

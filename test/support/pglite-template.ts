@@ -29,7 +29,7 @@ export async function preparePglite(): Promise<string> {
   const partial = `${path}.${process.pid}`
   const db = await openDatabase({ directory: partial, onError: () => {} })
   await migrate(db.driver)
-  await createPartitions(db.autocommit, Date.now())
+  await createPartitions(db, Date.now())
   await db.close()
   try {
     renameSync(partial, path)

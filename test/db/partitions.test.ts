@@ -1,0 +1,152 @@
+import pg from 'pg'
+import { afterEach, describe, expect, it } from 'vitest'
+import type { Database } from '../../db/client.ts'
+import { migrate } from '../../db/migrate.ts'
+import { createPartitions, dropOldPartitions, listPartitions, neededPartitions } from '../../db/partitions.ts'
+import { createOwnPostgres } from '../integrity/own-postgres.ts'
+import { startPostgres } from '../services/postgres.ts'
+import {
+  createTestDatabase,
+  openTestDatabase,
+  postgresMissing,
+  type TestDatabase,
+} from '../support/database.ts'
+import { pause } from '../support/wait.ts'
+
+const DAY_MS = 24 * 3600_000
+const now = Date.now()
+
+const insert = (db: Database, subject: number, at: number) =>
+  db.writing.query(
+    `INSERT INTO points (subject_key, recorded_at, received_at, position)
+     VALUES ($1, to_timestamp($2::float8 / 1000), now(), ST_SetSRID(ST_MakePoint(1, 2), 4326))`,
+    [subject, at],
+  )
+const count = async (db: Database) =>
+  (await db.autocommit.query<{ n: number }>('SELECT count(*)::int AS n FROM points'))[0]?.n
+
+describe.each([
+  { name: 'TimescaleDB', kind: 'postgres', plain: false },
+  { name: 'plain PostgreSQL', kind: 'postgres', plain: true },
+  { name: 'PGlite', kind: 'pglite', plain: false },
+] as const)('Partitions on $name', ({ kind, plain }) => {
+  const missing = kind === 'postgres' ? postgresMissing() : undefined
+  let files: TestDatabase
+  let db: Database
+  afterEach(async () => {
+    await db?.close()
+    await files?.remove()
+  })
+
+  const open = async () => {
+    files = plain ? await createPlain() : await createTestDatabase(kind)
+    db = await openTestDatabase(files)
+  }
+  const test = (name: string, work: () => Promise<void>) =>
+    it(name, async context => {
+      if (missing) return context.skip(missing)
+      await open()
+      await work()
+    })
+
+  test('take a point of any age inside the year, and a little ahead', async () => {
+    const times = Array.from({ length: 365 }, (_, days) => now - days * DAY_MS)
+    for (const time of [...times, now + 600_000]) await insert(db, 1, time)
+    expect(await count(db)).toBe(366)
+  })
+
+  test('are dropped whole when all of them is over a year old, while points arrive and nobody waits', async () => {
+    // As a database looks that has run for a while: made then, full of points of then.
+    await createPartitions(db, now - 60 * DAY_MS)
+    for (let days = 330; days < 420; days++) await insert(db, 1, now - days * DAY_MS)
+    const before = (await count(db)) as number
+
+    const reader = kind === 'postgres' ? await openSlowReader(files.url as string) : undefined
+    let slowest = 0
+    let done = false
+    const writing = (async () => {
+      for (let n = 0; !done || n < 50; n++) {
+        const begun = performance.now()
+        await insert(db, 2, now - n * 1000)
+        slowest = Math.max(slowest, performance.now() - begun)
+      }
+    })()
+    const dropping = dropOldPartitions(db, now)
+    await pause(1_000)
+    await reader?.end()
+    const dropped = [...(await dropping), ...(await dropOldPartitions(db, now))]
+    done = true
+    await writing
+
+    expect(dropped.length).toBeGreaterThan(5)
+    expect(slowest).toBeLessThan(250)
+    const [oldest] = await db.autocommit.query<{ days: number }>(
+      `SELECT extract(epoch FROM to_timestamp($1::float8 / 1000) - min(recorded_at))::float8 / 86400 AS days FROM points`,
+      [now],
+    )
+    // A week that reaches into the year stays whole.
+    expect(oldest?.days).toBeGreaterThanOrEqual(364)
+    expect(oldest?.days).toBeLessThan(365 + 7)
+    expect((await count(db)) as number).toBeLessThan(before + 200_000)
+    expect(await dropOldPartitions(db, now)).toEqual([])
+  })
+})
+
+describe('Partitions', () => {
+  it('reach from the oldest point that may come to a month ahead, without gaps', () => {
+    const needed = neededPartitions(now)
+    expect((needed[0]?.from.getTime() as number) <= now - 365 * DAY_MS).toBe(true)
+    expect((needed.at(-1)?.to.getTime() as number) >= now + 30 * DAY_MS).toBe(true)
+    for (const [index, { to }] of needed.entries()) {
+      if (needed[index + 1]) expect(needed[index + 1]?.from).toEqual(to)
+    }
+  })
+
+  it('that are half detached when a process dies are finished by the next run', async context => {
+    const missing = postgresMissing()
+    if (missing) return context.skip(missing)
+    const files = await createPlain()
+    const db = await openTestDatabase(files)
+    await createPartitions(db, now - 30 * DAY_MS)
+    const [oldest] = await listPartitions(db.autocommit)
+    const reader = await openSlowReader(files.url as string)
+    const dying = new pg.Client({ connectionString: files.url })
+    dying.on('error', () => {})
+    await dying.connect()
+    const detach = dying
+      .query(`ALTER TABLE points DETACH PARTITION ${oldest?.name} CONCURRENTLY`)
+      .catch(() => {})
+    await pause(500)
+    await db.autocommit.query(
+      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'ALTER TABLE points DETACH%'
+         AND pid <> pg_backend_pid()`,
+    )
+    await detach
+    await reader.end()
+    expect((await listPartitions(db.autocommit))[0]?.detaching).toBe(true)
+    expect(await dropOldPartitions(db, now)).toContain(oldest?.name)
+    await db.close()
+    await files.remove()
+  })
+})
+
+/** A migrated database on a server without TimescaleDB. */
+async function createPlain(): Promise<TestDatabase> {
+  const server = await startPostgres({ own: true, timescaledb: false })
+  if (!server.available || !server.control) throw new Error('PostgreSQL cannot be had here')
+  const { database } = await createOwnPostgres(server.url, server.control)
+  const db = await openTestDatabase(database)
+  await migrate(db.driver)
+  await createPartitions(db, now)
+  await db.close()
+  return { ...database, remove: () => database.remove().then(() => server.stop()) }
+}
+
+/** A transaction that has read every partition and does not end. */
+async function openSlowReader(url: string): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  await client.query('BEGIN')
+  await client.query('SELECT count(*) FROM points')
+  return client
+}

@@ -1,0 +1,124 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { startPostgres } from '../services/postgres.ts'
+import { createDevice, signIn } from '../support/client.ts'
+import { postgresMissing, type TestDatabase } from '../support/database.ts'
+import { connectDevice, publish } from '../support/mqtt.ts'
+import { startServer } from '../support/server.ts'
+import { pause, until } from '../support/wait.ts'
+import { checkHistories } from './checker.ts'
+import { createOwnPostgres } from './own-postgres.ts'
+import { type Publisher, startPublisher } from './publisher.ts'
+import { runRounds } from './rounds.ts'
+
+type Own = Awaited<ReturnType<typeof createOwnPostgres>>
+const kept = { lost: 0, doubled: 0, altered: 0, invented: 0 }
+
+describe.each([
+  { name: 'PostgreSQL with TimescaleDB', timescaledb: true },
+  { name: 'plain PostgreSQL', timescaledb: false },
+])('On $name', ({ timescaledb }) => {
+  const missing = postgresMissing()
+  let postgres: Extract<Awaited<ReturnType<typeof startPostgres>>, { available: true }>
+  const used: TestDatabase[] = []
+
+  beforeAll(async () => {
+    if (missing) return
+    const service = await startPostgres({ own: true, timescaledb })
+    if (service.available) postgres = service
+  })
+  afterAll(async () => {
+    for (const database of used) await database.remove()
+    await postgres?.stop()
+  })
+
+  const test = (name: string, work: (own: Own) => Promise<void>) =>
+    it(name, async context => {
+      if (missing || !postgres?.control) return context.skip(missing ?? 'The server is not ours to kill')
+      const own = await createOwnPostgres(postgres.url, postgres.control)
+      used.push(own.database)
+      await work(own)
+    }, 180_000)
+
+  test('every acknowledged point is in the history exactly once, though server and database are killed', async own => {
+    const report = await runRounds({
+      database: own.database,
+      rounds: 4,
+      devices: 8,
+      killWithinMs: 1_500,
+      victims: [own.victim],
+    })
+    expect(report).toMatchObject(kept)
+    expect(report.acknowledged).toBeGreaterThan(200)
+  })
+
+  test('two servers may start at once on an empty database', async own => {
+    const servers = await Promise.all([startServer(own.database), startServer(own.database)])
+    const [first, second] = servers as [(typeof servers)[0], (typeof servers)[0]]
+    const owner = await signIn(first)
+    expect(
+      (await fetch(`${second.url}/api/v3/user`, { headers: { authorization: `Bearer ${owner.token}` } }))
+        .status,
+    ).toBe(200)
+    // A token that one of them has ended is refused by the other in the next request.
+    await owner.post('/auth/logout')
+    expect(
+      (await fetch(`${second.url}/api/v3/user`, { headers: { authorization: `Bearer ${owner.token}` } }))
+        .status,
+    ).toBe(401)
+    await Promise.all(servers.map(server => server.stop()))
+  })
+
+  test('a server may start before its database', async own => {
+    await postgres.control?.halt()
+    const starting = startServer(own.database)
+    await pause(2_000)
+    await postgres.control?.start()
+    const server = await starting
+    await signIn(server)
+    await server.stop()
+  })
+
+  test('while the database is frozen nothing is acknowledged and nobody disconnected; then all goes on', async own => {
+    const server = await startServer(own.database)
+    const owner = await signIn(server)
+    const publishers: Publisher[] = []
+    for (let seed = 1; seed <= 20; seed++) {
+      publishers.push(
+        startPublisher(() => server.mqttPort, await createDevice(owner), seed, { keepalive: 4 }),
+      )
+    }
+    const count = () => publishers.reduce((sum, { acknowledged }) => sum + acknowledged.size, 0)
+    await until('under load', () => count() > 500)
+    postgres.control?.freeze()
+    await pause(500)
+    const frozen = count()
+    await pause(9_500)
+    expect(count()).toBe(frozen)
+    expect((await fetch(`${server.url}/health`)).status).toBe(200)
+    expect((await fetch(`${server.url}/ready`)).status).toBe(503)
+    postgres.control?.thaw()
+    await until('going on', () => count() > frozen + 500, 20_000)
+    expect(publishers.map(({ connections }) => connections)).toEqual(publishers.map(() => 1))
+    await Promise.all(publishers.map(publisher => publisher.finish()))
+    expect(await checkHistories(owner, publishers)).toMatchObject(kept)
+    await server.stop()
+  })
+
+  test('while the database is away a request is answered 503 with Retry-After, and works again by itself', async own => {
+    const server = await startServer(own.database)
+    const owner = await signIn(server)
+    const device = await createDevice(owner)
+    await postgres.control?.halt()
+    const point = { lat: 1, lng: 2, timestamp: Date.now() - 1000 }
+    const request = () =>
+      owner.post('/location-history/bulk', { points: [point] }, { authorization: `Bearer ${device.key}` })
+    const away = await request()
+    expect([away.status, away.headers.get('retry-after')]).toEqual([503, '5'])
+    await postgres.control?.start()
+    await until('back', async () => (await request()).status === 200)
+    const client = await connectDevice(server, device)
+    await publish(client, device, { ...point, timestamp: point.timestamp - 1000 })
+    await client.endAsync()
+    await server.stop()
+  })
+})
