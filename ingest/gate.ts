@@ -1,6 +1,6 @@
 import type { EventEmitter } from 'node:events'
 import type { Client } from 'aedes'
-import type { Log, Source } from '../stream/log.ts'
+import type { Log, Source, Subject } from '../stream/log.ts'
 import type { Entry, Outcomes } from '../stream/point.ts'
 
 /**
@@ -40,6 +40,8 @@ type AnyPacket = PublishPacket & { cmd: string; length: number }
 
 export interface GateOptions {
   log: Log
+  /** Who publishes, once it is authenticated. */
+  publisher: () => Subject | undefined
   /** The entries of a message, or null where the client may not publish there. */
   read: (packet: PublishPacket) => Entry[] | null
   /** Called when a message with at least one refused point is durable. */
@@ -81,7 +83,13 @@ export function installGate(client: Client, options: GateOptions): Gate {
   const [forward] = parser.listeners('packet') as [(packet: AnyPacket) => void]
   parser.removeListener('packet', forward)
 
-  const source: Source = { ended: false }
+  const source: Source = {
+    ended: false,
+    get subjects() {
+      const publisher = options.publisher()
+      return publisher ? [publisher] : []
+    },
+  }
   // [MQTT-4.6.0-2], [MQTT-4.6.0-3]: acknowledgements keep the order in which the messages arrived.
   let slots: Slot[] = []
   let pendingBytes = 0

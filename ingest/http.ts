@@ -1,4 +1,4 @@
-import type { Log, Source } from '../stream/log.ts'
+import type { Log, Source, Subject } from '../stream/log.ts'
 import type { Entry, Reason } from '../stream/point.ts'
 import { toEntry } from './entries.ts'
 import { readNative } from './formats/native.ts'
@@ -19,19 +19,19 @@ export interface BulkResult {
  * long: then nothing is acknowledged, some of it may be stored, and sending it again does no harm.
  */
 export async function takeBulk(
-  points: readonly { value: unknown; subject: number }[],
+  points: readonly { value: unknown; of: Subject }[],
   options: { log: Log; metrics: IngestMetrics; waitMs?: number },
 ): Promise<BulkResult | null> {
   const { log, metrics } = options
   const begun = performance.now()
   const receivedAt = Date.now()
-  const entries = points.map(({ value, subject }, index): Entry => {
-    const arrival = { subject, receivedAt, topic: null }
+  const entries = points.map(({ value, of }, index): Entry => {
+    const arrival = { subject: of.subject, receivedAt, topic: null }
     return toEntry(value, readNative(value), arrival, index)
   })
   metrics.received('http', entries)
 
-  const source: Source = { ended: false }
+  const source: Source = { ended: false, subjects: [...new Set(points.map(point => point.of))] }
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<null>(resolve => {
     timer = setTimeout(() => {

@@ -84,7 +84,9 @@ export async function openMqttDoor(options: {
       const connection = client && connections.get(client)
       const will = { topic: packet.topic, payload: Buffer.from(packet.payload), qos: packet.qos }
       const entries = connection && readMessage(connection.publisher, will)
-      if (entries?.length) log.append(entries, { ended: false }).catch(() => {})
+      if (connection && entries?.length) {
+        log.append(entries, { ended: false, subjects: [connection.publisher] }).catch(() => {})
+      }
       done(new Error('Points are not delivered to subscribers'))
     },
     authorizeSubscribe(client, subscription, done) {
@@ -151,6 +153,7 @@ export async function openMqttDoor(options: {
     const publisher = () => connections.get(client)?.publisher
     const gate = installGate(client, {
       log,
+      publisher,
       read: packet => {
         const from = publisher()
         return from ? readMessage(from, packet) : null

@@ -32,6 +32,7 @@ export interface Log {
   /**
    * Calls `start` for the positions to read from, then hands every record at or after them to `handler`, in order
    * per partition. `start` is where a follower reads its first state together with the positions it stands for.
+   * Resolves when what the log held after `start` has been handed over.
    */
   follow(start: () => Promise<Positions>, handler: (batch: Batch) => void): Promise<Subscription>
 
@@ -41,6 +42,17 @@ export interface Log {
 /** Where appended entries come from: a connection or a request. Set `ended`, and what still waits is dropped. */
 export interface Source {
   ended: boolean
+  /** Who its entries are of. Kafka's records name them, so that other consumers need no table of ours. */
+  readonly subjects: readonly Subject[]
+}
+
+/** A user or device as the door knows it. */
+export interface Subject {
+  kind: 'user' | 'device'
+  id: string
+  organizationId: string
+  /** `subjects.key`, which entries carry. */
+  subject: number
 }
 
 /** Consecutive records of one partition. */

@@ -8,6 +8,7 @@ import type { Caller } from '../../db/queries/sessions.ts'
 import type { Publisher } from '../../ingest/authenticate.ts'
 import { readTimestamp } from '../../ingest/fix.ts'
 import { takeBulk } from '../../ingest/http.ts'
+import type { Subject } from '../../stream/log.ts'
 import { failures, id, list, ok, readPageCursor, success } from '../envelope.ts'
 import { invalid, notFound, RequestError } from '../errors.ts'
 import { scopeOf } from '../permissions.ts'
@@ -59,7 +60,7 @@ reported one by one and take nothing with them. The same points again are duplic
         throw new RequestError('unavailable', 'Too much is waiting to be stored. Send the request again.')
       const subjects = await findSubjects(request.publisher, request.caller, points)
       const result = await takeBulk(
-        points.map((value, index) => ({ value, subject: subjects[index] as number })),
+        points.map((value, index) => ({ value, of: subjects[index] as Subject })),
         { log, metrics: metrics.ingest },
       )
       if (!result)
@@ -77,13 +78,13 @@ reported one by one and take nothing with them. The same points again are duplic
     publisher: Publisher,
     caller: Caller | undefined,
     points: unknown[],
-  ): Promise<number[]> {
+  ): Promise<Subject[]> {
     const named = points.map(point => {
       const deviceId = (point as { deviceId?: unknown } | null)?.deviceId
       return typeof deviceId === 'string' && deviceId !== publisher.id ? deviceId : null
     })
     const deviceIds = [...new Set(named.filter(deviceId => deviceId !== null))]
-    if (deviceIds.length === 0) return points.map(() => publisher.subject)
+    if (deviceIds.length === 0) return points.map(() => publisher)
     if (!caller || scopeOf(caller.permissionDetails, 'create/location') !== 'all') {
       throw new RequestError(
         'forbidden',
@@ -93,11 +94,18 @@ reported one by one and take nothing with them. The same points again are duplic
     const keys = await db.tenant(publisher.organizationId, tx =>
       listDeviceSubjects(tx, deviceIds.filter(isUuid)),
     )
+    const { organizationId } = publisher
+    const devices = new Map(
+      [...keys].map(([id, subject]): [string, Subject] => [
+        id,
+        { kind: 'device', id, organizationId, subject },
+      ]),
+    )
     return named.map((deviceId, index) => {
-      if (deviceId === null) return publisher.subject
-      const key = keys.get(deviceId)
-      if (key === undefined) throw invalid(`points.${index}.deviceId`, 'There is no such device.')
-      return key
+      if (deviceId === null) return publisher
+      const device = devices.get(deviceId)
+      if (!device) throw invalid(`points.${index}.deviceId`, 'There is no such device.')
+      return device
     })
   }
 
