@@ -48,6 +48,8 @@ export interface Driver {
     begin: string,
     work: (run: (statement: Statement) => Promise<unknown[]>) => Promise<T>,
   ): Promise<T>
+  /** A transaction over the direct connection, without a limit of time: for migrations. */
+  setUp<T>(work: (run: (statement: Statement) => Promise<unknown[]>) => Promise<T>): Promise<T>
   /** Listens from now on, through lost connections; calls `onGap` when notifications may have been missed. */
   listen(channel: string, onPayload: (payload: string) => void, onGap: () => void): void
   close(): Promise<void>

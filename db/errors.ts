@@ -51,7 +51,9 @@ export function isAway(error: unknown): boolean {
     if (typeof code === 'string' && AWAY_CODES.has(code)) return true
     // pg reports a lost or late connection by message only.
     if (
-      /^Connection terminated|timeout exceeded when trying to connect|not queryable/.test(current.message)
+      /^Connection terminated|timeout exceeded when trying to connect|not queryable|^Query read timeout/.test(
+        current.message,
+      )
     ) {
       return true
     }

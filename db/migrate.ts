@@ -3,6 +3,7 @@ import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import type { Driver } from './client.ts'
 import { prepareExtensions } from './extensions.ts'
+import { prepareTenantRole } from './tenant-role.ts'
 
 /** The project's own folder, whether this runs from the sources or from dist/. */
 const PROJECT = dirname(createRequire(import.meta.url).resolve('#package.json'))
@@ -16,7 +17,7 @@ const LOCK = 5_417_302_118
  */
 export async function migrate(driver: Driver): Promise<{ applied: string[] }> {
   const applied: string[] = []
-  await driver.transaction('BEGIN', async run => {
+  await driver.setUp(async run => {
     await run({ text: 'SELECT pg_advisory_xact_lock($1)', values: [LOCK] })
     await run({
       text: `CREATE TABLE IF NOT EXISTS schema_migrations (
@@ -32,7 +33,10 @@ export async function migrate(driver: Driver): Promise<{ applied: string[] }> {
     if (unknown.length > 0) {
       throw new Error(`The database was set up by a newer version of Fieldline (${unknown.join(', ')})`)
     }
-    if (done.size === 0) await prepareExtensions(run)
+    if (done.size === 0) {
+      await prepareExtensions(run)
+      await prepareTenantRole(run)
+    }
     for (const name of files) {
       if (done.has(name)) continue
       for (const text of splitStatements(readFileSync(join(FOLDER, name), 'utf8')))

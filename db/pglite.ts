@@ -73,21 +73,24 @@ export async function openPglite(options: {
   const send = (statement: Statement) => ask({ kind: 'query', ...statement })
   const run = (statement: Statement) => inLine(() => send(statement))
 
+  const transaction: Driver['transaction'] = (begin, work) =>
+    inLine(async () => {
+      await ask({ kind: 'exec', text: begin })
+      try {
+        const result = await work(send)
+        await ask({ kind: 'exec', text: 'COMMIT' })
+        return result
+      } catch (error) {
+        await ask({ kind: 'exec', text: 'ROLLBACK' }).catch(() => {})
+        throw error
+      }
+    })
+
   return {
     run,
     runWriting: run,
-    transaction: (begin, work) =>
-      inLine(async () => {
-        await ask({ kind: 'exec', text: begin })
-        try {
-          const result = await work(send)
-          await ask({ kind: 'exec', text: 'COMMIT' })
-          return result
-        } catch (error) {
-          await ask({ kind: 'exec', text: 'ROLLBACK' }).catch(() => {})
-          throw error
-        }
-      }),
+    transaction,
+    setUp: work => transaction('BEGIN', work),
     listen(channel, onPayload) {
       payloadListeners.push(onPayload)
       ask({ kind: 'listen', text: channel }).catch(error => options.onError(error, 'listening for changes'))

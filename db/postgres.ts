@@ -1,5 +1,6 @@
 import pg from 'pg'
 import type { Driver, Statement } from './client.ts'
+import { isAway } from './errors.ts'
 
 const INT8_OID = 20
 const DATE_OID = 1082
@@ -15,6 +16,9 @@ const types: pg.CustomTypesConfig = {
 
 const RECONNECT_MS = 500
 const CONNECT_TIMEOUT_MS = 5_000
+/** A server that is frozen or cut off says nothing, not even no. A request gives up, the writer tries another way in. */
+const REQUEST_TIMEOUT_MS = 20_000
+const WRITER_TIMEOUT_MS = 60_000
 /** The writer's own connections: more than two bring nothing on two cores, and partitions are stored side by side. */
 const WRITER_CONNECTIONS = 4
 const REQUEST_CONNECTIONS = 16
@@ -25,11 +29,12 @@ export function openPostgres(options: {
   directUrl: string
   onError: (error: unknown, doing: string) => void
 }): Driver {
-  const createPool = (max: number) => {
+  const createPool = (max: number, query_timeout: number) => {
     const pool = new pg.Pool({
       connectionString: options.url,
       max,
       types,
+      query_timeout,
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
       keepAlive: true,
       application_name: 'fieldline',
@@ -38,8 +43,8 @@ export function openPostgres(options: {
     pool.on('error', error => options.onError(error, 'idle database connection'))
     return pool
   }
-  const requests = createPool(REQUEST_CONNECTIONS)
-  const writing = createPool(WRITER_CONNECTIONS)
+  const requests = createPool(REQUEST_CONNECTIONS, REQUEST_TIMEOUT_MS)
+  const writing = createPool(WRITER_CONNECTIONS, WRITER_TIMEOUT_MS)
   let closed = false
   let listener: pg.Client | undefined
 
@@ -51,6 +56,17 @@ export function openPostgres(options: {
   const runOn = (pool: pg.Pool) => async (statement: Statement) =>
     (await pool.query(toConfig(statement))).rows
 
+  async function runTransaction<T>(
+    client: pg.ClientBase,
+    begin: string,
+    work: (run: (statement: Statement) => Promise<unknown[]>) => Promise<T>,
+  ): Promise<T> {
+    await client.query(begin)
+    const result = await work(async statement => (await client.query(toConfig(statement))).rows)
+    await client.query('COMMIT')
+    return result
+  }
+
   return {
     run: runOn(requests),
     runWriting: runOn(writing),
@@ -59,18 +75,30 @@ export function openPostgres(options: {
       const client = await requests.connect()
       let failure: Error | undefined
       try {
-        await client.query(begin)
-        const result = await work(async statement => (await client.query(toConfig(statement))).rows)
-        await client.query('COMMIT')
-        return result
+        return await runTransaction(client, begin, work)
       } catch (error) {
-        // A connection that cannot roll back is thrown away rather than handed to the next request.
-        await client.query('ROLLBACK').catch((rollbackError: Error) => {
-          failure = rollbackError
-        })
+        // A connection that has gone or cannot roll back is thrown away rather than handed to the next request.
+        if (isAway(error)) failure = error as Error
+        else await client.query('ROLLBACK').catch(rollbackError => (failure = rollbackError))
         throw error
       } finally {
         client.release(failure)
+      }
+    },
+
+    async setUp(work) {
+      const client = new pg.Client({
+        connectionString: options.directUrl,
+        connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+        types,
+      })
+      client.on('error', error => options.onError(error, 'setting up the database'))
+      await client.connect()
+      try {
+        return await runTransaction(client, 'BEGIN', work)
+      } finally {
+        // Ending the connection rolls back what was not committed.
+        await client.end()
       }
     },
 

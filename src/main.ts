@@ -7,6 +7,7 @@ import { isAway } from '../db/errors.ts'
 import { migrate } from '../db/migrate.ts'
 import { createPartitions } from '../db/partitions.ts'
 import { readLogPositions } from '../db/queries/points.ts'
+import { checkTenantRole } from '../db/tenant-role.ts'
 import { createIngestMetrics } from '../ingest/metrics.ts'
 import { openMqttDoor } from '../ingest/mqtt.ts'
 import { createTokens } from '../ingest/tokens.ts'
@@ -58,6 +59,7 @@ async function start(config: Config): Promise<void> {
   closers.push(() => db.close())
   await whenThere(async () => {
     const { applied } = await migrate(db.driver)
+    await checkTenantRole(db.autocommit)
     if (applied.length > 0) logger.info({ applied }, 'The schema is up to date')
   })
   await createPartitions(db, Date.now())

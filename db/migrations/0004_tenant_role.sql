@@ -1,21 +1,5 @@
 -- The wall between organizations. `db.tenant` runs as this role, which these policies bind; the owner of the tables
--- (db.system) is not bound. Points, newest fixes, accounts and sessions are not granted at all.
-
-DO $$
-BEGIN
-  -- Roles belong to the server and not to the database: another database's start may be just as far.
-  CREATE ROLE fieldline_tenant NOLOGIN NOSUPERUSER NOBYPASSRLS NOCREATEDB NOCREATEROLE NOINHERIT;
-EXCEPTION WHEN duplicate_object OR unique_violation THEN
-  NULL;
-END $$;
-
-DO $$
-BEGIN
-  IF NOT (SELECT rolsuper FROM pg_roles WHERE rolname = current_user) THEN
-    -- From PostgreSQL 16 a role with CREATEROLE may not become the role that it made without this.
-    EXECUTE format('GRANT fieldline_tenant TO %I WITH SET TRUE', current_user);
-  END IF;
-END $$;
+-- (db.system) is not bound. The role itself is made by db/tenant-role.ts. Points, newest fixes, accounts and sessions are not granted at all.
 
 -- A subquery, so that the setting is read once a statement and not once a row.
 CREATE FUNCTION current_organization() RETURNS uuid LANGUAGE sql STABLE PARALLEL SAFE

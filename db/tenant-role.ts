@@ -1,0 +1,59 @@
+import { type Queryable, type Statement, TENANT_ROLE } from './client.ts'
+import { sqlState } from './errors.ts'
+
+const INSUFFICIENT_PRIVILEGE = '42501'
+
+/**
+ * Before the first migration: the role that tenants' queries run as. Roles belong to the server and not to the
+ * database, so another database's start may have made it, or an administrator (docs/postgresql.md).
+ */
+export async function prepareTenantRole(run: (statement: Statement) => Promise<unknown[]>): Promise<void> {
+  const ask = async (text: string) => (await run({ text, values: [] })) as { yes: boolean }[]
+  const [found] = await ask(`SELECT EXISTS (SELECT FROM pg_roles WHERE rolname = '${TENANT_ROLE}') AS yes`)
+  if (!found?.yes) {
+    // Two databases of one server may be set up at once.
+    await orExplain(
+      `DO $$ BEGIN CREATE ROLE ${TENANT_ROLE} NOLOGIN;
+      EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL; END $$`,
+      `CREATE ROLE ${TENANT_ROLE} NOLOGIN`,
+    )
+  }
+  const [allowed] = await ask(`SELECT pg_has_role(current_user, '${TENANT_ROLE}', 'SET') AS yes`)
+  if (!allowed?.yes) {
+    // From PostgreSQL 16 a role with CREATEROLE may not become the role that it made without this.
+    await orExplain(
+      `DO $$ BEGIN EXECUTE format('GRANT ${TENANT_ROLE} TO %I WITH SET TRUE, INHERIT FALSE', current_user); END $$`,
+      `GRANT ${TENANT_ROLE} TO <this user> WITH SET TRUE, INHERIT FALSE`,
+    )
+  }
+
+  async function orExplain(text: string, statement: string): Promise<void> {
+    try {
+      await run({ text, values: [] })
+    } catch (error) {
+      if (sqlState(error) !== INSUFFICIENT_PRIVILEGE) throw error
+      throw new Error(`This database user may not do it, so an administrator has to run: ${statement};`, {
+        cause: error,
+      })
+    }
+  }
+}
+
+/** Refuses a tenant role that row-level security does not bind: the wall between organizations would be painted on. */
+export async function checkTenantRole(db: Queryable): Promise<void> {
+  const [role] = await db.query<{ superuser: boolean; bypasses: boolean; owns: boolean }>(
+    `SELECT rolsuper AS superuser, rolbypassrls AS bypasses,
+       EXISTS (SELECT FROM pg_class c WHERE relrowsecurity AND pg_has_role(r.oid, c.relowner, 'MEMBER')) AS owns
+     FROM pg_roles r WHERE rolname = '${TENANT_ROLE}'`,
+  )
+  const fault = !role
+    ? 'does not exist'
+    : role.superuser
+      ? 'is a superuser'
+      : role.bypasses
+        ? 'has BYPASSRLS'
+        : role.owns
+          ? 'owns the tables, or is a member of the role that does'
+          : null
+  if (fault) throw new Error(`The role ${TENANT_ROLE} ${fault}, so it would not keep organizations apart`)
+}
