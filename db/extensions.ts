@@ -8,12 +8,12 @@ type Run = (statement: Statement) => Promise<unknown[]>
  */
 export async function prepareExtensions(run: Run): Promise<void> {
   await createExtension(run, 'postgis')
+  // The setting is there when the library is loaded; shared_preload_libraries itself is for superusers' eyes.
   const [timescale] = (await run({
-    text: `SELECT installed_version FROM pg_available_extensions WHERE name = 'timescaledb'
-             AND (installed_version IS NOT NULL
-                  OR current_setting('shared_preload_libraries') LIKE '%timescaledb%')`,
+    text: `SELECT 1 FROM pg_available_extensions WHERE name = 'timescaledb' AND (installed_version IS NOT NULL
+             OR current_setting('timescaledb.max_background_workers', true) IS NOT NULL)`,
     values: [],
-  })) as { installed_version: string | null }[]
+  })) as unknown[]
   if (timescale) await createExtension(run, 'timescaledb')
 }
 

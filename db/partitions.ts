@@ -78,7 +78,10 @@ async function dropChunks(db: Database, cutoff: Date): Promise<string[]> {
   try {
     const dropped = await db.system(async tx => {
       await tx.query(`SET LOCAL lock_timeout = '100ms'`)
-      return tx.query<{ name: string }>(`SELECT drop_chunks('points', older_than => $1::timestamptz) AS name`, [cutoff])
+      return tx.query<{ name: string }>(
+        `SELECT drop_chunks('points', older_than => $1::timestamptz) AS name`,
+        [cutoff],
+      )
     })
     return dropped.map(({ name }) => name)
   } catch (error) {
@@ -91,7 +94,9 @@ async function dropDetached(db: Database, cutoff: Date): Promise<string[]> {
   const old = (await listPartitions(db.autocommit)).filter(({ to }) => to <= cutoff)
   for (const { name, detaching } of old) {
     // A process that died in the middle leaves the partition half detached.
-    await db.autocommit.query(`ALTER TABLE points DETACH PARTITION ${name} ${detaching ? 'FINALIZE' : 'CONCURRENTLY'}`)
+    await db.autocommit.query(
+      `ALTER TABLE points DETACH PARTITION ${name} ${detaching ? 'FINALIZE' : 'CONCURRENTLY'}`,
+    )
   }
   const detached = await db.autocommit.query<{ name: string }>(
     `SELECT relname AS name FROM pg_class c WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace
@@ -104,7 +109,9 @@ async function dropDetached(db: Database, cutoff: Date): Promise<string[]> {
 }
 
 /** The attached partitions by name, oldest first; `detaching` is one that is on its way out. */
-export async function listPartitions(db: Queryable): Promise<{ name: string; to: Date; detaching: boolean }[]> {
+export async function listPartitions(
+  db: Queryable,
+): Promise<{ name: string; to: Date; detaching: boolean }[]> {
   return db.query(
     `SELECT relname AS name, inhdetachpending AS detaching,
        (regexp_match(pg_get_expr(relpartbound, oid), 'TO \\(''([^'']+)''\\)'))[1]::timestamptz AS "to"
