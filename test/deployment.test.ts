@@ -1,0 +1,94 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { validate } from 'dockerfile-utils'
+import { describe, expect, it } from 'vitest'
+import { parse } from 'yaml'
+import { readEnv, toConfig } from '../src/config.ts'
+
+const read = (name: string) => readFileSync(resolve(import.meta.dirname, '..', name), 'utf8')
+
+interface Compose {
+  services: Record<
+    string,
+    {
+      image?: string
+      build?: string
+      environment?: Record<string, string>
+      ports?: string[]
+      volumes?: string[]
+      depends_on?: Record<string, { condition: string }>
+      healthcheck?: { test: string[] }
+    }
+  >
+  volumes: Record<string, unknown>
+}
+
+const compose = parse(read('docker-compose.yml')) as Compose
+const dockerfile = read('Dockerfile')
+
+describe('The Dockerfile', () => {
+  it('has nothing that a linter objects to', () => {
+    expect(validate(dockerfile)).toEqual([])
+  })
+
+  it('copies only what is there, runs what the build makes, and not as root', () => {
+    const sources = [...dockerfile.matchAll(/^COPY (?!--from)(.+) \S+$/gm)].flatMap(
+      ([, paths]) => paths?.split(' ') ?? [],
+    )
+    for (const path of sources) expect(existsSync(resolve(import.meta.dirname, '..', path)), path).toBe(true)
+    expect(dockerfile).toContain('CMD ["node", "dist/src/main.js"]')
+    expect(dockerfile).toMatch(/^USER node$/m)
+  })
+
+  it('has a Node that the package takes', () => {
+    const major = Number(/^FROM node:(\d+)/m.exec(dockerfile)?.[1])
+    const floor = Number(/(\d+)/.exec(JSON.parse(read('package.json')).engines.node)?.[1])
+    expect(major).toBeGreaterThanOrEqual(floor)
+  })
+})
+
+describe('The compose file', () => {
+  it('sets only variables that the configuration reads, and values that it takes', () => {
+    const names = [...read('src/config.ts').matchAll(/'([A-Z][A-Z_]+)'|env\.([A-Z][A-Z_]+)/g)].map(
+      match => match[1] ?? match[2],
+    )
+    for (const { build, environment = {} } of Object.values(compose.services)) {
+      if (!build) continue
+      for (const name of Object.keys(environment)) expect(names).toContain(name)
+      const given = Object.entries(environment).map(([name, value]) => [name, fill(value)])
+      expect(() => toConfig(readEnv(Object.fromEntries(given)))).not.toThrow()
+    }
+  })
+
+  it('opens the ports that the image listens on, and the database to this machine alone', () => {
+    expect(dockerfile).toMatch(/PORT=3000 MQTT_PORT=1883/)
+    expect(compose.services.fieldline?.ports).toEqual(['127.0.0.1:3000:3000', '1883:1883'])
+    expect(compose.services.postgres?.ports).toEqual(['127.0.0.1:5432:5432'])
+  })
+
+  it('has a volume for each that is named, and waits for services that say when they are healthy', () => {
+    for (const service of Object.values(compose.services)) {
+      for (const volume of service.volumes ?? []) {
+        const [name] = volume.split(':') as [string]
+        if (!name.startsWith('.')) expect(compose.volumes).toHaveProperty(name)
+      }
+      for (const [name, { condition }] of Object.entries(service.depends_on ?? {})) {
+        expect(condition).toBe('service_healthy')
+        expect(compose.services[name]?.healthcheck ?? compose.services[name]?.build).toBeDefined()
+      }
+    }
+  })
+
+  it('has the PostgreSQL that the tests run on', () => {
+    expect(compose.services.postgres?.image).toContain('pg17')
+    expect(read('test/services/postgres-root.ts')).toContain('postgresql-17')
+  })
+})
+
+/** What a shell would put in place of `${NAME:-default}` and `${NAME:?message}`. */
+function fill(value: string): string {
+  return value.replace(
+    /\$\{\w+(:-([^}]*)|:\?[^}]*)?\}/g,
+    (_all, _rest, otherwise) => otherwise ?? 'x'.repeat(40),
+  )
+}
