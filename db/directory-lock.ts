@@ -106,8 +106,9 @@ function readNamespace(): string {
 function readStart(pid: number): string {
   const fields = attempt(() => readFileSync(`/proc/${pid}/stat`, 'utf8').replace(/^.*\) /s, ''))
   if (fields) return fields.split(' ')[19] ?? ''
+  if (process.platform === 'linux') return ''
   // Without /proc (macOS) the process's existence has to do.
-  return process.platform !== 'linux' && attempt(() => (process.kill(pid, 0), 'exists')) ? 'exists' : ''
+  return attempt(() => (process.kill(pid, 0) ? 'exists' : ''))
 }
 
 function attempt(read: () => string): string {

@@ -116,7 +116,7 @@ describe.each(['pglite', 'postgres'] as const)('A database on %s', kind => {
          '{"a":[1]}'::jsonb AS json, ARRAY['x', 'y'] AS texts, '2026-11-21'::date AS day,
          '2026-11-21T10:00:00.123Z'::timestamptz AS time, '\\x00ff'::bytea AS bytes`,
     )
-    expect({ ...row, bytes: [...(row?.bytes as Uint8Array)] }).toEqual({
+    expect({ ...row, bytes: [...((row?.bytes ?? []) as Uint8Array)] }).toEqual({
       big: 9007199254740991,
       single: 1.5,
       yes: true,
