@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { type Caller, findCaller, listLivingSessions } from '../../db/queries/sessions.ts'
 import type { Screen } from '../../stream/live/screens.ts'
 import type { Sight } from '../../stream/live/view.ts'
+import { failures } from '../envelope.ts'
 import { scopeOf } from '../permissions.ts'
 import type { App, Services } from '../services.ts'
 import { clientMessage } from './schemas.ts'
@@ -15,6 +16,15 @@ const PING_EVERY_MS = 25_000
 const EXPIRY_EVERY_MS = 500
 /** Notifications may be lost with their connection, so every open socket is looked at again. */
 const CHECK_EVERY_MS = 30_000
+
+const DESCRIPTION = `The token travels in the \`Authorization\` header, or as the subprotocols \`bearer, <token>\`.
+
+Send \`{ "type": "subscribe", "filter": { "subjectIds", "hubIds", "teamIds", "bbox": [w, s, e, n] }, "since": cursor | null }\`
+(again to change the filter) or \`{ "type": "unsubscribe" }\`. You receive \`snapshot\` once, then \`positions\` at most four
+times a second, each with a \`cursor\`; \`gone\` when a subject leaves the filter or your sight; \`error\` for a message that
+makes no sense. Subscribe with \`since\` to go on where a lost connection ended: nothing is missed.
+
+Closed with 4401 when the token ends, 4403 when the permission does, 1001 when the server stops.`
 
 interface Viewer {
   socket: WebSocket
@@ -33,7 +43,16 @@ export function liveRoutes(app: App, { db, live }: Services): void {
 
   app.get(
     '/live',
-    { websocket: true, config: { access: 'view/location' }, schema: { hide: true } },
+    {
+      websocket: true,
+      config: { access: 'view/location' },
+      schema: {
+        tags: ['Live'],
+        summary: 'Live positions over a WebSocket',
+        description: DESCRIPTION,
+        response: { 101: z.null().describe('The WebSocket is open'), ...failures(401, 403, 503) },
+      },
+    },
     (socket, request) => {
       const { caller } = request
       const screen: Screen = {
@@ -83,12 +102,11 @@ export function liveRoutes(app: App, { db, live }: Services): void {
   }
 
   async function checkSessions(): Promise<void> {
-    const sessionIds = [...viewers].map(viewer => viewer.caller.sessionId)
-    if (sessionIds.length === 0) return
-    const living = await listLivingSessions(db.autocommit, sessionIds)
-    for (const { socket, caller } of viewers) {
-      if (sessionIds.includes(caller.sessionId) && !living.has(caller.sessionId)) socket.close(TOKEN_ENDED)
-    }
+    const checked = [...viewers]
+    if (checked.length === 0) return
+    const sessionIds = new Set(checked.map(viewer => viewer.caller.sessionId))
+    const living = await listLivingSessions(db.autocommit, [...sessionIds])
+    for (const { socket, caller } of checked) if (!living.has(caller.sessionId)) socket.close(TOKEN_ENDED)
   }
 
   const failed = (error: unknown) => app.log.warn({ err: error }, 'Checking the live sockets failed')

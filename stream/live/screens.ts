@@ -54,6 +54,20 @@ export function createScreens(positions: LivePositions): Screens {
   const cursorOf = (group: Group) =>
     writeCursor({ positions: positions.settled, view: group.digest(), at: Date.now() })
 
+  /** A hash for each of thousands of views four times a second would be felt; it changes with the sight version alone. */
+  function createDigest(sight: Sight, filter: Filter): () => string {
+    let version = Number.NaN
+    let digest = ''
+    return () => {
+      const current = positions.sightVersion(sight.organizationId)
+      if (current !== version) {
+        version = current
+        digest = digestView([version, sight, filter])
+      }
+      return digest
+    }
+  }
+
   function join(screen: Screen, filter: Filter): Group {
     const { sight } = screen
     const key = JSON.stringify([sight, filter])
@@ -63,7 +77,7 @@ export function createScreens(positions: LivePositions): Screens {
       const shown = new Set<Position>()
       for (const position of positions.of(sight.organizationId))
         if (isIn(matches, position)) shown.add(position)
-      const digest = () => digestView([positions.sightVersion(sight.organizationId), sight, filter])
+      const digest = createDigest(sight, filter)
       group = { key, organizationId: sight.organizationId, matches, digest, shown, screens: new Map() }
       groups.set(key, group)
     }
@@ -79,12 +93,7 @@ export function createScreens(positions: LivePositions): Screens {
     if (group?.screens.size === 0) groups.delete(group.key)
   }
 
-  function sendChange(
-    group: Group,
-    screens: Iterable<Screen>,
-    changes: Iterable<Position>,
-    cursor: string,
-  ): void {
+  function sendChange(group: Group, screens: Iterable<Screen>, changes: Iterable<Position>): void {
     const present: string[] = []
     const gone: string[] = []
     for (const position of changes) {
@@ -92,35 +101,40 @@ export function createScreens(positions: LivePositions): Screens {
       else if (position.info) gone.push(position.info.subjectId)
     }
     const frames = gone.length > 0 ? [JSON.stringify({ type: 'gone', subjectIds: gone })] : []
-    if (present.length > 0) frames.push(positionsFrame(cursor, present))
+    if (present.length > 0) frames.push(positionsFrame(cursorOf(group), present))
     for (const screen of screens) for (const frame of frames) screen.send(frame)
+  }
+
+  /** What was on the screens or comes onto them; the rest of the organization is not theirs. */
+  function takeRelevant(group: Group, changed: Iterable<Position>): Position[] {
+    const relevant: Position[] = []
+    for (const position of changed) {
+      const was = group.shown.has(position)
+      const is = isIn(group.matches, position)
+      if (is) group.shown.add(position)
+      else group.shown.delete(position)
+      if (was || is) relevant.push(position)
+    }
+    return relevant
   }
 
   function tick(): void {
     const changed = positions.takeChanged()
     for (const group of groups.values()) {
-      // What was on the screens or comes onto them; the rest of the organization is not theirs.
-      const relevant: Position[] = []
-      for (const position of changed.get(group.organizationId) ?? []) {
-        const was = group.shown.has(position)
-        const is = isIn(group.matches, position)
-        if (is) group.shown.add(position)
-        else group.shown.delete(position)
-        if (was || is) relevant.push(position)
-      }
-      const cursor = cursorOf(group)
+      const relevant = takeRelevant(group, changed.get(group.organizationId) ?? [])
       const ready: Screen[] = []
       for (const [screen, state] of group.screens) {
-        if (screen.waitingBytes > SLOW_FROM_BYTES) {
+        const slow = screen.waitingBytes > SLOW_FROM_BYTES
+        if (slow || state.missed) {
           state.missed ??= new Set()
           for (const position of relevant) state.missed.add(position)
-        } else if (state.missed) {
-          for (const position of relevant) state.missed.add(position)
-          sendChange(group, [screen], state.missed, cursor)
+        }
+        if (!slow && state.missed) {
+          sendChange(group, [screen], state.missed)
           state.missed = undefined
-        } else if (relevant.length > 0) ready.push(screen)
+        } else if (!slow && relevant.length > 0) ready.push(screen)
       }
-      if (ready.length > 0) sendChange(group, ready, relevant, cursor)
+      if (ready.length > 0) sendChange(group, ready, relevant)
     }
   }
 
@@ -167,10 +181,9 @@ export function createScreens(positions: LivePositions): Screens {
       const shownBefore = new Set(before.group.shown)
       leave(screen)
       const group = join(screen, before.filter)
-      const cursor = cursorOf(group)
       const changes = new Set([...shownBefore, ...group.shown])
       for (const position of group.shown) if (shownBefore.has(position)) changes.delete(position)
-      sendChange(group, [screen], changes, cursor)
+      sendChange(group, [screen], changes)
     },
 
     close() {
