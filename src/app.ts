@@ -25,6 +25,9 @@ export async function createApp(services: Services, logger: FastifyBaseLogger): 
     genReqId: () => newId(),
     routerOptions: { ignoreTrailingSlash: true },
     forceCloseConnections: true,
+    // Bodies are never merged into other objects, and looking for __proto__ in 4 MiB of points takes a tenth of the time.
+    onProtoPoisoning: 'ignore',
+    onConstructorPoisoning: 'ignore',
   }).withTypeProvider<ZodTypeProvider>()
   app.setValidatorCompiler(validatorCompiler)
   app.setSerializerCompiler(serializerCompiler)

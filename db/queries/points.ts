@@ -71,23 +71,35 @@ export async function insertPoints(
   position: LogPosition,
 ): Promise<Stored> {
   const [row] = await db.query<{ stored: Stored }>(INSERT_POINTS, [
-    points.subject,
-    points.recordedAt,
-    points.receivedAt,
-    points.lat,
-    points.lng,
-    points.speed,
-    points.heading,
-    points.accuracy,
-    points.altitude,
-    points.battery,
-    points.attributes,
-    points.logOffset,
-    points.newest,
+    ...toLiterals([
+      points.subject,
+      points.recordedAt,
+      points.receivedAt,
+      points.lat,
+      points.lng,
+      points.speed,
+      points.heading,
+      points.accuracy,
+      points.altitude,
+      points.battery,
+      points.attributes,
+      points.logOffset,
+      points.newest,
+    ]),
     position.partition,
     position.nextOffset,
   ])
   return row?.stored ?? null
+}
+
+/** Array literals. Written here since pg quotes number by number, which takes half of the time that a row costs Node. */
+function toLiterals(columns: readonly (readonly (number | string | boolean | null)[])[]): string[] {
+  return columns.map(values => `{${values.map(toElement).join(',')}}`)
+}
+
+function toElement(value: number | string | boolean | null): number | string | boolean {
+  if (value === null) return 'NULL'
+  return typeof value === 'string' ? `"${value.replace(/[\\"]/g, '\\$&')}"` : value
 }
 
 /**
@@ -112,16 +124,18 @@ export async function findConflicts(
      WHERE (ST_Y(p.position), ST_X(p.position), p.speed, p.heading, p.accuracy, p.altitude, p.battery, p.attributes)
        IS DISTINCT FROM (g.lat, g.lng, g.speed, g.heading, g.accuracy, g.altitude, g.battery, g.attributes)`,
     [
-      points.subject,
-      points.recordedAt,
-      points.lat,
-      points.lng,
-      points.speed,
-      points.heading,
-      points.accuracy,
-      points.altitude,
-      points.battery,
-      points.attributes,
+      ...toLiterals([
+        points.subject,
+        points.recordedAt,
+        points.lat,
+        points.lng,
+        points.speed,
+        points.heading,
+        points.accuracy,
+        points.altitude,
+        points.battery,
+        points.attributes,
+      ]),
       Math.min(...points.recordedAt),
       Math.max(...points.recordedAt),
     ],
