@@ -66,3 +66,13 @@ export function isAway(error: unknown): boolean {
 export function isLockTimeout(error: unknown): boolean {
   return sqlState(error) === '55P03'
 }
+
+/** Whether a unique key is taken already. */
+export function isDuplicate(error: unknown): boolean {
+  return sqlState(error) === '23505'
+}
+
+/** Whether something else still refers to the row, or it refers to something that is not there. */
+export function isReferenced(error: unknown): boolean {
+  return sqlState(error) === '23503'
+}

@@ -2,15 +2,24 @@ import websocket from '@fastify/websocket'
 import Fastify, { type FastifyBaseLogger, LogController } from 'fastify'
 import { serializerCompiler, validatorCompiler, type ZodTypeProvider } from 'fastify-type-provider-zod'
 import { newId } from '../db/client.ts'
+import { auditRoutes } from './audit/routes.ts'
+import { accountRoutes } from './auth/account.ts'
+import { registerRoutes } from './auth/register.ts'
 import { authRoutes } from './auth/routes.ts'
 import { deviceRoutes } from './devices/routes.ts'
+import { flowRoutes } from './flows/routes.ts'
 import { healthRoutes } from './health/routes.ts'
+import { hubRoutes } from './hubs/routes.ts'
 import { liveRoutes } from './live/routes.ts'
 import { locationHistoryRoutes } from './location-history/routes.ts'
+import { organizationRoutes } from './organizations/routes.ts'
 import { addAuthentication } from './plugins/authentication.ts'
 import { addErrorHandling } from './plugins/errors.ts'
 import { addOpenApi } from './plugins/openapi.ts'
+import { roleRoutes } from './roles/routes.ts'
 import type { App, Services } from './services.ts'
+import { teamRoutes } from './teams/routes.ts'
+import { inviteRoutes } from './users/invite.ts'
 import { userRoutes } from './users/routes.ts'
 
 /** A live subscription names its subjects; 5,000 identifiers are 200 KiB. */
@@ -23,6 +32,8 @@ export async function createApp(services: Services, logger: FastifyBaseLogger): 
     // A line a request is for whoever looks for a fault; what fails is logged in any case.
     logController: new LogController({ disableRequestLogging: true }),
     genReqId: () => newId(),
+    // Without any, the address is the connection's own.
+    trustProxy: services.config.trustedProxies.length > 0 && services.config.trustedProxies,
     routerOptions: { ignoreTrailingSlash: true },
     forceCloseConnections: true,
     // Bodies are never merged into other objects, and looking for __proto__ in 4 MiB of points takes a tenth of the time.
@@ -48,7 +59,16 @@ export async function createApp(services: Services, logger: FastifyBaseLogger): 
       await addOpenApi(api)
       addAuthentication(api, services)
       authRoutes(api, services)
+      registerRoutes(api, services)
+      accountRoutes(api, services)
+      organizationRoutes(api, services)
+      roleRoutes(api, services)
+      hubRoutes(api, services)
+      flowRoutes(api, services)
       userRoutes(api, services)
+      inviteRoutes(api, services)
+      teamRoutes(api, services)
+      auditRoutes(api, services)
       deviceRoutes(api, services)
       locationHistoryRoutes(api, services)
       liveRoutes(api, services)

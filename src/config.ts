@@ -19,6 +19,12 @@ export interface Config {
   databaseUrl: string | undefined
   databaseDirectUrl: string | undefined
   jwtSecret: string
+  /** Whether anybody may register. */
+  allowSignup: boolean
+  /** REST requests a minute and caller; 0 is no limit at all. */
+  rateLimitPerMinute: number
+  /** Addresses and networks of proxies whose X-Forwarded-For is believed. */
+  trustedProxies: string[]
   owner: { email: string; password: string | undefined; organization: string }
 }
 
@@ -42,6 +48,18 @@ export function toConfig(env: Env): Config {
     if (Number.isInteger(value) && value >= 0 && value <= 65_535) return value
     problems.push(`${name} has to be a port from 0 to 65535, it is "${env[name]}"`)
     return otherwise
+  }
+  const count = (name: string, otherwise: number) => {
+    const value = Number(env[name] ?? otherwise)
+    if (Number.isSafeInteger(value) && value >= 0) return value
+    problems.push(`${name} has to be a whole number from 0, it is "${env[name]}"`)
+    return otherwise
+  }
+  const flag = (name: string) => {
+    const value = text(name, 'false')
+    if (value !== 'true' && value !== 'false')
+      problems.push(`${name} has to be true or false, it is "${value}"`)
+    return value === 'true'
   }
   const url = (name: string) => {
     const value = env[name]
@@ -81,6 +99,12 @@ export function toConfig(env: Env): Config {
     databaseUrl,
     databaseDirectUrl: url('DATABASE_DIRECT_URL') ?? databaseUrl,
     jwtSecret: secret ?? '',
+    allowSignup: flag('ALLOW_SIGNUP'),
+    rateLimitPerMinute: count('RATE_LIMIT_PER_MINUTE', 1200),
+    trustedProxies: text('TRUSTED_PROXIES', '')
+      .split(',')
+      .map(address => address.trim())
+      .filter(address => address !== ''),
     owner: {
       email: text('FIELDLINE_OWNER_EMAIL', 'owner@example.com'),
       password,

@@ -12,6 +12,8 @@ const STATUS = {
   unavailable: 503,
 } as const
 
+const RETRY_AFTER_S = 5
+
 export type ErrorCode = keyof typeof STATUS
 
 /** One value that is wrong, by its place in the body or query. */
@@ -26,12 +28,20 @@ export class RequestError extends Error {
   readonly statusCode: number
   /** What else stands in the envelope. */
   readonly details: Record<string, unknown>
+  /** When the same request may succeed, in whole seconds from now. */
+  readonly retryAfterS: number
 
-  constructor(code: ErrorCode, message: string, details: Record<string, unknown> = {}) {
+  constructor(
+    code: ErrorCode,
+    message: string,
+    details: Record<string, unknown> = {},
+    retryAfterS = RETRY_AFTER_S,
+  ) {
     super(message)
     this.code = code
     this.statusCode = STATUS[code]
     this.details = details
+    this.retryAfterS = Math.ceil(retryAfterS)
   }
 
   /** Whether the same request may succeed later. */
@@ -45,3 +55,14 @@ export const notFound = (what: string) => new RequestError('not-found', `There i
 /** A value in the body that is well formed and still wrong, an identifier of nothing among them. */
 export const invalid = (path: string, message: string) =>
   new RequestError('invalid-input', message, { errors: [{ path, message }] satisfies FieldError[] })
+
+/** Several of them, under one sentence. */
+export class FieldErrors extends RequestError {
+  constructor(errors: FieldError[], message: string) {
+    super('invalid-input', message, { errors })
+  }
+}
+
+export const conflict = (message: string) => new RequestError('conflict', message)
+
+export const forbidden = (message: string) => new RequestError('forbidden', message)

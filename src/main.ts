@@ -100,6 +100,7 @@ async function start(config: Config): Promise<void> {
   let listening = false
   const app = await createApp(
     {
+      config,
       db,
       log,
       tokens,

@@ -92,3 +92,66 @@ export function scopeOf(
         ? 'own'
         : null
 }
+
+const REACH = { own: 0, team: 1, all: 2 } as const
+
+/** Whether somebody who holds these details may grant this one: no permission, reach or field that they lack. */
+export function covers(held: readonly PermissionDetail[], wanted: PermissionDetail): boolean {
+  const wide = held.filter(
+    detail =>
+      detail.permissionName === wanted.permissionName &&
+      REACH[detail.scope ?? 'all'] >= REACH[wanted.scope ?? 'all'],
+  )
+  if (wide.some(detail => !detail.dataTypes)) return true
+  if (!wanted.dataTypes || wide.length === 0) return false
+  return wanted.dataTypes.every(type =>
+    wide.some(detail =>
+      detail.dataTypes?.some(
+        own =>
+          own.dataTypeId === type.dataTypeId &&
+          own.restrictedFields.every(field => type.restrictedFields.includes(field)),
+      ),
+    ),
+  )
+}
+
+const VERBS = {
+  view: 'See',
+  create: 'Make',
+  update: 'Change',
+  delete: 'Remove',
+  import: 'Import',
+  export: 'Export',
+}
+
+const NOUNS: { [resource: string]: string } = {
+  hub: 'hubs',
+  role: 'roles',
+  user: 'users',
+  team: 'teams',
+  vehicle: 'vehicles',
+  'data-type': 'data types',
+  data: 'data sources',
+  flow: 'flows',
+  task: 'tasks',
+  'task-schedule': 'task schedules',
+  device: 'devices',
+  'import-config': 'import configs',
+  webhook: 'webhooks',
+  organization: 'the organization',
+  location: 'positions and their history',
+  'tracking-link': 'tracking links',
+  audit: 'the audit log',
+}
+
+const SPECIAL: { [name in Permission]?: string } = {
+  'create/organization': 'Create an organization',
+  'delete/organization': 'Give up the organization with everything in it',
+  'create/location': 'Send positions; with scope all, those of other subjects too',
+}
+
+/** What a permission allows, in words. */
+export function describePermission(name: Permission): string {
+  const [action, resource] = name.split('/') as [keyof typeof VERBS, string]
+  return SPECIAL[name] ?? `${VERBS[action]} ${NOUNS[resource]}`
+}

@@ -8,9 +8,11 @@ import type { Tokens } from '../ingest/tokens.ts'
 import type { LivePositions } from '../stream/live/positions.ts'
 import type { Screens } from '../stream/live/screens.ts'
 import type { Log } from '../stream/log.ts'
+import type { Config } from './config.ts'
 
 /** What `main.ts` has opened and the routes use. */
 export interface Services {
+  config: Config
   db: Database
   log: Log
   tokens: Tokens

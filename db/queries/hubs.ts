@@ -1,9 +1,98 @@
-import { eq } from 'drizzle-orm'
-import type { Queryable } from '../client.ts'
+import { eq, sql } from 'drizzle-orm'
+import { newId, type Queryable } from '../client.ts'
 import { hubs } from '../schema/hubs.ts'
+import { userHubs } from '../schema/users.ts'
+import { conditions, type Page, type PageRequest, readPage } from './page.ts'
 
-/** A hub of the organization, or null. */
-export async function findHub(tx: Queryable, id: string) {
-  const [row] = await tx.orm.select().from(hubs).where(eq(hubs.id, id))
+/** A hub as the interface shows it. */
+export interface Hub {
+  _id: string
+  name: string
+  lat: number
+  lng: number
+  address: string | null
+  createdAt: Date
+  updatedAt: Date
+}
+
+/** Hubs that may be seen; null is all of them. */
+type Visible = readonly string[] | null
+
+const COLUMNS = `h.id AS "_id", h.name, h.lat, h.lng, h.address, h.created_at AS "createdAt",
+  h.updated_at AS "updatedAt"`
+
+export const HUB_SORTS = {
+  name: { sql: 'lower(h.name)', type: 'text' },
+  createdAt: { sql: 'h.created_at', type: 'timestamptz' },
+} as const
+
+export function listHubs(tx: Queryable, visible: Visible, page: PageRequest): Promise<Page<Hub>> {
+  const { where, values, add } = conditions()
+  if (visible) add('h.id = ANY(?::uuid[])', visible)
+  return readPage(
+    tx,
+    {
+      columns: COLUMNS,
+      from: 'hubs h',
+      where,
+      values,
+      id: 'h.id',
+      sorts: HUB_SORTS,
+      search: ['h.name', 'h.address'],
+    },
+    page,
+  )
+}
+
+/** A hub of the organization that may be seen, or null. */
+export async function findHub(tx: Queryable, id: string, visible: Visible): Promise<Hub | null> {
+  const [row] = await tx.query<Hub>(
+    `SELECT ${COLUMNS} FROM hubs h WHERE h.id = $1 AND ($2::uuid[] IS NULL OR h.id = ANY($2))`,
+    [id, visible],
+  )
   return row ?? null
+}
+
+/** Of these identifiers, those of hubs of the organization that may be seen. */
+export async function listKnownHubs(
+  tx: Queryable,
+  ids: readonly string[],
+  visible: Visible,
+): Promise<Set<string>> {
+  const rows = await tx.query<{ id: string }>(
+    'SELECT id FROM hubs WHERE id = ANY($1::uuid[]) AND ($2::uuid[] IS NULL OR id = ANY($2))',
+    [ids, visible],
+  )
+  return new Set(rows.map(row => row.id))
+}
+
+export interface NewHub {
+  name: string
+  lat: number
+  lng: number
+  address: string | null
+}
+
+/** Makes a hub that its maker has access to. */
+export async function insertHub(
+  tx: Queryable,
+  hub: NewHub & { organizationId: string },
+  userId: string,
+): Promise<string> {
+  const id = newId()
+  await tx.orm.insert(hubs).values({ id, ...hub })
+  await tx.orm.insert(userHubs).values({ organizationId: hub.organizationId, userId, hubId: id })
+  return id
+}
+
+export async function updateHub(tx: Queryable, id: string, change: Partial<NewHub>): Promise<void> {
+  await tx.orm
+    .update(hubs)
+    .set({ ...change, updatedAt: sql`now()` })
+    .where(eq(hubs.id, id))
+}
+
+/** Removes a hub. Breaks a foreign key (class 23) where something is bound to it. */
+export async function deleteHub(tx: Queryable, id: string): Promise<void> {
+  await tx.orm.delete(hubs).where(eq(hubs.id, id))
 }

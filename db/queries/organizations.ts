@@ -1,4 +1,6 @@
+import { eq, sql } from 'drizzle-orm'
 import { notify, type Queryable } from '../client.ts'
+import { organizations } from '../schema/organizations.ts'
 
 /**
  * Called in every transaction that changes who may see what, or how it is called: live cursors of before lead to a
@@ -7,4 +9,97 @@ import { notify, type Queryable } from '../client.ts'
 export async function raiseSight(tx: Queryable, organizationId: string): Promise<void> {
   await tx.query('UPDATE organizations SET sight_version = sight_version + 1 WHERE id = $1', [organizationId])
   await notify(tx, { kind: 'sight', organizationId })
+}
+
+/** An organization as the interface shows it. */
+export interface Organization {
+  _id: string
+  name: string
+  logo: string | null
+  language: string
+  currency: string
+  timeZone: string
+  settings: Record<string, unknown>
+  createdAt: Date
+  updatedAt: Date
+}
+
+/** The organization, or null where it is given up. */
+export async function findOrganization(tx: Queryable, id: string): Promise<Organization | null> {
+  const [row] = await tx.query<Organization>(
+    `SELECT id AS "_id", name, logo, language, currency, time_zone AS "timeZone", settings,
+       created_at AS "createdAt", updated_at AS "updatedAt"
+     FROM organizations WHERE id = $1 AND deleted_at IS NULL`,
+    [id],
+  )
+  return row ?? null
+}
+
+export type OrganizationSettings = Pick<
+  Organization,
+  'name' | 'logo' | 'language' | 'currency' | 'timeZone' | 'settings'
+>
+
+export async function insertOrganization(
+  tx: Queryable,
+  organization: { id: string; name: string } & Partial<OrganizationSettings>,
+): Promise<void> {
+  await tx.orm.insert(organizations).values(organization)
+}
+
+export async function updateOrganization(
+  tx: Queryable,
+  id: string,
+  change: Partial<OrganizationSettings>,
+): Promise<void> {
+  await tx.orm
+    .update(organizations)
+    .set({ ...change, updatedAt: sql`now()` })
+    .where(eq(organizations.id, id))
+}
+
+/**
+ * The organizations in which an account is an active Owner, the one joined first first. An organization that was
+ * entered by invitation counts like one that was founded (specification 2.1).
+ */
+export async function listOwnedOrganizations(
+  tx: Queryable,
+  accountId: string,
+): Promise<{ id: string; hubs: number }[]> {
+  return tx.query(
+    `SELECT o.id, (SELECT count(*)::int4 FROM hubs h WHERE h.organization_id = o.id) AS hubs
+     FROM users u JOIN roles r ON r.id = u.role_id JOIN organizations o ON o.id = u.organization_id
+     WHERE u.account_id = $1 AND u.status = 'active' AND r.is_default AND r.name = 'Owner' AND o.deleted_at IS NULL
+     ORDER BY u.joined_at, u.id`,
+    [accountId],
+  )
+}
+
+/** Whether the organization has a hub. */
+export async function hasHub(tx: Queryable, organizationId: string): Promise<boolean> {
+  const [row] = await tx.query<{ found: boolean }>(
+    'SELECT EXISTS (SELECT FROM hubs WHERE organization_id = $1) AS found',
+    [organizationId],
+  )
+  return row?.found ?? false
+}
+
+/**
+ * Gives an organization up: from the commit on nobody and nothing has access. Every user is suspended and every
+ * device ended (which ends their sessions, 0010), so that whoever signs in at the same moment comes first and is thrown out, or comes too late.
+ */
+export async function closeOrganization(tx: Queryable, organizationId: string): Promise<void> {
+  await tx.query('UPDATE organizations SET deleted_at = now() WHERE id = $1', [organizationId])
+  await tx.query(`UPDATE users SET status = 'suspended' WHERE organization_id = $1`, [organizationId])
+  await tx.query(`UPDATE devices SET deleted_at = now() WHERE organization_id = $1 AND deleted_at IS NULL`, [
+    organizationId,
+  ])
+  const members = await tx.query<{ id: string }>('SELECT id FROM users WHERE organization_id = $1', [
+    organizationId,
+  ])
+  for (const { id } of members) await notify(tx, { kind: 'user', userId: id, organizationId })
+  const devices = await tx.query<{ id: string }>('SELECT id FROM devices WHERE organization_id = $1', [
+    organizationId,
+  ])
+  for (const { id } of devices) await notify(tx, { kind: 'device', deviceId: id, organizationId })
 }

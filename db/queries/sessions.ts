@@ -1,7 +1,5 @@
-import { eq } from 'drizzle-orm'
 import { newId, notify, type Queryable } from '../client.ts'
 import type { PermissionDetail } from '../schema/roles.ts'
-import { sessions } from '../schema/users.ts'
 
 /** The user behind a living session, with what it may do. */
 export interface Caller {
@@ -14,8 +12,15 @@ export interface Caller {
   subject: number
   roleId: string
   roleName: string
+  /** Whether it holds the role Owner, the default one: a role's name alone proves nothing. */
+  isOwner: boolean
   permissionDetails: PermissionDetail[]
+  /** The hubs it may work in; null is every one, as for Owner and Admin. */
+  hubIds: string[] | null
 }
+
+/** Default roles that see every hub (contract section 4). */
+const SEES_ALL_HUBS = `r.is_default AND r.name IN ('Owner', 'Admin')`
 
 /** The caller of a session that exists, has not expired and belongs to an active user, or null. */
 export async function findCaller(
@@ -25,7 +30,11 @@ export async function findCaller(
   const [row] = await db.query<Caller>(
     `SELECT s.id AS "sessionId", (extract(epoch FROM s.expires_at) * 1000)::float8 AS "expiresAt",
        u.id AS "userId", u.account_id AS "accountId", u.organization_id AS "organizationId", x.key AS subject,
-       r.id AS "roleId", r.name AS "roleName", r.permission_details AS "permissionDetails"
+       r.id AS "roleId", r.name AS "roleName", r.is_default AND r.name = 'Owner' AS "isOwner",
+       r.permission_details AS "permissionDetails",
+       CASE WHEN ${SEES_ALL_HUBS} THEN NULL ELSE
+         (SELECT coalesce(json_agg(h.hub_id ORDER BY h.hub_id), '[]') FROM user_hubs h WHERE h.user_id = u.id)
+       END AS "hubIds"
      FROM sessions s JOIN users u ON u.id = s.user_id JOIN roles r ON r.id = u.role_id JOIN subjects x ON x.id = u.id
      WHERE s.id = $1 AND u.id = $2 AND u.organization_id = $3 AND s.expires_at > now() AND u.status = 'active'`,
     [claims.sessionId, claims.userId, claims.organizationId],
@@ -33,25 +42,81 @@ export async function findCaller(
   return row ?? null
 }
 
-/** Opens a session and remembers that the user was here. Returns its identifier. */
-export async function insertSession(tx: Queryable, userId: string, lifetimeS: number): Promise<string> {
-  const id = newId()
-  await tx.query(
-    `INSERT INTO sessions (id, user_id, expires_at) VALUES ($1, $2, now() + make_interval(secs => $3))`,
-    [id, userId, lifetimeS],
-  )
-  await tx.query('UPDATE users SET last_active_at = now() WHERE id = $1', [userId])
-  return id
+/** Where a session was opened, so that its owner recognizes it. */
+export interface Origin {
+  userAgent: string | null
+  address: string | null
 }
 
-/** Ends a session everywhere. Returns whether it was alive. */
+/**
+ * Opens a session for a user whose membership is active and remembers that it was here. Returns its identifier, or
+ * null where the membership has ended meanwhile: the row is locked, so a suspension at the same time comes first or
+ * ends this session too.
+ */
+export async function insertSession(
+  tx: Queryable,
+  userId: string,
+  lifetimeS: number,
+  origin: Origin,
+): Promise<string | null> {
+  const id = newId()
+  const opened = await tx.query(
+    `WITH member AS (
+       UPDATE users u SET last_active_at = now() FROM organizations o
+       WHERE u.id = $2 AND u.status = 'active' AND o.id = u.organization_id AND o.deleted_at IS NULL
+       RETURNING u.id
+     )
+     INSERT INTO sessions (id, user_id, expires_at, user_agent, address)
+     SELECT $1, id, now() + make_interval(secs => $3), $4, $5 FROM member RETURNING id`,
+    [id, userId, lifetimeS, origin.userAgent, origin.address],
+  )
+  return opened.length > 0 ? id : null
+}
+
+/** Ends a session everywhere. Returns whether it was alive: of two that end it at once, one did. */
 export async function deleteSession(tx: Queryable, sessionId: string): Promise<boolean> {
-  const deleted = await tx.orm
-    .delete(sessions)
-    .where(eq(sessions.id, sessionId))
-    .returning({ id: sessions.id })
+  const deleted = await tx.query<{ alive: boolean }>(
+    'DELETE FROM sessions WHERE id = $1 RETURNING expires_at > now() AS alive',
+    [sessionId],
+  )
   if (deleted.length > 0) await notify(tx, { kind: 'session', sessionId })
-  return deleted.length > 0
+  return deleted[0]?.alive ?? false
+}
+
+/** Ends the sessions of an account in every organization, all or all but one. */
+export async function deleteSessionsOf(
+  tx: Queryable,
+  accountId: string,
+  except: string | null = null,
+): Promise<void> {
+  const ended = await tx.query<{ id: string }>(
+    `DELETE FROM sessions s USING users u
+     WHERE u.id = s.user_id AND u.account_id = $1 AND ($2::uuid IS NULL OR s.id <> $2) RETURNING s.id`,
+    [accountId, except],
+  )
+  for (const { id } of ended) await notify(tx, { kind: 'session', sessionId: id })
+}
+
+/** A session as its owner sees it. */
+export interface SessionRow {
+  _id: string
+  organizationId: string
+  organizationName: string
+  userAgent: string | null
+  address: string | null
+  createdAt: Date
+  expiresAt: Date
+}
+
+/** The living sessions of an account in every organization, newest first. */
+export async function listSessions(db: Queryable, accountId: string): Promise<SessionRow[]> {
+  return db.query(
+    `SELECT s.id AS "_id", o.id AS "organizationId", o.name AS "organizationName", s.user_agent AS "userAgent",
+       s.address, s.created_at AS "createdAt", s.expires_at AS "expiresAt"
+     FROM sessions s JOIN users u ON u.id = s.user_id JOIN organizations o ON o.id = u.organization_id
+     WHERE u.account_id = $1 AND s.expires_at > now() AND u.status = 'active' ORDER BY s.created_at DESC, s.id DESC`,
+    [accountId],
+  )
 }
 
 /** Of these sessions, those that are alive. */

@@ -3,7 +3,8 @@ import { pgTable, text, timestamp, uuid } from 'drizzle-orm/pg-core'
 export const accounts = pgTable('accounts', {
   id: uuid('id').primaryKey(),
   email: text('email').notNull(),
-  passwordHash: text('password_hash').notNull(),
+  /** Null until the first invitation is accepted. */
+  passwordHash: text('password_hash'),
   registeredIn: uuid('registered_in'),
   createdAt: timestamp('created_at', { withTimezone: true }).notNull().defaultNow(),
   updatedAt: timestamp('updated_at', { withTimezone: true }).notNull().defaultNow(),

@@ -17,14 +17,25 @@ export const users = pgTable('users', {
   status: text('status', { enum: ['active', 'invited', 'suspended'] })
     .notNull()
     .default('active'),
+  /** Null while the invitation is open. */
+  joinedAt: timestamp('joined_at', { withTimezone: true }),
   lastActiveAt: timestamp('last_active_at', { withTimezone: true }),
   createdAt: timestamp('created_at', { withTimezone: true }).notNull().defaultNow(),
   updatedAt: timestamp('updated_at', { withTimezone: true }).notNull().defaultNow(),
 })
 
+/** The hubs that a user may work in. */
+export const userHubs = pgTable('user_hubs', {
+  organizationId: uuid('organization_id').notNull(),
+  userId: uuid('user_id').notNull(),
+  hubId: uuid('hub_id').notNull(),
+})
+
 export const sessions = pgTable('sessions', {
   id: uuid('id').primaryKey(),
   userId: uuid('user_id').notNull(),
+  userAgent: text('user_agent'),
+  address: text('address'),
   createdAt: timestamp('created_at', { withTimezone: true }).notNull().defaultNow(),
   expiresAt: timestamp('expires_at', { withTimezone: true }).notNull(),
 })

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
-import { type Database, newId } from '../../db/client.ts'
-import { hasAccounts, insertAccount, insertOrganization, insertUser } from '../../db/queries/accounts.ts'
+import type { Database } from '../../db/client.ts'
+import { hasAccounts, insertAccount, registerAccount } from '../../db/queries/accounts.ts'
 import type { Config } from '../config.ts'
-import { DEFAULT_ROLES } from '../permissions.ts'
+import { createOrganization } from '../organizations/create.ts'
 import { hashPassword } from './passwords.ts'
 
 /** Any number, the same in every process: of two that start at once one makes the account. */
@@ -19,19 +19,15 @@ export async function createFirstAccount(
   const made = await db.system(async tx => {
     await tx.query('SELECT pg_advisory_xact_lock($1)', [LOCK])
     if (await hasAccounts(tx)) return false
-    const organizationId = newId()
-    const roles = await insertOrganization(
-      tx,
-      { id: organizationId, name: owner.organization },
-      DEFAULT_ROLES,
-    )
-    const accountId = await insertAccount(tx, {
-      email: owner.email,
-      passwordHash,
-      registeredIn: organizationId,
+    const accountId = await insertAccount(tx, { email: owner.email, passwordHash: null, registeredIn: null })
+    const { organizationId } = await createOrganization(tx, {
+      organizationName: owner.organization,
+      owner: { accountId, name: 'Owner' },
+      hub: null,
+      copyFrom: null,
+      hubsFrom: null,
     })
-    const roleId = roles.get('Owner') as string
-    await insertUser(tx, { organizationId, accountId, roleId, name: 'Owner' })
+    await registerAccount(tx, accountId, { passwordHash, registeredIn: organizationId })
     return true
   })
   return made ? { email: owner.email, password, generated: owner.password === undefined } : null

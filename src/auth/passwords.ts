@@ -4,6 +4,7 @@ import { hash, verify } from '@node-rs/argon2'
 const OPTIONS = { memoryCost: 19_456, timeCost: 2, parallelism: 1 }
 
 export const PASSWORD_LENGTH = 10
+export const MOST_PASSWORD = 1_000
 
 export function hashPassword(password: string): Promise<string> {
   return hash(password, OPTIONS)

@@ -57,7 +57,7 @@ export function deviceRoutes(app: App, { db }: Services): void {
     tx: Queryable,
     body: { vehicleId?: string | null; hubId?: string | null },
   ) => {
-    if (body.hubId && !(isUuid(body.hubId) && (await findHub(tx, body.hubId)))) {
+    if (body.hubId && !(isUuid(body.hubId) && (await findHub(tx, body.hubId, null)))) {
       throw invalid('hubId', 'There is no such hub.')
     }
     if (body.vehicleId && !(isUuid(body.vehicleId) && (await findVehicle(tx, body.vehicleId)))) {

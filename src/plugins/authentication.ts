@@ -1,9 +1,10 @@
 import type { FastifyRequest } from 'fastify'
 import type { Caller } from '../../db/queries/sessions.ts'
 import { authenticateKey, authenticateToken, isDeviceKey, type Publisher } from '../../ingest/authenticate.ts'
-import { RequestError } from '../errors.ts'
+import { forbidden, RequestError } from '../errors.ts'
 import { type Access, scopeOf } from '../permissions.ts'
 import type { App, Services } from '../services.ts'
+import { createRateLimits } from './rate-limits.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -11,6 +12,12 @@ declare module 'fastify' {
     access?: Access
     /** Whether a device's key opens it as well. */
     deviceKey?: boolean
+    /** What a caller without the permission is told, instead of the usual sentence. */
+    refusal?: string
+    /** False for what takes points: it is held by back-pressure instead. */
+    rateLimit?: false
+    /** False where sending the same again has to be a new attempt. */
+    idempotencyKey?: false
   }
   interface FastifyRequest {
     /** The user who calls; on routes that a device may call, see `publisher`. */
@@ -37,23 +44,34 @@ export function addAuthentication(app: App, services: Services): void {
     }
   })
 
+  const limits = createRateLimits(services.config.rateLimitPerMinute)
+  app.addHook('onClose', async () => limits.close())
+
   app.addHook('onRequest', async request => {
-    const { access, deviceKey } = request.routeOptions.config
-    if (!access || access === 'public') return
+    const { access, deviceKey, refusal, rateLimit } = request.routeOptions.config
+    const limited = rateLimit !== false
+    const refuse = (message: string) => {
+      if (limited) limits.countStranger(request.ip)
+      return new RequestError('unauthorized', message)
+    }
+    if (!access || access === 'public') {
+      if (limited) limits.countStranger(request.ip)
+      return
+    }
     const token = readBearer(request)
-    if (!token) throw new RequestError('unauthorized', 'A bearer token is required.')
+    if (!token) throw refuse('A bearer token is required.')
     if (isDeviceKey(token)) {
       const device = await authenticateKey(services.db, token)
-      if (!device) throw new RequestError('unauthorized', 'The device key is not valid.')
-      if (!deviceKey)
-        throw new RequestError('forbidden', 'A device key opens only the routes that take points.')
+      if (!device) throw refuse('The device key is not valid.')
+      if (!deviceKey) throw forbidden('A device key opens only the routes that take points.')
       request.publisher = device
       return
     }
     const caller = await authenticateToken(services.db, services.tokens, token)
-    if (!caller) throw new RequestError('unauthorized', 'The token is expired, revoked or not valid.')
+    if (!caller) throw refuse('The token is expired, revoked or not valid.')
+    if (limited) limits.countCaller(caller.userId)
     if (access !== 'session' && access !== 'device' && !scopeOf(caller.permissionDetails, access)) {
-      throw new RequestError('forbidden', `Your role lacks the permission ${access}.`)
+      throw forbidden(refusal ?? `Your role lacks the permission ${access}.`)
     }
     request.caller = caller
     request.publisher = {

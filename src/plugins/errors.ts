@@ -12,7 +12,7 @@ export function addErrorHandling(app: App): void {
 
   app.setErrorHandler((error: FastifyError, request, reply) => {
     if (error instanceof RequestError) {
-      if (error.retryable) reply.header('retry-after', RETRY_AFTER_S)
+      if (error.retryable) reply.header('retry-after', error.retryAfterS)
       return answer(request, reply, error.statusCode, error.message, error.details)
     }
     if (hasZodFastifySchemaValidationErrors(error)) {

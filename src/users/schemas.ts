@@ -1,11 +1,9 @@
 import { z } from 'zod'
+import { email, newPassword, personName } from '../auth/schemas.ts'
 import { id } from '../envelope.ts'
+import { permissionDetail } from '../roles/schemas.ts'
 
-export const permissionDetail = z.object({
-  permissionName: z.string(),
-  scope: z.enum(['all', 'team', 'own']),
-  dataTypes: z.array(z.object({ dataTypeId: id, restrictedFields: z.array(z.string()) })).optional(),
-})
+const hubId = z.array(id).max(1_000).describe('The hubs that the user may work in')
 
 export const user = z.object({
   _id: id,
@@ -13,9 +11,34 @@ export const user = z.object({
   email: z.string(),
   status: z.enum(['active', 'invited', 'suspended']),
   role: z.object({ _id: id, name: z.string() }),
-  hubId: z.array(id),
+  hubId,
   organizationId: id,
-  lastActiveAt: z.date().nullable(),
+  lastActiveAt: z.date().nullable().describe('When it last signed in or switched here'),
   createdAt: z.date(),
   updatedAt: z.date(),
 })
+
+export const self = user.extend({ permissionDetails: z.array(permissionDetail) })
+
+export const invitedUser = user.extend({
+  invitation: z
+    .object({ token: z.string(), expiresAt: z.date() })
+    .describe('To be passed on to the person. Shown once'),
+})
+
+export const selfChange = z.strictObject({ name: personName }).partial()
+
+export const invitation = z.strictObject({
+  email,
+  name: personName,
+  roleId: z.string(),
+  hubId: z.array(z.string()).max(1_000).default([]),
+})
+
+export const userChange = z.strictObject({
+  roleId: z.string().optional(),
+  hubId: z.array(z.string()).max(1_000).optional(),
+  status: z.enum(['active', 'suspended']).optional(),
+})
+
+export const passwordReset = z.strictObject({ newPassword })

@@ -70,6 +70,8 @@ function spawnServer(database: TestDatabase, env: Record<string, string>): Child
       HOST: '127.0.0.1',
       PORT: '0',
       MQTT_PORT: '0',
+      // Every request of a test file comes from one address.
+      RATE_LIMIT_PER_MINUTE: '0',
       DATA_DIR: database.dataDir,
       FIELDLINE_OWNER_EMAIL: OWNER.email,
       FIELDLINE_OWNER_PASSWORD: OWNER.password,

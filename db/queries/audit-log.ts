@@ -1,0 +1,75 @@
+import { newId, type Queryable } from '../client.ts'
+import { auditLog, type Changes } from '../schema/audit-log.ts'
+import { conditions, type Page, type PageRequest, readPage } from './page.ts'
+
+export interface AuditEntry {
+  _id: string
+  at: Date
+  userId: string | null
+  action: string
+  resource: string
+  resourceId: string | null
+  changes: Changes
+}
+
+/** Who did what to which record. Written in the transaction that does it. */
+export async function insertAuditEntry(
+  tx: Queryable,
+  entry: {
+    organizationId: string
+    userId: string | null
+    action: string
+    resource: string
+    resourceId: string | null
+    changes: Changes
+  },
+): Promise<void> {
+  await tx.orm.insert(auditLog).values({ id: newId(), ...entry })
+}
+
+export const AUDIT_SORTS = { at: { sql: 'l.at', type: 'timestamptz' } } as const
+
+export function listAuditEntries(
+  tx: Queryable,
+  filter: {
+    userIds?: readonly string[]
+    resource?: string
+    resourceIds?: readonly string[]
+    action?: string
+    from?: Date
+    to?: Date
+  },
+  page: PageRequest,
+): Promise<Page<AuditEntry>> {
+  const { where, values, add } = conditions()
+  // What is over a year old is on its way out.
+  where.push(`l.at > now() - interval '1 year'`)
+  if (filter.userIds) add('l.user_id = ANY(?::uuid[])', filter.userIds)
+  if (filter.resourceIds) add('l.resource_id = ANY(?::uuid[])', filter.resourceIds)
+  if (filter.resource) add('l.resource = ?', filter.resource)
+  if (filter.action) add('l.action = ?', filter.action)
+  if (filter.from) add('l.at >= ?', filter.from)
+  if (filter.to) add('l.at < ?', filter.to)
+  return readPage(
+    tx,
+    {
+      columns: `l.id AS "_id", l.at, l.user_id AS "userId", l.action, l.resource, l.resource_id AS "resourceId",
+        l.changes`,
+      from: 'audit_log l',
+      where,
+      values,
+      id: 'l.id',
+      sorts: AUDIT_SORTS,
+      search: ['l.resource', 'l.action'],
+    },
+    page,
+  )
+}
+
+/** Removes what is over a year old. */
+export async function pruneAuditLog(db: Queryable): Promise<void> {
+  await db.query(
+    `DELETE FROM audit_log WHERE id IN (
+       SELECT id FROM audit_log WHERE at < now() - interval '1 year' LIMIT 50000)`,
+  )
+}

@@ -1,0 +1,73 @@
+import { eq, sql } from 'drizzle-orm'
+import { newId, type Queryable } from '../client.ts'
+import { flows, type Step } from '../schema/flows.ts'
+import { type Page, type PageRequest, readPage } from './page.ts'
+
+/** A flow as the interface shows it: the steps that a task may take. */
+export interface Flow {
+  _id: string
+  name: string
+  isDefault: boolean
+  dataTypeId: string | null
+  steps: Step[]
+  createdAt: Date
+  updatedAt: Date
+}
+
+const COLUMNS = `f.id AS "_id", f.name, f.is_default AS "isDefault", f.data_type_id AS "dataTypeId", f.steps,
+  f.created_at AS "createdAt", f.updated_at AS "updatedAt"`
+
+export const FLOW_SORTS = {
+  name: { sql: 'lower(f.name)', type: 'text' },
+  createdAt: { sql: 'f.created_at', type: 'timestamptz' },
+} as const
+
+export function listFlows(tx: Queryable, page: PageRequest): Promise<Page<Flow>> {
+  return readPage(
+    tx,
+    {
+      columns: COLUMNS,
+      from: 'flows f',
+      where: [],
+      values: [],
+      id: 'f.id',
+      sorts: FLOW_SORTS,
+      search: ['f.name'],
+    },
+    page,
+  )
+}
+
+/** A flow of the organization, or null. */
+export async function findFlow(tx: Queryable, id: string): Promise<Flow | null> {
+  const [row] = await tx.query<Flow>(`SELECT ${COLUMNS} FROM flows f WHERE f.id = $1`, [id])
+  return row ?? null
+}
+
+export interface NewFlow {
+  name: string
+  dataTypeId: string | null
+  steps: Step[]
+}
+
+/** Returns the identifiers in the order given. */
+export async function insertFlows(
+  tx: Queryable,
+  organizationId: string,
+  given: readonly (NewFlow & { isDefault: boolean })[],
+): Promise<string[]> {
+  const rows = given.map(flow => ({ ...flow, id: newId(), organizationId }))
+  if (rows.length > 0) await tx.orm.insert(flows).values(rows)
+  return rows.map(row => row.id)
+}
+
+export async function updateFlow(tx: Queryable, id: string, flow: NewFlow): Promise<void> {
+  await tx.orm
+    .update(flows)
+    .set({ ...flow, updatedAt: sql`now()` })
+    .where(eq(flows.id, id))
+}
+
+export async function deleteFlow(tx: Queryable, id: string): Promise<void> {
+  await tx.orm.delete(flows).where(eq(flows.id, id))
+}

@@ -1,0 +1,63 @@
+import type { Queryable } from '../client.ts'
+
+/** What an invitation's token opens. */
+export interface Invitation {
+  userId: string
+  organizationId: string
+  accountId: string
+}
+
+/** Makes or renews the invitation of a user; a former token is no longer of use. */
+export async function putInvitation(
+  tx: Queryable,
+  invitation: { organizationId: string; userId: string; tokenHash: Buffer; lifetimeS: number },
+): Promise<Date> {
+  const [row] = await tx.query<{ expiresAt: Date }>(
+    `INSERT INTO invitations (user_id, organization_id, token_hash, expires_at)
+     VALUES ($1, $2, $3, now() + make_interval(secs => $4))
+     ON CONFLICT (user_id) DO UPDATE SET token_hash = excluded.token_hash, expires_at = excluded.expires_at
+     RETURNING expires_at AS "expiresAt"`,
+    [invitation.userId, invitation.organizationId, invitation.tokenHash, invitation.lifetimeS],
+  )
+  return (row as { expiresAt: Date }).expiresAt
+}
+
+/** The open invitation of a token, or null. Locked until the transaction ends: it is accepted once. */
+export async function findInvitation(tx: Queryable, tokenHash: Buffer): Promise<Invitation | null> {
+  const [row] = await tx.query<Invitation>(
+    `SELECT u.id AS "userId", u.organization_id AS "organizationId", u.account_id AS "accountId"
+     FROM invitations i JOIN users u ON u.id = i.user_id JOIN organizations o ON o.id = u.organization_id
+     WHERE i.token_hash = $1 AND i.expires_at > now() AND u.status = 'invited' AND o.deleted_at IS NULL
+     FOR UPDATE OF i, u`,
+    [tokenHash],
+  )
+  return row ?? null
+}
+
+/** Whether a user has yet to accept: then it has a row here, whatever became of its status meanwhile. */
+export async function isInvited(tx: Queryable, userId: string): Promise<boolean> {
+  const [row] = await tx.query('SELECT user_id FROM invitations WHERE user_id = $1', [userId])
+  return row !== undefined
+}
+
+/** The membership begins. */
+export async function acceptInvitation(tx: Queryable, userId: string, name: string): Promise<void> {
+  await tx.query('DELETE FROM invitations WHERE user_id = $1', [userId])
+  await tx.query(
+    `UPDATE users SET status = 'active', name = $2, joined_at = now(), updated_at = now() WHERE id = $1`,
+    [userId, name],
+  )
+}
+
+/** The user that an address already is in the organization, invited or joined, or null. */
+export async function findMember(
+  tx: Queryable,
+  organizationId: string,
+  accountId: string,
+): Promise<string | null> {
+  const [row] = await tx.query<{ id: string }>(
+    'SELECT id FROM users WHERE organization_id = $1 AND account_id = $2',
+    [organizationId, accountId],
+  )
+  return row?.id ?? null
+}

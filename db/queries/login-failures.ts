@@ -1,0 +1,42 @@
+import type { Queryable } from '../client.ts'
+
+/** Failures in a row under each key, and how long ago the last one was. */
+export interface Failures {
+  failures: number
+  secondsAgo: number
+}
+
+export async function readFailures(db: Queryable, keys: readonly string[]): Promise<Map<string, Failures>> {
+  const rows = await db.query<Failures & { key: string }>(
+    `SELECT key, failures, extract(epoch FROM clock_timestamp() - last_at)::float8 AS "secondsAgo"
+     FROM login_failures WHERE key = ANY($1::text[])`,
+    [keys],
+  )
+  return new Map(rows.map(({ key, ...row }) => [key, row]))
+}
+
+/** Counts one more under each key, from one again where the last was longer ago than `forgetAfterS` of it. */
+export async function addFailure(
+  db: Queryable,
+  keys: readonly { key: string; forgetAfterS: number }[],
+): Promise<Map<string, number>> {
+  const rows = await db.query<{ key: string; failures: number }>(
+    `INSERT INTO login_failures AS old (key, failures, last_at)
+     SELECT key, 1, clock_timestamp() FROM unnest($1::text[]) AS given(key) ORDER BY key
+     ON CONFLICT (key) DO UPDATE SET last_at = clock_timestamp(), failures = CASE WHEN old.last_at <
+         clock_timestamp() - make_interval(secs => ($2::float8[])[array_position($1::text[], old.key)])
+       THEN 1 ELSE old.failures + 1 END
+     RETURNING key, failures`,
+    [keys.map(({ key }) => key), keys.map(({ forgetAfterS }) => forgetAfterS)],
+  )
+  return new Map(rows.map(row => [row.key, row.failures]))
+}
+
+export async function clearFailures(db: Queryable, key: string): Promise<void> {
+  await db.query('DELETE FROM login_failures WHERE key = $1', [key])
+}
+
+/** Removes what is forgotten. */
+export async function pruneFailures(db: Queryable): Promise<void> {
+  await db.query(`DELETE FROM login_failures WHERE last_at < now() - interval '1 day'`)
+}

@@ -1,0 +1,77 @@
+import { eq, sql } from 'drizzle-orm'
+import { newId, type Queryable } from '../client.ts'
+import { type PermissionDetail, roles } from '../schema/roles.ts'
+import { type Page, type PageRequest, readPage } from './page.ts'
+
+/** A role as the interface shows it. */
+export interface Role {
+  _id: string
+  name: string
+  isDefault: boolean
+  permissionDetails: PermissionDetail[]
+  createdAt: Date
+  updatedAt: Date
+}
+
+const COLUMNS = `r.id AS "_id", r.name, r.is_default AS "isDefault", r.permission_details AS "permissionDetails",
+  r.created_at AS "createdAt", r.updated_at AS "updatedAt"`
+
+export const ROLE_SORTS = {
+  name: { sql: 'lower(r.name)', type: 'text' },
+  createdAt: { sql: 'r.created_at', type: 'timestamptz' },
+} as const
+
+export function listRoles(tx: Queryable, page: PageRequest): Promise<Page<Role>> {
+  return readPage(
+    tx,
+    {
+      columns: COLUMNS,
+      from: 'roles r',
+      where: [],
+      values: [],
+      id: 'r.id',
+      sorts: ROLE_SORTS,
+      search: ['r.name'],
+    },
+    page,
+  )
+}
+
+/** A role of the organization, or null. */
+export async function findRole(tx: Queryable, id: string): Promise<Role | null> {
+  const [row] = await tx.query<Role>(`SELECT ${COLUMNS} FROM roles r WHERE r.id = $1`, [id])
+  return row ?? null
+}
+
+export interface NewRole {
+  name: string
+  permissionDetails: PermissionDetail[]
+}
+
+export async function insertRole(tx: Queryable, organizationId: string, role: NewRole): Promise<string> {
+  const [id] = await insertRoles(tx, organizationId, [{ ...role, isDefault: false }])
+  return id as string
+}
+
+/** Returns the identifiers in the order given. */
+export async function insertRoles(
+  tx: Queryable,
+  organizationId: string,
+  given: readonly (NewRole & { isDefault: boolean })[],
+): Promise<string[]> {
+  const rows = given.map(role => ({ ...role, id: newId(), organizationId }))
+  if (rows.length > 0) await tx.orm.insert(roles).values(rows)
+  return rows.map(row => row.id)
+}
+
+export async function updateRole(tx: Queryable, id: string, role: NewRole): Promise<void> {
+  await tx.orm
+    .update(roles)
+    .set({ ...role, updatedAt: sql`now()` })
+    .where(eq(roles.id, id))
+}
+
+/** Removes a role. Breaks a foreign key (class 23) while a user holds it. */
+export async function deleteRole(tx: Queryable, id: string): Promise<void> {
+  await tx.orm.delete(roles).where(eq(roles.id, id))
+}

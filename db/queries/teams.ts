@@ -1,0 +1,132 @@
+import { eq, sql } from 'drizzle-orm'
+import { newId, type Queryable } from '../client.ts'
+import { teams, teamUsers } from '../schema/teams.ts'
+import { conditions, type Page, type PageRequest, readPage } from './page.ts'
+
+/** A team as the interface shows it. */
+export interface Team {
+  _id: string
+  name: string
+  hubId: string | null
+  memberIds: string[]
+  leaderIds: string[]
+  createdAt: Date
+  updatedAt: Date
+}
+
+const usersWho = (are: 'is_member' | 'is_leader') =>
+  `(SELECT coalesce(json_agg(x.user_id ORDER BY x.user_id), '[]') FROM team_users x WHERE x.team_id = t.id AND x.${are})`
+
+const COLUMNS = `t.id AS "_id", t.name, t.hub_id AS "hubId", ${usersWho('is_member')} AS "memberIds",
+  ${usersWho('is_leader')} AS "leaderIds", t.created_at AS "createdAt", t.updated_at AS "updatedAt"`
+
+export const TEAM_SORTS = {
+  name: { sql: 'lower(t.name)', type: 'text' },
+  createdAt: { sql: 't.created_at', type: 'timestamptz' },
+} as const
+
+/** Which teams somebody sees: those of its hubs and of none, or, by the scope of its role, its own alone. */
+export interface TeamVision {
+  userId: string
+  hubIds: readonly string[] | null
+  ownOnly: boolean
+}
+
+/** $1 the hubs or null, $2 whether own ones alone, $3 the caller. */
+const IN_VISION = `($1::uuid[] IS NULL OR t.hub_id IS NULL OR t.hub_id = ANY($1))
+  AND (NOT $2 OR EXISTS (SELECT FROM team_users v WHERE v.team_id = t.id AND v.user_id = $3))`
+
+export function listTeams(
+  tx: Queryable,
+  vision: TeamVision,
+  filter: { hubIds?: readonly string[]; userIds?: readonly string[] },
+  page: PageRequest,
+): Promise<Page<Team>> {
+  const { where, values, add } = conditions()
+  values.push(vision.hubIds, vision.ownOnly, vision.userId)
+  where.push(IN_VISION)
+  if (filter.hubIds) add('t.hub_id = ANY(?::uuid[])', filter.hubIds)
+  if (filter.userIds) {
+    add(
+      'EXISTS (SELECT FROM team_users w WHERE w.team_id = t.id AND w.user_id = ANY(?::uuid[]))',
+      filter.userIds,
+    )
+  }
+  return readPage(
+    tx,
+    { columns: COLUMNS, from: 'teams t', where, values, id: 't.id', sorts: TEAM_SORTS, search: ['t.name'] },
+    page,
+  )
+}
+
+/** A team that may be seen, or null. */
+export async function findTeam(tx: Queryable, vision: TeamVision, id: string): Promise<Team | null> {
+  const [row] = await tx.query<Team>(`SELECT ${COLUMNS} FROM teams t WHERE ${IN_VISION} AND t.id = $4`, [
+    vision.hubIds,
+    vision.ownOnly,
+    vision.userId,
+    id,
+  ])
+  return row ?? null
+}
+
+export interface NewTeam {
+  name: string
+  hubId: string | null
+  memberIds: readonly string[]
+  leaderIds: readonly string[]
+}
+
+export async function insertTeam(tx: Queryable, organizationId: string, team: NewTeam): Promise<string> {
+  const id = newId()
+  await tx.orm.insert(teams).values({ id, organizationId, name: team.name, hubId: team.hubId })
+  await insertTeamUsers(tx, organizationId, id, team)
+  return id
+}
+
+export async function updateTeam(
+  tx: Queryable,
+  organizationId: string,
+  id: string,
+  team: NewTeam,
+): Promise<void> {
+  await tx.orm
+    .update(teams)
+    .set({ name: team.name, hubId: team.hubId, updatedAt: sql`now()` })
+    .where(eq(teams.id, id))
+  await tx.orm.delete(teamUsers).where(eq(teamUsers.teamId, id))
+  await insertTeamUsers(tx, organizationId, id, team)
+}
+
+export async function deleteTeam(tx: Queryable, id: string): Promise<void> {
+  await tx.orm.delete(teams).where(eq(teams.id, id))
+}
+
+async function insertTeamUsers(
+  tx: Queryable,
+  organizationId: string,
+  teamId: string,
+  team: NewTeam,
+): Promise<void> {
+  const everyone = [...new Set([...team.memberIds, ...team.leaderIds])].sort()
+  if (everyone.length === 0) return
+  await tx.orm.insert(teamUsers).values(
+    everyone.map(userId => ({
+      organizationId,
+      teamId,
+      userId,
+      isMember: team.memberIds.includes(userId),
+      isLeader: team.leaderIds.includes(userId),
+    })),
+  )
+}
+
+/** Everybody who is in a team with this user, itself among them. */
+export async function listTeammates(db: Queryable, userId: string): Promise<string[]> {
+  const rows = await db.query<{ id: string }>(
+    `SELECT DISTINCT other.user_id AS id FROM team_users mine JOIN team_users other ON other.team_id = mine.team_id
+     WHERE mine.user_id = $1 ORDER BY 1`,
+    [userId],
+  )
+  return [...new Set([userId, ...rows.map(row => row.id)])]
+}

@@ -1,0 +1,201 @@
+import { eq, sql } from 'drizzle-orm'
+import { newId, type Queryable } from '../client.ts'
+import { subjects, userHubs, users } from '../schema/users.ts'
+import { conditions, type Page, type PageRequest, readPage } from './page.ts'
+
+export type UserStatus = 'active' | 'invited' | 'suspended'
+
+/** A user as the interface shows it. */
+export interface User {
+  _id: string
+  name: string
+  email: string
+  status: UserStatus
+  role: { _id: string; name: string }
+  hubId: string[]
+  organizationId: string
+  lastActiveAt: Date | null
+  createdAt: Date
+  updatedAt: Date
+}
+
+const COLUMNS = `u.id AS "_id", u.name, a.email, u.status, json_build_object('_id', r.id, 'name', r.name) AS role,
+  (SELECT coalesce(json_agg(h.hub_id ORDER BY h.hub_id), '[]') FROM user_hubs h WHERE h.user_id = u.id) AS "hubId",
+  u.organization_id AS "organizationId", u.last_active_at AS "lastActiveAt", u.created_at AS "createdAt",
+  u.updated_at AS "updatedAt"`
+const FROM = 'users u JOIN user_accounts a ON a.user_id = u.id JOIN roles r ON r.id = u.role_id'
+
+export const USER_SORTS = {
+  name: { sql: 'lower(u.name)', type: 'text' },
+  email: { sql: 'lower(a.email)', type: 'text' },
+  createdAt: { sql: 'u.created_at', type: 'timestamptz' },
+  lastActiveAt: { sql: `coalesce(u.last_active_at, '-infinity')`, type: 'timestamptz' },
+} as const
+
+/**
+ * Whom somebody with access to these hubs sees: those who work in one of them or in none at all, and itself.
+ * Null is every hub.
+ */
+export interface Vision {
+  userId: string
+  hubIds: readonly string[] | null
+}
+
+/** $1 the hubs or null, $2 the caller. */
+const IN_VISION = `($1::uuid[] IS NULL OR u.id = $2 OR NOT EXISTS (SELECT FROM user_hubs v WHERE v.user_id = u.id)
+  OR EXISTS (SELECT FROM user_hubs v WHERE v.user_id = u.id AND v.hub_id = ANY($1)))`
+
+export function listUsers(
+  tx: Queryable,
+  vision: Vision,
+  filter: { status?: UserStatus; roleIds?: readonly string[]; hubIds?: readonly string[] },
+  page: PageRequest,
+): Promise<Page<User>> {
+  const { where, values, add } = conditions()
+  values.push(vision.hubIds, vision.userId)
+  where.push(IN_VISION)
+  if (filter.status) add('u.status = ?', filter.status)
+  if (filter.roleIds) add('u.role_id = ANY(?::uuid[])', filter.roleIds)
+  if (filter.hubIds) {
+    add(
+      'EXISTS (SELECT FROM user_hubs w WHERE w.user_id = u.id AND w.hub_id = ANY(?::uuid[]))',
+      filter.hubIds,
+    )
+  }
+  return readPage(
+    tx,
+    {
+      columns: COLUMNS,
+      from: FROM,
+      where,
+      values,
+      id: 'u.id',
+      sorts: USER_SORTS,
+      search: ['u.name', 'a.email'],
+    },
+    page,
+  )
+}
+
+/** A user of the organization, whoever asks, or null. */
+export async function findUser(tx: Queryable, id: string): Promise<User | null> {
+  const [row] = await tx.query<User>(`SELECT ${COLUMNS} FROM ${FROM} WHERE u.id = $1`, [id])
+  return row ?? null
+}
+
+/** A user whom the caller sees, by identifier or by address (compared without case), or null. */
+export async function findVisibleUser(
+  tx: Queryable,
+  vision: Vision,
+  by: { id: string } | { email: string },
+): Promise<User | null> {
+  const [condition, value] = 'id' in by ? ['u.id = $3', by.id] : ['lower(a.email) = lower($3)', by.email]
+  const [row] = await tx.query<User>(`SELECT ${COLUMNS} FROM ${FROM} WHERE ${IN_VISION} AND ${condition}`, [
+    vision.hubIds,
+    vision.userId,
+    value,
+  ])
+  return row ?? null
+}
+
+/** Whether the user's account first registered in this organization (specification 5.4). */
+export async function isRegisteredHere(tx: Queryable, userId: string): Promise<boolean> {
+  const [row] = await tx.query<{ here: boolean }>(
+    'SELECT registered_here AS here FROM user_accounts WHERE user_id = $1',
+    [userId],
+  )
+  return row?.here ?? false
+}
+
+/** A user, who is a subject too: the phone in its pocket has positions. */
+export async function insertUser(
+  tx: Queryable,
+  user: {
+    organizationId: string
+    accountId: string
+    roleId: string
+    name: string
+    status: 'active' | 'invited'
+  },
+): Promise<string> {
+  const id = newId()
+  await tx.orm.insert(subjects).values({ id, organizationId: user.organizationId, type: 'user' })
+  await tx.orm.insert(users).values({ id, ...user, joinedAt: user.status === 'active' ? sql`now()` : null })
+  return id
+}
+
+export async function updateUser(
+  tx: Queryable,
+  id: string,
+  change: { name?: string; roleId?: string; status?: UserStatus },
+): Promise<void> {
+  await tx.orm
+    .update(users)
+    .set({ ...change, updatedAt: sql`now()` })
+    .where(eq(users.id, id))
+}
+
+/** Replaces the hubs that a user may work in. */
+export async function setUserHubs(
+  tx: Queryable,
+  organizationId: string,
+  userId: string,
+  hubIds: readonly string[],
+): Promise<void> {
+  await tx.orm.delete(userHubs).where(eq(userHubs.userId, userId))
+  if (hubIds.length === 0) return
+  const rows = [...new Set(hubIds)].sort().map(hubId => ({ organizationId, userId, hubId }))
+  await tx.orm.insert(userHubs).values(rows)
+}
+
+/** Removes the membership. The subject stays, and with it the history. */
+export async function deleteUser(tx: Queryable, id: string): Promise<void> {
+  await tx.orm.delete(users).where(eq(users.id, id))
+}
+
+/**
+ * Keeps every other change of who is an owner waiting until this transaction ends, so that two last owners are not
+ * demoted at once. First in its transaction: `raiseSight` takes the same row.
+ */
+export async function lockMemberships(tx: Queryable, organizationId: string): Promise<void> {
+  await tx.query('SELECT FROM organizations WHERE id = $1 FOR NO KEY UPDATE', [organizationId])
+}
+
+/** How many active users hold the default role Owner, this one left out. */
+export async function countOtherOwners(tx: Queryable, userId: string): Promise<number> {
+  const [row] = await tx.query<{ count: number }>(
+    `SELECT count(*)::int4 AS count FROM users u JOIN roles r ON r.id = u.role_id
+     WHERE u.status = 'active' AND r.is_default AND r.name = 'Owner' AND u.id <> $1`,
+    [userId],
+  )
+  return row?.count ?? 0
+}
+
+/** What a user is called; across organizations too. */
+export async function findUserName(tx: Queryable, id: string): Promise<string> {
+  const [row] = await tx.query<{ name: string }>('SELECT name FROM users WHERE id = $1', [id])
+  return row?.name ?? ''
+}
+
+/** The account behind a user of the organization. */
+export async function findAccountId(tx: Queryable, id: string): Promise<string> {
+  const [row] = await tx.query<{ accountId: string }>(
+    'SELECT account_id AS "accountId" FROM users WHERE id = $1',
+    [id],
+  )
+  if (!row) throw new Error('The user is not there')
+  return row.accountId
+}
+
+/** Of these identifiers, those of users whom the caller sees. */
+export async function listKnownUsers(
+  tx: Queryable,
+  vision: Vision,
+  ids: readonly string[],
+): Promise<Set<string>> {
+  const rows = await tx.query<{ id: string }>(
+    `SELECT u.id FROM users u WHERE ${IN_VISION} AND u.id = ANY($3::uuid[])`,
+    [vision.hubIds, vision.userId, ids],
+  )
+  return new Set(rows.map(row => row.id))
+}
