@@ -1,0 +1,90 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { CommandError, describeFailure, say } from './command.ts'
+import type { Credential } from './options.ts'
+
+/** A server that does not answer: it may be back later. */
+export class ServerAway extends CommandError {}
+
+/** An answer that says no. */
+export class Refused extends CommandError {
+  readonly status: number
+
+  constructor(status: number, message: string) {
+    super(message)
+    this.status = status
+  }
+}
+
+/** The REST interface as a command uses it. */
+export interface Api {
+  /** The body of the answer. Waits and asks again where the server says so; throws ServerAway or Refused. */
+  call<T>(method: 'GET' | 'POST', path: string, body?: unknown): Promise<T>
+}
+
+const ANSWER_WITHIN_MS = 30_000
+const ATTEMPTS = 6
+const LONGEST_WAIT_S = 70
+
+export function createApi(url: string, token?: string): Api {
+  // Requests that wait together are announced once.
+  let announcedUntil = 0
+
+  async function send(method: string, path: string, body: unknown): Promise<Response> {
+    try {
+      return await fetch(`${url}/api/v3${path}`, {
+        method,
+        signal: AbortSignal.timeout(ANSWER_WITHIN_MS),
+        headers: {
+          ...(token && { authorization: `Bearer ${token}` }),
+          ...(body !== undefined && { 'content-type': 'application/json' }),
+        },
+        body: body === undefined ? undefined : JSON.stringify(body),
+      })
+    } catch (error) {
+      throw new ServerAway(
+        `There is no server at ${url}: ${describeFailure(error)}.\nStart one with: npm start`,
+      )
+    }
+  }
+
+  return {
+    async call<T>(method: string, path: string, body?: unknown) {
+      for (let attempt = 1; ; attempt++) {
+        const response = await send(method, path, body)
+        const answer = (await response.json().catch(() => null)) as {
+          status?: boolean
+          message?: string
+        } | null
+        if (typeof answer?.status !== 'boolean') {
+          throw new CommandError(`What answers at ${url} is not Fieldline (HTTP ${response.status}).`)
+        }
+        if (response.ok) return answer as T
+        const waitS = Number(response.headers.get('retry-after') ?? Number.NaN)
+        const mayRetry = (response.status === 429 || response.status === 503) && waitS <= LONGEST_WAIT_S
+        if (!mayRetry || attempt === ATTEMPTS)
+          throw new Refused(response.status, answer.message ?? 'No reason given.')
+        if (Date.now() > announcedUntil) {
+          announcedUntil = Date.now() + waitS * 1000
+          say(`${answer.message} Waiting ${waitS} s.`)
+        }
+        await sleep(waitS * 1000)
+      }
+    },
+  }
+}
+
+/** The token of a credential; signs in where it is an account. */
+export async function signIn(url: string, credential: Credential): Promise<string> {
+  if ('token' in credential) return credential.token
+  try {
+    const { token } = await createApi(url).call<{ token: string }>('POST', '/auth/login', credential)
+    return token
+  } catch (error) {
+    if (!(error instanceof Refused)) throw error
+    const hint =
+      error.status === 401
+        ? '\nThe first password is FIELDLINE_OWNER_PASSWORD, or the one that the server printed at its first start.'
+        : ''
+    throw new Refused(error.status, `Signing in as ${credential.email} failed: ${error.message}${hint}`)
+  }
+}

@@ -1,0 +1,62 @@
+/** A failure of a command that its user can mend: the message says how. */
+export class CommandError extends Error {
+  readonly exitCode: number
+
+  constructor(message: string, exitCode = 1) {
+    super(message)
+    this.exitCode = exitCode
+  }
+}
+
+/** Wrong arguments: the exit code is the shells' own. */
+export const usageError = (message: string) =>
+  new CommandError(`${message}\nRun it with --help to see the options.`, 2)
+
+export function say(line: string): void {
+  process.stdout.write(`${line}\n`)
+}
+
+/** Runs a command to its end: 0, or one sentence on standard error and the failure's exit code. */
+export async function runCommand(command: () => Promise<void>): Promise<never> {
+  // A reader that has seen enough (`| head`) closes the pipe.
+  process.stdout.on('error', () => process.exit(0))
+  try {
+    await command()
+  } catch (error) {
+    const known = error instanceof CommandError
+    const text = error instanceof Error && !known ? (error.stack ?? error.message) : (error as Error).message
+    process.stderr.write(`${text}\n`)
+    process.exit(known ? error.exitCode : 1)
+  }
+  process.exit(0)
+}
+
+/** Aborts at the first Ctrl-C, so that the command can end in order; a second one ends it at once. */
+export function listenForStop(): AbortController {
+  const controller = new AbortController()
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => controller.abort())
+  return controller
+}
+
+const ERRNO: Record<string, string> = {
+  ECONNREFUSED: 'nobody listens there',
+  ECONNRESET: 'the connection was cut',
+  ENOTFOUND: 'there is no such host',
+  EAI_AGAIN: 'the name of the host cannot be looked up',
+  EHOSTUNREACH: 'the host cannot be reached',
+  ENETUNREACH: 'the network cannot be reached',
+  ETIMEDOUT: 'there is no answer',
+  EPIPE: 'the connection was cut',
+}
+
+/** Why a connection failed, in words. */
+export function describeFailure(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  if (error.name === 'TimeoutError') return 'there is no answer'
+  const { code } = error as NodeJS.ErrnoException
+  if (code && ERRNO[code]) return ERRNO[code]
+  // fetch and connections to a name with several addresses wrap what happened.
+  if (error instanceof AggregateError && error.errors.length > 0) return describeFailure(error.errors[0])
+  if (error.cause) return describeFailure(error.cause)
+  return error.message
+}

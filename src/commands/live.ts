@@ -1,0 +1,85 @@
+import WebSocket from 'ws'
+
+/** A position as the live stream sends it (contract section 7.5): degrees, m/s. */
+export interface LivePosition {
+  subjectId: string
+  name: string
+  lat: number
+  lng: number
+  timestamp: string
+  speed: number | null
+  heading: number | null
+  state: 'moving' | 'idle' | 'offline'
+}
+
+export type LiveMessage =
+  | { type: 'snapshot' | 'positions'; cursor: string; positions: LivePosition[] }
+  | { type: 'gone'; subjectIds: string[] }
+  | { type: 'error'; message: string }
+
+/** How a live connection ended. After `away`, and only then, trying again will do. */
+export type Ending =
+  | { kind: 'stopped' }
+  | { kind: 'token-ended' }
+  | { kind: 'forbidden' }
+  | { kind: 'not-there' }
+  | { kind: 'away'; failure: unknown }
+
+const TOKEN_ENDED = 4401
+const PERMISSION_LOST = 4403
+/** The server pings every 25 s; silence for longer is a connection that has died without a word. */
+const SILENCE_MS = 60_000
+
+/** Opens the live socket, subscribes from `since` on, and resolves with how it ended. */
+export function followLive(options: {
+  url: string
+  token: string
+  since: string | null
+  stop: AbortSignal
+  onMessage: (message: LiveMessage) => void
+}): Promise<Ending> {
+  const { stop } = options
+  return new Promise(resolve => {
+    const socket = new WebSocket(`${options.url.replace(/^http/, 'ws')}/api/v3/live`, {
+      headers: { authorization: `Bearer ${options.token}` },
+      handshakeTimeout: 15_000,
+    })
+    let failure: unknown
+    let refused: Ending | undefined
+    const silence = setTimeout(() => {
+      failure = 'the server has become silent'
+      socket.terminate()
+    }, SILENCE_MS)
+    const leave = () => socket.close(1000)
+    stop.addEventListener('abort', leave, { once: true })
+
+    socket.on('open', () => socket.send(JSON.stringify({ type: 'subscribe', since: options.since })))
+    socket.on('ping', () => silence.refresh())
+    socket.on('message', data => {
+      silence.refresh()
+      options.onMessage(JSON.parse(data.toString()) as LiveMessage)
+    })
+    socket.on('unexpected-response', (_request, { statusCode }) => {
+      if (statusCode === 401) refused = { kind: 'token-ended' }
+      else if (statusCode === 403) refused = { kind: 'forbidden' }
+      else if (statusCode === 404) refused = { kind: 'not-there' }
+      else failure = `the server answers ${statusCode}`
+      socket.terminate()
+    })
+    socket.on('error', error => {
+      failure ??= error
+    })
+    socket.on('close', (code, reason) => {
+      clearTimeout(silence)
+      stop.removeEventListener('abort', leave)
+      if (stop.aborted) resolve({ kind: 'stopped' })
+      else if (refused) resolve(refused)
+      else if (code === TOKEN_ENDED) resolve({ kind: 'token-ended' })
+      else if (code === PERMISSION_LOST) resolve({ kind: 'forbidden' })
+      else {
+        const told = reason.toString() || 'the connection was cut'
+        resolve({ kind: 'away', failure: failure ?? told })
+      }
+    })
+  })
+}

@@ -1,0 +1,146 @@
+import { parseArgs } from 'node:util'
+import { usageError } from './command.ts'
+import { TRACES, type TraceName } from './traces.ts'
+
+/** Who signs in: an account, or whoever the token belongs to. */
+export type Credential = { token: string } | { email: string; password: string }
+
+export interface WatchOptions {
+  url: string
+  credential: Credential
+}
+
+export interface SimulateOptions extends WatchOptions {
+  mqttUrl: string
+  devices: number
+  pointsPerSecond: number
+  trace: TraceName
+  /** Undefined is until Ctrl-C. */
+  durationS: number | undefined
+}
+
+type Env = Readonly<Record<string, string | undefined>>
+
+const SERVER_OPTIONS = {
+  url: { type: 'string', default: 'http://127.0.0.1:3000' },
+  email: { type: 'string' },
+  password: { type: 'string' },
+  token: { type: 'string' },
+  help: { type: 'boolean', short: 'h', default: false },
+} as const
+
+const SERVER_HELP = `  --url <address>      the server                        (http://127.0.0.1:3000)
+  --email <address>    who signs in                      (owner@example.com)
+  --password <text>    the password                      (FIELDLINE_OWNER_PASSWORD)
+  --token <token>      a bearer token in place of e-mail and password`
+
+export const SIMULATE_HELP = `A fleet that replays real tracks of buses over MQTT, with the time of now.
+
+  npm run simulate -- [options]
+
+${SERVER_HELP}
+  --mqtt <address>     where the devices connect         (mqtt:// on the server's host, port 1883)
+  --devices <number>   how many                          (20)
+  --rate <number>      points per second and device      (1; 0.1 is one every 10 s)
+  --trace <name>       ${Object.keys(TRACES).join(' or ').padEnd(34)}(capmetro-2015)
+  --duration <seconds> when to stop                      (Ctrl-C)
+
+The devices are named after the vehicles. A device of that name that is there already is used again: it gets a
+new key, and whoever used the old one is disconnected.`
+
+export const WATCH_HELP = `Live positions in the terminal, one line each.
+
+  npm run watch -- [options]
+
+${SERVER_HELP}`
+
+/** The options of `simulate`, or null where help is asked for. Throws a usage error that names what is wrong. */
+export function readSimulateOptions(args: string[], env: Env): SimulateOptions | null {
+  const options = {
+    ...SERVER_OPTIONS,
+    mqtt: { type: 'string' },
+    devices: { type: 'string', default: '20' },
+    rate: { type: 'string', default: '1' },
+    trace: { type: 'string', default: 'capmetro-2015' },
+    duration: { type: 'string' },
+  } as const
+  const values = parse(() => parseArgs({ args, options }).values)
+  if (values.help) return null
+  const url = readUrl('--url', values.url, ['http:', 'https:'])
+  if (!Object.hasOwn(TRACES, values.trace)) {
+    throw usageError(`There is no trace "${values.trace}"; there are ${Object.keys(TRACES).join(' and ')}.`)
+  }
+  return {
+    url,
+    mqttUrl: readUrl('--mqtt', values.mqtt ?? `mqtt://${new URL(url).hostname}:1883`, [
+      'mqtt:',
+      'mqtts:',
+      'ws:',
+      'wss:',
+    ]),
+    devices: readNumber('--devices', values.devices, { least: 1, most: 20_000, whole: true }),
+    pointsPerSecond: readNumber('--rate', values.rate, { least: 0.001, most: 100 }),
+    trace: values.trace as TraceName,
+    durationS:
+      values.duration === undefined
+        ? undefined
+        : readNumber('--duration', values.duration, { least: 1, most: 1e6 }),
+    credential: readCredential(values, env),
+  }
+}
+
+/** The options of `watch`, or null where help is asked for. Throws a usage error that names what is wrong. */
+export function readWatchOptions(args: string[], env: Env): WatchOptions | null {
+  const values = parse(() => parseArgs({ args, options: SERVER_OPTIONS }).values)
+  if (values.help) return null
+  return {
+    url: readUrl('--url', values.url, ['http:', 'https:']),
+    credential: readCredential(values, env),
+  }
+}
+
+function parse<T>(read: () => T): T {
+  try {
+    return read()
+  } catch (error) {
+    // The first sentence is for people, the rest explains how to pass it as a file name.
+    if (error instanceof TypeError) throw usageError(`${error.message.split('. ')[0]}.`)
+    throw error
+  }
+}
+
+/** Without the slash at its end. */
+function readUrl(name: string, text: string, protocols: string[]): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (!url?.hostname || !protocols.includes(url.protocol)) {
+    const starts = protocols.map(protocol => `${protocol}//`).join(' or ')
+    throw usageError(`${name} has to be an address that starts with ${starts}, it is "${text}".`)
+  }
+  return text.replace(/\/+$/, '')
+}
+
+function readNumber(
+  name: string,
+  text: string,
+  { least, most, whole = false }: { least: number; most: number; whole?: boolean },
+): number {
+  const value = text.trim() === '' ? Number.NaN : Number(text)
+  if (value >= least && value <= most && (!whole || Number.isInteger(value))) return value
+  throw usageError(
+    `${name} has to be a ${whole ? 'whole ' : ''}number from ${least} to ${most}, it is "${text}".`,
+  )
+}
+
+function readCredential(values: { email?: string; password?: string; token?: string }, env: Env): Credential {
+  if (values.token !== undefined) {
+    if (values.token.trim() === '') throw usageError('--token is empty.')
+    return { token: values.token.trim() }
+  }
+  const password = values.password ?? env.FIELDLINE_OWNER_PASSWORD
+  if (!password) {
+    throw usageError(
+      'A password is needed: give --password, or set FIELDLINE_OWNER_PASSWORD. The server prints it at its first start.',
+    )
+  }
+  return { email: values.email ?? env.FIELDLINE_OWNER_EMAIL ?? 'owner@example.com', password }
+}

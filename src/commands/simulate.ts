@@ -1,0 +1,151 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { readEnv } from '../config.ts'
+import { createApi, signIn } from './api.ts'
+import { CommandError, listenForStop, runCommand, say } from './command.ts'
+import { nameVehicles, prepareDevices } from './fleet.ts'
+import { readSimulateOptions, SIMULATE_HELP } from './options.ts'
+import { readTrace, TRACES } from './traces.ts'
+import { createTrack, placeAt, type Track } from './track.ts'
+import { openTracker, type Tally, type Tracker } from './tracker.ts'
+
+const REPORT_EVERY_MS = 5_000
+/** How long the end waits for acknowledgements that are under way. */
+const FINISH_WITHIN_MS = 5_000
+const CONNECTIONS_PER_SECOND = 200
+const REASONS_SHOWN = 5
+const PROGRESS_EVERY = 250
+
+async function simulate(): Promise<void> {
+  const options = readSimulateOptions(process.argv.slice(2), readEnv())
+  if (!options) return say(SIMULATE_HELP)
+  const { url, mqttUrl, devices: count, pointsPerSecond, durationS } = options
+
+  const api = createApi(url, await signIn(url, options.credential))
+  const tracks = readTracks(options.trace)
+  const names = nameVehicles([...tracks.keys()], count)
+  say(`Preparing the devices at ${url} …`)
+  const { devices, made } = await prepareDevices(api, names, ready => {
+    if (ready % PROGRESS_EVERY === 0 && ready < count) say(`${ready} of ${count} …`)
+  })
+  say(
+    `${count} devices: ${made} made, ${count - made} of an earlier run with a new key. Tracks: ${TRACES[options.trace].credit}.`,
+  )
+
+  const stopping = listenForStop()
+  const stop = stopping.signal
+  const tally = createTally()
+  const trackers: Tracker[] = []
+  const startedAt = Date.now()
+  const everyMs = 1000 / pointsPerSecond
+  for (const [index, device] of devices.entries()) {
+    if (stop.aborted) break
+    const track = [...tracks.values()][index % tracks.size] as Track
+    // Vehicles that share a track are spread over the whole round.
+    const round = Math.floor(index / tracks.size) / Math.ceil(count / tracks.size)
+    const headStartS = round * 2 * track.seconds
+    const tracker = openTracker({
+      url: mqttUrl,
+      device,
+      placeAt: now => placeAt(track, headStartS + (now - startedAt) / 1000),
+      everyMs,
+      delayMs: (everyMs * index) / count,
+      tally,
+    })
+    trackers.push(tracker)
+    if (index === 0) await requireFirst(tracker, mqttUrl)
+    else if (index % 10 === 0) await sleep(10_000 / CONNECTIONS_PER_SECOND)
+  }
+  say(`Watch them with: npm run watch -- --url ${url}   End with Ctrl-C.`)
+
+  if (durationS) setTimeout(() => stopping.abort(), durationS * 1000)
+  await report(trackers, tally, stop)
+  for (const tracker of trackers) tracker.halt()
+  await finish(trackers)
+  await Promise.race([Promise.all(trackers.map(tracker => tracker.close())), sleep(2_000)])
+  summarize(trackers, tally, (Date.now() - startedAt) / 1000)
+}
+
+function readTracks(name: keyof typeof TRACES): Map<string, Track> {
+  const tracks = new Map<string, Track>()
+  for (const [vehicle, fixes] of readTrace(name)) {
+    const track = createTrack(fixes)
+    if (track) tracks.set(vehicle, track)
+  }
+  return tracks
+}
+
+function createTally(): Tally {
+  const reasons = new Set<string>()
+  return {
+    acknowledged: 0,
+    rejected: 0,
+    dropped: 0,
+    lastFailure: '',
+    onRejected(name, message) {
+      if (reasons.has(message) || reasons.size === REASONS_SHOWN) return
+      reasons.add(message)
+      say(`A point of ${name} was rejected: ${message}`)
+    },
+  }
+}
+
+/** One connection alone first: what is wrong with the address is better said once than by every device. */
+async function requireFirst(tracker: Tracker, mqttUrl: string): Promise<void> {
+  const failure = await tracker.firstAttempt
+  if (failure === null) return
+  await tracker.close()
+  throw new CommandError(
+    `The devices cannot connect to ${mqttUrl}: ${failure}.\nThe server's ready line names its MQTT address; give it with --mqtt.`,
+  )
+}
+
+/** Prints a line every few seconds until the end is asked for, or nobody is left. */
+async function report(trackers: readonly Tracker[], tally: Tally, end: AbortSignal): Promise<void> {
+  let before = 0
+  let at = performance.now()
+  while (!end.aborted) {
+    await sleep(REPORT_EVERY_MS, undefined, { signal: end }).catch(() => {})
+    if (end.aborted) return
+    const seconds = (performance.now() - at) / 1000
+    at = performance.now()
+    say(describeFleet(trackers, tally, (tally.acknowledged - before) / seconds))
+    before = tally.acknowledged
+    if (trackers.every(({ state }) => state === 'refused')) {
+      throw new CommandError('The server refuses all devices. Did another simulator give them new keys?')
+    }
+  }
+}
+
+function describeFleet(trackers: readonly Tracker[], tally: Tally, perSecond: number): string {
+  const inState = (state: Tracker['state']) => trackers.filter(tracker => tracker.state === state).length
+  const waiting = trackers.reduce((sum, tracker) => sum + tracker.waiting, 0)
+  const [away, refused] = [inState('away'), inState('refused')]
+  return [
+    new Date().toTimeString().slice(0, 8),
+    `${inState('connected')}/${trackers.length} connected`,
+    `${tally.acknowledged} points acknowledged`,
+    `${perSecond.toFixed(1)}/s`,
+    `${tally.rejected} rejected`,
+    // A few are always under way; more than one a device is a server that is slow or away.
+    ...(waiting > trackers.length ? [`${waiting} waiting`] : []),
+    ...(tally.dropped > 0 ? [`${tally.dropped} dropped, the server was away for too long`] : []),
+    ...(away > 0 ? [`${away} trying again (${tally.lastFailure})`] : []),
+    ...(refused > 0 ? [`${refused} refused: key replaced or device deleted`] : []),
+  ].join('  ')
+}
+
+async function finish(trackers: readonly Tracker[]): Promise<void> {
+  const deadline = Date.now() + FINISH_WITHIN_MS
+  const busy = () => trackers.some(({ state, waiting }) => state === 'connected' && waiting > 0)
+  while (busy() && Date.now() < deadline) await sleep(20)
+}
+
+function summarize(trackers: readonly Tracker[], tally: Tally, seconds: number): void {
+  const lost = trackers.reduce((sum, tracker) => sum + tracker.waiting, 0) + tally.dropped
+  say(
+    `${trackers.length} devices, ${seconds.toFixed(0)} s: ${tally.acknowledged} points acknowledged` +
+      ` (${(tally.acknowledged / seconds).toFixed(1)}/s), ${tally.rejected} rejected, ${lost} without acknowledgement.`,
+  )
+}
+
+await runCommand(simulate)

@@ -1,0 +1,188 @@
+import { connect, type MqttClient } from 'mqtt'
+import { describeFailure } from './command.ts'
+import type { Credentials } from './fleet.ts'
+import type { Place } from './track.ts'
+
+/**
+ * One device as a good tracker is built. Each point is kept until its PUBACK has come. One message is under way at
+ * a time; what gathers meanwhile, while the server is busy or away, goes as one array in the next. So a message
+ * whose acknowledgement was lost is sent again, and the server finds that it has its points already.
+ *
+ * The MQTT client's own reconnecting is off, because it sends again one message after the other.
+ */
+export interface Tracker {
+  readonly state: 'connecting' | 'connected' | 'away' | 'refused'
+  /** Points without acknowledgement. */
+  readonly waiting: number
+  /** What became of the first attempt to connect: null, or why it failed. */
+  readonly firstAttempt: Promise<string | null>
+  /** Takes no more points. */
+  halt(): void
+  close(): Promise<void>
+}
+
+/** Counted over the whole fleet. */
+export interface Tally {
+  acknowledged: number
+  /** Of the acknowledged ones, those that the server refused. */
+  rejected: number
+  /** Never sent: the server was away for too long. */
+  dropped: number
+  /** Why the latest connection was lost. */
+  lastFailure: string
+  onRejected(name: string, message: string): void
+}
+
+/** Ten minutes at one point a second. */
+const MOST_KEPT = 600
+/** The server's limit of one message. */
+const MOST_PER_MESSAGE = 1_000
+const RETRY_FIRST_MS = 1_000
+const RETRY_MOST_MS = 5_000
+/** CONNACK return codes of MQTT 3.1.1 after which the same credentials will not do later either. */
+const REFUSALS = [4, 5]
+
+export function openTracker(options: {
+  url: string
+  device: Credentials
+  /** Where the vehicle is at a time of our clock. */
+  placeAt: (now: number) => Place
+  /** The first point is taken after `delayMs`. */
+  everyMs: number
+  delayMs: number
+  tally: Tally
+}): Tracker {
+  const { device, tally } = options
+  const topics = {
+    location: `devices/${device._id}/location`,
+    rejections: `devices/${device._id}/rejections`,
+  }
+  let kept: string[] = []
+  let underWay = 0
+  let client: MqttClient | undefined
+  let state: Tracker['state'] = 'connecting'
+  let retry: NodeJS.Timeout | undefined
+  let retryMs = RETRY_FIRST_MS
+  let lastTaken = 0
+  let closed = false
+  let settleFirst: (failure: string | null) => void = () => {}
+  const firstAttempt = new Promise<string | null>(resolve => {
+    settleFirst = resolve
+  })
+
+  function open(): void {
+    const opened = connect(options.url, {
+      protocolVersion: 4,
+      clientId: `simulate-${device._id}`,
+      username: device._id,
+      password: device.key,
+      clean: true,
+      keepalive: 30,
+      connectTimeout: 15_000,
+      reconnectPeriod: 0,
+    })
+    client = opened
+    let failure: unknown = 'the connection was closed'
+    opened.on('connect', () => {
+      state = 'connected'
+      retryMs = RETRY_FIRST_MS
+      settleFirst(null)
+      opened.subscribe(topics.rejections, () => {})
+      send()
+    })
+    opened.on('message', (_topic, payload) => {
+      tally.rejected++
+      tally.onRejected(device.name, readRejection(payload))
+    })
+    opened.on('error', error => {
+      failure = error
+    })
+    opened.on('close', () => {
+      // Both a refusal and its socket's end are told here.
+      if (client !== opened) return
+      client = undefined
+      underWay = 0
+      opened.end(true)
+      if (closed) return
+      state = REFUSALS.includes(Number((failure as { code?: unknown }).code)) ? 'refused' : 'away'
+      tally.lastFailure = describeFailure(failure)
+      settleFirst(tally.lastFailure)
+      if (state === 'refused') return halt()
+      // Not all at once, or a server that comes back meets every device in the same moment.
+      retry = setTimeout(open, retryMs * (0.5 + Math.random() / 2))
+      retryMs = Math.min(retryMs * 2, RETRY_MOST_MS)
+    })
+  }
+
+  function take(): void {
+    // Two points of one time would be one point to the server.
+    const now = Math.max(Date.now(), lastTaken + 1)
+    lastTaken = now
+    kept.push(JSON.stringify({ ...round(options.placeAt(now)), timestamp: now }))
+    if (kept.length > MOST_KEPT) {
+      kept.splice(underWay, 1)
+      tally.dropped++
+    }
+    send()
+  }
+
+  function send(): void {
+    if (underWay > 0 || kept.length === 0 || !client?.connected) return
+    const by = client
+    const points = kept.slice(0, MOST_PER_MESSAGE)
+    underWay = points.length
+    by.publish(
+      topics.location,
+      points.length === 1 ? `${points[0]}` : `[${points.join()}]`,
+      { qos: 1 },
+      error => {
+        if (error || by !== client) return
+        kept = kept.slice(points.length)
+        tally.acknowledged += points.length
+        underWay = 0
+        send()
+      },
+    )
+  }
+
+  let ticks: NodeJS.Timeout = setTimeout(() => {
+    take()
+    ticks = setInterval(take, options.everyMs)
+  }, options.delayMs)
+  function halt(): void {
+    clearTimeout(ticks)
+  }
+  open()
+
+  return {
+    get state() {
+      return state
+    },
+    get waiting() {
+      return kept.length
+    },
+    firstAttempt,
+    halt,
+    async close() {
+      closed = true
+      halt()
+      clearTimeout(retry)
+      // With a message under way, end() without force would wait for its acknowledgement.
+      await client?.endAsync(underWay > 0 || state !== 'connected')
+    },
+  }
+}
+
+/** What a receiver gives: 0.1 m, 0.01 m/s, 0.1 degrees. */
+function round({ lat, lng, speed, heading }: Place): Place {
+  const to = (value: number, parts: number) => Math.round(value * parts) / parts
+  return { lat: to(lat, 1e6), lng: to(lng, 1e6), speed: to(speed, 100), heading: to(heading, 10) % 360 }
+}
+
+function readRejection(payload: Buffer): string {
+  try {
+    return (JSON.parse(payload.toString('utf8')) as { message: string }).message
+  } catch {
+    return payload.toString('utf8')
+  }
+}

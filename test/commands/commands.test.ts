@@ -1,0 +1,189 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
+import { resolve } from 'node:path'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { type Client, readHistory, signIn } from '../support/client.ts'
+import { createTestDatabase, type TestDatabase, usualKind } from '../support/database.ts'
+import { OWNER, type Server, startServer } from '../support/server.ts'
+import { until } from '../support/wait.ts'
+
+interface Command {
+  /** What it wrote to standard output and standard error so far. */
+  output: string
+  exitCode: Promise<number | null>
+  interrupt(): void
+}
+
+let database: TestDatabase
+let server: Server
+let owner: Client
+const running = new Set<ChildProcess>()
+
+beforeAll(async () => {
+  database = await createTestDatabase(usualKind())
+  server = await startServer(database)
+  owner = await signIn(server)
+})
+afterEach(() => {
+  for (const child of running) child.kill('SIGKILL')
+})
+afterAll(async () => {
+  await server?.stop()
+  await database?.remove()
+})
+
+/** A command as a user runs it: the compiled program, signing in as the owner. */
+function start(name: 'simulate' | 'watch', ...args: string[]): Command {
+  const program = resolve(import.meta.dirname, `../../dist/src/commands/${name}.js`)
+  const child = spawn(process.execPath, [program, ...args], {
+    env: { PATH: process.env.PATH, FIELDLINE_OWNER_PASSWORD: OWNER.password },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  running.add(child)
+  const exitCode = once(child, 'close').then(([code]) => code as number | null)
+  exitCode.then(() => running.delete(child))
+  const command: Command = { output: '', exitCode, interrupt: () => void child.kill('SIGINT') }
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on('data', chunk => {
+      command.output += chunk
+    })
+  }
+  return command
+}
+
+const simulate = (...args: string[]) =>
+  start('simulate', '--url', server.url, '--mqtt', `mqtt://127.0.0.1:${server.mqttPort}`, ...args)
+const watch = (...args: string[]) => start('watch', '--url', server.url, ...args)
+const acknowledged = ({ output }: Command) => Number(/s: (\d+) points acknowledged/.exec(output)?.[1])
+
+async function findFreePort(): Promise<number> {
+  const listener = createServer().listen(0, '127.0.0.1')
+  await once(listener, 'listening')
+  const { port } = listener.address() as AddressInfo
+  listener.close()
+  await once(listener, 'close')
+  return port
+}
+
+async function countStored(): Promise<number> {
+  const { body } = await owner.get('/devices?limit=500')
+  let stored = 0
+  for (const { _id } of body.data) stored += (await readHistory(owner, _id)).length
+  return stored
+}
+
+describe('a fleet', () => {
+  test('is in the history with every point that it says was acknowledged, and uses its devices again', async () => {
+    const first = simulate('--devices', '10', '--rate', '5', '--trace', 'liverpool', '--duration', '3')
+    expect(await first.exitCode, first.output).toBe(0)
+    expect(first.output).toContain('10 devices: 10 made, 0 of an earlier run')
+    expect(first.output).toMatch(/ 0 rejected, 0 without acknowledgement/)
+    expect(acknowledged(first)).toBeGreaterThan(100)
+    expect(await countStored()).toBe(acknowledged(first))
+
+    const second = simulate('--devices', '12', '--trace', 'liverpool', '--duration', '1')
+    expect(await second.exitCode, second.output).toBe(0)
+    expect(second.output).toContain('12 devices: 2 made, 10 of an earlier run')
+    const { body } = await owner.get('/devices')
+    expect(body.data.map(({ name }: { name: string }) => name)).toContain('lpool-4836-2')
+    expect(body.pagination.total).toBe(12)
+  })
+
+  test('goes on after kill -9 of the server, and the screen with it; no acknowledged point is lost', async () => {
+    const before = await countStored()
+    const screen = watch()
+    const fleet = simulate('--devices', '8', '--rate', '5')
+    await until('the fleet moves', () => screen.output.includes('bus-2214'), 20_000)
+    await server.kill9()
+    await until('the screen has noticed', () => screen.output.includes('Connection lost'))
+    server = await startServer(database, {
+      PORT: new URL(server.url).port,
+      MQTT_PORT: String(server.mqttPort),
+    })
+    await until('the screen is back', () => screen.output.includes('Connected again'), 20_000)
+    await until('the fleet is back', () => /\n\S+ {2}8\/8 connected.*rejected\n$/.test(fleet.output), 20_000)
+    fleet.interrupt()
+    expect(await fleet.exitCode, fleet.output).toBe(0)
+    expect(fleet.output).toMatch(/ 0 without acknowledgement/)
+    expect((await countStored()) - before).toBe(acknowledged(fleet))
+    screen.interrupt()
+    expect(await screen.exitCode, screen.output).toBe(0)
+  })
+
+  test('whose keys are replaced says so and ends', async () => {
+    const args = ['--devices', '2', '--trace', 'liverpool']
+    const first = simulate(...args)
+    await until('the first fleet is connected', () => first.output.includes('Watch them with'), 20_000)
+    const second = simulate(...args)
+    expect(await first.exitCode, first.output).toBe(1)
+    expect(first.output).toContain('The server refuses all devices.')
+    second.interrupt()
+    await second.exitCode
+  })
+})
+
+describe('watch', () => {
+  test('says that its token was revoked, and ends', async () => {
+    const { token } = await signIn(server)
+    const screen = watch('--token', token)
+    await until('it watches', () => screen.output.includes('Watching'), 20_000)
+    await fetch(`${server.url}/api/v3/auth/logout`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}` },
+    })
+    expect(await screen.exitCode).toBe(1)
+    expect(screen.output).toContain('The token is expired or revoked (4401).')
+  })
+
+  test('signs in again where its session was ended and it has a password', async () => {
+    const before = new Set(
+      (await owner.get('/auth/sessions')).body.data.map(({ _id }: { _id: string }) => _id),
+    )
+    const screen = watch()
+    await until('it watches', () => screen.output.includes('Watching'), 20_000)
+    const { data } = (await owner.get('/auth/sessions')).body
+    const own = data.find(({ _id }: { _id: string }) => !before.has(_id))
+    expect((await owner.delete(`/auth/session/${own._id}`)).status).toBe(200)
+    await until('it goes on', () => screen.output.includes('Connected again'), 20_000)
+    expect(screen.output).toContain('The token is expired or revoked (4401): signing in again.')
+    screen.interrupt()
+    expect(await screen.exitCode).toBe(0)
+  })
+
+  test('refuses a token that is none', async () => {
+    const screen = watch('--token', 'abc')
+    expect(await screen.exitCode).toBe(1)
+    expect(screen.output).toContain('The token is expired or revoked')
+  })
+})
+
+describe.each(['simulate', 'watch'] as const)('%s says in a sentence', name => {
+  test('that there is no server', async () => {
+    const url = `http://127.0.0.1:${await findFreePort()}`
+    const command = start(name, '--url', url)
+    expect(await command.exitCode).toBe(1)
+    expect(command.output).toBe(
+      `There is no server at ${url}: nobody listens there.\nStart one with: npm start\n`,
+    )
+  })
+
+  test('that the password is wrong', async () => {
+    const command = start(name, '--url', server.url, '--password', 'wrong-password')
+    expect(await command.exitCode).toBe(1)
+    expect(command.output).toMatch(/^Signing in as owner@example.com failed: .* wrong\.\n/)
+    expect(command.output).not.toContain('    at ')
+  })
+
+  test('which option it does not know', async () => {
+    const command = start(name, '--colour')
+    expect(await command.exitCode).toBe(2)
+    expect(command.output).toBe("Unknown option '--colour'.\nRun it with --help to see the options.\n")
+  })
+
+  test('what there is, for --help', async () => {
+    const command = start(name, '--help')
+    expect(await command.exitCode).toBe(0)
+    expect(command.output).toContain(`npm run ${name} -- [options]`)
+  })
+})
