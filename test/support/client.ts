@@ -47,7 +47,8 @@ export async function signIn(
   server: Pick<Server, 'url'>,
   credentials: { email: string; password: string; organizationId?: string } = OWNER,
 ): Promise<Client> {
-  const answer = await createClient(server, '').post('/auth/login', credentials)
+  const { email, password, organizationId } = credentials
+  const answer = await createClient(server, '').post('/auth/login', { email, password, organizationId })
   if (answer.status !== 200) throw new Error(`Signing in failed: ${JSON.stringify(answer.body)}`)
   return createClient(server, answer.body.token)
 }

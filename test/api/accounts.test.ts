@@ -1,0 +1,254 @@
+import { createSecretKey } from 'node:crypto'
+import { SignJWT } from 'jose'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type Client, createClient, signIn } from '../support/client.ts'
+import { createTestDatabase, type TestDatabase, usualKind } from '../support/database.ts'
+import { addOrganization, addPerson, newEmail, PASSWORD } from '../support/people.ts'
+import { openScreen } from '../support/screen.ts'
+import { OWNER, type Server, startServer } from '../support/server.ts'
+
+describe('An account', () => {
+  let database: TestDatabase
+  let server: Server
+  let owner: Client
+  let stranger: Client
+
+  beforeAll(async () => {
+    database = await createTestDatabase(usualKind())
+    server = await startServer(database, { ALLOW_SIGNUP: 'true' })
+    owner = await signIn(server)
+    stranger = createClient(server, '')
+  })
+  afterAll(async () => {
+    await server.stop()
+    await database.remove()
+  })
+
+  const login = (email: string, password: string, organizationId?: string) =>
+    stranger.post('/auth/login', { email, password, organizationId })
+
+  describe('signing in', () => {
+    it('compares the address without case and without blanks around it', async () => {
+      expect((await login(` ${OWNER.email.toUpperCase()} `, OWNER.password)).status).toBe(200)
+    })
+
+    it('has one message for an unknown address and a wrong password', async () => {
+      const person = await addPerson(server, owner)
+      const wrong = await login(person.email, 'not the password')
+      const unknown = await login(newEmail(), 'not the password')
+      expect([wrong.status, unknown.status]).toEqual([401, 401])
+      expect(wrong.body.message).toBe(unknown.body.message)
+    })
+
+    it('takes as long for an unknown address as for a wrong password', async () => {
+      const people = [await addPerson(server, owner), await addPerson(server, owner)]
+      const measure = async (email: string) => {
+        const begun = performance.now()
+        await login(email, 'not the password')
+        return performance.now() - begun
+      }
+      // In turn and the quickest of each: the machine has other things to do too.
+      const known: number[] = []
+      const unknown: number[] = []
+      for (let round = 0; round < 8; round++) {
+        known.push(await measure(people[round % 2]?.email as string))
+        unknown.push(await measure(newEmail()))
+      }
+      const ratio = Math.min(...unknown) / Math.min(...known)
+      expect(ratio).toBeGreaterThan(0.5)
+      expect(ratio).toBeLessThan(2)
+    })
+
+    it('leads to the organization that was used last, or to the one that is named', async () => {
+      const person = await addPerson(server, owner, { role: 'Admin' })
+      const first = (await person.client.get('/user')).body.data.organizationId
+      const made = await addOrganization(server, person.client)
+      expect((await login(person.email, PASSWORD)).body.data.organizationId).toBe(made.organizationId)
+      const named = await login(person.email, PASSWORD, first)
+      expect(named.body.data.organizationId).toBe(first)
+      expect(named.body.organizations.map((entry: { isCurrent: boolean }) => entry.isCurrent).sort()).toEqual(
+        [false, true],
+      )
+      expect((await login(person.email, PASSWORD)).body.data.organizationId).toBe(first)
+    })
+
+    it('into an organization where it is no member is 404, as is a malformed one', async () => {
+      const person = await addPerson(server, owner, { role: 'Admin' })
+      const other = await addPerson(server, owner, { role: 'Admin' })
+      const { organizationId } = await addOrganization(server, other.client)
+      expect((await login(person.email, PASSWORD, organizationId)).status).toBe(404)
+      expect((await login(person.email, PASSWORD, 'nonsense')).status).toBe(404)
+    })
+
+    it('without an active membership is 403', async () => {
+      const person = await addPerson(server, owner)
+      await owner.patch(`/user/${person.userId}`, { status: 'suspended' })
+      expect((await login(person.email, PASSWORD)).status).toBe(403)
+    })
+
+    it('with unknown keys or without a password is 400 with the path of each', async () => {
+      const answer = await stranger.post('/auth/login', { email: 'a@example.com', shoe: 43 })
+      expect(answer.status).toBe(400)
+      expect(answer.body.errors.map((error: { path: string }) => error.path).sort()).toEqual([
+        'password',
+        'shoe',
+      ])
+    })
+  })
+
+  describe('guessing passwords', () => {
+    it('is 429 with Retry-After after 5 failures in a row, for the right password too', async () => {
+      const person = await addPerson(server, owner)
+      for (let round = 0; round < 5; round++) {
+        expect((await login(person.email, `guess number ${round}`)).status).toBe(401)
+      }
+      const refused = await login(person.email.toUpperCase(), PASSWORD)
+      expect(refused.status).toBe(429)
+      expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(30)
+    })
+
+    it('is counted for an address of nobody alike', async () => {
+      const email = newEmail('nobody')
+      const statuses: number[] = []
+      for (let round = 0; round < 6; round++) statuses.push((await login(email, 'a guess of it')).status)
+      expect(statuses).toEqual([401, 401, 401, 401, 401, 429])
+    })
+
+    it('starts from nothing after a success', async () => {
+      const person = await addPerson(server, owner)
+      for (let round = 0; round < 3; round++) {
+        for (let guess = 0; guess < 4; guess++) await login(person.email, 'not the password')
+        expect((await login(person.email, PASSWORD)).status).toBe(200)
+      }
+    })
+
+    it('side by side gains nothing: at most 5 of 30 are looked at', async () => {
+      const person = await addPerson(server, owner)
+      const answers = await Promise.all(
+        Array.from({ length: 30 }, (_, round) => login(person.email, `guess number ${round}`)),
+      )
+      expect(answers.filter(({ status }) => status === 401)).toHaveLength(5)
+      expect(answers.filter(({ status }) => status === 429)).toHaveLength(25)
+    })
+
+    it('signing in side by side with the right password is no guessing', async () => {
+      const person = await addPerson(server, owner)
+      const answers = await Promise.all(Array.from({ length: 10 }, () => login(person.email, PASSWORD)))
+      expect(answers.map(({ status }) => status)).toEqual(Array(10).fill(200))
+    })
+
+    it('is 429 for an address of the network after 100 failures, whichever accounts they were for', async () => {
+      const own = await createTestDatabase(usualKind())
+      const elsewhere = await startServer(own)
+      const visitor = createClient(elsewhere, '')
+      const guess = () => visitor.post('/auth/login', { email: newEmail(), password: 'not the password' })
+      for (let round = 0; round < 100; round++) expect((await guess()).status).toBe(401)
+      expect((await guess()).status).toBe(429)
+      expect((await visitor.post('/auth/login', OWNER)).status).toBe(429)
+      await elsewhere.stop()
+      await own.remove()
+    })
+  })
+
+  describe('switching', () => {
+    it('specification 5.1: answers a new token, and the old one is refused at once', async () => {
+      const person = await addPerson(server, owner, { role: 'Admin' })
+      const { organizationId: home } = (await person.client.get('/user')).body.data
+      const made = await addOrganization(server, person.client)
+      const answer = await made.client.post('/auth/switch-organization', { organizationId: home })
+      expect(answer.status).toBe(200)
+      expect(answer.body).toMatchObject({
+        status: true,
+        expires_in: 28800,
+        data: { organizationId: home, email: person.email },
+      })
+      expect((await made.client.get('/user')).status).toBe(401)
+      const now = createClient(server, answer.body.token)
+      expect((await now.get('/user')).body.data.organizationId).toBe(home)
+      const entries = (await now.get('/auth/my-organizations')).body.data
+      expect(entries.filter((entry: { isCurrent: boolean }) => entry.isCurrent)).toMatchObject([
+        { organizationId: home },
+      ])
+    })
+
+    it('to the current organization is a new token too', async () => {
+      const person = await addPerson(server, owner)
+      const { organizationId } = (await person.client.get('/user')).body.data
+      const answer = await person.client.post('/auth/switch-organization', { organizationId })
+      expect(answer.status).toBe(200)
+      expect((await person.client.get('/user')).status).toBe(401)
+    })
+
+    it('to one where it is no active member is 404, and the old token lives', async () => {
+      const person = await addPerson(server, owner)
+      const other = await addOrganization(server, (await addPerson(server, owner, { role: 'Admin' })).client)
+      for (const organizationId of [other.organizationId, 'nonsense', '']) {
+        const answer = await person.client.post('/auth/switch-organization', { organizationId })
+        expect(answer.status).toBe(404)
+      }
+      expect((await person.client.get('/user')).status).toBe(200)
+    })
+
+    it('closes a live socket of the old token with 4401 within a second', async () => {
+      const person = await addPerson(server, owner)
+      const { organizationId } = (await person.client.get('/user')).body.data
+      const screen = await openScreen(server, person.client.token)
+      const begun = Date.now()
+      await person.client.post('/auth/switch-organization', { organizationId })
+      expect((await screen.closed).code).toBe(4401)
+      expect(Date.now() - begun).toBeLessThan(1000)
+    })
+
+    it('of two switches with one token at once, one succeeds and the other is 401', async () => {
+      for (let round = 0; round < 5; round++) {
+        const person = await addPerson(server, owner)
+        const { organizationId } = (await person.client.get('/user')).body.data
+        const answers = await Promise.all(
+          [1, 2].map(() => person.client.post('/auth/switch-organization', { organizationId })),
+        )
+        expect(answers.map(({ status }) => status).sort()).toEqual([200, 401])
+      }
+    })
+  })
+
+  describe('tokens', () => {
+    const key = createSecretKey(Buffer.from('a secret of thirty-two characters'))
+
+    it.each([
+      ['none', ''],
+      ['garbage', 'garbage'],
+      ['alg none', `${Buffer.from('{"alg":"none"}').toString('base64url')}.e30.`],
+    ])('%s is 401', async (_name, token) => {
+      expect((await createClient(server, token).get('/user')).status).toBe(401)
+    })
+
+    it.runIf(usualKind() === 'postgres')(
+      'forged, expired, or signed with another algorithm is 401',
+      async () => {
+        const [, payload = ''] = owner.token.split('.')
+        const claims = JSON.parse(Buffer.from(payload, 'base64url').toString())
+        const sign = (alg: string, change: object, secret = key) =>
+          new SignJWT({ ...claims, ...change }).setProtectedHeader({ alg }).sign(secret)
+        expect((await createClient(server, await sign('HS256', {})).get('/user')).status).toBe(200)
+        const other = createSecretKey(Buffer.from('another secret of thirty-two characters'))
+        const tokens = [
+          await sign('HS256', {}, other),
+          await sign('HS512', {}),
+          await sign('HS256', { exp: Math.floor(Date.now() / 1000) - 1 }),
+          await sign('HS256', { org: crypto.randomUUID() }),
+          await sign('HS256', { sub: crypto.randomUUID() }),
+          await sign('HS256', { jti: crypto.randomUUID() }),
+        ]
+        for (const token of tokens) {
+          expect((await createClient(server, token).get('/user')).status).toBe(401)
+        }
+      },
+    )
+
+    it('live for 8 hours', () => {
+      const [, payload = ''] = owner.token.split('.')
+      const { iat, exp } = JSON.parse(Buffer.from(payload, 'base64url').toString())
+      expect(exp - iat).toBe(28800)
+    })
+  })
+})
