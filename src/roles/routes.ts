@@ -127,10 +127,10 @@ export function roleRoutes(app: App, { db }: Services): void {
       const changed = await db.tenant(organizationId, async tx => {
         const before = await getOwnRole(tx, request.params.id)
         checkDetails(permissionDetails)
-        const kept = new Set(before.permissionDetails.map(detail => JSON.stringify(detail)))
+        // What the role permits already is nobody's new grant.
         checkGrant(
           request.caller,
-          permissionDetails.filter(detail => !kept.has(JSON.stringify(detail))),
+          permissionDetails.filter(detail => !covers(before.permissionDetails, detail)),
         )
         checkName(name)
         await named(name, () => updateRole(tx, before._id, { name, permissionDetails }))
