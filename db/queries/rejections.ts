@@ -16,14 +16,22 @@ export interface NumberedRejection {
   stored?: unknown
 }
 
-/** Stores rejections and counts those that are new by reason. Again with the same ones it changes nothing. */
+/** How many of a subject's rejections are shown, and for how long. */
+const KEPT = 1000
+const KEPT_FOR = `interval '30 days'`
+
+/**
+ * Stores rejections and counts those that are new by reason. Again with the same ones it changes nothing. A subject
+ * whose count passes a thousand loses what is beyond its last thousand at once: one device that sends rubbish as
+ * fast as it can must not fill the disk until somebody tidies up.
+ */
 export async function insertRejections(
   db: Queryable,
   partition: number,
   rejections: readonly NumberedRejection[],
 ): Promise<void> {
   const entries = rejections.map(rejection => rejection.entry)
-  await db.query(
+  const crowded = await db.query<{ subject: number }>(
     `WITH given AS (
        SELECT * FROM unnest($2::int8[], $3::int4[], $4::int4[], $5::float8[], $6::text[], $7::text[], $8::int4[],
          $9::text[], $10::text[], $11::jsonb[])
@@ -36,10 +44,16 @@ export async function insertRejections(
        FROM given g JOIN subjects s ON s.key = g.subject_key
        ON CONFLICT DO NOTHING
        RETURNING subject_key, organization_id, reason
+     ), added AS (
+       SELECT subject_key, reason, organization_id, count(*) AS count FROM inserted GROUP BY 1, 2, 3
+     ), counted AS (
+       INSERT INTO rejection_counts AS old (subject_key, reason, organization_id, count)
+       SELECT subject_key, reason, organization_id, count FROM added ORDER BY 1, 2
+       ON CONFLICT (subject_key, reason) DO UPDATE SET count = old.count + excluded.count
+       RETURNING subject_key, reason, count
      )
-     INSERT INTO rejection_counts AS old (subject_key, reason, organization_id, count)
-     SELECT subject_key, reason, organization_id, count(*) FROM inserted GROUP BY 1, 2, 3 ORDER BY 1, 2
-     ON CONFLICT (subject_key, reason) DO UPDATE SET count = old.count + excluded.count`,
+     SELECT DISTINCT c.subject_key AS subject FROM counted c JOIN added a USING (subject_key, reason)
+     WHERE c.count / ${KEPT} > (c.count - a.count) / ${KEPT}`,
     [
       partition,
       rejections.map(rejection => rejection.offset),
@@ -53,6 +67,14 @@ export async function insertRejections(
       entries.map(entry => entry.payload),
       rejections.map(rejection => (rejection.stored == null ? null : JSON.stringify(rejection.stored))),
     ],
+  )
+  if (crowded.length === 0) return
+  await db.query(
+    `DELETE FROM rejections r USING unnest($1::int4[]) AS crowded(key)
+     WHERE r.subject_key = crowded.key AND r.received_at < (
+       SELECT received_at FROM rejections WHERE subject_key = crowded.key
+       ORDER BY received_at DESC OFFSET ${KEPT - 1} LIMIT 1)`,
+    [crowded.map(({ subject }) => subject)],
   )
 }
 
@@ -68,42 +90,69 @@ export interface RejectionRow {
   stored?: unknown
 }
 
-/** A subject's last rejections, newest first, and how many there were by reason. */
+/** Where a page ends: time and identifier of its last rejection. */
+export interface RejectionPlace {
+  receivedAt: string
+  id: string
+}
+
+/**
+ * A page of a subject's last rejections, newest first, and how many there were by reason, of all time. `next` is
+ * where the next page begins, null on the last.
+ */
 export async function listRejections(
   tx: Queryable,
   subjectId: string,
-  page: { limit: number; before: { receivedAt: string; id: string } | null },
-): Promise<{ rejections: RejectionRow[]; counts: { [reason: string]: number } }> {
-  const rejections = await tx.query<RejectionRow & { stored: unknown }>(
-    `SELECT * FROM (
-       SELECT log_partition || '-' || log_offset || '-' || ordinal AS _id, reason, message, "index", topic, payload,
-         to_char(received_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS "receivedAt", stored
-       FROM rejections WHERE subject_key = (SELECT key FROM subjects WHERE id = $1)
-         AND received_at > now() - interval '30 days'
-         AND ($3::timestamptz IS NULL OR received_at <= $3)
-     ) r
-     WHERE $3::timestamptz IS NULL OR ("receivedAt"::timestamptz, _id) < ($3, $4)
-     ORDER BY "receivedAt" DESC, _id DESC LIMIT $2`,
-    [subjectId, page.limit, page.before?.receivedAt ?? null, page.before?.id ?? null],
+  page: { limit: number; before: RejectionPlace | null },
+): Promise<{
+  rejections: RejectionRow[]
+  next: RejectionPlace | null
+  counts: { [reason: string]: number }
+}> {
+  const [partition = null, offset = null, ordinal = null] = page.before?.id.split('-') ?? []
+  const found = await tx.query<RejectionRow & { stored: unknown }>(
+    `SELECT log_partition || '-' || log_offset || '-' || ordinal AS _id, reason, message, "index", topic, payload,
+       "receivedAt", stored
+     FROM (
+       SELECT *, to_char(received_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS "receivedAt"
+       FROM rejections
+       WHERE subject_key = (SELECT key FROM subjects WHERE id = $1) AND received_at > now() - ${KEPT_FOR}
+       ORDER BY received_at DESC, log_partition DESC, log_offset DESC, ordinal DESC LIMIT ${KEPT}
+     ) last
+     WHERE $3::text IS NULL
+       OR ("receivedAt", log_partition, log_offset, ordinal) < ($3, $4::int4, $5::int8, $6::int4)
+     ORDER BY "receivedAt" DESC, log_partition DESC, log_offset DESC, ordinal DESC LIMIT $2::int4 + 1`,
+    [subjectId, page.limit, page.before?.receivedAt ?? null, partition, offset, ordinal],
   )
   const counts = await tx.query<{ reason: string; count: number }>(
     'SELECT reason, count FROM rejection_counts WHERE subject_key = (SELECT key FROM subjects WHERE id = $1)',
     [subjectId],
   )
+  const shown = found.slice(0, page.limit)
+  const last = shown.at(-1)
   return {
-    rejections: rejections.map(({ stored, ...row }) => (stored == null ? row : { ...row, stored })),
+    rejections: shown.map(({ stored, ...row }) => (stored == null ? row : { ...row, stored })),
+    next: found.length > shown.length && last ? { receivedAt: last.receivedAt, id: last._id } : null,
     counts: Object.fromEntries(counts.map(row => [row.reason, row.count])),
   }
 }
 
+const REMOVED_TOGETHER = 10_000
+
 /** Removes what is beyond the last 1,000 of a subject, or older than 30 days. The counters stay. */
 export async function pruneRejections(db: Queryable): Promise<void> {
-  await db.query(
-    `DELETE FROM rejections WHERE received_at < now() - interval '30 days' OR (log_partition, log_offset, ordinal) IN (
-       SELECT log_partition, log_offset, ordinal FROM (
-         SELECT log_partition, log_offset, ordinal,
-           row_number() OVER (PARTITION BY subject_key ORDER BY received_at DESC) AS place
-         FROM rejections
-       ) numbered WHERE place > 1000 LIMIT 50000)`,
-  )
+  for (let removed = REMOVED_TOGETHER; removed === REMOVED_TOGETHER; ) {
+    const [row] = await db.query<{ count: number }>(
+      `WITH removed AS (
+         DELETE FROM rejections WHERE (log_partition, log_offset, ordinal) IN (
+           SELECT log_partition, log_offset, ordinal FROM (
+             SELECT log_partition, log_offset, ordinal, received_at, row_number() OVER (PARTITION BY subject_key
+               ORDER BY received_at DESC, log_partition DESC, log_offset DESC, ordinal DESC) AS place
+             FROM rejections
+           ) numbered WHERE place > ${KEPT} OR received_at <= now() - ${KEPT_FOR} LIMIT ${REMOVED_TOGETHER})
+         RETURNING 1
+       ) SELECT count(*)::int4 AS count FROM removed`,
+    )
+    removed = row?.count ?? 0
+  }
 }

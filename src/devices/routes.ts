@@ -225,13 +225,10 @@ export function deviceRoutes(app: App, { db }: Services): void {
       const before = readPageCursor(cursor, rejectionCursor)
       if (before === null) throw invalid('cursor', 'This is not a cursor of this list.')
       const found = await inDevice(request.caller.organizationId, request.params.id, (tx, { _id }) =>
-        listRejections(tx, _id, { limit: limit + 1, before: before ?? null }),
+        listRejections(tx, _id, { limit, before: before ?? null }),
       )
-      const shown = found.rejections.slice(0, limit)
-      const last = shown.at(-1)
-      const more = found.rejections.length > limit && last
-      const nextCursor = more ? writePageCursor({ receivedAt: last.receivedAt, id: last._id }) : null
-      return { ...page(shown as never[], { limit, nextCursor }), counts: found.counts }
+      const nextCursor = found.next && writePageCursor(found.next)
+      return { ...page(found.rejections as never[], { limit, nextCursor }), counts: found.counts }
     },
   )
 }

@@ -47,4 +47,7 @@ export const rejections = list(rejection).extend({
   counts: z.partialRecord(z.enum(REASONS), z.int()).describe('How many there were by reason, of all time'),
 })
 
-export const rejectionCursor = z.object({ receivedAt: z.string(), id: z.string() })
+export const rejectionCursor = z.object({
+  receivedAt: z.iso.datetime(),
+  id: z.string().regex(/^\d{1,9}-\d{1,15}-\d{1,9}$/),
+})
