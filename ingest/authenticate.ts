@@ -1,7 +1,7 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { Database } from '../db/client.ts'
 import { isUuid } from '../db/client.ts'
-import { findDeviceByKey, findDeviceCredential } from '../db/queries/devices.ts'
+import { type DeviceCredential, findDeviceByKey } from '../db/queries/devices.ts'
 import { type Caller, findCaller } from '../db/queries/sessions.ts'
 import type { Tokens } from './tokens.ts'
 
@@ -30,9 +30,13 @@ export function hashDeviceKey(key: string): Buffer {
 export const isDeviceKey = (token: string) => token.startsWith('fld_')
 
 /** The device that a user name (its identifier) and a password (its key) belong to, or null. */
-export async function authenticateDevice(db: Database, id: string, key: string): Promise<Publisher | null> {
+export async function authenticateDevice(
+  find: (id: string) => Promise<DeviceCredential | null>,
+  id: string,
+  key: string,
+): Promise<Publisher | null> {
   if (!isUuid(id)) return null
-  const device = await findDeviceCredential(db.autocommit, id)
+  const device = await find(id)
   // Compared in any case, so that an unknown device takes as long as a wrong key.
   const matches = timingSafeEqual(hashDeviceKey(key), device?.keyHash ?? Buffer.alloc(32))
   return device && matches ? { kind: 'device', ...device } : null

@@ -39,7 +39,8 @@ export async function takeBulk(
       resolve(null)
     }, options.waitMs ?? WAIT_MS)
   })
-  const appended = log.append(entries, source)
+  metrics.held('http', entries.length)
+  const appended = log.append(entries, source).finally(() => metrics.held('http', -entries.length))
   // What ends late has been answered already.
   appended.catch(() => {})
   const outcomes = await Promise.race([appended, late]).finally(() => clearTimeout(timer))
@@ -53,7 +54,10 @@ export async function takeBulk(
       result.rejected.push({ index, reason: entry.reason, message: entry.message })
     else if (!outcome) result.accepted++
     else if (outcome.kind === 'duplicate') result.duplicates++
-    else result.rejected.push({ index, reason: outcome.reason, message: outcome.message })
+    else {
+      metrics.rejected('http', outcome.reason)
+      result.rejected.push({ index, reason: outcome.reason, message: outcome.message })
+    }
   })
   return result
 }

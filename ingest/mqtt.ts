@@ -1,41 +1,44 @@
-import { createServer, type Socket } from 'node:net'
-import { Aedes, type AuthenticateError, type Client } from 'aedes'
+import type { Duplex } from 'node:stream'
+import { Aedes, type Client } from 'aedes'
+import { writeToStream } from 'mqtt-packet'
 import type { Database } from '../db/client.ts'
-import { listDeviceKeys } from '../db/queries/devices.ts'
-import { listLivingSessions } from '../db/queries/sessions.ts'
 import type { Log } from '../stream/log.ts'
 import type { Entry, Outcomes } from '../stream/point.ts'
-import { authenticateDevice, authenticateToken, type Publisher } from './authenticate.ts'
+import type { Publisher } from './authenticate.ts'
 import { readNativeMessage, readOwnTracksMessage } from './entries.ts'
-import { type Gate, installGate, type PublishPacket, refreshKeepalive } from './gate.ts'
 import type { IngestMetrics } from './metrics.ts'
+import { createCredentials } from './mqtt/credentials.ts'
+import { Gate, type Hooks } from './mqtt/gate.ts'
+import { CONNECT_TIMEOUT_MS, MAX_CONNECTIONS_PER_CREDENTIAL } from './mqtt/limits.ts'
+import { listen, openTls, type TlsFiles } from './mqtt/listeners.ts'
+import {
+  Breach,
+  IDENTIFIER_REJECTED,
+  NOT_AUTHORIZED,
+  type Packet,
+  SERVER_UNAVAILABLE,
+} from './mqtt/protocol.ts'
+import { createSessions } from './mqtt/sessions.ts'
+import { formatOf, topicsOf } from './mqtt/topics.ts'
+import { createWaitingRoom, networkOf } from './mqtt/waiting-room.ts'
 import type { Tokens } from './tokens.ts'
 
 /**
- * The MQTT door. A connection is authenticated once, and closed when its credential ends. Whoever is connected
- * publishes to its own topics alone, through the gate; the broker's own part is connections, and the topics on
- * which a device hears about its rejections.
+ * The MQTT door. A connection waits for its turn, is authenticated once, and is closed when its credential ends.
+ * Whoever is connected publishes to its own topics alone, through its gate; aedes' part is connections, keepalives,
+ * subscriptions and wills.
  */
 export interface MqttDoor {
   readonly port: number
   readonly connections: number
+  /** Takes a connection that speaks MQTT. `address` is the peer's. */
+  accept(stream: Duplex, address: string | undefined): void
   /** Takes no more connections, waits for what was read to be acknowledged, and closes. */
   close(): Promise<void>
 }
 
-/** Why a CONNECT is refused: the return codes of MQTT 3.1.1, table 3.1. */
-const IDENTIFIER_REJECTED = 2
-const SERVER_UNAVAILABLE = 3
-const NOT_AUTHORIZED = 5
-
 const DRAIN_MS = 5_000
-const KEEPALIVE_REFRESH_MS = 500
-
-interface Connection {
-  publisher: Publisher
-  gate: Gate
-  client: Client
-}
+const LOOK_EVERY_MS = 500
 
 export async function openMqttDoor(options: {
   db: Database
@@ -44,84 +47,88 @@ export async function openMqttDoor(options: {
   metrics: IngestMetrics
   host: string
   port: number
+  tls?: { port: number } & TlsFiles
+  connectionsPerSecond: number
   onError: (error: unknown, doing: string) => void
 }): Promise<MqttDoor> {
   const { db, log, tokens, metrics } = options
-  const connections = new Map<Client, Connection>()
+  // 65,536 buffers, 12 MB, for numbers that are written here and there.
+  writeToStream.cacheNumbers = false
   const gates = new Map<Client, Gate>()
-  /** Who uses a client identifier. */
-  const owners = new Map<string, Connection>()
+  const sessions = createSessions()
+  const room = createWaitingRoom({ perSecond: options.connectionsPerSecond })
+  const credentials = createCredentials({ db, tokens, gates: () => gates.values(), onError: options.onError })
+  let holding = false
+  let closing = false
 
   const broker = await Aedes.createBroker({
-    // MQTT 3.1 limits identifiers to 23 characters, and OwnTracks sends longer ones in it.
+    connectTimeout: CONNECT_TIMEOUT_MS,
+    // MQTT 3.1 limits identifiers to 23 characters, and OwnTracks sends longer ones in it. Ours: `limits.ts`.
     maxClientsIdLength: 65_535,
+    persistence: sessions.persistence,
+    mq: NOBODY_LISTENS,
     authenticate(client, username, password, done) {
-      authenticate(username, password?.toString('utf8')).then(
+      const gate = gates.get(client)
+      if (!gate) return
+      credentials.check(username, password?.toString('utf8')).then(
         publisher => {
-          if (!publisher) return done(refusal(NOT_AUTHORIZED, 'Bad credentials'), false)
-          if (isForeign(client.id, publisher))
-            return done(refusal(IDENTIFIER_REJECTED, 'Identifier in use'), false)
-          const will = (client as unknown as { _will?: { topic: string } })._will
-          if (will && !formatOf(will.topic, publisher)) {
-            return done(refusal(NOT_AUTHORIZED, 'A will on a topic that is not its own'), false)
-          }
-          const gate = gates.get(client)
-          if (gate) {
-            const connection = { publisher, gate, client }
-            connections.set(client, connection)
-            owners.set(client.id, connection)
-          }
+          if (client.closed) return
+          const refusal = publisher
+            ? objectionTo(client, publisher)
+            : new Breach('credentials', 'a wrong user name or password', NOT_AUTHORIZED)
+          if (refusal) return gate.refuse(refusal)
+          admit(gate, publisher as Publisher)
           done(null, true)
         },
         error => {
-          options.onError(error, 'authenticating an MQTT connection')
-          done(refusal(SERVER_UNAVAILABLE, 'Server unavailable'), false)
+          gate.refuse(new Breach('unavailable', 'authenticating', SERVER_UNAVAILABLE, error))
         },
       )
     },
     // Only wills come here: the gate takes every PUBLISH. The error keeps the broker from delivering it.
     authorizePublish(client, packet, done) {
-      const connection = client && connections.get(client)
-      const will = { topic: packet.topic, payload: Buffer.from(packet.payload), qos: packet.qos }
-      const entries = connection && readMessage(connection.publisher, will)
-      if (connection && entries?.length) {
-        log.append(entries, { ended: false, subjects: [connection.publisher] }).catch(() => {})
+      const gate = client && gates.get(client)
+      const will = { topic: packet.topic, payload: Buffer.from(packet.payload) }
+      const publisher = gate?.publisher
+      const entries = publisher && !log.full ? readMessage(publisher, will) : null
+      if (publisher && entries?.length) {
+        log.append(entries, { ended: false, subjects: [publisher] }).catch(() => {})
       }
       done(new Error('Points are not delivered to subscribers'))
     },
     authorizeSubscribe(client, subscription, done) {
-      const publisher = client && connections.get(client)?.publisher
-      const own = publisher && `${publisher.kind}s/${publisher.id}/`
-      done(null, own && subscription.topic.startsWith(own) ? subscription : null)
+      const { publisher, session } = gates.get(client) ?? {}
+      // A foreign topic, `$SYS/…` and `$share/…` begin otherwise. [MQTT-3.8.4-5]: SUBACK 0x80.
+      const granted =
+        publisher &&
+        session &&
+        subscription.topic.startsWith(topicsOf(publisher)) &&
+        sessions.subscribe(session, subscription.topic, subscription.qos)
+      done(null, granted ? subscription : null)
     },
   })
 
-  async function authenticate(
-    username: string | undefined,
-    password: string | undefined,
-  ): Promise<Publisher | null> {
-    if (username === undefined || password === undefined) return null
-    if (username !== 'token') return authenticateDevice(db, username, password)
-    const caller = await authenticateToken(db, tokens, password)
-    return (
-      caller && {
-        kind: 'user',
-        id: caller.userId,
-        organizationId: caller.organizationId,
-        subject: caller.subject,
-        sessionId: caller.sessionId,
-        expiresAt: caller.expiresAt,
-      }
-    )
+  /** Why a client that has proved to be `publisher` is not let in, or null. */
+  function objectionTo(client: Client, publisher: Publisher): Breach | null {
+    const owner = sessions.ownerOf(client.id)
+    if (owner !== undefined && owner !== publisher.id)
+      return new Breach('identifier', 'an identifier of another credential', IDENTIFIER_REJECTED)
+    const { _will: will } = client as unknown as { _will?: { topic: string } }
+    return will && !formatOf(will.topic, publisher)
+      ? new Breach('topic', 'a will on a topic that is not its own', NOT_AUTHORIZED)
+      : null
   }
 
-  /** A client identifier belongs to the credential that uses it: another one cannot take the connection over. */
-  function isForeign(clientId: string, publisher: Publisher): boolean {
-    const owner = owners.get(clientId)
-    return owner !== undefined && owner.publisher.id !== publisher.id
+  function admit(gate: Gate, publisher: Publisher): void {
+    const { client } = gate
+    // [MQTT-3.1.4-2]: whoever has this identifier makes room. Here, because aedes forgets connections now and then.
+    for (const other of sessions.connectionsOf(publisher.id)) if (other.id === client.id) other.close()
+    const [oldest, ...others] = sessions.connectionsOf(publisher.id)
+    if (others.length + 1 >= MAX_CONNECTIONS_PER_CREDENTIAL) oldest?.close()
+    gate.admit(publisher, sessions.open(client, publisher.id))
   }
 
-  function readMessage(publisher: Publisher, packet: PublishPacket): Entry[] | null {
+  function readMessage(publisher: Publisher, packet: Pick<Packet, 'topic' | 'payload'>): Entry[] | null {
     const format = formatOf(packet.topic, publisher)
     if (!format) return null
     const arrival = { subject: publisher.subject, receivedAt: Date.now(), topic: packet.topic }
@@ -133,138 +140,135 @@ export async function openMqttDoor(options: {
     return entries
   }
 
-  function publishRejections(publisher: Publisher, entries: readonly Entry[], outcomes: Outcomes): void {
-    const topic = `${publisher.kind}s/${publisher.id}/rejections`
-    entries.forEach((entry, place) => {
+  /** Tells the device why its points were refused. */
+  function sendRejections(publisher: Publisher, entries: readonly Entry[], outcomes: Outcomes): void {
+    for (const [place, entry] of entries.entries()) {
       const outcome = outcomes.get(entry)
       const rejection =
         entry.kind === 'rejection' ? entry : outcome?.kind === 'rejected' ? outcome : undefined
-      if (!rejection) return
+      if (!rejection) continue
+      if (entry.kind === 'point') metrics.rejected('mqtt', rejection.reason)
       const index = 'index' in rejection ? rejection.index : entries.length > 1 ? place : null
       const { reason, message } = rejection
       const receivedAt = new Date(entry.receivedAt).toISOString()
-      const payload = Buffer.from(JSON.stringify({ reason, message, index, receivedAt }))
-      broker.publish({ cmd: 'publish', topic, payload, qos: 0, retain: false, dup: false }, () => {})
-    })
+      const payload = JSON.stringify({ reason, message, index, receivedAt })
+      sessions.send(publisher.id, `${topicsOf(publisher)}rejections`, payload)
+    }
   }
 
-  function accept(stream: Socket): void {
-    const client = broker.handle(stream, undefined as never)
-    const publisher = () => connections.get(client)?.publisher
-    const gate = installGate(client, {
-      log,
-      publisher,
-      read: packet => {
-        const from = publisher()
-        return from ? readMessage(from, packet) : null
-      },
-      onRejected: (entries, outcomes) => {
-        const from = publisher()
-        if (from) publishRejections(from, entries, outcomes)
-      },
-      onAcknowledged: (entries, receivedAt) =>
-        metrics.acknowledged('mqtt', entries, (performance.now() - receivedAt) / 1000),
-      onFull: holdAll,
-    })
-    gates.set(client, gate)
-    if (log.full) gate.hold()
-    stream.once('close', () => {
-      gates.delete(client)
-      // The will is read after the connection has closed, so the connection is remembered a little longer.
-      setImmediate(() => {
-        if (owners.get(client.id)?.client === client) owners.delete(client.id)
-        connections.delete(client)
+  const hooks: Hooks = {
+    log,
+    read: ({ publisher }, packet) => publisher && readMessage(publisher, packet),
+    onAcknowledged({ publisher }, entries, outcomes, receivedAt) {
+      metrics.acknowledged('mqtt', entries.length, (performance.now() - receivedAt) / 1000)
+      if (!publisher || (outcomes.size === 0 && !entries.some(entry => entry.kind === 'rejection'))) return
+      sendRejections(publisher, entries, outcomes)
+    },
+    onHeld: change => metrics.held('mqtt', change),
+    onFull: hold,
+    onUnsubscribe({ session }, filters) {
+      for (const filter of filters) session?.filters.delete(filter)
+    },
+    onPuback({ session }, id) {
+      if (session) sessions.acknowledge(session, id)
+    },
+    onRefused(error) {
+      // The parser's own errors are of the protocol as well.
+      metrics.refused(error instanceof Breach ? error.kind : 'protocol')
+      if (error.cause !== undefined) options.onError(error.cause, `MQTT: ${error.message}`)
+    },
+  }
+
+  function accept(stream: Duplex, address: string | undefined, secure?: (stream: Duplex) => Duplex): void {
+    if (closing) return void stream.destroy()
+    room.enter(stream, networkOf(address), answered => {
+      const client = broker.handle(secure ? secure(stream) : stream)
+      const gate = new Gate(client, hooks)
+      gates.set(client, gate)
+      if (holding) gate.hold()
+      client.once('connected', () => {
+        answered()
+        if (gate.session) sessions.resume(gate.session)
+      })
+      client.conn.once('close', () => {
+        // A will is read after the connection has closed, so its publisher is remembered a little longer.
+        setImmediate(() => {
+          gates.delete(client)
+          if (gate.session) sessions.leave(gate.session, client)
+        })
       })
     })
   }
 
-  function holdAll(): void {
+  function hold(): void {
+    if (holding) return
+    holding = true
     for (const gate of gates.values()) gate.hold()
   }
 
   const stopRelief = log.onRelief(() => {
+    if (closing) return
+    holding = false
     for (const gate of gates.values()) gate.release()
   })
-  const keepalive = setInterval(() => {
-    for (const { client, gate } of connections.values())
-      if (gate.pending > 0 || log.full) refreshKeepalive(client)
+  const looks = setInterval(() => {
     const now = Date.now()
-    for (const { client, publisher } of connections.values()) {
-      if (publisher.kind === 'user' && publisher.expiresAt <= now) client.close()
+    for (const gate of gates.values()) {
+      if (gate.pending > 0 || holding) gate.refreshKeepalive()
+      if (gate.publisher?.kind === 'user' && gate.publisher.expiresAt <= now) gate.client.close()
     }
-  }, KEEPALIVE_REFRESH_MS)
+    sessions.expire(now)
+  }, LOOK_EVERY_MS)
+  metrics.observe({ waiting: () => room.waiting, sessionsAway: () => sessions.away })
 
-  const closeWhere = (test: (publisher: Publisher) => boolean) => {
-    for (const { client, publisher } of [...connections.values()]) if (test(publisher)) client.close()
-  }
-  const stopListening = db.onChange(event => {
-    if (event.kind === 'device') closeWhere(({ id }) => id === event.deviceId)
-    else if (event.kind === 'session') closeWhere(p => p.kind === 'user' && p.sessionId === event.sessionId)
-    else if (event.kind === 'user') closeWhere(({ id }) => id === event.userId)
-    else if (event.kind === 'resync')
-      checkCredentials().catch(error => options.onError(error, 'checking credentials'))
+  const tls = options.tls && openTls(options.tls, options.onError)
+  const { host, onError } = options
+  const listener = await listen({
+    host,
+    port: options.port,
+    onError,
+    onSocket: socket => accept(socket, socket.remoteAddress),
   })
-
-  /** After a gap in the notifications, every open connection is checked again. */
-  async function checkCredentials(): Promise<void> {
-    const publishers = [...connections.values()].map(connection => connection.publisher)
-    const devices = publishers.filter(publisher => publisher.kind === 'device')
-    const users = publishers.filter(publisher => publisher.kind === 'user')
-    const keys = await listDeviceKeys(
-      db.autocommit,
-      devices.map(device => device.id),
-    )
-    const living = await listLivingSessions(
-      db.autocommit,
-      users.map(user => user.sessionId),
-    )
-    closeWhere(publisher =>
-      publisher.kind === 'device'
-        ? !keys.get(publisher.id)?.equals(publisher.keyHash)
-        : !living.has(publisher.sessionId),
-    )
-  }
-
-  const server = createServer({ noDelay: true, keepAlive: true }, accept)
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject)
-    server.listen(options.port, options.host, resolve)
-  })
-  server.on('error', error => options.onError(error, 'MQTT listener'))
+  const secured =
+    options.tls &&
+    (await listen({
+      host,
+      port: options.tls.port,
+      onError,
+      onSocket: socket =>
+        accept(socket, socket.remoteAddress, () => (tls as NonNullable<typeof tls>).secure(socket)),
+    }))
 
   return {
-    get port() {
-      return (server.address() as { port: number }).port
-    },
+    port: listener.port,
     get connections() {
-      return connections.size
+      return gates.size
     },
+    accept: (stream, address) => accept(stream, address),
     async close() {
-      stopListening()
+      closing = true
+      credentials.close()
       stopRelief()
-      clearInterval(keepalive)
-      const closed = new Promise<void>(resolve => server.close(() => resolve()))
-      holdAll()
+      room.close()
+      tls?.close()
+      const closed = [listener.close(), secured?.close()]
+      hold()
       const deadline = Date.now() + DRAIN_MS
       while ([...gates.values()].some(gate => gate.pending > 0) && Date.now() < deadline) {
         await new Promise(resolve => setTimeout(resolve, 10))
       }
+      clearInterval(looks)
       await new Promise<void>(resolve => broker.close(resolve))
-      for (const client of gates.keys()) client.conn.destroy()
-      await closed
+      for (const { client } of gates.values()) client.close()
+      await Promise.all(closed)
     },
   }
 }
 
-type Format = 'native' | 'owntracks'
-
-/** Which format a topic carries, or null where this publisher may not publish there. */
-function formatOf(topic: string, publisher: Publisher): Format | null {
-  if (topic === `${publisher.kind}s/${publisher.id}/location`) return 'native'
-  if (publisher.kind !== 'device') return null
-  return /^owntracks\/[^/]+\/[^/]+(\/[^/]+)?$/.test(topic) ? 'owntracks' : null
-}
-
-function refusal(returnCode: number, message: string): AuthenticateError {
-  return Object.assign(new Error(message), { returnCode }) as AuthenticateError
+/** aedes' own way of delivering, which nothing takes: `sessions.ts` sends what is sent. */
+const NOBODY_LISTENS = {
+  on: (_topic: string, _notify: unknown, done?: () => void) => void (done && setImmediate(done)),
+  removeListener: (_topic: string, _notify: unknown, done?: () => void) => void (done && setImmediate(done)),
+  emit: (_packet: unknown, done?: () => void) => void (done && setImmediate(done)),
+  close: (done: () => void) => void setImmediate(done),
 }

@@ -12,6 +12,7 @@ import { healthRoutes } from './health/routes.ts'
 import { hubRoutes } from './hubs/routes.ts'
 import { liveRoutes } from './live/routes.ts'
 import { locationHistoryRoutes } from './location-history/routes.ts'
+import { MQTT_SUBPROTOCOLS, mqttRoutes } from './mqtt/routes.ts'
 import { organizationRoutes } from './organizations/routes.ts'
 import { addAuthentication } from './plugins/authentication.ts'
 import { addErrorHandling } from './plugins/errors.ts'
@@ -20,6 +21,7 @@ import { roleRoutes } from './roles/routes.ts'
 import type { App, Services } from './services.ts'
 import { teamRoutes } from './teams/routes.ts'
 import { inviteRoutes } from './users/invite.ts'
+import { userRejectionRoutes } from './users/rejections.ts'
 import { userRoutes } from './users/routes.ts'
 
 /** A live subscription names its subjects; 5,000 identifiers are 200 KiB. */
@@ -49,10 +51,11 @@ export async function createApp(services: Services, logger: FastifyBaseLogger): 
       maxPayload: WEBSOCKET_MESSAGE_BYTES,
       // Compression costs ten times the CPU of sending.
       perMessageDeflate: false,
-      handleProtocols: protocols => (protocols.has('bearer') ? 'bearer' : false),
+      handleProtocols: offered => ['bearer', ...MQTT_SUBPROTOCOLS].find(name => offered.has(name)) ?? false,
     },
   })
   await healthRoutes(app, services)
+  mqttRoutes(app, services)
   await app.register(
     async scope => {
       const api = scope.withTypeProvider<ZodTypeProvider>()
@@ -66,6 +69,7 @@ export async function createApp(services: Services, logger: FastifyBaseLogger): 
       hubRoutes(api, services)
       flowRoutes(api, services)
       userRoutes(api, services)
+      userRejectionRoutes(api, services)
       inviteRoutes(api, services)
       teamRoutes(api, services)
       auditRoutes(api, services)

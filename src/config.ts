@@ -14,6 +14,10 @@ export interface Config {
   host: string
   port: number
   mqttPort: number
+  /** Undefined is no listener for MQTT over TLS. */
+  mqttTls: { port: number; certFile: string; keyFile: string } | undefined
+  /** New MQTT connections a second, those beyond it wait; 0 is no limit. */
+  mqttConnectionsPerSecond: number
   dataDir: string
   /** Undefined is the embedded database. */
   databaseUrl: string | undefined
@@ -90,11 +94,19 @@ export function toConfig(env: Env): Config {
     problems.push('FIELDLINE_OWNER_PASSWORD has to have at least 10 characters')
   }
 
+  const { MQTT_TLS_CERT: certFile, MQTT_TLS_KEY: keyFile } = env
+  if (env.MQTT_TLS_PORT !== undefined && !(certFile && keyFile)) {
+    problems.push('MQTT_TLS_PORT requires MQTT_TLS_CERT and MQTT_TLS_KEY')
+  }
+  const tls = { port: port('MQTT_TLS_PORT', 8883), certFile: certFile ?? '', keyFile: keyFile ?? '' }
+
   const config: Config = {
     roles: roles as ReadonlySet<Role>,
     host: text('HOST', '127.0.0.1'),
     port: port('PORT', 3000),
     mqttPort: port('MQTT_PORT', 1883),
+    mqttTls: env.MQTT_TLS_PORT === undefined ? undefined : tls,
+    mqttConnectionsPerSecond: count('MQTT_CONNECTIONS_PER_SECOND', 1000),
     dataDir,
     databaseUrl,
     databaseDirectUrl: url('DATABASE_DIRECT_URL') ?? databaseUrl,

@@ -91,6 +91,8 @@ async function start(config: Config): Promise<void> {
     metrics: ingest,
     host: config.host,
     port: config.mqttPort,
+    tls: config.mqttTls,
+    connectionsPerSecond: config.mqttConnectionsPerSecond,
     onError,
   })
   observe(registry, { log, screens, positions, mqttConnections: () => door.connections })
@@ -105,6 +107,7 @@ async function start(config: Config): Promise<void> {
       log,
       tokens,
       live: { positions, screens },
+      mqtt: door,
       metrics: { registry, ingest },
       listening: () => listening,
     },

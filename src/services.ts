@@ -4,6 +4,7 @@ import type { ZodTypeProvider } from 'fastify-type-provider-zod'
 import type { Registry } from 'prom-client'
 import type { Database } from '../db/client.ts'
 import type { IngestMetrics } from '../ingest/metrics.ts'
+import type { MqttDoor } from '../ingest/mqtt.ts'
 import type { Tokens } from '../ingest/tokens.ts'
 import type { LivePositions } from '../stream/live/positions.ts'
 import type { Screens } from '../stream/live/screens.ts'
@@ -17,6 +18,7 @@ export interface Services {
   log: Log
   tokens: Tokens
   live: { positions: LivePositions; screens: Screens }
+  mqtt: Pick<MqttDoor, 'accept'>
   metrics: { registry: Registry; ingest: IngestMetrics }
   /** Whether every listener of the running roles is open. */
   listening: () => boolean

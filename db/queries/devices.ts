@@ -14,10 +14,13 @@ export interface DeviceCredential {
 const CREDENTIAL = `SELECT d.id, d.organization_id AS "organizationId", s.key AS subject, d.key_hash AS "keyHash"
   FROM devices d JOIN subjects s ON s.id = d.id WHERE d.deleted_at IS NULL AND`
 
-/** What a device's key is checked against, or null where there is no such device. */
-export async function findDeviceCredential(db: Queryable, id: string): Promise<DeviceCredential | null> {
-  const [row] = await db.query<DeviceCredential>(`${CREDENTIAL} d.id = $1`, [id])
-  return row ? { ...row, keyHash: Buffer.from(row.keyHash) } : null
+/** What the keys of devices are checked against; those that do not exist are left out. */
+export async function listDeviceCredentials(
+  db: Queryable,
+  ids: readonly string[],
+): Promise<Map<string, DeviceCredential>> {
+  const rows = await db.query<DeviceCredential>(`${CREDENTIAL} d.id = ANY($1::uuid[])`, [ids])
+  return new Map(rows.map(row => [row.id, { ...row, keyHash: Buffer.from(row.keyHash) }]))
 }
 
 export async function findDeviceByKey(db: Queryable, keyHash: Buffer): Promise<DeviceCredential | null> {

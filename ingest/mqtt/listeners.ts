@@ -1,0 +1,94 @@
+import { readFileSync, statSync } from 'node:fs'
+import { createServer, type Socket } from 'node:net'
+import { createSecureContext, type SecureContext, TLSSocket } from 'node:tls'
+import { TCP_KEEPALIVE_MS } from './limits.ts'
+
+export interface Listener {
+  readonly port: number
+  /** Takes no more connections; resolves when the last one is closed. */
+  close(): Promise<void>
+}
+
+/** Listens for TCP connections. They are handed over unread. */
+export async function listen(options: {
+  host: string
+  port: number
+  onSocket: (socket: Socket) => void
+  onError: (error: unknown, doing: string) => void
+}): Promise<Listener> {
+  const server = createServer(
+    {
+      noDelay: true,
+      keepAlive: true,
+      keepAliveInitialDelay: TCP_KEEPALIVE_MS,
+      pauseOnConnect: true,
+    },
+    options.onSocket,
+  )
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    // The kernel's own queue: a storm must not be answered with resets.
+    server.listen({ host: options.host, port: options.port, backlog: 4096 }, resolve)
+  })
+  server.on('error', error => options.onError(error, 'MQTT listener'))
+  return {
+    get port() {
+      return (server.address() as { port: number }).port
+    },
+    close: () => new Promise(resolve => server.close(() => resolve())),
+  }
+}
+
+export interface TlsFiles {
+  certFile: string
+  keyFile: string
+}
+
+export interface Tls {
+  /** The server's side of TLS over a connection; the handshake runs when it is read. */
+  secure(socket: Socket): TLSSocket
+  close(): void
+}
+
+const LOOK_EVERY_MS = 1_000
+
+/**
+ * TLS with a certificate (chain) and key from files, which are read again when they change. Connections that are
+ * open go on with the old ones. Files that cannot be used, or do not belong together yet, are tried again at the
+ * next change. Throws when they cannot be used at the start.
+ */
+export function openTls(files: TlsFiles, onError: (error: unknown, doing: string) => void): Tls {
+  let seen = stampOf(files)
+  let context = readContext(files)
+  // Asked for by polling: a certificate may be replaced through a renamed folder (Kubernetes), which watches miss.
+  const timer = setInterval(() => {
+    try {
+      const stamp = stampOf(files)
+      if (stamp === seen) return
+      seen = stamp
+      context = readContext(files)
+    } catch (error) {
+      onError(error, 'reading the TLS certificate again, the old one stays')
+    }
+  }, LOOK_EVERY_MS)
+  return {
+    secure: socket => new TLSSocket(socket, { isServer: true, secureContext: context }),
+    close: () => clearInterval(timer),
+  }
+}
+
+function readContext({ certFile, keyFile }: TlsFiles): SecureContext {
+  return createSecureContext({
+    cert: readFileSync(certFile),
+    key: readFileSync(keyFile),
+    minVersion: 'TLSv1.2',
+  })
+}
+
+const stampOf = ({ certFile, keyFile }: TlsFiles) =>
+  [certFile, keyFile]
+    .map(file => {
+      const { mtimeMs, size, ino } = statSync(file)
+      return `${mtimeMs} ${size} ${ino}`
+    })
+    .join(' ')

@@ -1,0 +1,228 @@
+import { Readable } from 'node:stream'
+import type { Client } from 'aedes'
+import { generate } from 'mqtt-packet'
+import {
+  MAX_QUEUED,
+  MAX_QUEUED_IN_ALL,
+  MAX_SESSIONS_AWAY,
+  MAX_SESSIONS_AWAY_IN_ALL,
+  MAX_SUBSCRIPTIONS,
+  MAX_UNREAD_BYTES,
+  SESSION_AWAY_MS,
+} from './limits.ts'
+import { matches } from './topics.ts'
+
+/**
+ * What a client identifier stands for: who uses it, what it has subscribed to, and the messages on their way to it.
+ * With a clean session that ends with the connection; a kept one waits for its client's return, in memory and
+ * within bounds, and a restart of the server ends it.
+ *
+ * Messages go from here to the socket, not through aedes: there one frozen subscriber holds up all others, and
+ * whoever subscribes to another's topic in one packet with its own gets its messages with a kept session.
+ */
+export interface Session {
+  readonly clientId: string
+  /** The credential that it is bound to. */
+  readonly owner: string
+  readonly kept: boolean
+  /** The open connection, or null while the client is away. */
+  client: Client | null
+  /** Whether the client is told that its session was kept. [MQTT-3.2.2-2] */
+  resumed: boolean
+  awaySince: number
+  filters: Map<string, 0 | 1 | 2>
+  queue: Message[]
+  nextId: number
+}
+
+interface Message {
+  /** The packet identifier, once it was sent. */
+  id: number
+  topic: string
+  payload: string
+}
+
+export type Sessions = ReturnType<typeof createSessions>
+
+export function createSessions() {
+  const byClientId = new Map<string, Session>()
+  const byOwner = new Map<string, Set<Session>>()
+  /** Those whose client is away, longest first. */
+  const away = new Set<Session>()
+  let queued = 0
+
+  function end(session: Session): void {
+    away.delete(session)
+    queued -= session.queue.length
+    session.queue = []
+    if (byClientId.get(session.clientId) === session) byClientId.delete(session.clientId)
+    const siblings = byOwner.get(session.owner)
+    siblings?.delete(session)
+    if (siblings?.size === 0) byOwner.delete(session.owner)
+  }
+
+  function makeRoom(owner: string): void {
+    const mine = [...(byOwner.get(owner) ?? [])].filter(({ client }) => client === null)
+    for (const session of mine.slice(0, Math.max(0, mine.length - MAX_SESSIONS_AWAY))) end(session)
+    for (const session of away) {
+      if (away.size <= MAX_SESSIONS_AWAY_IN_ALL) break
+      end(session)
+    }
+  }
+
+  /** The highest quality of service that was asked for, or null where nobody asked. [MQTT-3.3.5-1] */
+  function qualityOf(session: Session, topic: string): 0 | 1 | null {
+    let best: number | null = null
+    for (const [filter, qos] of session.filters) if (matches(filter, topic)) best = Math.max(best ?? 0, qos)
+    return best === null ? null : best > 0 ? 1 : 0
+  }
+
+  function write(session: Session, message: Message, qos: 0 | 1): void {
+    const { client } = session
+    if (!client?.connected) return
+    const dup = message.id > 0
+    if (qos === 1 && !dup) message.id = takeId(session)
+    const { topic, payload, id } = message
+    client.conn.write(generate({ cmd: 'publish', topic, payload, qos, dup, retain: false, messageId: id }))
+    if (client.conn.writableLength > MAX_UNREAD_BYTES) client.emit('error', new Error('It does not read'))
+  }
+
+  return {
+    get away() {
+      return away.size
+    },
+    get queued() {
+      return queued
+    },
+
+    /** The credential that a client identifier belongs to, also while its session waits for it. */
+    ownerOf(clientId: string): string | undefined {
+      return byClientId.get(clientId)?.owner
+    },
+
+    /** The open connections of a credential, first opened first. */
+    connectionsOf(owner: string): Client[] {
+      return [...(byOwner.get(owner) ?? [])].flatMap(({ client }) => (client?.closed === false ? client : []))
+    },
+
+    /** The session of a client that has proved to be `owner`. [MQTT-3.1.2-4], [MQTT-3.1.2-6] */
+    open(client: Client, owner: string): Session {
+      const known = byClientId.get(client.id)
+      const resumed = !client.clean && known?.kept === true
+      if (known && !resumed) end(known)
+      const session: Session = resumed
+        ? (known as Session)
+        : {
+            clientId: client.id,
+            owner,
+            kept: !client.clean,
+            client,
+            resumed,
+            awaySince: 0,
+            filters: new Map(),
+            queue: [],
+            nextId: 1,
+          }
+      away.delete(session)
+      session.client = client
+      session.resumed = resumed
+      byClientId.set(client.id, session)
+      const siblings = byOwner.get(owner)
+      // Again at the end: this connection is the newest.
+      siblings?.delete(session)
+      if (siblings) siblings.add(session)
+      else byOwner.set(owner, new Set([session]))
+      return session
+    },
+
+    /** [MQTT-4.4.0-1]: what was sent and not acknowledged is sent again, what came meanwhile for the first time. */
+    resume(session: Session): void {
+      for (const message of session.queue) write(session, message, 1)
+    },
+
+    /** The connection has ended. */
+    leave(session: Session, client: Client): void {
+      if (session.client !== client) return
+      if (session.kept) {
+        session.client = null
+        session.awaySince = Date.now()
+        away.add(session)
+        makeRoom(session.owner)
+      } else {
+        end(session)
+      }
+    },
+
+    /** Whether the session has room for the filter; then it has it. [MQTT-3.8.4-3] */
+    subscribe(session: Session, filter: string, qos: 0 | 1 | 2): boolean {
+      if (!session.filters.has(filter) && session.filters.size >= MAX_SUBSCRIPTIONS) return false
+      session.filters.set(filter, qos)
+      return true
+    },
+
+    /** Sends a message to all sessions of `owner` that have subscribed to its topic. */
+    send(owner: string, topic: string, payload: string): void {
+      for (const session of byOwner.get(owner) ?? []) {
+        const qos = qualityOf(session, topic)
+        if (qos === null) continue
+        const message = { id: 0, topic, payload }
+        if (qos === 1) {
+          // The newest is dropped: a client that acknowledges nothing has no use for it, and it can still be read.
+          if (session.queue.length >= MAX_QUEUED || queued >= MAX_QUEUED_IN_ALL) continue
+          session.queue.push(message)
+          queued++
+        }
+        write(session, message, qos)
+      }
+    },
+
+    /** PUBACK. */
+    acknowledge(session: Session, id: number): void {
+      const index = session.queue.findIndex(message => message.id === id)
+      if (index === -1) return
+      session.queue.splice(index, 1)
+      queued--
+    },
+
+    /** Ends the sessions whose clients have been away for too long. */
+    expire(now: number): void {
+      for (const session of away) {
+        if (now - session.awaySince < SESSION_AWAY_MS) break
+        end(session)
+      }
+    },
+
+    /** Where aedes asks for what it keeps elsewhere: it keeps nothing, and learns here that a session was kept. */
+    persistence: {
+      async setup() {},
+      async subscriptionsByClient({ id }: { id: string }) {
+        const session = byClientId.get(id)
+        // aedes sets session-present for a session with subscriptions. This one it may not have, so it stays away;
+        // the byte was reserved in MQTT 3.1.
+        return session?.resumed && session.client?.version === 4 ? [{ topic: 'kept', qos: 0 }] : []
+      },
+      outgoingStream: () => Readable.from([]),
+      createRetainedStreamCombi: () => Readable.from([]),
+      streamWill: () => Readable.from([]),
+      addSubscriptions: nothing,
+      removeSubscriptions: nothing,
+      cleanSubscriptions: nothing,
+      subscriptionsByTopic: async () => [],
+      outgoingUpdate: nothing,
+      outgoingClearMessageId: nothing,
+      incomingGetPacket: () => Promise.reject(new Error('Nothing is kept')),
+      putWill: nothing,
+      delWill: nothing,
+    },
+  }
+}
+
+async function nothing(): Promise<void> {}
+
+/** A packet identifier that is not in use. [MQTT-2.3.1-2] */
+function takeId(session: Session): number {
+  let id = session.nextId
+  while (session.queue.some(message => message.id === id)) id = (id % 65_535) + 1
+  session.nextId = (id % 65_535) + 1
+  return id
+}

@@ -1,0 +1,49 @@
+import { MAX_TOPIC_BYTES, MAX_TOPIC_LEVELS } from './limits.ts'
+
+/** Whether a message may be sent to it: not empty, no wildcards. [MQTT-3.3.2-2], [MQTT-4.7.3-1] */
+export function isTopicName(topic: string): boolean {
+  return topic !== '' && !topic.includes('+') && !topic.includes('#')
+}
+
+/** Whether it is a filter: a wildcard stands for a whole level, `#` for the last. [MQTT-4.7.1-2], [MQTT-4.7.1-3] */
+export function isTopicFilter(filter: string): boolean {
+  if (filter === '') return false
+  const levels = filter.split('/')
+  return levels.every(
+    (level, index) => level === '+' || (level === '#' && index === levels.length - 1) || !/[+#]/.test(level),
+  )
+}
+
+/** Whether a topic or filter is within what we take. */
+export function isWithinLimits(topic: string): boolean {
+  // A character has up to three bytes, so most topics need not be counted.
+  if (topic.length * 3 > MAX_TOPIC_BYTES && Buffer.byteLength(topic) > MAX_TOPIC_BYTES) return false
+  let levels = 1
+  for (let at = topic.indexOf('/'); at !== -1; at = topic.indexOf('/', at + 1)) levels++
+  return levels <= MAX_TOPIC_LEVELS
+}
+
+/** Whether a message to `topic` is one for `filter`. */
+export function matches(filter: string, topic: string): boolean {
+  const wanted = filter.split('/')
+  const levels = topic.split('/')
+  for (const [index, level] of wanted.entries()) {
+    if (level === '#') return true
+    if (index >= levels.length || (level !== '+' && level !== levels[index])) return false
+  }
+  return wanted.length === levels.length
+}
+
+export type Format = 'native' | 'owntracks'
+
+/** Which format a topic carries, or null where this publisher may not publish there. */
+export function formatOf(topic: string, publisher: { kind: 'device' | 'user'; id: string }): Format | null {
+  if (topic.endsWith('/location') && topic === `${topicsOf(publisher)}location`) return 'native'
+  if (publisher.kind !== 'device') return null
+  return /^owntracks\/[^/]+\/[^/]+(\/[^/]+)?$/.test(topic) ? 'owntracks' : null
+}
+
+/** What the topics of a publisher begin with; it may subscribe to nothing else. */
+export function topicsOf(publisher: { kind: 'device' | 'user'; id: string }): string {
+  return `${publisher.kind}s/${publisher.id}/`
+}
