@@ -22,12 +22,14 @@ export interface Api {
 }
 
 const ANSWER_WITHIN_MS = 30_000
+/** How often a server whose dependency is away is asked. */
 const ATTEMPTS = 6
+/** A limit that lasts longer is one to tell of, not to wait for. */
 const LONGEST_WAIT_S = 70
+const ANNOUNCE_EVERY_MS = 15_000
 
 export function createApi(url: string, token?: string): Api {
-  // Requests that wait together are announced once.
-  let announcedUntil = 0
+  let announcedAt = Number.NEGATIVE_INFINITY
 
   async function send(method: string, path: string, body: unknown): Promise<Response> {
     try {
@@ -60,12 +62,14 @@ export function createApi(url: string, token?: string): Api {
         }
         if (response.ok) return answer as T
         const waitS = Number(response.headers.get('retry-after') ?? Number.NaN)
-        const mayRetry = (response.status === 429 || response.status === 503) && waitS <= LONGEST_WAIT_S
-        if (!mayRetry || attempt === ATTEMPTS)
+        // Held back by the limit is slow and not wrong: of requests side by side one or two get through each time.
+        const mayRetry = response.status === 429 || (response.status === 503 && attempt < ATTEMPTS)
+        if (!mayRetry || !(waitS <= LONGEST_WAIT_S)) {
           throw new Refused(response.status, answer.message ?? 'No reason given.')
-        if (Date.now() > announcedUntil) {
-          announcedUntil = Date.now() + waitS * 1000
-          say(`${answer.message} Waiting ${waitS} s.`)
+        }
+        if (Date.now() > announcedAt + ANNOUNCE_EVERY_MS) {
+          announcedAt = Date.now()
+          say(`The server holds requests back: ${answer.message}`)
         }
         await sleep(waitS * 1000)
       }

@@ -57,6 +57,12 @@ const simulate = (...args: string[]) =>
 const watch = (...args: string[]) => start('watch', '--url', server.url, ...args)
 const acknowledged = ({ output }: Command) => Number(/s: (\d+) points acknowledged/.exec(output)?.[1])
 
+/** On the same ports: whoever was connected comes back by itself. */
+async function startAgain(env: Record<string, string> = {}): Promise<void> {
+  const { port } = new URL(server.url)
+  server = await startServer(database, { ...env, PORT: port, MQTT_PORT: String(server.mqttPort) })
+}
+
 async function findFreePort(): Promise<number> {
   const listener = createServer().listen(0, '127.0.0.1')
   await once(listener, 'listening')
@@ -97,10 +103,7 @@ describe('a fleet', () => {
     await until('the fleet moves', () => screen.output.includes('bus-2214'), 20_000)
     await server.kill9()
     await until('the screen has noticed', () => screen.output.includes('Connection lost'))
-    server = await startServer(database, {
-      PORT: new URL(server.url).port,
-      MQTT_PORT: String(server.mqttPort),
-    })
+    await startAgain()
     await until('the screen is back', () => screen.output.includes('Connected again'), 20_000)
     await until('the fleet is back', () => /\n\S+ {2}8\/8 connected.*rejected\n$/.test(fleet.output), 20_000)
     fleet.interrupt()
@@ -109,6 +112,16 @@ describe('a fleet', () => {
     expect((await countStored()) - before).toBe(acknowledged(fleet))
     screen.interrupt()
     expect(await screen.exitCode, screen.output).toBe(0)
+  })
+
+  test('waits where the server limits requests, and is made all the same', async () => {
+    await server.stop()
+    await startAgain({ RATE_LIMIT_PER_MINUTE: '60' })
+    const fleet = simulate('--devices', '62', '--duration', '1')
+    expect(await fleet.exitCode, fleet.output).toBe(0)
+    expect(fleet.output).toContain('The server holds requests back: ')
+    await server.stop()
+    await startAgain()
   })
 
   test('whose keys are replaced says so and ends', async () => {
