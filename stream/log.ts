@@ -80,3 +80,20 @@ export interface Subscription {
 export function partitionOf(subject: number, partitions: number): number {
   return subject % partitions
 }
+
+/** The entries by partition, in their order. */
+export function splitByPartition(
+  entries: readonly Entry[],
+  partitions: number,
+): [number, readonly Entry[]][] {
+  const first = partitionOf((entries[0] as Entry).subject, partitions)
+  if (entries.every(entry => partitionOf(entry.subject, partitions) === first)) return [[first, entries]]
+  const parts = new Map<number, Entry[]>()
+  for (const entry of entries) {
+    const number = partitionOf(entry.subject, partitions)
+    const part = parts.get(number)
+    if (part) part.push(entry)
+    else parts.set(number, [entry])
+  }
+  return [...parts]
+}

@@ -1,5 +1,5 @@
 import type { Batch, Log, Positions, Source, Subscription } from './log.ts'
-import { partitionOf } from './log.ts'
+import { splitByPartition } from './log.ts'
 import { type Entry, NO_OUTCOMES, type Outcome, type Outcomes, sizeOf } from './point.ts'
 
 /**
@@ -85,6 +85,8 @@ export function createProcessLog(options: ProcessLogOptions): Log {
     if (partition.storing || !handler || partition.queue.length === 0) return
     partition.storing = storeAll(partition).finally(() => {
       partition.storing = undefined
+      // What was appended between the last look at the queue and now.
+      kick(partition)
     })
   }
 
@@ -197,24 +199,14 @@ export function createProcessLog(options: ProcessLogOptions): Log {
       closed = true
       await Promise.all(partitions.map(partition => partition.storing))
       for (const partition of partitions) {
-        for (const item of partition.queue) item.reject(new Error('The log is closed'))
+        for (const item of partition.queue) {
+          leave(item)
+          item.reject(new Error('The log is closed'))
+        }
         partition.queue = []
       }
     },
   }
-}
-
-function splitByPartition(entries: readonly Entry[], partitions: number): [number, readonly Entry[]][] {
-  const first = partitionOf((entries[0] as Entry).subject, partitions)
-  if (entries.every(entry => partitionOf(entry.subject, partitions) === first)) return [[first, entries]]
-  const parts = new Map<number, Entry[]>()
-  for (const entry of entries) {
-    const number = partitionOf(entry.subject, partitions)
-    const part = parts.get(number)
-    if (part) part.push(entry)
-    else parts.set(number, [entry])
-  }
-  return [...parts]
 }
 
 function mergeOutcomes(all: Outcomes[]): Outcomes {

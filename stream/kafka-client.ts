@@ -1,0 +1,113 @@
+import { connect, type Socket } from 'node:net'
+import { type Admin, Kafka, logLevel } from 'kafkajs'
+
+export type OnError = (error: unknown, doing: string) => void
+
+/** One kafkajs instance, whose connections are ours to cut. */
+export interface KafkaClient {
+  kafka: Kafka
+  /** Breaks every connection, so that what waits for an answer fails now. kafkajs connects again by itself. */
+  cut(reason: string): void
+  /** Cuts, and lets no new connection through: what kafkajs still tries in the background comes to nothing. */
+  end(): void
+}
+
+const CONNECT_WITHIN_MS = 3_000
+const ANSWER_WITHIN_MS = 10_000
+/** The same complaint is heard once in this time: a broker that is away would fill the log. */
+const REPEAT_AFTER_MS = 30_000
+const KEEP_ALIVE_MS = 60_000
+const ADMIN_RETRIES = 2
+
+/**
+ * A client of its own for every producer and consumer. kafkajs never closes a connection whose peer is silent, and
+ * queues what it sends again behind what it has sent, so that a frozen broker costs more memory with every retry:
+ * the sockets are kept here to be destroyed.
+ */
+export function createClient(options: {
+  brokers: readonly string[]
+  clientId: string
+  /** How often kafkajs tries by itself before it gives up and we begin anew. */
+  retries: number
+  onError: OnError
+}): KafkaClient {
+  const sockets = new Set<Socket>()
+  let ended = false
+  const kafka = new Kafka({
+    clientId: options.clientId,
+    brokers: [...options.brokers],
+    connectionTimeout: CONNECT_WITHIN_MS,
+    requestTimeout: ANSWER_WITHIN_MS,
+    // All of it named: kafkajs has other defaults where NODE_ENV is test.
+    retry: {
+      initialRetryTime: 100,
+      maxRetryTime: 1_000,
+      factor: 0.2,
+      multiplier: 2,
+      retries: options.retries,
+    },
+    logLevel: logLevel.WARN,
+    logCreator: () => createLogger(options.onError),
+    socketFactory({ host, port, onConnect }) {
+      const socket = connect({
+        host,
+        port,
+        noDelay: true,
+        keepAlive: true,
+        keepAliveInitialDelay: KEEP_ALIVE_MS,
+      })
+      socket.once('connect', onConnect)
+      sockets.add(socket)
+      socket.once('close', () => sockets.delete(socket))
+      if (ended) socket.destroy(new Error('The client has ended'))
+      return socket
+    },
+  })
+  // With an error: kafkajs takes no notice of a socket that only closes.
+  const cut = (reason: string) => {
+    for (const socket of sockets) socket.destroy(new Error(reason))
+  }
+  return {
+    kafka,
+    cut,
+    end() {
+      ended = true
+      cut('The client has ended')
+    },
+  }
+}
+
+/** Does one thing as an administrator, on a connection that is closed again. */
+export async function administer<T>(client: KafkaClient, work: (admin: Admin) => Promise<T>): Promise<T> {
+  const admin = client.kafka.admin({ retry: { retries: ADMIN_RETRIES } })
+  try {
+    await admin.connect()
+    return await work(admin)
+  } finally {
+    await admin.disconnect().catch(() => {})
+  }
+}
+
+/** kafkajs' warnings and errors become ours. Moving partitions between members is none, nor are our retries. */
+function createLogger(onError: OnError) {
+  const heard = new Map<string, number>()
+  return ({ namespace, log }: { namespace: string; log: { message: string; [key: string]: unknown } }) => {
+    const { message, timestamp: _timestamp, logger: _logger, stack: _stack, ...details } = log
+    if (/rebalanc|re-joining|resync group|Limiting retries/i.test(`${message} ${details.error}`)) return
+    const key = `${namespace} ${message}`
+    const now = Date.now()
+    if (now - (heard.get(key) ?? Number.NEGATIVE_INFINITY) < REPEAT_AFTER_MS) return
+    if (heard.size > 1_000) heard.clear()
+    heard.set(key, now)
+    onError(Object.assign(new Error(message), details), `Kafka ${namespace}`)
+  }
+}
+
+/** Waits for `work` at most this long; what it comes to later is nobody's concern. */
+export async function within(ms: number, work: Promise<unknown>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<void>(resolve => {
+    timer = setTimeout(resolve, ms)
+  })
+  await Promise.race([work.catch(() => {}), late]).finally(() => clearTimeout(timer))
+}

@@ -1,0 +1,118 @@
+import { randomUUID } from 'node:crypto'
+import { createAppender } from './kafka-appender.ts'
+import { administer, createClient, type KafkaClient, type OnError, within } from './kafka-client.ts'
+import { createFollower } from './kafka-follower.ts'
+import { createSender } from './kafka-sender.ts'
+import { createStorer } from './kafka-storer.ts'
+import { type AdoptLog, nameTopics, openTopics } from './kafka-topics.ts'
+import type { Log, Subscription } from './log.ts'
+
+/**
+ * The log of the cluster tier, on Apache Kafka.
+ *
+ *   append: entries -> records by partition -> one produce request at a time, acks=all       kafka-appender, -sender
+ *   store:  the writers' group -> handler -> offset committed; unreadable records -> dead     kafka-storer
+ *   follow: a group of its own, all partitions, sought to its positions in every join         kafka-follower
+ *
+ * An offset that leaves here is Kafka's, raised by what the database had stored of another log before (`AdoptLog`).
+ */
+export interface KafkaLog extends Log {
+  /** How far the writers are behind, in records by partition: what is in the topic and not committed. */
+  readLag(): Promise<Map<number, number>>
+  /** When the oldest record came that this process has in hand and not stored, by partition. */
+  readonly unstoredSince: ReadonlyMap<number, number>
+  /** Whether a broker answers. */
+  answers(): Promise<boolean>
+}
+
+export interface KafkaLogOptions {
+  brokers: readonly string[]
+  prefix: string
+  partitions: number
+  replication: number
+  adopt: AdoptLog
+  maxWaitingBytes?: number
+  onError: OnError
+}
+
+/** Rejects when the topics contradict the configuration; waits for a Kafka that is away. */
+export async function openKafkaLog(options: KafkaLogOptions): Promise<KafkaLog> {
+  const { brokers, partitions, replication, adopt, onError } = options
+  const topics = nameTopics(options.prefix)
+  const clientId = `${options.prefix}-${randomUUID().slice(0, 8)}`
+  const clients = new Set<KafkaClient>()
+  const newClient = (retries: number): KafkaClient => {
+    const client = createClient({ brokers, clientId, retries, onError })
+    const tracked = {
+      ...client,
+      end() {
+        clients.delete(tracked)
+        client.end()
+      },
+    }
+    clients.add(tracked)
+    return tracked
+  }
+
+  const bases = await openTopics({ createClient: newClient, topics, partitions, replication, adopt, onError })
+  const sender = createSender({ createClient: newClient, onError })
+  const appender = createAppender({
+    topic: topics.points,
+    partitions,
+    sender,
+    maxWaitingBytes: options.maxWaitingBytes,
+    onError,
+  })
+  const shared = { createClient: newClient, topics, partitions, bases, onError }
+  const unstoredSince = new Map<number, number>()
+
+  async function ask<T>(work: Parameters<typeof administer<T>>[1]): Promise<T> {
+    const client = newClient(1)
+    try {
+      return await administer(client, work)
+    } finally {
+      client.end()
+    }
+  }
+
+  return {
+    append: appender.append,
+    get full() {
+      return appender.full
+    },
+    onRelief: appender.onRelief,
+    waiting: appender.waiting,
+    unstoredSince,
+
+    store: async handler =>
+      createStorer({ ...shared, sender, handler, unstoredSince }) satisfies Subscription,
+    follow: (start, handler) => createFollower({ ...shared, ask, start, handler }),
+
+    readLag: () =>
+      ask(async admin => {
+        const ends = await admin.fetchTopicOffsets(topics.points)
+        const [committed] = await admin.fetchOffsets({ groupId: topics.writers, topics: [topics.points] })
+        const read = new Map(
+          committed?.partitions.map(({ partition, offset }) => [partition, Number(offset)]),
+        )
+        return new Map(
+          ends.map(({ partition, high, low }) => [
+            partition,
+            Number(high) - Math.max(read.get(partition) ?? 0, Number(low)),
+          ]),
+        )
+      }),
+    async answers() {
+      let answered = false
+      await within(
+        2_000,
+        ask(admin => admin.describeCluster()).then(() => (answered = true)),
+      )
+      return answered
+    },
+    async close() {
+      await appender.close()
+      for (const client of clients) client.end()
+    },
+  }
+}

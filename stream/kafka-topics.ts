@@ -1,0 +1,107 @@
+import { administer, type KafkaClient, type OnError } from './kafka-client.ts'
+import type { Positions } from './log.ts'
+
+/** Names and shape of what a deployment has in Kafka. */
+export interface Topics {
+  points: string
+  /** Records that cannot be read, and points that the database would not take. */
+  dead: string
+  /** The writers' consumer group. */
+  writers: string
+  /** Every live process is a group of its own, whose name begins like this. */
+  live: string
+}
+
+export function nameTopics(prefix: string): Topics {
+  return {
+    points: `${prefix}.points`,
+    dead: `${prefix}.points.dead`,
+    writers: `${prefix}.writers`,
+    live: `${prefix}.live.`,
+  }
+}
+
+/**
+ * Tells the database which log its positions count in, and returns what each partition's offsets are raised by, so
+ * that they go on above what was stored from another log. `anew`: the log is empty, whatever its name.
+ */
+export type AdoptLog = (log: string, partitions: number, anew: boolean) => Promise<Positions>
+
+export const RETENTION_MS = 30 * 24 * 3600_000
+const RETRY_MS = 1_000
+const DEAD_PARTITIONS = 1
+
+/** The configuration contradicts what is in Kafka. */
+class TopicMismatch extends Error {}
+
+/**
+ * Makes the topics where they are not there, and refuses a topic with another number of partitions: subjects would
+ * change theirs, and lose their order. Waits for a Kafka that is away.
+ */
+export async function openTopics(options: {
+  createClient: (retries: number) => KafkaClient
+  topics: Topics
+  partitions: number
+  replication: number
+  adopt: AdoptLog
+  onError: OnError
+}): Promise<Positions> {
+  for (;;) {
+    const client = options.createClient(2)
+    try {
+      return await administer(client, async admin => {
+        const { topics, partitions, replication, adopt } = options
+        const { clusterId } = await admin.describeCluster()
+        const log = `${clusterId}/${topics.points}`
+        const exists = (await admin.listTopics()).includes(topics.points)
+        // Before it is made: whoever finds the topic finds what its offsets are raised by.
+        const bases = await adopt(log, partitions, !exists)
+        const configEntries = toConfigEntries(replication)
+        await admin.createTopics({
+          waitForLeaders: true,
+          topics: [
+            {
+              topic: topics.points,
+              numPartitions: partitions,
+              replicationFactor: replication,
+              configEntries,
+            },
+            {
+              topic: topics.dead,
+              numPartitions: DEAD_PARTITIONS,
+              replicationFactor: replication,
+              configEntries,
+            },
+          ],
+        })
+        const metadata = await admin.fetchTopicMetadata({ topics: [topics.points] })
+        const found = metadata.topics[0]?.partitions.length
+        if (found !== partitions) {
+          throw new TopicMismatch(
+            `The topic ${topics.points} has ${found} partitions, and KAFKA_PARTITIONS says ${partitions}. ` +
+              'Set KAFKA_PARTITIONS to what the topic has, or choose another KAFKA_PREFIX.',
+          )
+        }
+        return bases
+      })
+    } catch (error) {
+      if (error instanceof TopicMismatch) throw error
+      options.onError(error, 'opening the log in Kafka, trying again')
+    } finally {
+      client.end()
+    }
+    await new Promise(resolve => setTimeout(resolve, RETRY_MS))
+  }
+}
+
+function toConfigEntries(replication: number): { name: string; value: string }[] {
+  return [
+    { name: 'retention.ms', value: `${RETENTION_MS}` },
+    { name: 'cleanup.policy', value: 'delete' },
+    // One of three may be away without holding anybody up, and what is acknowledged is on two.
+    { name: 'min.insync.replicas', value: replication >= 3 ? '2' : '1' },
+    { name: 'unclean.leader.election.enable', value: 'false' },
+    // The broker's clock, so that retention does not follow a wrong clock of ours.
+    { name: 'message.timestamp.type', value: 'LogAppendTime' },
+  ]
+}

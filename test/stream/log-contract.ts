@@ -1,0 +1,409 @@
+import { describe, expect, it } from 'vitest'
+import type { Batch, Log, Positions, Record, Source, Subject } from '../../stream/log.ts'
+import { partitionOf } from '../../stream/log.ts'
+import { type Entry, NO_OUTCOMES, type Outcomes, type Point, type Rejection } from '../../stream/point.ts'
+import { pause, until } from '../support/wait.ts'
+
+/** How the promises below are tried on one kind of log. */
+export interface LogBench {
+  /** Why it cannot be tried here. */
+  missing?: string | undefined
+  partitions: number
+  /** Whether what storing finds out reaches whoever appended. */
+  tellsOutcomes: boolean
+  /** A log that nobody has used, and the means to do bad things to it. */
+  create(): Promise<LogUnderTest>
+}
+
+export interface LogUnderTest {
+  /** Opens it; again as after a restart, with what the table has stored so far. */
+  open(table: Table, options?: { maxWaitingBytes?: number }): Promise<Log>
+  /** Lets nothing become durable until the returned function is called. */
+  hold(table: Table): Promise<() => Promise<void>>
+  /** Takes down at once whatever keeps the entries, and brings it back. */
+  crash(log: Log): Promise<void>
+}
+
+/** What a database does for the log: stores batches, and remembers how far it is. */
+export interface Table {
+  /** Every batch that was handed over, stored or not. */
+  handed: Batch[]
+  /** What is stored, by partition, in order. */
+  records: Map<number, Record[]>
+  entries(): Entry[]
+  positions(): Positions
+  store(batch: Batch): Promise<Outcomes>
+  /** Called before a batch is stored; may throw or wait. */
+  before: (batch: Batch) => Promise<void>
+  outcomes: (batch: Batch) => Outcomes
+}
+
+export function createTable(): Table {
+  const records = new Map<number, Record[]>()
+  const next = new Map<number, number>()
+  const table: Table = {
+    handed: [],
+    records,
+    entries: () => [...records.values()].flat().flatMap(record => record.entries),
+    positions: () => new Map(next),
+    before: async () => {},
+    outcomes: () => NO_OUTCOMES,
+    async store(batch) {
+      table.handed.push(batch)
+      await table.before(batch)
+      const known = records.get(batch.partition) ?? []
+      const from = next.get(batch.partition) ?? 0
+      records.set(batch.partition, [...known, ...batch.records.filter(record => record.offset >= from)])
+      next.set(batch.partition, Math.max(from, batch.nextOffset))
+      return table.outcomes(batch)
+    },
+  }
+  return table
+}
+
+const ORGANIZATION = '0199a3c4-0000-7000-8000-0000000000aa'
+
+export function subjectOf(key: number): Subject {
+  const id = `0199a3c4-0000-7000-8000-${key.toString(16).padStart(12, '0')}`
+  return { kind: key % 2 ? 'device' : 'user', id, organizationId: ORGANIZATION, subject: key }
+}
+
+export function sourceOf(...keys: number[]): Source {
+  return { ended: false, subjects: keys.map(subjectOf) }
+}
+
+export function point(subject: number, recordedAt: number, values: Partial<Point> = {}): Point {
+  return {
+    kind: 'point',
+    subject,
+    recordedAt,
+    receivedAt: 1_763_683_201_456,
+    lat: 52.520008,
+    lng: 13.404954,
+    speed: null,
+    heading: null,
+    accuracy: null,
+    altitude: null,
+    battery: null,
+    attributes: null,
+    ...values,
+  }
+}
+
+/** Entries at the edges of what passes the door. */
+export const EDGES: readonly Entry[] = [
+  point(1, 0, { lat: -90, lng: -180 }),
+  point(1, 1_763_683_200_001, { lat: 90, lng: 180 }),
+  point(1, -1, { lat: Number.MIN_VALUE * 2 ** 52, lng: -0.1 }),
+  point(2, 1_763_683_200_002, { speed: 0, heading: Math.fround(359.99), accuracy: Math.fround(0.1) }),
+  point(2, 1_763_683_200_003, { altitude: Math.fround(-3.4e38), battery: 100, speed: 2 ** -126 }),
+  point(3, 1_763_683_200_004, { attributes: '{"ü":"日本 🚚 \\u2028","n":[1,null]}' }),
+  point(3, 1_763_683_200_005, { attributes: '{}' }),
+  rejection(2, {
+    reason: 'bad-coordinates',
+    index: 0,
+    topic: 'devices/x/location',
+    payload: '{"lat":"ö🚚"}',
+  }),
+  rejection(3, { reason: 'not-json', index: null, topic: null, payload: null }),
+  rejection(3, { reason: 'too-many', index: 999, topic: '', payload: '' }),
+]
+
+function rejection(subject: number, values: Partial<Rejection>): Rejection {
+  return {
+    kind: 'rejection',
+    subject,
+    receivedAt: 1_763_683_201_456,
+    reason: 'bad-shape',
+    message: 'A point has to be an object.',
+    index: null,
+    topic: null,
+    payload: null,
+    ...values,
+  }
+}
+
+/** What every log promises, whatever keeps its entries. */
+export function testLog(name: string, bench: LogBench): void {
+  describe.skipIf(bench.missing)(`The log ${name}${bench.missing ? ` (${bench.missing})` : ''}`, () => {
+    const open = async (options?: { maxWaitingBytes?: number }) => {
+      const under = await bench.create()
+      const table = createTable()
+      const log = await under.open(table, options)
+      return { under, table, log }
+    }
+    const stored = (table: Table, count: number, within = 30_000) =>
+      until(`${count} entries are stored`, () => table.entries().length >= count, within)
+
+    it('has every kind of entry come out as it went in', async () => {
+      const { log, table } = await open()
+      const storing = await log.store(table.store)
+      await log.append(EDGES, sourceOf(1, 2, 3))
+      await stored(table, EDGES.length)
+      for (const key of [1, 2, 3]) {
+        const of = (entries: readonly Entry[]) => entries.filter(entry => entry.subject === key)
+        expect(of(table.entries())).toEqual(of(EDGES))
+      }
+      await storing.close()
+      await log.close()
+    })
+
+    it('keeps what it said is durable through a crash', async () => {
+      const { under, log, table } = await open()
+      const storing = await log.store(table.store)
+      await log.append([point(1, 1), point(2, 2)], sourceOf(1, 2))
+      await under.crash(log)
+      await stored(table, 2)
+      await log.append([point(1, 3)], sourceOf(1))
+      await stored(table, 3)
+      expect(table.entries().map(entry => (entry as Point).recordedAt)).toEqual([1, 3, 2])
+      await storing.close()
+      await log.close()
+    })
+
+    it('keeps the order of a subject, on one partition, under rising offsets', async () => {
+      const { log, table } = await open()
+      const storing = await log.store(table.store)
+      const subjects = [1, 2, 3, 4, 5, 6, 7, 8, 9]
+      const source = sourceOf(...subjects)
+      const appended: Promise<unknown>[] = []
+      for (let n = 0; n < 300; n++) {
+        appended.push(
+          log.append(n % 7 ? [point(subjects[n % 9] as number, n)] : subjects.map(s => point(s, n)), source),
+        )
+        if (n % 50 === 0) await pause(5)
+      }
+      await Promise.all(appended)
+      await stored(table, 300 - 43 + 43 * 9)
+      for (const [partition, records] of table.records) {
+        const offsets = records.map(record => record.offset)
+        expect(offsets).toEqual([...new Set(offsets)].sort((a, b) => a - b))
+        const entries = records.flatMap(record => record.entries) as Point[]
+        expect(entries.every(entry => partitionOf(entry.subject, bench.partitions) === partition)).toBe(true)
+        for (const subject of subjects) {
+          const times = entries.filter(entry => entry.subject === subject).map(entry => entry.recordedAt)
+          expect(times).toEqual([...times].sort((a, b) => a - b))
+        }
+      }
+      for (const { records, nextOffset } of table.handed) {
+        expect(nextOffset).toBeGreaterThan(records.at(-1)?.offset as number)
+      }
+      await storing.close()
+      await log.close()
+    })
+
+    it('hands a batch over again, the same, until it is stored', async () => {
+      const { log, table } = await open()
+      let failures = 3
+      table.before = async () => {
+        if (failures-- > 0) throw new Error('The database is away')
+      }
+      const storing = await log.store(table.store)
+      await log.append([point(1, 1), point(1, 2)], sourceOf(1))
+      await log.append([point(1, 3)], sourceOf(1))
+      await stored(table, 3)
+      const [first, ...others] = table.handed.slice(0, 4)
+      for (const again of others) expect(again).toEqual(first)
+      expect(table.entries()).toEqual([point(1, 1), point(1, 2), point(1, 3)])
+      await storing.close()
+      await log.close()
+    })
+
+    it('may drop what still waits from a connection that has ended, and nothing else', async () => {
+      const { under, log, table } = await open()
+      const storing = await log.store(table.store)
+      await log.append([point(1, 0)], sourceOf(1))
+      await stored(table, 1)
+      const release = await under.hold(table)
+      const gone = sourceOf(1)
+      const before = log.append([point(1, 1)], sourceOf(1))
+      await pause(50)
+      const dropped = [log.append([point(1, 2)], gone), log.append([point(1, 3)], gone)]
+      const after = log.append([point(1, 4)], sourceOf(1))
+      gone.ended = true
+      const settled = Promise.allSettled(dropped)
+      await pause(1_500)
+      await release()
+      await Promise.all([before, after])
+      await settled
+      await until('stored', () => table.entries().some(entry => (entry as Point).recordedAt === 4))
+      const times = table.entries().map(entry => (entry as Point).recordedAt)
+      expect(times.filter(time => time !== 2 && time !== 3)).toEqual([0, 1, 4])
+      expect(log.waiting).toEqual({ entries: 0, bytes: 0 })
+      await storing.close()
+      await log.close()
+    })
+
+    it('hands a follower every record from its positions on, once and in order, also what came while it read', async () => {
+      const { log, table } = await open()
+      const storing = await log.store(table.store)
+      const source = sourceOf(1, 2, 3, 4, 5)
+      let going = true
+      let n = 0
+      const appending = (async () => {
+        while (going) await log.append([point(1 + (n % 5), n++)], source)
+      })()
+      await until('something is stored', () => table.entries().length > 20)
+
+      const followed = new Map<number, Record[]>()
+      let from: Positions = new Map()
+      const following = await log.follow(
+        async () => {
+          from = table.positions()
+          await pause(100)
+          return from
+        },
+        batch => {
+          const records = followed.get(batch.partition)
+          if (records) records.push(...batch.records)
+          else followed.set(batch.partition, [...batch.records])
+        },
+      )
+      await pause(100)
+      going = false
+      await appending
+      await stored(table, n)
+      const expected = (partition: number) =>
+        (table.records.get(partition) ?? []).filter(record => record.offset >= (from.get(partition) ?? 0))
+      await until('all of it is followed', () =>
+        [...table.records.keys()].every(
+          partition => (followed.get(partition) ?? []).length >= expected(partition).length,
+        ),
+      )
+      expect(expected(1).length).toBeGreaterThan(0)
+      for (const partition of table.records.keys())
+        expect(followed.get(partition)).toEqual(expected(partition))
+      await following.close()
+      await storing.close()
+      await log.close()
+    })
+
+    it('goes on above what is stored when it is opened again, and a follower reads on from there', async () => {
+      const { under, log, table } = await open()
+      const storing = await log.store(table.store)
+      await log.append([point(1, 1), point(2, 1)], sourceOf(1, 2))
+      await stored(table, 2)
+      await storing.close()
+      await log.close()
+      const positions = table.positions()
+
+      const again = await under.open(table)
+      const followed: Batch[] = []
+      const following = await again.follow(
+        async () => positions,
+        batch => followed.push(batch),
+      )
+      const storingAgain = await again.store(table.store)
+      await again.append([point(1, 2), point(2, 2)], sourceOf(1, 2))
+      await stored(table, 4)
+      await until('followed', () => followed.flatMap(batch => batch.records).length >= 2)
+      const records = followed.flatMap(batch => batch.records)
+      expect(records.flatMap(record => record.entries).map(entry => (entry as Point).recordedAt)).toEqual([
+        2, 2,
+      ])
+      for (const { partition, records } of followed) {
+        for (const { offset } of records) expect(offset).toBeGreaterThanOrEqual(positions.get(partition) ?? 0)
+      }
+      await following.close()
+      await storingAgain.close()
+      await again.close()
+    })
+
+    it('is full when as many bytes wait as may, and says when there is room again', async () => {
+      const { under, log, table } = await open({ maxWaitingBytes: 20_000 })
+      const storing = await log.store(table.store)
+      await log.append([point(1, 0)], sourceOf(1))
+      const release = await under.hold(table)
+      let reliefs = 0
+      const stop = log.onRelief(() => reliefs++)
+      const appended: Promise<unknown>[] = []
+      for (let n = 1; !log.full; n++) appended.push(log.append([point(1, n)], sourceOf(1)))
+      expect(log.waiting.bytes).toBeGreaterThan(20_000)
+      expect(log.waiting.entries).toBe(appended.length)
+      await pause(200)
+      expect(reliefs).toBe(0)
+      await release()
+      await Promise.all(appended)
+      expect({ full: log.full, reliefs, waiting: log.waiting }).toEqual({
+        full: false,
+        reliefs: 1,
+        waiting: { entries: 0, bytes: 0 },
+      })
+      stop()
+      await storing.close()
+      await log.close()
+    })
+
+    it('takes thousands of points with large attributes at once', async () => {
+      const { log, table } = await open()
+      const storing = await log.store(table.store)
+      const attributes = JSON.stringify({ text: 'ö'.repeat(1_000) })
+      const points = Array.from({ length: 5_000 }, (_, n) => point(1 + (n % 3), n, { attributes }))
+      await log.append(points, sourceOf(1, 2, 3))
+      await stored(table, 5_000)
+      for (const key of [1, 2, 3]) {
+        const times = (entries: readonly Entry[]) =>
+          entries.filter(entry => entry.subject === key).map(entry => (entry as Point).recordedAt)
+        expect(times(table.entries())).toEqual(times(points))
+      }
+      await storing.close()
+      await log.close()
+    })
+
+    it('tells whoever appended what storing found out, where that is known by then', async () => {
+      const { log, table } = await open()
+      table.outcomes = batch =>
+        new Map(batch.records.flatMap(record => record.entries).map(entry => [entry, { kind: 'duplicate' }]))
+      const storing = await log.store(table.store)
+      const [only, other] = [point(1, 1), point(2, 1)]
+      const outcomes = await log.append([only, other], sourceOf(1, 2))
+      expect(outcomes.get(only)).toEqual(bench.tellsOutcomes ? { kind: 'duplicate' } : undefined)
+      expect(outcomes.get(other)).toEqual(bench.tellsOutcomes ? { kind: 'duplicate' } : undefined)
+      await storing.close()
+      await log.close()
+    })
+
+    it('ends storing after the batch in hand', async () => {
+      const { log, table } = await open()
+      let finish = () => {}
+      table.before = () =>
+        new Promise(resolve => {
+          finish = resolve
+        })
+      const storing = await log.store(table.store)
+      log.append([point(1, 1)], sourceOf(1)).catch(() => {})
+      await until('a batch is in hand', () => table.handed.length > 0, 20_000)
+      let ended = false
+      const closing = storing.close().then(() => {
+        ended = true
+      })
+      await pause(300)
+      expect(ended).toBe(false)
+      finish()
+      await closing
+      expect(table.entries()).toEqual([point(1, 1)])
+      await log.close()
+    })
+
+    it('rejects what waits when it closes, and what comes after', async () => {
+      const { under, log, table } = await open()
+      const storing = await log.store(table.store)
+      await log.append([], sourceOf())
+      await log.append([point(1, 1)], sourceOf(1))
+      const release = await under.hold(table)
+      const inHand = log.append([point(1, 2)], sourceOf(1))
+      await pause(50)
+      const waiting = log.append([point(1, 3)], sourceOf(1))
+      const settled = Promise.allSettled([inHand, waiting])
+      const closing = Promise.all([storing.close(), log.close()])
+      const releasing = pause(3_000).then(release)
+      const [first, second] = await settled
+      // What is in hand is waited for a little; Kafka may still not have answered then.
+      if (first.status === 'rejected') expect(first.reason).toMatchObject({ message: 'The log is closed' })
+      expect(second).toMatchObject({ status: 'rejected', reason: { message: 'The log is closed' } })
+      await Promise.all([closing, releasing])
+      await expect(log.append([point(1, 4)], sourceOf(1))).rejects.toThrow('closed')
+      expect(log.waiting).toEqual({ entries: 0, bytes: 0 })
+    })
+  })
+}

@@ -1,0 +1,28 @@
+import { startKafka } from '../services/kafka.ts'
+import type { Control } from '../services/services.ts'
+
+/** A broker of a test file's own, to be frozen and killed. */
+export interface TestKafka {
+  /** Why there is none; the tests on it are skipped. */
+  missing: string | undefined
+  brokers: string[]
+  control: Control
+  /** What the logs on it complained about. */
+  errors: { error: unknown; doing: string }[]
+  onError: (error: unknown, doing: string) => void
+  stop(): Promise<void>
+}
+
+/** Starts a broker. With REQUIRE_SERVICES=1 it fails where there can be none. */
+export async function startTestKafka(): Promise<TestKafka> {
+  const kafka = await startKafka({ own: true })
+  if (!kafka.available && process.env.REQUIRE_SERVICES === '1') throw new Error(kafka.reason)
+  const errors: TestKafka['errors'] = []
+  const onError = (error: unknown, doing: string) => void errors.push({ error, doing })
+  if (!kafka.available) {
+    const stop = async () => {}
+    return { missing: kafka.reason, brokers: [], control: {} as Control, errors, onError, stop }
+  }
+  const control = kafka.control as Control
+  return { missing: undefined, brokers: [kafka.brokers], control, errors, onError, stop: kafka.stop }
+}
