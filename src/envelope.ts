@@ -39,15 +39,18 @@ const DESCRIPTIONS = {
   401: 'No token, or one that is expired, revoked or forged',
   403: 'The role lacks the permission',
   404: 'Not there, or of another organization',
-  409: 'A conflict with what is there',
+  409: 'A conflict with what is there, or an Idempotency-Key that was used with another body',
   413: 'Too large',
   415: 'Not a media type that is taken here',
   429: 'Too many requests',
+  500: 'Something went wrong on our side',
   503: 'A dependency is away; nothing was acknowledged, send it again',
 } as const
 
-/** The failures of a route, for its `response`. */
-export function failures(...statuses: (keyof typeof DESCRIPTIONS)[]): Record<number, typeof failure> {
+export type FailureStatus = keyof typeof DESCRIPTIONS
+
+/** The failures of a route, for its `response`, besides those that follow from what it asks for. */
+export function failures(...statuses: FailureStatus[]): Record<number, typeof failure> {
   return Object.fromEntries(statuses.map(status => [status, failure.describe(DESCRIPTIONS[status])]))
 }
 

@@ -1,3 +1,5 @@
+import type { Caller } from '../db/queries/sessions.ts'
+import type { Sight } from '../db/queries/sight.ts'
 import type { PermissionDetail } from '../db/schema/roles.ts'
 
 /**
@@ -91,6 +93,18 @@ export function scopeOf(
       : scopes.includes('own')
         ? 'own'
         : null
+}
+
+/** Whose positions a caller may see: by the scope of its role, and of these those of its hubs and of none. */
+export function sightOf(caller: Caller): Sight {
+  const { organizationId, userId, teamIds, hubIds } = caller
+  const scope = scopeOf(caller.permissionDetails, 'view/location')
+  return {
+    organizationId,
+    subjectIds: scope === 'all' ? null : [userId],
+    teamIds: scope === 'team' ? teamIds : [],
+    hubIds,
+  }
 }
 
 const REACH = { own: 0, team: 1, all: 2 } as const

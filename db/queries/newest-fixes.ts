@@ -38,13 +38,20 @@ export interface SubjectInfo {
   subjectType: 'user' | 'device'
   organizationId: string
   name: string
-  hubId: string | null
+  /** The hubs that it is bound to: a device's own, or those that a user works in. */
+  hubIds: string[]
+  /** The teams that a user belongs to. */
+  teamIds: string[]
   /** A deleted device or a removed user is out of every screen. */
   gone: boolean
 }
 
 const SUBJECTS = `SELECT s.key AS subject, s.id AS "subjectId", s.type AS "subjectType",
-    s.organization_id AS "organizationId", coalesce(d.name, u.name, '') AS name, d.hub_id AS "hubId",
+    s.organization_id AS "organizationId", coalesce(d.name, u.name, '') AS name,
+    CASE WHEN d.hub_id IS NOT NULL THEN json_build_array(d.hub_id) ELSE coalesce(
+      (SELECT json_agg(h.hub_id ORDER BY h.hub_id) FROM user_hubs h WHERE h.user_id = u.id), '[]') END AS "hubIds",
+    coalesce((SELECT json_agg(t.team_id ORDER BY t.team_id) FROM team_users t WHERE t.user_id = u.id), '[]')
+      AS "teamIds",
     (d.id IS NULL AND u.id IS NULL) OR d.deleted_at IS NOT NULL AS gone
   FROM subjects s LEFT JOIN devices d ON d.id = s.id LEFT JOIN users u ON u.id = s.id`
 

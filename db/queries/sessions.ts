@@ -17,6 +17,8 @@ export interface Caller {
   permissionDetails: PermissionDetail[]
   /** The hubs it may work in; null is every one, as for Owner and Admin. */
   hubIds: string[] | null
+  /** The teams it is a member or leader of. */
+  teamIds: string[]
 }
 
 /** Default roles that see every hub (contract section 4). */
@@ -34,7 +36,9 @@ export async function findCaller(
        r.permission_details AS "permissionDetails",
        CASE WHEN ${SEES_ALL_HUBS} THEN NULL ELSE
          (SELECT coalesce(json_agg(h.hub_id ORDER BY h.hub_id), '[]') FROM user_hubs h WHERE h.user_id = u.id)
-       END AS "hubIds"
+       END AS "hubIds",
+       (SELECT coalesce(json_agg(t.team_id ORDER BY t.team_id), '[]') FROM team_users t WHERE t.user_id = u.id)
+         AS "teamIds"
      FROM sessions s JOIN users u ON u.id = s.user_id JOIN roles r ON r.id = u.role_id JOIN subjects x ON x.id = u.id
      WHERE s.id = $1 AND u.id = $2 AND u.organization_id = $3 AND s.expires_at > now() AND u.status = 'active'`,
     [claims.sessionId, claims.userId, claims.organizationId],

@@ -2,9 +2,8 @@ import type { WebSocket } from 'ws'
 import { z } from 'zod'
 import { type Caller, findCaller, listLivingSessions } from '../../db/queries/sessions.ts'
 import type { Screen } from '../../stream/live/screens.ts'
-import type { Sight } from '../../stream/live/view.ts'
 import { failures } from '../envelope.ts'
-import { scopeOf } from '../permissions.ts'
+import { scopeOf, sightOf } from '../permissions.ts'
 import type { App, Services } from '../services.ts'
 import { clientMessage } from './schemas.ts'
 
@@ -151,11 +150,6 @@ export function liveRoutes(app: App, { db, live }: Services): void {
     for (const timer of [expiry, checks, pings]) clearInterval(timer)
     for (const { socket } of viewers) socket.close(SHUTDOWN, 'The server is stopping')
   })
-}
-
-function sightOf(caller: Caller): Sight {
-  const all = scopeOf(caller.permissionDetails, 'view/location') === 'all'
-  return { organizationId: caller.organizationId, subjectIds: all ? null : [caller.userId] }
 }
 
 /** The message, or what is wrong with it. */

@@ -11,7 +11,7 @@ import { takeBulk } from '../../ingest/http.ts'
 import type { Subject } from '../../stream/log.ts'
 import { failures, id, list, ok, readPageCursor, success } from '../envelope.ts'
 import { invalid, notFound, RequestError } from '../errors.ts'
-import { scopeOf } from '../permissions.ts'
+import { scopeOf, sightOf } from '../permissions.ts'
 import type { App, Services } from '../services.ts'
 import {
   bulk,
@@ -121,37 +121,32 @@ reported one by one and take nothing with them. The same points again are duplic
       },
     },
     async (request, reply) => {
-      const { organizationId, userId } = request.caller
       const query = request.query
-      const own = scopeOf(request.caller.permissionDetails, 'view/location') !== 'all'
+      const sight = sightOf(request.caller)
       const asked = query.userId ?? query.deviceId ?? query.vehicleId
-      const subjectIds = [...splitIds(query.userId), ...splitIds(query.deviceId)]
       const filter = {
-        subjectIds: own ? subjectIds.filter(subjectId => subjectId === userId) : subjectIds,
-        vehicleIds: own ? [] : splitIds(query.vehicleId),
+        subjectIds: [...splitIds(query.userId), ...splitIds(query.deviceId)],
+        vehicleIds: splitIds(query.vehicleId),
         from: readTime('from', query.from),
         to: readTime('to', query.to),
         bbox: readBox(query.bbox),
       }
-      if (asked === undefined && !own) {
+      if (asked === undefined) {
         const after = readPageCursor(query.cursor, z.int())
         if (after === null) throw invalid('cursor', 'This is not a cursor of this list.')
         return sendText(
           reply,
           await streamPoints(query.limit, after ?? 0, (limit, key) =>
-            readNewest(db.autocommit, organizationId, filter, { limit, after: key ?? 0 }),
+            readNewest(db.autocommit, sight, filter, { limit, after: key ?? 0 }),
           ),
         )
       }
       const after = readPageCursor(query.cursor, z.object({ recordedAt: z.number(), subject: z.int() }))
       if (after === null) throw invalid('cursor', 'This is not a cursor of this list.')
-      const scoped = asked === undefined ? { ...filter, subjectIds: [userId] } : filter
-      const limit = asked === undefined ? 1 : query.limit
-      const order = asked === undefined ? ('desc' as const) : query.order
       return sendText(
         reply,
-        await streamPoints(limit, after ?? null, (count, key) =>
-          readHistory(db.autocommit, organizationId, scoped, { order, limit: count, after: key }),
+        await streamPoints(query.limit, after ?? null, (limit, key) =>
+          readHistory(db.autocommit, sight, filter, { order: query.order, limit, after: key }),
         ),
       )
     },
@@ -169,13 +164,11 @@ reported one by one and take nothing with them. The same points again are duplic
       },
     },
     async (request, reply) => {
-      const { organizationId, userId, permissionDetails } = request.caller
       const [subjectId, time = ''] = request.params.id.split('_')
       const recordedAt = /^\d{1,15}$/.test(time) ? Number(time) : null
-      const mayBeSeen = scopeOf(permissionDetails, 'view/location') === 'all' || subjectId === userId
       const text =
-        isUuid(subjectId) && recordedAt !== null && mayBeSeen
-          ? await readPoint(db.autocommit, organizationId, subjectId, recordedAt)
+        isUuid(subjectId) && recordedAt !== null
+          ? await readPoint(db.autocommit, sightOf(request.caller), subjectId, recordedAt)
           : null
       if (!text) throw notFound('point')
       return sendText(reply, `{"status":true,"message":"Done","data":${text}}`)

@@ -1,6 +1,7 @@
-import type { FastifyRequest } from 'fastify'
+import type { FastifyRequest, RouteOptions } from 'fastify'
 import type { Caller } from '../../db/queries/sessions.ts'
 import { authenticateKey, authenticateToken, isDeviceKey, type Publisher } from '../../ingest/authenticate.ts'
+import { type FailureStatus, type failure, failures } from '../envelope.ts'
 import { forbidden, RequestError } from '../errors.ts'
 import { type Access, scopeOf } from '../permissions.ts'
 import type { App, Services } from '../services.ts'
@@ -39,6 +40,7 @@ export function addAuthentication(app: App, services: Services): void {
     if (!access) throw new Error(`${route.method} ${route.url} does not say what access it needs`)
     route.schema = {
       ...route.schema,
+      response: { ...usualFailures(route), ...(route.schema?.response as object) },
       ...({ 'x-permission': access } as object),
       security: access === 'public' ? [] : [{ bearer: [] }],
     }
@@ -83,6 +85,20 @@ export function addAuthentication(app: App, services: Services): void {
       expiresAt: caller.expiresAt,
     }
   })
+}
+
+/** The failures that follow from what a route asks for; it names further ones itself. */
+function usualFailures({ url, method, config, schema }: RouteOptions): Record<number, typeof failure> {
+  const access = config?.access
+  const statuses: FailureStatus[] = [500, 503]
+  if (config?.rateLimit !== false) statuses.push(429)
+  if (access !== 'public') statuses.push(401)
+  if (access !== 'public' && access !== 'session') statuses.push(403)
+  if (schema?.body || schema?.querystring) statuses.push(400)
+  if (schema?.body) statuses.push(413, 415)
+  if (url.includes(':')) statuses.push(404)
+  if (method === 'POST' && config?.idempotencyKey !== false) statuses.push(409)
+  return failures(...statuses)
 }
 
 /** The token of the Authorization header, or, for browsers' WebSockets, the one after `bearer` in the subprotocols. */

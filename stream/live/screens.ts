@@ -1,7 +1,8 @@
 import type { SubjectInfo } from '../../db/queries/newest-fixes.ts'
+import type { Sight } from '../../db/queries/sight.ts'
 import { digestView, readCursor, writeCursor } from './cursor.ts'
 import { type LivePositions, OFFLINE_AFTER_MS, type Position, toJson } from './positions.ts'
-import { createView, type Filter, type Sight } from './view.ts'
+import { createSightTest, createView, type Filter } from './view.ts'
 
 /**
  * Sends positions to screens. Four times a second, what has changed goes to the screens whose view it is in; screens
@@ -164,9 +165,9 @@ export function createScreens(positions: LivePositions): Screens {
       )
       const [present, absent] = partition(changes.filter(isNamed), position => isIn(group.matches, position))
       if (absent.length > 0) {
-        const subjectIds = absent
-          .filter(({ info }) => wasInSight(screen.sight, info))
-          .map(({ info }) => info.subjectId)
+        // Only what the caller may see may be named to it, also as gone.
+        const isInSight = createSightTest(screen.sight)
+        const subjectIds = absent.filter(({ info }) => isInSight(info)).map(({ info }) => info.subjectId)
         if (subjectIds.length > 0) screen.send(JSON.stringify({ type: 'gone', subjectIds }))
       }
       screen.send(positionsFrame(cursor, present.map(toJson)))
@@ -203,11 +204,6 @@ function isNamed(position: Position): position is Shown {
 
 function isIn(matches: Group['matches'], position: Position): position is Shown {
   return isNamed(position) && matches(position.info, position.fix.lat, position.fix.lng)
-}
-
-/** Only what the caller may see may be named to it, also as gone. */
-function wasInSight(sight: Sight, info: SubjectInfo): boolean {
-  return sight.subjectIds === null || sight.subjectIds.includes(info.subjectId)
 }
 
 function partition<T>(items: readonly T[], test: (item: T) => boolean): [T[], T[]] {

@@ -1,11 +1,5 @@
 import type { SubjectInfo } from '../../db/queries/newest-fixes.ts'
-
-/** What a caller may see, of one organization. */
-export interface Sight {
-  organizationId: string
-  /** Null is every subject of the organization. */
-  subjectIds: readonly string[] | null
-}
+import type { Sight } from '../../db/queries/sight.ts'
 
 /** What a screen wants to see of it. Keys are ANDed, values ORed. */
 export interface Filter {
@@ -16,21 +10,32 @@ export interface Filter {
   bbox?: readonly [number, number, number, number]
 }
 
+/** Whether a subject is in sight; `db/queries/sight.ts` judges alike. */
+export function createSightTest(sight: Sight): (info: SubjectInfo) => boolean {
+  const subjects = sight.subjectIds && new Set(sight.subjectIds)
+  const teams = new Set(sight.teamIds)
+  const hubs = sight.hubIds && new Set(sight.hubIds)
+  return ({ subjectId, teamIds, hubIds }) => {
+    if (subjects && !subjects.has(subjectId) && !teamIds.some(id => teams.has(id))) return false
+    return !hubs || hubIds.length === 0 || hubIds.some(id => hubs.has(id))
+  }
+}
+
 /** Sight and filter together, as one test of a subject where it is. */
 export function createView(
   sight: Sight,
   filter: Filter,
 ): (info: SubjectInfo, lat: number, lng: number) => boolean {
-  const seen = sight.subjectIds && new Set(sight.subjectIds)
+  const isInSight = createSightTest(sight)
   const wanted = filter.subjectIds && new Set(filter.subjectIds)
   const hubs = filter.hubIds && new Set(filter.hubIds)
-  const { bbox, teamIds } = filter
+  const teams = filter.teamIds && new Set(filter.teamIds)
+  const { bbox } = filter
   return (info, lat, lng) => {
-    if (info.gone || (seen && !seen.has(info.subjectId))) return false
+    if (info.gone || !isInSight(info)) return false
     if (wanted && !wanted.has(info.subjectId)) return false
-    if (hubs && !(info.hubId && hubs.has(info.hubId))) return false
-    // There are no teams yet, so nobody is in one.
-    if (teamIds) return false
+    if (hubs && !info.hubIds.some(id => hubs.has(id))) return false
+    if (teams && !info.teamIds.some(id => teams.has(id))) return false
     if (!bbox) return true
     const [west, south, east, north] = bbox
     const between = west <= east ? lng >= west && lng <= east : lng >= west || lng <= east
