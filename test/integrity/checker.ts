@@ -1,4 +1,4 @@
-import { type Client, readHistory } from '../support/client.ts'
+import type { Client } from '../support/client.ts'
 import type { Publisher } from './publisher.ts'
 
 /** What became of the acknowledged points. The promise is that the last four are 0. */
@@ -36,9 +36,16 @@ export async function checkHistories(client: Client, publishers: readonly Publis
   return report
 }
 
+/** The whole history, page by page. */
 async function readWhole(client: Client, deviceId: string) {
-  const points = await readHistory(client, deviceId)
-  if (points.length === 100_000) throw new Error('The history is longer than one page: check fewer points')
+  const points = []
+  for (let cursor: string | null = ''; cursor !== null; ) {
+    const path = `/location-histories?deviceId=${deviceId}&limit=50000`
+    const { status, body } = await client.get(cursor ? `${path}&cursor=${cursor}` : path)
+    if (status !== 200) throw new Error(`Reading the history failed: ${JSON.stringify(body)}`)
+    points.push(...body.data)
+    cursor = body.pagination.nextCursor
+  }
   return points
 }
 
