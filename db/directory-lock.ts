@@ -27,8 +27,23 @@ interface Holder {
 
 const RENEW_EVERY_MS = 2_000
 const STALE_AFTER_MS = 10_000
+const PATIENCE_MS = 2_000
 
-export function lockDirectory(directory: string): { release(): void } {
+/** Waits for a holder that is just ending, as one that was killed is, and refuses then. */
+export async function lockDirectory(directory: string): Promise<{ release(): void }> {
+  for (let deadline = Date.now() + PATIENCE_MS; ; ) {
+    try {
+      return tryLock(directory)
+    } catch (error) {
+      if (!(error instanceof InUseError) || Date.now() > deadline) throw error
+      await new Promise(resolve => setTimeout(resolve, 100))
+    }
+  }
+}
+
+class InUseError extends Error {}
+
+function tryLock(directory: string): { release(): void } {
   const path = `${directory}.lock`
   mkdirSync(dirname(path), { recursive: true })
   const self = describeProcess(process.pid)
@@ -43,7 +58,7 @@ export function lockDirectory(directory: string): { release(): void } {
     }
     const held = readLock(path)
     if (held && isAlive(held.holder, self, held.ageMs)) {
-      throw new Error(
+      throw new InUseError(
         `${directory} is in use by process ${held.holder.pid} on ${held.holder.host}. ` +
           'Stop it first, or give this one another DATA_DIR.',
       )

@@ -11,7 +11,7 @@ export async function openPglite(options: {
   directory: string
   onError: (error: unknown, doing: string) => void
 }): Promise<Driver> {
-  const lock = lockDirectory(options.directory)
+  const lock = await lockDirectory(options.directory)
   // Tests run from the sources, and a worker thread cannot load TypeScript: there it is the compiled one.
   const compiled = import.meta.url.endsWith('.ts') ? '../dist/db/pglite-worker.js' : './pglite-worker.js'
   const worker = new Worker(new URL(compiled, import.meta.url), {

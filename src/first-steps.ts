@@ -10,18 +10,18 @@ The first account is ${account.email}${account.generated ? `, its password ${acc
 
   # sign in
   TOKEN=$(curl -s ${http}/api/v3/auth/login -H 'content-type: application/json' \\
-    -d '{"email":"${account.email}","password":"${password}"}' | sed 's/.*"token":"\\([^"]*\\)".*/\\1/')
+    -d "{\\"email\\":\\"${account.email}\\",\\"password\\":\\"${password}\\"}" | sed 's/.*"token":"\\([^"]*\\)".*/\\1/')
   # make a device
   DEVICE=$(curl -s ${http}/api/v3/device -H "authorization: Bearer $TOKEN" \\
     -H 'content-type: application/json' -d '{"name":"My first tracker"}')
   ID=$(echo "$DEVICE" | sed 's/.*"_id":"\\([^"]*\\)".*/\\1/') KEY=$(echo "$DEVICE" | sed 's/.*"key":"\\([^"]*\\)".*/\\1/')
   # watch, in a second terminal
-  npm run watch -- --url ${http} --token "$TOKEN"
+  npm run watch -- --url ${http} --email ${account.email} --password "${password}"
   # publish
   mosquitto_pub -p ${mqttPort} -u "$ID" -P "$KEY" -q 1 -t "devices/$ID/location" \\
     -m "{\\"lat\\":52.52,\\"lng\\":13.405,\\"timestamp\\":$(date +%s)}"
   # or see a whole fleet move
-  npm run simulate -- --url ${http} --email ${account.email} --password '${password}'
+  npm run simulate -- --url ${http} --mqtt mqtt://127.0.0.1:${mqttPort} --email ${account.email} --password "${password}"
 
 The interface is described at ${http}/api/v3/docs
 `
