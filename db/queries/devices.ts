@@ -1,8 +1,9 @@
-import { and, desc, eq, isNull, lt, sql } from 'drizzle-orm'
+import { and, eq, isNull, sql } from 'drizzle-orm'
 import { newId, notify, type Queryable } from '../client.ts'
 import { devices, mounts } from '../schema/devices.ts'
 import { subjects } from '../schema/users.ts'
 import { raiseSight } from './organizations.ts'
+import { conditions, type Page, type PageRequest, readPage } from './page.ts'
 
 export interface DeviceCredential {
   id: string
@@ -37,45 +38,53 @@ export async function listDeviceKeys(db: Queryable, ids: readonly string[]): Pro
   return new Map(rows.map(row => [row.id, Buffer.from(row.keyHash)]))
 }
 
-/** The device as the interface shows it: the vehicle is where it is mounted now, last seen the newest arrival. */
-const shown = {
-  _id: devices.id,
-  name: devices.name,
-  vehicleId: mounts.vehicleId,
-  hubId: devices.hubId,
-  createdAt: devices.createdAt,
-  updatedAt: devices.updatedAt,
+/** The device as the interface shows it, but for when it was last seen: the vehicle is where it is mounted now. */
+export interface Device {
+  _id: string
+  name: string
+  vehicleId: string | null
+  hubId: string | null
+  createdAt: Date
+  updatedAt: Date
 }
 
-const selectDevices = (tx: Queryable) =>
-  tx.orm
-    .select(shown)
-    .from(devices)
-    .leftJoin(mounts, and(eq(mounts.deviceId, devices.id), isNull(mounts.unmountedAt)))
+const COLUMNS = `d.id AS "_id", d.name, m.vehicle_id AS "vehicleId", d.hub_id AS "hubId", d.created_at AS "createdAt",
+  d.updated_at AS "updatedAt"`
+const FROM = 'devices d LEFT JOIN mounts m ON m.device_id = d.id AND m.unmounted_at IS NULL'
 
-export type Device = Awaited<ReturnType<typeof selectDevices>>[number]
+export const DEVICE_SORTS = {
+  name: { sql: 'lower(d.name)', type: 'text' },
+  createdAt: { sql: 'd.created_at', type: 'timestamptz' },
+} as const
 
-/** The devices of the organization, newest first: identifiers sort by when they were made. */
-export async function listDevices(
+/** Hubs whose devices may be seen, besides those of none; null is all of them. */
+type Visible = readonly string[] | null
+
+export function listDevices(
   tx: Queryable,
-  page: { limit: number; before?: string },
-): Promise<Device[]> {
-  return selectDevices(tx)
-    .where(and(isNull(devices.deletedAt), page.before ? lt(devices.id, page.before) : undefined))
-    .orderBy(desc(devices.id))
-    .limit(page.limit)
-}
-
-export async function countDevices(tx: Queryable): Promise<number> {
-  const [row] = await tx.query<{ count: number }>(
-    'SELECT count(*)::int4 AS count FROM devices WHERE deleted_at IS NULL',
+  visible: Visible,
+  filter: { hubIds?: readonly string[]; vehicleIds?: readonly string[] },
+  page: PageRequest,
+): Promise<Page<Device>> {
+  const { where, values, add } = conditions()
+  where.push('d.deleted_at IS NULL')
+  if (visible) add('(d.hub_id IS NULL OR d.hub_id = ANY(?::uuid[]))', visible)
+  if (filter.hubIds) add('d.hub_id = ANY(?::uuid[])', filter.hubIds)
+  if (filter.vehicleIds) add('m.vehicle_id = ANY(?::uuid[])', filter.vehicleIds)
+  return readPage(
+    tx,
+    { columns: COLUMNS, from: FROM, where, values, id: 'd.id', sorts: DEVICE_SORTS, search: ['d.name'] },
+    page,
   )
-  return row?.count ?? 0
 }
 
-/** A device of the organization, or null. */
-export async function findDevice(tx: Queryable, id: string): Promise<Device | null> {
-  const [row] = await selectDevices(tx).where(and(eq(devices.id, id), isNull(devices.deletedAt)))
+/** A device of the organization that may be seen, or null. */
+export async function findDevice(tx: Queryable, id: string, visible: Visible): Promise<Device | null> {
+  const [row] = await tx.query<Device>(
+    `SELECT ${COLUMNS} FROM ${FROM}
+     WHERE d.id = $1 AND d.deleted_at IS NULL AND ($2::uuid[] IS NULL OR d.hub_id IS NULL OR d.hub_id = ANY($2))`,
+    [id, visible],
+  )
   return row ?? null
 }
 
@@ -150,15 +159,17 @@ export async function listLastSeen(
   return new Map(rows.map(row => [row.id, row.lastSeenAt]))
 }
 
-/** The subject keys of those of these devices that exist in the organization. */
+/** The subject keys of those of these devices that exist in the organization and may be seen. */
 export async function listDeviceSubjects(
   tx: Queryable,
   ids: readonly string[],
+  visible: Visible,
 ): Promise<Map<string, number>> {
   const rows = await tx.query<{ id: string; key: number }>(
     `SELECT d.id, s.key FROM devices d JOIN subjects s ON s.id = d.id
-     WHERE d.id = ANY($1::uuid[]) AND d.deleted_at IS NULL`,
-    [ids],
+     WHERE d.id = ANY($1::uuid[]) AND d.deleted_at IS NULL
+       AND ($2::uuid[] IS NULL OR d.hub_id IS NULL OR d.hub_id = ANY($2))`,
+    [ids, visible],
   )
   return new Map(rows.map(row => [row.id, row.key]))
 }

@@ -92,7 +92,7 @@ reported one by one and take nothing with them. The same points again are duplic
       )
     }
     const keys = await db.tenant(publisher.organizationId, tx =>
-      listDeviceSubjects(tx, deviceIds.filter(isUuid)),
+      listDeviceSubjects(tx, deviceIds.filter(isUuid), caller.hubIds),
     )
     const { organizationId } = publisher
     const devices = new Map(
