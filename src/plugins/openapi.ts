@@ -27,6 +27,7 @@ export async function addOpenApi(app: App): Promise<void> {
     transform: jsonSchemaTransform,
     transformObject: jsonSchemaTransformObject,
   })
-  await app.register(swaggerUi, { routePrefix: '/docs' })
+  // The page names its files by absolute addresses, and knows nothing of the prefix that this is registered under.
+  await app.register(swaggerUi, { routePrefix: '/docs', indexPrefix: app.prefix })
   app.get('/openapi.json', { schema: { hide: true } }, async () => app.swagger())
 }
