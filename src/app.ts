@@ -17,6 +17,7 @@ import { organizationRoutes } from './organizations/routes.ts'
 import { addAuthentication } from './plugins/authentication.ts'
 import { addErrorHandling } from './plugins/errors.ts'
 import { addOpenApi } from './plugins/openapi.ts'
+import { addProcessRoles } from './plugins/process-roles.ts'
 import { roleRoutes } from './roles/routes.ts'
 import type { App, Services } from './services.ts'
 import { teamRoutes } from './teams/routes.ts'
@@ -60,6 +61,7 @@ export async function createApp(services: Services, logger: FastifyBaseLogger): 
     async scope => {
       const api = scope.withTypeProvider<ZodTypeProvider>()
       await addOpenApi(api)
+      addProcessRoles(api, services)
       addAuthentication(api, services)
       authRoutes(api, services)
       registerRoutes(api, services)

@@ -8,6 +8,8 @@ import { join, resolve } from 'node:path'
  */
 export const ROLES = ['api', 'ingest', 'writer', 'live', 'jobs'] as const
 export type Role = (typeof ROLES)[number]
+/** Where nothing is kept between them, they are one process. */
+const TOGETHER = ['ingest', 'writer', 'live'] as const satisfies Role[]
 
 export interface Config {
   roles: ReadonlySet<Role>
@@ -22,6 +24,8 @@ export interface Config {
   /** Undefined is the embedded database. */
   databaseUrl: string | undefined
   databaseDirectUrl: string | undefined
+  /** Undefined is the log of one process. */
+  kafka: { brokers: string[]; prefix: string; partitions: number; replication: number } | undefined
   jwtSecret: string
   /** Whether anybody may register. */
   allowSignup: boolean
@@ -53,10 +57,10 @@ export function toConfig(env: Env): Config {
     problems.push(`${name} has to be a port from 0 to 65535, it is "${env[name]}"`)
     return otherwise
   }
-  const count = (name: string, otherwise: number) => {
+  const count = (name: string, otherwise: number, least = 0) => {
     const value = Number(env[name] ?? otherwise)
-    if (Number.isSafeInteger(value) && value >= 0) return value
-    problems.push(`${name} has to be a whole number from 0, it is "${env[name]}"`)
+    if (Number.isSafeInteger(value) && value >= least) return value
+    problems.push(`${name} has to be a whole number from ${least}, it is "${env[name]}"`)
     return otherwise
   }
   const flag = (name: string) => {
@@ -82,8 +86,28 @@ export function toConfig(env: Env): Config {
   )
   const unknown = [...roles].filter(name => !ROLES.includes(name as Role))
   if (unknown.length > 0) problems.push(`ROLES holds "${unknown.join(', ')}"; there are ${ROLES.join(', ')}`)
+  const absent = TOGETHER.filter(role => !roles.has(role))
+  if (!env.KAFKA_BROKERS && absent.length > 0 && absent.length < TOGETHER.length) {
+    problems.push(
+      `Without KAFKA_BROKERS one process has the roles ${TOGETHER.join(', ')} together, ROLES lacks ${absent.join(', ')}`,
+    )
+  }
 
   const databaseUrl = url('DATABASE_URL')
+  const brokers = env.KAFKA_BROKERS?.split(',').map(broker => broker.trim())
+  if (brokers && !databaseUrl) problems.push('KAFKA_BROKERS requires DATABASE_URL')
+  if (brokers?.some(broker => !/^(\[[\da-f:]+\]|[^\s:]+):\d+$/i.test(broker))) {
+    problems.push(`KAFKA_BROKERS has to be a list of host:port, it is "${env.KAFKA_BROKERS}"`)
+  }
+  const prefix = text('KAFKA_PREFIX', 'fieldline')
+  if (!/^[\w.-]{1,200}$/.test(prefix)) {
+    problems.push('KAFKA_PREFIX has to be up to 200 letters, digits, dots, underscores and hyphens')
+  }
+  const kafka = {
+    prefix,
+    partitions: count('KAFKA_PARTITIONS', 8, 1),
+    replication: count('KAFKA_REPLICATION', 1, 1),
+  }
   const dataDir = resolve(text('DATA_DIR', './data'))
   const secret = env.JWT_SECRET
   if (secret !== undefined && secret.length < 32)
@@ -110,6 +134,7 @@ export function toConfig(env: Env): Config {
     dataDir,
     databaseUrl,
     databaseDirectUrl: url('DATABASE_DIRECT_URL') ?? databaseUrl,
+    kafka: brokers && { brokers, ...kafka },
     jwtSecret: secret ?? '',
     allowSignup: flag('ALLOW_SIGNUP'),
     rateLimitPerMinute: count('RATE_LIMIT_PER_MINUTE', 1200),

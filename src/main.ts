@@ -6,7 +6,6 @@ import { openDatabase } from '../db/client.ts'
 import { isAway } from '../db/errors.ts'
 import { migrate } from '../db/migrate.ts'
 import { createPartitions } from '../db/partitions.ts'
-import { readLogPositions } from '../db/queries/points.ts'
 import { checkTenantRole } from '../db/tenant-role.ts'
 import { createIngestMetrics } from '../ingest/metrics.ts'
 import { openMqttDoor } from '../ingest/mqtt.ts'
@@ -14,25 +13,22 @@ import { createTokens } from '../ingest/tokens.ts'
 import { openLivePositions } from '../stream/live/positions.ts'
 import { createScreens } from '../stream/live/screens.ts'
 import { createWriterMetrics, observe } from '../stream/metrics.ts'
-import { createProcessLog } from '../stream/process-log.ts'
 import { createWriter } from '../stream/writer.ts'
 import { createApp } from './app.ts'
 import { createFirstAccount } from './auth/first-account.ts'
-import { type Config, ConfigError, readEnv, toConfig } from './config.ts'
+import { type Config, ConfigError, type Role, readEnv, toConfig } from './config.ts'
 import { describeFirstSteps } from './first-steps.ts'
+import { openLog } from './log.ts'
 import { startUpkeep } from './upkeep.ts'
 
 /** How long a start waits before it asks again for a database that is away. */
 const DATABASE_RETRY_MS = 1_000
 /** What an orderly stop may take: acknowledgements are waited for at most 5 s of it. */
 const STOP_WITHIN_MS = 15_000
-/** PGlite is one session, so more than one batch at a time only makes them smaller. */
-const EMBEDDED_PARTITIONS = 1
-const POSTGRES_PARTITIONS = 4
 
 /**
- * Opens everything in the order in which a point travels back from its end: the table, the log, the writer, the
- * screens, then the doors; and closes in reverse.
+ * Opens what the roles of this process need, in the order in which a point travels back from its end: the table, the
+ * log, the writer, the screens, then the doors; and closes in reverse.
  */
 async function start(config: Config): Promise<void> {
   const logger = pino(
@@ -68,36 +64,45 @@ async function start(config: Config): Promise<void> {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
 
-  const log = createProcessLog({
-    partitions: config.databaseUrl ? POSTGRES_PARTITIONS : EMBEDDED_PARTITIONS,
-    start: await readLogPositions(db.autocommit),
-    onError,
-  })
-  closers.push(() => log.close())
-  const writer = createWriter({ db, onStored: createWriterMetrics(registry) })
-  const storing = await log.store(writer.store)
-  closers.push(() => storing.close())
+  const has = (role: Role) => config.roles.has(role)
+  const opened =
+    has('ingest') || has('writer') || has('live') ? await openLog(config, { db, registry, onError }) : null
+  const log = opened?.log ?? null
+  closers.push(() => log?.close())
 
-  const positions = await openLivePositions({ db, log, onError })
-  closers.push(() => positions.close())
-  const screens = createScreens(positions)
-  closers.push(() => screens.close())
+  if (log && has('writer')) {
+    const writer = createWriter({ db, onStored: createWriterMetrics(registry) })
+    const storing = await log.store(writer.store)
+    closers.push(() => storing.close())
+  }
+
+  const positions = log && has('live') ? await openLivePositions({ db, log, onError }) : null
+  closers.push(() => positions?.close())
+  const live = positions && { positions, screens: createScreens(positions) }
+  closers.push(() => live?.screens.close())
 
   const ingest = createIngestMetrics(registry)
-  const door = await openMqttDoor({
-    db,
+  const door =
+    log && has('ingest')
+      ? await openMqttDoor({
+          db,
+          log,
+          tokens,
+          metrics: ingest,
+          host: config.host,
+          port: config.mqttPort,
+          tls: config.mqttTls,
+          connectionsPerSecond: config.mqttConnectionsPerSecond,
+          onError,
+        })
+      : null
+  observe(registry, {
     log,
-    tokens,
-    metrics: ingest,
-    host: config.host,
-    port: config.mqttPort,
-    tls: config.mqttTls,
-    connectionsPerSecond: config.mqttConnectionsPerSecond,
-    onError,
+    screens: live?.screens,
+    mqttConnections: door ? () => door.connections : undefined,
   })
-  observe(registry, { log, screens, positions, mqttConnections: () => door.connections })
-  const upkeep = startUpkeep(db, onError)
-  closers.push(() => upkeep.stop())
+  const upkeep = has('jobs') ? startUpkeep(db, onError) : null
+  closers.push(() => upkeep?.stop())
 
   let listening = false
   const app = await createApp(
@@ -106,9 +111,13 @@ async function start(config: Config): Promise<void> {
       db,
       log,
       tokens,
-      live: { positions, screens },
+      live,
       mqtt: door,
       metrics: { registry, ingest },
+      dependencies: {
+        database: () => db.autocommit.query('SELECT 1').then(() => true),
+        ...(opened && { log: opened.answers }),
+      },
       listening: () => listening,
     },
     logger,
@@ -117,11 +126,14 @@ async function start(config: Config): Promise<void> {
   listening = true
   closers.push(
     () => app.close(),
-    () => door.close(),
+    () => door?.close(),
   )
 
-  if (firstAccount) process.stdout.write(describeFirstSteps(firstAccount, http, door.port))
-  process.stdout.write(`fieldline ready ${http} mqtt://${config.host}:${door.port}\n`)
+  if (firstAccount) {
+    process.stdout.write(describeFirstSteps(firstAccount, http, door?.port ?? config.mqttPort))
+  }
+  const mqtt = door ? ` mqtt://${config.host}:${door.port}` : ''
+  process.stdout.write(`fieldline ready ${http}${mqtt}\n`)
 
   /** A server may start before its database. */
   async function whenThere(work: () => Promise<void>): Promise<void> {

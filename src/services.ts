@@ -15,11 +15,14 @@ import type { Config } from './config.ts'
 export interface Services {
   config: Config
   db: Database
-  log: Log
+  /** Null in a process that neither takes points, stores them nor shows them live; `live` and `mqtt` likewise. */
+  log: Log | null
   tokens: Tokens
-  live: { positions: LivePositions; screens: Screens }
-  mqtt: Pick<MqttDoor, 'accept'>
+  live: { positions: LivePositions; screens: Screens } | null
+  mqtt: Pick<MqttDoor, 'accept'> | null
   metrics: { registry: Registry; ingest: IngestMetrics }
+  /** What the process needs, by name, and whether it answers. */
+  dependencies: Readonly<Record<string, () => Promise<boolean>>>
   /** Whether every listener of the running roles is open. */
   listening: () => boolean
 }

@@ -30,14 +30,14 @@ export interface KafkaLogOptions {
   prefix: string
   partitions: number
   replication: number
-  adopt: AdoptLog
+  adoptLog: AdoptLog
   maxWaitingBytes?: number
   onError: OnError
 }
 
 /** Rejects when the topics contradict the configuration; waits for a Kafka that is away. */
 export async function openKafkaLog(options: KafkaLogOptions): Promise<KafkaLog> {
-  const { brokers, partitions, replication, adopt, onError } = options
+  const { brokers, partitions, replication, adoptLog, onError } = options
   const topics = nameTopics(options.prefix)
   const clientId = `${options.prefix}-${randomUUID().slice(0, 8)}`
   const clients = new Set<KafkaClient>()
@@ -54,7 +54,14 @@ export async function openKafkaLog(options: KafkaLogOptions): Promise<KafkaLog> 
     return tracked
   }
 
-  const bases = await openTopics({ createClient: newClient, topics, partitions, replication, adopt, onError })
+  const bases = await openTopics({
+    createClient: newClient,
+    topics,
+    partitions,
+    replication,
+    adoptLog,
+    onError,
+  })
   const sender = createSender({ createClient: newClient, onError })
   const appender = createAppender({
     topic: topics.points,

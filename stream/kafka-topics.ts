@@ -1,3 +1,4 @@
+import type { Admin } from 'kafkajs'
 import { administer, type KafkaClient, type OnError } from './kafka-client.ts'
 import type { Positions } from './log.ts'
 
@@ -22,10 +23,12 @@ export function nameTopics(prefix: string): Topics {
 }
 
 /**
- * Tells the database which log its positions count in, and returns what each partition's offsets are raised by, so
- * that they go on above what was stored from another log. `anew`: the log is empty, whatever its name.
+ * Runs `work` alone among all processes, and lets it say which log the database's positions count in from now on:
+ * `adopt` returns what each partition's offsets are raised by, so that they go on above what was stored of another
+ * log. `anew` is a log that begins at 0, whatever was stored under its name.
  */
-export type AdoptLog = (log: string, partitions: number, anew: boolean) => Promise<Positions>
+export type AdoptLog = <T>(work: (adopt: Adopt) => Promise<T>) => Promise<T>
+type Adopt = (log: string, partitions: number, anew: boolean) => Promise<Positions>
 
 export const RETENTION_MS = 30 * 24 * 3600_000
 const RETRY_MS = 1_000
@@ -43,54 +46,55 @@ export async function openTopics(options: {
   topics: Topics
   partitions: number
   replication: number
-  adopt: AdoptLog
+  adoptLog: AdoptLog
   onError: OnError
 }): Promise<Positions> {
+  const { topics, partitions, replication, onError } = options
   for (;;) {
     const client = options.createClient(2)
     try {
-      return await administer(client, async admin => {
-        const { topics, partitions, replication, adopt } = options
-        const { clusterId } = await admin.describeCluster()
-        const log = `${clusterId}/${topics.points}`
-        const exists = (await admin.listTopics()).includes(topics.points)
-        // Before it is made: whoever finds the topic finds what its offsets are raised by.
-        const bases = await adopt(log, partitions, !exists)
-        const configEntries = toConfigEntries(replication)
-        await admin.createTopics({
-          waitForLeaders: true,
-          topics: [
-            {
-              topic: topics.points,
-              numPartitions: partitions,
-              replicationFactor: replication,
-              configEntries,
-            },
-            {
-              topic: topics.dead,
-              numPartitions: DEAD_PARTITIONS,
-              replicationFactor: replication,
-              configEntries,
-            },
-          ],
-        })
-        const metadata = await admin.fetchTopicMetadata({ topics: [topics.points] })
-        const found = metadata.topics[0]?.partitions.length
-        if (found !== partitions) {
-          throw new TopicMismatch(
-            `The topic ${topics.points} has ${found} partitions, and KAFKA_PARTITIONS says ${partitions}. ` +
-              'Set KAFKA_PARTITIONS to what the topic has, or choose another KAFKA_PREFIX.',
-          )
-        }
-        return bases
-      })
+      return await administer(client, admin => options.adoptLog(adopt => open(admin, adopt)))
     } catch (error) {
       if (error instanceof TopicMismatch) throw error
-      options.onError(error, 'opening the log in Kafka, trying again')
+      onError(error, 'opening the log, trying again')
     } finally {
       client.end()
     }
     await new Promise(resolve => setTimeout(resolve, RETRY_MS))
+  }
+
+  async function open(admin: Admin, adopt: Adopt): Promise<Positions> {
+    const { clusterId } = await admin.describeCluster()
+    const log = `${clusterId}/${topics.points}`
+    const exists = (await admin.listTopics()).includes(topics.points)
+    const bases = await adopt(log, partitions, !exists)
+    const configEntries = toConfigEntries(replication)
+    await admin.createTopics({
+      waitForLeaders: true,
+      topics: [
+        {
+          topic: topics.points,
+          numPartitions: partitions,
+          replicationFactor: replication,
+          configEntries,
+        },
+        {
+          topic: topics.dead,
+          numPartitions: DEAD_PARTITIONS,
+          replicationFactor: replication,
+          configEntries,
+        },
+      ],
+    })
+    const metadata = await admin.fetchTopicMetadata({ topics: [topics.points] })
+    const found = metadata.topics[0]?.partitions.length
+    if (found !== partitions) {
+      throw new TopicMismatch(
+        `The topic ${topics.points} has ${found} partitions, and KAFKA_PARTITIONS says ${partitions}. ` +
+          'Set KAFKA_PARTITIONS to what the topic has, or choose another KAFKA_PREFIX.',
+      )
+    }
+    return bases
   }
 }
 

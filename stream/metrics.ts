@@ -1,5 +1,4 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
-import type { LivePositions } from './live/positions.ts'
 import type { Screens } from './live/screens.ts'
 import type { Log } from './log.ts'
 
@@ -26,11 +25,12 @@ export function createWriterMetrics(registry: Registry) {
   }
 }
 
-/** Figures that are read when they are asked for. */
+/** Figures that are read when they are asked for, of the parts that this process has. */
 export function observe(
   registry: Registry,
-  parts: { log: Log; screens: Screens; positions: LivePositions; mqttConnections: () => number },
+  parts: { log: Log | null; screens: Screens | undefined; mqttConnections: (() => number) | undefined },
 ): void {
+  const { log, screens, mqttConnections } = parts
   const gauge = (name: string, help: string, read: () => number) =>
     new Gauge({
       name,
@@ -40,12 +40,10 @@ export function observe(
         this.set(read())
       },
     })
-  gauge(
-    'fieldline_log_waiting_entries',
-    'Entries that wait to become durable',
-    () => parts.log.waiting.entries,
-  )
-  gauge('fieldline_log_waiting_bytes', 'Their bytes', () => parts.log.waiting.bytes)
-  gauge('fieldline_live_screens', 'Screens that watch', () => parts.screens.count)
-  gauge('fieldline_mqtt_connections', 'MQTT connections', parts.mqttConnections)
+  if (log) {
+    gauge('fieldline_log_waiting_entries', 'Entries that wait to become durable', () => log.waiting.entries)
+    gauge('fieldline_log_waiting_bytes', 'Their bytes', () => log.waiting.bytes)
+  }
+  if (screens) gauge('fieldline_live_screens', 'Screens that watch', () => screens.count)
+  if (mqttConnections) gauge('fieldline_mqtt_connections', 'MQTT connections', mqttConnections)
 }

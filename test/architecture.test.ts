@@ -18,6 +18,7 @@ const SYSTEM = [
   'ingest/authenticate.ts',
   'ingest/mqtt',
   'src/main.ts',
+  'src/log.ts',
   'src/auth/',
   'src/organizations/',
   'src/users/',

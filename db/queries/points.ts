@@ -141,11 +141,3 @@ export async function findConflicts(
     ],
   )
 }
-
-/** How far each partition of the log is stored. */
-export async function readLogPositions(db: Queryable): Promise<Map<number, number>> {
-  const rows = await db.query<{ log_partition: number; next_offset: number }>(
-    'SELECT log_partition, next_offset FROM log_positions',
-  )
-  return new Map(rows.map(row => [row.log_partition, row.next_offset]))
-}

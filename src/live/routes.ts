@@ -37,14 +37,13 @@ interface Viewer {
  * sees follows its role. `stream/live/` decides what is sent.
  */
 export function liveRoutes(app: App, { db, live }: Services): void {
-  const { screens, positions } = live
-  const viewers = new Set<Viewer>()
+  const viewers = live && watchViewers(app, db, live)
 
   app.get(
     '/live',
     {
       websocket: true,
-      config: { access: 'view/location' },
+      config: { access: 'view/location', role: 'live' },
       schema: {
         tags: ['Live'],
         summary: 'Live positions over a WebSocket',
@@ -52,29 +51,34 @@ export function liveRoutes(app: App, { db, live }: Services): void {
         response: { 101: z.null().describe('The WebSocket is open'), ...failures(401, 403, 503) },
       },
     },
-    (socket, request) => {
-      const { caller } = request
-      const screen: Screen = {
-        send: text => socket.send(text),
-        get waitingBytes() {
-          return socket.bufferedAmount
-        },
-        sight: sightOf(caller),
-      }
-      const viewer: Viewer = { socket, screen, caller, answered: true }
-      viewers.add(viewer)
-      // At once: a message that comes before its listener is lost.
-      socket.on('message', data => take(viewer, data.toString()))
-      socket.on('pong', () => {
-        viewer.answered = true
-      })
-      socket.on('close', () => {
-        viewers.delete(viewer)
-        screens.unsubscribe(screen)
-      })
-      socket.on('error', error => request.log.info({ err: error }, 'A live socket failed'))
-    },
+    (socket, request) => viewers?.add(socket, request.caller),
   )
+}
+
+function watchViewers(app: App, db: Services['db'], { screens, positions }: NonNullable<Services['live']>) {
+  const viewers = new Set<Viewer>()
+
+  function add(socket: WebSocket, caller: Caller): void {
+    const screen: Screen = {
+      send: text => socket.send(text),
+      get waitingBytes() {
+        return socket.bufferedAmount
+      },
+      sight: sightOf(caller),
+    }
+    const viewer: Viewer = { socket, screen, caller, answered: true }
+    viewers.add(viewer)
+    // At once: a message that comes before its listener is lost.
+    socket.on('message', data => take(viewer, data.toString()))
+    socket.on('pong', () => {
+      viewer.answered = true
+    })
+    socket.on('close', () => {
+      viewers.delete(viewer)
+      screens.unsubscribe(screen)
+    })
+    socket.on('error', error => app.log.info({ err: error }, 'A live socket failed'))
+  }
 
   function take(viewer: Viewer, text: string): void {
     const message = parse(text)
@@ -150,6 +154,7 @@ export function liveRoutes(app: App, { db, live }: Services): void {
     for (const timer of [expiry, checks, pings]) clearInterval(timer)
     for (const { socket } of viewers) socket.close(SHUTDOWN, 'The server is stopping')
   })
+  return { add }
 }
 
 /** The message, or what is wrong with it. */

@@ -31,7 +31,7 @@ export function locationHistoryRoutes(app: App, { db, log, metrics }: Services):
   app.post(
     '/location-history/bulk',
     {
-      config: { access: 'create/location', deviceKey: true },
+      config: { access: 'create/location', deviceKey: true, role: 'ingest' },
       bodyLimit: MOST_BYTES,
       preParsing: async (request, _reply, payload) => {
         const encoding = request.headers['content-encoding']
@@ -56,7 +56,7 @@ reported one by one and take nothing with them. The same points again are duplic
       if (points.length > MOST_POINTS) {
         throw new RequestError('too-large', `A request holds at most ${MOST_POINTS} points.`)
       }
-      if (log.full)
+      if (!log || log.full)
         throw new RequestError('unavailable', 'Too much is waiting to be stored. Send the request again.')
       const subjects = await findSubjects(request.publisher, request.caller, points)
       const result = await takeBulk(

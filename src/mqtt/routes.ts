@@ -10,6 +10,7 @@ const UNSUPPORTED_DATA = 1003
 
 /** MQTT over WebSocket, outside /api/v3: a CONNECT says who it is. */
 export function mqttRoutes(app: App, { mqtt }: Services): void {
+  if (!mqtt) return
   app.get(
     '/mqtt',
     {

@@ -18,9 +18,17 @@ afterEach(() => kafka.missing ?? kafka.control.thaw())
 afterAll(() => kafka.stop())
 
 function open(prefix: string, options: Partial<KafkaLogOptions> = {}): Promise<KafkaLog> {
-  const adopt = async () => new Map()
+  const adoptLog: KafkaLogOptions['adoptLog'] = work => work(async () => new Map())
   const { brokers, onError } = kafka
-  return openKafkaLog({ brokers, prefix, partitions: PARTITIONS, replication: 1, adopt, onError, ...options })
+  return openKafkaLog({
+    brokers,
+    prefix,
+    partitions: PARTITIONS,
+    replication: 1,
+    adoptLog,
+    onError,
+    ...options,
+  })
 }
 
 /** Everything in the topic, by partition, as a stranger reads it. */
@@ -283,11 +291,12 @@ describe.skipIf(kafka.missing)(`Kafka${kafka.missing ? ` (${kafka.missing})` : '
   it('goes on above the offsets of another log', async () => {
     const bases = new Map([[0, 1_000_000]])
     const adopted: unknown[] = []
-    const adopt: KafkaLogOptions['adopt'] = async (...of) => {
-      adopted.push(of)
-      return bases
-    }
-    const log = await open('above', { adopt })
+    const adoptLog: KafkaLogOptions['adoptLog'] = work =>
+      work(async (...of) => {
+        adopted.push(of)
+        return bases
+      })
+    const log = await open('above', { adoptLog })
     const table = createTable()
     const storing = await log.store(table.store)
     await log.append([point(4, 1), point(1, 1)], sourceOf(4, 1))
@@ -311,7 +320,7 @@ describe.skipIf(kafka.missing)(`Kafka${kafka.missing ? ` (${kafka.missing})` : '
     await following.close()
     await storing.close()
     await log.close()
-    await (await open('above', { adopt })).close()
+    await (await open('above', { adoptLog })).close()
     expect(adopted).toEqual([
       [expect.stringMatching(/^.+\/above\.points$/), PARTITIONS, true],
       [expect.stringMatching(/^.+\/above\.points$/), PARTITIONS, false],

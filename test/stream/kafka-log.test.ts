@@ -22,7 +22,7 @@ testLog('in Kafka', {
           prefix,
           partitions: 3,
           replication: 1,
-          adopt: async () => new Map(),
+          adoptLog: work => work(async () => new Map()),
           ...options,
           onError: kafka.onError,
         }),

@@ -1,0 +1,44 @@
+import type { Queryable } from '../client.ts'
+
+/** Any number, the same in every process: of those that open a log at once one decides what it is. */
+const LOCK = 5_417_302_120
+
+/** The name of the log of one process, which has no other. */
+export const PROCESS_LOG = 'process'
+
+/** How far each partition of the log is stored. */
+export async function readLogPositions(db: Queryable): Promise<Map<number, number>> {
+  const rows = await db.query<{ log_partition: number; next_offset: number }>(
+    'SELECT log_partition, next_offset FROM log_positions',
+  )
+  return new Map(rows.map(row => [row.log_partition, row.next_offset]))
+}
+
+/** Has whoever else opens a log wait until this transaction ends. */
+export async function lockLog(tx: Queryable): Promise<void> {
+  await tx.query('SELECT pg_advisory_xact_lock($1)', [LOCK])
+}
+
+/**
+ * Says which log the positions count in from now on. Returns what the offsets of each partition are raised by: what
+ * is stored, at the time when the log was another one. `anew` is a log of the same name that has begun again at 0.
+ */
+export async function adoptLog(
+  tx: Queryable,
+  log: string,
+  partitions: number,
+  anew: boolean,
+): Promise<Map<number, number>> {
+  await tx.query(
+    `INSERT INTO log_positions AS old (log_partition, next_offset, log, base)
+     SELECT p, 0, $1, 0 FROM generate_series(0, $2::int4 - 1) AS p ORDER BY p
+     ON CONFLICT (log_partition) DO UPDATE SET log = excluded.log, base = old.next_offset
+     WHERE old.log <> excluded.log OR $3`,
+    [log, partitions, anew],
+  )
+  const rows = await tx.query<{ p: number; base: number }>(
+    'SELECT log_partition AS p, base FROM log_positions WHERE log_partition < $1',
+    [partitions],
+  )
+  return new Map(rows.map(row => [row.p, row.base]))
+}

@@ -1,0 +1,40 @@
+import type { Registry } from 'prom-client'
+import type { Database } from '../db/client.ts'
+import { adoptLog, lockLog, PROCESS_LOG, readLogPositions } from '../db/queries/log-positions.ts'
+import { openKafkaLog } from '../stream/kafka-log.ts'
+import { observeKafka } from '../stream/kafka-metrics.ts'
+import type { Log } from '../stream/log.ts'
+import { createProcessLog } from '../stream/process-log.ts'
+import type { Config } from './config.ts'
+
+/** PGlite is one session, so more than one batch at a time only makes them smaller. */
+const EMBEDDED_PARTITIONS = 1
+const POSTGRES_PARTITIONS = 4
+
+/** Opens the log of the tier that the configuration names: Kafka, or the process itself. */
+export async function openLog(
+  config: Config,
+  parts: { db: Database; registry: Registry; onError: (error: unknown, doing: string) => void },
+): Promise<{ log: Log; answers: () => Promise<boolean> }> {
+  const { db, registry, onError } = parts
+  if (!config.kafka) {
+    const partitions = config.databaseUrl ? POSTGRES_PARTITIONS : EMBEDDED_PARTITIONS
+    const start = await db.system(async tx => {
+      await lockLog(tx)
+      await adoptLog(tx, PROCESS_LOG, partitions, false)
+      return readLogPositions(tx)
+    })
+    return { log: createProcessLog({ partitions, start, onError }), answers: async () => true }
+  }
+  const log = await openKafkaLog({
+    ...config.kafka,
+    adoptLog: work =>
+      db.system(async tx => {
+        await lockLog(tx)
+        return work((name, partitions, anew) => adoptLog(tx, name, partitions, anew))
+      }),
+    onError,
+  })
+  observeKafka(registry, log, { storing: config.roles.has('writer') })
+  return { log, answers: log.answers }
+}

@@ -1,0 +1,77 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Database } from '../../db/client.ts'
+import { adoptLog, lockLog, readLogPositions } from '../../db/queries/log-positions.ts'
+import { createTestDatabase, openTestDatabase, type TestDatabase, usualKind } from '../support/database.ts'
+
+describe('The positions of the log', () => {
+  let database: TestDatabase
+  let db: Database
+  beforeAll(async () => {
+    database = await createTestDatabase(usualKind())
+    db = await openTestDatabase(database)
+  })
+  afterAll(async () => {
+    await db.close()
+    await database.remove()
+  })
+
+  const adopt = (log: string, partitions: number, anew = false) =>
+    db.system(async tx => {
+      await lockLog(tx)
+      return [...(await adoptLog(tx, log, partitions, anew))].sort(([a], [b]) => a - b)
+    })
+  const store = (partition: number, nextOffset: number) =>
+    db.writing.query('UPDATE log_positions SET next_offset = $2 WHERE log_partition = $1', [
+      partition,
+      nextOffset,
+    ])
+
+  it('go on above what was stored when the log becomes another one, and when it comes back', async () => {
+    await adopt('process', 2)
+    await store(0, 500)
+    expect(await adopt('kafka/points', 3)).toEqual([
+      [0, 500],
+      [1, 0],
+      [2, 0],
+    ])
+    await store(0, 510)
+    await store(2, 7)
+    expect(await adopt('kafka/points', 3)).toEqual([
+      [0, 500],
+      [1, 0],
+      [2, 0],
+    ])
+    await adopt('process', 2)
+    expect(await adopt('kafka/points', 3)).toEqual([
+      [0, 510],
+      [1, 0],
+      [2, 0],
+    ])
+    expect(await readLogPositions(db.autocommit)).toEqual(
+      new Map([
+        [0, 510],
+        [1, 0],
+        [2, 7],
+      ]),
+    )
+  })
+
+  it('go on above what was stored when a log of the same name begins again', async () => {
+    expect(await adopt('kafka/points', 3, true)).toEqual([
+      [0, 510],
+      [1, 0],
+      [2, 7],
+    ])
+  })
+
+  it('are the same for all that open a log at once', async () => {
+    await store(1, 40)
+    const all = await Promise.all(Array.from({ length: 6 }, () => adopt('other/points', 3)))
+    for (const bases of all)
+      expect(bases).toEqual([
+        [0, 510],
+        [1, 40],
+        [2, 7],
+      ])
+  })
+})
