@@ -1,5 +1,5 @@
 import type { Entry, Rejection } from '../stream/point.ts'
-import { cleanText, judgeFix, type RawFix, Refusal } from './fix.ts'
+import { cleanText, judgeFix, type RawFix, Refusal, toJson } from './fix.ts'
 import { MOST_POINTS, readNative } from './formats/native.ts'
 import { readOwnTracks } from './formats/owntracks.ts'
 
@@ -46,7 +46,7 @@ export function toEntry(
   index: number | null,
 ): Entry {
   const judged = read instanceof Refusal ? read : judgeFix(read, arrival.subject, arrival.receivedAt)
-  return judged instanceof Refusal ? reject(judged, arrival, index, JSON.stringify(value) ?? '') : judged
+  return judged instanceof Refusal ? reject(judged, arrival, index, toJson(value) ?? '') : judged
 }
 
 function reject(refusal: Refusal, arrival: Arrival, index: number | null, payload: string): Rejection {

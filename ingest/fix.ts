@@ -125,10 +125,19 @@ export function readTimestamp(value: unknown): number | null {
 
 function readAttributes(value: unknown): string | null {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return null
-  let text = JSON.stringify(value)
+  const text = toJson(value)
+  if (text === null || Buffer.byteLength(text) > ATTRIBUTES_BYTES) return null
   // jsonb has no NUL and no lone surrogate, which JSON.stringify writes as escapes.
-  if (/\\u(0000|d[89a-f])/i.test(text)) text = JSON.stringify(cleanJson(value))
-  return Buffer.byteLength(text) > ATTRIBUTES_BYTES ? null : text
+  return /\\u(0000|d[89a-f])/i.test(text) ? JSON.stringify(cleanJson(value)) : text
+}
+
+/** The JSON of a value; null where it nests so deeply that it can be parsed and not written. */
+export function toJson(value: unknown): string | null {
+  try {
+    return JSON.stringify(value) ?? null
+  } catch {
+    return null
+  }
 }
 
 function cleanJson(value: unknown): unknown {
