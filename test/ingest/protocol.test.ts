@@ -1,0 +1,57 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type Mosquitto, startMosquitto } from '../services/mosquitto.ts'
+import type { Service } from '../services/services.ts'
+import { createDevice, signIn, type TestDevice } from '../support/client.ts'
+import { createTestDatabase, type TestDatabase, usualKind } from '../support/database.ts'
+import { type Server, startServer } from '../support/server.ts'
+import { CASES } from './protocol-cases.ts'
+import { openRaw } from './raw.ts'
+
+/**
+ * Every rule as bytes on a socket, with what we answer and what Mosquitto answers to the same bytes. Where the two
+ * differ, `protocol-cases.ts` says why.
+ */
+describe('The protocol', () => {
+  let database: TestDatabase
+  let server: Server
+  let mosquitto: Service<Mosquitto>
+  let device: TestDevice
+
+  beforeAll(async () => {
+    database = await createTestDatabase(usualKind())
+    ;[server, mosquitto] = await Promise.all([startServer(database), startMosquitto()])
+    device = await createDevice(await signIn(server))
+  })
+  afterAll(async () => {
+    await server.stop()
+    if (mosquitto.available) await mosquitto.stop()
+    await database.remove()
+  })
+
+  it.each(CASES.map(one => [one.rule, one.name, one] as const))('%s: %s', async (_rule, _name, one) => {
+    const answersOf = async (port: number, expected: string) => {
+      const client = openRaw(port)
+      const [first, ...rest] = one.send(device)
+      client.send(first as Buffer)
+      if (rest.length > 0) await client.next('connack')
+      client.send(...rest)
+      const answers = await client.answers(expected.split(', ').length - 1)
+      client.end()
+      return answers.join(', ')
+    }
+    const ours = await answersOf(server.mqttPort, one.ours)
+    const theirs = mosquitto.available
+      ? await answersOf(mosquitto.port, one.mosquitto ?? one.ours)
+      : undefined
+    expect(ours).toBe(one.ours)
+    if (theirs !== undefined) expect(theirs, 'Mosquitto').toBe(one.mosquitto ?? one.ours)
+  })
+
+  it('lives after all of them, and a good point goes through', async () => {
+    const client = openRaw(server.mqttPort)
+    const { good, point } = await import('./protocol-cases.ts')
+    client.send(good(device), point(device))
+    expect(await client.next('puback')).toMatchObject({ messageId: 1 })
+    client.end()
+  })
+})

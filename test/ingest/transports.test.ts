@@ -1,0 +1,183 @@
+import { copyFileSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { connect as connectTls, type TLSSocket } from 'node:tls'
+import mqtt from 'mqtt'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import WebSocket, { createWebSocketStream } from 'ws'
+import { freePort } from '../services/commands.ts'
+import { type Client, createDevice, readHistory, signIn, type TestDevice } from '../support/client.ts'
+import { createTestDatabase, type TestDatabase, usualKind } from '../support/database.ts'
+import { type Server, startRefused, startServer } from '../support/server.ts'
+import { until } from '../support/wait.ts'
+import { connectPacket, openRaw, PINGREQ, publishPacket, speak } from './raw.ts'
+
+const CERTIFICATES = resolve(import.meta.dirname, '../data/tls')
+
+describe('MQTT over TLS and WebSocket', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'fieldline-tls-'))
+  const files = { MQTT_TLS_CERT: join(folder, 'cert.pem'), MQTT_TLS_KEY: join(folder, 'key.pem') }
+  let database: TestDatabase
+  let server: Server
+  let tlsPort: number
+  let owner: Client
+  let device: TestDevice
+
+  const install = (name: string) => {
+    copyFileSync(join(CERTIFICATES, `${name}-cert.pem`), files.MQTT_TLS_CERT)
+    copyFileSync(join(CERTIFICATES, `${name}-key.pem`), files.MQTT_TLS_KEY)
+  }
+
+  beforeAll(async () => {
+    install('first')
+    database = await createTestDatabase(usualKind())
+    tlsPort = await freePort()
+    server = await startServer(database, { MQTT_TLS_PORT: `${tlsPort}`, ...files })
+    owner = await signIn(server)
+    device = await createDevice(owner)
+  })
+  afterAll(async () => {
+    await server.stop()
+    await database.remove()
+    rmSync(folder, { recursive: true })
+  })
+
+  const options = { protocolVersion: 4 as const, reconnectPeriod: 0, connectTimeout: 5_000 }
+  const credentials = () => ({ username: device.id, password: device.key })
+  const publishOver = async (url: string, lat: number, more = {}) => {
+    const client = await mqtt.connectAsync(url, { ...options, ...credentials(), ...more })
+    const timestamp = Date.now() - 60_000 + lat
+    await client.publishAsync(`devices/${device.id}/location`, JSON.stringify({ lat, lng: 1, timestamp }), {
+      qos: 1,
+    })
+    await client.endAsync()
+    expect((await readHistory(owner, device.id)).map(point => point.lat)).toContain(lat)
+  }
+  const handshake = (more = {}) =>
+    new Promise<TLSSocket>((done, fail) => {
+      const socket = connectTls({ port: tlsPort, host: '127.0.0.1', rejectUnauthorized: false, ...more })
+      socket.once('secureConnect', () => done(socket))
+      socket.once('error', fail)
+    })
+
+  it('a device publishes over TLS', () =>
+    publishOver(`mqtts://127.0.0.1:${tlsPort}`, 1, { rejectUnauthorized: false }))
+
+  it('a device publishes over a WebSocket at /mqtt, and an old one with the subprotocol of MQTT 3.1', async () => {
+    const url = `${server.url.replace('http', 'ws')}/mqtt`
+    await publishOver(url, 2)
+    await publishOver(url, 3, { protocolId: 'MQIsdp', protocolVersion: 3 })
+  })
+
+  it('a certificate is read again when it changes; open connections stay', async () => {
+    const before = await handshake()
+    expect(before.getPeerCertificate().subject.CN).toBe('first.example')
+    const client = speak(before)
+    client.send(connectPacket({ clientId: 'stays', username: device.id, password: device.key }))
+    await client.next('connack')
+
+    // The new certificate alone does not fit the old key: the old pair serves until both are there.
+    copyFileSync(join(CERTIFICATES, 'second-cert.pem'), files.MQTT_TLS_CERT)
+    await until('noticed', () => server.output.stderr.includes('TLS certificate again'))
+    expect((await handshake()).getPeerCertificate().subject.CN).toBe('first.example')
+    install('second')
+    await until('changed', async () => {
+      const socket = await handshake()
+      const name = socket.getPeerCertificate().subject.CN
+      socket.destroy()
+      return name === 'second.example'
+    })
+    client.send(PINGREQ)
+    await client.next('pingresp')
+    client.end()
+  })
+
+  it('a client that speaks no TLS to the TLS port, or breaks off in the handshake, harms nobody', async () => {
+    const plain = openRaw(tlsPort)
+    plain.send(connectPacket({ clientId: 'plain', username: device.id, password: device.key }))
+    await plain.closed
+    const broken = openRaw(tlsPort)
+    broken.send([0x16, 3, 1, 0, 200, 1])
+    broken.end()
+    await broken.closed
+    await expect(handshake({ maxVersion: 'TLSv1.1' })).rejects.toThrow()
+    ;(await handshake()).destroy()
+  })
+
+  it('is refused at the start without a certificate, with one that is none, or with another’s key', async () => {
+    const env = { MQTT_TLS_PORT: '0' }
+    expect((await startRefused(database, env)).stderr).toContain('MQTT_TLS_CERT and MQTT_TLS_KEY')
+    const missing = await startRefused(database, {
+      ...env,
+      ...files,
+      MQTT_TLS_CERT: join(folder, 'none.pem'),
+    })
+    expect(missing.stderr).toContain('none.pem')
+    const key = join(CERTIFICATES, 'first-key.pem')
+    const mismatch = await startRefused(database, { ...env, ...files, MQTT_TLS_KEY: key })
+    expect(mismatch.stderr).toContain('cannot start')
+  })
+
+  const openSocket = async (protocols: string[]) => {
+    const socket = new WebSocket(`${server.url.replace('http', 'ws')}/mqtt`, protocols)
+    await new Promise<void>((done, fail) => {
+      socket.once('open', () => done())
+      socket.once('error', fail)
+    })
+    return socket
+  }
+
+  it('packets and WebSocket frames need not have the same bounds', async () => {
+    const socket = await openSocket(['something', 'mqtt'])
+    // [MQTT-6.0.0-4]
+    expect(socket.protocol).toBe('mqtt')
+    const client = speak(createWebSocketStream(socket))
+    const payload = JSON.stringify({ lat: 4, lng: 4, timestamp: Date.now() - 1_000 })
+    const bytes = Buffer.concat([
+      connectPacket({ clientId: 'pieces', username: device.id, password: device.key }),
+      publishPacket({ topic: `devices/${device.id}/location`, payload }),
+      Buffer.from(PINGREQ),
+    ])
+    // [MQTT-6.0.0-2]
+    for (let at = 0; at < bytes.length; at += 7) client.send(bytes.subarray(at, at + 7))
+    await client.next('puback')
+    client.end()
+  })
+
+  it('a text frame closes the connection', async () => {
+    const socket = await openSocket(['mqtt'])
+    const closed = new Promise<number>(done => socket.once('close', done))
+    socket.send('text')
+    // [MQTT-6.0.0-1]
+    await closed
+  })
+
+  it('a WebSocket without the subprotocol, and a request that is none, are refused', async () => {
+    await expect(openSocket([])).rejects.toThrow('400')
+    expect((await fetch(`${server.url}/mqtt`)).status).toBe(400)
+  })
+
+  it('a refusal reaches its client over WebSocket and TLS as well', async () => {
+    const streams = [createWebSocketStream(await openSocket(['mqtt'])), await handshake()]
+    for (const stream of streams) {
+      const client = speak(stream)
+      client.send(connectPacket({ clientId: 'wrong', username: device.id, password: 'wrong' }))
+      expect(await client.answers(1)).toEqual(['connack 5', 'closed'])
+    }
+  })
+
+  it('a restart closes them all', async () => {
+    const clients = [
+      await mqtt.connectAsync(`mqtts://127.0.0.1:${tlsPort}`, {
+        ...options,
+        ...credentials(),
+        rejectUnauthorized: false,
+      }),
+      await mqtt.connectAsync(`${server.url.replace('http', 'ws')}/mqtt`, { ...options, ...credentials() }),
+    ]
+    const closed = clients.map(client => new Promise<void>(done => client.once('close', () => done())))
+    expect(await server.stop()).toBe(0)
+    await Promise.all(closed)
+    server = await startServer(database, { MQTT_TLS_PORT: `${tlsPort}`, ...files })
+  })
+})
