@@ -56,7 +56,8 @@ async function startOwn(options: KafkaOptions): Promise<Kafka & { stop(): Promis
       .join(''),
   )
   const java = ['-cp', classes, heap, `-Dlog4j2.configurationFile=${join(recipe, 'log4j2.properties')}`]
-  const clusterId = randomBytes(16).toString('base64url')
+  // One of 64 would begin with a hyphen and be taken for an option.
+  const clusterId = randomBytes(16).toString('base64url').replace(/^-/, 'A')
   const format = ['format', '--standalone', '--cluster-id', clusterId, '--config', properties]
   await run('java', [...java, 'kafka.tools.StorageTool', ...format], { log: join(folder, 'format.log') })
   const { stop, ...control } = await startServer({
