@@ -18,6 +18,8 @@ export type ChangeEvent =
   | { kind: 'user'; userId: string; organizationId: string }
   | { kind: 'device'; deviceId: string; organizationId: string }
   | { kind: 'sight'; organizationId: string }
+  /** A job was made or is to stop. */
+  | { kind: 'jobs' }
   /** The connection that listens was lost meanwhile: anything may have changed. */
   | { kind: 'resync' }
 

@@ -18,8 +18,9 @@ import { createApp } from './app.ts'
 import { createFirstAccount } from './auth/first-account.ts'
 import { type Config, ConfigError, type Role, readEnv, toConfig } from './config.ts'
 import { describeFirstSteps } from './first-steps.ts'
+import { createJobKinds } from './jobs/kinds.ts'
+import { startJobs } from './jobs/runner.ts'
 import { openLog } from './log.ts'
-import { startUpkeep } from './upkeep.ts'
 
 /** How long a start waits before it asks again for a database that is away. */
 const DATABASE_RETRY_MS = 1_000
@@ -101,8 +102,10 @@ async function start(config: Config): Promise<void> {
     screens: live?.screens,
     mqttConnections: door ? () => door.connections : undefined,
   })
-  const upkeep = has('jobs') ? startUpkeep(db, onError) : null
-  closers.push(() => upkeep?.stop())
+  const jobs = has('jobs')
+    ? await startJobs({ db, kinds: createJobKinds(db), onError, alone: !config.databaseUrl })
+    : null
+  closers.push(() => jobs?.stop())
 
   let listening = false
   const app = await createApp(

@@ -5,6 +5,7 @@ import { record } from '../audit/record.ts'
 import { failures } from '../envelope.ts'
 import { conflict, forbidden, invalid, notFound, RequestError } from '../errors.ts'
 import { createOrganization } from '../organizations/create.ts'
+import { orderSampleData } from '../organizations/sample-data.ts'
 import type { App, Services } from '../services.ts'
 import { checkPassword } from './brute-force.ts'
 import { hashInvitationToken } from './invitation-token.ts'
@@ -55,6 +56,7 @@ export function registerRoutes(app: App, { db, tokens, config }: Services): void
             changes: { name: { to: organizationName } },
           },
         )
+        await orderSampleData(tx, organizationId)
         return openSession(tx, { accountId: account.id, organizationId }, originOf(request))
       })
       reply.code(201)

@@ -247,7 +247,7 @@ async function checkReferences(
   if (body.hubId && !(isUuid(body.hubId) && (await findHub(tx, body.hubId, caller.hubIds)))) {
     throw invalid('hubId', 'There is no such hub.')
   }
-  if (body.vehicleId && !(isUuid(body.vehicleId) && (await findVehicle(tx, body.vehicleId)))) {
+  if (body.vehicleId && !(isUuid(body.vehicleId) && (await findVehicle(tx, body.vehicleId, caller.hubIds)))) {
     throw invalid('vehicleId', 'There is no such vehicle.')
   }
 }

@@ -14,6 +14,8 @@ import { failures, id, ok, success } from '../envelope.ts'
 import { notFound } from '../errors.ts'
 import type { App, Services } from '../services.ts'
 import { createOrganization, findSources } from './create.ts'
+import { orderRemoval } from './remove.ts'
+import { orderSampleData, removeSampleData } from './sample-data.ts'
 import { newOrganization, organization, organizationChange } from './schemas.ts'
 
 const tags = ['Organizations']
@@ -59,6 +61,7 @@ the account owns no organization that has hubs; otherwise its hubs are copied wh
               changes: { name: { to: organizationName } },
             },
           )
+          await orderSampleData(tx, organizationId)
           if (!(await deleteSession(tx, caller.sessionId))) throw sessionEnded()
           return openSession(tx, { accountId: caller.accountId, organizationId }, originOf(request))
         })
@@ -134,9 +137,40 @@ background and cannot be brought back.`,
       await db.system(async tx => {
         await lockMemberships(tx, caller.organizationId)
         await closeOrganization(tx, caller.organizationId)
+        await orderRemoval(tx, caller.organizationId)
         await raiseSight(tx, caller.organizationId)
       })
       return ok({ _id: caller.organizationId }, 'Organization given up')
+    },
+  )
+
+  app.delete(
+    '/organization/sample-data',
+    {
+      config: { access: 'update/organization' },
+      schema: {
+        tags,
+        summary: 'Remove the sample data',
+        description:
+          'All records that were made with the organization and are marked `isSample`, and what is bound to them.',
+        response: {
+          200: success(
+            z.object({
+              _id: id.describe('The organization'),
+              removed: z.record(z.string(), z.int()).describe('How many of each resource'),
+            }),
+          ),
+        },
+      },
+    },
+    async ({ caller }) => {
+      const { organizationId } = caller
+      const removed = await db.tenant(organizationId, async tx => {
+        const counts = await removeSampleData(tx, organizationId)
+        await record(tx, caller, { action: 'delete', resource: 'sample-data', resourceId: null })
+        return counts
+      })
+      return ok({ _id: organizationId, removed }, 'Sample data removed')
     },
   )
 }

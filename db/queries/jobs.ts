@@ -1,0 +1,210 @@
+import { newId, notify, type Queryable } from '../client.ts'
+
+export type JobStatus = 'queued' | 'running' | 'done' | 'failed' | 'cancelled'
+
+/** A job that was taken. */
+export interface Job<Payload = unknown> {
+  id: string
+  kind: string
+  organizationId: string | null
+  payload: Payload
+  /** The how manieth attempt this is, from 1. */
+  attempt: number
+  /** Names, with the identifier, who holds it. */
+  lease: number
+  /** What an earlier attempt got done. */
+  progress: unknown
+}
+
+/**
+ * Puts a job into the queue, in the transaction of what it is for. Returns its identifier, or null where one of the
+ * same kind and `uniqueKey` waits or runs already.
+ */
+export async function insertJob(
+  tx: Queryable,
+  job: {
+    kind: string
+    organizationId: string | null
+    payload?: unknown
+    uniqueKey?: string
+    /** Not before this many milliseconds have gone by. */
+    delayMs?: number
+  },
+): Promise<string | null> {
+  const [row] = await tx.query<{ id: string }>(
+    `INSERT INTO jobs (id, kind, organization_id, payload, unique_key, run_at)
+     VALUES ($1, $2, $3, $4::jsonb, $5, now() + make_interval(secs => $6::float8 / 1000))
+     ON CONFLICT (kind, unique_key) WHERE status IN ('queued', 'running') DO NOTHING RETURNING id`,
+    [
+      newId(),
+      job.kind,
+      job.organizationId,
+      JSON.stringify(job.payload ?? {}),
+      job.uniqueKey ?? null,
+      job.delayMs ?? 0,
+    ],
+  )
+  if (row && !job.delayMs) await notify(tx, { kind: 'jobs' })
+  return row?.id ?? null
+}
+
+/**
+ * Takes the next job of a kind, or null: of the organization that has the fewest of them running, so that a full
+ * queue keeps nobody else waiting, and then the one that is due longest. The queues are walked along their index (one
+ * probe each), however many jobs stand in them: 0.4 ms with 100,000 of one organization, measured on PostgreSQL 15.
+ */
+export async function takeJob(
+  db: Queryable,
+  kind: string,
+  options: { mostPerOrganization: number; leaseMs: number },
+): Promise<Job | null> {
+  const [row] = await db.query<Job>(
+    `WITH RECURSIVE queues AS (
+       (SELECT queue FROM jobs WHERE kind = $1 AND status = 'queued' ORDER BY queue LIMIT 1)
+       UNION ALL
+       SELECT (SELECT j.queue FROM jobs j WHERE j.kind = $1 AND j.status = 'queued' AND j.queue > q.queue
+               ORDER BY j.queue LIMIT 1)
+       FROM queues q WHERE q.queue IS NOT NULL
+     ), busy AS (
+       SELECT queue, count(*) AS running FROM jobs
+       WHERE kind = $1 AND status = 'running' AND lease_until > clock_timestamp() GROUP BY queue
+     ), due AS MATERIALIZED (
+       SELECT d.id, row_number() OVER (ORDER BY coalesce(b.running, 0), d.run_at, d.id) AS turn
+       FROM queues q CROSS JOIN LATERAL (
+         SELECT j.id, j.run_at FROM jobs j
+         WHERE j.kind = $1 AND j.status = 'queued' AND j.queue = q.queue AND j.run_at <= clock_timestamp()
+         ORDER BY j.run_at, j.id LIMIT 4
+       ) d LEFT JOIN busy b ON b.queue = q.queue
+       WHERE q.queue IS NOT NULL AND coalesce(b.running, 0) < $2
+       ORDER BY turn LIMIT 16
+     ), taken AS (
+       SELECT j.id FROM jobs j JOIN due ON due.id = j.id WHERE j.status = 'queued'
+       ORDER BY due.turn LIMIT 1 FOR UPDATE OF j SKIP LOCKED
+     )
+     UPDATE jobs j SET status = 'running', attempts = j.attempts + 1, lease = j.lease + 1, error = NULL,
+       lease_until = clock_timestamp() + make_interval(secs => $3::float8 / 1000),
+       started_at = coalesce(j.started_at, clock_timestamp())
+     FROM taken WHERE j.id = taken.id
+     RETURNING j.id, j.kind, j.organization_id AS "organizationId", j.payload, j.attempts AS attempt, j.lease,
+       j.progress`,
+    [kind, options.mostPerOrganization, options.leaseMs],
+  )
+  return row ?? null
+}
+
+/** A lease, by which only who holds it can finish a job. */
+export type Lease = Pick<Job, 'id' | 'lease'>
+
+/** Extends leases. Returns those that are still held, and whether their jobs are to stop. */
+export async function extendLeases(
+  db: Queryable,
+  leases: readonly Lease[],
+  leaseMs: number,
+): Promise<Map<string, { cancelRequested: boolean }>> {
+  const rows = await db.query<{ id: string; cancelRequested: boolean }>(
+    `UPDATE jobs j SET lease_until = clock_timestamp() + make_interval(secs => $3::float8 / 1000)
+     FROM unnest($1::uuid[], $2::int4[]) AS held(id, lease)
+     WHERE j.id = held.id AND j.lease = held.lease AND j.status = 'running'
+     RETURNING j.id, j.cancel_requested AS "cancelRequested"`,
+    [leases.map(({ id }) => id), leases.map(({ lease }) => lease), leaseMs],
+  )
+  return new Map(rows.map(row => [row.id, row]))
+}
+
+/**
+ * Keeps what a job got done, last in the transaction that does it. Unless the lease is held, the transaction must not
+ * commit. Without a value the progress stays.
+ */
+export async function keepProgress(
+  tx: Queryable,
+  lease: Lease,
+  progress: unknown,
+): Promise<'held' | 'cancelled' | 'lost'> {
+  const [row] = await tx.query<{ cancelled: boolean }>(
+    `UPDATE jobs SET progress = coalesce($3::jsonb, progress)
+     WHERE id = $1 AND lease = $2 AND status = 'running' RETURNING cancel_requested AS cancelled`,
+    [lease.id, lease.lease, progress === undefined ? null : JSON.stringify(progress)],
+  )
+  if (!row) return 'lost'
+  return row.cancelled ? 'cancelled' : 'held'
+}
+
+/** Ends a job for good. Returns false where the lease was lost. */
+export async function finishJob(
+  tx: Queryable,
+  lease: Lease,
+  end: { status: 'done' | 'failed' | 'cancelled'; result?: unknown; error?: string },
+): Promise<boolean> {
+  const rows = await tx.query(
+    `UPDATE jobs SET status = $3, result = $4::jsonb, error = $5, lease_until = NULL, finished_at = clock_timestamp()
+     WHERE id = $1 AND lease = $2 AND status = 'running' RETURNING id`,
+    [lease.id, lease.lease, end.status, JSON.stringify(end.result ?? null), end.error ?? null],
+  )
+  return rows.length > 0
+}
+
+/** Puts a job back, to be taken again later. `counts` is whether that was an attempt: an orderly stop is none. */
+export async function requeueJob(
+  tx: Queryable,
+  lease: Lease,
+  again: { delayMs: number; error: string | null; counts: boolean },
+): Promise<void> {
+  await tx.query(
+    `UPDATE jobs SET status = 'queued', error = $4, lease_until = NULL,
+       run_at = clock_timestamp() + make_interval(secs => $3::float8 / 1000),
+       attempts = attempts - CASE WHEN $5 THEN 0 ELSE 1 END
+     WHERE id = $1 AND lease = $2 AND status = 'running'`,
+    [lease.id, lease.lease, again.delayMs, again.error, again.counts],
+  )
+}
+
+/** Jobs whose lease ran out; `mine` are those that run in this process all the same. */
+export async function listAbandonedJobs(
+  db: Queryable,
+  kinds: readonly string[],
+  mine: readonly string[],
+): Promise<(Job & { cancelRequested: boolean })[]> {
+  return db.query(
+    `SELECT id, kind, organization_id AS "organizationId", payload, attempts AS attempt, lease, progress,
+       cancel_requested AS "cancelRequested"
+     FROM jobs
+     WHERE kind = ANY($1::text[]) AND status = 'running' AND lease_until < clock_timestamp() AND id <> ALL($2::uuid[])
+     LIMIT 100`,
+    [kinds, mine],
+  )
+}
+
+/** Ends every lease: for a database that nobody else can have open. */
+export async function abandonLeases(db: Queryable): Promise<void> {
+  await db.query(`UPDATE jobs SET lease_until = '-infinity' WHERE status = 'running'`)
+}
+
+/** Stops a job: one that waits is cancelled, one that runs is told to stop. Returns false where it has ended. */
+export async function cancelJob(tx: Queryable, id: string): Promise<boolean> {
+  const rows = await tx.query(
+    `UPDATE jobs SET cancel_requested = true,
+       status = CASE status WHEN 'queued' THEN 'cancelled' ELSE status END,
+       finished_at = CASE status WHEN 'queued' THEN clock_timestamp() END
+     WHERE id = $1 AND status IN ('queued', 'running') RETURNING id`,
+    [id],
+  )
+  if (rows.length > 0) await notify(tx, { kind: 'jobs' })
+  return rows.length > 0
+}
+
+/** The job of a kind and key that waits or runs, or null. */
+export async function findActiveJob(tx: Queryable, kind: string, uniqueKey: string): Promise<string | null> {
+  const [row] = await tx.query<{ id: string }>(
+    `SELECT id FROM jobs WHERE kind = $1 AND unique_key = $2 AND status IN ('queued', 'running')`,
+    [kind, uniqueKey],
+  )
+  return row?.id ?? null
+}
+
+/** Removes jobs that ended over a week ago; their records say what became of them. */
+export async function pruneJobs(db: Queryable): Promise<void> {
+  await db.query(
+    `DELETE FROM jobs WHERE id IN (
+       SELECT id FROM jobs WHERE finished_at < now() - interval '7 days' LIMIT 50000)`,
+  )
+}

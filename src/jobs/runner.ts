@@ -1,0 +1,254 @@
+import type { Database, Queryable } from '../../db/client.ts'
+import { isAway } from '../../db/errors.ts'
+import {
+  abandonLeases,
+  extendLeases,
+  finishJob,
+  insertJob,
+  type Job,
+  keepProgress,
+  listAbandonedJobs,
+  requeueJob,
+  takeJob,
+} from '../../db/queries/jobs.ts'
+import { type JobContext, type JobKind, Stopped } from './kind.ts'
+
+/**
+ * Runs jobs: rows of the table `jobs`, the same on both databases and however many processes there are.
+ *
+ * A job is queued, then taken by a process, which holds it by a lease that a heartbeat extends. It ends as done, as
+ * failed when its attempts are used up, or as cancelled. An attempt that fails goes back into the queue with a delay.
+ * A process that dies stops the heartbeat; its jobs are found abandoned and go back into the queue, or fail when that
+ * was the last attempt. Whoever lost its lease can change nothing any more: each transaction of a job ends with a
+ * look at the lease (`commit`). So what a job does in `commit` happens once, what it does outside at least once.
+ *
+ * Each kind has slots of its own, so a kind that is stuck keeps no other waiting, and an organization may fill only
+ * part of them, so a job that is stuck keeps no other organization waiting.
+ */
+export interface JobRunner {
+  /** Stops taking jobs, tells those that run, and waits for them a moment. What does not end is taken again later. */
+  stop(): Promise<void>
+}
+
+export interface RunnerOptions {
+  db: Database
+  kinds: readonly JobKind[]
+  onError: (error: unknown, doing: string) => void
+  /** Whether no other process can have this database open: then leases of before are nobody's. */
+  alone: boolean
+  leaseMs?: number
+  pollMs?: number
+}
+
+const LEASE_MS = 30_000
+const POLL_MS = 1_000
+const STOP_WITHIN_MS = 5_000
+/** How long a job that was told to stop may take to do so, before its slot goes to the next. */
+const GRACE_MS = 5_000
+const AWAY_RETRY_MS = 500
+const STOPPED = { cancelled: 'The job was cancelled', lost: 'The job has been taken by another process' }
+const DIED = 'The process that ran it ended'
+
+interface Running {
+  kind: JobKind
+  job: Job
+  stop: AbortController
+  settled: Promise<void>
+}
+
+export async function startJobs(options: RunnerOptions): Promise<JobRunner> {
+  const { db, kinds, onError, leaseMs = LEASE_MS, pollMs = POLL_MS } = options
+  const running = new Map<string, Running>()
+  const names = kinds.map(({ kind }) => kind)
+  let stopping = false
+
+  const inScope = <T>({ organizationId }: Job, work: (tx: Queryable) => Promise<T>): Promise<T> =>
+    organizationId ? db.tenant(organizationId, work) : db.system(work)
+
+  const repeat = async (tx: Queryable, { kind, everyMs }: JobKind, delayMs = everyMs) => {
+    if (everyMs) await insertJob(tx, { kind, organizationId: null, uniqueKey: kind, delayMs })
+  }
+
+  function start(kind: JobKind, job: Job): void {
+    const stop = new AbortController()
+    const timeout = setTimeout(
+      () => stop.abort(new Stopped('timeout', `It took longer than ${kind.timeoutMs / 1000} s`)),
+      kind.timeoutMs,
+    )
+    const context: JobContext<unknown> = {
+      job,
+      signal: stop.signal,
+      commit: (work, progress) =>
+        inScope(job, async tx => {
+          const result = await work(tx)
+          const held = await keepProgress(tx, job, progress)
+          if (held !== 'held') throw new Stopped(held, STOPPED[held])
+          return result
+        }),
+    }
+    const work = Promise.resolve().then(() => kind.run(context))
+    const settled = Promise.race([work, leftBehind(stop.signal)])
+      .then(
+        result => persist(() => succeed(kind, job, result)),
+        error => persist(() => fail(kind, job, error, stop.signal)),
+      )
+      .catch(error => onError(error, `ending the job ${kind.kind} ${job.id}`))
+      .finally(() => {
+        clearTimeout(timeout)
+        running.delete(job.id)
+        if (!stopping) wake()
+      })
+    work.catch(() => {})
+    running.set(job.id, { kind, job, stop, settled })
+  }
+
+  async function succeed(kind: JobKind, job: Job, result: unknown): Promise<void> {
+    await inScope(job, async tx => {
+      if (await finishJob(tx, job, { status: 'done', result })) await repeat(tx, kind)
+    })
+  }
+
+  async function fail(kind: JobKind, job: Job, error: unknown, signal: AbortSignal): Promise<void> {
+    const stopped = error instanceof Stopped ? error : signal.reason
+    const why = stopped instanceof Stopped ? stopped.why : undefined
+    if (why === 'lost') return
+    const message = error instanceof Error ? error.message : String(error)
+    if (why !== 'cancelled' && why !== 'shutdown') onError(error, `the job ${kind.kind} ${job.id}`)
+    await inScope(job, async tx => {
+      if (why === 'shutdown') {
+        return requeueJob(tx, job, { delayMs: 0, error: null, counts: false })
+      }
+      if (why !== 'cancelled' && job.attempt < kind.attempts) {
+        const delayMs = kind.backoffMs(job.attempt) * (0.75 + Math.random() / 2)
+        return requeueJob(tx, job, { delayMs, error: message, counts: true })
+      }
+      const status = why === 'cancelled' ? 'cancelled' : 'failed'
+      if (!(await finishJob(tx, job, { status, error: message }))) return
+      await kind.ended?.(tx, job, { status, error: message })
+      await repeat(tx, kind)
+    })
+  }
+
+  /** What became of a job has to be written down, also where the database is away just now. */
+  async function persist(write: () => Promise<void>): Promise<void> {
+    for (;;) {
+      try {
+        return await write()
+      } catch (error) {
+        if (!isAway(error) || stopping) throw error
+        await new Promise(resolve => setTimeout(resolve, AWAY_RETRY_MS))
+      }
+    }
+  }
+
+  /** Jobs of processes that died go back into the queue, or fail when that was their last attempt. */
+  async function recover(): Promise<void> {
+    for (const { cancelRequested, ...job } of await listAbandonedJobs(db.autocommit, names, [
+      ...running.keys(),
+    ])) {
+      const kind = kinds.find(one => one.kind === job.kind) as JobKind
+      await inScope(job, async tx => {
+        if (!cancelRequested && job.attempt < kind.attempts) {
+          return requeueJob(tx, job, { delayMs: 0, error: DIED, counts: true })
+        }
+        const status = cancelRequested ? 'cancelled' : 'failed'
+        if (!(await finishJob(tx, job, { status, error: DIED }))) return
+        await kind.ended?.(tx, job, { status, error: DIED })
+        await repeat(tx, kind)
+      })
+    }
+  }
+
+  async function poll(): Promise<void> {
+    await recover()
+    for (const kind of kinds) {
+      const busy = () => [...running.values()].filter(one => one.kind === kind).length
+      while (!stopping && busy() < kind.slots) {
+        const limits = { mostPerOrganization: kind.slotsPerOrganization, leaseMs }
+        const job = await takeJob(db.autocommit, kind.kind, limits)
+        if (!job) break
+        start(kind, job)
+      }
+    }
+  }
+
+  async function beat(): Promise<void> {
+    const held = [...running.values()]
+    if (held.length === 0) return
+    const leases = await extendLeases(
+      db.autocommit,
+      held.map(({ job }) => job),
+      leaseMs,
+    )
+    for (const { job, stop } of held) {
+      const lease = leases.get(job.id)
+      if (!lease) stop.abort(new Stopped('lost', STOPPED.lost))
+      else if (lease.cancelRequested) stop.abort(new Stopped('cancelled', STOPPED.cancelled))
+    }
+  }
+
+  const wake = createTurn(poll, error => onError(error, 'taking jobs'))
+  const pulse = createTurn(beat, error => onError(error, 'holding jobs'))
+
+  if (options.alone) await abandonLeases(db.autocommit)
+  await db.system(async tx => {
+    for (const kind of kinds) await repeat(tx, kind, kind.everyMs && 0)
+  })
+  const stopListening = db.onChange(event => {
+    if (event.kind !== 'jobs' || stopping) return
+    wake()
+    pulse()
+  })
+  const timers = [setInterval(wake, pollMs), setInterval(pulse, leaseMs / 3)]
+  wake()
+
+  return {
+    async stop() {
+      stopping = true
+      stopListening()
+      for (const timer of timers) clearInterval(timer)
+      await Promise.all([wake.idle(), pulse.idle()])
+      const held = [...running.values()]
+      for (const { stop } of held) stop.abort(new Stopped('shutdown', 'The process stops'))
+      let timer: NodeJS.Timeout | undefined
+      const late = new Promise<void>(resolve => {
+        timer = setTimeout(resolve, STOP_WITHIN_MS)
+      })
+      await Promise.race([Promise.all(held.map(({ settled }) => settled)), late])
+      clearTimeout(timer)
+    },
+  }
+}
+
+/** Rejects some time after the signal: what has not stopped by then is left behind. */
+function leftBehind(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    signal.addEventListener('abort', () => setTimeout(() => reject(signal.reason), GRACE_MS).unref(), {
+      once: true,
+    })
+  })
+}
+
+/** Runs one at a time; when it is asked for meanwhile, once more afterwards. */
+function createTurn(work: () => Promise<void>, onError: (error: unknown) => void) {
+  let current: Promise<void> | undefined
+  let again = false
+  const turn = () => {
+    if (current) {
+      again = true
+      return
+    }
+    current = work()
+      .catch(onError)
+      .finally(() => {
+        current = undefined
+        if (!again) return
+        again = false
+        turn()
+      })
+  }
+  turn.idle = async () => {
+    while (current) await current
+  }
+  return turn
+}
