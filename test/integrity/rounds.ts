@@ -6,50 +6,90 @@ import { checkHistories, type Report } from './checker.ts'
 import { type Publisher, startPublisher } from './publisher.ts'
 
 export interface RoundsOptions {
-  database: TestDatabase
   rounds: number
   devices: number
   /** How long it runs before something is killed: at random, up to this. */
   killWithinMs: number
-  /** What is killed in a round besides the server itself, and how it comes back. */
-  victims?: { name: string; killAndRestart: () => Promise<void> }[]
   log?: (line: string) => void
 }
 
+/** What is killed in a round, and how it comes back. */
+export interface Victim {
+  name: string
+  killAndRestart(): Promise<void>
+}
+
+/** What the rounds are run on. */
+export interface Deployment {
+  /** Where the interface answers. */
+  url: string
+  mqttPort: number
+  /** In turn. */
+  victims: readonly Victim[]
+  /** Resolves when everything that was acknowledged is stored. */
+  settle(): Promise<void>
+  stop(): Promise<void>
+}
+
+/** The same on one server, and what else there is to kill. */
+export async function runRounds(
+  options: RoundsOptions & { database: TestDatabase; victims?: readonly Victim[] },
+): Promise<Report> {
+  return runRoundsOn(await deployServer(options.database, options.victims), options)
+}
+
 /**
- * Publishers with QoS 1 go on while the server (or what else there is) is killed with -9 at a random moment and
- * started again, round after round. At the end every acknowledged point is looked for, by content.
+ * Publishers with QoS 1 go on while a victim is killed with -9 at a random moment and started again, round after
+ * round. At the end every acknowledged point is looked for, by content.
  */
-export async function runRounds(options: RoundsOptions): Promise<Report> {
-  const { database, rounds, devices, killWithinMs, victims = [], log = () => {} } = options
-  let server = await startServer(database)
-  const ports = { PORT: new URL(server.url).port, MQTT_PORT: `${server.mqttPort}` }
-  const owner = await signIn(server)
+export async function runRoundsOn(deployment: Deployment, options: RoundsOptions): Promise<Report> {
+  const { rounds, devices, killWithinMs, log = () => {} } = options
+  const owner = await signIn(deployment)
   const publishers: Publisher[] = []
   for (let seed = 1; seed <= devices; seed++) {
     const device = await createDevice(owner, `Publisher ${seed}`)
-    publishers.push(startPublisher(() => Number(ports.MQTT_PORT), device, seed))
+    publishers.push(startPublisher(() => deployment.mqttPort, device, seed))
   }
 
   for (let round = 1; round <= rounds; round++) {
     await pause(Math.random() * killWithinMs)
     const before = count(publishers)
-    const victim = victims[round % (victims.length + 1)]
-    if (victim) await victim.killAndRestart()
-    else {
-      await server.kill9()
-      server = await startServer(database, ports)
-    }
-    log(`round ${round}: ${before} acknowledged, then killed ${victim?.name ?? 'the server'}`)
+    const victim = deployment.victims[round % deployment.victims.length] as Victim
+    await victim.killAndRestart()
+    log(`round ${round}: ${before} acknowledged, then killed ${victim.name}`)
   }
   const goOn = count(publishers)
   while (count(publishers) < goOn + devices * 20) await pause(50)
   await Promise.all(publishers.map(publisher => publisher.finish()))
 
+  await deployment.settle()
   const report = await checkHistories(owner, publishers)
-  const code = await server.stop()
-  if (code !== 0) throw new Error(`The server stopped with ${code}\n${server.output.stderr}`)
+  await deployment.stop()
   return report
+}
+
+/** One server in a process of its own, which is a victim itself. */
+async function deployServer(database: TestDatabase, others: readonly Victim[] = []): Promise<Deployment> {
+  let server = await startServer(database)
+  const ports = { PORT: new URL(server.url).port, MQTT_PORT: `${server.mqttPort}` }
+  const victim: Victim = {
+    name: 'the server',
+    async killAndRestart() {
+      await server.kill9()
+      server = await startServer(database, ports)
+    },
+  }
+  return {
+    url: server.url,
+    mqttPort: server.mqttPort,
+    victims: [victim, ...others],
+    // Acknowledged is stored.
+    settle: async () => {},
+    async stop() {
+      const code = await server.stop()
+      if (code !== 0) throw new Error(`The server stopped with ${code}\n${server.output.stderr}`)
+    },
+  }
 }
 
 const count = (publishers: Publisher[]) =>

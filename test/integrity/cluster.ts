@@ -1,0 +1,82 @@
+import type { TestDatabase } from '../support/database.ts'
+import type { TestKafka } from '../support/kafka.ts'
+import { type Server, startServer } from '../support/server.ts'
+import { until } from '../support/wait.ts'
+import type { Deployment, Victim } from './rounds.ts'
+
+/** Two writers, so that one goes on with the partitions of the other. */
+const PROCESSES = {
+  api: 'api,jobs',
+  ingest: 'ingest',
+  'the first writer': 'writer',
+  'the second writer': 'writer',
+  live: 'live',
+}
+type Name = keyof typeof PROCESSES
+
+/** The cluster tier: every role in a process of its own, PostgreSQL and a Kafka that is a victim too. */
+export interface Cluster extends Deployment {
+  servers: Record<Name, Server>
+}
+
+export async function deployCluster(
+  database: TestDatabase,
+  kafka: TestKafka,
+  others: readonly Victim[] = [],
+): Promise<Cluster> {
+  const servers = {} as Record<Name, Server>
+  const start = async (name: Name, ports: Record<string, string> = {}) => {
+    servers[name] = await startServer(database, {
+      ROLES: PROCESSES[name],
+      KAFKA_BROKERS: kafka.brokers.join(','),
+      KAFKA_PARTITIONS: '4',
+      ...ports,
+    })
+  }
+  const names = Object.keys(PROCESSES) as Name[]
+  await Promise.all(names.map(name => start(name)))
+  const toVictim = (name: Name): Victim => ({
+    name,
+    async killAndRestart() {
+      const { url, mqttPort } = servers[name]
+      await servers[name].kill9()
+      await start(name, { PORT: new URL(url).port, ...(mqttPort ? { MQTT_PORT: `${mqttPort}` } : {}) })
+    },
+  })
+  const broker: Victim = {
+    name: 'Kafka',
+    async killAndRestart() {
+      await kafka.control.kill9()
+      await kafka.control.start()
+    },
+  }
+  return {
+    servers,
+    url: servers.api.url,
+    mqttPort: servers.ingest.mqttPort,
+    victims: [
+      broker,
+      toVictim('ingest'),
+      toVictim('the first writer'),
+      toVictim('live'),
+      toVictim('the second writer'),
+      ...others,
+    ],
+    settle: () => until('the writers have caught up', () => isStored(servers.ingest), 60_000),
+    async stop() {
+      for (const name of names.reverse()) {
+        const code = await servers[name].stop()
+        if (code !== 0) throw new Error(`${name} stopped with ${code}\n${servers[name].output.stderr}`)
+      }
+    },
+  }
+}
+
+/** Whether the writers have stored all that is in Kafka. */
+async function isStored(server: Server): Promise<boolean> {
+  const text = await (await fetch(`${server.url}/metrics`)).text()
+  const lag = [...text.matchAll(/^fieldline_log_lag_records\{.*\} (\d+)$/gm)].map(([, records]) =>
+    Number(records),
+  )
+  return text.includes('\nfieldline_log_up 1') && lag.length > 0 && lag.every(records => records === 0)
+}

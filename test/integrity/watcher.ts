@@ -1,0 +1,54 @@
+import type { Client } from '../support/client.ts'
+import { openScreen, type TestScreen } from '../support/screen.ts'
+import { pause } from '../support/wait.ts'
+
+/** A screen as a dispatcher keeps it open: whenever the connection is lost it comes back with its cursor. */
+export interface Watcher {
+  screen: TestScreen
+  /** How often it came back. */
+  resumed: number
+  /** Times that a subject was shown at an earlier time than before. */
+  backwards: number
+  /** Snapshots after the first; there is none as long as its cursors hold. */
+  snapshots: number
+  stop(): Promise<void>
+}
+
+export async function startWatcher(url: () => string, client: Client): Promise<Watcher> {
+  let stopped = false
+  const shown = new Map<string, string>()
+  const watcher: Watcher = {
+    screen: await openScreen({ url: url() }, client.token),
+    resumed: 0,
+    backwards: 0,
+    snapshots: 0,
+    async stop() {
+      stopped = true
+      watcher.screen.cut()
+      await keeping
+    },
+  }
+  const looking = setInterval(() => {
+    for (const { subjectId, timestamp } of watcher.screen.positions.values()) {
+      if (timestamp < (shown.get(subjectId) ?? '')) watcher.backwards++
+      shown.set(subjectId, timestamp)
+    }
+  }, 50)
+  const keeping = (async () => {
+    while (!stopped) {
+      await watcher.screen.closed
+      while (!stopped) {
+        try {
+          watcher.screen = await openScreen({ url: url() }, client.token, { resume: watcher.screen })
+          watcher.resumed++
+          watcher.snapshots += watcher.screen.snapshots
+          break
+        } catch {
+          await pause(100)
+        }
+      }
+    }
+    clearInterval(looking)
+  })()
+  return watcher
+}
