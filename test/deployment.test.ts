@@ -3,7 +3,7 @@ import { resolve } from 'node:path'
 import { validate } from 'dockerfile-utils'
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
-import { readEnv, toConfig } from '../src/config.ts'
+import { ROLES, readEnv, toConfig } from '../src/config.ts'
 
 const read = (name: string) => readFileSync(resolve(import.meta.dirname, '..', name), 'utf8')
 
@@ -18,12 +18,15 @@ interface Compose {
       volumes?: string[]
       depends_on?: Record<string, { condition: string }>
       healthcheck?: { test: string[] }
+      profiles?: string[]
+      deploy?: { replicas: number }
     }
   >
+  configs: Record<string, { content: string }>
   volumes: Record<string, unknown>
 }
 
-const compose = parse(read('docker-compose.yml')) as Compose
+const compose = parse(read('docker-compose.yml'), { merge: true }) as Compose
 const dockerfile = read('Dockerfile')
 
 describe('The Dockerfile', () => {
@@ -55,7 +58,8 @@ describe('The compose file', () => {
     for (const { build, environment = {} } of Object.values(compose.services)) {
       if (!build) continue
       for (const name of Object.keys(environment)) expect(names).toContain(name)
-      const given = Object.entries(environment).map(([name, value]) => [name, fill(value)])
+      const secrets = { JWT_SECRET: 'x'.repeat(40), FIELDLINE_OWNER_PASSWORD: 'x'.repeat(40) }
+      const given = Object.entries({ ...environment, ...secrets }).map(([name, value]) => [name, fill(value)])
       expect(() => toConfig(readEnv(Object.fromEntries(given)))).not.toThrow()
     }
   })
@@ -64,6 +68,32 @@ describe('The compose file', () => {
     expect(dockerfile).toMatch(/PORT=3000 MQTT_PORT=1883/)
     expect(compose.services.fieldline?.ports).toEqual(['127.0.0.1:3000:3000', '1883:1883'])
     expect(compose.services.postgres?.ports).toEqual(['127.0.0.1:5432:5432'])
+    expect(compose.services.kafka?.ports).toEqual(['127.0.0.1:9092:9092'])
+    expect(compose.services.nginx?.ports).toEqual(compose.services.fieldline?.ports)
+  })
+
+  it('runs two of each role in the cluster, all on one Kafka, and nobody else', () => {
+    const roles = Object.values(compose.services).filter(({ environment }) => environment?.ROLES)
+    expect(roles.map(({ environment }) => environment?.ROLES).sort()).toEqual([...ROLES].sort())
+    for (const { deploy, environment, profiles } of roles) {
+      expect([deploy?.replicas, environment?.KAFKA_BROKERS, profiles]).toEqual([
+        2,
+        'kafka:19092',
+        ['cluster'],
+      ])
+    }
+    expect(compose.services.kafka?.environment?.KAFKA_ADVERTISED_LISTENERS).toContain(
+      'INTERNAL://kafka:19092',
+    )
+    expect(compose.services.fieldline?.profiles).toEqual(['one-machine'])
+  })
+
+  it('sends every route of the ingest and live roles through nginx to them', () => {
+    const config = compose.configs.nginx?.content as string
+    for (const path of ['/api/v3/live', '/api/v3/ingest/', '/api/v3/location-history/bulk', '/mqtt']) {
+      expect(config).toMatch(new RegExp(`location ${path} \\{ proxy_pass http://(live|ingest); \\}`))
+    }
+    expect(config).toContain('server ingest:1883;')
   })
 
   it('has a volume for each that is named, and waits for services that say when they are healthy', () => {
@@ -79,7 +109,10 @@ describe('The compose file', () => {
     }
   })
 
-  it('has the PostgreSQL that the tests run on', () => {
+  it('has the PostgreSQL and the Kafka that the tests run on', () => {
+    expect(read('test/services/kafka/pom.xml')).toContain(
+      `<version>${compose.services.kafka?.image?.split(':')[1]}<`,
+    )
     expect(compose.services.postgres?.image).toContain('pg17')
     expect(read('test/services/postgres-root.ts')).toContain('postgresql-17')
   })
