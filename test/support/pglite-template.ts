@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto'
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { openDatabase } from '../../db/client.ts'
 import { migrate } from '../../db/migrate.ts'
 import { createPartitions } from '../../db/partitions.ts'
 
+const UNUSED_AFTER_MS = 24 * 3600_000
 const MIGRATIONS = resolve(import.meta.dirname, '../../db/migrations')
 
 /**
@@ -22,7 +23,11 @@ export async function preparePglite(): Promise<string> {
   const path = join(cache, `pglite-${hash.digest('hex').slice(0, 16)}`)
   if (existsSync(path)) return path
   for (const old of existsSync(cache) ? readdirSync(cache) : []) {
-    if (/^pglite-[0-9a-f]{16}$/.test(old)) rmSync(join(cache, old), { recursive: true, force: true })
+    // Not what another checkout's run may be copying just now.
+    const ageMs = Date.now() - statSync(join(cache, old)).mtimeMs
+    if (/^pglite-[0-9a-f]{16}$/.test(old) && ageMs > UNUSED_AFTER_MS) {
+      rmSync(join(cache, old), { recursive: true, force: true })
+    }
   }
 
   mkdirSync(cache, { recursive: true })
