@@ -1,13 +1,14 @@
-/** What a newcomer pastes into a terminal after the first start. */
+/** The first account, and, where one process does it all, what a newcomer pastes into a terminal. */
 export function describeFirstSteps(
   account: { email: string; password: string; generated: boolean },
   http: string,
-  mqttPort: number,
+  mqttPort: number | null,
 ): string {
   const password = account.generated ? account.password : '$FIELDLINE_OWNER_PASSWORD'
-  return `
-The first account is ${account.email}${account.generated ? `, its password ${account.password} (shown once)` : ''}.
-
+  const shown = account.generated ? `, its password ${account.password} (shown once)` : ''
+  const first = `\nThe first account is ${account.email}${shown}.\n`
+  if (mqttPort === null) return first
+  return `${first}
   # sign in
   TOKEN=$(curl -s ${http}/api/v3/auth/login -H 'content-type: application/json' \\
     -d "{\\"email\\":\\"${account.email}\\",\\"password\\":\\"${password}\\"}" | sed 's/.*"token":"\\([^"]*\\)".*/\\1/')

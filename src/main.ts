@@ -133,7 +133,7 @@ async function start(config: Config): Promise<void> {
   )
 
   if (firstAccount) {
-    process.stdout.write(describeFirstSteps(firstAccount, http, door?.port ?? config.mqttPort))
+    process.stdout.write(describeFirstSteps(firstAccount, http, has('api') && door ? door.port : null))
   }
   const mqtt = door ? ` mqtt://${config.host}:${door.port}` : ''
   process.stdout.write(`fieldline ready ${http}${mqtt}\n`)
