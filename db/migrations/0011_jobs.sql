@@ -27,6 +27,7 @@ CREATE TABLE jobs (
 ) WITH (fillfactor = 80);
 CREATE UNIQUE INDEX jobs_unique ON jobs (kind, unique_key) WHERE status IN ('queued', 'running');
 CREATE INDEX jobs_queued ON jobs (kind, queue, run_at, id) WHERE status = 'queued';
+CREATE INDEX jobs_due ON jobs (kind, run_at) WHERE status = 'queued';
 CREATE INDEX jobs_running ON jobs (kind, lease_until) WHERE status = 'running';
 CREATE INDEX jobs_finished ON jobs (finished_at) WHERE finished_at IS NOT NULL;
 CREATE INDEX jobs_organization ON jobs (organization_id);

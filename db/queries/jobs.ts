@@ -48,10 +48,21 @@ export async function insertJob(
   return row?.id ?? null
 }
 
+/** Of these kinds, those of which a job is due: the cheap question, asked again and again. */
+export async function listDueKinds(db: Queryable, kinds: readonly string[]): Promise<Set<string>> {
+  const rows = await db.query<{ kind: string }>(
+    `SELECT kind FROM unnest($1::text[]) AS k(kind) WHERE EXISTS (
+       SELECT FROM jobs j WHERE j.kind = k.kind AND j.status = 'queued' AND j.run_at <= clock_timestamp())`,
+    [kinds],
+  )
+  return new Set(rows.map(row => row.kind))
+}
+
 /**
  * Takes the next job of a kind, or null: of the organization that has the fewest of them running, so that a full
  * queue keeps nobody else waiting, and then the one that is due longest. The queues are walked along their index (one
- * probe each), however many jobs stand in them: 0.4 ms with 100,000 of one organization, measured on PostgreSQL 15.
+ * probe each), however many jobs stand in them: with 100,000 of one organization it takes 1.1 ms on PostgreSQL and
+ * 4 ms on PGlite, with 500 organizations more 3.8 and 10 ms.
  */
 export async function takeJob(
   db: Queryable,

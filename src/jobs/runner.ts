@@ -8,6 +8,7 @@ import {
   type Job,
   keepProgress,
   listAbandonedJobs,
+  listDueKinds,
   requeueJob,
   takeJob,
 } from '../../db/queries/jobs.ts'
@@ -156,12 +157,14 @@ export async function startJobs(options: RunnerOptions): Promise<JobRunner> {
         await kind.ended?.(tx, job, { status, error: DIED })
         await repeat(tx, kind)
       })
+      wake()
     }
   }
 
   async function poll(): Promise<void> {
-    await recover()
+    const due = await listDueKinds(db.autocommit, names)
     for (const kind of kinds) {
+      if (!due.has(kind.kind)) continue
       const busy = () => [...running.values()].filter(one => one.kind === kind).length
       while (!stopping && busy() < kind.slots) {
         const limits = { mostPerOrganization: kind.slotsPerOrganization, leaseMs }
@@ -173,6 +176,7 @@ export async function startJobs(options: RunnerOptions): Promise<JobRunner> {
   }
 
   async function beat(): Promise<void> {
+    await recover()
     const held = [...running.values()]
     if (held.length === 0) return
     const leases = await extendLeases(
@@ -200,6 +204,7 @@ export async function startJobs(options: RunnerOptions): Promise<JobRunner> {
     pulse()
   })
   const timers = [setInterval(wake, pollMs), setInterval(pulse, leaseMs / 3)]
+  pulse()
   wake()
 
   return {

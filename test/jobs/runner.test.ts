@@ -1,0 +1,402 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { resolve } from 'node:path'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { type Database, newId } from '../../db/client.ts'
+import { cancelJob, insertJob } from '../../db/queries/jobs.ts'
+import { doublingBackoff, type JobContext, type JobKind } from '../../src/jobs/kind.ts'
+import { type JobRunner, startJobs } from '../../src/jobs/runner.ts'
+import {
+  createTestDatabase,
+  openTestDatabase,
+  postgresMissing,
+  type TestDatabase,
+} from '../support/database.ts'
+import { pause, until } from '../support/wait.ts'
+
+const FAST = { leaseMs: 600, pollMs: 50 }
+
+function kind(run: (context: JobContext<never>) => Promise<unknown>, more: Partial<JobKind> = {}): JobKind {
+  return {
+    kind: 'test',
+    slots: 4,
+    slotsPerOrganization: 2,
+    attempts: 3,
+    backoffMs: () => 10,
+    timeoutMs: 10_000,
+    run: run as JobKind['run'],
+    ...more,
+  }
+}
+
+describe.each(['postgres', 'pglite'] as const)('The job runner on %s', which => {
+  const missing = which === 'postgres' ? postgresMissing() : undefined
+  let database: TestDatabase
+  let db: Database
+  let organizations: string[]
+  const runners: JobRunner[] = []
+
+  beforeAll(async () => {
+    if (missing) return
+    database = await createTestDatabase(which)
+    db = await openTestDatabase(database)
+    await db.autocommit.query('CREATE TABLE done (name text, at timestamptz DEFAULT clock_timestamp())')
+    await db.autocommit.query('GRANT SELECT, INSERT ON done TO fieldline_tenant')
+  })
+  beforeEach(async context => {
+    if (missing) return context.skip(missing)
+    await stopAll()
+    await db.autocommit.query('DELETE FROM jobs')
+    await db.autocommit.query('DELETE FROM done')
+    organizations = [newId(), newId(), newId()]
+    for (const id of organizations) {
+      await db.autocommit.query('INSERT INTO organizations (id, name) VALUES ($1, $2)', [
+        id,
+        'An organization',
+      ])
+    }
+  })
+  afterAll(async () => {
+    if (missing) return
+    await stopAll()
+    await db.close()
+    await database.remove()
+  })
+
+  async function stopAll(): Promise<void> {
+    await Promise.all(runners.splice(0).map(runner => runner.stop()))
+  }
+  async function run(kinds: JobKind[], options: object = FAST): Promise<JobRunner> {
+    const runner = await startJobs({ db, kinds, alone: false, onError: () => {}, ...options })
+    runners.push(runner)
+    return runner
+  }
+  const add = (organization: number | null, payload: unknown = {}, more: object = {}) =>
+    db.system(tx =>
+      insertJob(tx, {
+        kind: 'test',
+        organizationId: organization === null ? null : (organizations[organization] as string),
+        payload,
+        ...more,
+      }),
+    ) as Promise<string>
+  const read = async (id: string) => {
+    const [row] = await db.autocommit.query<{
+      status: string
+      attempts: number
+      error: string | null
+      result: unknown
+      progress: unknown
+    }>('SELECT status, attempts, error, result, progress FROM jobs WHERE id = $1', [id])
+    return row
+  }
+  const ends = (id: string, status: string) =>
+    until(`the job is ${status}`, async () => (await read(id))?.status === status)
+  const mark = (context: JobContext<never>, name: string, progress?: unknown) =>
+    context.commit(tx => tx.query('INSERT INTO done (name) VALUES ($1)', [name]), progress)
+  const marks = async () =>
+    (await db.autocommit.query<{ name: string }>('SELECT name FROM done ORDER BY at')).map(({ name }) => name)
+
+  it('runs a job once and keeps its result', async () => {
+    await run([kind(async context => ({ sum: (context.job.payload as { a: number }).a + 1 }))])
+    const id = await add(0, { a: 1 })
+    await ends(id, 'done')
+    expect(await read(id)).toMatchObject({ attempts: 1, result: { sum: 2 }, error: null })
+  })
+
+  it('takes a job up at once, not at the next look', async () => {
+    await run([kind(context => mark(context, 'done'))], { ...FAST, pollMs: 60_000 })
+    await until('the first look is over', async () => true)
+    await pause(100)
+    const begun = Date.now()
+    await ends(await add(0), 'done')
+    expect(Date.now() - begun).toBeLessThan(2_000)
+  })
+
+  it('tries again with a delay that grows, and fails with the last error', async () => {
+    const ended: unknown[] = []
+    const failing = kind(
+      async ({ job }) => {
+        throw new Error(`attempt ${job.attempt}`)
+      },
+      { ended: async (_tx, job, end) => void ended.push([job.id, end]) },
+    )
+    await run([failing])
+    const id = await add(0)
+    await ends(id, 'failed')
+    expect(await read(id)).toMatchObject({ attempts: 3, error: 'attempt 3' })
+    expect(ended).toEqual([[id, { status: 'failed', error: 'attempt 3' }]])
+    expect([1, 2, 3, 4, 20].map(doublingBackoff)).toEqual([1000, 2000, 4000, 8000, 300_000])
+  })
+
+  it('goes on from the progress of an attempt that failed, and does nothing twice', async () => {
+    await run([
+      kind(async context => {
+        const from = (context.job.progress as { done: number } | null)?.done ?? 0
+        for (let step = from; step < 4; step++) {
+          await mark(context, `step ${step}`, { done: step + 1 })
+          if (step === 1 && context.job.attempt === 1) throw new Error('in the middle')
+        }
+      }),
+    ])
+    const id = await add(0)
+    await ends(id, 'done')
+    expect(await marks()).toEqual(['step 0', 'step 1', 'step 2', 'step 3'])
+    expect((await read(id))?.progress).toEqual({ done: 4 })
+  })
+
+  it('rolls back what a commit wrote when it fails', async () => {
+    await run([
+      kind(
+        context =>
+          context.commit(async tx => {
+            await tx.query(`INSERT INTO done (name) VALUES ('never')`)
+            throw new Error('no')
+          }),
+        { attempts: 1 },
+      ),
+    ])
+    await ends(await add(0), 'failed')
+    expect(await marks()).toEqual([])
+  })
+
+  it('writes under the tenant role: a job cannot touch another organization', async () => {
+    await run([
+      kind(
+        context =>
+          context.commit(tx =>
+            tx.query('INSERT INTO hubs (id, organization_id, name, lat, lng) VALUES ($1, $2, $3, 1, 1)', [
+              newId(),
+              organizations[1],
+              'Smuggled',
+            ]),
+          ),
+        { attempts: 1 },
+      ),
+    ])
+    const id = await add(0)
+    await ends(id, 'failed')
+    expect((await read(id))?.error).toMatch(/row-level security/)
+  })
+
+  it('keeps one job of a kind and key', async () => {
+    const first = await add(0, {}, { uniqueKey: 'only' })
+    expect(await add(0, {}, { uniqueKey: 'only' })).toBeNull()
+    await run([kind(context => mark(context, 'done'))])
+    await ends(first, 'done')
+    expect(await add(0, {}, { uniqueKey: 'only' })).toBeTruthy()
+  })
+
+  it('a stuck job of one organization keeps no other waiting', async () => {
+    const stuck = new AbortController()
+    const runner = await run([
+      kind(
+        async context => {
+          const name = (context.job.payload as { name: string }).name
+          if (name === 'stuck') await once(stuck.signal, 'abort')
+          else await mark(context, name)
+        },
+        { slots: 2, slotsPerOrganization: 1 },
+      ),
+    ])
+    for (let n = 0; n < 20; n++) await add(0, { name: 'stuck' })
+    await pause(200)
+    const others = await Promise.all([add(1, { name: 'one' }), add(2, { name: 'two' })])
+    for (const id of others) await ends(id, 'done')
+    stuck.abort()
+    await runner.stop()
+  })
+
+  it('organizations take turns, however many jobs one of them has', async () => {
+    for (let n = 0; n < 30; n++) await add(0, { name: 'many' })
+    await add(1, { name: 'few' })
+    await run([
+      kind(context => mark(context, (context.job.payload as { name: string }).name), {
+        slots: 2,
+        slotsPerOrganization: 2,
+      }),
+    ])
+    await until('all', async () => (await marks()).length === 31, 30_000)
+    expect((await marks()).indexOf('few')).toBeLessThan(6)
+  })
+
+  it('a cancelled one that waits never runs, one that runs is told to stop and commits nothing more', async () => {
+    const waiting = await add(0, {}, { delayMs: 3_600_000 })
+    await db.system(tx => cancelJob(tx, waiting))
+    expect((await read(waiting))?.status).toBe('cancelled')
+
+    const ended: string[] = []
+    let committed: unknown
+    await run([
+      kind(
+        async context => {
+          await mark(context, 'begun')
+          await once(context.signal, 'abort')
+          committed = await mark(context, 'too late').catch(error => error)
+          throw context.signal.reason
+        },
+        { ended: async (_tx, _job, end) => void ended.push(end.status) },
+      ),
+    ])
+    const id = await add(0)
+    await until('begun', async () => (await marks()).length === 1)
+    expect(await db.system(tx => cancelJob(tx, id))).toBe(true)
+    await ends(id, 'cancelled')
+    expect(committed).toBeInstanceOf(Error)
+    expect(await marks()).toEqual(['begun'])
+    expect(ended).toEqual(['cancelled'])
+    expect(await db.system(tx => cancelJob(tx, id))).toBe(false)
+  })
+
+  it('one that takes too long is stopped and tried again', async () => {
+    await run([
+      kind(
+        async context => {
+          if (context.job.attempt === 1) await once(context.signal, 'abort')
+          context.signal.throwIfAborted()
+          await mark(context, 'done')
+        },
+        { timeoutMs: 200 },
+      ),
+    ])
+    const id = await add(0)
+    await ends(id, 'done')
+    expect((await read(id))?.attempts).toBe(2)
+  })
+
+  it('a long one keeps its lease by the heartbeat', async () => {
+    let runs = 0
+    const long = kind(async context => {
+      runs++
+      await pause(2_000)
+      await mark(context, 'done')
+    })
+    await run([long])
+    await run([long])
+    await ends(await add(0), 'done')
+    expect(runs).toBe(1)
+    expect(await marks()).toEqual(['done'])
+  })
+
+  it('who lost the lease can commit nothing any more', async () => {
+    let first: unknown
+    let release = () => {}
+    const held = new Promise<void>(done => {
+      release = done
+    })
+    await run([
+      kind(async context => {
+        if (context.job.attempt > 1) return mark(context, 'second')
+        await held
+        first = await mark(context, 'first').catch(error => error)
+        throw first
+      }),
+    ])
+    const id = await add(0)
+    await until('taken', async () => (await read(id))?.status === 'running')
+    // As another process sees it whose clock says that this one is dead.
+    await db.autocommit.query(
+      `UPDATE jobs SET status = 'queued', run_at = now(), lease_until = NULL WHERE id = $1`,
+      [id],
+    )
+    await ends(id, 'done').catch(() => {})
+    release()
+    await until('refused', () => first instanceof Error)
+    expect(await marks()).toEqual(['second'])
+  })
+
+  it('an orderly stop gives jobs back without counting that as an attempt', async () => {
+    const runner = await run([
+      kind(async context => {
+        await once(context.signal, 'abort')
+        context.signal.throwIfAborted()
+      }),
+    ])
+    const id = await add(0)
+    await until('taken', async () => (await read(id))?.status === 'running')
+    await runner.stop()
+    expect(await read(id)).toMatchObject({ status: 'queued', attempts: 0 })
+  })
+
+  it('repeats what has to be done again and again, also after a failure', async () => {
+    let runs = 0
+    const periodic = kind(
+      async () => {
+        if (++runs % 2 === 0) throw new Error('sometimes')
+      },
+      { kind: 'periodic', everyMs: 20, attempts: 1 },
+    )
+    await run([periodic])
+    await run([periodic])
+    await until('five times', () => runs >= 5)
+    const [row] = await db.autocommit.query<{ n: number }>(
+      `SELECT count(*)::int4 AS n FROM jobs WHERE kind = 'periodic' AND status IN ('queued', 'running')`,
+    )
+    expect(row?.n).toBe(1)
+  })
+
+  it('jobs that a process left when it died are taken up by the next, or fail at last', async () => {
+    const ids = [await add(0), await add(0)]
+    await db.autocommit.query(
+      `UPDATE jobs SET status = 'running', lease = 1, lease_until = now() - interval '1 s',
+         attempts = CASE WHEN id = $1 THEN 1 ELSE 3 END`,
+      [ids[0]],
+    )
+    const ended: string[] = []
+    await run([
+      kind(context => mark(context, 'done'), {
+        ended: async (_tx, _job, { error }) => void ended.push(error),
+      }),
+    ])
+    await ends(ids[0] as string, 'done')
+    await ends(ids[1] as string, 'failed')
+    expect(ended).toEqual(['The process that ran it ended'])
+  })
+})
+
+describe('Jobs under kill -9', () => {
+  const WORKER = resolve(import.meta.dirname, '../support/job-worker.ts')
+  const missing = postgresMissing()
+
+  it('are each done once, whichever process dies when', async context => {
+    if (missing) return context.skip(missing)
+    const database = await createTestDatabase('postgres')
+    const db = await openTestDatabase(database)
+    await db.autocommit.query('CREATE TABLE done (job uuid, step int)')
+    const count = 160
+    await db.system(async tx => {
+      for (let n = 0; n < count; n++) await insertJob(tx, { kind: 'steps', organizationId: null })
+    })
+    const start = () =>
+      spawn(process.execPath, ['--import', 'tsx', WORKER, database.url as string], { stdio: 'inherit' })
+    const workers: ChildProcess[] = [start(), start()]
+    const left = async () => {
+      const [row] = await db.autocommit.query<{ n: number }>(
+        `SELECT count(*)::int4 AS n FROM jobs WHERE status IN ('queued', 'running')`,
+      )
+      return row?.n ?? 0
+    }
+    for (let round = 0; (await left()) > 0; round++) {
+      await pause(1_000 + Math.random() * 700)
+      const victim = workers[round % 2] as ChildProcess
+      const gone = once(victim, 'exit')
+      victim.kill('SIGKILL')
+      await gone
+      workers[round % 2] = start()
+      if (round > 60) throw new Error(`${await left()} jobs are left`)
+    }
+    const [row] = await db.autocommit.query<{ done: number; steps: number; twice: number }>(
+      `SELECT (SELECT count(*)::int4 FROM jobs WHERE status = 'done') AS done,
+         (SELECT count(*)::int4 FROM done) AS steps,
+         (SELECT count(*)::int4 FROM (SELECT FROM done GROUP BY job, step HAVING count(*) > 1) d) AS twice`,
+    )
+    expect(row).toEqual({ done: count, steps: count * 5, twice: 0 })
+    for (const worker of workers) {
+      const gone = once(worker, 'exit')
+      worker.kill('SIGKILL')
+      await gone
+    }
+    await db.close()
+    await database.remove()
+  }, 180_000)
+})
