@@ -47,7 +47,7 @@ export function createClient(options: {
       retries: options.retries,
     },
     logLevel: logLevel.WARN,
-    logCreator: () => createLogger(options.onError),
+    logCreator: () => createLogger((error, doing) => ended || options.onError(error, doing)),
     socketFactory({ host, port, onConnect }) {
       const socket = connect({
         host,
@@ -99,7 +99,8 @@ function createLogger(onError: OnError) {
     if (now - (heard.get(key) ?? Number.NEGATIVE_INFINITY) < REPEAT_AFTER_MS) return
     if (heard.size > 1_000) heard.clear()
     heard.set(key, now)
-    onError(Object.assign(new Error(message), details), `Kafka ${namespace}`)
+    const reason = details.error ? `${message}: ${details.error}` : message
+    onError(Object.assign(new Error(reason), details), `Kafka ${namespace}`)
   }
 }
 
