@@ -3,11 +3,12 @@ import type { Statement } from './client.ts'
 type Run = (statement: Statement) => Promise<unknown[]>
 
 /**
- * Before the first migration: PostGIS, which everything needs, and TimescaleDB where the server offers it. Whether
+ * Before the first migration: PostGIS, which everything needs, trigrams for searches, and TimescaleDB where the server offers it. Whether
  * `points` becomes a hypertable is decided here, once: a partitioned table cannot become one later.
  */
 export async function prepareExtensions(run: Run): Promise<void> {
   await createExtension(run, 'postgis')
+  await createExtension(run, 'pg_trgm')
   // The setting is there when the library is loaded; shared_preload_libraries itself is for superusers' eyes.
   const [timescale] = (await run({
     text: `SELECT 1 FROM pg_available_extensions WHERE name = 'timescaledb' AND (installed_version IS NOT NULL

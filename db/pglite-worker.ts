@@ -1,5 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { PGlite } from '@electric-sql/pglite'
+import { pg_trgm } from '@electric-sql/pglite/contrib/pg_trgm'
 import { postgis } from '@electric-sql/pglite-postgis'
 import { createUpkeep } from './pglite-upkeep.ts'
 
@@ -79,7 +80,7 @@ async function answer(request: Request): Promise<unknown[]> {
 async function open(): Promise<void> {
   pglite = await PGlite.create({
     dataDir: directory,
-    extensions: { postgis },
+    extensions: { postgis, pg_trgm },
     parsers: { [DATE_OID]: (text: string) => text },
   })
   upkeep = createUpkeep(pglite, {

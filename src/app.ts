@@ -6,6 +6,7 @@ import { auditRoutes } from './audit/routes.ts'
 import { accountRoutes } from './auth/account.ts'
 import { registerRoutes } from './auth/register.ts'
 import { authRoutes } from './auth/routes.ts'
+import { dataTypeRoutes } from './data-types/routes.ts'
 import { deviceRoutes } from './devices/routes.ts'
 import { flowRoutes } from './flows/routes.ts'
 import { healthRoutes } from './health/routes.ts'
@@ -69,6 +70,7 @@ export async function createApp(services: Services, logger: FastifyBaseLogger): 
       organizationRoutes(api, services)
       roleRoutes(api, services)
       hubRoutes(api, services)
+      dataTypeRoutes(api, services)
       flowRoutes(api, services)
       userRoutes(api, services)
       userRejectionRoutes(api, services)

@@ -116,17 +116,19 @@ export function covers(held: readonly PermissionDetail[], wanted: PermissionDeta
       detail.permissionName === wanted.permissionName &&
       REACH[detail.scope ?? 'all'] >= REACH[wanted.scope ?? 'all'],
   )
-  if (wide.some(detail => !detail.dataTypes)) return true
-  if (!wanted.dataTypes || wide.length === 0) return false
-  return wanted.dataTypes.every(type =>
-    wide.some(detail =>
-      detail.dataTypes?.some(
-        own =>
-          own.dataTypeId === type.dataTypeId &&
-          own.restrictedFields.every(field => type.restrictedFields.includes(field)),
-      ),
-    ),
-  )
+  const everywhere = wide.some(detail => !detail.dataTypes)
+  const own = held
+    .filter(({ permissionName }) => permissionName === wanted.permissionName)
+    .flatMap(({ dataTypes }) => dataTypes ?? [])
+  // What any detail restricts is restricted (src/data/access.ts), so a plain detail does not reach past another one.
+  if (!wanted.dataTypes)
+    return everywhere && own.every(({ restrictedFields }) => restrictedFields.length === 0)
+  return wanted.dataTypes.every(type => {
+    const same = own.filter(({ dataTypeId }) => dataTypeId === type.dataTypeId)
+    const hidden = same.flatMap(({ restrictedFields }) => restrictedFields)
+    const reaches = wide.some(({ dataTypes }) => dataTypes?.some(own => own.dataTypeId === type.dataTypeId))
+    return (everywhere || reaches) && hidden.every(field => type.restrictedFields.includes(field))
+  })
 }
 
 const VERBS = {

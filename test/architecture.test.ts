@@ -29,6 +29,8 @@ const SYSTEM = [
   'src/live/routes.ts',
   'src/location-history/',
   'src/devices/routes.ts',
+  'src/data-types/',
+  'src/data/',
 ]
 
 function listFiles(folder: string): string[] {

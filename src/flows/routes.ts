@@ -12,8 +12,9 @@ import {
   updateFlow,
 } from '../../db/queries/flows.ts'
 import { differences, record } from '../audit/record.ts'
+import { checkDataTypes } from '../data-types/known.ts'
 import { failures, id, list, ok, success } from '../envelope.ts'
-import { conflict, FieldErrors, notFound } from '../errors.ts'
+import { conflict, notFound } from '../errors.ts'
 import { listed, listQuery, readPageRequest } from '../lists.ts'
 import type { App, Services } from '../services.ts'
 import { flow, newFlow } from './schemas.ts'
@@ -70,8 +71,8 @@ export function flowRoutes(app: App, { db }: Services): void {
     },
     async (request, reply) => {
       const { organizationId } = request.caller
-      checkDataTypes(request.body)
       const made = await db.tenant(organizationId, async tx => {
+        await checkReferences(tx, organizationId, request.body)
         const [flowId] = await named(request.body.name, () =>
           insertFlows(tx, organizationId, [{ ...request.body, isDefault: false }]),
         )
@@ -103,9 +104,10 @@ export function flowRoutes(app: App, { db }: Services): void {
       },
     },
     async request => {
-      checkDataTypes(request.body)
-      const changed = await db.tenant(request.caller.organizationId, async tx => {
+      const { organizationId } = request.caller
+      const changed = await db.tenant(organizationId, async tx => {
         const before = await getFlow(tx, request.params.id)
+        await checkReferences(tx, organizationId, request.body)
         await named(request.body.name, () => updateFlow(tx, before._id, request.body))
         const after = await getFlow(tx, before._id)
         await record(tx, request.caller, {
@@ -155,18 +157,14 @@ async function getFlow(tx: Queryable, flowId: string): Promise<Flow> {
   return found
 }
 
-/** There are no data types yet, so an identifier of one is an identifier of nothing. */
-function checkDataTypes({ dataTypeId, steps }: NewFlow): void {
-  const paths = steps.flatMap(({ fields }, step) =>
-    fields.flatMap((field, at) => (field.dataTypeId ? [`steps.${step}.fields.${at}.dataTypeId`] : [])),
+function checkReferences(tx: Queryable, organizationId: string, { dataTypeId, steps }: NewFlow) {
+  const ofFields = steps.flatMap(({ fields }, step) =>
+    fields.map((field, at) => ({
+      path: `steps.${step}.fields.${at}.dataTypeId`,
+      dataTypeId: field.dataTypeId,
+    })),
   )
-  if (dataTypeId) paths.unshift('dataTypeId')
-  const message = 'There is no such data type.'
-  if (paths.length > 0)
-    throw new FieldErrors(
-      paths.map(path => ({ path, message })),
-      message,
-    )
+  return checkDataTypes(tx, organizationId, [{ path: 'dataTypeId', dataTypeId }, ...ofFields])
 }
 
 async function named<T>(name: string, work: () => Promise<T>): Promise<T> {

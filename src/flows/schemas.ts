@@ -1,41 +1,11 @@
 import { z } from 'zod'
-import { FIELD_TYPES } from '../../db/schema/flows.ts'
+import { field, label, newField } from '../data-types/fields.ts'
 import { id } from '../envelope.ts'
 
-const key = z
-  .string()
-  .regex(/^[A-Za-z][A-Za-z0-9_]*$/, 'A key has letters, digits and _, and starts with a letter.')
-  .max(100)
-const label = z.string().trim().min(1).max(200)
 const status = z
   .string()
   .regex(/^[a-z][a-z0-9_]*$/, 'A status has small letters, digits and _, and starts with a letter.')
   .max(50)
-
-const field = z.strictObject({
-  key: key.meta({ examples: ['receivedBy'] }),
-  label: label.meta({ examples: ['Received by'] }),
-  type: z.enum(FIELD_TYPES).meta({ examples: ['text'] }),
-  required: z.boolean().default(false),
-  unique: z.boolean().default(false),
-  options: z
-    .array(z.string().trim().min(1).max(200))
-    .max(500)
-    .default([])
-    .meta({ examples: [[]] })
-    .describe('What may be selected'),
-  default: z
-    .unknown()
-    .optional()
-    .meta({ examples: [null] }),
-  order: z.int().min(0).max(10_000).default(0),
-  dataTypeId: z
-    .string()
-    .nullable()
-    .default(null)
-    .describe('What a reference refers to')
-    .meta({ examples: [null] }),
-})
 
 const step = z.strictObject({
   status: status.meta({ examples: ['completed'] }),
@@ -46,7 +16,7 @@ const step = z.strictObject({
     .default([])
     .meta({ examples: [[]] })
     .describe('The statuses that may follow'),
-  fields: z.array(field).max(200).default([]).describe('What the step asks for'),
+  fields: z.array(newField).max(200).default([]).describe('What the step asks for'),
 })
 
 export const newFlow = z
@@ -93,19 +63,7 @@ export const flow = z.object({
       status: z.string(),
       label: z.string(),
       next: z.array(z.string()),
-      fields: z.array(
-        z.object({
-          key: z.string(),
-          label: z.string(),
-          type: z.enum(FIELD_TYPES),
-          required: z.boolean(),
-          unique: z.boolean(),
-          options: z.array(z.string()),
-          default: z.unknown().optional(),
-          order: z.int(),
-          dataTypeId: id.nullable(),
-        }),
-      ),
+      fields: z.array(field),
     }),
   ),
   createdAt: z.date(),

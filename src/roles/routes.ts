@@ -14,6 +14,7 @@ import {
 import type { Caller } from '../../db/queries/sessions.ts'
 import type { PermissionDetail } from '../../db/schema/roles.ts'
 import { differences, record } from '../audit/record.ts'
+import { checkDataTypes } from '../data-types/known.ts'
 import { failures, id, list, ok, success } from '../envelope.ts'
 import { conflict, FieldErrors, forbidden, notFound } from '../errors.ts'
 import { listed, listQuery, readPageRequest } from '../lists.ts'
@@ -89,7 +90,7 @@ export function roleRoutes(app: App, { db }: Services): void {
     async (request, reply) => {
       const { organizationId } = request.caller
       const made = await db.tenant(organizationId, async tx => {
-        checkDetails(request.body.permissionDetails)
+        await checkDetails(tx, organizationId, request.body.permissionDetails)
         checkGrant(request.caller, request.body.permissionDetails)
         checkName(request.body.name)
         const roleId = await named(request.body.name, () => insertRole(tx, organizationId, request.body))
@@ -126,7 +127,7 @@ export function roleRoutes(app: App, { db }: Services): void {
       const { name, permissionDetails } = request.body
       const changed = await db.tenant(organizationId, async tx => {
         const before = await getOwnRole(tx, request.params.id)
-        checkDetails(permissionDetails)
+        await checkDetails(tx, organizationId, permissionDetails)
         // What the role permits already is nobody's new grant.
         checkGrant(
           request.caller,
@@ -196,21 +197,26 @@ async function getOwnRole(tx: Queryable, roleId: string): Promise<Role> {
   return found
 }
 
-function checkDetails(details: readonly PermissionDetail[]): void {
+async function checkDetails(
+  tx: Queryable,
+  organizationId: string,
+  details: readonly PermissionDetail[],
+): Promise<void> {
   const known = new Set<string>(PERMISSIONS)
-  const errors = details.flatMap(({ permissionName, dataTypes }, index) => {
-    const path = `permissionDetails.${index}`
-    if (!known.has(permissionName)) {
-      return [{ path: `${path}.permissionName`, message: `There is no permission ${permissionName}.` }]
-    }
-    // There are no data types yet, so an identifier of one is an identifier of nothing.
-    return (dataTypes ?? []).map((_, at) => ({
-      path: `${path}.dataTypes.${at}.dataTypeId`,
-      message: 'There is no such data type.',
-    }))
+  const errors = details.flatMap(({ permissionName }, index) => {
+    if (known.has(permissionName)) return []
+    const path = `permissionDetails.${index}.permissionName`
+    return [{ path, message: `There is no permission ${permissionName}.` }]
   })
   const [first] = errors
   if (first) throw new FieldErrors(errors, first.message)
+  const dataTypes = details.flatMap(({ dataTypes = [] }, index) =>
+    dataTypes.map(({ dataTypeId }, at) => ({
+      path: `permissionDetails.${index}.dataTypes.${at}.dataTypeId`,
+      dataTypeId,
+    })),
+  )
+  await checkDataTypes(tx, organizationId, dataTypes)
 }
 
 /** Nobody grants what they lack (contract section 4). */

@@ -10,7 +10,7 @@ const scope = z
   .describe('How far it reaches: everything, what belongs to the own teams, or what is the own')
 
 const restriction = {
-  dataTypeId: id,
+  dataTypeId: id.toLowerCase(),
   restrictedFields: z
     .array(z.string().max(200))
     .max(500)

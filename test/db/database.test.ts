@@ -79,6 +79,8 @@ describe.each(['pglite', 'postgres'] as const)('A database on %s', kind => {
       'points',
       'newest_fixes',
       'log_positions',
+      'data_records',
+      'data_keys',
       'schema_migrations',
     ]) {
       await expect(

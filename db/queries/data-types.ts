@@ -1,0 +1,130 @@
+import { and, eq, sql } from 'drizzle-orm'
+import { newId, type Queryable } from '../client.ts'
+import { type DATA_TYPE_KINDS, dataTypes } from '../schema/data-types.ts'
+import type { Field } from '../schema/flows.ts'
+import { type Page, type PageRequest, readPage } from './page.ts'
+
+/** A data type as the interface shows it. */
+export interface DataType {
+  _id: string
+  name: string
+  type: (typeof DATA_TYPE_KINDS)[number]
+  /** The key of the field that names a record; it is required and unique. */
+  primaryKey: string | null
+  fields: Field[]
+  createdAt: Date
+  updatedAt: Date
+}
+
+export type NewDataType = Pick<DataType, 'name' | 'type' | 'primaryKey' | 'fields'>
+
+const COLUMNS = `t.id AS "_id", t.name, t.type, t.primary_key AS "primaryKey", t.fields,
+  t.created_at AS "createdAt", t.updated_at AS "updatedAt"`
+
+export const DATA_TYPE_SORTS = {
+  name: { sql: 'lower(t.name)', type: 'text' },
+  createdAt: { sql: 't.created_at', type: 'timestamptz' },
+} as const
+
+// Whoever reads or writes records does it across organizations (db.system), and so do these queries at times: each
+// takes the organization.
+
+export function listDataTypes(
+  db: Queryable,
+  organizationId: string,
+  page: PageRequest,
+): Promise<Page<DataType>> {
+  return readPage(
+    db,
+    {
+      columns: COLUMNS,
+      from: 'data_types t',
+      where: ['t.organization_id = $1'],
+      values: [organizationId],
+      id: 't.id',
+      sorts: DATA_TYPE_SORTS,
+      search: ['t.name'],
+    },
+    page,
+  )
+}
+
+/** Those of these data types that exist in the organization; without identifiers all of them. */
+export function listDataTypesById(
+  db: Queryable,
+  organizationId: string,
+  ids?: readonly string[],
+): Promise<DataType[]> {
+  return db.query(
+    `SELECT ${COLUMNS} FROM data_types t
+     WHERE t.organization_id = $1 AND ($2::uuid[] IS NULL OR t.id = ANY($2)) ORDER BY t.id`,
+    [organizationId, ids ?? null],
+  )
+}
+
+/** How the type is held until the transaction ends: `share` against changes to it, `update` against records too. */
+type Hold = '' | 'FOR SHARE' | 'FOR UPDATE'
+
+/** A data type of the organization by its identifier or its name, or null. */
+export async function findDataType(
+  db: Queryable,
+  organizationId: string,
+  which: { dataTypeId: string } | { dataTypeName: string },
+  hold: Hold = '',
+): Promise<DataType | null> {
+  const [column, value] =
+    'dataTypeId' in which ? ['t.id = $2::uuid', which.dataTypeId] : ['t.name = $2', which.dataTypeName]
+  const [row] = await db.query<DataType>(
+    `SELECT ${COLUMNS} FROM data_types t WHERE t.organization_id = $1 AND ${column} ${hold}`,
+    [organizationId, value],
+  )
+  return row ?? null
+}
+
+export async function insertDataType(
+  tx: Queryable,
+  organizationId: string,
+  dataType: NewDataType & { isSample?: boolean },
+): Promise<string> {
+  const id = newId()
+  await tx.orm.insert(dataTypes).values({ id, organizationId, ...dataType })
+  return id
+}
+
+export async function updateDataType(
+  tx: Queryable,
+  organizationId: string,
+  id: string,
+  dataType: NewDataType,
+): Promise<void> {
+  const { name, type, primaryKey, fields } = dataType
+  await tx.orm
+    .update(dataTypes)
+    .set({ name, type, primaryKey, fields, updatedAt: sql`now()` })
+    .where(and(eq(dataTypes.organizationId, organizationId), eq(dataTypes.id, id)))
+}
+
+/** Removes a data type. Breaks a foreign key (class 23) while there are records of it. */
+export async function deleteDataType(tx: Queryable, organizationId: string, id: string): Promise<void> {
+  await tx.orm
+    .delete(dataTypes)
+    .where(and(eq(dataTypes.organizationId, organizationId), eq(dataTypes.id, id)))
+}
+
+/** The name of a flow or of another data type that refers to this one, or null. */
+export async function findUserOfDataType(
+  tx: Queryable,
+  organizationId: string,
+  id: string,
+): Promise<string | null> {
+  const [row] = await tx.query<{ name: string }>(
+    `SELECT name FROM data_types
+     WHERE organization_id = $1 AND id <> $2 AND fields @> jsonb_build_array(jsonb_build_object('dataTypeId', $2::text))
+     UNION ALL
+     SELECT name FROM flows WHERE organization_id = $1 AND (data_type_id = $2 OR
+       steps @> jsonb_build_array(jsonb_build_object('fields', jsonb_build_array(jsonb_build_object('dataTypeId', $2::text)))))
+     LIMIT 1`,
+    [organizationId, id],
+  )
+  return row?.name ?? null
+}

@@ -1,0 +1,294 @@
+import { newId, type Queryable } from '../client.ts'
+import type { Field } from '../schema/flows.ts'
+import type { DataType } from './data-types.ts'
+
+/**
+ * Data records. They are under no row-level security (it would take their indexes away) and the tenant role has no
+ * grant on them: every query takes the organization first; `test/db/data.test.ts` shows that the wall holds.
+ */
+export type Values = { [key: string]: unknown }
+
+export interface DataRecord {
+  _id: string
+  dataTypeId: string
+  data: Values
+  createdAt: Date
+  updatedAt: Date
+}
+
+export interface NewRecord {
+  _id: string
+  data: Values
+}
+
+/** The value of a unique field that a record could not have, and the record that has it. */
+export interface TakenValue {
+  recordId: string
+  field: string
+  takenBy: string
+}
+
+export const RECORD_COLUMNS = `d.id AS "_id", d.data_type_id AS "dataTypeId", d.data, d.created_at AS "createdAt",
+  d.updated_at AS "updatedAt"`
+
+/** The time that an identifier of version 7 holds, in milliseconds since 1970. */
+const timeOf = (id: string) => Number.parseInt(id.replaceAll('-', '').slice(0, 12), 16)
+
+/** How a unique value is compared: addresses without case, all else as it is. */
+export function uniqueValue(field: Pick<Field, 'type'>, value: unknown): string {
+  return field.type === 'email' ? String(value).toLowerCase() : String(value)
+}
+
+/** What a search looks into: texts and numbers, a line each, whatever field they are of. */
+function searchText(data: Values): string {
+  const lines = (value: unknown): string[] => {
+    if (typeof value === 'string') return [value.replaceAll('\n', ' ')]
+    if (typeof value === 'number') return [String(value)]
+    if (Array.isArray(value)) return value.flatMap(lines)
+    return typeof value === 'object' && value ? lines((value as { address?: unknown }).address) : []
+  }
+  return Object.values(data).flatMap(lines).join('\n')
+}
+
+const uniqueFields = (fields: readonly Field[], data: Values) =>
+  fields.filter(field => field.unique && Object.hasOwn(data, field.key))
+
+/**
+ * Takes the values of unique fields for records, and returns those that other records have. Two who want the same
+ * value at once wait for each other; sorted, so that they never wait in a circle.
+ */
+export async function insertKeys(
+  tx: Queryable,
+  organizationId: string,
+  dataTypeId: string,
+  fields: readonly Field[],
+  records: readonly NewRecord[],
+): Promise<TakenValue[]> {
+  const keys = records
+    .flatMap(({ _id, data }) =>
+      uniqueFields(fields, data).map(field => ({
+        recordId: _id,
+        field: field.key,
+        value: uniqueValue(field, data[field.key]),
+      })),
+    )
+    .sort((a, b) => compare(a.field, b.field) || compare(a.value, b.value) || compare(a.recordId, b.recordId))
+  if (keys.length === 0) return []
+  const columns = [
+    organizationId,
+    dataTypeId,
+    keys.map(key => key.field),
+    keys.map(key => key.value),
+    keys.map(key => key.recordId),
+  ]
+  await tx.query(
+    `INSERT INTO data_keys (organization_id, data_type_id, field, value, record_id)
+     SELECT $1, $2, * FROM unnest($3::text[], $4::text[], $5::uuid[]) ON CONFLICT DO NOTHING`,
+    columns,
+  )
+  return tx.query<TakenValue>(
+    `SELECT w.record_id AS "recordId", w.field, k.record_id AS "takenBy"
+     FROM unnest($3::text[], $4::text[], $5::uuid[]) AS w(field, value, record_id)
+     JOIN data_keys k ON k.organization_id = $1 AND k.data_type_id = $2 AND k.field = w.field AND k.value = w.value
+     WHERE k.record_id <> w.record_id`,
+    columns,
+  )
+}
+
+const compare = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0)
+
+/** Gives up the values that a record has for these unique fields. */
+async function deleteKeys(
+  tx: Queryable,
+  organizationId: string,
+  dataTypeId: string,
+  fields: readonly Field[],
+  data: Values,
+): Promise<void> {
+  const given = uniqueFields(fields, data)
+  if (given.length === 0) return
+  await tx.query(
+    `DELETE FROM data_keys k USING unnest($3::text[], $4::text[]) AS w(field, value)
+     WHERE k.organization_id = $1 AND k.data_type_id = $2 AND k.field = w.field AND k.value = w.value`,
+    [
+      organizationId,
+      dataTypeId,
+      given.map(field => field.key),
+      given.map(field => uniqueValue(field, data[field.key])),
+    ],
+  )
+}
+
+/** Gives up all values of a field that is no longer unique. */
+export async function deleteKeysOfField(
+  tx: Queryable,
+  organizationId: string,
+  dataTypeId: string,
+  field: string,
+): Promise<void> {
+  await tx.query('DELETE FROM data_keys WHERE organization_id = $1 AND data_type_id = $2 AND field = $3', [
+    organizationId,
+    dataTypeId,
+    field,
+  ])
+}
+
+/** New records with identifiers in the order given. */
+export const newRecords = (values: readonly Values[]): NewRecord[] =>
+  values.map(data => ({ _id: newId(), data }))
+
+/**
+ * Makes records of a type that the transaction holds (`findDataType` FOR SHARE). Returns the unique values that are
+ * taken; then the transaction must not commit.
+ */
+export async function insertRecords(
+  tx: Queryable,
+  organizationId: string,
+  type: DataType,
+  records: readonly NewRecord[],
+  isSample = false,
+): Promise<TakenValue[]> {
+  const taken = await insertKeys(tx, organizationId, type._id, type.fields, records)
+  if (taken.length > 0) return taken
+  await tx.query(
+    `INSERT INTO data_records (id, organization_id, data_type_id, data, search, is_sample, created_at, updated_at)
+     SELECT id, $1, $2, data::jsonb, search, $3, to_timestamp(at / 1000), to_timestamp(at / 1000)
+     FROM unnest($4::uuid[], $5::text[], $6::text[], $7::float8[]) AS r(id, data, search, at)`,
+    [
+      organizationId,
+      type._id,
+      isSample,
+      records.map(({ _id }) => _id),
+      records.map(({ data }) => JSON.stringify(data)),
+      records.map(({ data }) => searchText(data)),
+      records.map(({ _id }) => timeOf(_id)),
+    ],
+  )
+  return []
+}
+
+/** Replaces the values of a record that the transaction holds. Returns the unique values that are taken. */
+export async function updateRecord(
+  tx: Queryable,
+  organizationId: string,
+  type: DataType,
+  before: DataRecord,
+  data: Values,
+): Promise<TakenValue[]> {
+  const changed = type.fields.filter(
+    ({ key }) => JSON.stringify(before.data[key]) !== JSON.stringify(data[key]),
+  )
+  await deleteKeys(tx, organizationId, type._id, changed, before.data)
+  const taken = await insertKeys(tx, organizationId, type._id, changed, [{ _id: before._id, data }])
+  if (taken.length > 0) return taken
+  await tx.query(
+    `UPDATE data_records SET data = $3::jsonb, search = $4, updated_at = now()
+     WHERE organization_id = $1 AND id = $2`,
+    [organizationId, before._id, JSON.stringify(data), searchText(data)],
+  )
+  return []
+}
+
+export async function deleteRecord(
+  tx: Queryable,
+  organizationId: string,
+  type: DataType,
+  record: DataRecord,
+): Promise<void> {
+  await deleteKeys(tx, organizationId, type._id, type.fields, record.data)
+  await tx.query('DELETE FROM data_records WHERE organization_id = $1 AND id = $2', [
+    organizationId,
+    record._id,
+  ])
+}
+
+/** A record of the organization, or null. `hold` keeps it from changing until the transaction ends. */
+export async function findRecord(
+  db: Queryable,
+  organizationId: string,
+  id: string,
+  hold: '' | 'FOR UPDATE' = '',
+): Promise<DataRecord | null> {
+  const [row] = await db.query<DataRecord>(
+    `SELECT ${RECORD_COLUMNS} FROM data_records d WHERE d.organization_id = $1 AND d.id = $2 ${hold}`,
+    [organizationId, id],
+  )
+  return row ?? null
+}
+
+/** The record that has this value of a unique field, or null. */
+export async function findRecordByKey(
+  db: Queryable,
+  organizationId: string,
+  dataTypeId: string,
+  field: string,
+  value: string,
+): Promise<DataRecord | null> {
+  const [row] = await db.query<DataRecord>(
+    `SELECT ${RECORD_COLUMNS} FROM data_keys k JOIN data_records d ON d.id = k.record_id AND d.organization_id = $1
+     WHERE k.organization_id = $1 AND k.data_type_id = $2 AND k.field = $3 AND k.value = $4`,
+    [organizationId, dataTypeId, field, value],
+  )
+  return row ?? null
+}
+
+/** Of these identifiers, the records that exist, with their types; held, so that nobody removes them meanwhile. */
+export async function holdRecords(
+  tx: Queryable,
+  organizationId: string,
+  ids: readonly string[],
+): Promise<Map<string, string>> {
+  const rows = await tx.query<{ id: string; dataTypeId: string }>(
+    `SELECT id, data_type_id AS "dataTypeId" FROM data_records
+     WHERE organization_id = $1 AND id = ANY($2::uuid[]) ORDER BY id FOR KEY SHARE`,
+    [organizationId, ids],
+  )
+  return new Map(rows.map(row => [row.id, row.dataTypeId]))
+}
+
+/** The records of a type in the order of their identifiers, after one of them. */
+export function listRecordsAfter(
+  db: Queryable,
+  organizationId: string,
+  dataTypeId: string,
+  after: string | null,
+  limit: number,
+): Promise<NewRecord[]> {
+  return db.query(
+    `SELECT id AS "_id", data FROM data_records
+     WHERE organization_id = $1 AND data_type_id = $2 AND ($3::uuid IS NULL OR id > $3) ORDER BY id LIMIT $4`,
+    [organizationId, dataTypeId, after, limit],
+  )
+}
+
+/** How many records refer to this one by these fields, counted up to `limit`, and which. */
+export async function listReferring(
+  db: Queryable,
+  organizationId: string,
+  recordId: string,
+  fields: readonly { dataTypeId: string; key: string }[],
+  limit: number,
+): Promise<string[]> {
+  const ids: string[] = []
+  for (const { dataTypeId, key } of fields) {
+    const rows = await db.query<{ id: string }>(
+      `SELECT id FROM data_records WHERE organization_id = $1 AND data_type_id = $2 AND data @> $3::jsonb AND id <> $4
+       LIMIT $5`,
+      [organizationId, dataTypeId, JSON.stringify({ [key]: recordId }), recordId, limit - ids.length],
+    )
+    ids.push(...rows.map(({ id }) => id))
+    if (ids.length >= limit) break
+  }
+  return ids
+}
+
+/** Removes the sample records of an organization, which nothing else refers to. Returns how many. */
+export async function deleteSampleRecords(tx: Queryable, organizationId: string): Promise<number> {
+  const [row] = await tx.query<{ count: number }>(
+    `WITH gone AS (DELETE FROM data_records WHERE organization_id = $1 AND is_sample RETURNING id),
+       keys AS (DELETE FROM data_keys WHERE organization_id = $1 AND record_id IN (SELECT id FROM gone))
+     SELECT count(*)::int4 AS count FROM gone`,
+    [organizationId],
+  )
+  return row?.count ?? 0
+}
