@@ -8,7 +8,7 @@ import type { Publisher } from './authenticate.ts'
 import { readNativeMessage, readOwnTracksMessage } from './entries.ts'
 import type { IngestMetrics } from './metrics.ts'
 import { createCredentials } from './mqtt/credentials.ts'
-import { Gate, type Hooks } from './mqtt/gate.ts'
+import { Gate, type Hooks, UNREAD } from './mqtt/gate.ts'
 import { CONNECT_TIMEOUT_MS, MAX_CONNECTIONS_PER_CREDENTIAL } from './mqtt/limits.ts'
 import { listen, openTls, type TlsFiles } from './mqtt/listeners.ts'
 import {
@@ -55,7 +55,7 @@ export async function openMqttDoor(options: {
   // 65,536 buffers, 12 MB, for numbers that are written here and there.
   writeToStream.cacheNumbers = false
   const gates = new Map<Client, Gate>()
-  const sessions = createSessions()
+  const sessions = createSessions(client => gates.get(client)?.refuse(UNREAD))
   const room = createWaitingRoom({ perSecond: options.connectionsPerSecond })
   const credentials = createCredentials({ db, tokens, gates: () => gates.values(), onError: options.onError })
   let holding = false

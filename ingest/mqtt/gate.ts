@@ -276,7 +276,7 @@ export class Gate {
     const { conn } = this.client
     if (answers > 0 && !this.#internals.closed && !this.#refused) {
       conn.write(bytes)
-      if (conn.writableLength > MAX_UNREAD_BYTES) this.refuse(new Breach('limit', 'the client does not read'))
+      if (conn.writableLength > MAX_UNREAD_BYTES) this.refuse(UNREAD)
     }
     this.#updateReading()
   }
@@ -299,5 +299,8 @@ export class Gate {
     this.#internals.resume()
   }
 }
+
+/** One that does not read is disconnected: what waits for it is memory. */
+export const UNREAD = new Breach('limit', 'the client does not read')
 
 const flush = (gate: Gate) => gate.flush()

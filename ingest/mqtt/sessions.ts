@@ -44,7 +44,8 @@ interface Message {
 
 export type Sessions = ReturnType<typeof createSessions>
 
-export function createSessions() {
+/** `onUnread` is called for a client that does not read what it is sent. */
+export function createSessions(onUnread: (client: Client) => void) {
   const byClientId = new Map<string, Session>()
   const byOwner = new Map<string, Set<Session>>()
   /** Those whose client is away, longest first. */
@@ -84,7 +85,7 @@ export function createSessions() {
     if (qos === 1 && !dup) message.id = takeId(session)
     const { topic, payload, id } = message
     client.conn.write(generate({ cmd: 'publish', topic, payload, qos, dup, retain: false, messageId: id }))
-    if (client.conn.writableLength > MAX_UNREAD_BYTES) client.emit('error', new Error('It does not read'))
+    if (client.conn.writableLength > MAX_UNREAD_BYTES) onUnread(client)
   }
 
   return {
