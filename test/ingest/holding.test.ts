@@ -1,0 +1,200 @@
+import { readFileSync } from 'node:fs'
+import pg from 'pg'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createOwnPostgres } from '../integrity/own-postgres.ts'
+import { type Postgres, startPostgres } from '../services/postgres.ts'
+import type { Control, Service } from '../services/services.ts'
+import { type Client, createDevice, signIn, type TestDevice } from '../support/client.ts'
+import type { TestDatabase } from '../support/database.ts'
+import { type Server, startServer } from '../support/server.ts'
+import { pause, until } from '../support/wait.ts'
+import { createFleet } from './fleet.ts'
+import { connectPacket, openRaw, PINGREQ, publishPacket, type RawClient, subscribePacket } from './raw.ts'
+
+/** 10,000 by hand: `HOLDING_DEVICES=10000 npx vitest run test/ingest/holding.test.ts`. */
+const DEVICES = Number(process.env.HOLDING_DEVICES ?? 500)
+const MESSAGES = 3
+const FROZEN_MS = 5_000
+/** Of a connection that is not answered for this long a client would lose patience: its keepalive is 2 s. */
+const KEEPALIVE_S = 2
+
+describe('While the log is away', () => {
+  let postgres: Service<Postgres>
+  let control: Control
+  let database: TestDatabase
+  let server: Server
+  let owner: Client
+
+  beforeAll(async () => {
+    postgres = await startPostgres({ own: true, settings: { max_connections: '100' } })
+    if (!postgres.available) return
+    control = postgres.control as Control
+    database = (await createOwnPostgres(postgres.url, control)).database
+    server = await startServer(database, { MQTT_CONNECTIONS_PER_SECOND: '0' })
+    owner = await signIn(server)
+  })
+  afterAll(async () => {
+    if (!postgres.available) return
+    control.thaw()
+    await server.stop()
+    await postgres.stop()
+    await database.remove()
+  })
+
+  const open = async (device: TestDevice, keepalive = 60): Promise<RawClient> => {
+    const client = openRaw(server.mqttPort)
+    client.send(connectPacket({ clientId: device.id, username: device.id, password: device.key, keepalive }))
+    await client.next('connack', 60_000)
+    return client
+  }
+  const point = (device: TestDevice, timestamp: number, id: number, qos: 0 | 1 | 2 = 1) =>
+    publishPacket({
+      topic: `devices/${device.id}/location`,
+      payload: JSON.stringify({ lat: 1, lng: 1, timestamp }),
+      id,
+      qos,
+    })
+  const metric = async (name: string): Promise<number> => {
+    const text = await (await fetch(`${server.url}/metrics`)).text()
+    return Number(new RegExp(`^${name.replace(/[{}]/g, '\\$&')} (\\S+)$`, 'm').exec(text)?.[1] ?? Number.NaN)
+  }
+  const residentMiB = () => {
+    const status = readFileSync(`/proc/${server.pid}/status`, 'utf8')
+    return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) / 1024
+  }
+
+  it(`${DEVICES} devices are held: no acknowledgement, no connection lost, and all goes on in order`, async context => {
+    if (!postgres.available) return context.skip(postgres.reason)
+    const devices = await createFleet(database.url as string, DEVICES)
+    const clients: RawClient[] = []
+    for (let at = 0; at < devices.length; at += 200) {
+      const some = devices.slice(at, at + 200)
+      clients.push(...(await Promise.all(some.map(device => open(device, KEEPALIVE_S)))))
+      for (const client of clients) client.send(PINGREQ)
+    }
+    const before = residentMiB()
+    const now = Date.now()
+
+    control.freeze()
+    try {
+      for (const [index, client] of clients.entries()) {
+        for (let id = 1; id <= MESSAGES; id++) {
+          client.send(point(devices[index] as TestDevice, now - 1000 * id, id, id === 3 ? 2 : 1))
+        }
+      }
+      // Every other device asks meanwhile whether the server lives, the others say nothing.
+      for (let waited = 0; waited < FROZEN_MS; waited += 1000) {
+        await pause(1000)
+        for (const [index, client] of clients.entries()) if (index % 2 === 0) client.send(PINGREQ)
+      }
+      expect(clients.filter(({ stream }) => stream.destroyed)).toEqual([])
+      expect(await metric('fieldline_ingest_held{door="mqtt"}')).toBe(DEVICES * MESSAGES)
+      const heard = clients.flatMap(({ packets }) => packets.map(({ cmd }) => cmd))
+      expect(heard.filter(cmd => cmd === 'puback' || cmd === 'pubrec')).toEqual([])
+      await until('pings are answered', () =>
+        clients.every(
+          ({ heard }, index) => heard.filter(text => text === 'pingresp').length >= 5 || index % 2 === 1,
+        ),
+      )
+      console.log(`held: ${(residentMiB() - before).toFixed(0)} MiB more for ${DEVICES} devices`)
+    } finally {
+      control.thaw()
+    }
+
+    const thawed = performance.now()
+    await until(
+      'acknowledged',
+      () => clients.every(({ heard }) => heard.includes(`pubrec ${MESSAGES}`)),
+      60_000,
+    )
+    console.log(`caught up in ${(performance.now() - thawed).toFixed(0)} ms`)
+    for (const { heard } of clients) {
+      const answers = heard.filter(text => text.startsWith('pub'))
+      expect(answers).toEqual(['puback 1', 'puback 2', 'pubrec 3'])
+    }
+    expect(await metric('fieldline_ingest_held{door="mqtt"}')).toBe(0)
+    const reader = new pg.Client({ connectionString: database.url })
+    await reader.connect()
+    const { rows } = await reader.query('SELECT count(*)::int4 AS count FROM points')
+    await reader.end()
+    expect(rows[0].count).toBe(DEVICES * MESSAGES)
+    for (const client of clients) client.end()
+  })
+
+  it('memory stays under its bound however much is sent, and what was read is acknowledged', async context => {
+    if (!postgres.available) return context.skip(postgres.reason)
+    const SENDERS = 60
+    const POINTS = 1000
+    const PACKETS = 24
+    const devices = await createFleet(database.url as string, SENDERS)
+    const clients = await Promise.all(devices.map(device => open(device)))
+    const before = residentMiB()
+    const start = Date.now() - 20 * 24 * 3600_000
+    control.freeze()
+    try {
+      for (const [index, client] of clients.entries()) {
+        const topic = `devices/${devices[index]?.id}/location`
+        for (let id = 1; id <= PACKETS; id++) {
+          const points = Array.from({ length: POINTS }, (_, n) => {
+            return { lat: 1, lng: 1, timestamp: start + (id * POINTS + n) * 1000 }
+          })
+          client.send(publishPacket({ topic, payload: JSON.stringify(points), id }))
+        }
+      }
+      let last = -1
+      await until(
+        'no more is read',
+        async () => {
+          const waiting = await metric('fieldline_log_waiting_bytes')
+          const same = waiting === last
+          last = waiting
+          await pause(500)
+          return same && waiting > 0
+        },
+        60_000,
+      )
+      console.log(
+        `waiting: ${(last / 2 ** 20).toFixed(0)} MiB, ${(residentMiB() - before).toFixed(0)} MiB resident`,
+      )
+      // 128 MiB, and what the chunk held that filled it.
+      expect(last).toBeLessThan(130 * 2 ** 20)
+      expect(residentMiB() - before).toBeLessThan(600)
+      expect(clients.filter(({ stream }) => stream.destroyed)).toEqual([])
+    } finally {
+      control.thaw()
+    }
+    await until('all of it', () => clients.every(({ heard }) => heard.includes(`puback ${PACKETS}`)), 120_000)
+    expect(await metric('fieldline_log_waiting_bytes')).toBe(0)
+    for (const client of clients) client.end()
+  })
+
+  it('a subscriber that has stopped reading is disconnected, and delays nobody', async context => {
+    if (!postgres.available) return context.skip(postgres.reason)
+    const [frozen, other] = [await createDevice(owner), await createDevice(owner)]
+    const subscriber = await open(frozen)
+    subscriber.send(subscribePacket([[`devices/${frozen.id}/#`, 0]]))
+    await subscriber.next('suback')
+    subscriber.stream.pause()
+
+    const bad = openRaw(server.mqttPort)
+    bad.send(connectPacket({ clientId: 'bad', username: frozen.id, password: frozen.key }))
+    await bad.next('connack')
+    const good = await open(other)
+    const refused = () => metric('fieldline_mqtt_refused_total{kind="limit"}')
+    let slowest = 0
+    for (let id = 1; !((await refused()) > 0); id++) {
+      // Each is 1,000 messages to the subscriber.
+      const payload = JSON.stringify(Array(1000).fill(0))
+      bad.send(publishPacket({ topic: `devices/${frozen.id}/location`, payload, id }))
+      const begun = performance.now()
+      good.send(point(other, Date.now() - 1000, id))
+      await good.next('puback')
+      slowest = Math.max(slowest, performance.now() - begun)
+      expect(id, 'messages of 1,000').toBeLessThan(300)
+    }
+    console.log(`beside a frozen subscriber the slowest acknowledgement took ${slowest.toFixed(0)} ms`)
+    expect(slowest).toBeLessThan(1_000)
+    await until('closed', async () => (await metric('fieldline_mqtt_connections')) === 2)
+    for (const client of [bad, good, subscriber]) client.end()
+  })
+})

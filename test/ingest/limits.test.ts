@@ -1,0 +1,176 @@
+import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import * as limits from '../../ingest/mqtt/limits.ts'
+import { type Client, createDevice, readHistory, signIn, type TestDevice } from '../support/client.ts'
+import { createTestDatabase, type TestDatabase, usualKind } from '../support/database.ts'
+import { type Server, startServer } from '../support/server.ts'
+import { pause } from '../support/wait.ts'
+import { connectPacket, openRaw, PINGREQ, publishPacket, type RawClient, subscribePacket } from './raw.ts'
+
+type Options = Partial<Parameters<typeof connectPacket>[0]>
+
+describe('The limits of the MQTT door', () => {
+  let database: TestDatabase
+  let server: Server
+  let owner: Client
+  let device: TestDevice
+  let names = 0
+
+  beforeAll(async () => {
+    database = await createTestDatabase(usualKind())
+    server = await startServer(database)
+    owner = await signIn(server)
+    device = await createDevice(owner)
+  })
+  afterAll(async () => {
+    await server.stop()
+    await database.remove()
+  })
+
+  const hello = (options: Options = {}, of = device) =>
+    connectPacket({ clientId: `limits-${names++}`, username: of.id, password: of.key, ...options })
+  async function open(options: Options = {}, of = device): Promise<RawClient> {
+    const client = openRaw(server.mqttPort)
+    client.send(hello(options, of))
+    await client.next('connack')
+    return client
+  }
+  const point = (id: number, of = device, timestamp = Date.now() - 3600_000 + id) =>
+    publishPacket({
+      topic: `devices/${of.id}/location`,
+      payload: JSON.stringify({ lat: 1, lng: 1, timestamp }),
+      id,
+    })
+  /** How long after now the connection is closed, in milliseconds. */
+  async function closesAfter(client: RawClient): Promise<number> {
+    const begun = performance.now()
+    await client.closed
+    return performance.now() - begun
+  }
+
+  it.concurrent('whoever does not say CONNECT within 10 s is disconnected, half of one or nothing', async () => {
+    const clients = [openRaw(server.mqttPort), openRaw(server.mqttPort)]
+    clients[1]?.send(hello().subarray(0, 20))
+    for (const ms of await Promise.all(clients.map(closesAfter))) {
+      expect(ms).toBeGreaterThan(limits.CONNECT_TIMEOUT_MS - 500)
+      expect(ms).toBeLessThan(limits.CONNECT_TIMEOUT_MS + 2_000)
+    }
+  })
+
+  it.concurrent('half a packet and silence end with the keepalive; without one the connection stays', async () => {
+    const [silent, patient] = [await open({ keepalive: 1 }), await open({ keepalive: 0 })]
+    for (const client of [silent, patient]) client.send(point(1).subarray(0, 50))
+    // [MQTT-3.1.2-24]: one and a half times.
+    expect(await closesAfter(silent)).toBeGreaterThan(1_000)
+    await pause(3_000)
+    expect(patient.stream.destroyed).toBe(false)
+    patient.send(point(1).subarray(50))
+    await patient.next('puback')
+    patient.end()
+  })
+
+  it.concurrent('identifiers, CONNECTs and topics have a length', async () => {
+    const long = 'x'.repeat(limits.MAX_CLIENT_ID_BYTES)
+    expect((await open({ clientId: long })).heard).toEqual(['connack 0'])
+    expect((await open({ clientId: `${long}x` })).heard).toEqual(['connack 2'])
+
+    const large = openRaw(server.mqttPort)
+    large.send(hello({ password: 'x'.repeat(limits.MAX_CONNECT_BYTES) }))
+    expect(await large.answers(0)).toEqual(['closed'])
+
+    const own = `devices/${device.id}/`
+    const fits = own + 'x'.repeat(limits.MAX_TOPIC_BYTES - own.length)
+    const deep = own + 'x/'.repeat(limits.MAX_TOPIC_LEVELS - 3)
+    const client = await open()
+    client.send(
+      subscribePacket([
+        [fits, 0],
+        [`${deep}x`, 0],
+      ]),
+    )
+    expect(await client.next('suback')).toMatchObject({ granted: [0, 0] })
+    for (const filter of [`${fits}x`, `${deep}x/x`]) {
+      const other = await open()
+      other.send(subscribePacket([[filter, 0]]))
+      expect(await other.answers(1)).toEqual(['connack 0', 'closed'])
+    }
+    client.end()
+  })
+
+  it.concurrent('more messages than may be in flight are read when there is room, and answered in order', async () => {
+    const sender = await createDevice(owner)
+    const client = await open({}, sender)
+    const count = limits.MAX_PENDING * 3
+    client.send(...Array.from({ length: count }, (_, n) => point(n + 1, sender)))
+    client.send(PINGREQ)
+    while (client.packets.at(-1)?.messageId !== count) await pause(20)
+    const ids = client.packets.filter(({ cmd }) => cmd === 'puback').map(({ messageId }) => messageId)
+    expect(ids).toEqual(Array.from({ length: count }, (_, n) => n + 1))
+    expect(await readHistory(owner, sender.id)).toHaveLength(count)
+    client.end()
+  })
+
+  it.concurrent('what comes with a CONNECT is taken when it is accepted, up to a limit', async () => {
+    const sender = await createDevice(owner)
+    const eager = openRaw(server.mqttPort)
+    eager.send(hello({}, sender), ...Array.from({ length: limits.MAX_EARLY }, (_, n) => point(n + 1, sender)))
+    expect(await eager.answers(1 + limits.MAX_EARLY)).toHaveLength(2 + limits.MAX_EARLY)
+    eager.end()
+    const greedy = openRaw(server.mqttPort)
+    greedy.send(hello(), ...Array.from({ length: limits.MAX_EARLY + 1 }, (_, n) => point(n + 1)))
+    expect(await greedy.answers(0)).toEqual(['closed'])
+    // [MQTT-3.1.4-5]: nothing of it counts when it is refused.
+    const stranger = openRaw(server.mqttPort)
+    stranger.send(hello({ password: 'wrong' }, sender), point(500, sender))
+    expect(await stranger.answers(1)).toEqual(['connack 5', 'closed'])
+    expect(await readHistory(owner, sender.id)).toHaveLength(limits.MAX_EARLY)
+  })
+
+  it.concurrent('a device has so many connections; one more closes the first', async () => {
+    const busy = await createDevice(owner)
+    const clients: RawClient[] = []
+    for (let n = 0; n < limits.MAX_CONNECTIONS_PER_CREDENTIAL; n++) clients.push(await open({}, busy))
+    expect(clients.some(({ stream }) => stream.destroyed)).toBe(false)
+    const last = await open({}, busy)
+    await clients[0]?.closed
+    expect(await last.answers(1)).toEqual(['connack 0', 'open'])
+    expect(clients.slice(1).some(({ stream }) => stream.destroyed)).toBe(false)
+    for (const client of [...clients, last]) client.end()
+  })
+
+  it.concurrent('connections beyond so many a second wait, and are let in', async () => {
+    const own = await createTestDatabase(usualKind())
+    const slow = await startServer(own, { MQTT_CONNECTIONS_PER_SECOND: '20' })
+    const mine = await createDevice(await signIn(slow))
+    const begun = performance.now()
+    const clients = await Promise.all(
+      Array.from({ length: 60 }, async (_, n) => {
+        const client = openRaw(slow.mqttPort)
+        client.send(connectPacket({ clientId: `${n}`, username: mine.id, password: mine.key }))
+        expect(await client.next('connack', 10_000)).toMatchObject({ returnCode: 0 })
+        return client
+      }),
+    )
+    expect(performance.now() - begun).toBeGreaterThan(1_800)
+    for (const client of clients) client.end()
+    await slow.stop()
+    await own.remove()
+  })
+
+  it('are in docs/mqtt.md as they are in the code', () => {
+    const text = readFileSync(resolve(import.meta.dirname, '../../docs/mqtt.md'), 'utf8')
+    const missing = Object.entries(limits)
+      .filter(
+        ([, value]) =>
+          ![value, value / 1000, value / 1024, value / 86_400_000].some(shown => has(text, shown)),
+      )
+      .map(([name, value]) => `${name} ${value}`)
+    expect(missing).toEqual([])
+  })
+})
+
+/** Whether a text holds a number, with or without commas between its thousands. */
+function has(text: string, value: number): boolean {
+  return new RegExp(`(?<![\\d,.])${value.toLocaleString('en').replaceAll(',', ',?')}(?![\\d])`).test(text)
+}

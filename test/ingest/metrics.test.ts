@@ -1,0 +1,80 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type Client, createDevice, signIn } from '../support/client.ts'
+import { createTestDatabase, type TestDatabase, usualKind } from '../support/database.ts'
+import { connectDevice, publish } from '../support/mqtt.ts'
+import { type Server, startServer } from '../support/server.ts'
+import { until } from '../support/wait.ts'
+
+describe('The figures of the doors', () => {
+  let database: TestDatabase
+  let server: Server
+  let owner: Client
+
+  beforeAll(async () => {
+    database = await createTestDatabase(usualKind())
+    server = await startServer(database)
+    owner = await signIn(server)
+  })
+  afterAll(async () => {
+    await server.stop()
+    await database.remove()
+  })
+
+  const read = async () => {
+    const text = await (await fetch(`${server.url}/metrics`)).text()
+    const lines = [...text.matchAll(/^(fieldline_(?:ingest|mqtt)_[^ ]+) (\S+)$/gm)]
+    return new Map(lines.map(([, name, value]) => [name as string, Number(value)]))
+  }
+
+  it('count what was received, acknowledged, refused and held, for each door', async () => {
+    const device = await createDevice(owner)
+    const client = await connectDevice(server, device)
+    expect((await read()).get('fieldline_mqtt_connections')).toBe(1)
+    const timestamp = Date.now() - 1000
+    const points = [
+      { lat: 1, lng: 1, timestamp },
+      { lat: 2, lng: 2, timestamp },
+      { lat: 0, lng: 0, timestamp },
+      'x',
+    ]
+    await publish(client, device, points)
+    const bulk = {
+      points: [
+        { lat: 3, lng: 3, timestamp },
+        { lat: 4, lng: 4, timestamp: timestamp - 1 },
+      ],
+    }
+    await owner.post('/location-history/bulk', bulk, { authorization: `Bearer ${device.key}` })
+
+    const figures = await read()
+    const expected = {
+      'fieldline_ingest_points_total{door="mqtt"}': 2,
+      'fieldline_ingest_points_total{door="http"}': 2,
+      'fieldline_ingest_acknowledged_total{door="mqtt"}': 4,
+      'fieldline_ingest_acknowledged_total{door="http"}': 2,
+      'fieldline_ingest_rejected_total{door="mqtt",reason="conflict"}': 1,
+      'fieldline_ingest_rejected_total{door="mqtt",reason="no-fix"}': 1,
+      'fieldline_ingest_rejected_total{door="mqtt",reason="bad-shape"}': 1,
+      'fieldline_ingest_rejected_total{door="http",reason="conflict"}': 1,
+      'fieldline_ingest_held{door="mqtt"}': 0,
+      'fieldline_ingest_held{door="http"}': 0,
+      'fieldline_ingest_acknowledge_seconds_count{door="mqtt"}': 1,
+      'fieldline_ingest_acknowledge_seconds_count{door="http"}': 1,
+    }
+    expect(Object.fromEntries(figures)).toMatchObject(expected)
+    await client.endAsync()
+  })
+
+  it('count the connections that are refused, by kind', async () => {
+    const device = await createDevice(owner)
+    await expect(connectDevice(server, { ...device, key: 'wrong' })).rejects.toThrow()
+    await expect(connectDevice(server, device, { clientId: 'x'.repeat(300) })).rejects.toThrow()
+    const client = await connectDevice(server, device)
+    client.publish('elsewhere', '', { qos: 1 }, () => {})
+    await until('counted', async () => (await read()).get('fieldline_mqtt_refused_total{kind="topic"}') === 1)
+    const figures = await read()
+    expect(figures.get('fieldline_mqtt_refused_total{kind="credentials"}')).toBe(1)
+    expect(figures.get('fieldline_mqtt_refused_total{kind="limit"}')).toBe(1)
+    await until('closed', async () => (await read()).get('fieldline_mqtt_connections') === 0)
+  })
+})

@@ -1,0 +1,200 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Database } from '../../db/client.ts'
+import { insertRejections, pruneRejections } from '../../db/queries/rejections.ts'
+import { type Client, createClient, createDevice, signIn } from '../support/client.ts'
+import {
+  createTestDatabase,
+  openTestDatabase,
+  postgresMissing,
+  type TestDatabase,
+  usualKind,
+} from '../support/database.ts'
+import { connectDevice, publish } from '../support/mqtt.ts'
+import { addPerson } from '../support/people.ts'
+import { type Server, startServer } from '../support/server.ts'
+
+const DAY_MS = 24 * 3600_000
+
+describe('Rejections', () => {
+  let database: TestDatabase
+  let server: Server
+  let owner: Client
+
+  beforeAll(async () => {
+    database = await createTestDatabase(usualKind())
+    server = await startServer(database)
+    owner = await signIn(server)
+  })
+  afterAll(async () => {
+    await server.stop()
+    await database.remove()
+  })
+
+  it('of a device are listed newest first, page by page, each once, with what was sent', async () => {
+    const device = await createDevice(owner)
+    const client = await connectDevice(server, device)
+    await publish(client, device, 'not json')
+    await publish(
+      client,
+      device,
+      Array.from({ length: 23 }, (_, n) => ({ lat: 0, lng: 0, n })),
+    )
+    await client.endAsync()
+
+    const seen: { _id: string; reason: string; index: number | null; payload: string; topic: string }[] = []
+    let cursor = ''
+    for (let pages = 0; pages < 4; pages++) {
+      const { status, body } = await owner.get(`/device/${device.id}/rejections?limit=7${cursor}`)
+      expect(status).toBe(200)
+      expect(body.counts).toEqual({ 'not-json': 1, 'no-fix': 23 })
+      seen.push(...body.data)
+      if (!body.pagination.nextCursor) break
+      cursor = `&cursor=${body.pagination.nextCursor}`
+    }
+    expect(new Set(seen.map(({ _id }) => _id)).size).toBe(24)
+    expect(seen.map(({ index }) => index)).toEqual([...Array.from({ length: 23 }, (_, n) => 22 - n), null])
+    expect(seen.map(({ reason }) => reason)).toEqual([...Array(23).fill('no-fix'), 'not-json'])
+    expect(seen[0]).toMatchObject({
+      payload: '{"lat":0,"lng":0,"n":22}',
+      topic: `devices/${device.id}/location`,
+    })
+    expect(seen[23]).toMatchObject({ payload: 'not json', message: expect.any(String) })
+  })
+
+  it('of a conflict name the point that won', async () => {
+    const device = await createDevice(owner)
+    const client = await connectDevice(server, device)
+    const timestamp = Date.now() - 1000
+    await publish(client, device, { lat: 1, lng: 2, timestamp, speed: 3 })
+    await publish(client, device, { lat: 1, lng: 2, timestamp, speed: 3 })
+    await publish(client, device, { lat: 5, lng: 6, timestamp })
+    await client.endAsync()
+    const { body } = await owner.get(`/device/${device.id}/rejections`)
+    // The same point again is no conflict.
+    expect(body.counts).toEqual({ conflict: 1 })
+    expect(body.data).toMatchObject([
+      {
+        reason: 'conflict',
+        stored: { lat: 1, lng: 2, speed: 3, timestamp: new Date(timestamp).toISOString() },
+      },
+    ])
+    expect(JSON.parse(body.data[0].payload)).toMatchObject({ lat: 5, lng: 6 })
+  })
+
+  it('of a user are listed for itself and for whoever sees its positions, and for nobody else', async () => {
+    const { body: me } = await owner.get('/user')
+    const user = { id: me.data._id as string, key: owner.token }
+    const client = await connectDevice(server, user, { username: 'token' })
+    await client.publishAsync(`users/${user.id}/location`, '{"lat":91,"lng":0}', { qos: 1 })
+    await client.endAsync()
+    const { body } = await owner.get(`/user/${user.id}/rejections`)
+    expect(body).toMatchObject({ counts: { 'bad-coordinates': 1 }, data: [{ reason: 'bad-coordinates' }] })
+    const path = `/user/${user.id}/rejections`
+    expect((await createClient(server, '').get(path)).status).toBe(401)
+    const [planner, field] = [
+      await addPerson(server, owner),
+      await addPerson(server, owner, { role: 'Field user' }),
+    ]
+    expect((await planner.client.get(path)).body.counts).toEqual({ 'bad-coordinates': 1 })
+    expect((await field.client.get(path)).status).toBe(404)
+    expect((await field.client.get(`/user/${field.userId}/rejections`)).body.counts).toEqual({})
+
+    const device = await createDevice(owner)
+    for (const id of ['nonsense', device.id])
+      expect((await owner.get(`/user/${id}/rejections`)).status).toBe(404)
+    expect((await owner.get(`/device/${user.id}/rejections`)).status).toBe(404)
+  })
+
+  it('have cursors of their own: another is 400', async () => {
+    const device = await createDevice(owner)
+    const write = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
+    const receivedAt = '2026-01-01T00:00:00.000Z'
+    for (const cursor of ['x', write({ receivedAt, id: 'x' }), write({ receivedAt: 'x', id: '0-0-0' })]) {
+      expect((await owner.get(`/device/${device.id}/rejections?cursor=${cursor}`)).status, cursor).toBe(400)
+    }
+  })
+})
+
+describe.each(['pglite', 'postgres'] as const)('Stored rejections (%s)', kind => {
+  const missing = kind === 'postgres' ? postgresMissing() : undefined
+  let database: TestDatabase
+  let db: Database
+  let subjects: number[]
+
+  beforeAll(async () => {
+    if (missing) return
+    database = await createTestDatabase(kind)
+    db = await openTestDatabase(database)
+    const rows = await db.autocommit.query<{ key: number }>(
+      `WITH organization AS (
+         INSERT INTO organizations (id, name) VALUES (gen_random_uuid(), 'Rejections') RETURNING id
+       )
+       INSERT INTO subjects (id, organization_id, type)
+       SELECT gen_random_uuid(), organization.id, 'device' FROM organization, generate_series(1, 3) RETURNING key`,
+    )
+    subjects = rows.map(row => row.key)
+  })
+  afterAll(async () => {
+    if (missing) return
+    await db.close()
+    await database.remove()
+  })
+
+  let offset = 0
+  const insert = (subject: number, count: number, receivedAt: number) => {
+    offset++
+    const entry = {
+      subject,
+      receivedAt,
+      reason: 'no-fix',
+      message: '',
+      index: null,
+      topic: null,
+      payload: null,
+    }
+    return insertRejections(
+      db.writing,
+      0,
+      Array.from({ length: count }, (_, ordinal) => ({ entry, offset, ordinal })),
+    )
+  }
+  const countOf = async (subject: number) => {
+    const sql = 'SELECT count(*)::int4 AS count FROM rejections WHERE subject_key = $1'
+    const [row] = await db.autocommit.query<{ count: number }>(sql, [subject])
+    return row?.count
+  }
+
+  it('are the last 1,000 of a subject, for 30 days', async context => {
+    if (missing) return context.skip(missing)
+    const [many, old, few] = subjects as [number, number, number]
+    const now = Date.now()
+    await insert(old, 10, now - 31 * DAY_MS)
+    await insert(old, 10, now - 29 * DAY_MS)
+    await insert(few, 10, now)
+    for (let batch = 0; batch < 4; batch++) await insert(many, 270, now - 1000 + batch)
+    expect(await countOf(many)).toBe(1080)
+    await pruneRejections(db.autocommit)
+    expect(await Promise.all([many, old, few].map(countOf))).toEqual([1000, 10, 10])
+    const oldest = 'SELECT min(log_offset)::int4 AS oldest FROM rejections WHERE subject_key = $1'
+    const [row] = await db.autocommit.query<{ oldest: number }>(oldest, [many])
+    expect(row?.oldest).toBe(offset - 3)
+    const counts = 'SELECT count::int4 FROM rejection_counts WHERE subject_key = $1'
+    expect(await db.autocommit.query(counts, [many])).toEqual([{ count: 1080 }])
+  })
+
+  it('of one that sends nothing else never pile up, nor when they are stored twice', async context => {
+    if (missing) return context.skip(missing)
+    const [subject] = subjects as [number]
+    const now = Date.now()
+    for (let batch = 0; batch < 20; batch++) {
+      await insert(subject, 900, now + batch)
+      expect(await countOf(subject)).toBeLessThanOrEqual(3_000)
+    }
+    const before = await countOf(subject)
+    offset--
+    await insert(subject, 900, now + 19)
+    expect(await countOf(subject)).toBe(before)
+    const counts = 'SELECT count::int4 FROM rejection_counts WHERE subject_key = $1'
+    expect(await db.autocommit.query(counts, [subject])).toEqual([{ count: 1080 + 20 * 900 }])
+  })
+})
