@@ -1,0 +1,190 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Database } from '../../db/client.ts'
+import { type Client, createClient, createDevice, signIn } from '../support/client.ts'
+import { createTestDatabase, openTestDatabase, type TestDatabase, usualKind } from '../support/database.ts'
+import { addOrganization, addPerson, newEmail, PASSWORD } from '../support/people.ts'
+import { type Server, startServer } from '../support/server.ts'
+import { until } from '../support/wait.ts'
+
+// The database is looked into beside the server, which PGlite does not allow.
+describe.runIf(usualKind() === 'postgres')('In the background', () => {
+  let database: TestDatabase
+  let server: Server
+  let db: Database
+  let admin: () => Promise<Client>
+
+  beforeAll(async () => {
+    database = await createTestDatabase('postgres')
+    server = await startServer(database, { ALLOW_SIGNUP: 'true' })
+    db = await openTestDatabase(database)
+    const owner = await signIn(server)
+    admin = async () => (await addPerson(server, owner, { role: 'Admin' })).client
+  })
+  afterAll(async () => {
+    await db.close()
+    await server.stop()
+    await database.remove()
+  })
+
+  const vehicles = async (organizationId: string) =>
+    (
+      await db.autocommit.query<{ name: string }>(
+        'SELECT name FROM vehicles WHERE organization_id = $1 AND is_sample',
+        [organizationId],
+      )
+    ).length
+  const jobs = (organizationId: string, kind = 'sample-data') =>
+    db.autocommit.query<{ status: string }>(
+      'SELECT status FROM jobs WHERE organization_id = $1 AND kind = $2',
+      [organizationId, kind],
+    )
+
+  describe('sample data', () => {
+    it('specification 4.1 effect 5: is made for an organization that was created', async () => {
+      const { organizationId } = await addOrganization(server, await admin())
+      await until('samples', async () => (await vehicles(organizationId)) === 3)
+    })
+
+    it('is made for an organization that came with a registration, and not for the first one', async () => {
+      const registered = await createClient(server, '').post('/auth/register', {
+        name: 'Anna',
+        email: newEmail(),
+        password: PASSWORD,
+        organizationName: 'Annas own',
+        hubName: 'Hub',
+        hubLat: 1,
+        hubLng: 2,
+      })
+      const { organizationId } = registered.body.data
+      await until('samples', async () => (await vehicles(organizationId)) === 3)
+      const first = (await (await signIn(server)).get('/user')).body.data.organizationId
+      expect(await jobs(first)).toEqual([])
+    })
+
+    it('is removed with DELETE /organization/sample-data, and nothing else is', async () => {
+      const { client, organizationId } = await addOrganization(server, await admin())
+      const other = await addOrganization(server, await admin())
+      for (const id of [organizationId, other.organizationId])
+        await until('samples', async () => (await vehicles(id)) === 3)
+      await db.autocommit.query(
+        `INSERT INTO vehicles (id, organization_id, name) VALUES (gen_random_uuid(), $1, 'A real one')`,
+        [organizationId],
+      )
+      const answer = await client.delete('/organization/sample-data')
+      expect(answer.body.data).toMatchObject({ _id: organizationId, removed: { vehicles: 3 } })
+      const [left] = await db.autocommit.query<{ n: number }>(
+        'SELECT count(*)::int4 AS n FROM vehicles WHERE organization_id = $1',
+        [organizationId],
+      )
+      expect(left?.n).toBe(1)
+      expect(await vehicles(other.organizationId)).toBe(3)
+      const planner = await addPerson(server, client, { role: 'Planner' })
+      expect((await planner.client.delete('/organization/sample-data')).status).toBe(403)
+    })
+
+    it('is there once, also where the server is killed while it is made', async () => {
+      const own = await createTestDatabase('postgres')
+      const beside = await openTestDatabase(own)
+      let running = await startServer(own)
+      const made: string[] = []
+      for (let round = 0; round < 4; round++) {
+        const { client, organizationId } = await addOrganization(running, await signIn(running))
+        made.push(organizationId)
+        if (round % 2 === 0) await running.kill9()
+        else {
+          await client.get('/user')
+          await running.stop()
+        }
+        running = await startServer(own)
+      }
+      // A lease of a process that was killed has to run out first.
+      await beside.autocommit.query(`UPDATE jobs SET lease_until = now() WHERE status = 'running'`)
+      for (const id of made) {
+        await until(
+          'samples',
+          async () => {
+            const [row] = await beside.autocommit.query<{ n: number; done: number }>(
+              `SELECT (SELECT count(*)::int4 FROM vehicles WHERE organization_id = $1) AS n,
+                 (SELECT count(*)::int4 FROM jobs WHERE organization_id = $1 AND status = 'done') AS done`,
+              [id],
+            )
+            expect(row?.n).toBeLessThanOrEqual(3)
+            return row?.done === 1 && row.n === 3
+          },
+          30_000,
+        )
+      }
+      await beside.close()
+      await running.stop()
+      await own.remove()
+    })
+  })
+
+  describe('an organization that was given up', () => {
+    it('is removed with every row of it, and nothing of another one is', async () => {
+      const { client, organizationId, hubIds } = await addOrganization(server, await admin())
+      const other = await addOrganization(server, await admin())
+      for (const one of [client, other.client]) {
+        const person = await addPerson(server, one)
+        await one.post('/team', { name: 'Team', memberIds: [person.userId] })
+        await one.post('/role', { name: 'Role', permissionDetails: [] })
+        await one.post('/users/invite', {
+          email: newEmail(),
+          name: 'Invited',
+          roleId: (await one.get('/roles')).body.data[2]._id,
+        })
+        const device = await createDevice(one)
+        await one.patch(`/device/${device.id}`, { hubId: one === client ? hubIds[0] : other.hubIds[0] })
+        const points = Array.from({ length: 50 }, (_, n) => ({
+          lat: 1,
+          lng: 2,
+          timestamp: Date.now() - n * 24 * 3600_000,
+        }))
+        await createClient(server, device.key).post('/location-history/bulk', { points: [...points, {}] })
+      }
+      const tables = await db.autocommit.query<{ name: string }>(
+        `SELECT c.relname AS name FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
+         WHERE a.attname = 'organization_id' AND c.relkind = 'r' AND c.relnamespace = 'public'::regnamespace`,
+      )
+      const subjects = await db.autocommit.query<{ key: number }>(
+        'SELECT key FROM subjects WHERE organization_id = $1',
+        [organizationId],
+      )
+      const keys = subjects.map(({ key }) => key)
+      const count = async (id: string) => {
+        const rows: { [table: string]: number } = {}
+        for (const { name } of tables) {
+          const [row] = await db.autocommit.query<{ n: number }>(
+            `SELECT count(*)::int4 AS n FROM ${name} WHERE organization_id = $1`,
+            [id],
+          )
+          if (row?.n) rows[name] = row.n
+        }
+        return rows
+      }
+      const points = async () =>
+        (
+          await db.autocommit.query<{ n: number }>(
+            'SELECT count(*)::int4 AS n FROM points WHERE subject_key = ANY($1)',
+            [keys],
+          )
+        )[0]?.n
+      expect(await points()).toBe(50)
+      const before = await count(other.organizationId)
+      expect(Object.keys(before).length).toBeGreaterThan(12)
+      expect(Object.keys(await count(organizationId)).sort()).toEqual(Object.keys(before).sort())
+
+      expect((await client.delete('/organization')).status).toBe(200)
+      await until(
+        'removed',
+        async () =>
+          (await db.autocommit.query('SELECT id FROM organizations WHERE id = $1', [organizationId]))
+            .length === 0,
+        30_000,
+      )
+      expect(await count(organizationId)).toEqual({})
+      expect(await points()).toBe(0)
+      expect(await count(other.organizationId)).toEqual(before)
+    })
+  })
+})
