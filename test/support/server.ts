@@ -63,7 +63,7 @@ export async function startRefused(
 
 function spawnServer(database: TestDatabase, env: Record<string, string>): ChildProcess {
   const { PATH, HOME } = process.env
-  return spawn(process.execPath, [MAIN], {
+  const child = spawn(process.execPath, [MAIN], {
     env: {
       PATH,
       HOME,
@@ -82,6 +82,11 @@ function spawnServer(database: TestDatabase, env: Record<string, string>): Child
     },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
+  // A test that fails leaves no server behind.
+  const end = () => child.kill('SIGKILL')
+  process.once('exit', end)
+  child.once('exit', () => process.off('exit', end))
+  return child
 }
 
 function collect(child: ChildProcess): { stdout: string; stderr: string } {
