@@ -17,8 +17,10 @@ import { MQTT_SUBPROTOCOLS, mqttRoutes } from './mqtt/routes.ts'
 import { organizationRoutes } from './organizations/routes.ts'
 import { addAuthentication } from './plugins/authentication.ts'
 import { addErrorHandling } from './plugins/errors.ts'
+import { addIdempotency } from './plugins/idempotency.ts'
 import { addOpenApi } from './plugins/openapi.ts'
 import { addProcessRoles } from './plugins/process-roles.ts'
+import { addTextCheck } from './plugins/text.ts'
 import { roleRoutes } from './roles/routes.ts'
 import type { App, Services } from './services.ts'
 import { teamRoutes } from './teams/routes.ts'
@@ -44,6 +46,8 @@ export async function createApp(services: Services, logger: FastifyBaseLogger): 
     onProtoPoisoning: 'ignore',
     onConstructorPoisoning: 'ignore',
   }).withTypeProvider<ZodTypeProvider>()
+  // Plain text is no media type of ours: 415, rather than a body that is not valid.
+  app.removeContentTypeParser('text/plain')
   app.setValidatorCompiler(validatorCompiler)
   app.setSerializerCompiler(serializerCompiler)
   addErrorHandling(app)
@@ -64,6 +68,8 @@ export async function createApp(services: Services, logger: FastifyBaseLogger): 
       await addOpenApi(api)
       addProcessRoles(api, services)
       addAuthentication(api, services)
+      addTextCheck(api)
+      addIdempotency(api, services)
       authRoutes(api, services)
       registerRoutes(api, services)
       accountRoutes(api, services)

@@ -15,8 +15,6 @@ declare module 'fastify' {
     deviceKey?: boolean
     /** What a caller without the permission is told, instead of the usual sentence. */
     refusal?: string
-    /** False for what takes points: it is held by back-pressure instead. */
-    rateLimit?: false
     /** False where sending the same again has to be a new attempt. */
     idempotencyKey?: false
   }
@@ -52,8 +50,9 @@ export function addAuthentication(app: App, services: Services): void {
   app.addHook('onClose', async () => limits.close())
 
   app.addHook('onRequest', async request => {
-    const { access, deviceKey, refusal, rateLimit } = request.routeOptions.config
-    const limited = rateLimit !== false
+    const { access, deviceKey, refusal, role } = request.routeOptions.config
+    // What takes points is held by back-pressure instead.
+    const limited = role !== 'ingest'
     const refuse = (message: string) => {
       if (limited) limits.countStranger(request.ip)
       return new RequestError('unauthorized', message)
@@ -93,7 +92,7 @@ export function addAuthentication(app: App, services: Services): void {
 function usualFailures({ url, method, config, schema }: RouteOptions): Record<number, typeof failure> {
   const access = config?.access
   const statuses: FailureStatus[] = [500, 503]
-  if (config?.rateLimit !== false) statuses.push(429)
+  if (config?.role !== 'ingest') statuses.push(429)
   if (access !== 'public') statuses.push(401)
   if (access !== 'public' && access !== 'session') statuses.push(403)
   if (schema?.body || schema?.querystring) statuses.push(400)

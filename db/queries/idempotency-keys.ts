@@ -1,0 +1,63 @@
+import type { Queryable } from '../client.ts'
+
+/** What a key stands for. */
+export type KeyState =
+  /** Nobody has used it, or who did has died: the request is carried out. */
+  | { kind: 'mine' }
+  /** It was used with another request. */
+  | { kind: 'other' }
+  /** The first request with it is still being carried out. */
+  | { kind: 'busy' }
+  | { kind: 'answered'; status: number; answer: Buffer }
+
+/** Takes a key for a request, or says what it stands for. */
+export async function takeKey(
+  db: Queryable,
+  key: { id: Buffer; organizationId: string | null; fingerprint: Buffer; leaseMs: number },
+): Promise<KeyState> {
+  const mine = await db.query(
+    `INSERT INTO idempotency_keys AS old (id, organization_id, fingerprint, lease_until)
+     VALUES ($1, $2, $3, clock_timestamp() + make_interval(secs => $4::float8 / 1000))
+     ON CONFLICT (id) DO UPDATE SET fingerprint = excluded.fingerprint, lease_until = excluded.lease_until,
+       status = NULL, answer = NULL, created_at = now()
+     WHERE old.created_at < now() - interval '24 hours'
+       OR (old.answer IS NULL AND old.lease_until < clock_timestamp() AND old.fingerprint = excluded.fingerprint)
+     RETURNING id`,
+    [key.id, key.organizationId, key.fingerprint, key.leaseMs],
+  )
+  if (mine.length > 0) return { kind: 'mine' }
+  const [row] = await db.query<{ same: boolean; status: number | null; answer: Uint8Array | null }>(
+    'SELECT fingerprint = $2 AS same, status, answer FROM idempotency_keys WHERE id = $1',
+    [key.id, key.fingerprint],
+  )
+  // Given back in between: asked for again, it will be free.
+  if (!row) return { kind: 'busy' }
+  if (!row.same) return { kind: 'other' }
+  if (row.status === null || row.answer === null) return { kind: 'busy' }
+  return { kind: 'answered', status: row.status, answer: Buffer.from(row.answer) }
+}
+
+export async function extendKey(db: Queryable, id: Buffer, leaseMs: number): Promise<void> {
+  await db.query(
+    `UPDATE idempotency_keys SET lease_until = clock_timestamp() + make_interval(secs => $2::float8 / 1000)
+     WHERE id = $1 AND answer IS NULL`,
+    [id, leaseMs],
+  )
+}
+
+export async function keepAnswer(db: Queryable, id: Buffer, status: number, answer: Buffer): Promise<void> {
+  await db.query('UPDATE idempotency_keys SET status = $2, answer = $3 WHERE id = $1', [id, status, answer])
+}
+
+/** Gives a key back: the same request is a new attempt. */
+export async function releaseKey(db: Queryable, id: Buffer): Promise<void> {
+  await db.query('DELETE FROM idempotency_keys WHERE id = $1', [id])
+}
+
+/** Removes what is over a day old. */
+export async function pruneKeys(db: Queryable): Promise<void> {
+  await db.query(
+    `DELETE FROM idempotency_keys WHERE id IN (
+       SELECT id FROM idempotency_keys WHERE created_at < now() - interval '24 hours' LIMIT 50000)`,
+  )
+}

@@ -1,0 +1,111 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type Client, signIn } from '../support/client.ts'
+import { createTestDatabase, openTestDatabase, type TestDatabase, usualKind } from '../support/database.ts'
+import { addHub, addOrganization, addPerson } from '../support/people.ts'
+import { type Server, startServer } from '../support/server.ts'
+
+describe('The audit log', () => {
+  let database: TestDatabase
+  let server: Server
+  let owner: Client
+  let userId: string
+
+  beforeAll(async () => {
+    database = await createTestDatabase(usualKind())
+    server = await startServer(database)
+    const made = await addOrganization(server, await signIn(server))
+    owner = made.client
+    userId = made.userId
+  })
+  afterAll(async () => {
+    await server.stop()
+    await database.remove()
+  })
+
+  const of = async (resourceId: string) => (await owner.get(`/audit-log?resourceId=${resourceId}`)).body.data
+
+  it('tells who changed what, newest first, with the value before and after', async () => {
+    const hubId = await addHub(owner, 'Before')
+    await owner.patch(`/hub/${hubId}`, { name: 'After' })
+    await owner.delete(`/hub/${hubId}`)
+    expect(await of(hubId)).toMatchObject([
+      { userId, action: 'delete', resource: 'hub', changes: { name: { from: 'After' } } },
+      { userId, action: 'update', resource: 'hub', changes: { name: { from: 'Before', to: 'After' } } },
+      { userId, action: 'create', resource: 'hub', changes: { name: { to: 'Before' }, lat: { to: 48.1 } } },
+    ])
+    expect(Object.keys((await of(hubId))[1].changes)).toEqual(['name'])
+  })
+
+  it('tells of users: invited, accepted, changed, suspended', async () => {
+    const person = await addPerson(server, owner)
+    await owner.patch(`/user/${person.userId}`, { status: 'suspended' })
+    const entries = await of(person.userId)
+    expect(entries.map((entry: { action: string }) => entry.action)).toEqual([
+      'update',
+      'accept-invitation',
+      'invite',
+    ])
+    expect(entries[0].changes).toEqual({ status: { from: 'active', to: 'suspended' } })
+    expect(entries[1].userId).toBe(person.userId)
+  })
+
+  it('never holds a secret', async () => {
+    const device = (await owner.post('/device', { name: 'Tracker' })).body.data
+    const rotated = (await owner.post(`/device/${device._id}/rotate-key`)).body.data
+    const person = await addPerson(server, owner)
+    await owner.post(`/user/${person.userId}/reset-password`, { newPassword: 'a very secret password' })
+    const { body } = await owner.get('/audit-log?limit=500')
+    const text = JSON.stringify(body)
+    for (const secret of [device.key, rotated.key, 'a very secret password', person.password, 'fli_'])
+      expect(text).not.toContain(secret)
+    expect(text).toContain('reset-password')
+    expect(text).toContain('rotate-key')
+  })
+
+  it('what was refused is not in it', async () => {
+    const planner = await addPerson(server, owner, { role: 'Planner' })
+    const before = (await owner.get('/audit-log')).body.pagination.total
+    await planner.client.post('/role', { name: 'Mine', permissionDetails: [] })
+    await owner.post('/hub', { name: 'No place' })
+    expect((await owner.get('/audit-log')).body.pagination.total).toBe(before)
+  })
+
+  it('is filtered by user, resource, action and time, and paged', async () => {
+    await addHub(owner)
+    const list = async (query: string) => (await owner.get(`/audit-log?${query}`)).body
+    expect((await list('resource=hub&action=create')).data.length).toBeGreaterThan(0)
+    expect((await list(`userId=${userId}&resource=nothing`)).data).toEqual([])
+    expect((await list(`to=${new Date(0).toISOString()}`)).data).toEqual([])
+    expect((await list('from=yesterday')).errors[0].path).toBe('from')
+    const first = await list('limit=2')
+    const second = await list(`limit=2&cursor=${first.pagination.nextCursor}`)
+    const times = [...first.data, ...second.data].map((entry: { at: string }) => entry.at)
+    expect(times).toEqual([...times].sort().reverse())
+  })
+
+  it('is seen by Owner and Admin, and by nobody of another organization', async () => {
+    const hubId = await addHub(owner)
+    const admin = await addPerson(server, owner, { role: 'Admin' })
+    expect((await admin.client.get('/audit-log')).status).toBe(200)
+    for (const role of ['Planner', 'Field user']) {
+      const { client } = await addPerson(server, owner, { role })
+      expect((await client.get('/audit-log')).status).toBe(403)
+    }
+    const other = await addOrganization(server, admin.client)
+    expect((await other.client.get(`/audit-log?resourceId=${hubId}`)).body.data).toEqual([])
+  })
+
+  it.runIf(usualKind() === 'postgres')('is kept one year, and never rewritten by a tenant', async () => {
+    const hubId = await addHub(owner)
+    const db = await openTestDatabase(database)
+    const { organizationId } = (await owner.get('/user')).body.data
+    for (const statement of ['DELETE FROM audit_log', `UPDATE audit_log SET action = 'x'`])
+      await expect(db.tenant(organizationId, tx => tx.query(statement))).rejects.toThrow(/permission denied/)
+    await db.autocommit.query(
+      `UPDATE audit_log SET at = now() - interval '366 days' WHERE resource_id = $1`,
+      [hubId],
+    )
+    expect(await of(hubId)).toEqual([])
+    await db.close()
+  })
+})

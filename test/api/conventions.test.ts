@@ -1,0 +1,226 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { addressKey, createBuckets } from '../../src/plugins/rate-limits.ts'
+import { type Client, createClient, signIn } from '../support/client.ts'
+import { createTestDatabase, type TestDatabase, usualKind } from '../support/database.ts'
+import { addHub, addOrganization, addPerson, newEmail } from '../support/people.ts'
+import { OWNER, type Server, startServer } from '../support/server.ts'
+
+/** Contract section 2. */
+describe('The conventions', () => {
+  let database: TestDatabase
+  let server: Server
+  let owner: Client
+
+  beforeAll(async () => {
+    database = await createTestDatabase(usualKind())
+    server = await startServer(database)
+    owner = (await addOrganization(server, await signIn(server), { hubName: 'hub 00' })).client
+    for (let n = 1; n < 12; n++) await addHub(owner, `Hub ${String(n % 6).padStart(2, '0')}`)
+  })
+  afterAll(async () => {
+    await server.stop()
+    await database.remove()
+  })
+
+  describe('of lists', () => {
+    const names = (body: { data: { name: string }[] }) => body.data.map(({ name }) => name)
+
+    it.each(['name', '-name', 'createdAt', '-createdAt'])(
+      'pages sorted by %s hold every record once, in order',
+      async sort => {
+        const seen: { _id: string; name: string; createdAt: string }[] = []
+        let cursor: string | null = null
+        let pages = 0
+        do {
+          const { body } = await owner.get(`/hubs?limit=5&sort=${sort}${cursor ? `&cursor=${cursor}` : ''}`)
+          expect(body.pagination).toMatchObject({ limit: 5, total: 12 })
+          seen.push(...body.data)
+          cursor = body.pagination.nextCursor
+          pages++
+        } while (cursor)
+        expect(pages).toBe(3)
+        expect(new Set(seen.map(({ _id }) => _id)).size).toBe(12)
+        const key = sort.replace('-', '') as 'name' | 'createdAt'
+        const keys = seen.map(hub => hub[key].toLowerCase())
+        const ordered = [...keys].sort()
+        expect(keys).toEqual(sort.startsWith('-') ? ordered.reverse() : ordered)
+      },
+    )
+
+    it('a page stays where it was when records come and go before it', async () => {
+      const first = (await owner.get('/hubs?limit=4&sort=name')).body
+      const early = await addHub(owner, 'A very early one')
+      const second = (await owner.get(`/hubs?limit=4&sort=name&cursor=${first.pagination.nextCursor}`)).body
+      await owner.delete(`/hub/${early}`)
+      const ids = [...first.data, ...second.data].map(({ _id }: { _id: string }) => _id)
+      expect(new Set(ids).size).toBe(8)
+    })
+
+    it.each([
+      ['limit', 'limit=501'],
+      ['limit', 'limit=0'],
+      ['limit', 'limit=ten'],
+      ['limit', 'limit=1&limit=2'],
+      ['sort', 'sort=colour'],
+      ['cursor', 'cursor=nonsense'],
+      ['cursor', `cursor=${Buffer.from('{"sort":"name","key":"x","id":"y"}').toString('base64url')}`],
+    ])('a wrong %s is 400: %s', async (path, query) => {
+      const answer = await owner.get(`/hubs?${query}`)
+      expect([answer.status, answer.body.errors[0].path]).toEqual([400, path])
+    })
+
+    it('a cursor of another order is 400', async () => {
+      const { nextCursor } = (await owner.get('/hubs?limit=2&sort=name')).body.pagination
+      expect((await owner.get(`/hubs?limit=2&sort=-createdAt&cursor=${nextCursor}`)).status).toBe(400)
+      const forged = { sort: 'createdAt', key: 'not a time', id: crypto.randomUUID() }
+      const cursor = Buffer.from(JSON.stringify(forged)).toString('base64url')
+      expect((await owner.get(`/hubs?sort=createdAt&cursor=${cursor}`)).status).toBe(400)
+    })
+
+    it('a search finds text in any case and takes no wildcards', async () => {
+      expect(names((await owner.get('/hubs?search=HUB%2003')).body)).toEqual(['Hub 03', 'Hub 03'])
+      for (const wildcard of ['%25', '_', '%5C'])
+        expect((await owner.get(`/hubs?search=${wildcard}`)).body.data).toEqual([])
+    })
+
+    it('the largest limit is allowed, the default is 50', async () => {
+      expect((await owner.get('/hubs?limit=500')).body.pagination.limit).toBe(500)
+      expect((await owner.get('/hubs')).body.pagination.limit).toBe(50)
+    })
+  })
+
+  it.each(['/user', '/hubs', '/organization', '/auth/sessions', '/roles', '/openapi.json'])(
+    '%s answers with and without a trailing slash',
+    async path => {
+      expect((await owner.get(path)).status).toBe(200)
+      expect((await owner.get(`${path}/`)).status).toBe(200)
+    },
+  )
+
+  it('records have an _id and times in ISO 8601 with milliseconds in UTC', async () => {
+    const [hub] = (await owner.get('/hubs?limit=1')).body.data
+    expect(hub._id).toEqual(expect.any(String))
+    for (const time of [hub.createdAt, hub.updatedAt])
+      expect(time).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
+  })
+
+  it('a failure has status false, a message and a requestId, and a 400 names what is wrong where', async () => {
+    const missing = await owner.get('/hub/nonsense')
+    expect(missing.body).toEqual({
+      status: false,
+      message: expect.stringMatching(/^[A-Z].*\.$/),
+      requestId: expect.any(String),
+    })
+    const nowhere = await owner.get('/nowhere')
+    expect([nowhere.status, Object.keys(nowhere.body).sort()]).toEqual([
+      404,
+      ['message', 'requestId', 'status'],
+    ])
+    const wrong = await owner.post('/hub', { name: 7, lat: 1, lng: 2, shoe: 43 })
+    expect(wrong.body.errors.map((error: { path: string }) => error.path).sort()).toEqual(['name', 'shoe'])
+  })
+
+  it('a body that is no JSON is 400, one of another media type 415, one that is too large 413', async () => {
+    const broken = await owner.post('/hub', '{"name":')
+    expect(broken.status).toBe(400)
+    expect(broken.body.errors).toHaveLength(1)
+    const text = await owner.post('/hub', 'name', { 'content-type': 'text/plain' })
+    expect(text.status).toBe(415)
+    const large = await owner.post('/hub', { name: 'x'.repeat(2_000_000), lat: 1, lng: 2 })
+    expect(large.status).toBe(413)
+    const array = await owner.post('/hub', [1, 2])
+    expect(array.status).toBe(400)
+    const empty = await owner.post('/hub')
+    expect(empty.status).toBe(400)
+  })
+
+  it.each([
+    ['NUL', 'a\u0000b'],
+    ['a lone surrogate', 'a\ud800b'],
+  ])('%s in a text is refused wherever it stands, and breaks nothing', async (_name, text) => {
+    const body = await owner.post('/hub', JSON.stringify({ name: text, lat: 1, lng: 2 }))
+    expect([body.status, body.body.errors[0].path]).toEqual([400, 'name'])
+    const settings = { settings: { deep: [{ [text]: 1 }] } }
+    expect((await owner.patch('/organization', JSON.stringify(settings))).status).toBe(400)
+    if (text.includes('\0')) {
+      expect((await owner.get(`/hubs?search=${encodeURIComponent(text)}`)).status).toBe(400)
+      expect((await owner.get(`/user/email/${encodeURIComponent(text)}`)).status).toBe(404)
+    }
+    expect((await createClient(server, '').post('/auth/login', { email: text, password: 'x' })).status).toBe(
+      400,
+    )
+  })
+
+  it('a body that is nested endlessly is 400', async () => {
+    const nested = `${'['.repeat(100_000)}${']'.repeat(100_000)}`
+    const answer = await owner.patch('/organization', `{"settings":{"deep":${nested}}}`)
+    expect(answer.status).toBe(400)
+  })
+
+  it('__proto__ is a field like any other: unknown', async () => {
+    const answer = await owner.post('/hub', '{"name":"Hub","lat":1,"lng":2,"__proto__":{"admin":true}}')
+    expect(answer.status).toBe(400)
+  })
+
+  describe('rate limits', () => {
+    it('a caller is held at RATE_LIMIT_PER_MINUTE with Retry-After, and each has its own', async () => {
+      const own = await createTestDatabase(usualKind())
+      const limited = await startServer(own, { RATE_LIMIT_PER_MINUTE: '40' })
+      const first = await signIn(limited)
+      const other = await addPerson(limited, first, { email: newEmail() })
+      const statuses = new Set<number>()
+      let refused: Awaited<ReturnType<Client['get']>> | undefined
+      for (let n = 0; n < 60; n++) {
+        const answer = await first.get('/user')
+        statuses.add(answer.status)
+        if (answer.status === 429) refused = answer
+      }
+      expect([...statuses]).toEqual([200, 429])
+      expect(Number(refused?.headers.get('retry-after'))).toBeGreaterThan(0)
+      expect(refused?.body).toMatchObject({ status: false, requestId: expect.any(String) })
+      expect((await other.client.get('/user')).status).toBe(200)
+      // What takes points is held by back-pressure instead, and health and metrics are not counted.
+      const points = [{ lat: 1, lng: 2, timestamp: Date.now() }]
+      for (let n = 0; n < 5; n++)
+        expect((await first.post('/location-history/bulk', { points })).status).toBe(200)
+      for (const path of ['/health', '/ready', '/metrics'])
+        expect((await fetch(`${limited.url}${path}`)).status).toBe(200)
+      await limited.stop()
+      await own.remove()
+    })
+
+    it('an address without a token is held at 60, whatever it calls', async () => {
+      const own = await createTestDatabase(usualKind())
+      const limited = await startServer(own, { RATE_LIMIT_PER_MINUTE: '1200' })
+      const member = await signIn(limited)
+      const stranger = createClient(limited, '')
+      const forger = createClient(limited, 'forged')
+      const answers: number[] = []
+      for (let n = 0; n < 30; n++) {
+        answers.push((await stranger.get('/user')).status, (await forger.get('/user')).status)
+      }
+      expect(answers.filter(status => status === 429).length).toBeLessThanOrEqual(2)
+      expect((await stranger.post('/auth/login', OWNER)).status).toBe(429)
+      expect((await member.get('/user')).status).toBe(200)
+      await limited.stop()
+      await own.remove()
+    })
+
+    it('a bucket holds a minute and refills steadily', () => {
+      const buckets = createBuckets(60)
+      for (let n = 0; n < 60; n++) buckets.take('a', 0)
+      expect(() => buckets.take('a', 0)).toThrow(/Too many/)
+      expect(() => buckets.take('a', 500)).toThrow(/Too many/)
+      buckets.take('a', 1_000)
+      expect(() => buckets.take('a', 1_000)).toThrow(/Too many/)
+      for (let n = 0; n < 60; n++) buckets.take('a', 120_000)
+    })
+
+    it('an IPv6 customer has one address, however many it uses', () => {
+      expect(addressKey('2001:db8:1:2:3:4:5:6')).toBe(addressKey('2001:0db8:1:2::9'))
+      expect(addressKey('2001:db8:1:2::1')).not.toBe(addressKey('2001:db8:1:3::1'))
+      expect(addressKey('::ffff:10.0.0.1')).toBe('10.0.0.1')
+      expect(addressKey('::1')).toBe('0:0:0:0::/64')
+    })
+  })
+})

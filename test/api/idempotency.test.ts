@@ -1,0 +1,164 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type Client, createClient, signIn } from '../support/client.ts'
+import { createTestDatabase, openTestDatabase, type TestDatabase, usualKind } from '../support/database.ts'
+import { addOrganization, addPerson, newEmail, PASSWORD, roleId } from '../support/people.ts'
+import { type Server, startServer } from '../support/server.ts'
+
+const HUB = { name: 'Hub', lat: 1, lng: 2 }
+
+describe('An Idempotency-Key', () => {
+  let database: TestDatabase
+  let server: Server
+  let owner: Client
+
+  beforeAll(async () => {
+    database = await createTestDatabase(usualKind())
+    server = await startServer(database, { ALLOW_SIGNUP: 'true' })
+    owner = (await addOrganization(server, await signIn(server))).client
+  })
+  afterAll(async () => {
+    await server.stop()
+    await database.remove()
+  })
+
+  const key = () => ({ 'idempotency-key': crypto.randomUUID() })
+  const countHubs = async (client = owner) => (await client.get('/hubs')).body.pagination.total
+
+  it('gives the first answer again, and the record is made once', async () => {
+    const headers = key()
+    const before = await countHubs()
+    const first = await owner.post('/hub', HUB, headers)
+    const again = await owner.post('/hub', HUB, headers)
+    expect([first.status, again.status]).toEqual([201, 201])
+    expect(again.body).toEqual(first.body)
+    expect(again.headers.get('idempotency-replayed')).toBe('true')
+    expect(await countHubs()).toBe(before + 1)
+  })
+
+  it('of twins that come at once, one makes the record and all get its answer', async () => {
+    const headers = key()
+    const before = await countHubs()
+    const answers = await Promise.all(Array.from({ length: 8 }, () => owner.post('/hub', HUB, headers)))
+    expect(new Set(answers.map(({ body }) => body.data._id)).size).toBe(1)
+    expect(await countHubs()).toBe(before + 1)
+  })
+
+  it('two creations of an organization with one key make one', async () => {
+    const { client } = await addPerson(server, owner, { role: 'Admin' })
+    const headers = key()
+    const body = { organizationName: 'Once', hubName: 'Hub', hubLat: 1, hubLng: 2 }
+    const answers = await Promise.all([
+      client.post('/organization', body, headers),
+      client.post('/organization', body, headers),
+    ])
+    // The first revokes the token, so a twin that comes after that is refused.
+    const made = answers.filter(({ status }) => status === 201)
+    expect(made.length).toBeGreaterThan(0)
+    for (const { status } of answers) expect([201, 401]).toContain(status)
+    expect(new Set(made.map(({ body: { token } }) => token)).size).toBe(1)
+    const token = made[0]?.body.token
+    const mine = await createClient(server, token).get('/auth/my-organizations')
+    const once = mine.body.data.filter(
+      (entry: { organizationName: string }) => entry.organizationName === 'Once',
+    )
+    expect(once).toHaveLength(1)
+  })
+
+  it('with another body or another path is 409', async () => {
+    const headers = key()
+    await owner.post('/hub', HUB, headers)
+    expect((await owner.post('/hub', { ...HUB, name: 'Other' }, headers)).status).toBe(409)
+    expect((await owner.post('/team', { name: 'Team' }, headers)).status).toBe(409)
+  })
+
+  it('is counted per account and organization', async () => {
+    const headers = key()
+    const other = await addPerson(server, owner, { role: 'Admin' })
+    const mine = await owner.post('/hub', HUB, headers)
+    const theirs = await other.client.post('/hub', HUB, headers)
+    expect(theirs.status).toBe(201)
+    expect(theirs.body.data._id).not.toBe(mine.body.data._id)
+    const elsewhere = await addOrganization(server, other.client)
+    const third = await elsewhere.client.post('/hub', HUB, headers)
+    expect(third.body.data._id).not.toBe(theirs.body.data._id)
+  })
+
+  it('stores a refusal too, but no 401', async () => {
+    const headers = key()
+    const wrong = await owner.post('/hub', { name: 'Hub' }, headers)
+    const again = await owner.post('/hub', { name: 'Hub' }, headers)
+    expect([wrong.status, again.status]).toEqual([400, 400])
+    expect(again.body.requestId).toBe(wrong.body.requestId)
+    const { client } = await addPerson(server, owner)
+    await client.post('/auth/logout')
+    expect((await client.post('/hub', HUB, headers)).status).toBe(401)
+  })
+
+  it('a revoked token is 401 even with a known key', async () => {
+    const { client } = await addPerson(server, owner, { role: 'Admin' })
+    const headers = key()
+    expect((await client.post('/hub', HUB, headers)).status).toBe(201)
+    await client.post('/auth/logout')
+    expect((await client.post('/hub', HUB, headers)).status).toBe(401)
+  })
+
+  it('works for registering and accepting an invitation, where nobody is signed in yet', async () => {
+    const stranger = createClient(server, '')
+    const headers = key()
+    const body = {
+      name: 'Anna',
+      email: newEmail(),
+      password: PASSWORD,
+      organizationName: 'Annas own',
+      hubName: 'Hub',
+      hubLat: 1,
+      hubLng: 2,
+    }
+    const first = await stranger.post('/auth/register', body, headers)
+    const again = await stranger.post('/auth/register', body, headers)
+    expect([first.status, again.status]).toEqual([201, 201])
+    expect(again.body.token).toBe(first.body.token)
+    // Somebody else with the same key and another body is nobody's twin.
+    const other = await stranger.post('/auth/register', { ...body, email: newEmail() }, headers)
+    expect(other.body.token).not.toBe(first.body.token)
+  })
+
+  it.each(['', 'x'.repeat(256)])('that is no key is 400', async wrong => {
+    const answer = await owner.post('/hub', HUB, { 'idempotency-key': wrong })
+    expect([answer.status, answer.body.errors[0].path]).toEqual([400, 'Idempotency-Key'])
+  })
+
+  it.runIf(usualKind() === 'postgres')('keeps secrets encrypted, and everything for 24 hours', async () => {
+    const headers = key()
+    const invitation = { email: newEmail(), name: 'Guest', roleId: await roleId(owner, 'Planner') }
+    const first = await owner.post('/users/invite', invitation, headers)
+    const { token } = first.body.data.invitation
+    expect((await owner.post('/users/invite', invitation, headers)).body.data.invitation.token).toBe(token)
+    const db = await openTestDatabase(database)
+    const rows = await db.autocommit.query<{ answer: Uint8Array }>(
+      'SELECT answer FROM idempotency_keys WHERE answer IS NOT NULL',
+    )
+    expect(rows.length).toBeGreaterThan(0)
+    for (const { answer } of rows) {
+      const text = Buffer.from(answer).toString('latin1')
+      expect(text).not.toContain(token)
+      expect(text).not.toContain('message')
+    }
+    await db.autocommit.query(`UPDATE idempotency_keys SET created_at = now() - interval '25 hours'`)
+    expect((await owner.post('/users/invite', invitation, headers)).status).toBe(409)
+    await db.close()
+  })
+
+  it.runIf(usualKind() === 'postgres')('whose process died is carried out again', async () => {
+    const headers = key()
+    const first = await owner.post('/hub', HUB, headers)
+    const db = await openTestDatabase(database)
+    await db.autocommit.query(
+      `UPDATE idempotency_keys SET status = NULL, answer = NULL, lease_until = now() - interval '1 s'`,
+    )
+    const again = await owner.post('/hub', HUB, headers)
+    expect(again.status).toBe(201)
+    expect(again.body.data._id).not.toBe(first.body.data._id)
+    await db.close()
+  })
+})
