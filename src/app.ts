@@ -6,6 +6,8 @@ import { auditRoutes } from './audit/routes.ts'
 import { accountRoutes } from './auth/account.ts'
 import { registerRoutes } from './auth/register.ts'
 import { authRoutes } from './auth/routes.ts'
+import { dataRoutes } from './data/routes.ts'
+import { dataWriteRoutes } from './data/writes.ts'
 import { dataTypeRoutes } from './data-types/routes.ts'
 import { deviceRoutes } from './devices/routes.ts'
 import { flowRoutes } from './flows/routes.ts'
@@ -77,6 +79,8 @@ export async function createApp(services: Services, logger: FastifyBaseLogger): 
       roleRoutes(api, services)
       hubRoutes(api, services)
       dataTypeRoutes(api, services)
+      dataRoutes(api, services)
+      dataWriteRoutes(api, services)
       flowRoutes(api, services)
       userRoutes(api, services)
       userRejectionRoutes(api, services)

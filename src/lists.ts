@@ -39,6 +39,7 @@ export function readPageRequest(
 
 function fits(key: string, type: Sort['type'] | undefined): boolean {
   if (type === 'timestamptz') return TIME.test(key)
+  if (type === 'uuid') return isUuid(key)
   if (type === 'float8') return Number.isFinite(Number(key)) && key.trim() !== ''
   return !key.includes('\0')
 }

@@ -4,7 +4,7 @@ import type { DataType } from './data-types.ts'
 
 /**
  * Data records. They are under no row-level security (it would take their indexes away) and the tenant role has no
- * grant on them: every query takes the organization first; `test/db/data.test.ts` shows that the wall holds.
+ * grant on them: every query takes the organization first; `test/api/data.test.ts` shows that the wall holds.
  */
 export type Values = { [key: string]: unknown }
 

@@ -3,7 +3,7 @@ import type { Queryable } from '../client.ts'
 /** What a list is sorted by: an expression that is never null, and the type that its text is read back as. */
 export interface Sort {
   sql: string
-  type: 'text' | 'timestamptz' | 'float8'
+  type: 'text' | 'timestamptz' | 'float8' | 'uuid'
 }
 
 /** A list of records: where it comes from and what may be asked of it. */
@@ -20,6 +20,8 @@ export interface Listing {
   sorts: { [name: string]: Sort }
   /** The expressions that a search looks into. */
   search: string[]
+  /** Where counting is dear: beyond this many the total is left out. */
+  countUpTo?: number
 }
 
 export interface PageRequest {
@@ -40,7 +42,7 @@ export interface Page<Row> {
   rows: Row[]
   /** Where the next page goes on, or null on the last one. */
   next: PageKey | null
-  total: number
+  total: number | undefined
 }
 
 /** One page of a list by keyset, so that a page costs the same however far down it is, and how many rows there are. */
@@ -55,10 +57,15 @@ export async function readPage<Row>(
     values.push(`%${request.search.replaceAll(/[\\%_]/g, '\\$&')}%`)
     where.push(`(${listing.search.map(column => `${column} ILIKE $${values.length}`).join(' OR ')})`)
   }
+  const matching = `FROM ${listing.from} WHERE ${where.join(' AND ') || 'true'}`
+  const { countUpTo = Number.POSITIVE_INFINITY } = listing
   const [counted] = await tx.query<{ total: number }>(
-    `SELECT count(*)::int4 AS total FROM ${listing.from} WHERE ${where.join(' AND ') || 'true'}`,
+    countUpTo === Number.POSITIVE_INFINITY
+      ? `SELECT count(*)::int4 AS total ${matching}`
+      : `SELECT count(*)::int4 AS total FROM (SELECT 1 ${matching} LIMIT ${countUpTo + 1}) counted`,
     values,
   )
+  const total = counted && counted.total <= countUpTo ? counted.total : undefined
 
   const sort = listing.sorts[request.sort]
   if (!sort) throw new Error(`This list has no sort ${request.sort}`)
@@ -77,7 +84,7 @@ export async function readPage<Row>(
   const rows = found.slice(0, request.limit)
   const last = rows.at(-1)
   const next = found.length > request.limit && last ? { key: last.pageKey, id: last.pageId } : null
-  return { rows, next, total: counted?.total ?? 0 }
+  return { rows, next, total }
 }
 
 /** Conditions with their values, as `Listing` takes them: `add('h.id = ANY(?)', ids)`. */

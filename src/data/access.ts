@@ -19,6 +19,8 @@ export interface DataAccess {
   /** Whether any field of any type is out of sight. */
   restrictsAnything: boolean
   isRestricted(dataTypeId: string, key: string): boolean
+  /** Whether a field is out of sight, by itself or with its whole type. */
+  hides(dataTypeId: string, key: string): boolean
   /** The values that may be seen; with `keys` those of them alone. */
   visible(dataTypeId: string, data: Values, keys?: readonly string[]): Values
   /** 403 with the restricted ones where a type restricts any of these keys. */
@@ -42,17 +44,17 @@ export function dataAccess(
       given.some(({ dataTypes }) => !dataTypes || dataTypes.some(type => type.dataTypeId === dataTypeId)),
     )
   const isRestricted = (dataTypeId: string, key: string) => restricted.get(dataTypeId)?.has(key) ?? false
+  const hides = (dataTypeId: string, key: string) => !grants(dataTypeId) || isRestricted(dataTypeId, key)
 
   return {
     grants,
     dataTypeIds: everywhere ? null : [...restricted.keys()].filter(grants),
     restrictsAnything: !everywhere || [...restricted.values()].some(keys => keys.size > 0),
     isRestricted,
+    hides,
     visible: (dataTypeId, data, keys = Object.keys(data)) =>
       Object.fromEntries(
-        keys
-          .filter(key => Object.hasOwn(data, key) && grants(dataTypeId) && !isRestricted(dataTypeId, key))
-          .map(key => [key, data[key]]),
+        keys.filter(key => Object.hasOwn(data, key) && !hides(dataTypeId, key)).map(key => [key, data[key]]),
       ),
     checkKeys(dataTypeId, keys) {
       const found = keys.filter(key => isRestricted(dataTypeId, key))
