@@ -1,0 +1,279 @@
+import fc from 'fast-check'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type Client, signIn } from '../support/client.ts'
+import { createTestDatabase, type TestDatabase, usualKind } from '../support/database.ts'
+import { addOrganization, addPerson } from '../support/people.ts'
+import { type Server, startServer } from '../support/server.ts'
+
+const SECRETS = ['zq-phone-7731', 'zq-phone-8842', 'zq-street-9', 'zq-token-1']
+
+describe('A field that the role restricts', () => {
+  let database: TestDatabase
+  let server: Server
+  let owner: Client
+  let restricted: Client
+  let typeId: string
+  let openTypeId: string
+  let recordIds: string[]
+
+  const text = (key: string, more: object = {}) => ({ key, label: key, type: 'text', ...more })
+
+  beforeAll(async () => {
+    database = await createTestDatabase(usualKind())
+    server = await startServer(database)
+    owner = (await addOrganization(server, await signIn(server))).client
+    const made = await owner.post('/data-type', {
+      name: 'Customer',
+      primaryKey: 'token',
+      fields: [
+        text('name'),
+        text('phone'),
+        { ...text('home'), type: 'location' },
+        text('token'),
+        text('note'),
+      ],
+    })
+    typeId = made.body.data._id
+    const open = await owner.post('/data-type', { name: 'Product', fields: [text('name')] })
+    openTypeId = open.body.data._id
+    await owner.post('/data', { dataTypeId: openTypeId, data: { name: 'Open product' } })
+    recordIds = []
+    for (const [at, name] of ['Ada', 'Bob'].entries()) {
+      const data = {
+        name,
+        phone: SECRETS[at],
+        home: { lat: 1, lng: 2, address: SECRETS[2] },
+        token: at === 0 ? SECRETS[3] : 'other-token',
+        note: 'seen',
+      }
+      recordIds.push((await owner.post('/data', { dataTypeId: typeId, data })).body.data._id)
+    }
+    restricted = await person(['phone', 'home', 'token'])
+  })
+  afterAll(async () => {
+    await server.stop()
+    await database.remove()
+  })
+
+  let people = 0
+  const person = async (restrictedFields: string[], more: object[] = []) => {
+    const dataTypes = [
+      { dataTypeId: typeId, restrictedFields },
+      { dataTypeId: openTypeId, restrictedFields: [] },
+    ]
+    const role = await owner.post('/role', {
+      name: `Restricted ${++people}`,
+      permissionDetails: [
+        { permissionName: 'view/data', dataTypes },
+        ...[
+          'create/data',
+          'update/data',
+          'delete/data',
+          'view/data-type',
+          'update/data-type',
+          'view/audit',
+        ].map(permissionName => ({ permissionName })),
+        ...more,
+      ],
+    })
+    expect(role.status, JSON.stringify(role.body)).toBe(201)
+    return (await addPerson(server, owner, { roleId: role.body.data._id })).client
+  }
+  const paths = () => [
+    `/data/${recordIds[0]}`,
+    `/data/type/Customer/${recordIds[0]}`,
+    `/data?dataTypeId=${typeId}`,
+    '/data',
+  ]
+
+  it('is left out of every answer', async () => {
+    for (const path of paths()) {
+      const { body } = await restricted.get(path)
+      const shown = [body.data].flat().find(({ _id }) => _id === recordIds[0])
+      expect(shown.data, path).toEqual({ name: 'Ada', note: 'seen' })
+    }
+    expect((await owner.get(`/data/${recordIds[0]}`)).body.data.data.phone).toBe(SECRETS[0])
+  })
+
+  it('named in fields, sort or filter is 403 and listed', async () => {
+    for (const path of paths()) {
+      const sign = path.includes('?') ? '&' : '?'
+      const answer = await restricted.get(`${path}${sign}fields=name,phone,token`)
+      expect([answer.status, answer.body.restrictedFields], path).toEqual([403, ['phone', 'token']])
+      expect((await restricted.get(`${path}${sign}fields=name`)).status).toBe(200)
+    }
+    for (const query of [
+      'sort=phone',
+      'sort=-phone',
+      `filter[phone]=${SECRETS[0]}`,
+      'fields=phone,nonsense',
+    ]) {
+      for (const which of [`dataTypeId=${typeId}`, 'dataTypeName=Customer', '']) {
+        const answer = await restricted.get(`/data?${which}&${query}`)
+        expect([answer.status, answer.body.restrictedFields], query).toEqual([403, ['phone']])
+      }
+    }
+  })
+
+  it('is not found by a search, nor by the primary key', async () => {
+    for (const secret of SECRETS) {
+      for (const text of [secret, secret.slice(3), secret.toUpperCase()]) {
+        expect((await restricted.get(`/data?search=${text}`)).body, text).toMatchObject({
+          data: [],
+          pagination: { total: 0 },
+        })
+        expect((await owner.get(`/data?search=${text}`)).body.data.length, text).toBeGreaterThan(0)
+      }
+    }
+    expect((await restricted.get('/data?search=ada')).body.data.length).toBe(1)
+    expect((await restricted.get('/data?search=product')).body.data.length).toBe(1)
+    expect((await restricted.get(`/data/type/Customer/${SECRETS[3]}`)).status).toBe(404)
+    expect((await owner.get(`/data/type/Customer/${SECRETS[3]}`)).status).toBe(200)
+  })
+
+  it('is taken by writes, whose answer holds what the request set and nothing of the rest', async () => {
+    const data = { name: 'Cyd', phone: 'own-phone', token: 'own-token' }
+    const made = await restricted.post('/data', { dataTypeId: typeId, data })
+    expect([made.status, made.body.data.data]).toEqual([201, data])
+    const path = `/data/${made.body.data._id}`
+    await owner.patch(path, { data: { home: { lat: 3, lng: 4 } } })
+    const patched = await restricted.patch(path, { data: { phone: 'new-phone' } })
+    expect(patched.body.data.data).toEqual({ name: 'Cyd', phone: 'new-phone' })
+    const put = await restricted.put(path, { data: { note: 'only' } })
+    expect(put.body.data.data).toEqual({ note: 'only' })
+    expect((await owner.get(path)).body.data.data).toEqual({
+      note: 'only',
+      phone: 'new-phone',
+      token: 'own-token',
+      home: { lat: 3, lng: 4 },
+    })
+    const taken = await restricted.patch(path, { data: { token: SECRETS[3] } })
+    expect([taken.status, taken.body.conflicts]).toEqual([409, { fields: ['token'], count: 1, ids: [] }])
+    expect((await restricted.delete(path)).status).toBe(200)
+  })
+
+  it('keeps its rules: what records contradict would tell of them', async () => {
+    const { body } = await restricted.get(`/data-type/${typeId}`)
+    const { name, type, primaryKey, fields } = body.data
+    const change = (key: string, rule: object) =>
+      restricted.put(`/data-type/${typeId}`, {
+        name,
+        type,
+        primaryKey,
+        fields: fields.map((one: { key: string }) => (one.key === key ? { ...one, ...rule } : one)),
+      })
+    const refused = await change('phone', { type: 'select', options: [SECRETS[0]] })
+    expect([refused.status, refused.body.restrictedFields]).toEqual([403, ['phone']])
+    expect((await change('name', { label: 'Full name' })).status).toBe(200)
+  })
+
+  it('stays restricted beside a detail that grants everything', async () => {
+    const client = await person(['phone'], [{ permissionName: 'view/data' }])
+    expect((await client.get(`/data/${recordIds[0]}`)).body.data.data).not.toHaveProperty('phone')
+    expect((await client.get(`/data/${recordIds[0]}?fields=phone`)).status).toBe(403)
+  })
+
+  it('cannot be granted by who may not see it', async () => {
+    const client = await person(
+      ['phone'],
+      [{ permissionName: 'create/role' }, { permissionName: 'view/data' }],
+    )
+    const grant = (detail: object) =>
+      client.post('/role', {
+        name: `Granted ${++people}`,
+        permissionDetails: [{ permissionName: 'view/data', ...detail }],
+      })
+    expect((await grant({})).status).toBe(403)
+    expect((await grant({ dataTypes: [{ dataTypeId: typeId, restrictedFields: [] }] })).status).toBe(403)
+    const same = { dataTypes: [{ dataTypeId: typeId, restrictedFields: ['phone', 'note'] }] }
+    expect((await grant(same)).status).toBe(201)
+  })
+
+  it('a type that the role does not name is out of sight as a whole', async () => {
+    const role = await owner.post('/role', {
+      name: 'Products only',
+      permissionDetails: [
+        { permissionName: 'view/data', dataTypes: [{ dataTypeId: openTypeId, restrictedFields: [] }] },
+        { permissionName: 'create/data' },
+      ],
+    })
+    const { client } = await addPerson(server, owner, { roleId: role.body.data._id })
+    expect((await client.get(`/data/${recordIds[0]}`)).status).toBe(404)
+    expect((await client.get(`/data/type/Customer/${recordIds[0]}`)).status).toBe(404)
+    expect((await client.get(`/data?dataTypeId=${typeId}`)).body.data).toEqual([])
+    expect((await client.get('/data?search=Ada')).body.data).toEqual([])
+    expect((await client.get('/data')).body.data.length).toBe(1)
+    const answer = await client.post('/data', { dataTypeId: typeId, data: { token: 'unseen', name: 'x' } })
+    expect(answer.body.data.data).toEqual({ name: 'x', token: 'unseen' })
+    expect((await client.patch(`/data/${recordIds[0]}`, { data: {} })).status).toBe(403)
+    await owner.delete(`/data/${answer.body.data._id}`)
+  })
+
+  it('no sequence of reads ever contains a value of it, nor tells one by what it finds', async () => {
+    const key = fc.constantFrom('name', 'phone', 'home', 'token', 'note', 'createdAt', 'nonsense')
+    const part = fc
+      .constantFrom(...SECRETS)
+      .chain(secret =>
+        fc
+          .tuple(fc.nat(secret.length - 3), fc.integer({ min: 3, max: 30 }))
+          .map(([from, length]) => secret.slice(from, from + length)),
+      )
+    const value = fc.oneof(fc.constantFrom(...SECRETS), part, fc.string({ unit: 'grapheme', maxLength: 12 }))
+    const parameter = fc.oneof(
+      fc.tuple(fc.constant('search'), value),
+      fc.tuple(
+        key.map(name => `filter[${name}]`),
+        value,
+      ),
+      fc.tuple(
+        fc.constant('sort'),
+        fc.tuple(fc.constantFrom('', '-'), key).map(parts => parts.join('')),
+      ),
+      fc.tuple(
+        fc.constant('fields'),
+        fc.array(key, { maxLength: 4 }).map(keys => keys.join(',')),
+      ),
+      fc.tuple(fc.constant('limit'), fc.constantFrom('1', '2', '500')),
+      fc.tuple(
+        fc.constantFrom('dataTypeId', 'dataTypeName'),
+        fc.constantFrom(typeId, openTypeId, 'Customer'),
+      ),
+    )
+    const path = fc.oneof(
+      fc.constant('/data'),
+      fc.constantFrom(...recordIds).map(id => `/data/${id}`),
+      fc
+        .oneof(value, fc.constantFrom(...recordIds))
+        .map(id => `/data/type/Customer/${encodeURIComponent(id)}`),
+      fc.constantFrom(`/data-type/${typeId}`, '/audit-log', `/audit-log?resourceId=${recordIds[0]}`),
+    )
+    const read = fc.tuple(path, fc.array(parameter, { maxLength: 4 }))
+    await fc.assert(
+      fc.asyncProperty(fc.array(read, { minLength: 1, maxLength: 4 }), async reads => {
+        for (const [path, parameters] of reads) {
+          const query = new URLSearchParams(parameters).toString()
+          let next: string | null = `${path}${path.includes('?') ? '&' : '?'}${query}`
+          for (let pages = 0; next && pages < 4; pages++) {
+            const { status, body } = await restricted.get(next)
+            expect(status).toBeLessThan(500)
+            const { data, pagination } = body
+            for (const secret of SECRETS) {
+              expect(JSON.stringify({ data, pagination }), next).not.toContain(secret)
+              const cursor = Buffer.from(pagination?.nextCursor ?? '', 'base64url').toString()
+              expect(cursor, next).not.toContain(secret)
+            }
+            const cursor: string | null | undefined = pagination?.nextCursor
+            next = cursor && path === '/data' ? `/data?${query}&cursor=${cursor}` : null
+          }
+          // What was searched for is the caller's own; it must not find by it what it may not see.
+          const search = new URLSearchParams(query).get('search')
+          if (path === '/data' && search && SECRETS.includes(search)) {
+            const { status, body } = await restricted.get(`/data?search=${encodeURIComponent(search)}`)
+            expect([status, body.data]).toEqual([200, []])
+          }
+        }
+      }),
+      { numRuns: 150 },
+    )
+  })
+})
