@@ -23,6 +23,8 @@ export interface ConsumeOptions {
   groupId: () => string
   /** Partitions that are handled side by side. */
   concurrency: number
+  /** A fetch waits until there are as many bytes, and at most so long. */
+  fetch: { minBytes: number; waitMs: number }
   /** Called in every join, before anything is fetched. */
   onJoin?: (consumer: Consumer) => void
   /** Called when nothing is in hand any more, before the group is left. */
@@ -39,8 +41,6 @@ const SESSION_TIMEOUT_MS = 6_000
 export const HEARTBEAT_MS = 1_500
 /** How long the others wait for a member that is busy; then its partitions are theirs. */
 const REBALANCE_TIMEOUT_MS = 10_000
-/** An idle consumer asks, and with that shows that it lives, this often. */
-const FETCH_WAIT_MS = 500
 /** About twelve seconds: a broker that restarts finds its members as they were. */
 const RETRIES = 15
 /** Longer than any answer may take: a join waits for `REBALANCE_TIMEOUT_MS` and some. */
@@ -64,7 +64,8 @@ export function keepConsuming(options: ConsumeOptions): Consuming {
       sessionTimeout: SESSION_TIMEOUT_MS,
       rebalanceTimeout: REBALANCE_TIMEOUT_MS,
       heartbeatInterval: HEARTBEAT_MS,
-      maxWaitTimeInMs: FETCH_WAIT_MS,
+      minBytes: options.fetch.minBytes,
+      maxWaitTimeInMs: options.fetch.waitMs,
       allowAutoTopicCreation: false,
       // A crash is ours to mend.
       retry: { retries: RETRIES, restartOnFailure: async () => false },

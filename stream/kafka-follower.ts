@@ -13,6 +13,8 @@ import type { Batch, Positions, Subscription } from './log.ts'
  * group, so that its dead predecessor cannot hold a partition; groups that are left are deleted.
  */
 const CATCHING_UP_MS = 20
+/** Screens are sent to four times a second: what comes goes on at once. */
+const FETCH = { minBytes: 1, waitMs: 500 }
 
 export async function createFollower(options: {
   createClient: (retries: number) => KafkaClient
@@ -54,13 +56,19 @@ export async function createFollower(options: {
     topic: topics.points,
     groupId: () => topics.live + randomUUID(),
     concurrency: 1,
+    fetch: FETCH,
     eachBatch,
     onJoin(consumer) {
       for (const [partition, offset] of next) {
         consumer.seek({ topic: topics.points, partition, offset: `${offset}` })
       }
     },
-    onLeft: async groupId => void (await ask(admin => admin.deleteGroups([groupId]))),
+    // A group without members and offsets goes by itself, only later.
+    onLeft: groupId =>
+      ask(admin => admin.deleteGroups([groupId])).then(
+        () => {},
+        () => {},
+      ),
     onError,
   })
 
