@@ -1,0 +1,68 @@
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { progress } from './report.ts'
+
+/**
+ * Processor time from /proc (proc(5)), in seconds. Where others compute on the same machine, the time that a point
+ * costs still says what the rate would be; on a quiet machine the two ratios agree.
+ */
+const TICKS_PER_SECOND = 100
+
+/** Of a process, and of its children that have ended. 0 when it is not there. */
+export function cpuOf(pid: number): number {
+  try {
+    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
+      .replace(/^.*\) /s, '')
+      .split(' ')
+    return fields.slice(11, 15).reduce((sum, ticks) => sum + Number(ticks), 0) / TICKS_PER_SECOND
+  } catch {
+    return 0
+  }
+}
+
+/** Of every process that works in a folder with this end, as those of a PostgreSQL server do in its data folder. */
+export function cpuIn(folderEnd: string): number {
+  let seconds = 0
+  for (const name of readdirSync('/proc')) {
+    if (/^\d+$/.test(name) && folderOf(name).endsWith(folderEnd)) seconds += cpuOf(Number(name))
+  }
+  return seconds
+}
+
+function folderOf(pid: string): string {
+  try {
+    return readlinkSync(`/proc/${pid}/cwd`)
+  } catch {
+    return ''
+  }
+}
+
+/** The share of all cores that others may use while we begin, and how long we wait for less. */
+const QUIET_SHARE = 0.1
+const LOOK_MS = 500
+
+/** Waits until the machine has little else to do, or `patienceSeconds` are over. */
+export async function quietMoment(patienceSeconds: number): Promise<void> {
+  const deadline = performance.now() + patienceSeconds * 1000
+  for (;;) {
+    const before = busySeconds()
+    await sleep(LOOK_MS)
+    const share = (busySeconds() - before) / (LOOK_MS / 1000) / availableParallelism()
+    if (share < QUIET_SHARE) return
+    if (performance.now() > deadline) {
+      progress(`others use ${Math.round(share * 100)} % of the machine`)
+      return
+    }
+  }
+}
+
+/** All cores together since the machine started: everything but idle and waiting for the disk. */
+function busySeconds(): number {
+  const [line = ''] = readFileSync('/proc/stat', 'utf8').split('\n')
+  const [user = 0, nice = 0, system = 0, , , irq = 0, softirq = 0, steal = 0] = line
+    .split(/\s+/)
+    .slice(1)
+    .map(Number)
+  return (user + nice + system + irq + softirq + steal) / TICKS_PER_SECOND
+}

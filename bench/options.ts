@@ -1,0 +1,75 @@
+import { dirname, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import type { Way } from './limit/find-limit.ts'
+import { FORMS, type Form } from './limit/statements.ts'
+import type { Checkout } from './server.ts'
+import { TIERS, type TierName } from './tiers.ts'
+
+export const FIGURES = ['ingest', 'history', 'disk'] as const
+export type Figure = (typeof FIGURES)[number]
+
+export interface Options extends Checkout {
+  figures: Figure[]
+  tiers: TierName[]
+  /** Of each window. */
+  seconds: number
+  rounds: number
+  /** 20 million rows in the growth figure instead of 2 million. */
+  full: boolean
+  /** How long a measurement waits for the machine to have nothing else to do. */
+  patienceSeconds: number
+  /** How the limit is run; searched for without. */
+  limit?: Way
+}
+
+const USAGE = `npm run bench -- [${FIGURES.join(' ')}] [--tier ${TIERS.join('|')}] [--seconds N] [--rounds N] [--full] [--patience SECONDS]
+  [--root FOLDER] [--node ARGUMENTS] [--limit ${FORMS.join('|')}:CONNECTIONS:ROWS]`
+
+/** The options of the command line. Throws with how to use it. */
+export function readOptions(args: string[]): Options {
+  const { values, positionals } = parseArgs({
+    args,
+    allowPositionals: true,
+    options: {
+      tier: { type: 'string' },
+      seconds: { type: 'string', default: '10' },
+      rounds: { type: 'string', default: '3' },
+      full: { type: 'boolean', default: false },
+      root: { type: 'string', default: dirname(dirname(fileURLToPath(import.meta.url))) },
+      patience: { type: 'string', default: '20' },
+      node: { type: 'string', default: '' },
+      limit: { type: 'string' },
+    },
+  })
+  const figures = positionals.length > 0 ? positionals : [...FIGURES]
+  const tiers = values.tier ? [values.tier] : [...TIERS]
+  const seconds = Number(values.seconds)
+  const rounds = Number(values.rounds)
+  const known =
+    figures.every(figure => FIGURES.includes(figure as Figure)) &&
+    tiers.every(tier => TIERS.includes(tier as TierName)) &&
+    seconds > 0 &&
+    Number(values.patience) >= 0 &&
+    Number.isInteger(rounds) &&
+    rounds > 0
+  if (!known) throw new Error(USAGE)
+  return {
+    figures: figures as Figure[],
+    tiers: tiers as TierName[],
+    seconds,
+    rounds,
+    patienceSeconds: Number(values.patience),
+    full: values.full,
+    root: resolve(values.root),
+    nodeArgs: values.node.split(' ').filter(Boolean),
+    limit: values.limit === undefined ? undefined : readWay(values.limit),
+  }
+}
+
+function readWay(text: string): Way {
+  const [form, connections, rows] = text.split(':')
+  if (!FORMS.includes(form as Form) || !(Number(connections) > 0) || !(Number(rows) > 0))
+    throw new Error(USAGE)
+  return { form: form as Form, connections: Number(connections), rows: Number(rows) }
+}

@@ -1,0 +1,33 @@
+/**
+ * `npm run bench`: the figures that we measure ourselves by, as a Markdown table. Everything is real and on this
+ * machine, load generators included; speeds are ratios between two things measured in one run, in turn.
+ */
+import { availableParallelism, cpus, loadavg } from 'node:os'
+import { benchDisk } from './disk.ts'
+import { benchHistory } from './history.ts'
+import { benchIngest } from './ingest.ts'
+import { readOptions } from './options.ts'
+import { type Row, toMarkdown } from './report.ts'
+import { openTier } from './tiers.ts'
+
+const options = readOptions(process.argv.slice(2))
+// An interrupted run takes its processes along: they hang on 'exit'.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => process.exit(1))
+
+const rows: Row[] = []
+const loadBefore = loadavg()[0] as number
+for (const name of options.tiers) {
+  const tier = await openTier(name, options)
+  try {
+    if (options.figures.includes('ingest')) rows.push(...(await benchIngest(tier, options)))
+    if (options.figures.includes('history')) rows.push(...(await benchHistory(tier, options)))
+    if (options.figures.includes('disk') && name === 'one-machine') rows.push(...(await benchDisk(tier)))
+  } finally {
+    await tier.close()
+  }
+}
+process.stdout.write(`${toMarkdown(rows)}
+
+${availableParallelism()} cores (${cpus()[0]?.model}), Node ${process.version}, ${options.rounds} rounds of \
+${options.seconds} s in turn, medians. Load average before: ${loadBefore.toFixed(2)}.
+`)

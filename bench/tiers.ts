@@ -1,0 +1,130 @@
+import { cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import pg from 'pg'
+import { openDatabase } from '../db/client.ts'
+import { startPostgres } from '../test/services/postgres.ts'
+import { cpuIn } from './cpu.ts'
+import { type Checkout, type Device, makeDevices, startFieldline } from './server.ts'
+
+export const TIERS = ['embedded', 'one-machine'] as const
+export type TierName = (typeof TIERS)[number]
+
+/** Where the data of one measurement lives: what a server, or a statement without one, needs to find it. */
+export interface Store {
+  env: Record<string, string>
+  /** PostgreSQL, or the folder of PGlite. */
+  url?: string
+  directory: string
+  /** Processor seconds that the database's own processes have used; 0 where it is a part of the server's. */
+  databaseCpu(): number
+  /** Points in the table. In the embedded tier only while no server has it open. */
+  countPoints(): Promise<number>
+  remove(): Promise<void>
+}
+
+/** A tier with its database as the first start and the making of the devices left it. */
+export interface Tier {
+  name: TierName
+  devices: Device[]
+  /** A copy of that database. */
+  fresh(): Promise<Store>
+  close(): Promise<void>
+}
+
+const DEVICES = 100
+
+/** Prepares a tier with the server of the checkout. */
+export async function openTier(name: TierName, checkout: Checkout): Promise<Tier> {
+  return name === 'embedded' ? openEmbedded(checkout) : openOneMachine(checkout)
+}
+
+async function openEmbedded(checkout: Checkout): Promise<Tier> {
+  const folder = mkdtempSync(join(tmpdir(), 'fieldline-bench-'))
+  const base = join(folder, 'base')
+  const devices = await prepare(checkout, { DATA_DIR: base })
+  let copies = 0
+  return {
+    name: 'embedded',
+    devices,
+    async fresh() {
+      const dataDir = join(folder, `copy-${++copies}`)
+      cpSync(base, dataDir, { recursive: true })
+      const directory = join(dataDir, 'postgres')
+      return {
+        env: { DATA_DIR: dataDir },
+        directory,
+        databaseCpu: () => 0,
+        countPoints: () => countPoints({ directory }),
+        remove: async () => rmSync(dataDir, { recursive: true, force: true }),
+      }
+    },
+    close: async () => rmSync(folder, { recursive: true, force: true }),
+  }
+}
+
+async function openOneMachine(checkout: Checkout): Promise<Tier> {
+  // Acknowledged is durable, so the disk is waited for, in the service and in its limit alike.
+  const postgres = await startPostgres({ own: true, settings: { fsync: 'on' } })
+  if (!postgres.available) throw new Error(postgres.reason)
+  const folder = mkdtempSync(join(tmpdir(), 'fieldline-bench-'))
+  const admin = new pg.Client({ connectionString: postgres.url })
+  await admin.connect()
+  const urlOf = (database: string) => Object.assign(new URL(postgres.url), { pathname: database }).href
+  const { rows } = await admin.query<{ data_directory: string }>('SHOW data_directory')
+  const dataFolder = rows[0]?.data_directory as string
+  await admin.query('CREATE DATABASE bench_base')
+  const devices = await prepare(checkout, {
+    DATABASE_URL: urlOf('bench_base'),
+    DATA_DIR: join(folder, 'base'),
+  })
+  let copies = 0
+  return {
+    name: 'one-machine',
+    devices,
+    async fresh() {
+      const database = `bench_${++copies}`
+      await admin.query(`CREATE DATABASE ${database} TEMPLATE bench_base`)
+      await admin.query('CHECKPOINT')
+      const url = urlOf(database)
+      const directory = join(folder, database)
+      mkdirSync(directory)
+      return {
+        env: { DATABASE_URL: url, DATA_DIR: directory },
+        url,
+        directory,
+        databaseCpu: () => cpuIn(dataFolder),
+        countPoints: () => countPoints({ url, directory }),
+        remove: async () => {
+          await admin.query(`DROP DATABASE ${database} WITH (FORCE)`)
+          rmSync(directory, { recursive: true, force: true })
+        },
+      }
+    },
+    async close() {
+      await admin.end()
+      await postgres.stop()
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+async function prepare(checkout: Checkout, env: Record<string, string>): Promise<Device[]> {
+  const server = await startFieldline(checkout, env)
+  try {
+    return await makeDevices(server, DEVICES)
+  } finally {
+    await server.stop()
+  }
+}
+
+async function countPoints(place: { url?: string; directory: string }): Promise<number> {
+  // What fails fails the query; a connection that DROP DATABASE ends is no news.
+  const db = await openDatabase({ ...place, onError: () => {} })
+  try {
+    const [row] = await db.autocommit.query<{ count: number }>('SELECT count(*)::int4 AS count FROM points')
+    return row?.count ?? 0
+  } finally {
+    await db.close()
+  }
+}
