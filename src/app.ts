@@ -20,7 +20,7 @@ import { organizationRoutes } from './organizations/routes.ts'
 import { addAuthentication } from './plugins/authentication.ts'
 import { addErrorHandling } from './plugins/errors.ts'
 import { addIdempotency } from './plugins/idempotency.ts'
-import { addOpenApi } from './plugins/openapi.ts'
+import { addOpenApi, documentRoutes, gatherRoutes } from './plugins/openapi.ts'
 import { addProcessRoles } from './plugins/process-roles.ts'
 import { addTextCheck } from './plugins/text.ts'
 import { roleRoutes } from './roles/routes.ts'
@@ -62,6 +62,7 @@ export async function createApp(services: Services, logger: FastifyBaseLogger): 
       handleProtocols: offered => ['bearer', ...MQTT_SUBPROTOCOLS].find(name => offered.has(name)) ?? false,
     },
   })
+  await gatherRoutes(app)
   await healthRoutes(app, services)
   mqttRoutes(app, services)
   await app.register(
@@ -72,6 +73,7 @@ export async function createApp(services: Services, logger: FastifyBaseLogger): 
       addAuthentication(api, services)
       addTextCheck(api)
       addIdempotency(api, services)
+      documentRoutes(api)
       authRoutes(api, services)
       registerRoutes(api, services)
       accountRoutes(api, services)

@@ -1,13 +1,19 @@
 import { z } from 'zod'
 
 /** The shapes that every answer has (contract section 2). */
-export const id = z.string().describe('Identifier')
+export const id = z
+  .string()
+  .describe('Identifier')
+  .meta({ examples: ['019aa3c0-5b6e-7d4a-9f10-2b3c4d5e6f70'] })
 
 export const failure = z
   .object({
     status: z.literal(false),
-    message: z.string().describe('A sentence that a person can act on'),
-    requestId: z.string(),
+    message: z
+      .string()
+      .describe('A sentence that a person can act on')
+      .meta({ examples: ['There is no such hub.'] }),
+    requestId: z.string().meta({ examples: ['019aa3c1-0a2b-7c3d-8e4f-5a6b7c8d9e0f'] }),
     errors: z
       .array(z.object({ path: z.string(), message: z.string() }))
       .optional()
@@ -17,22 +23,26 @@ export const failure = z
   .meta({ id: 'Failure' })
 
 export const success = <T extends z.ZodType>(data: T) =>
-  z.object({ status: z.literal(true), message: z.string(), data })
+  z
+    .object({ status: z.literal(true), message: z.string().meta({ examples: ['Done'] }), data })
+    .describe('Done')
 
 export const list = <T extends z.ZodType>(item: T) =>
-  z.object({
-    status: z.literal(true),
-    message: z.string(),
-    data: z.array(item),
-    pagination: z.object({
-      limit: z.int(),
-      nextCursor: z
-        .string()
-        .nullable()
-        .describe('Give it as `cursor` for the next page; null on the last one'),
-      total: z.int().optional(),
-    }),
-  })
+  z
+    .object({
+      status: z.literal(true),
+      message: z.string().meta({ examples: ['Done'] }),
+      data: z.array(item),
+      pagination: z.object({
+        limit: z.int(),
+        nextCursor: z
+          .string()
+          .nullable()
+          .describe('Give it as `cursor` for the next page; null on the last one'),
+        total: z.int().optional(),
+      }),
+    })
+    .describe('A page of the list')
 
 const DESCRIPTIONS = {
   400: 'Malformed or invalid input',

@@ -100,21 +100,23 @@ const organizationEntry = z.object({
 export const organizationEntries = z.array(organizationEntry)
 
 /** The answer of signing in, switching and creating: specification 2.2. */
-export const signedIn = z.object({
-  status: z.literal(true),
-  message: z.string(),
-  token: z.string().describe('The bearer token'),
-  expires_in: z.int().describe('Its lifetime in seconds'),
-  data: z.object({
-    _id: id,
-    name: z.string(),
-    email: z.string(),
-    organizationId: id,
-    hubId: z.array(id).describe('The hubs that the user has access to'),
-  }),
-  isHubSet: z.boolean().describe('Whether the organization has a hub'),
-  organizations: organizationEntries,
-})
+export const signedIn = z
+  .object({
+    status: z.literal(true),
+    message: z.string(),
+    token: z.string().describe('The bearer token'),
+    expires_in: z.int().describe('Its lifetime in seconds'),
+    data: z.object({
+      _id: id,
+      name: z.string(),
+      email: z.string(),
+      organizationId: id,
+      hubId: z.array(id).describe('The hubs that the user has access to'),
+    }),
+    isHubSet: z.boolean().describe('Whether the organization has a hub'),
+    organizations: organizationEntries,
+  })
+  .describe('Signed in, with the token to go on with')
 
 export const session = z.object({
   _id: id,

@@ -115,9 +115,11 @@ reported one by one and take nothing with them. The same points again are duplic
       config: { access: 'view/location' },
       schema: {
         tags,
-        summary: 'The points of subjects in order of time; without a subject the newest point of each',
+        summary: 'The points of subjects in order of time',
+        description: `Without a subject: the newest point of each that the caller may see. A vehicle's points are those of its
+devices while they were mounted. Who sees whose follows the role's scope, the teams and the hubs.`,
         querystring: historyQuery,
-        response: { 200: list(historyPoint), ...failures(400, 401, 403, 503) },
+        response: { 200: list(historyPoint) },
       },
     },
     async (request, reply) => {
@@ -159,8 +161,9 @@ reported one by one and take nothing with them. The same points again are duplic
       schema: {
         tags,
         summary: 'One point',
+        description: 'Under the `_id` that it has in the history.',
         params: z.object({ id }),
-        response: { 200: success(historyPoint), ...failures(401, 403, 404, 503) },
+        response: { 200: success(historyPoint) },
       },
     },
     async (request, reply) => {

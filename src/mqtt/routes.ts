@@ -1,5 +1,7 @@
 import { createWebSocketStream } from 'ws'
+import { z } from 'zod'
 import { TCP_KEEPALIVE_MS } from '../../ingest/mqtt/limits.ts'
+import { failures } from '../envelope.ts'
 import { RequestError } from '../errors.ts'
 import type { App, Services } from '../services.ts'
 
@@ -15,7 +17,14 @@ export function mqttRoutes(app: App, { mqtt }: Services): void {
     '/mqtt',
     {
       websocket: true,
-      schema: { hide: true },
+      schema: {
+        tags: ['Process'],
+        summary: 'MQTT over a WebSocket',
+        description:
+          'With the subprotocol `mqtt`, in binary frames. What a device may publish is in docs/mqtt.md.',
+        ...{ 'x-permission': 'device', security: [] },
+        response: { 101: z.null().describe('The WebSocket is open'), ...failures(400) },
+      },
       preValidation: async request => {
         const offered = request.headers['sec-websocket-protocol']?.split(',').map(name => name.trim())
         if (!offered?.some(name => (MQTT_SUBPROTOCOLS as readonly string[]).includes(name))) {

@@ -38,8 +38,6 @@ export function addAuthentication(app: App, services: Services): void {
     if (!access) throw new Error(`${route.method} ${route.url} does not say what access it needs`)
     route.schema = {
       ...route.schema,
-      // @fastify/websocket hides its routes; ours are described like any other.
-      ...((route as { websocket?: boolean }).websocket ? { hide: false } : {}),
       response: { ...usualFailures(route), ...(route.schema?.response as object) },
       ...({ 'x-permission': access } as object),
       security: access === 'public' ? [] : [{ bearer: [] }],

@@ -16,7 +16,9 @@ export function userRejectionRoutes(app: App, { db }: Services): void {
       config: { access: 'view/location' },
       schema: {
         tags: ['Users'],
-        summary: 'Points of the user that were refused, newest first, and how many by reason',
+        summary: 'Points of the user that were refused',
+        description:
+          'The last 1,000 of 30 days, newest first, and how many there were by reason of all time.',
         params: z.object({ id }),
         querystring: pageQuery,
         response: { 200: rejections },

@@ -1,0 +1,166 @@
+import { Validator } from '@seriousme/openapi-schema-validator'
+import { Ajv2020, type AnySchema } from 'ajv/dist/2020.js'
+import formats from 'ajv-formats'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { PERMISSIONS } from '../../src/permissions.ts'
+import { type Client, signIn } from '../support/client.ts'
+import { createTestDatabase, type TestDatabase, usualKind } from '../support/database.ts'
+import { listOperations, type OpenApi, type Operation, readDocument } from '../support/openapi.ts'
+import { type Server, startServer } from '../support/server.ts'
+
+/** Contract section 2: the document lists every route that answers, with all that a client has to know. */
+describe('The OpenAPI document', () => {
+  let database: TestDatabase
+  let server: Server
+  let owner: Client
+  let document: OpenApi
+  let operations: Operation[]
+
+  beforeAll(async () => {
+    database = await createTestDatabase(usualKind())
+    server = await startServer(database)
+    owner = await signIn(server)
+    document = await readDocument(server)
+    operations = listOperations(document)
+  })
+  afterAll(async () => {
+    await server.stop()
+    await database.remove()
+  })
+
+  /** What does not hold, by operation. */
+  const offenders = (holds: (operation: Operation) => unknown) =>
+    operations.filter(operation => !holds(operation)).map(({ name }) => name)
+
+  it('is valid OpenAPI 3.1', async () => {
+    const result = await new Validator().validate(JSON.stringify(document))
+    expect(result.errors ?? []).toEqual([])
+    expect(document.openapi).toBe('3.1.0')
+  })
+
+  it('has a summary, a description and a tag for each operation', () => {
+    expect(operations.length).toBeGreaterThan(50)
+    expect(offenders(({ spec }) => spec.summary && spec.description && spec.tags?.length)).toEqual([])
+    const summaries = operations.map(({ spec, method }) => `${method} ${spec.summary}`)
+    const twice = summaries.filter((summary, index) => summaries.indexOf(summary) < index)
+    // One operation under the two paths of the specification.
+    expect(twice).toEqual(['post Create an organization and go on in it'])
+  })
+
+  it('names what each operation needs, and asks for a token where it needs one', () => {
+    const known = new Set<string>([...PERMISSIONS, 'public', 'session', 'device'])
+    expect(offenders(({ spec }) => known.has(spec['x-permission'] as string))).toEqual([])
+    const open = (spec: Operation['spec']) => spec['x-permission'] === 'public' || spec.security?.length === 0
+    expect(offenders(({ spec }) => open(spec) || spec.security?.some(one => 'bearer' in one))).toEqual([])
+  })
+
+  it('has an example for each body and each success, and they fit their schemas', () => {
+    const ajv = new Ajv2020({ strict: false, allErrors: true })
+    formats.default(ajv)
+    ajv.addSchema({ $id: 'document', components: document.components } as AnySchema)
+    const validate = (schema: object) =>
+      ajv.compile(
+        JSON.parse(
+          JSON.stringify(schema).replaceAll('"#/components/', '"document#/components/'),
+        ) as AnySchema,
+      )
+    const problems: string[] = []
+    for (const { name, spec } of operations) {
+      const contents = Object.entries({ body: spec.requestBody, ...spec.responses })
+      for (const [where, part] of contents) {
+        for (const [type, media] of Object.entries(part?.content ?? {})) {
+          if (!('example' in media)) problems.push(`${name} ${where} ${type}: no example`)
+          else if (media.schema && type === 'application/json') {
+            const fits = validate(media.schema)
+            if (!fits(media.example)) problems.push(`${name} ${where}: ${ajv.errorsText(fits.errors)}`)
+          }
+        }
+      }
+    }
+    expect(problems).toEqual([])
+  })
+
+  it('names every failure that follows from what an operation asks for', () => {
+    const interfaceOnly = operations.filter(({ path }) => path.startsWith('/api/v3'))
+    const lacking = interfaceOnly.flatMap(({ name, path, spec }) => {
+      if (name === 'get /api/v3/docs') return []
+      const needed = ['500', '503']
+      const access = spec['x-permission'] as string
+      if (access !== 'public') needed.push('401')
+      if (access.includes('/')) needed.push('403')
+      if (spec.requestBody) needed.push('400', '413', '415')
+      if (spec.parameters?.some(parameter => parameter.in === 'query')) needed.push('400')
+      if (path.includes('{')) needed.push('404')
+      if (!/bulk|ingest/.test(path)) needed.push('429')
+      return needed.filter(status => !spec.responses[status]).map(status => `${name} ${status}`)
+    })
+    expect(lacking).toEqual([])
+  })
+
+  it('says what a path and a query take: every parameter has a schema', () => {
+    const undescribed = operations.flatMap(({ name, path, spec }) => {
+      const named = new Set(spec.parameters?.filter(one => one.in === 'path').map(one => one.name))
+      const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(match => match[1] as string)
+      return [
+        ...inPath.filter(one => !named.has(one)).map(one => `${name} {${one}}`),
+        ...(spec.parameters ?? []).filter(one => !one.schema).map(one => `${name} ${one.name}`),
+      ]
+    })
+    expect(undescribed).toEqual([])
+  })
+
+  it('lists what answers: each operation is there, with and without a trailing slash', async () => {
+    const missing: string[] = []
+    for (const { name, method, path } of operations) {
+      for (const slash of ['', '/']) {
+        const response = await fetch(`${server.url}${path.replaceAll(/\{\w+\}/g, 'x')}${slash}`, {
+          method: method.toUpperCase(),
+          redirect: 'manual',
+        })
+        const text = await response.text()
+        if (response.status === 404 && text.includes('nothing at this address'))
+          missing.push(`${name}${slash}`)
+      }
+    }
+    expect(missing).toEqual([])
+  })
+
+  it('lists every path of the specification that is built', async () => {
+    const paths = new Set(operations.map(({ method, path }) => `${method} ${path}`))
+    for (const operation of [
+      'post /organization',
+      'post /auth/create-organization',
+      'get /auth/my-organizations',
+      'post /auth/switch-organization',
+      'get /location-histories',
+      'get /location-history/{id}',
+      'post /location-history/bulk',
+      'get /teams',
+      'get /team/{id}',
+      'post /team',
+      'put /team/{id}',
+      'get /users',
+      'get /user',
+      'patch /user',
+      'get /user/email/{email}',
+    ]) {
+      expect(paths).toContain(operation.replace(' ', ' /api/v3'))
+    }
+  })
+
+  it('answers what it says: each success of a list fits its schema', async () => {
+    const ajv = new Ajv2020({ strict: false })
+    formats.default(ajv)
+    ajv.addSchema({ $id: 'document', components: document.components } as AnySchema)
+    for (const { name, method, path, spec } of operations) {
+      if (method !== 'get' || path.includes('{') || !path.startsWith('/api/v3') || spec.responses['101'])
+        continue
+      const answer = await owner.get(path.replace('/api/v3', ''))
+      const schema = spec.responses['200']?.content?.['application/json']?.schema
+      if (!schema || answer.status !== 200) continue
+      const text = JSON.stringify(schema).replaceAll('"#/components/', '"document#/components/')
+      const fits = ajv.compile(JSON.parse(text) as AnySchema)
+      expect(fits(answer.body), `${name}: ${ajv.errorsText(fits.errors)}`).toBe(true)
+    }
+  })
+})
