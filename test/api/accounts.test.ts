@@ -55,8 +55,9 @@ describe('An account', () => {
         unknown.push(await measure(newEmail()))
       }
       const ratio = Math.min(...unknown) / Math.min(...known)
-      expect(ratio).toBeGreaterThan(0.5)
-      expect(ratio).toBeLessThan(2)
+      // Without the hash of nobody it is 0.05; on a busy machine the quickest of eight still differ by half.
+      expect(ratio).toBeGreaterThan(1 / 3)
+      expect(ratio).toBeLessThan(3)
     })
 
     it('leads to the organization that was used last, or to the one that is named', async () => {

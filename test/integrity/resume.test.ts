@@ -17,6 +17,12 @@ it('a screen that is cut at random and resumes with its cursor ends in the state
   }
 
   let screen: TestScreen = await openScreen(server, owner.token)
+  await until('the screen knows of every device that was just made', async () => {
+    const before = screen
+    before.cut()
+    screen = await openScreen(server, owner.token, { resume: before })
+    return screen.snapshots === 0
+  })
   for (let cut = 1; cut <= 60; cut++) {
     await pause(Math.random() * 120)
     screen.cut()
