@@ -1,10 +1,19 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import { hasZodFastifySchemaValidationErrors } from 'fastify-type-provider-zod'
-import { isAway } from '../../db/errors.ts'
+import { isAway, isTransient } from '../../db/errors.ts'
 import { type FieldError, RequestError } from '../errors.ts'
 import type { App } from '../services.ts'
 
 const RETRY_AFTER_S = 5
+
+/** What the server itself refuses, in sentences that a person can act on. */
+const SENTENCES: { [code: string]: string } = {
+  FST_ERR_CTP_BODY_TOO_LARGE: 'The body is larger than what is taken here.',
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: 'This media type is not taken here. Send application/json.',
+  FST_ERR_CTP_EMPTY_JSON_BODY: 'The body is empty. Send JSON, or leave the content-type out.',
+  FST_ERR_CTP_INVALID_JSON_BODY: 'The body is not valid JSON.',
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: 'The body is not as long as its Content-Length says.',
+}
 
 /** The one place that turns errors into answers of HTTP. */
 export function addErrorHandling(app: App): void {
@@ -27,10 +36,20 @@ export function addErrorHandling(app: App): void {
       reply.header('retry-after', RETRY_AFTER_S)
       return answer(request, reply, 503, 'The service cannot reach its database. Send the request again.')
     }
+    if (isTransient(error)) {
+      reply.header('retry-after', 1)
+      return answer(request, reply, 503, 'Another request was in the way. Send the request again.')
+    }
     const status = error.statusCode ?? 500
     if (status < 500) {
-      const errors = [{ path: '', message: error.message }]
-      return answer(request, reply, status, error.message, status === 400 ? { errors } : {})
+      const message = SENTENCES[error.code] ?? error.message
+      return answer(
+        request,
+        reply,
+        status,
+        message,
+        status === 400 ? { errors: [{ path: '', message }] } : {},
+      )
     }
     request.log.error({ err: error }, 'The request failed')
     return answer(request, reply, 500, 'Something went wrong on our side.')
