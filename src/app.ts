@@ -29,6 +29,7 @@ import { teamRoutes } from './teams/routes.ts'
 import { inviteRoutes } from './users/invite.ts'
 import { userRejectionRoutes } from './users/rejections.ts'
 import { userRoutes } from './users/routes.ts'
+import { webhookRoutes } from './webhooks/routes.ts'
 
 /** A live subscription names its subjects; 5,000 identifiers are 200 KiB. */
 const WEBSOCKET_MESSAGE_BYTES = 256 * 1024
@@ -83,6 +84,7 @@ export async function createApp(services: Services, logger: FastifyBaseLogger): 
       dataTypeRoutes(api, services)
       dataRoutes(api, services)
       dataWriteRoutes(api, services)
+      webhookRoutes(api, services)
       flowRoutes(api, services)
       userRoutes(api, services)
       userRejectionRoutes(api, services)

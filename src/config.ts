@@ -29,6 +29,8 @@ export interface Config {
   jwtSecret: string
   /** Whether anybody may register. */
   allowSignup: boolean
+  /** Whether webhooks may go to private addresses. */
+  webhookAllowPrivate: boolean
   /** REST requests a minute and caller; 0 is no limit at all. */
   rateLimitPerMinute: number
   /** Addresses and networks of proxies whose X-Forwarded-For is believed. */
@@ -137,6 +139,7 @@ export function toConfig(env: Env): Config {
     kafka: brokers && { brokers, ...kafka },
     jwtSecret: secret ?? '',
     allowSignup: flag('ALLOW_SIGNUP'),
+    webhookAllowPrivate: flag('WEBHOOK_ALLOW_PRIVATE'),
     rateLimitPerMinute: count('RATE_LIMIT_PER_MINUTE', 1200),
     trustedProxies: text('TRUSTED_PROXIES', '')
       .split(',')

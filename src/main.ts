@@ -103,7 +103,7 @@ async function start(config: Config): Promise<void> {
     mqttConnections: door ? () => door.connections : undefined,
   })
   const jobs = has('jobs')
-    ? await startJobs({ db, kinds: createJobKinds(db), onError, alone: !config.databaseUrl })
+    ? await startJobs({ db, kinds: createJobKinds(db, config), onError, alone: !config.databaseUrl })
     : null
   closers.push(() => jobs?.stop())
 

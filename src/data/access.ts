@@ -16,7 +16,7 @@ export interface DataAccess {
   grants(dataTypeId: string): boolean
   /** The types that it holds for, or null for all of them. */
   dataTypeIds: string[] | null
-  /** Whether any field of any type is out of sight. */
+  /** Whether any field of any type is restricted. */
   restrictsAnything: boolean
   isRestricted(dataTypeId: string, key: string): boolean
   /** Whether a field is out of sight, by itself or with its whole type. */
@@ -49,7 +49,7 @@ export function dataAccess(
   return {
     grants,
     dataTypeIds: everywhere ? null : [...restricted.keys()].filter(grants),
-    restrictsAnything: !everywhere || [...restricted.values()].some(keys => keys.size > 0),
+    restrictsAnything: [...restricted.values()].some(keys => keys.size > 0),
     isRestricted,
     hides,
     visible: (dataTypeId, data, keys = Object.keys(data)) =>

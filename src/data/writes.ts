@@ -12,6 +12,7 @@ import {
 } from '../../db/queries/data.ts'
 import { type DataType, findDataType, listDataTypesById } from '../../db/queries/data-types.ts'
 import type { Caller } from '../../db/queries/sessions.ts'
+import { insertEvents } from '../../db/queries/webhook-deliveries.ts'
 import { record as recordAudit } from '../audit/record.ts'
 import { failures, id, ok, success } from '../envelope.ts'
 import { forbidden, invalid, notFound, RequestError } from '../errors.ts'
@@ -61,6 +62,11 @@ that listen to \`data-source-created\` are told.`,
         refuseErrors(await listBrokenReferences(tx, organizationId, type, records))
         const access = dataAccess(caller, 'view/data')
         refuseTaken(await insertRecords(tx, organizationId, type, records), type, access)
+        await insertEvents(tx, organizationId, {
+          event: 'data-source-created',
+          dataTypeId: type._id,
+          payloads: [JSON.stringify(data)],
+        })
         await audit(tx, caller, 'create', _id, {}, data)
         const found = (await findRecord(tx, organizationId, _id)) as DataRecord
         return presentRecord(found, type, shownAfterWrite(access, type, body.data))

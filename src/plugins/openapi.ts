@@ -3,6 +3,7 @@ import swaggerUi from '@fastify/swagger-ui'
 import { jsonSchemaTransform, jsonSchemaTransformObject } from 'fastify-type-provider-zod'
 import { z } from 'zod'
 import type { App } from '../services.ts'
+import { webhookDescriptions } from '../webhooks/document.ts'
 import { exampleOf, type JsonSchema } from './examples.ts'
 
 const DESCRIPTION = `Field operations with live tracking.
@@ -84,6 +85,7 @@ export async function gatherRoutes(app: App): Promise<void> {
       openapi: '3.1.0',
       info: { title: 'Fieldline', version: '3.0.0', description: DESCRIPTION },
       servers: [{ url: '/' }],
+      webhooks: webhookDescriptions({ security: [] }),
       components: {
         securitySchemes: {
           bearer: { type: 'http', scheme: 'bearer', description: 'A token, or a device key' },

@@ -1,0 +1,135 @@
+import { newId, type Queryable } from '../client.ts'
+import { type Page, type PageRequest, readPage } from './page.ts'
+
+export const WEBHOOK_EVENTS = ['data-source-created'] as const
+export type WebhookEvent = (typeof WEBHOOK_EVENTS)[number]
+export const WEBHOOK_STATUSES = ['active', 'disabled'] as const
+
+/** A webhook as the interface shows it. */
+export interface Webhook {
+  _id: string
+  url: string
+  events: WebhookEvent[]
+  description: string
+  status: (typeof WEBHOOK_STATUSES)[number]
+  createdAt: Date
+  updatedAt: Date
+}
+
+export type NewWebhook = Pick<Webhook, 'url' | 'events' | 'description' | 'status'>
+
+const COLUMNS = `w.id AS "_id", w.url, w.events, w.description, w.status, w.created_at AS "createdAt",
+  w.updated_at AS "updatedAt"`
+
+export const WEBHOOK_SORTS = {
+  createdAt: { sql: 'w.created_at', type: 'timestamptz' },
+  url: { sql: 'w.url', type: 'text' },
+} as const
+
+export function listWebhooks(tx: Queryable, page: PageRequest): Promise<Page<Webhook>> {
+  return readPage(
+    tx,
+    {
+      columns: COLUMNS,
+      from: 'webhooks w',
+      where: [],
+      values: [],
+      id: 'w.id',
+      sorts: WEBHOOK_SORTS,
+      search: ['w.url', 'w.description'],
+    },
+    page,
+  )
+}
+
+/** A webhook of the organization, or null. */
+export async function findWebhook(tx: Queryable, id: string): Promise<Webhook | null> {
+  const [row] = await tx.query<Webhook>(`SELECT ${COLUMNS} FROM webhooks w WHERE w.id = $1`, [id])
+  return row ?? null
+}
+
+export async function insertWebhook(
+  tx: Queryable,
+  organizationId: string,
+  webhook: NewWebhook & { secret: string },
+): Promise<string> {
+  const id = newId()
+  await tx.query(
+    `INSERT INTO webhooks (id, organization_id, url, events, description, status, secret)
+     VALUES ($1, $2, $3, $4::text[], $5, $6, $7)`,
+    [id, organizationId, webhook.url, webhook.events, webhook.description, webhook.status, webhook.secret],
+  )
+  return id
+}
+
+/** Replaces a webhook. What waits for one that is disabled now fails; one that is changed rests no longer. */
+export async function updateWebhook(tx: Queryable, id: string, webhook: NewWebhook): Promise<void> {
+  await tx.query(
+    `UPDATE webhooks SET url = $2, events = $3::text[], description = $4, status = $5, updated_at = now(),
+       slow_failures = 0, rests_until = '-infinity' WHERE id = $1`,
+    [id, webhook.url, webhook.events, webhook.description, webhook.status],
+  )
+  if (webhook.status === 'disabled') await failPending(tx, id)
+}
+
+/** Gives a webhook another secret; the one before signs along for a day. */
+export async function rotateSecret(tx: Queryable, id: string, secret: string): Promise<void> {
+  await tx.query(
+    `UPDATE webhooks SET previous_secret = secret, previous_until = now() + interval '24 hours', secret = $2,
+       updated_at = now() WHERE id = $1`,
+    [id, secret],
+  )
+}
+
+/** Removes a webhook with its deliveries. */
+export async function deleteWebhook(tx: Queryable, id: string): Promise<void> {
+  await tx.query('DELETE FROM webhooks WHERE id = $1', [id])
+}
+
+/** Ends a webhook whose receiver has said that it is gone. */
+export async function disableWebhook(tx: Queryable, id: string): Promise<void> {
+  await tx.query(`UPDATE webhooks SET status = 'disabled', updated_at = now() WHERE id = $1`, [id])
+  await failPending(tx, id)
+}
+
+async function failPending(tx: Queryable, webhookId: string): Promise<void> {
+  await tx.query(
+    `UPDATE webhook_deliveries SET status = 'failed', next_attempt_at = NULL
+     WHERE webhook_id = $1 AND status = 'pending'`,
+    [webhookId],
+  )
+}
+
+/** Where an organization's deliveries of an endpoint go to, and the secrets that sign them, newest first. */
+export interface Endpoint {
+  url: string
+  secrets: string[]
+  slowFailures: number
+}
+
+/** The endpoint of a webhook that is active, or null. */
+export async function findEndpoint(tx: Queryable, webhookId: string): Promise<Endpoint | null> {
+  const [row] = await tx.query<{
+    url: string
+    secret: string
+    previous: string | null
+    slowFailures: number
+  }>(
+    `SELECT url, secret, CASE WHEN previous_until > now() THEN previous_secret END AS previous,
+       slow_failures AS "slowFailures"
+     FROM webhooks WHERE id = $1 AND status = 'active'`,
+    [webhookId],
+  )
+  if (!row) return null
+  const { url, secret, previous, slowFailures } = row
+  return { url, secrets: previous ? [secret, previous] : [secret], slowFailures }
+}
+
+/** Lets an endpoint rest that kept us waiting, or ends that. */
+export async function restEndpoint(tx: Queryable, webhookId: string, slowFailures: number, restMs: number) {
+  await tx.query(
+    `UPDATE webhooks SET slow_failures = $2,
+       rests_until = clock_timestamp() + make_interval(secs => $3::float8 / 1000) WHERE id = $1`,
+    [webhookId, slowFailures, restMs],
+  )
+}

@@ -1,0 +1,364 @@
+import { Webhook } from 'standardwebhooks'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type Client, createClient, signIn } from '../support/client.ts'
+import { createTestDatabase, type TestDatabase, usualKind } from '../support/database.ts'
+import { addOrganization, addPerson } from '../support/people.ts'
+import { type Received, type Receiver, startReceiver } from '../support/receiver.ts'
+import { type Server, startServer } from '../support/server.ts'
+import { until } from '../support/wait.ts'
+
+const EVENTS = ['data-source-created']
+
+describe('Webhooks', () => {
+  let database: TestDatabase
+  let server: Server
+  let owner: Client
+  let receiver: Receiver
+  let typeId: string
+
+  beforeAll(async () => {
+    database = await createTestDatabase(usualKind())
+    server = await startServer(database, { WEBHOOK_ALLOW_PRIVATE: 'true' })
+    owner = (await addOrganization(server, await signIn(server))).client
+    receiver = await startReceiver((request, response, count) => {
+      const path = request.url ?? ''
+      if (path === '/once-500' && count === 1) response.writeHead(500).end('not yet')
+      else if (path === '/gone') response.writeHead(410).end()
+      else if (path === '/redirect') response.writeHead(302, { location: '/redirected' }).end()
+      else if (path === '/busy' && count === 1) response.writeHead(429, { 'retry-after': '9' }).end()
+      else if (path === '/closes') request.socket.destroy()
+      else if (path === '/hangs') return
+      else if (path === '/gigabyte') flood(response)
+      else if (path === '/nul') response.writeHead(500).end('nul \0 \ufffd')
+      else response.end('fine')
+    })
+    const type = await owner.post('/data-type', {
+      name: 'Customer',
+      fields: ['name', 'phone', 'note'].map(key => ({ key, label: key, type: 'text' })),
+    })
+    typeId = type.body.data._id
+  })
+  afterAll(async () => {
+    await server.stop()
+    await receiver.close()
+    await database.remove()
+  })
+
+  const addWebhook = async (path: string, client = owner) => {
+    const answer = await client.post('/webhook', { url: `${receiver.url}${path}`, events: EVENTS })
+    expect(answer.status, JSON.stringify(answer.body)).toBe(201)
+    return answer.body.data
+  }
+  const addRecord = async (data: object, client = owner) => {
+    const answer = await client.post('/data', { dataTypeId: typeId, data })
+    expect(answer.status).toBe(201)
+    return answer.body.data
+  }
+  const deliveries = async (webhookId: string, query = '') =>
+    (await owner.get(`/webhook/${webhookId}/deliveries?limit=500${query}`)).body.data
+  const attempted = async (webhookId: string, count = 1) => {
+    await until('attempts', async () => (await deliveries(webhookId))[0]?.attempts.length >= count, 25_000)
+    return (await deliveries(webhookId))[0]
+  }
+  const verify = (secret: string, { body, headers }: Received) =>
+    new Webhook(secret).verify(body, headers as Record<string, string>)
+  const removing = async (webhook: { _id: string }, work: () => Promise<void>) => {
+    await work()
+    await owner.delete(`/webhook/${webhook._id}`)
+  }
+
+  it('are told of a record with its fields and nothing else, and signed so that others can verify it', async () => {
+    const webhook = await addWebhook('/plain')
+    expect(webhook).toMatchObject({ events: EVENTS, status: 'active', description: '' })
+    expect(webhook.secret).toMatch(/^whsec_[\w+/=]{32,}$/)
+    await removing(webhook, async () => {
+      await addRecord({ name: 'Acme', phone: '+49 30 1234567', note: null })
+      const [got] = (await receiver.wait('/plain', 1)) as [Received]
+      expect(JSON.parse(got.body)).toEqual({ name: 'Acme', phone: '+49 30 1234567' })
+      expect(got.headers['webhook-event']).toBe('data-source-created')
+      expect(got.headers['content-type']).toBe('application/json')
+      expect(verify(webhook.secret, got)).toEqual(JSON.parse(got.body))
+      expect(() => verify(`whsec_${Buffer.alloc(32).toString('base64')}`, got)).toThrow()
+      const delivery = await attempted(webhook._id)
+      expect(delivery).toMatchObject({
+        webhookId: webhook._id,
+        messageId: got.headers['webhook-id'],
+        event: 'data-source-created',
+        status: 'delivered',
+        nextAttemptAt: null,
+        payload: { name: 'Acme', phone: '+49 30 1234567' },
+        attempts: [{ statusCode: 200, response: 'fine', error: null }],
+      })
+    })
+  })
+
+  it('a record that is not made tells nobody', async () => {
+    const webhook = await addWebhook('/nothing')
+    await removing(webhook, async () => {
+      expect((await owner.post('/data', { dataTypeId: typeId, data: { shoe: 1 } })).status).toBe(400)
+      expect(await deliveries(webhook._id)).toEqual([])
+    })
+  })
+
+  it('a rotated secret signs along for a day', async () => {
+    const webhook = await addWebhook('/rotated')
+    await removing(webhook, async () => {
+      const rotated = (await owner.post(`/webhook/${webhook._id}/rotate-secret`)).body.data
+      expect(rotated.secret).not.toBe(webhook.secret)
+      await addRecord({ name: 'Acme' })
+      const [got] = (await receiver.wait('/rotated', 1)) as [Received]
+      expect(String(got.headers['webhook-signature']).split(' ').length).toBe(2)
+      for (const { secret } of [webhook, rotated]) verify(secret, got)
+      expect((await owner.get(`/webhook/${webhook._id}`)).body.data).not.toHaveProperty('secret')
+    })
+  })
+
+  it('what fails is tried again after five seconds with the same webhook-id', async () => {
+    const webhook = await addWebhook('/once-500')
+    await removing(webhook, async () => {
+      await addRecord({ name: 'Acme' })
+      const [first, second] = (await receiver.wait('/once-500', 2, 20_000)) as [Received, Received]
+      expect(second.at - first.at).toBeGreaterThanOrEqual(4_900)
+      expect(second.headers['webhook-id']).toBe(first.headers['webhook-id'])
+      verify(webhook.secret, second)
+      const delivery = await attempted(webhook._id, 2)
+      expect(delivery.attempts.map((one: { statusCode: number }) => one.statusCode)).toEqual([500, 200])
+      expect(delivery.attempts[0]).toMatchObject({ response: 'not yet', error: 'The receiver answered 500' })
+      expect(delivery.status).toBe('delivered')
+    })
+  })
+
+  it('Retry-After is waited for', async () => {
+    const webhook = await addWebhook('/busy')
+    await removing(webhook, async () => {
+      await addRecord({ name: 'Acme' })
+      const [first, second] = (await receiver.wait('/busy', 2, 25_000)) as [Received, Received]
+      expect(second.at - first.at).toBeGreaterThanOrEqual(8_900)
+    })
+  })
+
+  it('410 disables a webhook, and what waits for it fails', async () => {
+    const webhook = await addWebhook('/gone')
+    await addRecord({ name: 'Acme' })
+    expect(await attempted(webhook._id)).toMatchObject({ status: 'failed', nextAttemptAt: null })
+    expect((await owner.get(`/webhook/${webhook._id}`)).body.data.status).toBe('disabled')
+    await addRecord({ name: 'Later' })
+    const [delivery] = await deliveries(webhook._id)
+    expect((await owner.post(`/webhook-delivery/${delivery._id}/redeliver`)).status).toBe(409)
+    const change = { url: `${receiver.url}/back`, events: EVENTS }
+    expect((await owner.put(`/webhook/${webhook._id}`, change)).body.data.status).toBe('active')
+    const again = await owner.post(`/webhook-delivery/${delivery._id}/redeliver`)
+    expect([again.status, again.body.data.status]).toEqual([202, 'pending'])
+    const [got] = (await receiver.wait('/back', 1)) as [Received]
+    expect(got.headers['webhook-id']).toBe(delivery.messageId)
+    await owner.delete(`/webhook/${webhook._id}`)
+  })
+
+  it.each([
+    ['/redirect', 302, /redirects/],
+    ['/closes', null, /./],
+    ['/nul', 500, /500/],
+  ])('a receiver at %s has its failure written down', async (path, statusCode, error) => {
+    const webhook = await addWebhook(path)
+    await removing(webhook, async () => {
+      await addRecord({ name: 'Acme' })
+      const { status, attempts } = await attempted(webhook._id)
+      expect(status).toBe('pending')
+      expect(attempts[0]).toMatchObject({ statusCode, error: expect.stringMatching(error) })
+      expect(receiver.at('/redirected')).toEqual([])
+    })
+  })
+
+  it('of a gigabyte that is answered the beginning is read', async () => {
+    const webhook = await addWebhook('/gigabyte')
+    await removing(webhook, async () => {
+      await addRecord({ name: 'Acme' })
+      const { status, attempts } = await attempted(webhook._id)
+      expect([status, attempts[0].response.length]).toEqual(['delivered', 1024])
+      expect(attempts[0].durationMs).toBeLessThan(5_000)
+    })
+  })
+
+  it('an endpoint that never answers delays no other one, of the same organization either', async () => {
+    const hanging: { _id: string }[] = []
+    for (let count = 0; count < 6; count++) hanging.push(await addWebhook('/hangs'))
+    const quick = await addWebhook('/quick')
+    for (let count = 0; count < 10; count++) await addRecord({ name: `Acme ${count}` })
+    const started = Date.now()
+    const got = await receiver.wait('/quick', 10, 10_000)
+    expect(Date.now() - started).toBeLessThan(5_000)
+    expect(new Set(got.map(({ headers }) => headers['webhook-id'])).size).toBe(10)
+    await until(
+      'the time-out',
+      async () =>
+        (await deliveries(hanging[0]?._id as string)).some(
+          (one: { attempts: object[] }) => one.attempts.length > 0,
+        ),
+      25_000,
+    )
+    const waited = (await deliveries(hanging[0]?._id as string)).find(
+      (one: { attempts: object[] }) => one.attempts.length,
+    )
+    expect(waited.attempts[0]).toMatchObject({ statusCode: null, error: 'No answer within 15 s' })
+    for (const webhook of [...hanging, quick]) await owner.delete(`/webhook/${webhook._id}`)
+  })
+
+  it('after kill -9 everything is delivered at least once, under the same webhook-id', async () => {
+    const webhook = await addWebhook('/killed')
+    await Promise.all(Array.from({ length: 40 }, (_, count) => addRecord({ name: `Killed ${count}` })))
+    await receiver.wait('/killed', 1)
+    await server.kill9()
+    server = await startServer(database, { WEBHOOK_ALLOW_PRIVATE: 'true' })
+    owner = createClient(server, owner.token)
+    const names = () => new Set(receiver.at('/killed').map(({ body }) => JSON.parse(body).name))
+    await until('all of them', () => names().size === 40, 50_000)
+    const ids = new Map<string, Set<unknown>>()
+    for (const { body, headers } of receiver.at('/killed')) {
+      const name = JSON.parse(body).name
+      ids.set(name, (ids.get(name) ?? new Set()).add(headers['webhook-id']))
+    }
+    expect([...ids.values()].every(({ size }) => size === 1)).toBe(true)
+    await owner.delete(`/webhook/${webhook._id}`)
+  }, 90_000)
+
+  it('what makes no sense is 400, another organization finds nothing', async () => {
+    for (const [body, path] of [
+      [{ events: EVENTS }, 'url'],
+      [{ url: 'ftp://example.com', events: EVENTS }, 'url'],
+      [{ url: 'https://user:pass@example.com', events: EVENTS }, 'url'],
+      [{ url: 'https://example.com', events: [] }, 'events'],
+      [{ url: 'https://example.com', events: ['no'] }, 'events.0'],
+      [{ url: 'https://example.com', events: EVENTS, secret: 'x' }, 'secret'],
+    ] as const) {
+      const answer = await owner.post('/webhook', body)
+      expect([answer.status, answer.body.errors?.[0].path]).toEqual([400, path])
+    }
+    const webhook = await addWebhook('/mine')
+    await addRecord({ name: 'Acme' })
+    const delivery = await attempted(webhook._id)
+    const { client } = await addOrganization(server, await signIn(server))
+    for (const answer of [
+      await client.get(`/webhook/${webhook._id}`),
+      await client.put(`/webhook/${webhook._id}`, { url: 'https://example.com', events: EVENTS }),
+      await client.delete(`/webhook/${webhook._id}`),
+      await client.post(`/webhook/${webhook._id}/rotate-secret`),
+      await client.get(`/webhook/${webhook._id}/deliveries`),
+      await client.post(`/webhook-delivery/${delivery._id}/redeliver`),
+    ]) {
+      expect(answer.status).toBe(404)
+    }
+    expect((await client.get('/webhooks')).body.data).toEqual([])
+    await owner.delete(`/webhook/${webhook._id}`)
+  })
+
+  it('a role that restricts fields sees none of them in deliveries, and makes no webhook', async () => {
+    const role = await owner.post('/role', {
+      name: 'Watches deliveries',
+      permissionDetails: [
+        { permissionName: 'view/data', dataTypes: [{ dataTypeId: typeId, restrictedFields: ['phone'] }] },
+        { permissionName: 'view/webhook' },
+        { permissionName: 'create/webhook' },
+        { permissionName: 'update/webhook' },
+      ],
+    })
+    const { client } = await addPerson(server, owner, { roleId: role.body.data._id })
+    const webhook = await addWebhook('/watched')
+    await addRecord({ name: 'Acme', phone: 'secret-phone' })
+    const { _id } = await attempted(webhook._id)
+    for (const answer of [
+      await client.get(`/webhook/${webhook._id}/deliveries`),
+      await client.post(`/webhook-delivery/${_id}/redeliver`),
+    ]) {
+      expect(answer.status).toBeLessThan(300)
+      expect(JSON.stringify(answer.body)).not.toContain('secret-phone')
+      expect([answer.body.data].flat()[0]).toMatchObject({
+        payload: { name: 'Acme' },
+        attempts: [{ response: null }],
+      })
+    }
+    expect((await client.post('/webhook', { url: receiver.url, events: EVENTS })).status).toBe(403)
+    await owner.delete(`/webhook/${webhook._id}`)
+  })
+
+  it('are described in the OpenAPI document and in one of their own', async () => {
+    const { body } = await createClient(server, '').get('/webhooks.json')
+    expect(body).toMatchObject({ openapi: '3.1.0', info: { title: 'Webhooks', version: '1.0.0' } })
+    expect(Object.keys(body).sort()).toEqual(['info', 'openapi', 'webhooks'])
+    expect(JSON.stringify(body)).not.toContain('"security"')
+    const event = body.webhooks['data-source-created'].post
+    const { schema, example } = event.requestBody.content['application/json']
+    expect([Object.keys(schema.properties), Object.keys(example)]).toEqual([
+      ['name', 'phone'],
+      ['name', 'phone'],
+    ])
+    const main = (await createClient(server, '').get('/openapi.json')).body
+    expect(main.webhooks['data-source-created'].post).toMatchObject({ ...event, security: [] })
+  })
+})
+
+describe('Webhooks to private addresses', () => {
+  it('are made, and their deliveries fail with the reason', async () => {
+    const database = await createTestDatabase(usualKind())
+    const server = await startServer(database)
+    const receiver = await startReceiver()
+    const { client } = await addOrganization(server, await signIn(server))
+    const type = await client.post('/data-type', { name: 'Any' })
+    const { port } = new URL(receiver.url)
+    const hosts = [
+      '127.0.0.1',
+      'localhost',
+      '[::1]',
+      '[::ffff:127.0.0.1]',
+      '2130706433',
+      '0x7f.1',
+      '0.0.0.0',
+      '10.0.0.1',
+    ]
+    const webhooks = []
+    for (const host of hosts) {
+      webhooks.push(await client.post('/webhook', { url: `http://${host}:${port}/`, events: EVENTS }))
+    }
+    await client.post('/data', { dataTypeId: type.body.data._id, data: {} })
+    for (const { body } of webhooks) {
+      const list = () => client.get(`/webhook/${body.data._id}/deliveries`)
+      await until('the attempt', async () => (await list()).body.data[0]?.attempts.length > 0)
+      const { attempts } = (await list()).body.data[0]
+      expect(attempts[0].error, body.data.url).toMatch(/private, loopback or link-local/)
+    }
+    expect(receiver.received).toEqual([])
+    await server.stop()
+    await receiver.close()
+    await database.remove()
+  })
+})
+
+describe('Webhooks on the embedded database', () => {
+  it('are told of a record', async () => {
+    const database = await createTestDatabase('pglite')
+    const server = await startServer(database, { WEBHOOK_ALLOW_PRIVATE: 'true' })
+    const receiver = await startReceiver()
+    const owner = await signIn(server)
+    const type = await owner.post('/data-type', {
+      name: 'Any',
+      fields: [{ key: 'a', label: 'A', type: 'text' }],
+    })
+    await owner.post('/webhook', { url: `${receiver.url}/any`, events: EVENTS })
+    await owner.post('/data', { dataTypeId: type.body.data._id, data: { a: 'b' } })
+    const [got] = (await receiver.wait('/any', 1)) as [Received]
+    expect(JSON.parse(got.body)).toEqual({ a: 'b' })
+    await server.stop()
+    await receiver.close()
+    await database.remove()
+  })
+})
+
+function flood(response: import('node:http').ServerResponse): void {
+  const chunk = Buffer.alloc(1024 * 1024, 'x')
+  let left = 1024
+  const write = () => {
+    while (left-- > 0) if (!response.write(chunk)) return void response.once('drain', write)
+    response.end()
+  }
+  response.on('error', () => {})
+  write()
+}
