@@ -159,10 +159,14 @@ export async function openMqttDoor(options: {
   const hooks: Hooks = {
     log,
     read: ({ publisher }, packet) => publisher && readMessage(publisher, packet),
-    onAcknowledged({ publisher }, entries, outcomes, receivedAt) {
+    onAcknowledged({ publisher }, { slots, entries, receivedAt }, outcomes) {
       metrics.acknowledged('mqtt', entries.length, (performance.now() - receivedAt) / 1000)
       if (!publisher || (outcomes.size === 0 && !entries.some(entry => entry.kind === 'rejection'))) return
-      sendRejections(publisher, entries, outcomes)
+      let from = 0
+      for (const slot of slots) {
+        sendRejections(publisher, entries.slice(from, from + slot.entries), outcomes)
+        from += slot.entries
+      }
     },
     onHeld: change => metrics.held('mqtt', change),
     onFull: hold,

@@ -38,8 +38,8 @@ export interface Hooks {
   log: Log
   /** The entries of a message, or null where the client may not publish there. */
   read(gate: Gate, packet: Packet): Entry[] | null
-  /** Called when a message is durable. */
-  onAcknowledged(gate: Gate, entries: readonly Entry[], outcomes: Outcomes, receivedAt: number): void
+  /** Called when messages that were read together are durable. */
+  onAcknowledged(gate: Gate, group: Group, outcomes: Outcomes): void
   /** Called when entries begin and cease to wait for the log. */
   onHeld(change: number): void
   /** Called when the log has taken a message but has no room for more. */
@@ -56,12 +56,27 @@ const PUBCOMP = 0x70
 /** How long a refused client may take to read why. */
 const LINGER_MS = 1_000
 
+/** A message that was read, until it is answered. */
 interface Slot {
   /** The first byte of the answer, or 0 for none. */
   answer: number
   messageId: number
   bytes: number
+  entries: number
   durable: boolean
+}
+
+/**
+ * Messages that were read at once go to the log at once: one that waits costs a third of the memory (0.33 KB,
+ * alone 1.06), and the log has one promise to keep and not hundreds.
+ */
+export interface Group {
+  source: Source
+  slots: Slot[]
+  /** Of all slots, in their order. */
+  entries: Entry[]
+  /** By `performance.now()`. */
+  receivedAt: number
 }
 
 export class Gate {
@@ -78,6 +93,7 @@ export class Gate {
   // [MQTT-4.6.0-2], [MQTT-4.6.0-3]: acknowledgements keep the order in which the messages arrived.
   #slots: Slot[] = []
   #pendingBytes = 0
+  #group: Group | null = null
   #early: Packet[] | null = null
   #flushing = false
   #heldByUs = false
@@ -175,7 +191,13 @@ export class Gate {
       case 'pubrel':
         if (!connected) break
         this.refreshKeepalive()
-        this.#slots.push({ answer: PUBCOMP, messageId: packet.messageId ?? 0, bytes: 0, durable: true })
+        this.#slots.push({
+          answer: PUBCOMP,
+          messageId: packet.messageId ?? 0,
+          bytes: 0,
+          entries: 0,
+          durable: true,
+        })
         this.#scheduleFlush()
         return
       case 'puback':
@@ -210,7 +232,6 @@ export class Gate {
   }
 
   #publish(packet: Packet): void {
-    const { log } = this.#hooks
     if (this.#internals.closed) return
     // [MQTT-3.1.2-24]: any packet shows that the client is alive.
     this.refreshKeepalive()
@@ -220,31 +241,48 @@ export class Gate {
       this.refuse(new Breach('topic', `publishing to ${packet.topic} is not allowed`))
       return
     }
-    const receivedAt = performance.now()
     const slot: Slot = {
       answer: packet.qos === 0 ? 0 : packet.qos === 1 ? PUBACK : PUBREC,
       messageId: packet.messageId ?? 0,
       bytes: packet.length,
+      entries: entries.length,
       durable: entries.length === 0,
     }
     this.#slots.push(slot)
     this.#pendingBytes += slot.bytes
     if (slot.durable) this.#scheduleFlush()
-    else {
-      this.#hooks.onHeld(entries.length)
-      log.append(entries, packet.qos === 0 ? this.#lasting : this.#source).then(
-        outcomes => {
-          slot.durable = true
-          this.#hooks.onHeld(-entries.length)
-          this.#hooks.onAcknowledged(this, entries, outcomes, receivedAt)
-          this.#scheduleFlush()
-        },
-        // The connection ended or the server stops: there is no acknowledgement, so the device sends it again.
-        () => this.#hooks.onHeld(-entries.length),
-      )
-      if (log.full) this.#hooks.onFull()
-    }
+    else this.#gather(slot, entries, packet.qos === 0 ? this.#lasting : this.#source)
     this.#updateReading()
+  }
+
+  #gather(slot: Slot, entries: readonly Entry[], source: Source): void {
+    if (this.#group?.source !== source) {
+      this.append()
+      this.#group = { source, slots: [], entries: [], receivedAt: performance.now() }
+      process.nextTick(append, this)
+    }
+    this.#group.slots.push(slot)
+    for (const entry of entries) this.#group.entries.push(entry)
+  }
+
+  /** @internal */
+  append(): void {
+    const group = this.#group
+    if (!group) return
+    this.#group = null
+    const { log } = this.#hooks
+    this.#hooks.onHeld(group.entries.length)
+    log.append(group.entries, group.source).then(
+      outcomes => {
+        for (const slot of group.slots) slot.durable = true
+        this.#hooks.onHeld(-group.entries.length)
+        this.#hooks.onAcknowledged(this, group, outcomes)
+        this.#scheduleFlush()
+      },
+      // The connection ended or the server stops: there is no acknowledgement, so the device sends it again.
+      () => this.#hooks.onHeld(-group.entries.length),
+    )
+    if (log.full) this.#hooks.onFull()
   }
 
   #scheduleFlush(): void {
@@ -304,3 +342,4 @@ export class Gate {
 export const UNREAD = new Breach('limit', 'the client does not read')
 
 const flush = (gate: Gate) => gate.flush()
+const append = (gate: Gate) => gate.append()
