@@ -38,7 +38,7 @@ export interface ConsumeOptions {
 
 /** The broker's minimum: after kill -9 of a member its partitions come back in about 6 s (30 s by default). */
 const SESSION_TIMEOUT_MS = 6_000
-export const HEARTBEAT_MS = 1_500
+export const HEARTBEAT_MS = 1_000
 /** How long the others wait for a member that is busy; then its partitions are theirs. */
 const REBALANCE_TIMEOUT_MS = 10_000
 /** About twelve seconds: a broker that restarts finds its members as they were. */

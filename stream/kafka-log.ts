@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
+import type { Admin } from 'kafkajs'
 import { createAppender } from './kafka-appender.ts'
-import { administer, createClient, type KafkaClient, type OnError, within } from './kafka-client.ts'
+import { administer, createClient, type KafkaClient, type OnError } from './kafka-client.ts'
 import { createFollower } from './kafka-follower.ts'
 import { createSender } from './kafka-sender.ts'
 import { createStorer } from './kafka-storer.ts'
@@ -34,6 +35,9 @@ export interface KafkaLogOptions {
   maxWaitingBytes?: number
   onError: OnError
 }
+
+/** A question is answered soon or not at all. */
+const ASK_WITHIN_MS = 5_000
 
 /** Rejects when the topics contradict the configuration; waits for a Kafka that is away. */
 export async function openKafkaLog(options: KafkaLogOptions): Promise<KafkaLog> {
@@ -73,11 +77,13 @@ export async function openKafkaLog(options: KafkaLogOptions): Promise<KafkaLog> 
   const shared = { createClient: newClient, topics, partitions, bases, onError }
   const unstoredSince = new Map<number, number>()
 
-  async function ask<T>(work: Parameters<typeof administer<T>>[1]): Promise<T> {
+  async function ask<T>(work: (admin: Admin) => Promise<T>): Promise<T> {
     const client = newClient(1)
+    const late = setTimeout(client.end, ASK_WITHIN_MS)
     try {
       return await administer(client, work)
     } finally {
+      clearTimeout(late)
       client.end()
     }
   }
@@ -109,14 +115,11 @@ export async function openKafkaLog(options: KafkaLogOptions): Promise<KafkaLog> 
           ]),
         )
       }),
-    async answers() {
-      let answered = false
-      await within(
-        2_000,
-        ask(admin => admin.describeCluster()).then(() => (answered = true)),
-      )
-      return answered
-    },
+    answers: () =>
+      ask(admin => admin.describeCluster()).then(
+        () => true,
+        () => false,
+      ),
     async close() {
       await appender.close()
       for (const client of clients) client.end()

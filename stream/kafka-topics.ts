@@ -66,26 +66,21 @@ export async function openTopics(options: {
   async function open(admin: Admin, adopt: Adopt): Promise<Positions> {
     const { clusterId } = await admin.describeCluster()
     const log = `${clusterId}/${topics.points}`
-    const exists = (await admin.listTopics()).includes(topics.points)
-    const bases = await adopt(log, partitions, !exists)
-    const configEntries = toConfigEntries(replication)
-    await admin.createTopics({
-      waitForLeaders: true,
-      topics: [
-        {
-          topic: topics.points,
-          numPartitions: partitions,
-          replicationFactor: replication,
-          configEntries,
-        },
-        {
-          topic: topics.dead,
-          numPartitions: DEAD_PARTITIONS,
-          replicationFactor: replication,
-          configEntries,
-        },
-      ],
-    })
+    const there = new Set(await admin.listTopics())
+    const bases = await adopt(log, partitions, !there.has(topics.points))
+    const wanted = [
+      { topic: topics.points, numPartitions: partitions },
+      { topic: topics.dead, numPartitions: DEAD_PARTITIONS },
+    ]
+    // Where they are there, no right to make any is needed.
+    const missing = wanted.filter(({ topic }) => !there.has(topic))
+    if (missing.length > 0) {
+      const shape = { replicationFactor: replication, configEntries: toConfigEntries(replication) }
+      await admin.createTopics({
+        waitForLeaders: true,
+        topics: missing.map(topic => ({ ...topic, ...shape })),
+      })
+    }
     const metadata = await admin.fetchTopicMetadata({ topics: [topics.points] })
     const found = metadata.topics[0]?.partitions.length
     if (found !== partitions) {

@@ -17,6 +17,8 @@ type Name = keyof typeof PROCESSES
 /** The cluster tier: every role in a process of its own, PostgreSQL and a Kafka that is a victim too. */
 export interface Cluster extends Deployment {
   servers: Record<Name, Server>
+  /** Starts a process again that was killed, on its ports. */
+  restart(name: Name): Promise<void>
 }
 
 export async function deployCluster(
@@ -35,12 +37,15 @@ export async function deployCluster(
   }
   const names = Object.keys(PROCESSES) as Name[]
   await Promise.all(names.map(name => start(name)))
+  const restart = (name: Name) => {
+    const { url, mqttPort } = servers[name]
+    return start(name, { PORT: new URL(url).port, ...(mqttPort ? { MQTT_PORT: `${mqttPort}` } : {}) })
+  }
   const toVictim = (name: Name): Victim => ({
     name,
     async killAndRestart() {
-      const { url, mqttPort } = servers[name]
       await servers[name].kill9()
-      await start(name, { PORT: new URL(url).port, ...(mqttPort ? { MQTT_PORT: `${mqttPort}` } : {}) })
+      await restart(name)
     },
   })
   const broker: Victim = {
@@ -52,6 +57,7 @@ export async function deployCluster(
   }
   return {
     servers,
+    restart,
     url: servers.api.url,
     mqttPort: servers.ingest.mqttPort,
     victims: [

@@ -1,6 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import WebSocket from 'ws'
-import { type Client, createClient, createDevice, readHistory, signIn } from '../support/client.ts'
+import {
+  type Client,
+  createClient,
+  createDevice,
+  readHistory,
+  signIn,
+  type TestDevice,
+} from '../support/client.ts'
 import { createTestDatabase, postgresMissing, type TestDatabase } from '../support/database.ts'
 import { startTestKafka } from '../support/kafka.ts'
 import { connectDevice, publish } from '../support/mqtt.ts'
@@ -143,6 +150,31 @@ describe.skipIf(missing)(`Processes of one role each${missing ? ` (${missing})` 
       kafka.control.thaw()
     }
     await until('ready again', async () => (await fetch(`${ingest.url}/ready`)).status === 200, 20_000)
+  })
+
+  it('store what a dead writer had within 12 s', async () => {
+    const devices: TestDevice[] = []
+    for (let n = 0; n < 8; n++) devices.push(await createDevice(owner))
+    const clients = await Promise.all(devices.map(device => connectDevice(cluster.servers.ingest, device)))
+    const send = (lat: number) =>
+      Promise.all(
+        devices.map((device, n) =>
+          publish(clients[n] as (typeof clients)[0], device, { lat, lng: 1, timestamp: Date.now() - 1_000 }),
+        ),
+      )
+    const stored = async (count: number) => {
+      const histories = await Promise.all(devices.map(device => readHistory(owner, device.id)))
+      return histories.every(history => history.length === count)
+    }
+    await send(1)
+    await until('both writers store', () => stored(1), 20_000)
+    await cluster.servers['the first writer'].kill9()
+    const begun = Date.now()
+    await send(2)
+    await until('the other writer has stored them', () => stored(2), 12_000)
+    expect(Date.now() - begun).toBeLessThan(12_000)
+    await cluster.restart('the first writer')
+    await Promise.all(clients.map(client => client.endAsync()))
   })
 
   it('refuse another number of partitions than the topic has', async () => {

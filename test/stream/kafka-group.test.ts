@@ -214,12 +214,12 @@ describe.skipIf(kafka.missing)(`Kafka${kafka.missing ? ` (${kafka.missing})` : '
     await log.close()
   })
 
-  it('frozen for 15 s gets everything once, in order, when it thaws', async () => {
+  it('frozen for 12 s gets everything once, in order, when it thaws', async () => {
     const log = await open('frozen')
     const source = sourceOf(1, 2)
     const appended: Promise<unknown>[] = []
     await log.append([point(1, 0), point(2, 0)], source)
-    for (let n = 1; n <= 15; n++) {
+    for (let n = 1; n <= 12; n++) {
       appended.push(log.append([point(1, n), point(2, n)], source))
       if (n === 1) {
         await pause(0)
@@ -232,7 +232,7 @@ describe.skipIf(kafka.missing)(`Kafka${kafka.missing ? ` (${kafka.missing})` : '
     const all = flatten(await readAll(log)) as Point[]
     for (const subject of [1, 2]) {
       expect(times(all.filter(entry => entry.subject === subject))).toEqual(
-        Array.from({ length: 16 }, (_, n) => n),
+        Array.from({ length: 13 }, (_, n) => n),
       )
     }
     await log.close()
@@ -253,12 +253,10 @@ describe.skipIf(kafka.missing)(`Kafka${kafka.missing ? ` (${kafka.missing})` : '
       while (going) await log.append([point(4, n++)], sourceOf(4))
     })()
     await pause(500)
-    for (let round = 0; round < 2; round++) {
-      await kafka.control.kill9()
-      await kafka.control.start()
-      const before = n
-      await until('it goes on', () => n > before + 100, 30_000)
-    }
+    await kafka.control.kill9()
+    await kafka.control.start()
+    const before = n
+    await until('it goes on', () => n > before + 100, 30_000)
     going = false
     await appending
     const expected = Array.from({ length: n }, (_, time) => time)

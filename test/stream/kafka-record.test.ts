@@ -1,3 +1,6 @@
+import { spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { createRecordWriter, readRecord, UnreadableRecord } from '../../stream/kafka-record.ts'
@@ -82,6 +85,21 @@ describe('A record in Kafka', () => {
     const points = Array.from({ length: 1_000 }, (_, n) => point(1 + (n % 12), n, values))
     const subjects = Array.from({ length: 12 }, (_, n) => subjectOf(n + 1))
     expect(write(points, subjects).length / points.length).toBeLessThan(52)
+  })
+
+  it('is read by the reader that docs/kafka.md shows', context => {
+    const document = readFileSync(resolve(import.meta.dirname, '../../docs/kafka.md'), 'utf8')
+    const reader = /```python\n(.*?)```/s.exec(document)?.[1]
+    const print = 'import sys, json\nprint(json.dumps(list(read(sys.stdin.buffer.read())), default=str))'
+    const input = write(EDGES, [subjectOf(1), subjectOf(2)])
+    const { stdout, stderr, error } = spawnSync('python3', ['-c', `${reader}\n${print}`], { input })
+    if (error) return context.skip('There is no python3')
+    expect(String(stderr)).toBe('')
+    const expected = EDGES.map(({ kind: _, subject, ...entry }) => {
+      const { id, kind: type, organizationId: organization } = subjectOf(subject)
+      return { ...entry, subject: subject === 3 ? { key: 3 } : { key: subject, type, id, organization } }
+    })
+    expect(JSON.parse(String(stdout))).toEqual(expected)
   })
 
   it('of another version is unreadable, and says so', () => {
