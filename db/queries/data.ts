@@ -282,13 +282,10 @@ export async function listReferring(
   return ids
 }
 
-/** Removes the sample records of an organization, which nothing else refers to. Returns how many. */
-export async function deleteSampleRecords(tx: Queryable, organizationId: string): Promise<number> {
-  const [row] = await tx.query<{ count: number }>(
-    `WITH gone AS (DELETE FROM data_records WHERE organization_id = $1 AND is_sample RETURNING id),
-       keys AS (DELETE FROM data_keys WHERE organization_id = $1 AND record_id IN (SELECT id FROM gone))
-     SELECT count(*)::int4 AS count FROM gone`,
+/** The sample records of an organization. */
+export function listSampleRecords(db: Queryable, organizationId: string): Promise<DataRecord[]> {
+  return db.query(
+    `SELECT ${RECORD_COLUMNS} FROM data_records d WHERE d.organization_id = $1 AND d.is_sample ORDER BY d.id`,
     [organizationId],
   )
-  return row?.count ?? 0
 }

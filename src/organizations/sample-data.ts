@@ -1,6 +1,7 @@
 import type { Queryable } from '../../db/client.ts'
 import { cancelJob, findActiveJob, insertJob } from '../../db/queries/jobs.ts'
 import { deleteSampleVehicles, insertVehicles } from '../../db/queries/vehicles.ts'
+import { makeSampleRecords, removeSampleRecords } from '../data/samples.ts'
 import { doublingBackoff, type JobKind } from '../jobs/kind.ts'
 
 /**
@@ -11,7 +12,7 @@ interface SampleMaker {
   resource: string
   make(tx: Queryable, organizationId: string): Promise<void>
   /** Removes what it made. Returns how many records there were. */
-  remove(tx: Queryable): Promise<number>
+  remove(tx: Queryable, organizationId: string): Promise<number>
 }
 
 const SAMPLE_MAKERS: readonly SampleMaker[] = [
@@ -25,6 +26,7 @@ const SAMPLE_MAKERS: readonly SampleMaker[] = [
     },
     remove: deleteSampleVehicles,
   },
+  { resource: 'dataSources', make: makeSampleRecords, remove: removeSampleRecords },
 ]
 
 const KIND = 'sample-data'
@@ -61,6 +63,7 @@ export async function removeSampleData(
   const making = await findActiveJob(tx, KIND, organizationId)
   if (making) await cancelJob(tx, making)
   const removed: { [resource: string]: number } = {}
-  for (const { resource, remove } of [...SAMPLE_MAKERS].reverse()) removed[resource] = await remove(tx)
+  for (const { resource, remove } of [...SAMPLE_MAKERS].reverse())
+    removed[resource] = await remove(tx, organizationId)
   return removed
 }

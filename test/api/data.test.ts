@@ -3,6 +3,7 @@ import { type Answer, type Client, signIn } from '../support/client.ts'
 import { createTestDatabase, type TestDatabase, usualKind } from '../support/database.ts'
 import { addOrganization, addPerson } from '../support/people.ts'
 import { type Server, startServer } from '../support/server.ts'
+import { until } from '../support/wait.ts'
 
 let counter = 0
 const field = (key: string, type = 'text', more: object = {}) => ({ key, label: `The ${key}`, type, ...more })
@@ -345,6 +346,35 @@ describe('Data sources', () => {
       const { body } = await owner.get(`/data?dataTypeId=${type._id}`)
       expect(changed.status).toBe(body.data.length === 0 ? 200 : 409)
     })
+  })
+})
+
+describe('Sample data sources', () => {
+  it('come with an organization, and go with its sample data; what one has added stays', async () => {
+    const database = await createTestDatabase(usualKind())
+    const server = await startServer(database)
+    const { client } = await addOrganization(server, await signIn(server))
+    await until('samples', async () => (await client.get('/data')).body.pagination.total === 8)
+    const types = (await client.get('/data-types')).body.data
+    expect(types.map(({ type }: { type: string }) => type).sort()).toEqual([
+      'customer',
+      'employee',
+      'product',
+    ])
+    const found = await client.get('/data/type/Sample%20customer/C-1001')
+    expect(found.body.data.data.name).toBe('Harbour Bakery')
+    const own = { dataTypeName: 'Sample product', data: { sku: 'own', name: 'Own' } }
+    expect((await client.post('/data', own)).status).toBe(201)
+    const other = await client.post('/data-type', { name: 'Visit', fields: [field('who', 'reference')] })
+    const visit = { dataTypeId: other.body.data._id, data: { who: found.body.data._id } }
+    expect((await client.post('/data', visit)).status).toBe(201)
+    const { body } = await client.delete('/organization/sample-data')
+    expect(body.data.removed).toMatchObject({ dataSources: 7 })
+    expect((await client.get('/data')).body.pagination.total).toBe(3)
+    const left = (await client.get('/data-types')).body.data.map(({ name }: { name: string }) => name)
+    expect(left).toEqual(['Sample customer', 'Sample product', 'Visit'])
+    await server.stop()
+    await database.remove()
   })
 })
 
