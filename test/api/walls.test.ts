@@ -1,0 +1,419 @@
+import { createSecretKey } from 'node:crypto'
+import { SignJWT } from 'jose'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import WebSocket from 'ws'
+import { type Database, newId } from '../../db/client.ts'
+import { PERMISSIONS } from '../../src/permissions.ts'
+import { type Answer, type Client, createClient, createDevice, signIn } from '../support/client.ts'
+import { createTestDatabase, openTestDatabase, type TestDatabase, usualKind } from '../support/database.ts'
+import { listOperations, type OpenApi, type Operation, readDocument } from '../support/openapi.ts'
+import { addHub, addOrganization, addPerson, type Person } from '../support/people.ts'
+import {
+  bodySchema,
+  createResolver,
+  exampleBody,
+  listReferences,
+  withReference,
+} from '../support/references.ts'
+import { openScreen } from '../support/screen.ts'
+import { type Server, startServer } from '../support/server.ts'
+import { digestRows, listAllIds, listOneOfEach } from '../support/tenant-rows.ts'
+import { pause, until } from '../support/wait.ts'
+
+const SECRET = 'a secret of thirty-two characters'
+/** Stands in the names of whatever is not the caller's to see. */
+const MARK = 'Xyzzy'
+
+/**
+ * Tenants are walls: every operation of the OpenAPI document, with every kind of token and with identifiers of another
+ * organization in every parameter and in every place of a body that names a record. Nothing leaks, nothing changes.
+ * Nothing in here names a route: a new one is tried without a line written for it. The database is looked into beside
+ * the server, which PGlite does not allow.
+ */
+describe.runIf(usualKind() === 'postgres')('The wall between organizations', () => {
+  let database: TestDatabase
+  let server: Server
+  let db: Database
+  let document: OpenApi
+  let operations: Operation[]
+  let first: Client
+
+  /** The organization that the callers are of, and what it has. */
+  let home: { client: Client; organizationId: string; own: Map<string, string> }
+  let actors: Map<string, Person>
+  /** The other organization, and what is not to be seen of it. */
+  let other: { client: Client; organizationId: string }
+  let foreign: { values: string[]; ids: Set<string> }
+
+  beforeAll(async () => {
+    database = await createTestDatabase('postgres')
+    server = await startServer(database, { ALLOW_SIGNUP: 'true' })
+    db = await openTestDatabase(database)
+    document = await readDocument(server)
+    operations = listOperations(document).filter(
+      ({ path, spec }) => path.startsWith('/api/v3/') && !spec.responses['101'] && path !== '/api/v3/docs',
+    )
+    first = await signIn(server)
+    other = await build(MARK)
+    await buildHome()
+    const texts = await db.autocommit.query<{ email: string }>(
+      `SELECT a.email FROM users u JOIN accounts a ON a.id = u.account_id WHERE u.organization_id = $1`,
+      [other.organizationId],
+    )
+    const points = await other.client.get('/location-histories?limit=1')
+    foreign = {
+      values: [
+        ...(await listOneOfEach(db, other.organizationId)).values(),
+        other.organizationId,
+        points.body.data[0]._id,
+        ...texts.map(({ email }) => email),
+        MARK,
+      ],
+      ids: await listAllIds(db, other.organizationId),
+    }
+  }, 120_000)
+  afterAll(async () => {
+    await db.close()
+    await server.stop()
+    await database.remove()
+  })
+
+  /** An organization with a record of everything that can be made with the examples of the document. */
+  async function build(name: string, hubId?: string): Promise<{ client: Client; organizationId: string }> {
+    const founder = await addPerson(server, first, { role: 'Admin' })
+    const { client, organizationId } = await addOrganization(server, founder.client, {
+      organizationName: `${name} organization`,
+      hubName: `${name} hub`,
+    })
+    await addPerson(server, client)
+    await fill(client, organizationId, name, hubId)
+    const device = await createDevice(client, `${name} tracker`)
+    const timestamp = Date.now() - 60_000
+    await createClient(server, device.key).post('/location-history/bulk', {
+      points: [{ lat: 1, lng: 2, timestamp }, { lat: 91 }],
+    })
+    await until('the sample data is made', async () => {
+      const rows = await db.autocommit.query(
+        `SELECT id FROM jobs WHERE organization_id = $1 AND status IN ('queued', 'running')`,
+        [organizationId],
+      )
+      return rows.length === 0
+    })
+    return { client, organizationId }
+  }
+
+  /** Makes one of each, twice round: what refers to another comes after it. */
+  async function fill(client: Client, organizationId: string, name: string, hubId?: string): Promise<void> {
+    for (const _round of [1, 2]) {
+      const own = await listOneOfEach(db, organizationId)
+      for (const operation of operations.filter(isCreation)) {
+        const schema = bodySchema(operation)
+        let body = exampleBody(operation, document, own)
+        if (schema && hubId && createResolver(document)(schema).properties?.hubId?.type !== 'array') {
+          if (listReferences(schema, createResolver(document)).some(path => path.join() === 'hubId'))
+            body = withReference(body, schema, document, ['hubId'], hubId)
+        }
+        const named = body as { name?: string; email?: string }
+        if (named?.name) named.name = `${name} ${operation.path} ${newId()}`
+        if (named?.email) named.email = `${name}-${newId()}@example.com`.toLowerCase()
+        await client.post(operation.path.replace('/api/v3', ''), body)
+      }
+    }
+  }
+  const isCreation = ({ method, path, spec }: Operation) =>
+    method === 'post' && /^create\/(?!organization)/.test(spec['x-permission'] ?? '') && !path.includes('{')
+
+  async function buildHome(): Promise<void> {
+    const built = await build('Home')
+    home = { ...built, own: await listOneOfEach(db, built.organizationId) }
+    const nothing = await built.client.post('/role', { name: 'Nothing', permissionDetails: [] })
+    actors = new Map()
+    for (const role of ['Owner', 'Admin', 'Planner', 'Field user'])
+      actors.set(role, await addPerson(server, built.client, { role }))
+    actors.set('Nothing', await addPerson(server, built.client, { roleId: nothing.body.data._id }))
+  }
+
+  /** A role's client whose session lives; an operation may have ended it, or given its organization up. */
+  async function actor(role: string): Promise<Client> {
+    const person = actors.get(role) as Person
+    if ((await person.client.get('/user')).status === 200) return person.client
+    try {
+      const { email, password } = person
+      person.client = await signIn(server, { email, password, organizationId: home.organizationId })
+      return person.client
+    } catch {
+      await buildHome()
+      return (actors.get(role) as Person).client
+    }
+  }
+
+  const send = (client: Client, { method, path }: Operation, params: string, body?: unknown, query = '') => {
+    const filled = path.replaceAll(/\{\w+\}/g, encodeURIComponent(params)).replace('/api/v3', '')
+    const call = client[method as 'get' | 'post' | 'put' | 'patch' | 'delete']
+    return method === 'get' ? client.get(`${filled}${query}`) : call(`${filled}${query}`, body)
+  }
+
+  /** What of the other organization stands in an answer, but for what the request itself named. */
+  function leaks(answer: Answer, sent: string, hidden = foreign.ids): string[] {
+    const text = JSON.stringify(answer.body).toLowerCase()
+    const found = [...hidden].filter(id => text.includes(id) && !sent.toLowerCase().includes(id))
+    if (text.includes(MARK.toLowerCase()) && !sent.includes(MARK)) found.push(MARK)
+    return found
+  }
+
+  /** Collects what is wrong, and names the operation after which the other organization was another one. */
+  async function watching(work: (operation: Operation, report: (what: string) => void) => Promise<void>) {
+    const problems: string[] = []
+    let before = await digestRows(db, other.organizationId)
+    for (const operation of operations) {
+      await work(operation, what => problems.push(`${operation.name}: ${what}`))
+      const after = await digestRows(db, other.organizationId)
+      const changed = Object.keys(after).filter(table => after[table] !== before[table])
+      if (changed.length > 0) problems.push(`${operation.name}: changed ${changed.join(', ')}`)
+      before = after
+    }
+    expect(problems).toEqual([])
+  }
+
+  it('is tried with records of every kind', async () => {
+    const kinds = await listOneOfEach(db, other.organizationId)
+    expect([...kinds.keys()]).toEqual(
+      expect.arrayContaining(['userId', 'roleId', 'hubId', 'teamId', 'flowId', 'deviceId', 'vehicleId']),
+    )
+    expect(foreign.ids.size).toBeGreaterThan(20)
+    // The other organization sees its own: the mark is found where it may be.
+    const devices = await other.client.get('/devices')
+    expect(leaks(devices, '').length).toBeGreaterThan(1)
+  })
+
+  it('holds for every token that is none: 401, and nothing changes', async () => {
+    const sign = (claims: object, secret = SECRET, expires = '1 h') =>
+      new SignJWT({ ...claims })
+        .setProtectedHeader({ alg: 'HS256' })
+        .setExpirationTime(expires)
+        .sign(createSecretKey(Buffer.from(secret)))
+    const decode = (token: string) =>
+      JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString())
+    const { exp: _exp, ...claims } = decode(other.client.token)
+    const revoked = await addPerson(server, other.client)
+    await revoked.client.post('/auth/logout')
+    const suspended = await addPerson(server, other.client)
+    await other.client.patch(`/user/${suspended.userId}`, { status: 'suspended' })
+    const tokens: [string, string][] = [
+      ['none', ''],
+      ['garbage', 'garbage'],
+      ['forged', await sign(claims, 'another secret of thirty-two characters')],
+      ['expired', await sign(claims, SECRET, '-1 s')],
+      ['of another organization by its claim', await sign({ ...claims, org: home.organizationId })],
+      ['revoked', revoked.client.token],
+      ['of a suspended user', suspended.client.token],
+    ]
+    const values = [...(await listOneOfEach(db, other.organizationId)).values()]
+    foreign.ids = await listAllIds(db, other.organizationId)
+    await watching(async (operation, report) => {
+      if (operation.spec['x-permission'] === 'public') return
+      for (const [kind, token] of tokens) {
+        const client = createClient(server, token)
+        for (const params of operation.path.includes('{') ? values : ['']) {
+          const answer = await send(client, operation, params, exampleBody(operation, document, home.own))
+          if (answer.status !== 401) report(`${kind} token: ${answer.status}`)
+          for (const leak of leaks(answer, params)) report(`${kind} token leaks ${leak}`)
+        }
+      }
+    })
+  })
+
+  it("holds for a device's key, which opens what takes points alone", async () => {
+    const device = await createDevice(home.client)
+    const client = createClient(server, device.key)
+    await watching(async (operation, report) => {
+      if (operation.spec['x-permission'] === 'public') return
+      for (const params of operation.path.includes('{') ? foreign.values : ['']) {
+        const answer = await send(client, operation, params, exampleBody(operation, document, home.own))
+        const takesPoints = /location-history\/bulk|\/ingest\//.test(operation.path)
+        if (!takesPoints && answer.status !== 403) report(`${answer.status}`)
+        for (const leak of leaks(answer, params)) report(`leaks ${leak}`)
+      }
+    })
+  })
+
+  it.each(['Owner', 'Admin', 'Planner', 'Field user', 'Nothing'])(
+    'holds for foreign identifiers in every path, for the role %s',
+    async role => {
+      await watching(async (operation, report) => {
+        if (!operation.path.includes('{')) return
+        const client = await actor(role)
+        const lacks = await isLacking(client, operation)
+        const body = exampleBody(operation, document, home.own)
+        const nothing = await send(client, operation, newId(), body)
+        for (const value of foreign.values) {
+          const answer = await send(client, operation, value, body)
+          for (const leak of leaks(answer, value)) report(`${value} leaks ${leak}`)
+          if (lacks ? answer.status !== 403 : ![400, 404].includes(answer.status))
+            report(`${value} answers ${answer.status}`)
+          // What is another organization's and what is not there are not told apart.
+          const told = [answer.status, answer.body.message].join()
+          if (told !== [nothing.status, nothing.body.message].join())
+            report(`${value} is told apart: ${told}`)
+        }
+      })
+    },
+    120_000,
+  )
+
+  it.each(['Owner', 'Admin', 'Planner', 'Field user', 'Nothing'])(
+    'holds for every list and every query, for the role %s',
+    async role => {
+      await watching(async (operation, report) => {
+        if (operation.path.includes('{')) return
+        const lacks = await isLacking(await actor(role), operation)
+        const queries = (operation.spec.parameters ?? [])
+          .filter(parameter => parameter.in === 'query')
+          .flatMap(({ name }) => [
+            [name, foreign.values.join(',')],
+            [name, MARK],
+          ])
+          .map(pair => `?${new URLSearchParams([pair as [string, string]])}`)
+        for (const query of ['', ...queries]) {
+          const body = exampleBody(operation, document, home.own)
+          const answer = await send(await actor(role), operation, '', body, query)
+          if (lacks && answer.status !== 403) report(`${query} answers ${answer.status}`)
+          for (const leak of leaks(answer, decodeURIComponent(query))) report(`${query} leaks ${leak}`)
+        }
+      })
+    },
+    120_000,
+  )
+
+  it('holds for foreign identifiers in every place of a body that names a record', async () => {
+    let tried = 0
+    await watching(async (operation, report) => {
+      const schema = bodySchema(operation)
+      if (!schema) return
+      for (const path of listReferences(schema, createResolver(document))) {
+        for (const value of foreign.values) {
+          const client = await actor('Owner')
+          const own = operation.path.includes('{') ? await ownRecordOf(client, operation) : ''
+          if (own === null) continue
+          const example = exampleBody(operation, document, home.own)
+          const body = withReference(example, schema, document, path, value)
+          const answer = await send(client, operation, own, body)
+          tried++
+          if (answer.status < 400) report(`takes ${value} at ${path.join('.')}`)
+          for (const leak of leaks(answer, JSON.stringify(body))) report(`leaks ${leak}`)
+        }
+      }
+    })
+    expect(tried).toBeGreaterThan(50)
+  }, 120_000)
+
+  /** A record of the own organization for an operation on one: the one whose reading succeeds. */
+  const ownRecords = new Map<string, string | null>()
+  async function ownRecordOf(client: Client, operation: Operation): Promise<string | null> {
+    const known = ownRecords.get(operation.path)
+    if (known !== undefined) return known
+    const read = operations.find(({ method, path }) => method === 'get' && path === operation.path)
+    let found: string | null = null
+    for (const id of home.own.values())
+      if (read && found === null && (await send(client, read, id)).status === 200) found = id
+    ownRecords.set(operation.path, found)
+    return found
+  }
+
+  /** Whether the caller's role lacks the permission that the document names. */
+  async function isLacking(client: Client, { spec }: Operation): Promise<boolean> {
+    const access = spec['x-permission'] as string
+    const { permissionDetails } = (await client.get('/user')).body.data as {
+      permissionDetails: { permissionName: string }[]
+    }
+    return access.includes('/') && !permissionDetails.some(one => one.permissionName === access)
+  }
+
+  it('stands within an organization too: what is bound to a hub without access is 404', async () => {
+    const owner = await actor('Owner')
+    const hubId = await addHub(owner, 'Bound hub')
+    await fill(owner, home.organizationId, 'Bound', hubId)
+    const bound = await listOneOfEach(db, home.organizationId, hubId)
+    expect([...bound.keys()]).toEqual(expect.arrayContaining(['deviceId', 'teamId']))
+    const all = PERMISSIONS.map(permissionName => ({ permissionName }))
+    const everything = await owner.post('/role', { name: `Everything ${newId()}`, permissionDetails: all })
+    const { client } = await addPerson(server, owner, { roleId: everything.body.data._id })
+    const values = [hubId, ...bound.values()]
+    const hidden = new Set(values)
+    const problems: string[] = []
+    for (const operation of operations) {
+      const body = exampleBody(operation, document, home.own)
+      if (operation.path.includes('{')) {
+        for (const value of values) {
+          const answer = await send(client, operation, value, body)
+          if (answer.status < 400) problems.push(`${operation.name} ${value}: ${answer.status}`)
+          for (const leak of leaks(answer, value, hidden)) problems.push(`${operation.name} leaks ${leak}`)
+        }
+      } else if (operation.method === 'get' && operation.spec['x-permission'] !== 'view/audit') {
+        // Who may see the audit log sees all of it.
+        const answer = await send(client, operation, '')
+        for (const leak of leaks(answer, '', hidden)) problems.push(`${operation.name} leaks ${leak}`)
+      }
+    }
+    expect(problems).toEqual([])
+  })
+
+  describe('on live streams', () => {
+    const streams = () =>
+      listOperations(document).filter(({ path, spec }) => spec.responses['101'] && path !== '/mqtt')
+
+    const upgrade = (path: string, token: string) =>
+      new Promise<number>(resolve => {
+        const socket = new WebSocket(`${server.url.replace('http', 'ws')}${path}`, {
+          headers: token ? { authorization: `Bearer ${token}` } : {},
+        })
+        socket.on('open', () => {
+          resolve(101)
+          socket.terminate()
+        })
+        socket.on('unexpected-response', (_request, response) => resolve(response.statusCode ?? 0))
+        socket.on('error', () => {})
+      })
+
+    it('opens to no token that is none, and to no foreign identifier', async () => {
+      const device = await createDevice(home.client)
+      const revoked = await addPerson(server, home.client)
+      await revoked.client.post('/auth/logout')
+      const nothing = await actor('Nothing')
+      const problems: string[] = []
+      for (const { path, name } of streams()) {
+        for (const token of ['', 'garbage', revoked.client.token, device.key, nothing.token]) {
+          for (const value of path.includes('{') ? foreign.values : ['']) {
+            const status = await upgrade(path.replaceAll(/\{\w+\}/g, encodeURIComponent(value)), token)
+            if (![401, 403, 404].includes(status)) problems.push(`${name} ${value}: ${status}`)
+          }
+        }
+      }
+      expect(problems).toEqual([])
+    })
+
+    it.each(['Owner', 'Admin', 'Planner', 'Field user'])(
+      'shows %s nothing of another organization, whatever it asks for',
+      async role => {
+        const client = await actor(role)
+        const device = await createDevice(other.client, `${MARK} moving`)
+        const { _id: ownId } = (await client.get('/user')).body.data
+        const ids = [...foreign.values, device.id]
+        const filters = [undefined, { subjectIds: ids }, { hubIds: ids }, { teamIds: ids }, {}]
+        const screens = await Promise.all(filters.map(filter => openScreen(server, client.token, { filter })))
+        const points = () => ({ points: [{ lat: 3, lng: 4, timestamp: Date.now() }] })
+        await createClient(server, device.key).post('/location-history/bulk', points())
+        await client.post('/location-history/bulk', points())
+        // The own point was sent after the foreign one, so that has been passed over by now.
+        await until('the own point', () => screens[0]?.positions.has(ownId) ?? false)
+        await pause(300)
+        for (const screen of screens) {
+          const text = JSON.stringify(screen.messages)
+          expect(text).not.toContain(MARK)
+          for (const id of [...foreign.ids, device.id]) expect(text.includes(id), id).toBe(false)
+          screen.cut()
+        }
+      },
+    )
+  })
+})

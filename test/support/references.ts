@@ -1,0 +1,84 @@
+import { exampleOf } from '../../src/plugins/examples.ts'
+import type { JsonSchema, OpenApi, Operation } from './openapi.ts'
+
+/**
+ * Finds in the OpenAPI document where a request names records, by the names of its properties, and builds requests
+ * that name given ones there. So a new route is tried without a line written for it.
+ */
+export type Path = readonly (string | 0)[]
+
+const REFERENCE = /(^|[a-z])(Id|Ids)$/
+
+type Resolve = (schema: JsonSchema) => JsonSchema
+
+export function createResolver({ components }: OpenApi): Resolve {
+  return schema =>
+    schema.$ref
+      ? (components.schemas[schema.$ref.replace('#/components/schemas/', '')] ?? {})
+      : (schema.anyOf?.find(({ type }) => type !== 'null') ?? schema)
+}
+
+/** The schema of an operation's JSON body, or undefined. */
+export const bodySchema = ({ spec }: Operation): JsonSchema | undefined =>
+  spec.requestBody?.content['application/json']?.schema
+
+/** Every place in a body that names records. */
+export function listReferences(schema: JsonSchema, resolve: Resolve, at: Path = []): Path[] {
+  const known = resolve(schema)
+  if (known.items) return listReferences(known.items, resolve, [...at, 0])
+  return Object.entries(known.properties ?? {}).flatMap(([name, inner]) => {
+    const path = [...at, name]
+    if (!REFERENCE.test(name)) return listReferences(inner, resolve, path)
+    return resolve(inner).type === 'array' ? [[...path, 0]] : [path]
+  })
+}
+
+/** The example of a body in which each required reference is one of `own`, by the property's name. */
+export function exampleBody(operation: Operation, document: OpenApi, own: Map<string, string>): unknown {
+  const schema = bodySchema(operation)
+  if (!schema) return undefined
+  const example = operation.spec.requestBody?.content['application/json']?.example
+  const body = structuredClone(example ?? exampleOf(schema, document.components.schemas, 'request'))
+  for (const path of listReferences(schema, createResolver(document))) {
+    const name = path.filter(step => step !== 0).at(-1) as string
+    const id = own.get(name.replace(/Ids$/, 'Id'))
+    if (id && readAt(body, path) !== undefined) writeAt(body, path, id)
+  }
+  return body
+}
+
+/** The body with `id` at a place; what is missing on the way is taken from the examples of the schemas. */
+export function withReference(
+  body: unknown,
+  schema: JsonSchema,
+  document: OpenApi,
+  path: Path,
+  id: string,
+): unknown {
+  const resolve = createResolver(document)
+  const put = (value: unknown, inner: JsonSchema, [step, ...rest]: Path): unknown => {
+    if (step === undefined) return id
+    const known = resolve(inner)
+    if (step === 0) {
+      const item = known.items ?? {}
+      const first = (value as unknown[] | undefined)?.[0]
+      const start = first ?? exampleOf(item, document.components.schemas, 'request')
+      return [put(start, item, rest)]
+    }
+    const property = known.properties?.[step] ?? {}
+    const present = (value ?? exampleOf(known, document.components.schemas, 'request')) as object
+    return { ...present, [step]: put((present as Record<string, unknown>)[step], property, rest) }
+  }
+  return put(structuredClone(body), schema, path)
+}
+
+function readAt(value: unknown, path: Path): unknown {
+  let current = value
+  for (const step of path) current = (current as Record<string | 0, unknown> | null | undefined)?.[step]
+  return current
+}
+
+function writeAt(value: unknown, path: Path, leaf: unknown): void {
+  const parent = readAt(value, path.slice(0, -1)) as Record<string | 0, unknown>
+  parent[path.at(-1) as string] = leaf
+}

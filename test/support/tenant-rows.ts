@@ -1,0 +1,75 @@
+import type { Database } from '../../db/client.ts'
+
+// What an organization holds, found by the column organization_id: a new table is looked at without a line here.
+
+async function listTables(db: Database): Promise<{ name: string; hasId: boolean; hasHub: boolean }[]> {
+  return db.autocommit.query(
+    `SELECT c.relname AS name,
+       EXISTS (SELECT FROM pg_attribute i WHERE i.attrelid = c.oid AND i.attname = 'id' AND i.atttypid = 'uuid'::regtype)
+         AS "hasId",
+       EXISTS (SELECT FROM pg_attribute i WHERE i.attrelid = c.oid AND i.attname = 'hub_id' AND NOT i.attisdropped)
+         AS "hasHub"
+     FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
+     WHERE a.attname = 'organization_id' AND c.relkind IN ('r', 'p') AND NOT c.relispartition
+       AND c.relnamespace = 'public'::regnamespace ORDER BY 1`,
+  )
+}
+
+const camel = (text: string) => text.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase())
+const singular = (table: string) => table.replace(/ies$/, 'y').replace(/s$/, '')
+
+/** One identifier of each kind of record, under the name that bodies call it by: `hubId`, `dataTypeId`. */
+export async function listOneOfEach(
+  db: Database,
+  organizationId: string,
+  hubId?: string,
+): Promise<Map<string, string>> {
+  const found = new Map<string, string>()
+  for (const { name, hasId, hasHub } of await listTables(db)) {
+    if (!hasId || (hubId && !hasHub)) continue
+    const [row] = await db.autocommit.query<{ id: string }>(
+      `SELECT id FROM ${name} WHERE organization_id = $1 ${hubId ? 'AND hub_id = $2' : ''} ORDER BY id LIMIT 1`,
+      hubId ? [organizationId, hubId] : [organizationId],
+    )
+    if (row) found.set(`${camel(singular(name))}Id`, row.id)
+  }
+  return found
+}
+
+/** Every identifier in any row of the organization: none of them may be in somebody else's answer. */
+export async function listAllIds(db: Database, organizationId: string): Promise<Set<string>> {
+  const ids = new Set<string>()
+  for (const { name } of await listTables(db)) {
+    const rows = await db.autocommit.query<{ id: string }>(
+      `SELECT DISTINCT (regexp_matches(t::text, '[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}', 'g'))[1] AS id
+       FROM ${name} t WHERE organization_id = $1`,
+      [organizationId],
+    )
+    for (const { id } of rows) ids.add(id)
+  }
+  return ids
+}
+
+/** A digest of each table's rows of the organization, its people's accounts and sessions, and its points. */
+export async function digestRows(db: Database, organizationId: string): Promise<{ [table: string]: string }> {
+  const digests: { [table: string]: string } = {}
+  const add = async (name: string, from: string) => {
+    const [row] = await db.autocommit.query<{ digest: string }>(
+      `SELECT count(*) || ' ' || coalesce(md5(string_agg(t::text, '' ORDER BY t::text)), '') AS digest ${from}`,
+      [organizationId],
+    )
+    digests[name] = row?.digest ?? ''
+  }
+  for (const { name } of await listTables(db)) await add(name, `FROM ${name} t WHERE organization_id = $1`)
+  const members = 'SELECT id FROM users WHERE organization_id = $1'
+  await add('organizations', 'FROM organizations t WHERE id = $1')
+  await add('sessions', `FROM sessions t WHERE user_id IN (${members})`)
+  await add(
+    'accounts',
+    'FROM accounts t WHERE id IN (SELECT account_id FROM users WHERE organization_id = $1)',
+  )
+  const subjects = 'SELECT key FROM subjects WHERE organization_id = $1'
+  await add('points', `FROM points t WHERE subject_key IN (${subjects})`)
+  await add('newest_fixes', `FROM newest_fixes t WHERE subject_key IN (${subjects})`)
+  return digests
+}
