@@ -35,6 +35,8 @@ export interface Database {
   readonly autocommit: Queryable
   /** Like `autocommit`, over the writer's own connections, so that no request stands in the way of storing. */
   readonly writing: Queryable
+  /** Copies rows into a table and runs a statement, over the writer's connections, in one transaction and round trip. */
+  copyIn(copy: CopyIn): Promise<void>
   /** Hears changes until the returned function is called. */
   onChange(listener: (event: ChangeEvent) => void): () => void
   close(): Promise<void>
@@ -45,6 +47,7 @@ export interface Driver {
   /** One statement in a transaction of its own. */
   run(statement: Statement): Promise<unknown[]>
   runWriting(statement: Statement): Promise<unknown[]>
+  copyIn(copy: CopyIn): Promise<void>
   /** Opens a transaction with `begin` (several statements in one string), then commits, or rolls back on a throw. */
   transaction<T>(
     begin: string,
@@ -55,6 +58,15 @@ export interface Driver {
   /** Listens from now on, through lost connections; calls `onGap` when notifications may have been missed. */
   listen(channel: string, onPayload: (payload: string) => void, onGap: () => void): void
   close(): Promise<void>
+}
+
+export interface CopyIn {
+  /** The table with its columns. */
+  into: string
+  /** In the binary format of COPY, with header and trailer. */
+  rows: Uint8Array
+  /** A statement without parameters. */
+  afterwards: string
 }
 
 export interface Statement {
@@ -119,6 +131,7 @@ export function createDatabase(driver: Driver): Database & { driver: Driver } {
     system: work => transaction('BEGIN', work),
     autocommit: createQueryable(statement => alone(driver.run, statement)),
     writing: createQueryable(driver.runWriting),
+    copyIn: driver.copyIn,
     onChange(listener) {
       listeners.add(listener)
       if (!listening) {

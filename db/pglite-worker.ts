@@ -7,10 +7,12 @@ import { createUpkeep } from './pglite-upkeep.ts'
 /** What the main thread asks; answered in order. */
 export interface Request {
   id: number
-  kind: 'open' | 'query' | 'exec' | 'listen' | 'close'
+  kind: 'open' | 'query' | 'exec' | 'copy' | 'listen' | 'close'
   text?: string
   values?: readonly unknown[]
   asArrays?: boolean
+  /** What '/dev/blob' holds. */
+  rows?: Uint8Array
 }
 
 export type Answer =
@@ -66,6 +68,9 @@ async function answer(request: Request): Promise<unknown[]> {
     case 'exec':
       await pglite.exec(text)
       inTransaction = text.startsWith('BEGIN')
+      return []
+    case 'copy':
+      await pglite.exec(text, { blob: new Blob([request.rows as Uint8Array<ArrayBuffer>]) })
       return []
     case 'listen':
       await pglite.listen(text, payload => post({ kind: 'notification', payload }))

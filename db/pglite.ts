@@ -89,6 +89,10 @@ export async function openPglite(options: {
   return {
     run,
     runWriting: run,
+    copyIn: async ({ into, rows, afterwards }) => {
+      const text = `COPY ${into} FROM '/dev/blob' WITH (FORMAT binary); ${afterwards}`
+      await inLine(() => ask({ kind: 'copy', text, rows }))
+    },
     transaction,
     setUp: work => transaction('BEGIN', work),
     listen(channel, onPayload) {

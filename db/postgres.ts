@@ -1,6 +1,7 @@
 import pg from 'pg'
 import type { Driver, Statement } from './client.ts'
 import { isAway } from './errors.ts'
+import { copyInto } from './postgres-copy.ts'
 
 const INT8_OID = 20
 const DATE_OID = 1082
@@ -70,6 +71,19 @@ export function openPostgres(options: {
   return {
     run: runOn(requests),
     runWriting: runOn(writing),
+
+    async copyIn(copy) {
+      const client = await writing.connect()
+      let failure: Error | undefined
+      try {
+        await copyInto(client, copy, WRITER_TIMEOUT_MS)
+      } catch (error) {
+        if (isAway(error)) failure = error as Error
+        throw error
+      } finally {
+        client.release(failure)
+      }
+    },
 
     async transaction(begin, work) {
       const client = await requests.connect()

@@ -1,7 +1,9 @@
 import type { Database } from '../db/client.ts'
 import { isRefusal, isTransient } from '../db/errors.ts'
+import { copyPoints } from '../db/queries/copy-points.ts'
 import { findConflicts, insertPoints, type LogPosition, type PointColumns } from '../db/queries/points.ts'
 import { insertRejections, type NumberedRejection } from '../db/queries/rejections.ts'
+import { createFreshness } from './freshness.ts'
 import type { Batch } from './log.ts'
 import type { Entry, Outcome, Outcomes, Point, Reason, Rejection } from './point.ts'
 import { NO_OUTCOMES } from './point.ts'
@@ -11,13 +13,15 @@ import { NO_OUTCOMES } from './point.ts'
  * rejections by their place in the log. So a batch whose commit was lost on the way back is simply stored again.
  *
  * The first point stored under an identity wins. One that comes later is a duplicate where it is the same, and a
- * conflict where it differs. A point that the database refuses all the same is found by halving its batch.
+ * conflict where it differs. Points that are newer than anything stored of their subject cannot be there, and are
+ * copied in without asking (`freshness.ts`). A point that the database refuses all the same is found by halving its batch.
  */
 export function createWriter(options: {
   db: Database
   onStored?: (stored: { points: number; duplicates: number; rejections: number; seconds: number }) => void
 }): { store(batch: Batch): Promise<Outcomes> } {
   const { db } = options
+  const freshness = createFreshness(db)
   return {
     async store(batch) {
       const begun = performance.now()
@@ -27,7 +31,7 @@ export function createWriter(options: {
       const rejected: NumberedRejection[] = numbered.filter(isRejection)
 
       const position = { partition: batch.partition, nextOffset: batch.nextOffset }
-      await storePoints(points, position)
+      await storeAll(points, position)
       if (rejected.length > 0) await again(() => insertRejections(db.writing, batch.partition, rejected))
 
       const duplicates = [...outcomes.values()].filter(outcome => outcome.kind === 'duplicate').length
@@ -38,6 +42,31 @@ export function createWriter(options: {
         seconds: (performance.now() - begun) / 1000,
       })
       return outcomes.size > 0 ? outcomes : NO_OUTCOMES
+
+      /** Copies what is new, which is almost everything, and asks about the rest. */
+      async function storeAll(all: Numbered<Point>[], at: LogPosition): Promise<void> {
+        const areNew = await freshness.areNew(all.map(({ entry }) => entry))
+        const fresh = all.filter((_, index) => areNew[index])
+        const rest = all.filter((_, index) => !areNew[index])
+        if (fresh.length === 0) return storePoints(all, at)
+        const copied = await copyFresh(fresh, rest.length > 0 ? { ...at, nextOffset: null } : at)
+        if (!copied) await storePoints(all, at)
+        else if (rest.length > 0) await storePoints(rest, at)
+      }
+
+      /** False where the database refuses: then one of them is there after all, or cannot be stored. */
+      async function copyFresh(fresh: Numbered<Point>[], at: LogPosition): Promise<boolean> {
+        const entries = fresh.map(({ entry }) => entry)
+        try {
+          await copyPoints(db, toColumns(fresh), at)
+          freshness.stored(entries)
+          return true
+        } catch (error) {
+          freshness.forget(entries)
+          if (!isRefusal(error) && !isTransient(error)) throw error
+          return false
+        }
+      }
 
       async function storePoints(part: Numbered<Point>[], at: LogPosition): Promise<void> {
         try {
@@ -60,9 +89,9 @@ export function createWriter(options: {
       async function insertAndCompare(part: Numbered<Point>[], at: LogPosition): Promise<void> {
         const stored = await again(() => insertPoints(db.writing, toColumns(part), at))
         if (!stored) return
-        const fresh = new Set(stored.map(row => identity(row.subject, row.recordedAt)))
+        const inserted = new Set(stored.map(row => identity(row.subject, row.recordedAt)))
         // Twice in one batch: the first of them was stored, the others were there already.
-        const known = part.filter(({ entry }) => !fresh.delete(identity(entry.subject, entry.recordedAt)))
+        const known = part.filter(({ entry }) => !inserted.delete(identity(entry.subject, entry.recordedAt)))
         for (const { entry } of known) outcomes.set(entry, { kind: 'duplicate' })
         for (const { index, stored: winner } of await findConflicts(db.writing, toColumns(known))) {
           const loser = known[index] as Numbered<Point>

@@ -14,6 +14,7 @@ const FLOORS = ['src', 'ingest', 'stream', 'db']
 const SYSTEM = [
   'db/',
   'stream/writer.ts',
+  'stream/freshness.ts',
   'stream/live/positions.ts',
   'ingest/authenticate.ts',
   'ingest/mqtt',

@@ -83,8 +83,10 @@ export async function readHistory(
     subject: number | null
   }>(
     `WITH tracks AS MATERIALIZED (${tracks(inSight('s', sight, add))}), page AS (
-       SELECT p.*, s.id, s.type FROM tracks s JOIN points p ON p.subject_key = s.key
-       WHERE ${conditions.join(' AND ')} ORDER BY p.recorded_at ${order}, p.subject_key ${order} LIMIT $4
+       SELECT p.*, s.id, s.type FROM tracks s CROSS JOIN LATERAL (
+         SELECT * FROM points p WHERE p.subject_key = s.key AND ${conditions.join(' AND ')}
+         ORDER BY p.recorded_at ${order} LIMIT $4
+       ) p ORDER BY p.recorded_at ${order}, p.subject_key ${order} LIMIT $4
      )
      SELECT string_agg(${pointJson('p')}, ',' ORDER BY p.recorded_at ${order}, p.subject_key ${order}) AS text,
        count(*)::int4 AS count,

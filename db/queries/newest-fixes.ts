@@ -74,3 +74,16 @@ export async function listSightVersions(db: Queryable): Promise<Map<string, numb
   )
   return new Map(rows.map(row => [row.id, row.version]))
 }
+
+/** The time of the newest fix of those of these subjects that have one, in milliseconds since 1970. */
+export async function listNewestTimes(
+  db: Queryable,
+  subjects: readonly number[],
+): Promise<Map<number, number>> {
+  const rows = await db.query<{ subject: number; recordedAt: number }>(
+    `SELECT subject_key AS subject, (extract(epoch FROM recorded_at) * 1000)::float8 AS "recordedAt"
+     FROM newest_fixes WHERE subject_key = ANY($1::int4[])`,
+    [subjects],
+  )
+  return new Map(rows.map(row => [row.subject, row.recordedAt]))
+}

@@ -30,6 +30,23 @@ export type Stored = { subject: number; recordedAt: number }[] | null
 
 const COLUMNS = `subject_key, recorded_at, received_at, position, speed, heading, accuracy, altitude, battery, attributes`
 
+/** Brings the newest fixes up to those of `given` that are the newest of their subject. */
+export const upsertNewest = (partition: string) => `
+    INSERT INTO newest_fixes AS old (${COLUMNS}, log_partition, log_offset)
+    SELECT ${COLUMNS}, ${partition}::int4, log_offset FROM given WHERE newest
+    ON CONFLICT (subject_key) DO UPDATE SET
+      recorded_at = excluded.recorded_at, received_at = excluded.received_at, position = excluded.position,
+      speed = excluded.speed, heading = excluded.heading, accuracy = excluded.accuracy,
+      altitude = excluded.altitude, battery = excluded.battery, attributes = excluded.attributes,
+      log_partition = excluded.log_partition, log_offset = excluded.log_offset
+    WHERE excluded.recorded_at > old.recorded_at`
+
+/** Says that the log is stored up to `nextOffset`, where that is not null. */
+export const upsertProgress = (partition: string, nextOffset: string) => `
+    INSERT INTO log_positions AS old (log_partition, next_offset)
+    SELECT ${partition}::int4, ${nextOffset}::int8 WHERE ${nextOffset} IS NOT NULL
+    ON CONFLICT (log_partition) DO UPDATE SET next_offset = greatest(old.next_offset, excluded.next_offset)`
+
 /**
  * One statement a batch, and by that one transaction and one round trip: the points that are not there yet, the
  * newest fix of each subject, and how far the log is stored. Again with the same batch it changes nothing.
@@ -47,19 +64,7 @@ const INSERT_POINTS = `
     INSERT INTO points (${COLUMNS}) SELECT ${COLUMNS} FROM given
     ON CONFLICT DO NOTHING
     RETURNING subject_key, recorded_at
-  ), newest AS (
-    INSERT INTO newest_fixes AS old (${COLUMNS}, log_partition, log_offset)
-    SELECT ${COLUMNS}, $14::int4, log_offset FROM given WHERE newest
-    ON CONFLICT (subject_key) DO UPDATE SET
-      recorded_at = excluded.recorded_at, received_at = excluded.received_at, position = excluded.position,
-      speed = excluded.speed, heading = excluded.heading, accuracy = excluded.accuracy,
-      altitude = excluded.altitude, battery = excluded.battery, attributes = excluded.attributes,
-      log_partition = excluded.log_partition, log_offset = excluded.log_offset
-    WHERE excluded.recorded_at > old.recorded_at
-  ), progress AS (
-    INSERT INTO log_positions AS old (log_partition, next_offset) SELECT $14::int4, $15::int8 WHERE $15 IS NOT NULL
-    ON CONFLICT (log_partition) DO UPDATE SET next_offset = greatest(old.next_offset, excluded.next_offset)
-  )
+  ), newest AS (${upsertNewest('$14')}), progress AS (${upsertProgress('$14', '$15')})
   SELECT CASE WHEN count(*) < cardinality($1::int4[]) THEN coalesce(
       json_agg(json_build_object('subject', subject_key, 'recordedAt', round(extract(epoch FROM recorded_at) * 1000))),
       '[]') END AS stored
@@ -93,7 +98,7 @@ export async function insertPoints(
 }
 
 /** Array literals. Written here since pg quotes number by number, which takes half of the time that a row costs Node. */
-function toLiterals(columns: readonly (readonly (number | string | boolean | null)[])[]): string[] {
+export function toLiterals(columns: readonly (readonly (number | string | boolean | null)[])[]): string[] {
   return columns.map(values => `{${values.map(toElement).join(',')}}`)
 }
 

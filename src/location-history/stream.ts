@@ -23,12 +23,17 @@ export async function streamPoints<Key>(
     let count = 0
     let last = after
     for (;;) {
-      if (chunk.count > 0) yield count > 0 ? `,${chunk.text}` : chunk.text
+      const begun = count > 0
       count += chunk.count
       last = chunk.last ?? last
-      if (chunk.count < asked || count >= limit) break
+      const ended = chunk.count < asked || count >= limit
       asked = Math.min(CHUNK, limit - count)
-      chunk = await read(asked, last)
+      // The next chunk is made while this one is sent.
+      const next = ended ? null : read(asked, last)
+      next?.catch(() => {})
+      if (chunk.count > 0) yield begun ? `,${chunk.text}` : chunk.text
+      if (!next) break
+      chunk = await next
     }
     const more = count >= limit && (await read(1, last)).count > 0
     const nextCursor = more ? `"${writePageCursor(last)}"` : 'null'

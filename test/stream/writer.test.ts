@@ -114,15 +114,67 @@ describe.each(['pglite', 'postgres'] as const)('The writer on %s', kind => {
     expect(await counts()).toMatchObject({ conflict: 2 })
   })
 
+  test('copies what is new, asks about the rest, and notices what another writer has stored meanwhile', async () => {
+    const [one, other] = [createWriter({ db }), createWriter({ db })]
+    await one.store(batch(point(20)))
+    // The first batch of each writer learns; then this one stores behind the other's back.
+    await other.store(batch(point(21, { attributes: '{"quote":"\'\\\\\\""}' }), point(22)))
+    const [known, conflict, fresh] = [
+      point(21, { attributes: '{"quote":"\'\\\\\\""}' }),
+      point(22, { lat: 5 }),
+      point(23),
+    ]
+    const outcomes = await one.store(batch(known, conflict, fresh))
+    expect([outcomes.get(known)?.kind, outcomes.get(conflict)?.kind, outcomes.get(fresh)]).toEqual([
+      'duplicate',
+      'rejected',
+      undefined,
+    ])
+    const late = [point(19), point(24), point(19, { lat: 6 })]
+    const again = await one.store(batch(...late))
+    expect(late.map(entry => again.get(entry)?.kind)).toEqual([undefined, undefined, 'rejected'])
+    expect((await stored()).map(({ n }) => n)).toEqual(expect.arrayContaining([19, 20, 21, 22, 23, 24]))
+  })
+
+  test('stores every value to the bit, whichever way it goes', async () => {
+    const extremes: Partial<Point>[] = [
+      {
+        lat: -90,
+        lng: 180,
+        speed: 0,
+        heading: Math.fround(359.99),
+        accuracy: Math.fround(1e-30),
+        altitude: -11_034,
+      },
+      { lat: 1e-300, lng: -180, battery: Math.fround(33.3), attributes: '{"Ä": ["\\u20ac", 1.5e300, null]}' },
+    ]
+    const ways = extremes.map((change, n) => [point(100 + n, change), point(90 + n, { ...change })] as const)
+    for (const [copied, inserted] of ways) {
+      await createWriter({ db }).store(batch(copied))
+      await createWriter({ db }).store(batch(inserted))
+    }
+    const values = (n: number) =>
+      db.autocommit.query(
+        `SELECT ST_AsEWKB(position)::text AS position, received_at - recorded_at AS delay, speed, heading, accuracy,
+           altitude, battery, attributes FROM points WHERE subject_key = $1 AND recorded_at = to_timestamp($2::float8 / 1000)`,
+        [subject, NOW + n * 1000],
+      )
+    for (const [n] of extremes.entries()) {
+      const [row] = await values(100 + n)
+      expect(row).toBeDefined()
+      expect(await values(90 + n)).toEqual([row])
+    }
+  })
+
   test('moves the newest fix forward only, and names the record that set it', async () => {
     const writer = createWriter({ db })
-    await writer.store(batch(point(30), point(50), point(40)))
+    await writer.store(batch(point(230), point(250), point(240)))
     const set = offset - 1
-    await writer.store(batch(point(45)))
+    await writer.store(batch(point(245)))
     const { fixes, positions } = await db.system(readNewestFixes)
     expect(fixes.find(fix => fix.subject === subject)).toMatchObject({
-      recordedAt: NOW + 50_000,
-      lat: 50,
+      recordedAt: NOW + 250_000,
+      lat: 250,
       logPartition: 5,
       logOffset: set,
     })

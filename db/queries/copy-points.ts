@@ -1,0 +1,116 @@
+import type { Database } from '../client.ts'
+import { type LogPosition, type PointColumns, toLiterals, upsertNewest, upsertProgress } from './points.ts'
+
+/**
+ * Stores points none of which is there yet: COPY in PostgreSQL's binary format straight into the table, and the newest
+ * fixes and the log's position with it, in one round trip and transaction. It has nothing to say about a point that is
+ * there after all: the unique index refuses the whole batch (23505), and `insertPoints` has to take it.
+ */
+export async function copyPoints(db: Database, points: PointColumns, position: LogPosition): Promise<void> {
+  const newest = points.newest.flatMap((isNewest, index) => (isNewest ? [index] : []))
+  const pick = <T>(column: readonly T[]) => newest.map(index => column[index] as T)
+  const columns = toLiterals([
+    pick(points.subject),
+    pick(points.recordedAt),
+    pick(points.receivedAt),
+    pick(points.lat),
+    pick(points.lng),
+    pick(points.speed),
+    pick(points.heading),
+    pick(points.accuracy),
+    pick(points.altitude),
+    pick(points.battery),
+    pick(points.attributes),
+    pick(points.logOffset),
+  ]).map(literal => `'${literal.replaceAll("'", "''")}'`)
+  const partition = `${position.partition}`
+  const progress = upsertProgress(partition, position.nextOffset === null ? 'NULL' : `${position.nextOffset}`)
+  await db.copyIn({
+    into: `points (${COPIED})`,
+    rows: encodeRows(points),
+    afterwards: `WITH given AS (
+      SELECT subject_key, to_timestamp(recorded_ms / 1000) AS recorded_at,
+        to_timestamp(received_ms / 1000) AS received_at, ST_SetSRID(ST_MakePoint(lng, lat), 4326) AS position,
+        speed, heading, accuracy, altitude, battery, attributes, log_offset, true AS newest
+      FROM unnest(${TYPES.map((type, index) => `${columns[index]}::${type}[]`).join(', ')})
+        AS g(subject_key, recorded_ms, received_ms, lat, lng, speed, heading, accuracy, altitude, battery, attributes,
+          log_offset)
+    ), newest AS (${upsertNewest(partition)}) ${progress}`,
+  })
+}
+
+const COPIED =
+  'subject_key, recorded_at, received_at, speed, heading, accuracy, altitude, battery, position, attributes'
+const TYPES = [
+  'int4',
+  'float8',
+  'float8',
+  'float8',
+  'float8',
+  'float4',
+  'float4',
+  'float4',
+  'float4',
+  'float4',
+  'jsonb',
+  'int8',
+]
+
+/** https://www.postgresql.org/docs/current/sql-copy.html: signature, no flags, no header extension. */
+const HEADER = Buffer.from('PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0', 'latin1')
+const FIELDS = 10
+/** PostgreSQL counts microseconds from 2000. */
+const EPOCH_2000_MS = 946_684_800_000
+/** EWKB of a point: byte order, type with the SRID flag, SRID, two doubles. */
+const EWKB_BYTES = 25
+const EWKB_POINT_WITH_SRID = 0x2000_0001
+const WGS_84 = 4326
+const JSONB_VERSION = 1
+/** A row with every value, less its attributes: field count, lengths, int4, two timestamps, five reals, the point. */
+const ROW_BYTES = 2 + FIELDS * 4 + 4 + 2 * 8 + 5 * 4 + EWKB_BYTES
+
+function encodeRows(points: PointColumns): Buffer {
+  let bytes = HEADER.length + 2 + points.subject.length * ROW_BYTES
+  for (const text of points.attributes) if (text !== null) bytes += 1 + Buffer.byteLength(text)
+  // Of its own and not of Node's pool: the embedded database is handed it in another thread.
+  const buffer = Buffer.allocUnsafeSlow(bytes)
+  let at = HEADER.copy(buffer)
+
+  const writeTime = (ms: number) => {
+    at = buffer.writeInt32BE(8, at)
+    at = buffer.writeBigInt64BE(BigInt(ms - EPOCH_2000_MS) * 1000n, at)
+  }
+  const writeReal = (value: number | null) => {
+    at = buffer.writeInt32BE(value === null ? -1 : 4, at)
+    if (value !== null) at = buffer.writeFloatBE(value, at)
+  }
+  for (let index = 0; index < points.subject.length; index++) {
+    at = buffer.writeInt16BE(FIELDS, at)
+    at = buffer.writeInt32BE(4, at)
+    at = buffer.writeInt32BE(points.subject[index] as number, at)
+    writeTime(points.recordedAt[index] as number)
+    writeTime(points.receivedAt[index] as number)
+    writeReal(points.speed[index] as number | null)
+    writeReal(points.heading[index] as number | null)
+    writeReal(points.accuracy[index] as number | null)
+    writeReal(points.altitude[index] as number | null)
+    writeReal(points.battery[index] as number | null)
+    at = buffer.writeInt32BE(EWKB_BYTES, at)
+    at = buffer.writeUInt8(1, at)
+    at = buffer.writeUInt32LE(EWKB_POINT_WITH_SRID, at)
+    at = buffer.writeUInt32LE(WGS_84, at)
+    at = buffer.writeDoubleLE(points.lng[index] as number, at)
+    at = buffer.writeDoubleLE(points.lat[index] as number, at)
+    const attributes = points.attributes[index] as string | null
+    if (attributes === null) {
+      at = buffer.writeInt32BE(-1, at)
+    } else {
+      const length = buffer.write(attributes, at + 5)
+      buffer.writeInt32BE(length + 1, at)
+      buffer[at + 4] = JSONB_VERSION
+      at += 5 + length
+    }
+  }
+  at = buffer.writeInt16BE(-1, at)
+  return buffer.subarray(0, at)
+}
