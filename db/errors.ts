@@ -7,15 +7,6 @@ export function sqlState(error: unknown): string | undefined {
   return undefined
 }
 
-/** The constraint that an insert or update broke (class 23), or undefined. */
-export function brokenConstraint(error: unknown): string | undefined {
-  for (let current = error; current instanceof Error; current = current.cause) {
-    const { constraint } = current as { constraint?: unknown }
-    if (typeof constraint === 'string') return constraint
-  }
-  return undefined
-}
-
 /** Whether the values themselves are refused (class 22, data exception; 23, integrity), so that no retry helps. */
 export function isRefusal(error: unknown): boolean {
   const state = sqlState(error)

@@ -48,16 +48,3 @@ export async function acceptInvitation(tx: Queryable, userId: string, name: stri
     [userId, name],
   )
 }
-
-/** The user that an address already is in the organization, invited or joined, or null. */
-export async function findMember(
-  tx: Queryable,
-  organizationId: string,
-  accountId: string,
-): Promise<string | null> {
-  const [row] = await tx.query<{ id: string }>(
-    'SELECT id FROM users WHERE organization_id = $1 AND account_id = $2',
-    [organizationId, accountId],
-  )
-  return row?.id ?? null
-}

@@ -1,7 +1,5 @@
 import { newId, notify, type Queryable } from '../client.ts'
 
-export type JobStatus = 'queued' | 'running' | 'done' | 'failed' | 'cancelled'
-
 /** A job that was taken. */
 export interface Job<Payload = unknown> {
   id: string

@@ -120,13 +120,3 @@ async function insertTeamUsers(
     })),
   )
 }
-
-/** Everybody who is in a team with this user, itself among them. */
-export async function listTeammates(db: Queryable, userId: string): Promise<string[]> {
-  const rows = await db.query<{ id: string }>(
-    `SELECT DISTINCT other.user_id AS id FROM team_users mine JOIN team_users other ON other.team_id = mine.team_id
-     WHERE mine.user_id = $1 ORDER BY 1`,
-    [userId],
-  )
-  return [...new Set([userId, ...rows.map(row => row.id)])]
-}

@@ -42,8 +42,6 @@ interface Message {
   payload: string
 }
 
-export type Sessions = ReturnType<typeof createSessions>
-
 /** `onUnread` is called for a client that does not read what it is sent. */
 export function createSessions(onUnread: (client: Client) => void) {
   const byClientId = new Map<string, Session>()
