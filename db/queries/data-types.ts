@@ -133,7 +133,7 @@ export async function findUserOfDataType(
 export async function deleteEmptySampleTypes(tx: Queryable, organizationId: string): Promise<void> {
   await tx.query(
     `DELETE FROM data_types t WHERE t.organization_id = $1 AND t.is_sample
-       AND NOT EXISTS (SELECT FROM data_records d WHERE d.data_type_id = t.id)
+       AND NOT EXISTS (SELECT FROM data_records d WHERE d.organization_id = $1 AND d.data_type_id = t.id)
        AND NOT EXISTS (SELECT FROM flows f WHERE f.organization_id = $1 AND f.data_type_id = t.id)
        AND NOT EXISTS (SELECT FROM data_types o WHERE o.organization_id = $1 AND o.id <> t.id
          AND o.fields @> jsonb_build_array(jsonb_build_object('dataTypeId', t.id::text)))`,

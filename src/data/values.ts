@@ -91,9 +91,11 @@ const READERS: { [type in Field['type']]: (value: unknown, field: Field) => Chec
     if (typeof value !== 'object' || !within(lat, 90) || !within(lng, 180) || Object.keys(rest).length > 0) {
       return say('This has to be a place: { lat, lng, address? } in degrees.')
     }
-    if (isAbsent(address)) return { value: { lat, lng } }
+    // Of -0 JSON makes 0.
+    const place = { lat: lat + 0, lng: lng + 0 }
+    if (isAbsent(address)) return { value: place }
     return text(address, 500)
-      ? { value: { lat, lng, address } }
+      ? { value: { ...place, address } }
       : say('The address of a place is a text of at most 500 characters.')
   },
   reference(value) {
