@@ -3,6 +3,7 @@
  * machine, load generators included; speeds are ratios between two things measured in one run, in turn.
  */
 import { availableParallelism, cpus, loadavg } from 'node:os'
+import { benchConnections } from './connections.ts'
 import { benchDisk } from './disk.ts'
 import { benchHistory } from './history.ts'
 import { benchIngest } from './ingest.ts'
@@ -22,6 +23,7 @@ for (const name of options.tiers) {
     if (options.figures.includes('ingest')) rows.push(...(await benchIngest(tier, options)))
     if (options.figures.includes('history')) rows.push(...(await benchHistory(tier, options)))
     if (options.figures.includes('disk') && name === 'one-machine') rows.push(...(await benchDisk(tier)))
+    if (options.figures.includes('connections')) rows.push(...(await benchConnections(tier, options)))
   } finally {
     await tier.close()
   }
