@@ -18,7 +18,7 @@ export interface RecordsRequest {
   sort: string
 }
 
-/** Beyond this a list says nothing of its total: a million index entries take 60 ms to count. */
+/** Beyond this a list says nothing of its total: counting grows with what matches, a page does not. */
 const COUNT_UP_TO = 1_000
 /** Sorts before every number: a cursor cannot hold -Infinity. */
 const LEAST = `'-1.7976931348623157e308'::float8`
