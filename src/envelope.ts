@@ -6,6 +6,9 @@ export const id = z
   .describe('Identifier')
   .meta({ examples: ['019aa3c0-5b6e-7d4a-9f10-2b3c4d5e6f70'] })
 
+/** An identifier in a body; ours are written in small letters. */
+export const reference = z.string().max(100).toLowerCase()
+
 export const failure = z
   .object({
     status: z.literal(false),

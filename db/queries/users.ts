@@ -33,17 +33,22 @@ export const USER_SORTS = {
 } as const
 
 /**
- * Whom somebody with access to these hubs sees: those who work in one of them or in none at all, and itself.
- * Null is every hub.
+ * Whom somebody sees: itself, and of the others those who work in one of its hubs or in none at all (null is every
+ * hub), as far as the scope of its permission reaches: everybody, those of its teams, or nobody else.
  */
 export interface Vision {
   userId: string
   hubIds: readonly string[] | null
+  teamIds: readonly string[]
+  scope?: 'all' | 'team' | 'own'
 }
 
-/** $1 the hubs or null, $2 the caller. */
-const IN_VISION = `($1::uuid[] IS NULL OR u.id = $2 OR NOT EXISTS (SELECT FROM user_hubs v WHERE v.user_id = u.id)
-  OR EXISTS (SELECT FROM user_hubs v WHERE v.user_id = u.id AND v.hub_id = ANY($1)))`
+const IN_VISION = `(u.id = $1 OR (
+  ($2::uuid[] IS NULL OR NOT EXISTS (SELECT FROM user_hubs v WHERE v.user_id = u.id)
+    OR EXISTS (SELECT FROM user_hubs v WHERE v.user_id = u.id AND v.hub_id = ANY($2)))
+  AND ($3 = 'all' OR ($3 = 'team'
+    AND EXISTS (SELECT FROM team_users v WHERE v.user_id = u.id AND v.team_id = ANY($4::uuid[]))))))`
+const visionValues = ({ userId, hubIds, teamIds, scope = 'all' }: Vision) => [userId, hubIds, scope, teamIds]
 
 export function listUsers(
   tx: Queryable,
@@ -52,7 +57,7 @@ export function listUsers(
   page: PageRequest,
 ): Promise<Page<User>> {
   const { where, values, add } = conditions()
-  values.push(vision.hubIds, vision.userId)
+  values.push(...visionValues(vision))
   where.push(IN_VISION)
   if (filter.status) add('u.status = ?', filter.status)
   if (filter.roleIds) add('u.role_id = ANY(?::uuid[])', filter.roleIds)
@@ -89,10 +94,9 @@ export async function findVisibleUser(
   vision: Vision,
   by: { id: string } | { email: string },
 ): Promise<User | null> {
-  const [condition, value] = 'id' in by ? ['u.id = $3', by.id] : ['lower(a.email) = lower($3)', by.email]
+  const [condition, value] = 'id' in by ? ['u.id = $5', by.id] : ['lower(a.email) = lower($5)', by.email]
   const [row] = await tx.query<User>(`SELECT ${COLUMNS} FROM ${FROM} WHERE ${IN_VISION} AND ${condition}`, [
-    vision.hubIds,
-    vision.userId,
+    ...visionValues(vision),
     value,
   ])
   return row ?? null
@@ -194,8 +198,8 @@ export async function listKnownUsers(
   ids: readonly string[],
 ): Promise<Set<string>> {
   const rows = await tx.query<{ id: string }>(
-    `SELECT u.id FROM users u WHERE ${IN_VISION} AND u.id = ANY($3::uuid[])`,
-    [vision.hubIds, vision.userId, ids],
+    `SELECT u.id FROM users u WHERE ${IN_VISION} AND u.id = ANY($5::uuid[])`,
+    [...visionValues(vision), ids],
   )
   return new Set(rows.map(row => row.id))
 }

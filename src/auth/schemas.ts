@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { id } from '../envelope.ts'
+import { id, reference } from '../envelope.ts'
 import { MOST_PASSWORD, PASSWORD_LENGTH } from './passwords.ts'
 
 /** An address as people write it; compared without case. */
@@ -62,8 +62,7 @@ export const login = z.strictObject({
     .max(320)
     .meta({ examples: ['owner@example.com'] }),
   password: anyPassword,
-  organizationId: z
-    .string()
+  organizationId: reference
     .optional()
     .describe('The organization to sign in to; otherwise the one used last'),
 })
@@ -84,7 +83,7 @@ export const acceptance = z.strictObject({
   ),
 })
 
-export const switching = z.strictObject({ organizationId: z.string() })
+export const switching = z.strictObject({ organizationId: reference })
 
 export const passwordChange = z.strictObject({ currentPassword: anyPassword, newPassword })
 

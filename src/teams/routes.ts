@@ -201,14 +201,13 @@ async function checkReferences(
   const known = await listKnownUsers(tx, caller, named)
   for (const list of ['memberIds', 'leaderIds'] as const) {
     given[list].forEach((userId, index) => {
-      if (known.has(userId.toLowerCase()) || present.has(userId.toLowerCase())) return
+      if (known.has(userId) || present.has(userId)) return
       errors.push({ path: `${list}.${index}`, message: 'There is no such user.' })
     })
   }
   const [first] = errors
   if (first) throw new FieldErrors(errors, first.message)
-  const lower = (ids: readonly string[]) => ids.map(userId => userId.toLowerCase())
-  return { ...given, memberIds: lower(given.memberIds), leaderIds: lower(given.leaderIds) }
+  return given
 }
 
 async function named<T>(name: string, work: () => Promise<T>): Promise<T> {

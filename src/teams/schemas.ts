@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { id } from '../envelope.ts'
+import { id, reference } from '../envelope.ts'
 
 export const team = z.object({
   _id: id,
@@ -11,7 +11,7 @@ export const team = z.object({
   updatedAt: z.date(),
 })
 
-const users = z.array(z.string()).max(5_000).default([])
+const users = z.array(reference).max(5_000).default([])
 
 export const newTeam = z.strictObject({
   name: z
@@ -20,7 +20,7 @@ export const newTeam = z.strictObject({
     .min(1)
     .max(100)
     .meta({ examples: ['North'] }),
-  hubId: z.string().nullable().default(null),
+  hubId: reference.nullable().default(null),
   memberIds: users,
   leaderIds: users,
 })

@@ -2,13 +2,25 @@ import { isUuid, type Queryable } from '../../db/client.ts'
 import { listKnownHubs } from '../../db/queries/hubs.ts'
 import { findRole, type Role } from '../../db/queries/roles.ts'
 import type { Caller } from '../../db/queries/sessions.ts'
-import { countOtherOwners, findVisibleUser, type User } from '../../db/queries/users.ts'
+import { countOtherOwners, findVisibleUser, type User, type Vision } from '../../db/queries/users.ts'
 import { conflict, FieldErrors, forbidden, invalid, notFound } from '../errors.ts'
-import { covers } from '../permissions.ts'
+import { covers, type Permission, scopeOf } from '../permissions.ts'
 
-/** A user whom the caller sees; 404 otherwise. */
-export async function getVisibleUser(tx: Queryable, caller: Caller, userId: string): Promise<User> {
-  const found = isUuid(userId) ? await findVisibleUser(tx, caller, { id: userId }) : null
+/** Whom a permission lets the caller see or change. */
+export function visionOf(caller: Caller, permission: Permission): Vision {
+  return { ...caller, scope: scopeOf(caller.permissionDetails, permission) ?? 'own' }
+}
+
+/** A user whom the permission reaches; 404 otherwise. */
+export async function getVisibleUser(
+  tx: Queryable,
+  caller: Caller,
+  permission: Permission,
+  userId: string,
+): Promise<User> {
+  const found = isUuid(userId)
+    ? await findVisibleUser(tx, visionOf(caller, permission), { id: userId })
+    : null
   if (!found) throw notFound('user')
   return found
 }
@@ -49,7 +61,7 @@ export async function checkHubs(
 ): Promise<void> {
   const known = await listKnownHubs(tx, hubIds.filter(isUuid), caller.hubIds)
   const errors = hubIds.flatMap((hubId, index) =>
-    known.has(hubId.toLowerCase()) || present.includes(hubId.toLowerCase())
+    known.has(hubId) || present.includes(hubId)
       ? []
       : [{ path: `hubId.${index}`, message: 'There is no such hub.' }],
   )

@@ -102,7 +102,7 @@ export function inviteRoutes(app: App, { db }: Services): void {
     async request => {
       const { caller } = request
       const renewed = await db.tenant(caller.organizationId, async tx => {
-        const user = await getVisibleUser(tx, caller, request.params.id)
+        const user = await getVisibleUser(tx, caller, 'create/user', request.params.id)
         if (!(await isInvited(tx, user._id))) throw conflict('This user has joined already.')
         checkGiving(caller, await getGivenRole(tx, user.role._id))
         await updateUser(tx, user._id, { status: 'invited' })
@@ -132,7 +132,7 @@ its organizations, and its sessions end in all of them.`,
       const { organizationId } = caller
       const passwordHash = await hashPassword(request.body.newPassword)
       const user = await db.tenant(organizationId, async tx => {
-        const found = await getVisibleUser(tx, caller, request.params.id)
+        const found = await getVisibleUser(tx, caller, 'update/user', request.params.id)
         if (found._id === caller.userId) {
           throw forbidden('Change your own password with its present one: POST /auth/change-password.')
         }

@@ -18,7 +18,7 @@ import { failures, id, list, ok, success } from '../envelope.ts'
 import { conflict, notFound } from '../errors.ts'
 import { listed, listQuery, readPageRequest, splitIds } from '../lists.ts'
 import type { App, Services } from '../services.ts'
-import { checkGiving, checkHubs, checkTaking, getGivenRole, getVisibleUser } from './checks.ts'
+import { checkGiving, checkHubs, checkTaking, getGivenRole, getVisibleUser, visionOf } from './checks.ts'
 import { self, selfChange, user, userChange } from './schemas.ts'
 
 const tags = ['Users']
@@ -32,7 +32,8 @@ export function userRoutes(app: App, { db }: Services): void {
       schema: {
         tags,
         summary: 'The users of the organization',
-        description: `Those who work in one of the caller's hubs or in none; Owner and Admin see everybody.`,
+        description: `Those who work in one of the caller's hubs or in none; Owner and Admin see everybody. With scope \`team\` those
+of the caller's teams, with \`own\` the caller alone.`,
         querystring: listQuery(USER_SORTS, 'name').extend({
           status: z.enum(['active', 'invited', 'suspended']).optional(),
           roleId: z.string().optional().describe('Roles, separated by commas'),
@@ -49,7 +50,12 @@ export function userRoutes(app: App, { db }: Services): void {
         roleIds: splitIds(query.roleId),
         hubIds: splitIds(query.hubId),
       }
-      return listed(await db.tenant(caller.organizationId, tx => listUsers(tx, caller, filter, page)), query)
+      return listed(
+        await db.tenant(caller.organizationId, tx =>
+          listUsers(tx, visionOf(caller, 'view/user'), filter, page),
+        ),
+        query,
+      )
     },
   )
 
@@ -117,7 +123,9 @@ export function userRoutes(app: App, { db }: Services): void {
     },
     async request => {
       const { caller } = request
-      const found = await db.tenant(caller.organizationId, tx => findVisibleUser(tx, caller, request.params))
+      const found = await db.tenant(caller.organizationId, tx =>
+        findVisibleUser(tx, visionOf(caller, 'view/user'), request.params),
+      )
       if (!found) throw notFound('user')
       return ok(found)
     },
@@ -136,7 +144,7 @@ export function userRoutes(app: App, { db }: Services): void {
       },
     },
     async ({ caller, params: { id: userId } }) =>
-      ok(await db.tenant(caller.organizationId, tx => getVisibleUser(tx, caller, userId))),
+      ok(await db.tenant(caller.organizationId, tx => getVisibleUser(tx, caller, 'view/user', userId))),
   )
 
   app.patch(
@@ -159,7 +167,7 @@ neither suspended nor given another role. Nobody gives or takes Owner without ho
       const { roleId, hubId, status } = request.body
       const changed = await db.tenant(organizationId, async tx => {
         await lockMemberships(tx, organizationId)
-        const before = await getVisibleUser(tx, caller, request.params.id)
+        const before = await getVisibleUser(tx, caller, 'update/user', request.params.id)
         if (roleId !== undefined && roleId !== before.role._id) {
           checkGiving(caller, await getGivenRole(tx, roleId))
           await checkTaking(tx, caller, before)
@@ -213,7 +221,7 @@ so does the history of its positions.`,
       const { organizationId } = caller
       const removed = await db.tenant(organizationId, async tx => {
         await lockMemberships(tx, organizationId)
-        const before = await getVisibleUser(tx, caller, request.params.id)
+        const before = await getVisibleUser(tx, caller, 'delete/user', request.params.id)
         await checkTaking(tx, caller, before)
         await deleteUser(tx, before._id)
         await notify(tx, { kind: 'user', userId: before._id, organizationId })

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { email, newPassword, personName } from '../auth/schemas.ts'
-import { id } from '../envelope.ts'
+import { id, reference } from '../envelope.ts'
 import { permissionDetail } from '../roles/schemas.ts'
 
 const hubId = z.array(id).max(1_000).describe('The hubs that the user may work in')
@@ -31,13 +31,13 @@ export const selfChange = z.strictObject({ name: personName }).partial()
 export const invitation = z.strictObject({
   email,
   name: personName,
-  roleId: z.string(),
-  hubId: z.array(z.string()).max(1_000).default([]),
+  roleId: reference,
+  hubId: z.array(reference).max(1_000).default([]),
 })
 
 export const userChange = z.strictObject({
-  roleId: z.string().optional(),
-  hubId: z.array(z.string()).max(1_000).optional(),
+  roleId: reference.optional(),
+  hubId: z.array(reference).max(1_000).optional(),
   status: z.enum(['active', 'suspended']).optional(),
 })
 

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { type Client, createClient, signIn } from '../support/client.ts'
 import { createTestDatabase, openTestDatabase, type TestDatabase, usualKind } from '../support/database.ts'
 import { addHub, addOrganization, addPerson, newEmail, roleId } from '../support/people.ts'
+import { openScreen } from '../support/screen.ts'
 import { type Server, startServer } from '../support/server.ts'
 
 const HUB = { hubName: 'Depot', hubLat: 52.52, hubLng: 13.405 }
@@ -311,9 +312,11 @@ describe('Creating an organization', () => {
       const member = await addPerson(server, made.client, { role: 'Admin' })
       const device = (await made.client.post('/device', { name: 'Tracker' })).body.data
       expect((await member.client.delete('/organization')).status).toBe(403)
+      const screen = await openScreen(server, member.client.token)
       const answer = await made.client.delete('/organization')
       expect(answer.body).toMatchObject({ status: true, data: { _id: made.organizationId } })
       expect((await made.client.get('/user')).status).toBe(401)
+      expect((await screen.closed).code).toBe(4401)
       expect((await member.client.get('/user')).status).toBe(401)
       const bulk = await createClient(server, device.key).post('/location-history/bulk', {
         points: [{ lat: 1, lng: 2, timestamp: Date.now() }],

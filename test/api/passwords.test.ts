@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Client, createClient, signIn } from '../support/client.ts'
 import { createTestDatabase, openTestDatabase, type TestDatabase, usualKind } from '../support/database.ts'
 import { addOrganization, addPerson, PASSWORD } from '../support/people.ts'
+import { openScreen } from '../support/screen.ts'
 import { type Server, startServer } from '../support/server.ts'
 
 describe('An account', () => {
@@ -143,6 +144,15 @@ describe('An account', () => {
           }
           expect((await there.get('/user')).status).toBe(401)
         }
+        // The other way round too, and there a socket that is open is closed within a second.
+        const person = await addPerson(server, owner)
+        const screen = await openScreen(server, person.client.token)
+        const { organizationId } = (await person.client.get('/user')).body.data
+        const begun = Date.now()
+        await createClient(second, person.client.token).post('/auth/switch-organization', { organizationId })
+        expect((await person.client.get('/user')).status).toBe(401)
+        expect((await screen.closed).code).toBe(4401)
+        expect(Date.now() - begun).toBeLessThan(1000)
         await second.stop()
       },
     )

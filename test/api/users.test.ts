@@ -94,6 +94,16 @@ describe('Users', () => {
     expect((await signIn(server, person)).token).toBeTruthy()
   })
 
+  it('identifiers are the same in capitals, and one that is named twice counts once', async () => {
+    const hub = await addHub(owner)
+    const person = await addPerson(server, owner)
+    const answer = await owner.patch(`/user/${person.userId.toUpperCase()}`, {
+      hubId: [hub, hub.toUpperCase(), hub],
+      roleId: (await roleId(owner, 'Planner')).toUpperCase(),
+    })
+    expect(answer.body.data).toMatchObject({ _id: person.userId, hubId: [hub], role: { name: 'Planner' } })
+  })
+
   it('suspending closes a live socket with 4401, and a lost permission with 4403', async () => {
     const suspended = await addPerson(server, owner)
     const first = await openScreen(server, suspended.client.token)

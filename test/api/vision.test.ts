@@ -104,6 +104,26 @@ describe('The field of vision', () => {
     })
   })
 
+  it('of users with scope team is the own teams, with scope own the caller alone', async () => {
+    const mate = await addPerson(server, owner)
+    for (const [scope, expected] of [
+      ['team', 2],
+      ['own', 1],
+    ] as const) {
+      const permissionDetails = ['view/user', 'update/user'].map(permissionName => ({
+        permissionName,
+        scope,
+      }))
+      const role = await owner.post('/role', { name: `Sees users ${scope}`, permissionDetails })
+      const { client, userId } = await addPerson(server, owner, { roleId: role.body.data._id })
+      await owner.post('/team', { name: `Team ${scope}`, memberIds: [mate.userId, userId] })
+      expect((await client.get('/users')).body.pagination.total).toBe(expected)
+      const status = scope === 'team' ? 200 : 404
+      expect((await client.get(`/user/email/${mate.email}`)).status).toBe(status)
+      expect((await client.patch(`/user/${mate.userId}`, { hubId: [] })).status).toBe(status)
+    }
+  })
+
   describe('of the history', () => {
     it('holds for every way to ask', async () => {
       const [there, here] = [await addDevice(south), await addDevice(north)]
