@@ -1,0 +1,110 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type Client, createClient, signIn } from '../support/client.ts'
+import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { addHub, addOrganization, addPerson } from '../support/people.ts'
+import { openScreen } from '../support/screen.ts'
+import { type Server, startServer } from '../support/server.ts'
+import { until } from '../support/wait.ts'
+
+/** The tests of the interface run on PostgreSQL where it is; here the straight way of each resource on PGlite. */
+describe('On the embedded database', () => {
+  let database: TestDatabase
+  let server: Server
+  let owner: Client
+  let organizationId: string
+
+  beforeAll(async () => {
+    database = await createTestDatabase('pglite')
+    server = await startServer(database)
+    const made = await addOrganization(server, await signIn(server))
+    owner = made.client
+    organizationId = made.organizationId
+  })
+  afterAll(async () => {
+    await server.stop()
+    await database.remove()
+  })
+
+  it('organizations are created, copied, switched, changed', async () => {
+    const copied = await owner.post('/organization', {
+      organizationName: 'The copy',
+      copyDataFromFirstOrg: true,
+    })
+    expect(copied.status).toBe(201)
+    const back = await createClient(server, copied.body.token).post('/auth/switch-organization', {
+      organizationId,
+    })
+    expect((await owner.get('/user')).status).toBe(401)
+    owner = createClient(server, back.body.token)
+    expect((await owner.patch('/organization', { currency: 'SEK' })).body.data.currency).toBe('SEK')
+    expect((await owner.get('/auth/my-organizations')).body.data).toHaveLength(3)
+  })
+
+  it('sample data is made in the background, and removed', async () => {
+    await until('removed', async () => {
+      const answer = await owner.delete('/organization/sample-data')
+      return answer.body.data.removed.vehicles > 0
+    })
+  })
+
+  it('hubs, roles, flows and teams are made, listed with pages and removed', async () => {
+    const hubId = await addHub(owner)
+    const records = {
+      role: { name: 'Role', permissionDetails: [{ permissionName: 'view/hub' }] },
+      flow: { name: 'Flow', steps: [{ status: 'open', label: 'Open' }] },
+      team: { name: 'Team', hubId },
+    }
+    for (const [resource, body] of Object.entries(records)) {
+      const made = await owner.post(`/${resource}`, body, { 'idempotency-key': `make a ${resource}` })
+      expect(made.status).toBe(201)
+      const again = await owner.post(`/${resource}`, body, { 'idempotency-key': `make a ${resource}` })
+      expect(again.body).toEqual(made.body)
+      const { _id } = made.body.data
+      expect((await owner.put(`/${resource}/${_id}`, { ...body, name: 'Renamed' })).body.data.name).toBe(
+        'Renamed',
+      )
+      const first = await owner.get(`/${resource}s?limit=1&sort=-name`)
+      expect(first.body.pagination.total).toBeGreaterThan(0)
+      expect((await owner.get(`/${resource}s?search=renamed`)).body.data).toMatchObject([{ _id }])
+      expect((await owner.delete(`/${resource}/${_id}`)).status).toBe(200)
+    }
+  })
+
+  it('users are invited, changed, suspended, and their sockets and tokens end with that', async () => {
+    const person = await addPerson(server, owner)
+    const screen = await openScreen(server, person.client.token)
+    const suspended = await owner.patch(`/user/${person.userId}`, { status: 'suspended' })
+    expect(suspended.body.data.status).toBe('suspended')
+    expect((await screen.closed).code).toBe(4401)
+    expect((await person.client.get('/user')).status).toBe(401)
+    expect((await owner.get('/users')).body.data).toHaveLength(2)
+    expect((await owner.get('/audit-log')).body.data[0]).toMatchObject({ resource: 'user', action: 'update' })
+  })
+
+  it('guessing passwords is held', async () => {
+    const stranger = createClient(server, '')
+    const guess = () =>
+      stranger.post('/auth/login', { email: 'nobody@example.com', password: 'a wild guess' })
+    for (let round = 0; round < 5; round++) expect((await guess()).status).toBe(401)
+    expect((await guess()).status).toBe(429)
+  })
+
+  it('two switches with one token at once: one succeeds', async () => {
+    const { client } = await addPerson(server, owner)
+    const answers = await Promise.all(
+      [1, 2].map(() => client.post('/auth/switch-organization', { organizationId })),
+    )
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 401])
+  })
+
+  it('an organization is given up, and is gone after a restart', async () => {
+    const { client } = await addPerson(server, owner, { role: 'Admin' })
+    const made = await addOrganization(server, client, { organizationName: 'Short-lived' })
+    expect((await made.client.delete('/organization')).status).toBe(200)
+    expect((await made.client.get('/user')).status).toBe(401)
+    await server.kill9()
+    server = await startServer(database)
+    owner = createClient(server, owner.token)
+    expect((await owner.get('/user')).status).toBe(200)
+  })
+})
