@@ -24,26 +24,38 @@ export interface Caller {
 /** Default roles that see every hub (contract section 4). */
 const SEES_ALL_HUBS = `r.is_default AND r.name IN ('Owner', 'Admin')`
 
+const CALLERS = `SELECT s.id AS "sessionId", (extract(epoch FROM s.expires_at) * 1000)::float8 AS "expiresAt",
+    u.id AS "userId", u.account_id AS "accountId", u.organization_id AS "organizationId", x.key AS subject,
+    r.id AS "roleId", r.name AS "roleName", r.is_default AND r.name = 'Owner' AS "isOwner",
+    r.permission_details AS "permissionDetails",
+    CASE WHEN ${SEES_ALL_HUBS} THEN NULL ELSE
+      (SELECT coalesce(json_agg(h.hub_id ORDER BY h.hub_id), '[]') FROM user_hubs h WHERE h.user_id = u.id)
+    END AS "hubIds",
+    (SELECT coalesce(json_agg(t.team_id ORDER BY t.team_id), '[]') FROM team_users t WHERE t.user_id = u.id)
+      AS "teamIds"
+  FROM sessions s JOIN users u ON u.id = s.user_id JOIN roles r ON r.id = u.role_id JOIN subjects x ON x.id = u.id
+  WHERE s.expires_at > now() AND u.status = 'active' AND`
+
 /** The caller of a session that exists, has not expired and belongs to an active user, or null. */
 export async function findCaller(
   db: Queryable,
   claims: { sessionId: string; userId: string; organizationId: string },
 ): Promise<Caller | null> {
-  const [row] = await db.query<Caller>(
-    `SELECT s.id AS "sessionId", (extract(epoch FROM s.expires_at) * 1000)::float8 AS "expiresAt",
-       u.id AS "userId", u.account_id AS "accountId", u.organization_id AS "organizationId", x.key AS subject,
-       r.id AS "roleId", r.name AS "roleName", r.is_default AND r.name = 'Owner' AS "isOwner",
-       r.permission_details AS "permissionDetails",
-       CASE WHEN ${SEES_ALL_HUBS} THEN NULL ELSE
-         (SELECT coalesce(json_agg(h.hub_id ORDER BY h.hub_id), '[]') FROM user_hubs h WHERE h.user_id = u.id)
-       END AS "hubIds",
-       (SELECT coalesce(json_agg(t.team_id ORDER BY t.team_id), '[]') FROM team_users t WHERE t.user_id = u.id)
-         AS "teamIds"
-     FROM sessions s JOIN users u ON u.id = s.user_id JOIN roles r ON r.id = u.role_id JOIN subjects x ON x.id = u.id
-     WHERE s.id = $1 AND u.id = $2 AND u.organization_id = $3 AND s.expires_at > now() AND u.status = 'active'`,
-    [claims.sessionId, claims.userId, claims.organizationId],
-  )
+  const [row] = await db.query<Caller>(`${CALLERS} s.id = $1 AND u.id = $2 AND u.organization_id = $3`, [
+    claims.sessionId,
+    claims.userId,
+    claims.organizationId,
+  ])
   return row ?? null
+}
+
+/** The callers of those of these sessions that are alive, by session. */
+export async function findCallers(
+  db: Queryable,
+  sessionIds: readonly string[],
+): Promise<Map<string, Caller>> {
+  const rows = await db.query<Caller>(`${CALLERS} s.id = ANY($1::uuid[])`, [sessionIds])
+  return new Map(rows.map(row => [row.sessionId, row]))
 }
 
 /** Where a session was opened, so that its owner recognizes it. */

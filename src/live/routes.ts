@@ -1,6 +1,6 @@
 import type { WebSocket } from 'ws'
 import { z } from 'zod'
-import { type Caller, findCaller, listLivingSessions } from '../../db/queries/sessions.ts'
+import { type Caller, findCallers } from '../../db/queries/sessions.ts'
 import type { Screen } from '../../stream/live/screens.ts'
 import { failures } from '../envelope.ts'
 import { scopeOf, sightOf } from '../permissions.ts'
@@ -91,47 +91,63 @@ function watchViewers(app: App, db: Services['db'], { screens, positions }: NonN
     }
   }
 
-  /** Reads the caller again: its session may have ended, its role may be another one. */
-  async function check(viewer: Viewer): Promise<void> {
-    const caller = await findCaller(db.autocommit, viewer.caller)
-    if (!caller) return viewer.socket.close(TOKEN_ENDED, 'The token is expired or revoked')
-    if (!scopeOf(caller.permissionDetails, 'view/location')) {
-      return viewer.socket.close(PERMISSION_LOST, 'The permission view/location is gone')
-    }
-    viewer.caller = caller
-    const sight = sightOf(caller)
-    if (JSON.stringify(sight) !== JSON.stringify(viewer.screen.sight))
-      screens.changeSight(viewer.screen, sight)
-  }
-
-  async function checkSessions(): Promise<void> {
-    const checked = [...viewers]
+  /** Reads the callers again, all at once: a session may have ended, a role may be another one. */
+  async function check(which: (caller: Caller) => boolean): Promise<void> {
+    const checked = [...viewers].filter(viewer => which(viewer.caller))
     if (checked.length === 0) return
     const sessionIds = new Set(checked.map(viewer => viewer.caller.sessionId))
-    const living = await listLivingSessions(db.autocommit, [...sessionIds])
-    for (const { socket, caller } of checked) if (!living.has(caller.sessionId)) socket.close(TOKEN_ENDED)
+    const callers = await findCallers(db.autocommit, [...sessionIds])
+    for (const viewer of checked) {
+      const caller = callers.get(viewer.caller.sessionId)
+      if (!caller) viewer.socket.close(TOKEN_ENDED, 'The token is expired or revoked')
+      else if (!scopeOf(caller.permissionDetails, 'view/location'))
+        viewer.socket.close(PERMISSION_LOST, 'The permission view/location is gone')
+      else {
+        viewer.caller = caller
+        const sight = sightOf(caller)
+        if (JSON.stringify(sight) !== JSON.stringify(viewer.screen.sight))
+          screens.changeSight(viewer.screen, sight)
+      }
+    }
+  }
+
+  /** Organizations that are being looked at, and whether something changed again meanwhile. */
+  const looking = new Map<string, { again: boolean }>()
+
+  /** Follows a change of who sees what. Many in a row, a thousand devices being made, are looked at together. */
+  async function lookAt(organizationId: string): Promise<void> {
+    const current = looking.get(organizationId)
+    if (current) {
+      current.again = true
+      return
+    }
+    const state = { again: true }
+    looking.set(organizationId, state)
+    try {
+      while (state.again) {
+        state.again = false
+        await positions.refresh(organizationId)
+        await check(caller => caller.organizationId === organizationId)
+      }
+    } finally {
+      looking.delete(organizationId)
+    }
   }
 
   const failed = (error: unknown) => app.log.warn({ err: error }, 'Checking the live sockets failed')
-  const checkWhere = (test: (caller: Caller) => boolean) => {
-    for (const viewer of viewers) if (test(viewer.caller)) check(viewer).catch(failed)
-  }
 
   const stopListening = db.onChange(event => {
     switch (event.kind) {
       case 'session':
-        return checkWhere(caller => caller.sessionId === event.sessionId)
+        return void check(caller => caller.sessionId === event.sessionId).catch(failed)
       case 'user':
-        return checkWhere(caller => caller.userId === event.userId)
+        return void check(caller => caller.userId === event.userId).catch(failed)
       case 'sight':
-        return void positions
-          .refresh(event.organizationId)
-          .then(() => checkWhere(caller => caller.organizationId === event.organizationId))
-          .catch(failed)
+        return void lookAt(event.organizationId).catch(failed)
       case 'resync':
         return void positions
           .refreshAll()
-          .then(() => checkWhere(() => true))
+          .then(() => check(() => true))
           .catch(failed)
     }
   })
@@ -140,7 +156,7 @@ function watchViewers(app: App, db: Services['db'], { screens, positions }: NonN
     for (const { socket, caller } of viewers)
       if (caller.expiresAt <= now) socket.close(TOKEN_ENDED, 'The token is expired')
   }, EXPIRY_EVERY_MS)
-  const checks = setInterval(() => checkSessions().catch(failed), CHECK_EVERY_MS)
+  const checks = setInterval(() => check(() => true).catch(failed), CHECK_EVERY_MS)
   const pings = setInterval(() => {
     for (const viewer of viewers) {
       if (!viewer.answered) viewer.socket.terminate()
