@@ -3,21 +3,14 @@ import { Aedes, type Client } from 'aedes'
 import { writeToStream } from 'mqtt-packet'
 import type { Database } from '../db/client.ts'
 import type { Log } from '../stream/log.ts'
-import type { Entry, Outcomes } from '../stream/point.ts'
 import type { Publisher } from './authenticate.ts'
-import { readNativeMessage, readOwnTracksMessage } from './entries.ts'
 import type { IngestMetrics } from './metrics.ts'
 import { createCredentials } from './mqtt/credentials.ts'
-import { Gate, type Hooks, UNREAD } from './mqtt/gate.ts'
+import { Gate, type Hooks } from './mqtt/gate.ts'
 import { CONNECT_TIMEOUT_MS, MAX_CONNECTIONS_PER_CREDENTIAL } from './mqtt/limits.ts'
 import { listen, openTls, type TlsFiles } from './mqtt/listeners.ts'
-import {
-  Breach,
-  IDENTIFIER_REJECTED,
-  NOT_AUTHORIZED,
-  type Packet,
-  SERVER_UNAVAILABLE,
-} from './mqtt/protocol.ts'
+import { createMessages } from './mqtt/messages.ts'
+import { Breach, IDENTIFIER_REJECTED, NOT_AUTHORIZED, SERVER_UNAVAILABLE } from './mqtt/protocol.ts'
 import { createSessions } from './mqtt/sessions.ts'
 import { formatOf, topicsOf } from './mqtt/topics.ts'
 import { createWaitingRoom, networkOf } from './mqtt/waiting-room.ts'
@@ -55,7 +48,8 @@ export async function openMqttDoor(options: {
   // 65,536 buffers, 12 MB, for numbers that are written here and there.
   writeToStream.cacheNumbers = false
   const gates = new Map<Client, Gate>()
-  const sessions = createSessions(client => gates.get(client)?.refuse(UNREAD))
+  const sessions = createSessions()
+  const messages = createMessages({ log, metrics, sessions })
   const room = createWaitingRoom({ perSecond: options.connectionsPerSecond })
   const credentials = createCredentials({ db, tokens, gates: () => gates.values(), onError: options.onError })
   let holding = false
@@ -87,13 +81,9 @@ export async function openMqttDoor(options: {
     },
     // Only wills come here: the gate takes every PUBLISH. The error keeps the broker from delivering it.
     authorizePublish(client, packet, done) {
-      const gate = client && gates.get(client)
-      const will = { topic: packet.topic, payload: Buffer.from(packet.payload) }
-      const publisher = gate?.publisher
-      const entries = publisher && !log.full ? readMessage(publisher, will) : null
-      if (publisher && entries?.length) {
-        log.append(entries, { ended: false, subjects: [publisher] }).catch(() => {})
-      }
+      const publisher = client && gates.get(client)?.publisher
+      if (publisher)
+        messages.takeWill(publisher, { topic: packet.topic, payload: Buffer.from(packet.payload) })
       done(new Error('Points are not delivered to subscribers'))
     },
     authorizeSubscribe(client, subscription, done) {
@@ -122,52 +112,18 @@ export async function openMqttDoor(options: {
   function admit(gate: Gate, publisher: Publisher): void {
     const { client } = gate
     // [MQTT-3.1.4-2]: whoever has this identifier makes room. Here, because aedes forgets connections now and then.
-    for (const other of sessions.connectionsOf(publisher.id)) if (other.id === client.id) other.close()
-    const [oldest, ...others] = sessions.connectionsOf(publisher.id)
-    if (others.length + 1 >= MAX_CONNECTIONS_PER_CREDENTIAL) oldest?.close()
-    gate.admit(publisher, sessions.open(client, publisher.id))
-  }
-
-  function readMessage(publisher: Publisher, packet: Pick<Packet, 'topic' | 'payload'>): Entry[] | null {
-    const format = formatOf(packet.topic, publisher)
-    if (!format) return null
-    const arrival = { subject: publisher.subject, receivedAt: Date.now(), topic: packet.topic }
-    const entries =
-      format === 'native'
-        ? readNativeMessage(packet.payload, arrival)
-        : readOwnTracksMessage(packet.payload, arrival)
-    metrics.received('mqtt', entries)
-    return entries
-  }
-
-  /** Tells the device why its points were refused. */
-  function sendRejections(publisher: Publisher, entries: readonly Entry[], outcomes: Outcomes): void {
-    for (const [place, entry] of entries.entries()) {
-      const outcome = outcomes.get(entry)
-      const rejection =
-        entry.kind === 'rejection' ? entry : outcome?.kind === 'rejected' ? outcome : undefined
-      if (!rejection) continue
-      if (entry.kind === 'point') metrics.rejected('mqtt', rejection.reason)
-      const index = 'index' in rejection ? rejection.index : entries.length > 1 ? place : null
-      const { reason, message } = rejection
-      const receivedAt = new Date(entry.receivedAt).toISOString()
-      const payload = JSON.stringify({ reason, message, index, receivedAt })
-      sessions.send(publisher.id, `${topicsOf(publisher)}rejections`, payload)
+    for (const other of sessions.connectionsOf(publisher.id)) {
+      if (other.client.id === client.id) other.client.close()
     }
+    const [oldest, ...others] = sessions.connectionsOf(publisher.id)
+    if (others.length + 1 >= MAX_CONNECTIONS_PER_CREDENTIAL) oldest?.client.close()
+    gate.admit(publisher, sessions.open(gate, publisher.id))
   }
 
   const hooks: Hooks = {
     log,
-    read: ({ publisher }, packet) => publisher && readMessage(publisher, packet),
-    onAcknowledged({ publisher }, { slots, entries, receivedAt }, outcomes) {
-      metrics.acknowledged('mqtt', entries.length, (performance.now() - receivedAt) / 1000)
-      if (!publisher || (outcomes.size === 0 && !entries.some(entry => entry.kind === 'rejection'))) return
-      let from = 0
-      for (const slot of slots) {
-        sendRejections(publisher, entries.slice(from, from + slot.entries), outcomes)
-        from += slot.entries
-      }
-    },
+    read: ({ publisher }, packet) => publisher && messages.read(publisher, packet),
+    onAcknowledged: ({ publisher }, group, outcomes) => messages.acknowledged(publisher, group, outcomes),
     onHeld: change => metrics.held('mqtt', change),
     onFull: hold,
     onUnsubscribe({ session }, filters) {
@@ -198,7 +154,7 @@ export async function openMqttDoor(options: {
         // A will is read after the connection has closed, so its publisher is remembered a little longer.
         setImmediate(() => {
           gates.delete(client)
-          if (gate.session) sessions.leave(gate.session, client)
+          if (gate.session) sessions.leave(gate.session, gate)
         })
       })
     })
@@ -219,8 +175,8 @@ export async function openMqttDoor(options: {
     const now = Date.now()
     for (const gate of gates.values()) {
       if (gate.pending > 0 || holding) gate.refreshKeepalive()
-      if (gate.publisher?.kind === 'user' && gate.publisher.expiresAt <= now) gate.client.close()
     }
+    credentials.closeExpired(now)
     sessions.expire(now)
   }, LOOK_EVERY_MS)
   metrics.observe({ waiting: () => room.waiting, sessionsAway: () => sessions.away })

@@ -37,13 +37,22 @@ export function createCredentials(options: {
     }
   }
 
-  const stopListening = db.onChange(event => {
-    if (event.kind === 'sight') return
+  const ended = (test: (publisher: Publisher) => boolean) => {
     changes++
-    if (event.kind === 'device') closeWhere(({ id }) => id === event.deviceId)
-    else if (event.kind === 'user') closeWhere(({ id }) => id === event.userId)
-    else if (event.kind === 'session') closeWhere(p => p.kind === 'user' && p.sessionId === event.sessionId)
-    else checkAll()
+    closeWhere(test)
+  }
+  const stopListening = db.onChange(event => {
+    switch (event.kind) {
+      case 'device':
+        return ended(({ id }) => id === event.deviceId)
+      case 'user':
+        return ended(({ id }) => id === event.userId)
+      case 'session':
+        return ended(publisher => publisher.kind === 'user' && publisher.sessionId === event.sessionId)
+      case 'resync':
+        changes++
+        return checkAll()
+    }
   })
   const timer = setInterval(checkAll, CHECK_EVERY_MS)
 
@@ -77,6 +86,11 @@ export function createCredentials(options: {
         // A key that was replaced meanwhile is read again: nobody could have closed this connection yet.
         if (changes === before) return publisher
       }
+    },
+
+    /** Closes the connections of users whose token has expired. */
+    closeExpired(now: number): void {
+      closeWhere(publisher => publisher.kind === 'user' && publisher.expiresAt <= now)
     },
 
     close(): void {

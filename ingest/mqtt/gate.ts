@@ -1,8 +1,9 @@
 import type { Client } from 'aedes'
-import type { Log, Source } from '../../stream/log.ts'
+import type { Log } from '../../stream/log.ts'
 import type { Entry, Outcomes } from '../../stream/point.ts'
 import type { Publisher } from '../authenticate.ts'
-import { MAX_EARLY, MAX_EARLY_BYTES, MAX_PENDING, MAX_PENDING_BYTES, MAX_UNREAD_BYTES } from './limits.ts'
+import { type Group, Inbox } from './inbox.ts'
+import { MAX_EARLY, MAX_EARLY_BYTES, MAX_UNREAD_BYTES } from './limits.ts'
 import { Breach, findBreach, type Packet, type Parser, teach } from './protocol.ts'
 import type { Session } from './sessions.ts'
 
@@ -10,9 +11,10 @@ import type { Session } from './sessions.ts'
  * One connection, and where a publish leaves the broker and becomes points.
  *
  * The gate stands between aedes' parser and aedes. What breaks a rule of MQTT (`protocol.ts`) goes no further. Nor
- * does a PUBLISH: its entries are appended to the log, and the acknowledgement (PUBACK for QoS 1, PUBREC for QoS 2)
- * is written when they are durable. Everything else (CONNECT, SUBSCRIBE, PINGREQ, …) goes on to aedes as if there
- * were no gate.
+ * does a PUBLISH: its entries are appended to the log (`inbox.ts`), and the acknowledgement (PUBACK for QoS 1, PUBREC
+ * for QoS 2) is written when they are durable. What belongs to a message is answered here as well: PUBREL, and PUBACK
+ * for what `sessions.ts` sends. Everything else (CONNECT, SUBSCRIBE, PINGREQ, …) goes on to aedes as if there were no
+ * gate.
  *
  * This keeps three promises that aedes' own way cannot: while the log is away PINGREQ is still answered and the
  * keepalive stands still; acknowledgements of one batch leave in one write (three times the rate of one by one);
@@ -50,34 +52,8 @@ export interface Hooks {
   onRefused(error: Error): void
 }
 
-const PUBACK = 0x40
-const PUBREC = 0x50
-const PUBCOMP = 0x70
 /** How long a refused client may take to read why. */
 const LINGER_MS = 1_000
-
-/** A message that was read, until it is answered. */
-interface Slot {
-  /** The first byte of the answer, or 0 for none. */
-  answer: number
-  messageId: number
-  bytes: number
-  entries: number
-  durable: boolean
-}
-
-/**
- * Messages that were read at once go to the log at once: one that waits costs a third of the memory (0.33 KB,
- * alone 1.06), and the log has one promise to keep and not hundreds.
- */
-export interface Group {
-  source: Source
-  slots: Slot[]
-  /** Of all slots, in their order. */
-  entries: Entry[]
-  /** By `performance.now()`. */
-  receivedAt: number
-}
 
 export class Gate {
   readonly client: Client
@@ -87,17 +63,10 @@ export class Gate {
   readonly #hooks: Hooks
   readonly #internals: Internals
   readonly #forward: (packet: Packet) => void
-  #source: Source = { ended: false, subjects: [] }
-  /** Of messages of QoS 0: they are not sent again, so the end of their connection does not end them. */
-  #lasting: Source = this.#source
-  // [MQTT-4.6.0-2], [MQTT-4.6.0-3]: acknowledgements keep the order in which the messages arrived.
-  #slots: Slot[] = []
-  #pendingBytes = 0
-  #group: Group | null = null
+  readonly #inbox: Inbox
   #early: Packet[] | null = null
-  #flushing = false
-  #heldByUs = false
-  #heldByDoor = false
+  #held = false
+  #paused = false
   #orderly = false
   #refused = false
 
@@ -105,45 +74,39 @@ export class Gate {
     this.client = client
     this.#hooks = hooks
     this.#internals = client as unknown as Internals
+    this.#inbox = new Inbox(this, hooks)
     const parser = this.#internals._parser
     this.#forward = parser.listeners('packet')[0] as (packet: Packet) => void
     teach(parser)
     parser.removeAllListeners('packet').on('packet', packet => this.#take(packet))
     parser.removeAllListeners('error').on('error', error => this.refuse(error))
     client.once('connected', () => this.#begin())
-    client.conn.once('close', () => {
-      // A client that has said goodbye does not come again with what was not acknowledged.
-      this.#source.ended = !this.#orderly
-      this.#slots = []
-    })
+    client.conn.once('close', () => this.#inbox.close(this.#orderly))
   }
 
   /** Messages that wait for the log. */
   get pending(): number {
-    return this.#slots.length
+    return this.#inbox.pending
   }
 
   /** The client has proved who it is. */
   admit(publisher: Publisher, session: Session): void {
     this.publisher = publisher
     this.session = session
-    this.#source = { ended: false, subjects: [publisher] }
-    this.#lasting = { ended: false, subjects: [publisher] }
+    this.#inbox.open(publisher)
     // The parser keeps the CONNECT with its password, and needs its version alone.
     this.#internals._parser.settings = { protocolVersion: this.client.version }
   }
 
   /** Stops reading: what was read is still acknowledged. A CONNECT is answered first. */
   hold(): void {
-    if (this.#heldByDoor) return
-    this.#heldByDoor = true
-    if (this.#internals.connected) this.#internals.pause()
+    this.#held = true
+    this.updateReading()
   }
 
   release(): void {
-    if (!this.#heldByDoor) return
-    this.#heldByDoor = false
-    this.#readAgain()
+    this.#held = false
+    this.updateReading()
   }
 
   /** Lets the keepalive stand still while messages wait for us and not for the client. */
@@ -191,14 +154,7 @@ export class Gate {
       case 'pubrel':
         if (!connected) break
         this.refreshKeepalive()
-        this.#slots.push({
-          answer: PUBCOMP,
-          messageId: packet.messageId ?? 0,
-          bytes: 0,
-          entries: 0,
-          durable: true,
-        })
-        this.#scheduleFlush()
+        this.#inbox.complete(packet.messageId ?? 0)
         return
       case 'puback':
         if (!connected) break
@@ -227,7 +183,7 @@ export class Gate {
   #begin(): void {
     const early = this.#early ?? []
     this.#early = null
-    if (this.#heldByDoor) this.#internals.pause()
+    this.updateReading()
     for (const packet of early) this.#publish(packet)
   }
 
@@ -241,105 +197,30 @@ export class Gate {
       this.refuse(new Breach('topic', `publishing to ${packet.topic} is not allowed`))
       return
     }
-    const slot: Slot = {
-      answer: packet.qos === 0 ? 0 : packet.qos === 1 ? PUBACK : PUBREC,
-      messageId: packet.messageId ?? 0,
-      bytes: packet.length,
-      entries: entries.length,
-      durable: entries.length === 0,
-    }
-    this.#slots.push(slot)
-    this.#pendingBytes += slot.bytes
-    if (slot.durable) this.#scheduleFlush()
-    else this.#gather(slot, entries, packet.qos === 0 ? this.#lasting : this.#source)
-    this.#updateReading()
+    this.#inbox.take(packet, entries)
   }
 
-  #gather(slot: Slot, entries: readonly Entry[], source: Source): void {
-    if (this.#group?.source !== source) {
-      this.append()
-      this.#group = { source, slots: [], entries: [], receivedAt: performance.now() }
-      process.nextTick(append, this)
-    }
-    this.#group.slots.push(slot)
-    for (const entry of entries) this.#group.entries.push(entry)
+  /** Writes to the client; one that does not read is disconnected. */
+  write(bytes: Buffer): void {
+    if (this.#internals.closed || this.#refused) return
+    this.client.conn.write(bytes)
+    if (this.client.conn.writableLength > MAX_UNREAD_BYTES) this.refuse(UNREAD)
   }
 
-  /** @internal */
-  append(): void {
-    const group = this.#group
-    if (!group) return
-    this.#group = null
-    const { log } = this.#hooks
-    this.#hooks.onHeld(group.entries.length)
-    log.append(group.entries, group.source).then(
-      outcomes => {
-        for (const slot of group.slots) slot.durable = true
-        this.#hooks.onHeld(-group.entries.length)
-        this.#hooks.onAcknowledged(this, group, outcomes)
-        this.#scheduleFlush()
-      },
-      // The connection ended or the server stops: there is no acknowledgement, so the device sends it again.
-      () => this.#hooks.onHeld(-group.entries.length),
-    )
-    if (log.full) this.#hooks.onFull()
-  }
-
-  #scheduleFlush(): void {
-    if (this.#flushing) return
-    this.#flushing = true
-    setImmediate(flush, this)
-  }
-
-  /** @internal */
-  flush(): void {
-    this.#flushing = false
-    let count = 0
-    let answers = 0
-    for (const slot of this.#slots) {
-      if (!slot.durable) break
-      count++
-      this.#pendingBytes -= slot.bytes
-      if (slot.answer !== 0) answers++
-    }
-    const bytes = Buffer.allocUnsafe(answers * 4)
-    let at = 0
-    for (const slot of this.#slots.splice(0, count)) {
-      if (slot.answer === 0) continue
-      // The reserved flags of an answer are 0; PUBREL alone has others.
-      bytes[at] = slot.answer
-      bytes[at + 1] = 2
-      at = bytes.writeUInt16BE(slot.messageId, at + 2)
-    }
-    const { conn } = this.client
-    if (answers > 0 && !this.#internals.closed && !this.#refused) {
-      conn.write(bytes)
-      if (conn.writableLength > MAX_UNREAD_BYTES) this.refuse(UNREAD)
-    }
-    this.#updateReading()
-  }
-
-  #updateReading(): void {
-    const count = this.#slots.length
-    if (!this.#heldByUs && (count > MAX_PENDING || this.#pendingBytes > MAX_PENDING_BYTES)) {
-      this.#heldByUs = true
+  /** Reads on or stops reading, as what waits here and in the log allows. */
+  updateReading(): void {
+    const { connected, closed } = this.#internals
+    const pause = this.#held || this.#inbox.over
+    if (!connected || closed || pause === this.#paused) return
+    this.#paused = pause
+    if (pause) {
       this.#internals.pause()
-    } else if (this.#heldByUs && count <= MAX_PENDING / 2 && this.#pendingBytes <= MAX_PENDING_BYTES / 2) {
-      this.#heldByUs = false
-      this.#readAgain()
+      return
     }
-  }
-
-  #readAgain(): void {
-    if (this.#heldByUs || this.#heldByDoor || this.#internals.closed || !this.#internals.connected) return
     // While it is paused aedes does not count the packets that it has done with, and would wait for them forever.
     this.#internals._parsingBatch = 1
     this.#internals.resume()
   }
 }
 
-/** One that does not read is disconnected: what waits for it is memory. */
-export const UNREAD = new Breach('limit', 'the client does not read')
-
-const flush = (gate: Gate) => gate.flush()
-const append = (gate: Gate) => gate.append()
+const UNREAD = new Breach('limit', 'the client does not read')

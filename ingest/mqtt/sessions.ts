@@ -1,13 +1,12 @@
 import { Readable } from 'node:stream'
-import type { Client } from 'aedes'
 import { generate } from 'mqtt-packet'
+import type { Gate } from './gate.ts'
 import {
   MAX_QUEUED,
   MAX_QUEUED_IN_ALL,
   MAX_SESSIONS_AWAY,
   MAX_SESSIONS_AWAY_IN_ALL,
   MAX_SUBSCRIPTIONS,
-  MAX_UNREAD_BYTES,
   SESSION_AWAY_MS,
 } from './limits.ts'
 import { matches } from './topics.ts'
@@ -26,7 +25,7 @@ export interface Session {
   readonly owner: string
   readonly kept: boolean
   /** The open connection, or null while the client is away. */
-  client: Client | null
+  gate: Gate | null
   /** Whether the client is told that its session was kept. [MQTT-3.2.2-2] */
   resumed: boolean
   awaySince: number
@@ -42,8 +41,9 @@ interface Message {
   payload: string
 }
 
-/** `onUnread` is called for a client that does not read what it is sent. */
-export function createSessions(onUnread: (client: Client) => void) {
+export type Sessions = ReturnType<typeof createSessions>
+
+export function createSessions() {
   const byClientId = new Map<string, Session>()
   const byOwner = new Map<string, Set<Session>>()
   /** Those whose client is away, longest first. */
@@ -61,7 +61,7 @@ export function createSessions(onUnread: (client: Client) => void) {
   }
 
   function makeRoom(owner: string): void {
-    const mine = [...(byOwner.get(owner) ?? [])].filter(({ client }) => client === null)
+    const mine = [...(byOwner.get(owner) ?? [])].filter(({ gate }) => gate === null)
     for (const session of mine.slice(0, Math.max(0, mine.length - MAX_SESSIONS_AWAY))) end(session)
     for (const session of away) {
       if (away.size <= MAX_SESSIONS_AWAY_IN_ALL) break
@@ -77,13 +77,12 @@ export function createSessions(onUnread: (client: Client) => void) {
   }
 
   function write(session: Session, message: Message, qos: 0 | 1): void {
-    const { client } = session
-    if (!client?.connected) return
+    const { gate } = session
+    if (!gate?.client.connected) return
     const dup = message.id > 0
     if (qos === 1 && !dup) message.id = takeId(session)
     const { topic, payload, id } = message
-    client.conn.write(generate({ cmd: 'publish', topic, payload, qos, dup, retain: false, messageId: id }))
-    if (client.conn.writableLength > MAX_UNREAD_BYTES) onUnread(client)
+    gate.write(generate({ cmd: 'publish', topic, payload, qos, dup, retain: false, messageId: id }))
   }
 
   return {
@@ -100,32 +99,22 @@ export function createSessions(onUnread: (client: Client) => void) {
     },
 
     /** The open connections of a credential, first opened first. */
-    connectionsOf(owner: string): Client[] {
-      return [...(byOwner.get(owner) ?? [])].flatMap(({ client }) => (client?.closed === false ? client : []))
+    connectionsOf(owner: string): Gate[] {
+      return [...(byOwner.get(owner) ?? [])].flatMap(({ gate }) =>
+        gate?.client.closed === false ? gate : [],
+      )
     },
 
     /** The session of a client that has proved to be `owner`. [MQTT-3.1.2-4], [MQTT-3.1.2-6] */
-    open(client: Client, owner: string): Session {
-      const known = byClientId.get(client.id)
-      const resumed = !client.clean && known?.kept === true
+    open(gate: Gate, owner: string): Session {
+      const { id: clientId, clean } = gate.client
+      const known = byClientId.get(clientId)
+      const resumed = !clean && known?.kept === true
       if (known && !resumed) end(known)
-      const session: Session = resumed
-        ? (known as Session)
-        : {
-            clientId: client.id,
-            owner,
-            kept: !client.clean,
-            client,
-            resumed,
-            awaySince: 0,
-            filters: new Map(),
-            queue: [],
-            nextId: 1,
-          }
+      const fresh = { clientId, owner, kept: !clean, awaySince: 0, filters: new Map(), queue: [], nextId: 1 }
+      const session: Session = Object.assign(resumed ? (known as Session) : fresh, { gate, resumed })
       away.delete(session)
-      session.client = client
-      session.resumed = resumed
-      byClientId.set(client.id, session)
+      byClientId.set(clientId, session)
       const siblings = byOwner.get(owner)
       // Again at the end: this connection is the newest.
       siblings?.delete(session)
@@ -140,10 +129,10 @@ export function createSessions(onUnread: (client: Client) => void) {
     },
 
     /** The connection has ended. */
-    leave(session: Session, client: Client): void {
-      if (session.client !== client) return
+    leave(session: Session, gate: Gate): void {
+      if (session.gate !== gate) return
       if (session.kept) {
-        session.client = null
+        session.gate = null
         session.awaySince = Date.now()
         away.add(session)
         makeRoom(session.owner)
@@ -198,7 +187,7 @@ export function createSessions(onUnread: (client: Client) => void) {
         const session = byClientId.get(id)
         // aedes sets session-present for a session with subscriptions. This one it may not have, so it stays away;
         // the byte was reserved in MQTT 3.1.
-        return session?.resumed && session.client?.version === 4 ? [{ topic: 'kept', qos: 0 }] : []
+        return session?.resumed && session.gate?.client.version === 4 ? [{ topic: 'kept', qos: 0 }] : []
       },
       outgoingStream: () => Readable.from([]),
       createRetainedStreamCombi: () => Readable.from([]),

@@ -5,7 +5,7 @@ import * as limits from '../../ingest/mqtt/limits.ts'
 import { type Client, createDevice, readHistory, signIn, type TestDevice } from '../support/client.ts'
 import { createTestDatabase, type TestDatabase, usualKind } from '../support/database.ts'
 import { type Server, startServer } from '../support/server.ts'
-import { pause } from '../support/wait.ts'
+import { pause, until } from '../support/wait.ts'
 import { connectPacket, openRaw, PINGREQ, publishPacket, type RawClient, subscribePacket } from './raw.ts'
 
 type Options = Partial<Parameters<typeof connectPacket>[0]>
@@ -104,7 +104,7 @@ describe('The limits of the MQTT door', () => {
     const count = limits.MAX_PENDING * 3
     client.send(...Array.from({ length: count }, (_, n) => point(n + 1, sender)))
     client.send(PINGREQ)
-    while (client.packets.at(-1)?.messageId !== count) await pause(20)
+    await until('all', () => client.heard.includes(`puback ${count}`), 30_000)
     const ids = client.packets.filter(({ cmd }) => cmd === 'puback').map(({ messageId }) => messageId)
     expect(ids).toEqual(Array.from({ length: count }, (_, n) => n + 1))
     expect(await readHistory(owner, sender.id)).toHaveLength(count)
