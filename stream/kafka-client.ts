@@ -18,6 +18,7 @@ const ANSWER_WITHIN_MS = 10_000
 const REPEAT_AFTER_MS = 30_000
 const KEEP_ALIVE_MS = 60_000
 const ADMIN_RETRIES = 2
+const DISCONNECT_WITHIN_MS = 2_000
 
 /**
  * A client of its own for every producer and consumer. kafkajs never closes a connection whose peer is silent, and
@@ -77,14 +78,22 @@ export function createClient(options: {
   }
 }
 
-/** Does one thing as an administrator, on a connection that is closed again. */
-export async function administer<T>(client: KafkaClient, work: (admin: Admin) => Promise<T>): Promise<T> {
-  const admin = client.kafka.admin({ retry: { retries: ADMIN_RETRIES } })
-  try {
+/** Does one thing as an administrator, with a client of its own. Rejects when it takes longer than `ms`. */
+export async function administer<T>(
+  newClient: (retries: number) => KafkaClient,
+  ms: number,
+  work: (admin: Admin) => Promise<T>,
+): Promise<T> {
+  const client = newClient(ADMIN_RETRIES)
+  const admin = client.kafka.admin()
+  const connectAndWork = async () => {
     await admin.connect()
-    return await work(admin)
+    return work(admin)
+  }
+  try {
+    return await inTime(ms, connectAndWork())
   } finally {
-    await admin.disconnect().catch(() => {})
+    void within(DISCONNECT_WITHIN_MS, admin.disconnect()).then(client.end)
   }
 }
 
@@ -104,11 +113,19 @@ function createLogger(onError: OnError) {
   }
 }
 
-/** Waits for `work` at most this long; what it comes to later is nobody's concern. */
-export async function within(ms: number, work: Promise<unknown>): Promise<void> {
+/**
+ * Rejects when `work` takes longer. Nothing of kafkajs is waited for without it: its `disconnect()`, which many of its
+ * ways lead through, waits forever for the answer of a broker that ended meanwhile (`waitForPendingRequests`).
+ */
+export async function inTime<T>(ms: number, work: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined
-  const late = new Promise<void>(resolve => {
-    timer = setTimeout(resolve, ms)
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`Kafka did not answer in ${ms} ms`)), ms)
   })
-  await Promise.race([work.catch(() => {}), late]).finally(() => clearTimeout(timer))
+  return Promise.race([work, late]).finally(() => clearTimeout(timer))
+}
+
+/** Waits for `work` at most this long, whatever comes of it. */
+export async function within(ms: number, work: Promise<unknown>): Promise<void> {
+  await inTime(ms, work).catch(() => {})
 }

@@ -77,16 +77,7 @@ export async function openKafkaLog(options: KafkaLogOptions): Promise<KafkaLog> 
   const shared = { createClient: newClient, topics, partitions, bases, onError }
   const unstoredSince = new Map<number, number>()
 
-  async function ask<T>(work: (admin: Admin) => Promise<T>): Promise<T> {
-    const client = newClient(1)
-    const late = setTimeout(client.end, ASK_WITHIN_MS)
-    try {
-      return await administer(client, work)
-    } finally {
-      clearTimeout(late)
-      client.end()
-    }
-  }
+  const ask = <T>(work: (admin: Admin) => Promise<T>) => administer(newClient, ASK_WITHIN_MS, work)
 
   return {
     append: appender.append,

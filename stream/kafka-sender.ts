@@ -1,5 +1,5 @@
 import type { Message, Producer } from 'kafkajs'
-import { type KafkaClient, type OnError, within } from './kafka-client.ts'
+import { inTime, type KafkaClient, type OnError, within } from './kafka-client.ts'
 
 /**
  * Writes to Kafka until it is written: `acks=all`, one produce request in flight for the whole process.
@@ -29,6 +29,8 @@ const RETRIES = 30
 /** What is not acknowledged by then is sent again on a new connection. */
 const CUT_AFTER_MS = 10_000
 const ACKNOWLEDGE_WITHIN_MS = 8_000
+/** Longer than its retries: kafkajs hangs. */
+const GIVE_UP_AFTER_MS = 60_000
 const RETRY_FIRST_MS = 100
 const RETRY_MOST_MS = 2_000
 /** What is being sent when the process stops gets this long. */
@@ -65,15 +67,13 @@ export function createSender(options: {
   }
 
   async function sendOnce(topic: string, messages: Messages): Promise<Set<number>> {
-    const { client, producer } = await connect()
+    const { client, producer } = await inTime(GIVE_UP_AFTER_MS, connect())
     const cutting = setInterval(() => client.cut('The broker does not answer'), CUT_AFTER_MS)
     try {
-      const answers = await producer.send({
-        topic,
-        messages: [...messages],
-        acks: -1,
-        timeout: ACKNOWLEDGE_WITHIN_MS,
-      })
+      const answers = await inTime(
+        GIVE_UP_AFTER_MS,
+        producer.send({ topic, messages: [...messages], acks: -1, timeout: ACKNOWLEDGE_WITHIN_MS }),
+      )
       return new Set(answers.filter(answer => answer.errorCode === 0).map(answer => answer.partition))
     } finally {
       clearInterval(cutting)

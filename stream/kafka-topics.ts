@@ -32,6 +32,7 @@ type Adopt = (log: string, partitions: number, anew: boolean) => Promise<Positio
 
 export const RETENTION_MS = 30 * 24 * 3600_000
 const RETRY_MS = 1_000
+const OPEN_WITHIN_MS = 20_000
 const DEAD_PARTITIONS = 1
 
 /** The configuration contradicts what is in Kafka. */
@@ -51,14 +52,13 @@ export async function openTopics(options: {
 }): Promise<Positions> {
   const { topics, partitions, replication, onError } = options
   for (;;) {
-    const client = options.createClient(2)
     try {
-      return await administer(client, admin => options.adoptLog(adopt => open(admin, adopt)))
+      return await options.adoptLog(adopt =>
+        administer(options.createClient, OPEN_WITHIN_MS, admin => open(admin, adopt)),
+      )
     } catch (error) {
       if (error instanceof TopicMismatch) throw error
       onError(error, 'opening the log, trying again')
-    } finally {
-      client.end()
     }
     await new Promise(resolve => setTimeout(resolve, RETRY_MS))
   }
