@@ -142,6 +142,8 @@ export async function openMqttDoor(options: {
   function accept(stream: Duplex, address: string | undefined, secure?: (stream: Duplex) => Duplex): void {
     if (closing) return void stream.destroy()
     room.enter(stream, networkOf(address), answered => {
+      // It may have gone while it waited.
+      if (stream.destroyed) return
       const client = broker.handle(secure ? secure(stream) : stream)
       const gate = new Gate(client, hooks)
       gates.set(client, gate)

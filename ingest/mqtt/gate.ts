@@ -200,11 +200,23 @@ export class Gate {
     this.#inbox.take(packet, entries)
   }
 
-  /** Writes to the client; one that does not read is disconnected. */
+  /** Writes to the client, once this turn of the event loop is over. */
   write(bytes: Buffer): void {
     if (this.#internals.closed || this.#refused) return
-    this.client.conn.write(bytes)
-    if (this.client.conn.writableLength > MAX_UNREAD_BYTES) this.refuse(UNREAD)
+    const { conn } = this.client
+    // A message of 1,000 bad points is 1,000 messages to whoever listens: one write, not as many.
+    if (conn.writableCorked === 0) {
+      conn.cork()
+      process.nextTick(send, this)
+    }
+    conn.write(bytes)
+  }
+
+  /** Sends what was written; a client that does not read is disconnected, for what waits for it is memory. */
+  send(): void {
+    const { conn } = this.client
+    conn.uncork()
+    if (conn.writableLength > MAX_UNREAD_BYTES) this.refuse(new Breach('limit', 'the client does not read'))
   }
 
   /** Reads on or stops reading, as what waits here and in the log allows. */
@@ -223,4 +235,4 @@ export class Gate {
   }
 }
 
-const UNREAD = new Breach('limit', 'the client does not read')
+const send = (gate: Gate) => gate.send()

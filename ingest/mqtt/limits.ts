@@ -24,8 +24,8 @@ export const MAX_PENDING_BYTES = 1024 * 1024
 /** What may come with a CONNECT before it is answered. */
 export const MAX_EARLY = 100
 export const MAX_EARLY_BYTES = 64 * 1024
-/** Bytes that wait for a client to read them; one that does not is disconnected. */
-export const MAX_UNREAD_BYTES = 64 * 1024
+/** Bytes that wait for a client to read them: the rejections of one message of 1,000 points, and not of two. */
+export const MAX_UNREAD_BYTES = 256 * 1024
 
 export const MAX_SUBSCRIPTIONS = 20
 /** Messages of QoS 1 that wait for a client's PUBACK or for its return. */

@@ -127,7 +127,7 @@ describe('While the log is away', () => {
     if (!postgres.available) return context.skip(postgres.reason)
     const SENDERS = 60
     const POINTS = 1000
-    const PACKETS = 24
+    const PACKETS = 10
     const devices = await createFleet(database.url as string, SENDERS)
     const clients = await Promise.all(devices.map(device => open(device)))
     const before = residentMiB()
@@ -166,6 +166,23 @@ describe('While the log is away', () => {
     await until('all of it', () => clients.every(({ heard }) => heard.includes(`puback ${PACKETS}`)), 120_000)
     expect(await metric('fieldline_log_waiting_bytes')).toBe(0)
     for (const client of clients) client.end()
+  })
+
+  it('a database that has gone is no reason to close a connection, and a new one is told to come again', async context => {
+    if (!postgres.available) return context.skip(postgres.reason)
+    const device = await createDevice(owner)
+    const client = await open(device)
+    await control.kill9()
+    client.send(point(device, Date.now() - 1000, 1), PINGREQ)
+    await client.next('pingresp')
+    const other = openRaw(server.mqttPort)
+    other.send(connectPacket({ clientId: 'other', username: device.id, password: device.key }))
+    expect(await other.next('connack', 30_000)).toMatchObject({ returnCode: 3 })
+    await other.closed
+    expect(client.heard).not.toContain('puback 1')
+    await control.start()
+    await client.next('puback', 60_000)
+    client.end()
   })
 
   it('a subscriber that has stopped reading is disconnected, and delays nobody', async context => {
