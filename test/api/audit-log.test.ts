@@ -1,8 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Client, signIn } from '../support/client.ts'
 import { createTestDatabase, openTestDatabase, type TestDatabase, usualKind } from '../support/database.ts'
-import { addHub, addOrganization, addPerson } from '../support/people.ts'
+import { listOperations, readDocument } from '../support/openapi.ts'
+import { addHub, addOrganization, addPerson, newEmail } from '../support/people.ts'
+import { exampleBody } from '../support/references.ts'
 import { type Server, startServer } from '../support/server.ts'
+import { listOneOfEach } from '../support/tenant-rows.ts'
 
 describe('The audit log', () => {
   let database: TestDatabase
@@ -94,6 +97,47 @@ describe('The audit log', () => {
     const other = await addOrganization(server, admin.client)
     expect((await other.client.get(`/audit-log?resourceId=${hubId}`)).body.data).toEqual([])
   })
+
+  it.runIf(usualKind() === 'postgres')(
+    'holds every change that any operation of the document makes',
+    async () => {
+      const document = await readDocument(server)
+      const db = await openTestDatabase(database)
+      const { organizationId } = (await owner.get('/user')).body.data
+      const operations = listOperations(document).filter(
+        ({ method, path, spec }) =>
+          method !== 'get' &&
+          // What a session does to itself, points, records of data (a log of their own would double them), and the end of all.
+          !/^(public|session|device|create\/location|(create|update|delete)\/(data|organization)|import\/|export\/)$/.test(
+            spec['x-permission'] ?? '',
+          ) &&
+          path.startsWith('/api/v3/'),
+      )
+      const total = async () => (await owner.get('/audit-log?limit=1')).body.pagination.total as number
+      const silent: string[] = []
+      let succeeded = 0
+      for (const order of ['post', 'put', 'patch', 'delete']) {
+        for (const operation of operations.filter(({ method }) => method === order)) {
+          const own = await listOneOfEach(db, organizationId)
+          const body = exampleBody(operation, document, own) as { email?: string; name?: string } | undefined
+          if (body?.email) body.email = newEmail()
+          if (body?.name) body.name = `${body.name} ${crypto.randomUUID()}`
+          for (const id of operation.path.includes('{') ? own.values() : ['']) {
+            const before = await total()
+            const path = operation.path.replace('/api/v3', '').replaceAll(/\{\w+\}/g, id)
+            const send = owner[operation.method as 'post' | 'put' | 'patch' | 'delete']
+            const { status } = await send(path, body)
+            if (status >= 300) continue
+            succeeded++
+            if ((await total()) === before) silent.push(operation.name)
+          }
+        }
+      }
+      await db.close()
+      expect(silent).toEqual([])
+      expect(succeeded).toBeGreaterThan(15)
+    },
+  )
 
   it.runIf(usualKind() === 'postgres')('is kept one year, and never rewritten by a tenant', async () => {
     const hubId = await addHub(owner)
