@@ -65,7 +65,6 @@ export const DEFAULT_ROLES: readonly { name: string; permissionDetails: Permissi
     name: 'Planner',
     permissionDetails: grant([
       ...PERMISSIONS.filter(name => !NOT_FOR_PLANNERS.test(name)),
-      'view/user',
       'view/organization',
     ]),
   },

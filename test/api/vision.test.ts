@@ -96,7 +96,10 @@ describe('The field of vision', () => {
       const there = await addPerson(server, owner, { hubId: [south] })
       const both = await addPerson(server, owner, { hubId: [north, south] })
       const nowhere = await addPerson(server, owner)
-      const { client, userId } = await addPerson(server, owner, { hubId: [north] })
+      const permissionDetails = [{ permissionName: 'view/user' }]
+      const role = await owner.post('/role', { name: 'Sees users', permissionDetails })
+      const roleId = role.body.data._id
+      const { client, userId } = await addPerson(server, owner, { roleId, hubId: [north] })
       const ids = (await client.get('/users?limit=500')).body.data.map((user: { _id: string }) => user._id)
       expect(ids).toEqual(expect.arrayContaining([both.userId, nowhere.userId, userId]))
       expect(ids).not.toContain(there.userId)
