@@ -7,7 +7,8 @@ import { PERMISSIONS } from '../../src/permissions.ts'
 import { type Answer, type Client, createClient, createDevice, signIn } from '../support/client.ts'
 import { createTestDatabase, openTestDatabase, type TestDatabase, usualKind } from '../support/database.ts'
 import { listOperations, type OpenApi, type Operation, readDocument } from '../support/openapi.ts'
-import { addHub, addOrganization, addPerson, type Person } from '../support/people.ts'
+import { createMakers } from '../support/organization-makers.ts'
+import { addHub, addPerson, type Person } from '../support/people.ts'
 import {
   bodySchema,
   createResolver,
@@ -37,6 +38,7 @@ describe.runIf(usualKind() === 'postgres')('The wall between organizations', () 
   let document: OpenApi
   let operations: Operation[]
   let first: Client
+  let makers: ReturnType<typeof createMakers>
 
   /** The organization that the callers are of, and what it has. */
   let home: { client: Client; organizationId: string; own: Map<string, string> }
@@ -54,7 +56,9 @@ describe.runIf(usualKind() === 'postgres')('The wall between organizations', () 
       ({ path, spec }) => path.startsWith('/api/v3/') && !spec.responses['101'] && path !== '/api/v3/docs',
     )
     first = await signIn(server)
-    other = await build(MARK)
+    makers = createMakers({ server, db, document, operations, first })
+    other = await makers.build(MARK)
+    await withoutJobs()
     await buildHome()
     const texts = await db.autocommit.query<{ email: string }>(
       `SELECT a.email FROM users u JOIN accounts a ON a.id = u.account_id WHERE u.organization_id = $1`,
@@ -78,53 +82,22 @@ describe.runIf(usualKind() === 'postgres')('The wall between organizations', () 
     await database.remove()
   })
 
-  /** An organization with a record of everything that can be made with the examples of the document. */
-  async function build(name: string, hubId?: string): Promise<{ client: Client; organizationId: string }> {
-    const founder = await addPerson(server, first, { role: 'Admin' })
-    const { client, organizationId } = await addOrganization(server, founder.client, {
-      organizationName: `${name} organization`,
-      hubName: `${name} hub`,
-    })
-    await addPerson(server, client)
-    await fill(client, organizationId, name, hubId)
-    const device = await createDevice(client, `${name} tracker`)
-    const timestamp = Date.now() - 60_000
-    await createClient(server, device.key).post('/location-history/bulk', {
-      points: [{ lat: 1, lng: 2, timestamp }, { lat: 91 }],
-    })
+  /** Once the samples are made, nothing happens in the background: what changes from now on, a request changed. */
+  async function withoutJobs(): Promise<void> {
     await until('the sample data is made', async () => {
-      const rows = await db.autocommit.query(
-        `SELECT id FROM jobs WHERE organization_id = $1 AND status IN ('queued', 'running')`,
-        [organizationId],
+      const left = await db.autocommit.query(
+        `SELECT id FROM jobs WHERE kind = 'sample-data' AND status IN ('queued', 'running')`,
       )
-      return rows.length === 0
+      return left.length === 0
     })
-    return { client, organizationId }
+    await server.stop()
+    const env = { ALLOW_SIGNUP: 'true', ROLES: 'api,ingest,writer,live' }
+    // The same object: clients go on with the new address.
+    Object.assign(server, await startServer(database, env))
   }
-
-  /** Makes one of each, twice round: what refers to another comes after it. */
-  async function fill(client: Client, organizationId: string, name: string, hubId?: string): Promise<void> {
-    for (const _round of [1, 2]) {
-      const own = await listOneOfEach(db, organizationId)
-      for (const operation of operations.filter(isCreation)) {
-        const schema = bodySchema(operation)
-        let body = exampleBody(operation, document, own)
-        if (schema && hubId && createResolver(document)(schema).properties?.hubId?.type !== 'array') {
-          if (listReferences(schema, createResolver(document)).some(path => path.join() === 'hubId'))
-            body = withReference(body, schema, document, ['hubId'], hubId)
-        }
-        const named = body as { name?: string; email?: string }
-        if (named?.name) named.name = `${name} ${operation.path} ${newId()}`
-        if (named?.email) named.email = `${name}-${newId()}@example.com`.toLowerCase()
-        await client.post(operation.path.replace('/api/v3', ''), body)
-      }
-    }
-  }
-  const isCreation = ({ method, path, spec }: Operation) =>
-    method === 'post' && /^create\/(?!organization)/.test(spec['x-permission'] ?? '') && !path.includes('{')
 
   async function buildHome(): Promise<void> {
-    const built = await build('Home')
+    const built = await makers.build('Home')
     home = { ...built, own: await listOneOfEach(db, built.organizationId) }
     const nothing = await built.client.post('/role', { name: 'Nothing', permissionDetails: [] })
     actors = new Map()
@@ -332,7 +305,7 @@ describe.runIf(usualKind() === 'postgres')('The wall between organizations', () 
   it('stands within an organization too: what is bound to a hub without access is 404', async () => {
     const owner = await actor('Owner')
     const hubId = await addHub(owner, 'Bound hub')
-    await fill(owner, home.organizationId, 'Bound', hubId)
+    await makers.fill(owner, home.organizationId, 'Bound', hubId)
     const bound = await listOneOfEach(db, home.organizationId, hubId)
     expect([...bound.keys()]).toEqual(expect.arrayContaining(['deviceId', 'teamId']))
     const all = PERMISSIONS.map(permissionName => ({ permissionName }))

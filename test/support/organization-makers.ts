@@ -1,0 +1,59 @@
+import { type Database, newId } from '../../db/client.ts'
+import { type Client, createClient, createDevice } from './client.ts'
+import type { OpenApi, Operation } from './openapi.ts'
+import { addOrganization, addPerson } from './people.ts'
+import { bodySchema, createResolver, exampleBody, listReferences, withReference } from './references.ts'
+import type { Server } from './server.ts'
+import { listOneOfEach } from './tenant-rows.ts'
+
+/** Makes organizations that hold a record of everything that the document says how to make. */
+export function createMakers(given: {
+  server: Server
+  db: Database
+  document: OpenApi
+  operations: readonly Operation[]
+  /** Who may invite the founders. */
+  first: Client
+}) {
+  const { server, db, document, operations, first } = given
+
+  /** An organization with a record of everything that can be made with the examples of the document. */
+  async function build(name: string): Promise<{ client: Client; organizationId: string }> {
+    const founder = await addPerson(server, first, { role: 'Admin' })
+    const { client, organizationId } = await addOrganization(server, founder.client, {
+      organizationName: `${name} organization`,
+      hubName: `${name} hub`,
+    })
+    await addPerson(server, client)
+    await fill(client, organizationId, name)
+    const device = await createDevice(client, `${name} tracker`)
+    const timestamp = Date.now() - 60_000
+    await createClient(server, device.key).post('/location-history/bulk', {
+      points: [{ lat: 1, lng: 2, timestamp }, { lat: 91 }],
+    })
+    return { client, organizationId }
+  }
+
+  /** Makes one of each, twice round: what refers to another comes after it. */
+  async function fill(client: Client, organizationId: string, name: string, hubId?: string): Promise<void> {
+    for (const _round of [1, 2]) {
+      const own = await listOneOfEach(db, organizationId)
+      for (const operation of operations.filter(isCreation)) {
+        const schema = bodySchema(operation)
+        let body = exampleBody(operation, document, own)
+        if (schema && hubId && createResolver(document)(schema).properties?.hubId?.type !== 'array') {
+          if (listReferences(schema, createResolver(document)).some(path => path.join() === 'hubId'))
+            body = withReference(body, schema, document, ['hubId'], hubId)
+        }
+        const named = body as { name?: string; email?: string }
+        if (named?.name) named.name = `${name} ${operation.path} ${newId()}`
+        if (named?.email) named.email = `${name}-${newId()}@example.com`.toLowerCase()
+        await client.post(operation.path.replace('/api/v3', ''), body)
+      }
+    }
+  }
+  const isCreation = ({ method, path, spec }: Operation) =>
+    method === 'post' && /^create\/(?!organization)/.test(spec['x-permission'] ?? '') && !path.includes('{')
+
+  return { build, fill }
+}
