@@ -104,7 +104,7 @@ describe('The conventions', () => {
       expect(time).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
   })
 
-  it('a failure has status false, a message and a requestId, and a 400 names what is wrong where', async () => {
+  it('specification 7 rule 1: a failure has status false and a message, a requestId, and a 400 what is wrong where', async () => {
     const missing = await owner.get('/hub/nonsense')
     expect(missing.body).toEqual({
       status: false,
