@@ -58,6 +58,8 @@ export function createClient(options: {
         keepAliveInitialDelay: KEEP_ALIVE_MS,
       })
       socket.once('connect', onConnect)
+      // kafkajs calls unref() on a dead socket with every try to close it, which Node puts off to a connection.
+      socket.setMaxListeners(0)
       sockets.add(socket)
       socket.once('close', () => sockets.delete(socket))
       if (ended) socket.destroy(new Error('The client has ended'))

@@ -18,6 +18,8 @@ export interface Consuming {
 
 export interface ConsumeOptions {
   createClient: (retries: number) => KafkaClient
+  /** How often kafkajs tries by itself before the consumer is replaced. */
+  retries: number
   topic: string
   /** Asked at every start: a follower is a new group each time. */
   groupId: () => string
@@ -41,8 +43,6 @@ const SESSION_TIMEOUT_MS = 6_000
 export const HEARTBEAT_MS = 1_000
 /** How long the others wait for a member that is busy; then its partitions are theirs. */
 const REBALANCE_TIMEOUT_MS = 10_000
-/** About twelve seconds: a broker that restarts finds its members as they were. */
-const RETRIES = 15
 /** Longer than any answer may take: a join waits for `REBALANCE_TIMEOUT_MS` and some. */
 const SILENT_AFTER_MS = 40_000
 const PAUSE_MS = 1_000
@@ -58,7 +58,7 @@ export function keepConsuming(options: ConsumeOptions): Consuming {
 
   async function consume(): Promise<void> {
     const groupId = options.groupId()
-    const client = options.createClient(RETRIES)
+    const client = options.createClient(options.retries)
     const consumer = client.kafka.consumer({
       groupId,
       sessionTimeout: SESSION_TIMEOUT_MS,
@@ -68,7 +68,7 @@ export function keepConsuming(options: ConsumeOptions): Consuming {
       maxWaitTimeInMs: options.fetch.waitMs,
       allowAutoTopicCreation: false,
       // A crash is ours to mend.
-      retry: { retries: RETRIES, restartOnFailure: async () => false },
+      retry: { restartOnFailure: async () => false },
     })
     let signAt = Date.now()
     let ending = false

@@ -18,6 +18,7 @@ const FETCH = { minBytes: 1, waitMs: 500 }
 
 export async function createFollower(options: {
   createClient: (retries: number) => KafkaClient
+  retries: number
   ask: <T>(work: (admin: Admin) => Promise<T>) => Promise<T>
   topics: Topics
   partitions: number
@@ -26,7 +27,7 @@ export async function createFollower(options: {
   handler: (batch: Batch) => void
   onError: OnError
 }): Promise<Subscription> {
-  const { createClient, ask, topics, partitions, bases, handler, onError } = options
+  const { createClient, retries, ask, topics, partitions, bases, handler, onError } = options
   const from = await options.start()
   /** The next offset to read, by partition: Kafka's own. */
   const next = new Map<number, number>()
@@ -50,15 +51,18 @@ export async function createFollower(options: {
     }
   }
 
+  let joined = false
   let closed = false
   const consuming = keepConsuming({
     createClient,
+    retries,
     topic: topics.points,
     groupId: () => topics.live + randomUUID(),
     concurrency: 1,
     fetch: FETCH,
     eachBatch,
     onJoin(consumer) {
+      joined = true
       for (const [partition, offset] of next) {
         consumer.seek({ topic: topics.points, partition, offset: `${offset}` })
       }
@@ -84,7 +88,7 @@ export async function createFollower(options: {
       const behind = ends?.some(
         ({ partition, high, low }) => high !== low && (next.get(partition) ?? 0) < Number(high),
       )
-      if (behind === false) return
+      if (joined && behind === false) return
       await new Promise(resolve => setTimeout(resolve, CATCHING_UP_MS))
     }
   }

@@ -33,6 +33,7 @@ const RETRY_MOST_MS = 2_000
 
 export function createStorer(options: {
   createClient: (retries: number) => KafkaClient
+  retries: number
   topics: Topics
   bases: Positions
   sender: Sender
@@ -40,7 +41,7 @@ export function createStorer(options: {
   unstoredSince: Map<number, number>
   onError: OnError
 }): Subscription {
-  const { createClient, topics, bases, sender, handler, unstoredSince, onError } = options
+  const { createClient, retries, topics, bases, sender, handler, unstoredSince, onError } = options
   /** Offsets to commit, by partition: Kafka's own. */
   let stored = new Map<number, string>()
 
@@ -149,6 +150,7 @@ export function createStorer(options: {
 
   const consuming = keepConsuming({
     createClient,
+    retries,
     topic: topics.points,
     groupId: () => topics.writers,
     concurrency: STORED_AT_ONCE,
