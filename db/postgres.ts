@@ -72,33 +72,17 @@ export function openPostgres(options: {
     run: runOn(requests),
     runWriting: runOn(writing),
 
-    async copyIn(copy) {
-      const client = await writing.connect()
-      let failure: Error | undefined
-      try {
-        await copyInto(client, copy, WRITER_TIMEOUT_MS)
-      } catch (error) {
-        if (isAway(error)) failure = error as Error
-        throw error
-      } finally {
-        client.release(failure)
-      }
-    },
+    copyIn: copy => lend(writing, client => copyInto(client, copy, WRITER_TIMEOUT_MS)),
 
-    async transaction(begin, work) {
-      const client = await requests.connect()
-      let failure: Error | undefined
-      try {
-        return await runTransaction(client, begin, work)
-      } catch (error) {
-        // A connection that has gone or cannot roll back is thrown away rather than handed to the next request.
-        if (isAway(error)) failure = error as Error
-        else await client.query('ROLLBACK').catch(rollbackError => (failure = rollbackError))
-        throw error
-      } finally {
-        client.release(failure)
-      }
-    },
+    transaction: (begin, work) =>
+      lend(requests, async client => {
+        try {
+          return await runTransaction(client, begin, work)
+        } catch (error) {
+          if (!isAway(error)) await client.query('ROLLBACK')
+          throw error
+        }
+      }),
 
     async setUp(work) {
       const client = new pg.Client({
@@ -151,5 +135,27 @@ export function openPostgres(options: {
       closed = true
       await Promise.all([requests.end(), writing.end(), listener?.end()])
     },
+  }
+}
+
+/**
+ * Lends `work` a connection. One that breaks meanwhile is thrown away rather than handed to the next request. It says so
+ * beside the failure of its statement, or between two statements; where nobody listened that would end the process.
+ */
+async function lend<T>(pool: pg.Pool, work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
+  const client = await pool.connect()
+  let broken: Error | undefined
+  const onBroken = (error: Error) => {
+    broken = error
+  }
+  client.on('error', onBroken)
+  try {
+    return await work(client)
+  } catch (error) {
+    if (isAway(error)) broken = error as Error
+    throw error
+  } finally {
+    if (!broken) client.off('error', onBroken)
+    client.release(broken)
   }
 }

@@ -17,6 +17,7 @@ export interface Server {
   output: { stdout: string; stderr: string }
   /** SIGTERM. Returns the exit code. */
   stop(): Promise<number | null>
+  /** Throws when it had ended by itself. */
   kill9(): Promise<void>
 }
 
@@ -46,7 +47,12 @@ export async function startServer(database: TestDatabase, env: Record<string, st
     pid: child.pid as number,
     output,
     stop: () => end('SIGTERM'),
-    kill9: async () => void (await end('SIGKILL')),
+    async kill9() {
+      if (child.exitCode !== null || child.signalCode !== null) {
+        throw new Error(`It had ended by itself with ${child.exitCode}\n${output.stderr.slice(-2_000)}`)
+      }
+      await end('SIGKILL')
+    },
   }
 }
 

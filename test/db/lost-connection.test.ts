@@ -1,0 +1,62 @@
+import pg from 'pg'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { Database, Driver } from '../../db/client.ts'
+import { isAway } from '../../db/errors.ts'
+import {
+  createTestDatabase,
+  openTestDatabase,
+  postgresMissing,
+  type TestDatabase,
+} from '../support/database.ts'
+import { until } from '../support/wait.ts'
+
+const missing = postgresMissing()
+
+describe.skipIf(missing)(`A connection that is lost${missing ? ` (${missing})` : ''}`, () => {
+  let files: TestDatabase
+  let db: Database & { driver: Driver }
+  /** On connections of its own. */
+  let other: Database & { driver: Driver }
+  beforeEach(async () => {
+    files = await createTestDatabase('postgres')
+    db = await openTestDatabase(files)
+    other = await openTestDatabase(files)
+  })
+  afterEach(async () => {
+    await db.close()
+    await other.close()
+    await files.remove()
+  })
+
+  const terminate = (where: string) =>
+    other.autocommit.query<{ done: boolean }>(
+      `SELECT pg_terminate_backend(pid, 5000) AS done FROM pg_stat_activity
+       WHERE datname = current_database() AND pid <> pg_backend_pid() AND ${where}`,
+    )
+
+  it('between two statements of a transaction fails that transaction alone', async () => {
+    const failure = await db
+      .system(async tx => {
+        await tx.query('SELECT 1')
+        expect(await terminate(`state = 'idle in transaction'`)).toEqual([{ done: true }])
+        await new Promise(resolve => setTimeout(resolve, 100))
+        return tx.query('SELECT 2')
+      })
+      .catch(error => error)
+    expect(isAway(failure)).toBe(true)
+    expect(await db.system(tx => tx.query('SELECT 3 AS three'))).toEqual([{ three: 3 }])
+  })
+
+  it('in the middle of COPY fails that batch alone', async () => {
+    const lock = new pg.Client({ connectionString: files.url })
+    await lock.connect()
+    await lock.query('BEGIN; LOCK TABLE hubs IN SHARE MODE')
+    const rows = Buffer.alloc(0)
+    const copying = db.copyIn({ into: 'hubs (name)', rows, afterwards: 'SELECT 1' }).catch(error => error)
+    const waiting = `wait_event_type = 'Lock' AND query LIKE 'COPY%'`
+    await until('it waits for the lock', async () => (await terminate(waiting)).length === 1)
+    expect(isAway(await copying)).toBe(true)
+    await lock.end()
+    expect(await db.writing.query('SELECT 3 AS three')).toEqual([{ three: 3 }])
+  })
+})
