@@ -1,6 +1,6 @@
 import type { SubjectInfo } from '../../db/queries/newest-fixes.ts'
 import type { Sight } from '../../db/queries/sight.ts'
-import { digestView, readCursor, writeCursor } from './cursor.ts'
+import { type Cursor, digestView, readCursor, writeCursor } from './cursor.ts'
 import { type LivePositions, OFFLINE_AFTER_MS, type Position, toJson } from './positions.ts'
 import { createSightTest, createView, type Filter } from './view.ts'
 
@@ -10,7 +10,8 @@ import { createSightTest, createView, type Filter } from './view.ts'
  * newest state of what it missed when it has caught up: never a growing queue.
  *
  * A frame's cursor says that every change before it has been sent. A screen that comes back with it is sent what
- * changed since; what has left its view meanwhile is named as gone.
+ * changed since; what has left its view meanwhile is named as gone. Another process may have read further than this
+ * one: then the screen waits until it is where the cursor is, and never sees a subject jump back.
  */
 export interface Screen {
   send(text: string): void
@@ -21,6 +22,8 @@ export interface Screen {
 
 const TICK_MS = 250
 const AGE_EVERY_MS = 5_000
+/** How long a screen waits for this process to read as far as its cursor; then it gets a snapshot. */
+const CATCH_UP_WITHIN_MS = 5_000
 /** Beyond this a screen is passed over: a frame of 500 positions is about 100 KiB. */
 const SLOW_FROM_BYTES = 256 * 1024
 
@@ -51,6 +54,8 @@ export interface Screens {
 export function createScreens(positions: LivePositions): Screens {
   const groups = new Map<string, Group>()
   const groupOf = new Map<Screen, { group: Group; filter: Filter }>()
+  /** Screens whose cursor is ahead of what was read here. */
+  const early = new Map<Screen, { filter: Filter; from: Cursor; until: number }>()
 
   const cursorOf = (group: Group) =>
     writeCursor({ positions: positions.settled, view: group.digest(), at: Date.now() })
@@ -88,6 +93,7 @@ export function createScreens(positions: LivePositions): Screens {
   }
 
   function leave(screen: Screen): void {
+    early.delete(screen)
     const group = groupOf.get(screen)?.group
     groupOf.delete(screen)
     group?.screens.delete(screen)
@@ -119,7 +125,44 @@ export function createScreens(positions: LivePositions): Screens {
     return relevant
   }
 
+  const hasRead = (from: Cursor) =>
+    [...from.positions].every(([number, offset]) => (positions.settled.get(number) ?? 0) >= offset)
+
+  function admitEarly(): void {
+    for (const [screen, { filter, from, until }] of early) {
+      if (hasRead(from)) show(screen, filter, from)
+      else if (Date.now() > until) show(screen, filter, null)
+    }
+  }
+
+  /** Puts a view on a screen: what changed since the cursor, or everything. */
+  function show(screen: Screen, filter: Filter, from: Cursor | null): void {
+    leave(screen)
+    const group = join(screen, filter)
+    const cursor = cursorOf(group)
+    if (!from || from.view !== group.digest()) {
+      const shown = [...group.shown].filter(isNamed).map(toJson)
+      screen.send(`{"type":"snapshot","cursor":"${cursor}","positions":[${shown.join(',')}]}`)
+      return
+    }
+    const changes = [...positions.of(group.organizationId)].filter(
+      ({ fix }) =>
+        fix.logOffset >= (from.positions.get(fix.logPartition) ?? 0) ||
+        // Became offline since, give or take how often that is looked at.
+        fix.recordedAt + OFFLINE_AFTER_MS >= from.at - 2 * AGE_EVERY_MS,
+    )
+    const [present, absent] = partition(changes.filter(isNamed), position => isIn(group.matches, position))
+    if (absent.length > 0) {
+      // Only what the caller may see may be named to it, also as gone.
+      const isInSight = createSightTest(screen.sight)
+      const subjectIds = absent.filter(({ info }) => isInSight(info)).map(({ info }) => info.subjectId)
+      if (subjectIds.length > 0) screen.send(JSON.stringify({ type: 'gone', subjectIds }))
+    }
+    screen.send(positionsFrame(cursor, present.map(toJson)))
+  }
+
   function tick(): void {
+    admitEarly()
     const changed = positions.takeChanged()
     for (const group of groups.values()) {
       const relevant = takeRelevant(group, changed.get(group.organizationId) ?? [])
@@ -148,29 +191,10 @@ export function createScreens(positions: LivePositions): Screens {
     },
 
     subscribe(screen, filter, since) {
-      leave(screen)
-      const group = join(screen, filter)
-      const cursor = cursorOf(group)
       const from = since === null ? null : readCursor(since)
-      if (!from || from.view !== group.digest()) {
-        const shown = [...group.shown].filter(isNamed).map(toJson)
-        screen.send(`{"type":"snapshot","cursor":"${cursor}","positions":[${shown.join(',')}]}`)
-        return
-      }
-      const changes = [...positions.of(group.organizationId)].filter(
-        ({ fix }) =>
-          fix.logOffset >= (from.positions.get(fix.logPartition) ?? 0) ||
-          // Became offline since, give or take how often that is looked at.
-          fix.recordedAt + OFFLINE_AFTER_MS >= from.at - 2 * AGE_EVERY_MS,
-      )
-      const [present, absent] = partition(changes.filter(isNamed), position => isIn(group.matches, position))
-      if (absent.length > 0) {
-        // Only what the caller may see may be named to it, also as gone.
-        const isInSight = createSightTest(screen.sight)
-        const subjectIds = absent.filter(({ info }) => isInSight(info)).map(({ info }) => info.subjectId)
-        if (subjectIds.length > 0) screen.send(JSON.stringify({ type: 'gone', subjectIds }))
-      }
-      screen.send(positionsFrame(cursor, present.map(toJson)))
+      if (!from || hasRead(from)) return show(screen, filter, from)
+      leave(screen)
+      early.set(screen, { filter, from, until: Date.now() + CATCH_UP_WITHIN_MS })
     },
 
     unsubscribe: leave,

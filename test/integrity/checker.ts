@@ -1,5 +1,5 @@
 import type { Client } from '../support/client.ts'
-import type { Publisher } from './publisher.ts'
+import type { Publisher, SentPoint } from './publisher.ts'
 
 /** What became of the acknowledged points. The promise is that the last four are 0. */
 export interface Report {
@@ -16,40 +16,43 @@ export interface Report {
 /** Compares every acknowledged point, its content too, with the history. */
 export async function checkHistories(client: Client, publishers: readonly Publisher[]): Promise<Report> {
   const report: Report = { acknowledged: 0, stored: 0, lost: 0, doubled: 0, altered: 0, invented: 0 }
-  for (const { device, acknowledged, sent } of publishers) {
-    const stored = new Map<string, unknown[]>()
-    for (const point of await readWhole(client, device.id)) {
+  for (const publisher of publishers) {
+    const points = Array.from({ length: publisher.sent }, (_, n) => publisher.pointAt(n))
+    const numbers = new Map(points.map(({ timestamp }, n) => [timestamp, n]))
+    const stored = new Set<number>()
+    const doubled = new Set<number>()
+    const altered = new Set<number>()
+    for await (const found of readHistory(client, publisher.device.id)) {
       report.stored++
-      const twins = stored.get(point.timestamp)
-      if (twins) twins.push(point)
-      else stored.set(point.timestamp, [point])
-      if (!sent.has(point.timestamp)) report.invented++
+      const n = numbers.get(found.timestamp)
+      if (n === undefined) report.invented++
+      else if (stored.has(n)) doubled.add(n)
+      else stored.add(n)
+      if (n !== undefined && !isSame(found, points[n] as SentPoint)) altered.add(n)
     }
-    for (const [timestamp, point] of acknowledged) {
+    for (const n of points.keys()) {
+      if (publisher.waiting.has(n)) continue
       report.acknowledged++
-      const found = stored.get(timestamp) ?? []
-      if (found.length === 0) report.lost++
-      else if (found.length > 1) report.doubled++
-      else if (!isSame(found[0], point)) report.altered++
+      if (!stored.has(n)) report.lost++
+      else if (doubled.has(n)) report.doubled++
+      else if (altered.has(n)) report.altered++
     }
   }
   return report
 }
 
 /** The whole history, page by page. */
-async function readWhole(client: Client, deviceId: string) {
-  const points = []
+async function* readHistory(client: Client, deviceId: string): AsyncGenerator<{ timestamp: string }> {
   for (let cursor: string | null = ''; cursor !== null; ) {
     const path = `/location-histories?deviceId=${deviceId}&limit=50000`
     const { status, body } = await client.get(cursor ? `${path}&cursor=${cursor}` : path)
     if (status !== 200) throw new Error(`Reading the history failed: ${JSON.stringify(body)}`)
-    points.push(...body.data)
+    yield* body.data
     cursor = body.pagination.nextCursor
   }
-  return points
 }
 
-function isSame(stored: unknown, sent: object): boolean {
-  const found = stored as Record<string, unknown>
+function isSame(stored: object, sent: SentPoint): boolean {
+  const found = stored as { [key: string]: unknown }
   return Object.entries(sent).every(([key, value]) => JSON.stringify(found[key]) === JSON.stringify(value))
 }

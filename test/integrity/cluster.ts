@@ -21,6 +21,16 @@ export interface Cluster extends Deployment {
   restart(name: Name): Promise<void>
 }
 
+export function startProcess(
+  database: TestDatabase,
+  kafka: TestKafka,
+  roles: string,
+  ports: Record<string, string> = {},
+): Promise<Server> {
+  const env = { ROLES: roles, KAFKA_BROKERS: kafka.brokers.join(','), KAFKA_PARTITIONS: '4', ...ports }
+  return startServer(database, env)
+}
+
 export async function deployCluster(
   database: TestDatabase,
   kafka: TestKafka,
@@ -28,12 +38,7 @@ export async function deployCluster(
 ): Promise<Cluster> {
   const servers = {} as Record<Name, Server>
   const start = async (name: Name, ports: Record<string, string> = {}) => {
-    servers[name] = await startServer(database, {
-      ROLES: PROCESSES[name],
-      KAFKA_BROKERS: kafka.brokers.join(','),
-      KAFKA_PARTITIONS: '4',
-      ...ports,
-    })
+    servers[name] = await startProcess(database, kafka, PROCESSES[name], ports)
   }
   const names = Object.keys(PROCESSES) as Name[]
   await Promise.all(names.map(name => start(name)))
@@ -68,6 +73,7 @@ export async function deployCluster(
       toVictim('the second writer'),
       ...others,
     ],
+    processes: () => names.map(name => ({ name, pid: servers[name].pid })),
     settle: () => until('the writers have caught up', () => isStored(servers.ingest), 60_000),
     async stop() {
       for (const name of names.reverse()) {

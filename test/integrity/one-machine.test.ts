@@ -7,7 +7,7 @@ import { startServer } from '../support/server.ts'
 import { pause, until } from '../support/wait.ts'
 import { checkHistories } from './checker.ts'
 import { createOwnPostgres } from './own-postgres.ts'
-import { type Publisher, startPublisher } from './publisher.ts'
+import { countAcknowledged, type Publisher, startPublisher } from './publisher.ts'
 import { runRounds } from './rounds.ts'
 
 type Own = Awaited<ReturnType<typeof createOwnPostgres>>
@@ -87,7 +87,7 @@ describe.each([
         startPublisher(() => server.mqttPort, await createDevice(owner), seed, { keepalive: 4 }),
       )
     }
-    const count = () => publishers.reduce((sum, { acknowledged }) => sum + acknowledged.size, 0)
+    const count = () => countAcknowledged(publishers)
     await until('under load', () => count() > 500)
     postgres.control?.freeze()
     await pause(500)

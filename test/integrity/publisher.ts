@@ -13,15 +13,20 @@ export interface SentPoint {
 
 /**
  * A device as the good ones are: it numbers its points, sends each until it is acknowledged, and keeps what is not
- * over a lost connection. It remembers what was acknowledged; that is what the history has to have.
+ * over a lost connection. What was acknowledged is what the history has to have; a point follows from its number, so
+ * that hours of them need no memory.
  */
 export interface Publisher {
   device: TestDevice
-  acknowledged: Map<string, SentPoint>
-  /** Everything that was ever sent, acknowledged or not. */
-  sent: Map<string, SentPoint>
+  /** How many points were sent: the numbers below it. */
+  sent: number
+  /** Those that were sent and are not acknowledged, in their order. */
+  waiting: ReadonlySet<number>
+  /** The time of the newest point that was acknowledged; empty before the first. */
+  newest: string
   /** How often it had to connect. */
   connections: number
+  pointAt(n: number): SentPoint
   /** Sends no new points and waits until every one is acknowledged. */
   finish(): Promise<void>
 }
@@ -35,16 +40,14 @@ export function startPublisher(
   seed: number,
   options: IClientOptions = {},
 ): Publisher {
-  const publisher: Publisher = { device, acknowledged: new Map(), sent: new Map(), connections: 0, finish }
-  const waiting = new Map<string, SentPoint>()
-  const begun = Date.now() - 3_600_000
-  let count = 0
+  const begun = Date.now() - 24 * 3_600_000
+  const waiting = new Set<number>()
+  const publisher: Publisher = { device, sent: 0, waiting, newest: '', connections: 0, pointAt, finish }
   let finishing = false
   let client: MqttClient | undefined
   let ended: (() => void) | undefined
 
-  function nextPoint(): SentPoint {
-    const n = count++
+  function pointAt(n: number): SentPoint {
     return {
       lat: 40 + ((seed * 7919 + n * 31) % 100_000) / 10_000,
       lng: -5 + ((seed * 104_729 + n * 17) % 100_000) / 10_000,
@@ -55,20 +58,20 @@ export function startPublisher(
     }
   }
 
-  function send(connection: MqttClient, point: SentPoint): void {
-    publisher.sent.set(point.timestamp, point)
-    waiting.set(point.timestamp, point)
+  function send(connection: MqttClient, n: number): void {
+    const point = pointAt(n)
+    waiting.add(n)
     connection.publish(`devices/${device.id}/location`, JSON.stringify(point), { qos: 1 }, error => {
       // mqtt calls back with an error when the connection ends: then the point stays waiting and is sent again.
       if (error || client !== connection) return
-      waiting.delete(point.timestamp)
-      publisher.acknowledged.set(point.timestamp, point)
+      waiting.delete(n)
+      if (point.timestamp > publisher.newest) publisher.newest = point.timestamp
       fill(connection)
     })
   }
 
   function fill(connection: MqttClient): void {
-    while (!finishing && waiting.size < IN_FLIGHT) send(connection, nextPoint())
+    while (!finishing && waiting.size < IN_FLIGHT) send(connection, publisher.sent++)
     if (finishing && waiting.size === 0) {
       client = undefined
       connection.end(true)
@@ -88,7 +91,7 @@ export function startPublisher(
     client = connection
     connection.on('connect', () => {
       publisher.connections++
-      for (const point of [...waiting.values()]) send(connection, point)
+      for (const n of [...waiting]) send(connection, n)
       fill(connection)
     })
     connection.on('error', () => {})
@@ -109,4 +112,8 @@ export function startPublisher(
 
   connect()
   return publisher
+}
+
+export function countAcknowledged(publishers: readonly Publisher[]): number {
+  return publishers.reduce((sum, { sent, waiting }) => sum + sent - waiting.size, 0)
 }

@@ -3,7 +3,7 @@ import type { TestDatabase } from '../support/database.ts'
 import { startServer } from '../support/server.ts'
 import { pause } from '../support/wait.ts'
 import { checkHistories, type Report } from './checker.ts'
-import { type Publisher, startPublisher } from './publisher.ts'
+import { countAcknowledged, type Publisher, startPublisher } from './publisher.ts'
 
 export interface RoundsOptions {
   rounds: number
@@ -26,6 +26,8 @@ export interface Deployment {
   mqttPort: number
   /** In turn. */
   victims: readonly Victim[]
+  /** Every process of ours, as it is now. */
+  processes(): { name: string; pid: number }[]
   /** Resolves when everything that was acknowledged is stored. */
   settle(): Promise<void>
   stop(): Promise<void>
@@ -53,13 +55,13 @@ export async function runRoundsOn(deployment: Deployment, options: RoundsOptions
 
   for (let round = 1; round <= rounds; round++) {
     await pause(Math.random() * killWithinMs)
-    const before = count(publishers)
+    const before = countAcknowledged(publishers)
     const victim = deployment.victims[round % deployment.victims.length] as Victim
     await victim.killAndRestart()
     log(`round ${round}: ${before} acknowledged, then killed ${victim.name}`)
   }
-  const goOn = count(publishers)
-  while (count(publishers) < goOn + devices * 20) await pause(50)
+  const goOn = countAcknowledged(publishers)
+  while (countAcknowledged(publishers) < goOn + devices * 20) await pause(50)
   await Promise.all(publishers.map(publisher => publisher.finish()))
 
   await deployment.settle()
@@ -69,7 +71,10 @@ export async function runRoundsOn(deployment: Deployment, options: RoundsOptions
 }
 
 /** One server in a process of its own, which is a victim itself. */
-async function deployServer(database: TestDatabase, others: readonly Victim[] = []): Promise<Deployment> {
+export async function deployServer(
+  database: TestDatabase,
+  others: readonly Victim[] = [],
+): Promise<Deployment> {
   let server = await startServer(database)
   const ports = { PORT: new URL(server.url).port, MQTT_PORT: `${server.mqttPort}` }
   const victim: Victim = {
@@ -83,6 +88,7 @@ async function deployServer(database: TestDatabase, others: readonly Victim[] = 
     url: server.url,
     mqttPort: server.mqttPort,
     victims: [victim, ...others],
+    processes: () => [{ name: 'the server', pid: server.pid }],
     // Acknowledged is stored.
     settle: async () => {},
     async stop() {
@@ -91,6 +97,3 @@ async function deployServer(database: TestDatabase, others: readonly Victim[] = 
     },
   }
 }
-
-const count = (publishers: Publisher[]) =>
-  publishers.reduce((sum, { acknowledged }) => sum + acknowledged.size, 0)

@@ -6,78 +6,98 @@ import { startPostgres } from '../services/postgres.ts'
 import type { TestDatabase } from '../support/database.ts'
 import { startTestKafka } from '../support/kafka.ts'
 import { deployCluster } from './cluster.ts'
+import { type Outage, outagesOf, runOutagesOn } from './outages.ts'
 import { createOwnPostgres } from './own-postgres.ts'
-import { type RoundsOptions, runRounds, runRoundsOn } from './rounds.ts'
+import { type Deployment, deployServer, runRoundsOn } from './rounds.ts'
 
-const USAGE = `npm run integrity -- [--tier embedded|one-machine|cluster] [--rounds 100] [--devices 20] [--plain]
+const USAGE = `npm run integrity -- [--tier embedded|one-machine|cluster] [--rounds 100 | --outages SECONDS] [--devices 20] [--plain]
 
 Kills a random process with -9 every round while devices publish, then compares every acknowledged point with the
-history. --plain takes PostgreSQL without TimescaleDB.`
+history. With --outages it freezes, then kills, each service that the tier leans on, for so long each, and shows what
+piles up meanwhile. --plain takes PostgreSQL without TimescaleDB.`
 
 const { values } = parseArgs({
   options: {
     tier: { type: 'string', default: 'embedded' },
     rounds: { type: 'string', default: '100' },
+    outages: { type: 'string' },
     devices: { type: 'string', default: '20' },
     plain: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
   },
 })
 
+interface Tier {
+  deployment: Deployment
+  outages: Outage[]
+  remove(): Promise<void>
+}
+
 async function main(): Promise<number> {
-  const run = { embedded: runEmbedded, 'one-machine': runOneMachine, cluster: runCluster }[values.tier]
-  if (values.help || !run) {
+  const deploy = { embedded: deployEmbedded, 'one-machine': deployOneMachine, cluster: deployInCluster }[
+    values.tier
+  ]
+  if (values.help || !deploy) {
     console.log(USAGE)
     return values.help ? 0 : 2
   }
-  const options = {
-    rounds: Number(values.rounds),
-    devices: Number(values.devices),
-    killWithinMs: 3_000,
-    log: console.log,
+  const tier = await deploy()
+  const shared = { devices: Number(values.devices), log: console.log }
+  try {
+    if (values.outages === undefined) {
+      const options = { ...shared, rounds: Number(values.rounds), killWithinMs: 3_000 }
+      const report = await runRoundsOn(tier.deployment, options)
+      console.table([report])
+      return isKept(report) ? 0 : 1
+    }
+    const options = { ...shared, seconds: Number(values.outages), settleSeconds: 20 }
+    const { outages, report } = await runOutagesOn(tier.deployment, tier.outages, options)
+    console.table(outages)
+    console.table([report])
+    return isKept(report) && report.closed === 0 ? 0 : 1
+  } finally {
+    await tier.remove()
   }
-  const report = await run(options)
-  console.table([report])
-  const { lost, doubled, altered, invented } = report
-  return lost + doubled + altered + invented === 0 ? 0 : 1
 }
 
-async function runEmbedded(options: RoundsOptions) {
+const isKept = (report: { lost: number; doubled: number; altered: number; invented: number }) =>
+  report.lost + report.doubled + report.altered + report.invented === 0
+
+async function deployEmbedded(): Promise<Tier> {
   const dataDir = mkdtempSync(join(tmpdir(), 'fieldline-integrity-'))
   const remove = async () => rmSync(dataDir, { recursive: true, force: true })
   const database: TestDatabase = { kind: 'pglite', url: undefined, dataDir, remove }
-  try {
-    return await runRounds({ ...options, database })
-  } finally {
-    await remove()
+  // Its database is a part of it.
+  return { deployment: await deployServer(database), outages: [], remove }
+}
+
+async function deployOneMachine(): Promise<Tier> {
+  const postgres = await startOwnPostgres()
+  return {
+    deployment: await deployServer(postgres.database, [postgres.victim]),
+    outages: outagesOf('PostgreSQL', postgres.control),
+    remove: postgres.stop,
   }
 }
 
-async function runOneMachine(options: RoundsOptions) {
-  const postgres = await startPostgres({ own: true, timescaledb: !values.plain })
-  if (!postgres.available || !postgres.control) throw new Error('PostgreSQL cannot be had here')
-  try {
-    const { database, victim } = await createOwnPostgres(postgres.url, postgres.control)
-    return await runRounds({ ...options, database, victims: [victim] })
-  } finally {
-    await postgres.stop()
+async function deployInCluster(): Promise<Tier> {
+  const [postgres, kafka] = await Promise.all([startOwnPostgres(), startTestKafka()])
+  if (kafka.missing) throw new Error(kafka.missing)
+  return {
+    deployment: await deployCluster(postgres.database, kafka, [postgres.victim]),
+    outages: [...outagesOf('Kafka', kafka.control), ...outagesOf('PostgreSQL', postgres.control)],
+    async remove() {
+      await kafka.stop()
+      await postgres.stop()
+    },
   }
 }
 
-async function runCluster(options: RoundsOptions) {
-  const [postgres, kafka] = await Promise.all([
-    startPostgres({ own: true, timescaledb: !values.plain }),
-    startTestKafka(),
-  ])
-  try {
-    if (!postgres.available || !postgres.control || kafka.missing)
-      throw new Error('PostgreSQL and Kafka are needed')
-    const { database, victim } = await createOwnPostgres(postgres.url, postgres.control)
-    return await runRoundsOn(await deployCluster(database, kafka, [victim]), options)
-  } finally {
-    await kafka.stop()
-    if (postgres.available) await postgres.stop()
-  }
+async function startOwnPostgres() {
+  const service = await startPostgres({ own: true, timescaledb: !values.plain })
+  if (!service.available || !service.control) throw new Error('PostgreSQL cannot be had here')
+  const { control, stop } = service
+  return { ...(await createOwnPostgres(service.url, control)), control, stop }
 }
 
 process.exitCode = await main()

@@ -16,7 +16,6 @@ export interface Watcher {
 
 export async function startWatcher(url: () => string, client: Client): Promise<Watcher> {
   let stopped = false
-  const shown = new Map<string, string>()
   const watcher: Watcher = {
     screen: await openScreen({ url: url() }, client.token),
     resumed: 0,
@@ -28,15 +27,10 @@ export async function startWatcher(url: () => string, client: Client): Promise<W
       await keeping
     },
   }
-  const looking = setInterval(() => {
-    for (const { subjectId, timestamp } of watcher.screen.positions.values()) {
-      if (timestamp < (shown.get(subjectId) ?? '')) watcher.backwards++
-      shown.set(subjectId, timestamp)
-    }
-  }, 50)
   const keeping = (async () => {
     while (!stopped) {
       await watcher.screen.closed
+      watcher.backwards += watcher.screen.backwards
       while (!stopped) {
         try {
           watcher.screen = await openScreen({ url: url() }, client.token, { resume: watcher.screen })
@@ -48,7 +42,6 @@ export async function startWatcher(url: () => string, client: Client): Promise<W
         }
       }
     }
-    clearInterval(looking)
   })()
   return watcher
 }

@@ -14,6 +14,8 @@ export interface TestScreen {
   positions: Map<string, Seen>
   cursor: string | null
   snapshots: number
+  /** Times that a subject was shown at an earlier time than before. */
+  backwards: number
   /** Messages of type error. */
   errors: string[]
   messages: { type: string }[]
@@ -42,6 +44,7 @@ export async function openScreen(
     positions: new Map(resume?.positions),
     cursor: resume?.cursor ?? null,
     snapshots: 0,
+    backwards: 0,
     errors: [],
     messages: [],
     closed: new Promise(done => socket.on('close', (code, reason) => done({ code, reason: String(reason) }))),
@@ -58,7 +61,11 @@ export async function openScreen(
         screen.snapshots++
         screen.positions.clear()
       }
-      for (const position of message.positions ?? []) screen.positions.set(position.subjectId, position)
+      for (const position of message.positions ?? []) {
+        if (position.timestamp < (screen.positions.get(position.subjectId)?.timestamp ?? ''))
+          screen.backwards++
+        screen.positions.set(position.subjectId, position)
+      }
       for (const subjectId of message.subjectIds ?? []) screen.positions.delete(subjectId)
       if (message.type === 'error') screen.errors.push(message.message)
       if (message.cursor) screen.cursor = message.cursor

@@ -1,0 +1,59 @@
+import { expect } from 'vitest'
+import type { Client } from '../support/client.ts'
+import { openScreen, type TestScreen } from '../support/screen.ts'
+import type { Server } from '../support/server.ts'
+import { pause, until } from '../support/wait.ts'
+import type { Publisher } from './publisher.ts'
+
+/**
+ * Cuts a screen at random while devices publish and resumes it with its cursor, each time on the next of `servers`.
+ * It never needs a second snapshot, no subject ever jumps back, and it ends in the state of the database.
+ */
+export async function cutAtRandom(options: {
+  servers: () => readonly Server[]
+  owner: Client
+  publishers: readonly Publisher[]
+  cuts: number
+  /** Called while the screen is cut. */
+  onCut?: (cut: number) => Promise<void>
+}): Promise<void> {
+  const { servers, owner, publishers, cuts } = options
+  const next = (cut: number) => servers()[cut % servers().length] as Server
+  let screen: TestScreen = await openScreen(next(0), owner.token)
+  await until('every process knows of every device that was just made', async () => {
+    let snapshots = 0
+    for (const server of servers()) {
+      screen.cut()
+      screen = await openScreen(server, owner.token, { resume: screen })
+      snapshots += screen.snapshots
+    }
+    return snapshots === 0
+  })
+  for (let cut = 1; cut <= cuts; cut++) {
+    await pause(Math.random() * 120)
+    screen.cut()
+    await options.onCut?.(cut)
+    await pause(Math.random() * 60)
+    const before = screen
+    screen = await openScreen(next(cut), owner.token, { resume: before })
+    expect(screen.snapshots).toBe(0)
+    expect(screen.backwards).toBe(0)
+  }
+  await Promise.all(publishers.map(publisher => publisher.finish()))
+
+  await until('the history holds the last point of each', async () => {
+    const { body } = await owner.get('/location-histories?limit=100')
+    const newest = new Map<string, string>(
+      body.data.map((point: { subjectId: string; timestamp: string }) => [point.subjectId, point.timestamp]),
+    )
+    return publishers.every(publisher => newest.get(publisher.device.id) === publisher.newest)
+  })
+  const { body } = await owner.get('/location-histories?limit=100')
+  await until('the screen shows what the history holds', () =>
+    body.data.every((point: { subjectId: string; timestamp: string; lat: number }) => {
+      const shown = screen.positions.get(point.subjectId)
+      return shown?.timestamp === point.timestamp && shown.lat === point.lat
+    }),
+  )
+  screen.cut()
+}
