@@ -12,12 +12,15 @@ interface Connection {
  * COPY and a statement after it, as one message of the simple protocol: that is one transaction and one round trip, where
  * pg-copy-streams with BEGIN and COMMIT around it takes four. It leans on what pg calls on a query object, as that
  * package does; `test/stream/writer.test.ts` stores through it.
+ *
+ * pg puts its `query_timeout` around the callback that it is given, and keeps the query, rows and all, until that timeout
+ * has come or the callback is called: so it is called whatever happens.
  */
-export function copyInto(client: pg.ClientBase, copy: CopyIn, timeoutMs: number): Promise<void> {
+export function copyInto(client: pg.ClientBase, copy: CopyIn): Promise<void> {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new Error('Query read timeout')), timeoutMs)
     let failure: Error | undefined
     const query = {
+      callback: (error?: Error) => (error ? reject(error) : resolve()),
       submit(connection: Connection) {
         connection.query(`COPY ${copy.into} FROM STDIN WITH (FORMAT binary); ${copy.afterwards}`)
       },
@@ -28,12 +31,10 @@ export function copyInto(client: pg.ClientBase, copy: CopyIn, timeoutMs: number)
       handleError(error: Error) {
         failure ??= error
         // After a lost connection nothing more comes.
-        clearTimeout(timer)
-        reject(error)
+        query.callback(failure)
       },
       handleReadyForQuery() {
-        clearTimeout(timer)
-        if (!failure) resolve()
+        query.callback(failure)
       },
       handleRowDescription() {},
       handleDataRow() {},

@@ -72,7 +72,7 @@ export function openPostgres(options: {
     run: runOn(requests),
     runWriting: runOn(writing),
 
-    copyIn: copy => lend(writing, client => copyInto(client, copy, WRITER_TIMEOUT_MS)),
+    copyIn: copy => lend(writing, client => copyInto(client, copy)),
 
     transaction: (begin, work) =>
       lend(requests, async client => {

@@ -11,8 +11,10 @@ import {
 import { until } from '../support/wait.ts'
 
 const missing = postgresMissing()
+/** Binary COPY without a row: signature, flags, no header extension, and the end. */
+const EMPTY = Buffer.from('PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0\xff\xff', 'latin1')
 
-describe.skipIf(missing)(`A connection that is lost${missing ? ` (${missing})` : ''}`, () => {
+describe.skipIf(missing)(`A connection to PostgreSQL${missing ? ` (${missing})` : ''}`, () => {
   let files: TestDatabase
   let db: Database & { driver: Driver }
   /** On connections of its own. */
@@ -34,7 +36,7 @@ describe.skipIf(missing)(`A connection that is lost${missing ? ` (${missing})` :
        WHERE datname = current_database() AND pid <> pg_backend_pid() AND ${where}`,
     )
 
-  it('between two statements of a transaction fails that transaction alone', async () => {
+  it('that is lost between two statements of a transaction fails that transaction alone', async () => {
     const failure = await db
       .system(async tx => {
         await tx.query('SELECT 1')
@@ -47,16 +49,27 @@ describe.skipIf(missing)(`A connection that is lost${missing ? ` (${missing})` :
     expect(await db.system(tx => tx.query('SELECT 3 AS three'))).toEqual([{ three: 3 }])
   })
 
-  it('in the middle of COPY fails that batch alone', async () => {
+  it('that is lost in the middle of COPY fails that batch alone', async () => {
     const lock = new pg.Client({ connectionString: files.url })
     await lock.connect()
     await lock.query('BEGIN; LOCK TABLE hubs IN SHARE MODE')
-    const rows = Buffer.alloc(0)
-    const copying = db.copyIn({ into: 'hubs (name)', rows, afterwards: 'SELECT 1' }).catch(error => error)
+    const copying = db
+      .copyIn({ into: 'hubs (name)', rows: EMPTY, afterwards: 'SELECT 1' })
+      .catch(error => error)
     const waiting = `wait_event_type = 'Lock' AND query LIKE 'COPY%'`
     await until('it waits for the lock', async () => (await terminate(waiting)).length === 1)
     expect(isAway(await copying)).toBe(true)
     await lock.end()
     expect(await db.writing.query('SELECT 3 AS three')).toEqual([{ three: 3 }])
+  })
+
+  it('keeps nothing of a COPY that is done', async () => {
+    const copy = () => db.copyIn({ into: 'hubs (name)', rows: EMPTY, afterwards: 'SELECT 1' })
+    // pg holds a query, and all rows with it, as long as the timer of its timeout runs.
+    const timers = () => process.getActiveResourcesInfo().filter(kind => kind === 'Timeout').length
+    await copy()
+    const before = timers()
+    for (let n = 0; n < 20; n++) await copy()
+    expect(timers() - before).toBeLessThan(5)
   })
 })
