@@ -78,7 +78,8 @@ async function withServer<T>(
   work: (server: Server, load: Load, publisher: Load) => Promise<T>,
 ): Promise<T> {
   const store = await tier.fresh()
-  const server = await startFieldline(options, { ...store.env, MQTT_CONNECTIONS_PER_SECOND: perSecond })
+  const env = { ...store.env, MQTT_CONNECTIONS_PER_SECOND: perSecond }
+  const server = await startFieldline(options, { ...store, env })
   const [load, publisher] = [startLoad(), startLoad()]
   try {
     return await work(server, load, publisher)
@@ -169,7 +170,7 @@ function startLoad() {
   }
 }
 
-function residentBytes({ pid }: Server): number {
-  const status = readFileSync(`/proc/${pid}/status`, 'utf8')
-  return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) * 1024
+function residentBytes({ pids }: Server): number {
+  const statuses = pids.map(pid => readFileSync(`/proc/${pid}/status`, 'utf8'))
+  return statuses.reduce((sum, status) => sum + Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) * 1024, 0)
 }

@@ -29,7 +29,7 @@ async function benchDay(tier: Tier, options: Options): Promise<Row> {
     const theirs: number[] = []
     const ratios: number[] = []
     for (let round = 1; round <= options.rounds; round++) {
-      const server = await startFieldline(options, store.env)
+      const server = await startFieldline(options, store)
       const token = await signIn(server)
       const query = `deviceId=${tier.devices[0]?.id}&from=${day.from}&to=${day.to}&limit=100000`
       const read = () => get(server, token, query, DAY_POINTS)
@@ -64,12 +64,12 @@ async function benchDay(tier: Tier, options: Options): Promise<Row> {
 
 /** A point a second of the first device, through the API. Returns when the day begins, in milliseconds since 1970. */
 async function sendDay(tier: Tier, options: Options, store: Store): Promise<number> {
-  const server = await startFieldline(options, store.env)
+  const server = await startFieldline(options, store)
   const from = Math.floor(Date.now() / DAY_MS) * DAY_MS - 10 * DAY_MS
   const body = bulkBody(REQUEST_POINTS)
   for (let sent = 0; sent < DAY_POINTS; sent += REQUEST_POINTS) {
     for (let index = 0; index < REQUEST_POINTS; index++) body.patch(index, from + (sent + index) * 1000)
-    const response = await fetch(`${server.url}/api/v3/location-history/bulk`, {
+    const response = await fetch(`${server.ingestUrl}/api/v3/location-history/bulk`, {
       method: 'POST',
       headers: { authorization: `Bearer ${tier.devices[0]?.key}`, 'content-type': 'application/json' },
       body: new Uint8Array(body.bytes),
@@ -88,7 +88,7 @@ async function benchGrowth(tier: Tier, options: Options): Promise<Row> {
     const store = await tier.fresh()
     progress(`filling ${count(rows)} rows`)
     await fillPoints(store, { rows, dayFrom: from, dayPoints: DAY_POINTS })
-    const server = await startFieldline(options, store.env)
+    const server = await startFieldline(options, store)
     return { store, server, token: await signIn(server) }
   }
   const small = await open(less)

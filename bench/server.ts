@@ -1,13 +1,18 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 
-/** A server that was started as its users start one. */
+/** What was started as its users start it: one process, or one for each role. */
 export interface Server {
-  /** Without a path. */
+  /** Of the interface, without a path. */
   url: string
+  /** Where points come in over HTTP. */
+  ingestUrl: string
   mqtt: { host: string; port: number }
-  pid: number
+  pids: readonly number[]
+  /** Resolves when everything that was acknowledged is stored. */
+  stored(): Promise<void>
   /** Ends it in order. */
   stop(): Promise<void>
 }
@@ -20,6 +25,7 @@ export interface Device {
 const EMAIL = 'bench@example.com'
 const PASSWORD = 'bench-bench-bench'
 const START_MS = 120_000
+const LOOK_MS = 50
 
 /** Which server is measured: a checkout that is built, and what Node is given to run it. */
 export interface Checkout {
@@ -27,8 +33,53 @@ export interface Checkout {
   nodeArgs: string[]
 }
 
-/** Starts `dist/src/main.js` of the checkout on free ports. `env` names its data. */
-export async function startFieldline(checkout: Checkout, env: Record<string, string>): Promise<Server> {
+/** What a server needs to find its data, and the ROLES of each of its processes; none is all of them in one. */
+export interface Place {
+  env: Record<string, string>
+  roles: readonly string[]
+}
+
+/** Starts `dist/src/main.js` of the checkout on free ports, once for each of the roles. */
+export async function startFieldline(checkout: Checkout, { env, roles }: Place): Promise<Server> {
+  if (roles.length === 0) {
+    const { url, mqtt, pid, stop } = await startProcess(checkout, env)
+    return { url, ingestUrl: url, mqtt: mqtt as Server['mqtt'], pids: [pid], stored: async () => {}, stop }
+  }
+  const processes = await Promise.all(roles.map(ROLES => startProcess(checkout, { ...env, ROLES })))
+  const having = (role: string) => processes[roles.findIndex(some => some.includes(role))] as Process
+  const { url: ingestUrl, mqtt } = having('ingest')
+  return {
+    url: having('api').url,
+    ingestUrl,
+    mqtt: mqtt as Server['mqtt'],
+    pids: processes.map(({ pid }) => pid),
+    async stored() {
+      while (!(await isStored(ingestUrl))) await sleep(LOOK_MS)
+    },
+    async stop() {
+      for (const { stop } of processes) await stop()
+    },
+  }
+}
+
+/** Whether the writers have committed all that is in Kafka. */
+async function isStored(url: string): Promise<boolean> {
+  const text = await (await fetch(`${url}/metrics`)).text()
+  const lag = [...text.matchAll(/^fieldline_log_lag_records\{.*\} (\d+)$/gm)].map(([, records]) =>
+    Number(records),
+  )
+  return /^fieldline_log_up 1$/m.test(text) && lag.length > 0 && lag.every(records => records === 0)
+}
+
+interface Process {
+  url: string
+  /** Undefined without the role ingest. */
+  mqtt: Server['mqtt'] | undefined
+  pid: number
+  stop(): Promise<void>
+}
+
+async function startProcess(checkout: Checkout, env: Record<string, string>): Promise<Process> {
   const child = spawn(process.execPath, [...checkout.nodeArgs, join(checkout.root, 'dist/src/main.js')], {
     cwd: checkout.root,
     env: {
@@ -61,17 +112,17 @@ export async function startFieldline(checkout: Checkout, env: Record<string, str
     )
     child.stdout.on('data', (chunk: string) => {
       output += chunk
-      const match = /^fieldline ready (http:\S+) mqtt:\/\/(\S+):(\d+)$/m.exec(output)
+      const match = /^fieldline ready (http:\S+)(?: mqtt:\/\/(\S+):(\d+))?$/m.exec(output)
       if (!match) return
       clearTimeout(timer)
       resolve(match)
     })
     child.once('exit', code => reject(new Error(`The server ended with ${code}: ${errors}`)))
   })
-  const [, url = '', host = '', port] = await ready
+  const [, url = '', host, port] = await ready
   return {
     url,
-    mqtt: { host, port: Number(port) },
+    mqtt: host === undefined ? undefined : { host, port: Number(port) },
     pid: child.pid as number,
     async stop() {
       process.off('exit', end)

@@ -3,21 +3,21 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
 import { openDatabase } from '../db/client.ts'
+import { startKafka } from '../test/services/kafka.ts'
 import { startPostgres } from '../test/services/postgres.ts'
 import { cpuIn } from './cpu.ts'
-import { type Checkout, type Device, makeDevices, startFieldline } from './server.ts'
+import { type Checkout, type Device, makeDevices, type Place, startFieldline } from './server.ts'
 
-export const TIERS = ['embedded', 'one-machine'] as const
+export const TIERS = ['embedded', 'one-machine', 'cluster'] as const
 export type TierName = (typeof TIERS)[number]
 
 /** Where the data of one measurement lives: what a server, or a statement without one, needs to find it. */
-export interface Store {
-  env: Record<string, string>
+export interface Store extends Place {
   /** PostgreSQL, or the folder of PGlite. */
   url?: string
   directory: string
-  /** Processor seconds that the database's own processes have used; 0 where it is a part of the server's. */
-  databaseCpu(): number
+  /** Processor seconds that PostgreSQL and Kafka have used; 0 where the database is a part of the server's. */
+  servicesCpu(): number
   /** Points in the table. In the embedded tier only while no server has it open. */
   countPoints(): Promise<number>
   remove(): Promise<void>
@@ -36,7 +36,8 @@ const DEVICES = 100
 
 /** Prepares a tier with the server of the checkout. */
 export async function openTier(name: TierName, checkout: Checkout): Promise<Tier> {
-  return name === 'embedded' ? openEmbedded(checkout) : openOneMachine(checkout)
+  if (name === 'embedded') return openEmbedded(checkout)
+  return name === 'cluster' ? openCluster(checkout) : openOneMachine(checkout)
 }
 
 async function openEmbedded(checkout: Checkout): Promise<Tier> {
@@ -53,8 +54,9 @@ async function openEmbedded(checkout: Checkout): Promise<Tier> {
       const directory = join(dataDir, 'postgres')
       return {
         env: { DATA_DIR: dataDir },
+        roles: [],
         directory,
-        databaseCpu: () => 0,
+        servicesCpu: () => 0,
         countPoints: () => countPoints({ directory }),
         remove: async () => rmSync(dataDir, { recursive: true, force: true }),
       }
@@ -91,9 +93,10 @@ async function openOneMachine(checkout: Checkout): Promise<Tier> {
       mkdirSync(directory)
       return {
         env: { DATABASE_URL: url, DATA_DIR: directory },
+        roles: [],
         url,
         directory,
-        databaseCpu: () => cpuIn(dataFolder),
+        servicesCpu: () => cpuIn(dataFolder),
         countPoints: () => countPoints({ url, directory }),
         remove: async () => {
           await admin.query(`DROP DATABASE ${database} WITH (FORCE)`)
@@ -109,8 +112,34 @@ async function openOneMachine(checkout: Checkout): Promise<Tier> {
   }
 }
 
+/** As one machine, with a Kafka between and each process doing its part: points come in at one and are stored by another. */
+async function openCluster(checkout: Checkout): Promise<Tier> {
+  const kafka = await startKafka({ own: true })
+  if (!kafka.available) throw new Error(kafka.reason)
+  const { brokers, directory } = kafka
+  const tier = await openOneMachine(checkout)
+  let topics = 0
+  return {
+    ...tier,
+    name: 'cluster',
+    async fresh() {
+      const store = await tier.fresh()
+      return {
+        ...store,
+        env: { ...store.env, KAFKA_BROKERS: brokers, KAFKA_PREFIX: `bench-${++topics}` },
+        roles: ['api,live,jobs', 'ingest', 'writer'],
+        servicesCpu: () => store.servicesCpu() + cpuIn(directory),
+      }
+    },
+    async close() {
+      await tier.close()
+      await kafka.stop()
+    },
+  }
+}
+
 async function prepare(checkout: Checkout, env: Record<string, string>): Promise<Device[]> {
-  const server = await startFieldline(checkout, env)
+  const server = await startFieldline(checkout, { env, roles: [] })
   try {
     return await makeDevices(server, DEVICES)
   } finally {

@@ -44,9 +44,9 @@ export async function measureLimit(
   try {
     const module = tier.name === 'embedded' ? 'pglite.ts' : 'postgres.ts'
     const order: LimitOrder = { url: store.url, directory: store.directory, ...way, ...times }
-    const before = store.databaseCpu()
+    const before = store.servicesCpu()
     const result = await inProcess<LimitResult>(new URL(module, import.meta.url), order)
-    const cpuSeconds = store.databaseCpu() - before + result.cpuSeconds
+    const cpuSeconds = store.servicesCpu() - before + result.cpuSeconds
     const stored = await store.countPoints()
     if (stored !== result.total)
       throw new Error(`${result.total} rows were inserted and ${stored} are stored`)
