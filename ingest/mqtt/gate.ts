@@ -5,12 +5,15 @@ import type { Publisher } from '../authenticate.ts'
 import { type Group, Inbox } from './inbox.ts'
 import { MAX_EARLY, MAX_EARLY_BYTES, MAX_UNREAD_BYTES } from './limits.ts'
 import { Breach, findBreach, type Packet, type Parser, teach } from './protocol.ts'
+import { type Publish, readPublishes } from './publishes.ts'
 import type { Session } from './sessions.ts'
+import { topicsOf } from './topics.ts'
 
 /**
  * One connection, and where a publish leaves the broker and becomes points.
  *
- * The gate stands between aedes' parser and aedes. What breaks a rule of MQTT (`protocol.ts`) goes no further. Nor
+ * The gate stands around aedes' parser. Ahead of it, what a tracker sends all day is read straight from the chunk
+ * (`publishes.ts`). Behind it, what breaks a rule of MQTT (`protocol.ts`) goes no further. Nor
  * does a PUBLISH: its entries are appended to the log (`inbox.ts`), and the acknowledgement (PUBACK for QoS 1, PUBREC
  * for QoS 2) is written when they are durable. What belongs to a message is answered here as well: PUBREL, and PUBACK
  * for what `sessions.ts` sends. Everything else (CONNECT, SUBSCRIBE, PINGREQ, …) goes on to aedes as if there were no
@@ -39,7 +42,7 @@ interface Internals {
 export interface Hooks {
   log: Log
   /** The entries of a message, or null where the client may not publish there. */
-  read(gate: Gate, packet: Packet): Entry[] | null
+  read(gate: Gate, publish: Publish): Entry[] | null
   /** Called when messages that were read together are durable. */
   onAcknowledged(gate: Gate, group: Group, outcomes: Outcomes): void
   /** Called when entries begin and cease to wait for the log. */
@@ -64,6 +67,8 @@ export class Gate {
   readonly #internals: Internals
   readonly #forward: (packet: Packet) => void
   readonly #inbox: Inbox
+  /** Where it publishes; made with the first thing that it sends. */
+  #topic = ''
   #early: Packet[] | null = null
   #held = false
   #paused = false
@@ -78,6 +83,7 @@ export class Gate {
     const parser = this.#internals._parser
     this.#forward = parser.listeners('packet')[0] as (packet: Packet) => void
     teach(parser)
+    parser.parse = chunk => this.#parse(chunk)
     parser.removeAllListeners('packet').on('packet', packet => this.#take(packet))
     parser.removeAllListeners('error').on('error', error => this.refuse(error))
     client.once('connected', () => this.#begin())
@@ -132,6 +138,28 @@ export class Gate {
     setTimeout(() => client.close(), LINGER_MS).unref()
   }
 
+  #parse(chunk: Buffer): number {
+    const { _parser: parser, connected } = this.#internals
+    let rest = chunk
+    if (connected && this.publisher && parser._list.length === 0 && parser._stateCounter === 0) {
+      this.#topic ||= `${topicsOf(this.publisher)}location`
+      try {
+        rest = chunk.subarray(readPublishes(chunk, this.#topic, this.#takePublish))
+      } catch (error) {
+        rest = chunk.subarray(chunk.length)
+        this.refuse(new Breach('failure', 'reading a packet', undefined, error))
+      }
+      // [MQTT-3.1.2-24]: any packet shows that the client is alive.
+      if (rest.length < chunk.length) this.refreshKeepalive()
+    }
+    return rest.length > 0 ? Object.getPrototypeOf(parser).parse.call(parser, rest) : 0
+  }
+
+  #takePublish = (publish: Publish): boolean => {
+    this.#publish(publish)
+    return !this.#refused
+  }
+
   #take(packet: Packet): void {
     if (this.#refused) return
     try {
@@ -148,8 +176,10 @@ export class Gate {
     const { connected } = this.#internals
     switch (packet.cmd) {
       case 'publish':
-        if (connected) this.#publish(packet)
-        else this.#keep(packet)
+        if (connected) {
+          this.refreshKeepalive()
+          this.#publish(packet)
+        } else this.#keep(packet)
         return
       case 'pubrel':
         if (!connected) break
@@ -187,17 +217,15 @@ export class Gate {
     for (const packet of early) this.#publish(packet)
   }
 
-  #publish(packet: Packet): void {
+  #publish(publish: Publish): void {
     if (this.#internals.closed) return
-    // [MQTT-3.1.2-24]: any packet shows that the client is alive.
-    this.refreshKeepalive()
-    const entries = this.#hooks.read(this, packet)
+    const entries = this.#hooks.read(this, publish)
     if (!entries) {
       // [MQTT-3.3.5-2]: MQTT 3.1.1 has no way to refuse a PUBLISH but to close the connection.
-      this.refuse(new Breach('topic', `publishing to ${packet.topic} is not allowed`))
+      this.refuse(new Breach('topic', `publishing to ${publish.topic} is not allowed`))
       return
     }
-    this.#inbox.take(packet, entries)
+    this.#inbox.take(publish, entries)
   }
 
   /** Writes to the client, once this turn of the event loop is over. */

@@ -3,7 +3,7 @@ import type { Entry } from '../../stream/point.ts'
 import type { Publisher } from '../authenticate.ts'
 import type { Gate, Hooks } from './gate.ts'
 import { MAX_PENDING, MAX_PENDING_BYTES } from './limits.ts'
-import type { Packet } from './protocol.ts'
+import type { Publish } from './publishes.ts'
 
 /**
  * The messages of one connection between being read and being answered. Their entries wait in the log; each has its
@@ -77,7 +77,7 @@ export class Inbox {
   }
 
   /** Takes the entries of a PUBLISH. It is acknowledged when they are durable. */
-  take(packet: Packet, entries: readonly Entry[]): void {
+  take(packet: Publish, entries: readonly Entry[]): void {
     const slot: Slot = {
       answer: ANSWERS[packet.qos],
       messageId: packet.messageId ?? 0,

@@ -68,6 +68,9 @@ export interface Parser extends EventEmitter {
     consume(bytes: number): void
   }
   _pos: number
+  /** Which part of a packet comes next; 0 is a new one. */
+  _stateCounter: number
+  parse(chunk: Buffer): number
   _parseHeader(): boolean
   _parseLength(): boolean
   _parseConnect(): unknown

@@ -29,6 +29,7 @@ describe('The private parts that the gate uses', () => {
     // The first listener of 'packet' is aedes' own, which the gate takes the place of.
     expect([parser.listenerCount('packet'), parser.listenerCount('error')]).toEqual([1, 1])
     const methods = [
+      'parse',
       '_parseHeader',
       '_parseLength',
       '_parseConnect',
@@ -37,7 +38,12 @@ describe('The private parts that the gate uses', () => {
       '_emitError',
     ]
     for (const name of methods) expect(Object.getPrototypeOf(parser)[name], name).toBeTypeOf('function')
-    expect(parser).toMatchObject({ settings: {}, packet: { length: -1 }, _list: { length: 0 } })
+    expect(parser).toMatchObject({
+      settings: {},
+      packet: { length: -1 },
+      _list: { length: 0 },
+      _stateCounter: 0,
+    })
     await new Promise<void>(resolve => broker.close(resolve))
   })
 
