@@ -1,15 +1,15 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
-import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import { startMosquitto } from '../test/services/mosquitto.ts'
 import type { ConnectionOrder } from './load/connections.ts'
+import { type Generator, startGenerator } from './load/orders.ts'
 import type { Options } from './options.ts'
 import { count, median, ms, progress, type Row } from './report.ts'
-import { makeDevices, type Server, startFieldline } from './server.ts'
+import { makeDevices, residentBytes, type Server, startFieldline } from './server.ts'
 import type { Tier } from './tiers.ts'
+
+type Load = Generator<ConnectionOrder>
+
+const startLoad = () => startGenerator<ConnectionOrder>(new URL('load/connections.ts', import.meta.url))
 
 const CONNECTIONS = 10_000
 /** What a server has once and for all (code, caches, a heap that has grown) is not a connection's. */
@@ -142,35 +142,4 @@ async function measureMosquitto(tier: Tier): Promise<number | undefined> {
     await load.end()
     await mosquitto.stop()
   }
-}
-
-type Load = ReturnType<typeof startLoad>
-
-function startLoad() {
-  const module = fileURLToPath(new URL('load/connections.ts', import.meta.url))
-  const child = spawn(process.execPath, ['--import', 'tsx', module], { stdio: ['pipe', 'pipe', 'inherit'] })
-  // It must not outlive a run that is interrupted.
-  const kill = () => child.kill()
-  process.once('exit', kill)
-  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
-  return {
-    async ask<Answer>(order: ConnectionOrder): Promise<Answer> {
-      child.stdin.write(`${JSON.stringify(order)}\n`)
-      const { value, done } = await lines.next()
-      if (done) throw new Error('The load generator has ended')
-      return JSON.parse(value) as Answer
-    },
-    async end(): Promise<void> {
-      process.off('exit', kill)
-      if (child.exitCode !== null) return
-      const exit = once(child, 'exit')
-      child.stdin.end()
-      await exit
-    },
-  }
-}
-
-function residentBytes({ pids }: Server): number {
-  const statuses = pids.map(pid => readFileSync(`/proc/${pid}/status`, 'utf8'))
-  return statuses.reduce((sum, status) => sum + Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) * 1024, 0)
 }

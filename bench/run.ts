@@ -7,6 +7,7 @@ import { benchConnections } from './connections.ts'
 import { benchDisk } from './disk.ts'
 import { benchHistory } from './history.ts'
 import { benchIngest } from './ingest.ts'
+import { benchLive } from './live.ts'
 import { readOptions } from './options.ts'
 import { type Row, toMarkdown } from './report.ts'
 import { openTier } from './tiers.ts'
@@ -25,6 +26,7 @@ for (const name of options.tiers) {
     if (options.figures.includes('history') && name !== 'cluster')
       rows.push(...(await benchHistory(tier, options)))
     if (options.figures.includes('disk') && name === 'one-machine') rows.push(...(await benchDisk(tier)))
+    if (options.figures.includes('live')) rows.push(...(await benchLive(tier, options)))
     if (options.figures.includes('connections')) rows.push(...(await benchConnections(tier, options)))
   } finally {
     await tier.close()

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 
@@ -9,6 +10,8 @@ export interface Server {
   url: string
   /** Where points come in over HTTP. */
   ingestUrl: string
+  /** Of the live sockets. */
+  liveUrl: string
   mqtt: { host: string; port: number }
   pids: readonly number[]
   /** Resolves when everything that was acknowledged is stored. */
@@ -43,7 +46,15 @@ export interface Place {
 export async function startFieldline(checkout: Checkout, { env, roles }: Place): Promise<Server> {
   if (roles.length === 0) {
     const { url, mqtt, pid, stop } = await startProcess(checkout, env)
-    return { url, ingestUrl: url, mqtt: mqtt as Server['mqtt'], pids: [pid], stored: async () => {}, stop }
+    return {
+      url,
+      ingestUrl: url,
+      liveUrl: toLiveUrl(url),
+      mqtt: mqtt as Server['mqtt'],
+      pids: [pid],
+      stored: async () => {},
+      stop,
+    }
   }
   const processes = await Promise.all(roles.map(ROLES => startProcess(checkout, { ...env, ROLES })))
   const having = (role: string) => processes[roles.findIndex(some => some.includes(role))] as Process
@@ -51,6 +62,7 @@ export async function startFieldline(checkout: Checkout, { env, roles }: Place):
   return {
     url: having('api').url,
     ingestUrl,
+    liveUrl: toLiveUrl(having('live').url),
     mqtt: mqtt as Server['mqtt'],
     pids: processes.map(({ pid }) => pid),
     async stored() {
@@ -61,6 +73,8 @@ export async function startFieldline(checkout: Checkout, { env, roles }: Place):
     },
   }
 }
+
+const toLiveUrl = (url: string) => `${url.replace('http', 'ws')}/api/v3/live`
 
 /** Whether the writers have committed all that is in Kafka. */
 async function isStored(url: string): Promise<boolean> {
@@ -164,4 +178,10 @@ async function call<Answer>(server: Server, path: string, body: unknown, token?:
   })
   if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`)
   return (await response.json()) as Answer
+}
+
+/** Of all its processes (proc(5)). */
+export function residentBytes({ pids }: Server): number {
+  const statuses = pids.map(pid => readFileSync(`/proc/${pid}/status`, 'utf8'))
+  return statuses.reduce((sum, status) => sum + Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) * 1024, 0)
 }

@@ -3,8 +3,8 @@
  * order a line on standard input and answers each with a line on standard output; it ends with its input.
  */
 import { connect, type Socket } from 'node:net'
-import { createInterface } from 'node:readline'
 import { connectFrame, publishRing } from './frames.ts'
+import { obeyLines } from './orders.ts'
 
 export type ConnectionOrder =
   /** Opens so many at once and holds them. Answers `{ seconds }` when the last one is accepted. */
@@ -28,17 +28,7 @@ setInterval(() => {
   for (const socket of held) socket.write(PINGREQ)
 }, KEEPALIVE_MS)
 
-createInterface({ input: process.stdin })
-  .on('line', line => {
-    obey(JSON.parse(line) as ConnectionOrder).then(
-      answer => process.stdout.write(`${JSON.stringify(answer)}\n`),
-      error => {
-        process.stderr.write(`${error instanceof Error ? error.stack : error}\n`)
-        process.exit(1)
-      },
-    )
-  })
-  .on('close', () => process.exit(0))
+obeyLines<ConnectionOrder>(obey)
 
 async function obey(order: ConnectionOrder): Promise<unknown> {
   switch (order.do) {

@@ -15,6 +15,8 @@ export interface MqttLoad {
   devices: { id: string; key: string }[]
   /** Messages in flight a connection. */
   inFlight: number
+  /** How many all of them send a second; as many as are acknowledged without. */
+  perSecond?: number
   /** The timestamps of each device begin here and rise by a second. */
   firstTimeMs: number
   warmUpSeconds: number
@@ -28,7 +30,8 @@ const STEP_MS = 1000
 runProcess<MqttLoad>(async load => {
   const window = new Window()
   const connections = await Promise.all(load.devices.map(device => openConnection(load, device, window)))
-  for (const connection of connections) connection.start()
+  if (load.perSecond) pace(connections, load.perSecond / connections.length, window)
+  else for (const connection of connections) connection.start()
   const inFlight = () => connections.reduce((sum, connection) => sum + connection.inFlight, 0)
   const result = await window.run({ ...load, inFlight })
   for (const connection of connections) connection.close()
@@ -37,8 +40,26 @@ runProcess<MqttLoad>(async load => {
 
 interface Connection {
   readonly inFlight: number
+  /** Fills what may be in flight, and again whenever something is acknowledged. */
   start(): void
+  /** Sends so many, as far as there is room. Returns how many it were. */
+  send(count: number): number
   close(): void
+}
+
+const PACE_MS = 10
+
+/** Lets each connection send `perSecond`; what found no room is sent when there is some. */
+function pace(connections: readonly Connection[], perSecond: number, window: Window): void {
+  const begun = performance.now()
+  const sent = connections.map(() => 0)
+  const timer = setInterval(() => {
+    if (window.stopping) return clearInterval(timer)
+    const due = Math.floor(((performance.now() - begun) / 1000) * perSecond)
+    for (const [index, connection] of connections.entries()) {
+      sent[index] = (sent[index] as number) + connection.send(due - (sent[index] as number))
+    }
+  }, PACE_MS)
 }
 
 /** Resolves when the server has accepted the connection. */
@@ -54,6 +75,7 @@ function openConnection(
   /** The slot whose acknowledgement is next; what is in flight lies behind it. */
   let oldest = 0
   let inFlight = 0
+  let filling = false
 
   return new Promise((resolve, reject) => {
     const fail = (message: string) => {
@@ -71,7 +93,15 @@ function openConnection(
         get inFlight() {
           return inFlight
         },
-        start: () => send(slots),
+        start() {
+          filling = true
+          send(slots)
+        },
+        send(count) {
+          const sent = Math.min(count, slots - inFlight)
+          if (sent > 0) send(sent)
+          return sent
+        },
         close: () => socket.destroy(),
       })
     }
@@ -114,7 +144,7 @@ function openConnection(
         oldest = oldest + 1 === slots ? 0 : oldest + 1
       }
       inFlight -= count
-      if (!window.stopping) send(count)
+      if (filling && !window.stopping) send(count)
     }
 
     function send(count: number): void {

@@ -25,10 +25,13 @@ makes no sense. Subscribe with \`since\` to go on where a lost connection ended:
 
 Closed with 4401 when the token ends, 4403 when the permission does, 1001 when the server stops.`
 
+/** Whose screen it is. What its role allows is in the screen's sight. */
+type Owner = Pick<Caller, 'sessionId' | 'userId' | 'organizationId' | 'expiresAt'>
+
 interface Viewer {
   socket: WebSocket
   screen: Screen
-  caller: Caller
+  owner: Owner
   answered: boolean
 }
 
@@ -51,7 +54,11 @@ export function liveRoutes(app: App, { db, live }: Services): void {
         response: { 101: z.null().describe('The WebSocket is open'), ...failures(401, 403, 503) },
       },
     },
-    (socket, request) => viewers?.add(socket, request.caller),
+    (socket, request) => {
+      viewers?.add(socket, request.caller)
+      // Node keeps the request of an upgrade as long as the socket, and 8 KB of permissions with it.
+      Reflect.deleteProperty(request, 'caller')
+    },
   )
 }
 
@@ -66,7 +73,7 @@ function watchViewers(app: App, db: Services['db'], { screens, positions }: NonN
       },
       sight: sightOf(caller),
     }
-    const viewer: Viewer = { socket, screen, caller, answered: true }
+    const viewer: Viewer = { socket, screen, owner: toOwner(caller), answered: true }
     viewers.add(viewer)
     // At once: a message that comes before its listener is lost.
     socket.on('message', data => take(viewer, data.toString()))
@@ -92,18 +99,18 @@ function watchViewers(app: App, db: Services['db'], { screens, positions }: NonN
   }
 
   /** Reads the callers again, all at once: a session may have ended, a role may be another one. */
-  async function check(which: (caller: Caller) => boolean): Promise<void> {
-    const checked = [...viewers].filter(viewer => which(viewer.caller))
+  async function check(which: (owner: Owner) => boolean): Promise<void> {
+    const checked = [...viewers].filter(viewer => which(viewer.owner))
     if (checked.length === 0) return
-    const sessionIds = new Set(checked.map(viewer => viewer.caller.sessionId))
+    const sessionIds = new Set(checked.map(viewer => viewer.owner.sessionId))
     const callers = await findCallers(db.autocommit, [...sessionIds])
     for (const viewer of checked) {
-      const caller = callers.get(viewer.caller.sessionId)
+      const caller = callers.get(viewer.owner.sessionId)
       if (!caller) viewer.socket.close(TOKEN_ENDED, 'The token is expired or revoked')
       else if (!scopeOf(caller.permissionDetails, 'view/location'))
         viewer.socket.close(PERMISSION_LOST, 'The permission view/location is gone')
       else {
-        viewer.caller = caller
+        viewer.owner = toOwner(caller)
         const sight = sightOf(caller)
         if (JSON.stringify(sight) !== JSON.stringify(viewer.screen.sight))
           screens.changeSight(viewer.screen, sight)
@@ -127,7 +134,7 @@ function watchViewers(app: App, db: Services['db'], { screens, positions }: NonN
       while (state.again) {
         state.again = false
         await positions.refresh(organizationId)
-        await check(caller => caller.organizationId === organizationId)
+        await check(owner => owner.organizationId === organizationId)
       }
     } finally {
       looking.delete(organizationId)
@@ -139,9 +146,9 @@ function watchViewers(app: App, db: Services['db'], { screens, positions }: NonN
   const stopListening = db.onChange(event => {
     switch (event.kind) {
       case 'session':
-        return void check(caller => caller.sessionId === event.sessionId).catch(failed)
+        return void check(owner => owner.sessionId === event.sessionId).catch(failed)
       case 'user':
-        return void check(caller => caller.userId === event.userId).catch(failed)
+        return void check(owner => owner.userId === event.userId).catch(failed)
       case 'sight':
         return void lookAt(event.organizationId).catch(failed)
       case 'resync':
@@ -153,8 +160,8 @@ function watchViewers(app: App, db: Services['db'], { screens, positions }: NonN
   })
   const expiry = setInterval(() => {
     const now = Date.now()
-    for (const { socket, caller } of viewers)
-      if (caller.expiresAt <= now) socket.close(TOKEN_ENDED, 'The token is expired')
+    for (const { socket, owner } of viewers)
+      if (owner.expiresAt <= now) socket.close(TOKEN_ENDED, 'The token is expired')
   }, EXPIRY_EVERY_MS)
   const checks = setInterval(() => check(() => true).catch(failed), CHECK_EVERY_MS)
   const pings = setInterval(() => {
@@ -172,6 +179,13 @@ function watchViewers(app: App, db: Services['db'], { screens, positions }: NonN
   })
   return { add }
 }
+
+const toOwner = ({ sessionId, userId, organizationId, expiresAt }: Caller): Owner => ({
+  sessionId,
+  userId,
+  organizationId,
+  expiresAt,
+})
 
 /** The message, or what is wrong with it. */
 function parse(text: string): z.infer<typeof clientMessage> | string {
