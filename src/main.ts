@@ -59,15 +59,17 @@ async function start(config: Config): Promise<void> {
     await checkTenantRole(db.autocommit)
     if (applied.length > 0) logger.info({ applied }, 'The schema is up to date')
   })
-  await createPartitions(db, Date.now())
-  const firstAccount = await createFirstAccount(db, config.owner)
+  await whenThere(() => createPartitions(db, Date.now()))
+  const firstAccount = await whenThere(() => createFirstAccount(db, config.owner))
   const tokens = createTokens(config.jwtSecret)
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
 
   const has = (role: Role) => config.roles.has(role)
   const opened =
-    has('ingest') || has('writer') || has('live') ? await openLog(config, { db, registry, onError }) : null
+    has('ingest') || has('writer') || has('live')
+      ? await whenThere(() => openLog(config, { db, registry, onError }))
+      : null
   const log = opened?.log ?? null
   closers.push(() => log?.close())
 
@@ -77,7 +79,7 @@ async function start(config: Config): Promise<void> {
     closers.push(() => storing.close())
   }
 
-  const positions = log && has('live') ? await openLivePositions({ db, log, onError }) : null
+  const positions = log && has('live') ? await whenThere(() => openLivePositions({ db, log, onError })) : null
   closers.push(() => positions?.close())
   const live = positions && { positions, screens: createScreens(positions) }
   closers.push(() => live?.screens.close())
@@ -138,8 +140,8 @@ async function start(config: Config): Promise<void> {
   const mqtt = door ? ` mqtt://${config.host}:${door.port}` : ''
   process.stdout.write(`fieldline ready ${http}${mqtt}\n`)
 
-  /** A server may start before its database. */
-  async function whenThere(work: () => Promise<void>): Promise<void> {
+  /** A server may start before its database, which may also go away while it starts. */
+  async function whenThere<T>(work: () => Promise<T>): Promise<T> {
     for (;;) {
       try {
         return await work()

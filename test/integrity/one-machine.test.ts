@@ -78,6 +78,18 @@ describe.each([
     await server.stop()
   })
 
+  test('a server may start while its database comes and goes', async own => {
+    const starting = startServer(own.database)
+    for (const after of [200, 400, 100, 300]) {
+      await pause(after)
+      await postgres.control?.kill9()
+      await postgres.control?.start()
+    }
+    const server = await starting
+    await signIn(server)
+    await server.stop()
+  })
+
   test('while the database is frozen nothing is acknowledged and nobody disconnected; then all goes on', async own => {
     const server = await startServer(own.database)
     const owner = await signIn(server)
