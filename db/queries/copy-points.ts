@@ -78,7 +78,11 @@ function encodeRows(points: PointColumns): Buffer {
 
   const writeTime = (ms: number) => {
     at = buffer.writeInt32BE(8, at)
-    at = buffer.writeBigInt64BE(BigInt(ms - EPOCH_2000_MS) * 1000n, at)
+    // In two halves: as a BigInt a time took a fifth of what a row takes. Exact up to 2^53 µs, the year 2285.
+    const microseconds = (ms - EPOCH_2000_MS) * 1000
+    const high = Math.floor(microseconds / 2 ** 32)
+    at = buffer.writeInt32BE(high, at)
+    at = buffer.writeUInt32BE(microseconds - high * 2 ** 32, at)
   }
   const writeReal = (value: number | null) => {
     at = buffer.writeInt32BE(value === null ? -1 : 4, at)
