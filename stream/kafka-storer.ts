@@ -1,6 +1,6 @@
 import type { Consumer, EachBatchPayload } from 'kafkajs'
 import { type ReadBatch, readBatches } from './kafka-batches.ts'
-import type { KafkaClient, OnError } from './kafka-client.ts'
+import { inTime, type KafkaClient, type OnError } from './kafka-client.ts'
 import { HEARTBEAT_MS, keepConsuming } from './kafka-consumer.ts'
 import { createRecordWriter } from './kafka-record.ts'
 import type { Messages, Sender } from './kafka-sender.ts'
@@ -28,6 +28,8 @@ const STORED_AT_ONCE = 4
  */
 const FETCH = { minBytes: 256 * 1024, waitMs: 100 }
 const COMMIT_EVERY_MS = 500
+/** Longer than kafkajs tries by itself. */
+const COMMIT_WITHIN_MS = 20_000
 const RETRY_FIRST_MS = 100
 const RETRY_MOST_MS = 2_000
 
@@ -44,6 +46,8 @@ export function createStorer(options: {
   const { createClient, retries, topics, bases, sender, handler, unstoredSince, onError } = options
   /** Offsets to commit, by partition: Kafka's own. */
   let stored = new Map<number, string>()
+  let joins = 0
+  let committing: Promise<void> | undefined
 
   function takeStored() {
     const partitions = [...stored].map(([partition, offset]) => ({ partition, offset }))
@@ -54,7 +58,17 @@ export function createStorer(options: {
   async function commit(consumer: Consumer): Promise<void> {
     const partitions = takeStored()
     if (partitions.length === 0) return
-    await consumer.commitOffsets(partitions.map(offset => ({ topic: topics.points, ...offset })))
+    const joined = joins
+    try {
+      const offsets = partitions.map(offset => ({ topic: topics.points, ...offset }))
+      await inTime(COMMIT_WITHIN_MS, consumer.commitOffsets(offsets))
+    } catch (error) {
+      // A broker that has just started refuses offsets for a moment, and where nothing new comes nobody would commit them
+      // later. After a join they are read again.
+      for (const { partition, offset } of partitions)
+        if (joined === joins && !stored.has(partition)) stored.set(partition, offset)
+      throw error
+    }
   }
 
   async function eachBatch(payload: EachBatchPayload): Promise<void> {
@@ -158,20 +172,26 @@ export function createStorer(options: {
     eachBatch,
     // What was stored and not committed is read again by whoever has the partition now.
     onJoin: () => {
+      joins++
       stored.clear()
       unstoredSince.clear()
     },
     onLeaving: commit,
     onError,
   })
-  const committing = setInterval(() => {
+  const commits = setInterval(() => {
     const { consumer } = consuming
-    if (consumer)
-      commit(consumer).catch(error => isRebalancing(error) || onError(error, 'committing offsets'))
+    // One at a time: an offset that was refused must not come after a later one.
+    if (!consumer || committing) return
+    committing = commit(consumer)
+      .catch(error => void (isRebalancing(error) || onError(error, 'committing offsets')))
+      .finally(() => {
+        committing = undefined
+      })
   }, COMMIT_EVERY_MS)
   return {
     async close() {
-      clearInterval(committing)
+      clearInterval(commits)
       await consuming.close()
     },
   }

@@ -1,0 +1,129 @@
+import type { Consumer, EachBatchPayload } from 'kafkajs'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import type { KafkaClient } from '../../stream/kafka-client.ts'
+import { createRecordWriter } from '../../stream/kafka-record.ts'
+import { createStorer } from '../../stream/kafka-storer.ts'
+import { nameTopics } from '../../stream/kafka-topics.ts'
+import { point } from './log-contract.ts'
+
+/** A consumer of kafkajs that does as it is told. */
+function createConsumer() {
+  const listeners = new Map<string, (event: unknown) => void>()
+  let eachBatch: (payload: EachBatchPayload) => Promise<void> = async () => {}
+  const committed: { partition: number; offset: string }[] = []
+  const consumer = {
+    events: { CRASH: 'crash', GROUP_JOIN: 'join', HEARTBEAT: 'heartbeat', FETCH_START: 'fetch' },
+    on: (event: string, listener: (event: unknown) => void) => void listeners.set(event, listener),
+    connect: async () => {},
+    subscribe: async () => {},
+    async run(options: { eachBatch: typeof eachBatch }) {
+      eachBatch = options.eachBatch
+      listeners.get('join')?.({})
+    },
+    commitOffsets: vi.fn(async (offsets: { partition: number; offset: string }[]) => {
+      committed.push(...offsets.map(({ partition, offset }) => ({ partition, offset })))
+    }),
+    disconnect: async () => {},
+  }
+  return {
+    consumer,
+    committed,
+    join: () => listeners.get('join')?.({}),
+    hand(partition: number, offset: number) {
+      const writer = createRecordWriter()
+      writer.add(point(partition, offset), [])
+      const messages = [{ offset: `${offset}`, value: writer.finish(), timestamp: '0', headers: {} }]
+      return eachBatch({
+        batch: { partition, messages, highWatermark: `${offset + 1}` },
+        heartbeat: async () => {},
+        resolveOffset: () => {},
+        isRunning: () => true,
+        commitOffsetsIfNecessary: async () => {},
+      } as unknown as EachBatchPayload)
+    },
+  }
+}
+
+const refused = () => Object.assign(new Error('refused'), { type: 'NOT_COORDINATOR_FOR_GROUP' })
+
+describe("A writer's offsets", () => {
+  beforeEach(() => void vi.useFakeTimers())
+  afterEach(() => void vi.useRealTimers())
+
+  async function start() {
+    const fake = createConsumer()
+    const storing = createStorer({
+      createClient: () => ({
+        kafka: { consumer: () => fake.consumer as unknown as Consumer } as unknown as KafkaClient['kafka'],
+        cut: () => {},
+        end: () => {},
+      }),
+      retries: 0,
+      topics: nameTopics('test'),
+      bases: new Map(),
+      sender: { send: async () => {}, close: async () => {} },
+      handler: async () => new Map(),
+      unstoredSince: new Map(),
+      onError: () => {},
+    })
+    await vi.advanceTimersByTimeAsync(10)
+    const end = async () => {
+      const closing = storing.close()
+      await vi.advanceTimersByTimeAsync(5_000)
+      await closing
+    }
+    return { ...fake, end }
+  }
+
+  it('are committed twice a second, the last of each partition', async () => {
+    const { hand, committed, end } = await start()
+    await hand(0, 4)
+    await hand(0, 5)
+    await hand(1, 9)
+    await vi.advanceTimersByTimeAsync(600)
+    expect(committed).toEqual([
+      { partition: 0, offset: '6' },
+      { partition: 1, offset: '10' },
+    ])
+    await end()
+  })
+
+  it('are committed again when the broker has refused them, though nothing new comes', async () => {
+    const { hand, consumer, committed, end } = await start()
+    consumer.commitOffsets.mockRejectedValueOnce(refused())
+    await hand(0, 4)
+    await vi.advanceTimersByTimeAsync(600)
+    expect(committed).toEqual([])
+    await vi.advanceTimersByTimeAsync(600)
+    expect(committed).toEqual([{ partition: 0, offset: '5' }])
+    await end()
+  })
+
+  it('that were refused never come after later ones', async () => {
+    const { hand, consumer, committed, end } = await start()
+    let refuse = (_error: Error) => {}
+    consumer.commitOffsets.mockImplementationOnce(() => new Promise((_, reject) => (refuse = reject)))
+    await hand(0, 4)
+    await vi.advanceTimersByTimeAsync(600)
+    await hand(0, 7)
+    await vi.advanceTimersByTimeAsync(2_000)
+    expect(committed).toEqual([])
+    refuse(refused())
+    await vi.advanceTimersByTimeAsync(600)
+    expect(committed).toEqual([{ partition: 0, offset: '8' }])
+    await end()
+  })
+
+  it('of before a join are not committed after it: they are read again', async () => {
+    const { hand, consumer, committed, join, end } = await start()
+    let refuse = (_error: Error) => {}
+    consumer.commitOffsets.mockImplementationOnce(() => new Promise((_, reject) => (refuse = reject)))
+    await hand(0, 4)
+    await vi.advanceTimersByTimeAsync(600)
+    join()
+    refuse(refused())
+    await vi.advanceTimersByTimeAsync(2_000)
+    expect(committed).toEqual([])
+    await end()
+  })
+})
