@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { progress } from './report.ts'
@@ -9,8 +9,13 @@ import { progress } from './report.ts'
  */
 const TICKS_PER_SECOND = 100
 
-/** Of a process, and of its children that have ended. 0 when it is not there. */
-export function cpuOf(pid: number): number {
+/** Of processes, and of their children that have ended. */
+export function cpuOf(pids: readonly number[]): number {
+  return pids.reduce((sum, pid) => sum + cpuOfOne(pid), 0)
+}
+
+/** 0 when it is not there. */
+function cpuOfOne(pid: number): number {
   try {
     const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
       .replace(/^.*\) /s, '')
@@ -18,23 +23,6 @@ export function cpuOf(pid: number): number {
     return fields.slice(11, 15).reduce((sum, ticks) => sum + Number(ticks), 0) / TICKS_PER_SECOND
   } catch {
     return 0
-  }
-}
-
-/** Of every process that works in a folder with this end, as those of a PostgreSQL server do in its data folder. */
-export function cpuIn(folderEnd: string): number {
-  let seconds = 0
-  for (const name of readdirSync('/proc')) {
-    if (/^\d+$/.test(name) && folderOf(name).endsWith(folderEnd)) seconds += cpuOf(Number(name))
-  }
-  return seconds
-}
-
-function folderOf(pid: string): string {
-  try {
-    return readlinkSync(`/proc/${pid}/cwd`)
-  } catch {
-    return ''
   }
 }
 

@@ -2,7 +2,7 @@ import { startMosquitto } from '../test/services/mosquitto.ts'
 import { cpuOf, quietMoment } from './cpu.ts'
 import { describeWay, findLimit, type Limit, measureLimit, type Way } from './limit/find-limit.ts'
 import type { HttpLoad } from './load/http.ts'
-import type { MqttLoad } from './load/mqtt.ts'
+import { loadMqtt } from './load/publish.ts'
 import { inProcess } from './load/run-process.ts'
 import type { LoadResult } from './load/window.ts'
 import type { Options } from './options.ts'
@@ -42,7 +42,9 @@ export async function benchIngest(tier: Tier, options: Options): Promise<Row[]> 
       `round ${round}: the limit, ${describeWay(way)}: ${count(limit.rate)} rows/s, ${cpu(limit.cpuMicroseconds)}`,
     )
     mqtt.push(
-      await measureService(tier, options, 'MQTT', limit, server => loadMqtt(tier, server.mqtt, times)),
+      await measureService(tier, options, 'MQTT', limit, server =>
+        loadMqtt(server.mqtt, tier.devices, times),
+      ),
     )
     await quietMoment(options.patienceSeconds)
     const other = await measureMosquitto(tier, times)
@@ -68,7 +70,7 @@ async function measureService(
   try {
     const server = await startFieldline(options, store)
     await quietMoment(options.patienceSeconds)
-    const cpuSeconds = () => server.pids.reduce((sum, pid) => sum + cpuOf(pid), 0) + store.servicesCpu()
+    const cpuSeconds = () => cpuOf(server.pids) + store.servicesCpu()
     const before = cpuSeconds()
     const result = await load(server)
     const loaded = performance.now()
@@ -107,27 +109,16 @@ async function measureMosquitto(
     return undefined
   }
   try {
-    const { acknowledged, seconds } = await loadMqtt(tier, { host: '127.0.0.1', port: mosquitto.port }, times)
+    const { acknowledged, seconds } = await loadMqtt(
+      { host: '127.0.0.1', port: mosquitto.port },
+      tier.devices,
+      times,
+    )
     progress(`Mosquitto, storing nothing: ${count(acknowledged / seconds)} points/s`)
     return acknowledged / seconds
   } finally {
     await mosquitto.stop()
   }
-}
-
-function loadMqtt(
-  tier: Tier,
-  at: { host: string; port: number },
-  times: { warmUpSeconds: number; seconds: number },
-): Promise<LoadResult> {
-  const load: MqttLoad = {
-    ...at,
-    ...times,
-    devices: tier.devices,
-    inFlight: 20,
-    firstTimeMs: Date.now() - FIRST_TIME_AGO_MS,
-  }
-  return inProcess(new URL('load/mqtt.ts', import.meta.url), load)
 }
 
 function loadHttp(

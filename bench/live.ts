@@ -1,11 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { quietMoment } from './cpu.ts'
 import type { BareOrder } from './load/bare-ws.ts'
-import type { MqttLoad } from './load/mqtt.ts'
 import { type Generator, startGenerator } from './load/orders.ts'
-import { inProcess } from './load/run-process.ts'
+import { loadMqtt } from './load/publish.ts'
 import type { Probed, ScreenOrder } from './load/screens.ts'
-import type { LoadResult } from './load/window.ts'
 import type { Options } from './options.ts'
 import { count, median, ms, progress, type Row } from './report.ts'
 import { type Device, makeDevices, residentBytes, type Server, signIn, startFieldline } from './server.ts'
@@ -23,7 +21,6 @@ const WARM_UP_SCREENS = 500
 const GOAL_BYTES = 20_000
 const WARM_UP_SECONDS = 3
 const SETTLE_MS = 30_000
-const FIRST_TIME_AGO_MS = 30 * 24 * 3600_000
 
 /** How soon a point is on screens, how much they can be sent, and what memory one takes. */
 export async function benchLive(tier: Tier, options: Options): Promise<Row[]> {
@@ -176,20 +173,10 @@ async function measureMemory(server: Server, screens: Screens): Promise<number> 
   return bytes
 }
 
-function publish(
-  { mqtt }: Server,
-  devices: Device[],
-  { seconds, perSecond }: { seconds: number; perSecond?: number },
-): Promise<LoadResult> {
-  const load: MqttLoad = {
-    ...mqtt,
-    devices,
-    inFlight: 20,
-    perSecond,
+const publish = ({ mqtt }: Server, devices: Device[], pace: { seconds: number; perSecond?: number }) =>
+  loadMqtt(mqtt, devices, {
     warmUpSeconds: WARM_UP_SECONDS,
-    seconds,
-    // Later than what was sent before, so that every point moves its subject.
-    firstTimeMs: Date.now() - FIRST_TIME_AGO_MS + (perSecond ? FIRST_TIME_AGO_MS / 2 : 0),
-  }
-  return inProcess(new URL('load/mqtt.ts', import.meta.url), load)
-}
+    // Later than what was sent before without a pace, so that every point moves its subject.
+    ...(pace.perSecond ? { firstTimeMs: Date.now() - 15 * 24 * 3600_000 } : {}),
+    ...pace,
+  })

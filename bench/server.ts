@@ -1,8 +1,9 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { residentMiB } from '../test/services/processes.ts'
+import { isStored } from '../test/support/figures.ts'
 
 /** What was started as its users start it: one process, or one for each role. */
 export interface Server {
@@ -66,7 +67,7 @@ export async function startFieldline(checkout: Checkout, { env, roles }: Place):
     mqtt: mqtt as Server['mqtt'],
     pids: processes.map(({ pid }) => pid),
     async stored() {
-      while (!(await isStored(ingestUrl))) await sleep(LOOK_MS)
+      while (!(await isStored({ url: ingestUrl }))) await sleep(LOOK_MS)
     },
     async stop() {
       for (const { stop } of processes) await stop()
@@ -75,15 +76,6 @@ export async function startFieldline(checkout: Checkout, { env, roles }: Place):
 }
 
 const toLiveUrl = (url: string) => `${url.replace('http', 'ws')}/api/v3/live`
-
-/** Whether the writers have committed all that is in Kafka. */
-async function isStored(url: string): Promise<boolean> {
-  const text = await (await fetch(`${url}/metrics`)).text()
-  const lag = [...text.matchAll(/^fieldline_log_lag_records\{.*\} (\d+)$/gm)].map(([, records]) =>
-    Number(records),
-  )
-  return /^fieldline_log_up 1$/m.test(text) && lag.length > 0 && lag.every(records => records === 0)
-}
 
 interface Process {
   url: string
@@ -180,8 +172,6 @@ async function call<Answer>(server: Server, path: string, body: unknown, token?:
   return (await response.json()) as Answer
 }
 
-/** Of all its processes (proc(5)). */
-export function residentBytes({ pids }: Server): number {
-  const statuses = pids.map(pid => readFileSync(`/proc/${pid}/status`, 'utf8'))
-  return statuses.reduce((sum, status) => sum + Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) * 1024, 0)
-}
+/** Of all its processes. */
+export const residentBytes = ({ pids }: Server): number =>
+  pids.reduce((sum, pid) => sum + residentMiB(pid), 0) * 1024 ** 2

@@ -5,7 +5,8 @@ import pg from 'pg'
 import { openDatabase } from '../db/client.ts'
 import { startKafka } from '../test/services/kafka.ts'
 import { startPostgres } from '../test/services/postgres.ts'
-import { cpuIn } from './cpu.ts'
+import type { Control } from '../test/services/services.ts'
+import { cpuOf } from './cpu.ts'
 import { type Checkout, type Device, makeDevices, type Place, startFieldline } from './server.ts'
 
 export const TIERS = ['embedded', 'one-machine', 'cluster'] as const
@@ -69,12 +70,11 @@ async function openOneMachine(checkout: Checkout): Promise<Tier> {
   // Acknowledged is durable, so the disk is waited for, in the service and in its limit alike.
   const postgres = await startPostgres({ own: true, settings: { fsync: 'on' } })
   if (!postgres.available) throw new Error(postgres.reason)
+  const control = postgres.control as Control
   const folder = mkdtempSync(join(tmpdir(), 'fieldline-bench-'))
   const admin = new pg.Client({ connectionString: postgres.url })
   await admin.connect()
   const urlOf = (database: string) => Object.assign(new URL(postgres.url), { pathname: database }).href
-  const { rows } = await admin.query<{ data_directory: string }>('SHOW data_directory')
-  const dataFolder = rows[0]?.data_directory as string
   await admin.query('CREATE DATABASE bench_base')
   const devices = await prepare(checkout, {
     DATABASE_URL: urlOf('bench_base'),
@@ -96,7 +96,7 @@ async function openOneMachine(checkout: Checkout): Promise<Tier> {
         roles: [],
         url,
         directory,
-        servicesCpu: () => cpuIn(dataFolder),
+        servicesCpu: () => cpuOf(control.processes()),
         countPoints: () => countPoints({ url, directory }),
         remove: async () => {
           await admin.query(`DROP DATABASE ${database} WITH (FORCE)`)
@@ -116,7 +116,8 @@ async function openOneMachine(checkout: Checkout): Promise<Tier> {
 async function openCluster(checkout: Checkout): Promise<Tier> {
   const kafka = await startKafka({ own: true })
   if (!kafka.available) throw new Error(kafka.reason)
-  const { brokers, directory } = kafka
+  const { brokers } = kafka
+  const control = kafka.control as Control
   const tier = await openOneMachine(checkout)
   let topics = 0
   return {
@@ -128,7 +129,7 @@ async function openCluster(checkout: Checkout): Promise<Tier> {
         ...store,
         env: { ...store.env, KAFKA_BROKERS: brokers, KAFKA_PREFIX: `bench-${++topics}` },
         roles: ['api,live,jobs', 'ingest', 'writer'],
-        servicesCpu: () => store.servicesCpu() + cpuIn(directory),
+        servicesCpu: () => store.servicesCpu() + cpuOf(control.processes()),
       }
     },
     async close() {

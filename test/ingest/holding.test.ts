@@ -1,11 +1,12 @@
-import { readFileSync } from 'node:fs'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createOwnPostgres } from '../integrity/own-postgres.ts'
 import { type Postgres, startPostgres } from '../services/postgres.ts'
+import { residentMiB } from '../services/processes.ts'
 import type { Control, Service } from '../services/services.ts'
 import { type Client, createDevice, signIn, type TestDevice } from '../support/client.ts'
 import type { TestDatabase } from '../support/database.ts'
+import { readFigures } from '../support/figures.ts'
 import { type Server, startServer } from '../support/server.ts'
 import { pause, until } from '../support/wait.ts'
 import { createFleet } from './fleet.ts'
@@ -56,14 +57,7 @@ describe('While the log is away', () => {
       id,
       qos,
     })
-  const metric = async (name: string): Promise<number> => {
-    const text = await (await fetch(`${server.url}/metrics`)).text()
-    return Number(new RegExp(`^${name.replace(/[{}]/g, '\\$&')} (\\S+)$`, 'm').exec(text)?.[1] ?? Number.NaN)
-  }
-  const residentMiB = () => {
-    const status = readFileSync(`/proc/${server.pid}/status`, 'utf8')
-    return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) / 1024
-  }
+  const metric = async (name: string) => (await readFigures(server)).get(name) ?? Number.NaN
 
   it(`${DEVICES} devices are held: no acknowledgement, no connection lost, and all goes on in order`, async context => {
     if (!postgres.available) return context.skip(postgres.reason)
@@ -74,7 +68,7 @@ describe('While the log is away', () => {
       clients.push(...(await Promise.all(some.map(device => open(device, KEEPALIVE_S)))))
       for (const client of clients) client.send(PINGREQ)
     }
-    const before = residentMiB()
+    const before = residentMiB(server.pid)
     const now = Date.now()
 
     control.freeze()
@@ -98,7 +92,7 @@ describe('While the log is away', () => {
           ({ heard }, index) => heard.filter(text => text === 'pingresp').length >= 5 || index % 2 === 1,
         ),
       )
-      tell(`held: ${(residentMiB() - before).toFixed(0)} MiB more for ${DEVICES} devices`)
+      tell(`held: ${(residentMiB(server.pid) - before).toFixed(0)} MiB more for ${DEVICES} devices`)
     } finally {
       control.thaw()
     }
@@ -130,7 +124,7 @@ describe('While the log is away', () => {
     const PACKETS = 10
     const devices = await createFleet(database.url as string, SENDERS)
     const clients = await Promise.all(devices.map(device => open(device)))
-    const before = residentMiB()
+    const before = residentMiB(server.pid)
     const start = Date.now() - 20 * 24 * 3600_000
     control.freeze()
     try {
@@ -155,10 +149,12 @@ describe('While the log is away', () => {
         },
         60_000,
       )
-      tell(`waiting: ${(last / 2 ** 20).toFixed(0)} MiB, ${(residentMiB() - before).toFixed(0)} MiB resident`)
+      tell(
+        `waiting: ${(last / 2 ** 20).toFixed(0)} MiB, ${(residentMiB(server.pid) - before).toFixed(0)} MiB resident`,
+      )
       // 128 MiB, and what the chunk held that filled it.
       expect(last).toBeLessThan(130 * 2 ** 20)
-      expect(residentMiB() - before).toBeLessThan(600)
+      expect(residentMiB(server.pid) - before).toBeLessThan(600)
       expect(clients.filter(({ stream }) => stream.destroyed)).toEqual([])
     } finally {
       control.thaw()

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Client, createDevice, signIn } from '../support/client.ts'
 import { createTestDatabase, type TestDatabase, usualKind } from '../support/database.ts'
+import { readFigures } from '../support/figures.ts'
 import { connectDevice, publish } from '../support/mqtt.ts'
 import { type Server, startServer } from '../support/server.ts'
 import { until } from '../support/wait.ts'
@@ -20,16 +21,10 @@ describe('The figures of the doors', () => {
     await database.remove()
   })
 
-  const read = async () => {
-    const text = await (await fetch(`${server.url}/metrics`)).text()
-    const lines = [...text.matchAll(/^(fieldline_(?:ingest|mqtt)_[^ ]+) (\S+)$/gm)]
-    return new Map(lines.map(([, name, value]) => [name as string, Number(value)]))
-  }
-
   it('count what was received, acknowledged, refused and held, for each door', async () => {
     const device = await createDevice(owner)
     const client = await connectDevice(server, device)
-    expect((await read()).get('fieldline_mqtt_connections')).toBe(1)
+    expect((await readFigures(server)).get('fieldline_mqtt_connections')).toBe(1)
     const timestamp = Date.now() - 1000
     const points = [
       { lat: 1, lng: 1, timestamp },
@@ -46,7 +41,7 @@ describe('The figures of the doors', () => {
     }
     await owner.post('/location-history/bulk', bulk, { authorization: `Bearer ${device.key}` })
 
-    const figures = await read()
+    const figures = await readFigures(server)
     const expected = {
       'fieldline_ingest_points_total{door="mqtt"}': 2,
       'fieldline_ingest_points_total{door="http"}': 2,
@@ -71,10 +66,13 @@ describe('The figures of the doors', () => {
     await expect(connectDevice(server, device, { clientId: 'x'.repeat(300) })).rejects.toThrow()
     const client = await connectDevice(server, device)
     client.publish('elsewhere', '', { qos: 1 }, () => {})
-    await until('counted', async () => (await read()).get('fieldline_mqtt_refused_total{kind="topic"}') === 1)
-    const figures = await read()
+    await until(
+      'counted',
+      async () => (await readFigures(server)).get('fieldline_mqtt_refused_total{kind="topic"}') === 1,
+    )
+    const figures = await readFigures(server)
     expect(figures.get('fieldline_mqtt_refused_total{kind="credentials"}')).toBe(1)
     expect(figures.get('fieldline_mqtt_refused_total{kind="limit"}')).toBe(1)
-    await until('closed', async () => (await read()).get('fieldline_mqtt_connections') === 0)
+    await until('closed', async () => (await readFigures(server)).get('fieldline_mqtt_connections') === 0)
   })
 })

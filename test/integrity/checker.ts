@@ -22,7 +22,7 @@ export async function checkHistories(client: Client, publishers: readonly Publis
     const stored = new Set<number>()
     const doubled = new Set<number>()
     const altered = new Set<number>()
-    for await (const found of readHistory(client, publisher.device.id)) {
+    for await (const found of readWhole(client, publisher.device.id)) {
       report.stored++
       const n = numbers.get(found.timestamp)
       if (n === undefined) report.invented++
@@ -42,7 +42,7 @@ export async function checkHistories(client: Client, publishers: readonly Publis
 }
 
 /** The whole history, page by page. */
-async function* readHistory(client: Client, deviceId: string): AsyncGenerator<{ timestamp: string }> {
+async function* readWhole(client: Client, deviceId: string): AsyncGenerator<{ timestamp: string }> {
   for (let cursor: string | null = ''; cursor !== null; ) {
     const path = `/location-histories?deviceId=${deviceId}&limit=50000`
     const { status, body } = await client.get(cursor ? `${path}&cursor=${cursor}` : path)

@@ -1,7 +1,8 @@
 import { afterAll, describe, expect, it } from 'vitest'
-import { signIn } from '../support/client.ts'
+import { readNewest, signIn } from '../support/client.ts'
 import { createTestDatabase, postgresMissing } from '../support/database.ts'
 import { startTestKafka } from '../support/kafka.ts'
+import { shows } from '../support/screen.ts'
 import { until } from '../support/wait.ts'
 import { deployCluster } from './cluster.ts'
 import { runRoundsOn } from './rounds.ts'
@@ -22,14 +23,9 @@ describe.skipIf(missing)(`In the cluster tier${missing ? ` (${missing})` : ''}`,
         ...cluster,
         async settle() {
           await cluster.settle()
-          const newest = await owner.get('/location-histories?limit=100')
-          expect(newest.body.data).toHaveLength(8)
-          await until('the screen shows what the database holds', () =>
-            newest.body.data.every((point: { subjectId: string; timestamp: string; lat: number }) => {
-              const shown = watcher.screen.positions.get(point.subjectId)
-              return shown?.timestamp === point.timestamp && shown.lat === point.lat
-            }),
-          )
+          const newest = await readNewest(owner)
+          expect(newest.size).toBe(8)
+          await until('the screen shows what the database holds', () => shows(watcher.screen, newest))
           await watcher.stop()
         },
       },

@@ -1,4 +1,5 @@
 import type { TestDatabase } from '../support/database.ts'
+import { isStored } from '../support/figures.ts'
 import type { TestKafka } from '../support/kafka.ts'
 import { type Server, startServer } from '../support/server.ts'
 import { until } from '../support/wait.ts'
@@ -82,13 +83,4 @@ export async function deployCluster(
       }
     },
   }
-}
-
-/** Whether the writers have stored all that is in Kafka. */
-async function isStored(server: Server): Promise<boolean> {
-  const text = await (await fetch(`${server.url}/metrics`)).text()
-  const lag = [...text.matchAll(/^fieldline_log_lag_records\{.*\} (\d+)$/gm)].map(([, records]) =>
-    Number(records),
-  )
-  return text.includes('\nfieldline_log_up 1') && lag.length > 0 && lag.every(records => records === 0)
 }

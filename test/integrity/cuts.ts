@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
-import type { Client } from '../support/client.ts'
-import { openScreen, type TestScreen } from '../support/screen.ts'
+import { type Client, readNewest } from '../support/client.ts'
+import { openScreen, shows, type TestScreen } from '../support/screen.ts'
 import type { Server } from '../support/server.ts'
 import { pause, until } from '../support/wait.ts'
 import type { Publisher } from './publisher.ts'
@@ -42,18 +42,11 @@ export async function cutAtRandom(options: {
   await Promise.all(publishers.map(publisher => publisher.finish()))
 
   await until('the history holds the last point of each', async () => {
-    const { body } = await owner.get('/location-histories?limit=100')
-    const newest = new Map<string, string>(
-      body.data.map((point: { subjectId: string; timestamp: string }) => [point.subjectId, point.timestamp]),
-    )
-    return publishers.every(publisher => newest.get(publisher.device.id) === publisher.newest)
+    const newest = await readNewest(owner)
+    return publishers.every(({ device, newest: last }) => newest.get(device.id)?.timestamp === last)
   })
-  const { body } = await owner.get('/location-histories?limit=100')
-  await until('the screen shows what the history holds', () =>
-    body.data.every((point: { subjectId: string; timestamp: string; lat: number }) => {
-      const shown = screen.positions.get(point.subjectId)
-      return shown?.timestamp === point.timestamp && shown.lat === point.lat
-    }),
-  )
+  const newest = await readNewest(owner)
+  expect(newest.size).toBe(publishers.length)
+  await until('the screen shows what the history holds', () => shows(screen, newest))
   screen.cut()
 }

@@ -7,7 +7,7 @@ import { startServer } from '../support/server.ts'
 import { pause, until } from '../support/wait.ts'
 import { checkHistories } from './checker.ts'
 import { createOwnPostgres } from './own-postgres.ts'
-import { countAcknowledged, type Publisher, startPublisher } from './publisher.ts'
+import { countAcknowledged, startPublishers } from './publisher.ts'
 import { runRounds } from './rounds.ts'
 
 type Own = Awaited<ReturnType<typeof createOwnPostgres>>
@@ -93,12 +93,7 @@ describe.each([
   test('while the database is frozen nothing is acknowledged and nobody disconnected; then all goes on', async own => {
     const server = await startServer(own.database)
     const owner = await signIn(server)
-    const publishers: Publisher[] = []
-    for (let seed = 1; seed <= 20; seed++) {
-      publishers.push(
-        startPublisher(() => server.mqttPort, await createDevice(owner), seed, { keepalive: 4 }),
-      )
-    }
+    const publishers = await startPublishers(owner, () => server.mqttPort, 20, { keepalive: 4 })
     const count = () => countAcknowledged(publishers)
     await until('under load', () => count() > 500)
     postgres.control?.freeze()

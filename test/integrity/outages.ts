@@ -1,9 +1,9 @@
-import { readFileSync } from 'node:fs'
+import { residentMiB } from '../services/processes.ts'
 import type { Control } from '../services/services.ts'
-import { type Client, createDevice, signIn } from '../support/client.ts'
+import { type Client, readNewest, signIn } from '../support/client.ts'
 import { pause, until } from '../support/wait.ts'
 import { checkHistories, type Report } from './checker.ts'
-import { countAcknowledged, type Publisher, startPublisher } from './publisher.ts'
+import { countAcknowledged, type Publisher, startPublishers } from './publisher.ts'
 import type { Deployment } from './rounds.ts'
 
 /** What is away for a while, and comes back. */
@@ -31,7 +31,7 @@ export interface OutagesOptions {
 
 export interface OutageReport {
   outage: string
-  /** Points acknowledged while it lasted, and until it was over for all of them. */
+  /** Points acknowledged while it lasted. */
   acknowledgedMeanwhile: number
   /** Seconds after its end until a device is acknowledged again. */
   goesOnAfter: number
@@ -58,11 +58,7 @@ export async function runOutagesOn(
 ): Promise<{ outages: OutageReport[]; report: Report & { closed: number } }> {
   const { log = () => {} } = options
   const owner = await signIn(deployment)
-  const publishers: Publisher[] = []
-  for (let seed = 1; seed <= options.devices; seed++) {
-    const device = await createDevice(owner, `Publisher ${seed}`)
-    publishers.push(startPublisher(() => deployment.mqttPort, device, seed))
-  }
+  const publishers = await startPublishers(owner, () => deployment.mqttPort, options.devices)
   const reports: OutageReport[] = []
   for (const outage of outages) {
     const report = await runOutage(deployment, outage, owner, publishers, options)
@@ -117,10 +113,8 @@ function watchMemory(deployment: Deployment) {
   const after = new Map<string, number>()
   let most = before
   const look = () => {
-    for (const { name, pid } of deployment.processes()) {
-      const mebibytes = residentMiB(pid)
-      most.set(name, Math.max(most.get(name) ?? 0, mebibytes))
-    }
+    for (const { name, pid } of deployment.processes())
+      most.set(name, Math.max(most.get(name) ?? 0, residentMiB(pid)))
   }
   const looking = setInterval(look, LOOK_MS)
   return {
@@ -138,15 +132,6 @@ function watchMemory(deployment: Deployment) {
   }
 }
 
-/** NaN when there is no such process any more, which no comparison survives. */
-function residentMiB(pid: number): number {
-  try {
-    return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024
-  } catch {
-    return Number.NaN
-  }
-}
-
 /** Remembers what was acknowledged when, so that the history can be held against it. */
 function watchHistory(owner: Client, publishers: readonly Publisher[]) {
   const seen: { at: number; newest: Map<string, string> }[] = []
@@ -160,17 +145,9 @@ function watchHistory(owner: Client, publishers: readonly Publisher[]) {
     isAtPresentSince: (since: number) => async (): Promise<boolean> => {
       const [expected] = seen
       if (!expected || expected.at < since) return false
-      const { status, body } = await owner
-        .get('/location-histories?limit=1000')
-        .catch(() => ({ status: 0, body: {} }))
-      if (status !== 200) return false
-      const stored = new Map<string, string>(
-        body.data.map((point: { subjectId: string; timestamp: string }) => [
-          point.subjectId,
-          point.timestamp,
-        ]),
-      )
-      return [...expected.newest].every(([id, timestamp]) => (stored.get(id) ?? '') >= timestamp)
+      const stored = await readNewest(owner).catch(() => null)
+      if (!stored) return false
+      return [...expected.newest].every(([id, timestamp]) => (stored.get(id)?.timestamp ?? '') >= timestamp)
     },
     end: () => clearInterval(looking),
   }

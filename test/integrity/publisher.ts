@@ -1,5 +1,5 @@
 import mqtt, { type IClientOptions, type MqttClient } from 'mqtt'
-import type { TestDevice } from '../support/client.ts'
+import { type Client, createDevice, type TestDevice } from '../support/client.ts'
 
 /** What a point said, as it was acknowledged. */
 export interface SentPoint {
@@ -112,6 +112,21 @@ export function startPublisher(
 
   connect()
   return publisher
+}
+
+/** Makes so many devices, which begin to publish. */
+export async function startPublishers(
+  owner: Client,
+  mqttPort: () => number,
+  count: number,
+  options?: IClientOptions,
+): Promise<Publisher[]> {
+  const publishers: Publisher[] = []
+  for (let seed = 1; seed <= count; seed++) {
+    const device = await createDevice(owner, `Publisher ${seed}`)
+    publishers.push(startPublisher(mqttPort, device, seed, options))
+  }
+  return publishers
 }
 
 export function countAcknowledged(publishers: readonly Publisher[]): number {

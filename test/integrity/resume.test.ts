@@ -1,19 +1,16 @@
 import { it } from 'vitest'
-import { createDevice, signIn } from '../support/client.ts'
+import { signIn } from '../support/client.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { startServer } from '../support/server.ts'
 import { cutAtRandom } from './cuts.ts'
-import { startPublisher } from './publisher.ts'
+import { startPublishers } from './publisher.ts'
 
 it('a screen that is cut at random and resumes with its cursor ends in the state of the database', async () => {
   const database = await createTestDatabase('pglite')
   let server = await startServer(database)
   const ports = { PORT: new URL(server.url).port, MQTT_PORT: `${server.mqttPort}` }
   const owner = await signIn(server)
-  const publishers = []
-  for (let seed = 1; seed <= 8; seed++) {
-    publishers.push(startPublisher(() => Number(ports.MQTT_PORT), await createDevice(owner), seed))
-  }
+  const publishers = await startPublishers(owner, () => Number(ports.MQTT_PORT), 8)
   await cutAtRandom({
     servers: () => [server],
     owner,

@@ -1,9 +1,9 @@
-import { createDevice, signIn } from '../support/client.ts'
+import { signIn } from '../support/client.ts'
 import type { TestDatabase } from '../support/database.ts'
 import { startServer } from '../support/server.ts'
 import { pause } from '../support/wait.ts'
 import { checkHistories, type Report } from './checker.ts'
-import { countAcknowledged, type Publisher, startPublisher } from './publisher.ts'
+import { countAcknowledged, startPublishers } from './publisher.ts'
 
 export interface RoundsOptions {
   rounds: number
@@ -47,11 +47,7 @@ export async function runRounds(
 export async function runRoundsOn(deployment: Deployment, options: RoundsOptions): Promise<Report> {
   const { rounds, devices, killWithinMs, log = () => {} } = options
   const owner = await signIn(deployment)
-  const publishers: Publisher[] = []
-  for (let seed = 1; seed <= devices; seed++) {
-    const device = await createDevice(owner, `Publisher ${seed}`)
-    publishers.push(startPublisher(() => deployment.mqttPort, device, seed))
-  }
+  const publishers = await startPublishers(owner, () => deployment.mqttPort, devices)
 
   for (let round = 1; round <= rounds; round++) {
     await pause(Math.random() * killWithinMs)

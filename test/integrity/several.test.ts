@@ -1,14 +1,15 @@
 import pg from 'pg'
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { type Client, createDevice, signIn } from '../support/client.ts'
+import { type Client, signIn } from '../support/client.ts'
 import { createTestDatabase, postgresMissing, type TestDatabase } from '../support/database.ts'
+import { readFigures } from '../support/figures.ts'
 import { startTestKafka } from '../support/kafka.ts'
 import type { Server } from '../support/server.ts'
 import { pause, until } from '../support/wait.ts'
 import { checkHistories } from './checker.ts'
 import { type Cluster, deployCluster, startProcess } from './cluster.ts'
 import { cutAtRandom } from './cuts.ts'
-import { countAcknowledged, type Publisher, startPublisher } from './publisher.ts'
+import { countAcknowledged, type Publisher, startPublishers } from './publisher.ts'
 
 const kafka = await startTestKafka()
 const missing = kafka.missing ?? postgresMissing()
@@ -25,10 +26,7 @@ describe.skipIf(missing)(`Several processes of one role${missing ? ` (${missing}
     database = await createTestDatabase('postgres')
     cluster = await deployCluster(database, kafka)
     owner = await signIn(cluster)
-    publishers = []
-    for (let seed = 1; seed <= 8; seed++) {
-      publishers.push(startPublisher(() => cluster.mqttPort, await createDevice(owner), seed))
-    }
+    publishers = await startPublishers(owner, () => cluster.mqttPort, 8)
   })
   afterEach(async () => {
     for (const server of more.splice(0)) expect(await server.stop()).toBe(0)
@@ -77,9 +75,7 @@ describe.skipIf(missing)(`Several processes of one role${missing ? ` (${missing}
   )
 })
 
-const readFigure = async (server: Server, name: string): Promise<number> => {
-  const text = await (await fetch(`${server.url}/metrics`)).text()
-  return Number(new RegExp(`^${name} (.+)$`, 'm').exec(text)?.[1])
-}
-const countStored = (server: Server) => readFigure(server, 'fieldline_stored_total{kind="point"}')
-const readUnstoredSeconds = (server: Server) => readFigure(server, 'fieldline_log_unstored_seconds')
+const countStored = async (server: Server) =>
+  (await readFigures(server)).get('fieldline_stored_total{kind="point"}') ?? 0
+const readUnstoredSeconds = async (server: Server) =>
+  (await readFigures(server)).get('fieldline_log_unstored_seconds') ?? 0

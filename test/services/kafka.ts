@@ -14,8 +14,6 @@ export interface Kafka {
   brokers: string
   /** Null for brokers that the environment names. */
   control: Control | null
-  /** Where a broker of ours works; empty for those of the environment. */
-  directory: string
 }
 
 export interface KafkaOptions {
@@ -36,8 +34,7 @@ const heap = '-Xmx512m'
 /** One empty Kafka broker that is its own controller, or the brokers of TEST_KAFKA_BROKERS. */
 export async function startKafka(options: KafkaOptions = {}): Promise<Service<Kafka>> {
   const brokers = process.env.TEST_KAFKA_BROKERS
-  if (brokers && !options.own)
-    return { available: true, brokers, control: null, directory: '', stop: async () => {} }
+  if (brokers && !options.own) return { available: true, brokers, control: null, stop: async () => {} }
   return await available(() => startOwn(options))
 }
 
@@ -70,7 +67,7 @@ async function startOwn(options: KafkaOptions): Promise<Kafka & { stop(): Promis
     // The last line of a start: the broker is registered, unfenced and serves requests.
     isReady: log => log.includes('Kafka Server started'),
   })
-  return { brokers: `127.0.0.1:${port}`, control, directory: folder, stop }
+  return { brokers: `127.0.0.1:${port}`, control, stop }
 }
 
 async function install(to: Installation): Promise<void> {

@@ -1,4 +1,4 @@
-import { readdirSync, readlinkSync } from 'node:fs'
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 /**
@@ -13,6 +13,15 @@ export function processesIn(folder: string): number[] {
     if (workingFolder === folder || workingFolder?.startsWith(`${folder}/`)) processes.push(Number(name))
   }
   return processes
+}
+
+/** Resident memory (proc(5)) in MiB; 0 when there is no such process. */
+export function residentMiB(pid: number): number {
+  try {
+    return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) / 1024
+  } catch {
+    return 0
+  }
 }
 
 /** Stops all of them. A process may fork while the list is read, so it is read until it holds nobody new. */

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { lastLines, PATH } from './commands.ts'
 import type { Claim } from './folders.ts'
-import { freeze, killAll, thaw } from './processes.ts'
+import { freeze, killAll, processesIn, thaw } from './processes.ts'
 import type { Control } from './services.ts'
 
 const supervisor = fileURLToPath(new URL('supervise.sh', import.meta.url))
@@ -92,6 +92,7 @@ export async function startServer(plan: Plan): Promise<Control & { stop(): Promi
       await halt()
       await start()
     },
+    processes: () => processesIn(claim.folder),
     freeze: () => freeze(claim.folder),
     thaw: () => thaw(claim.folder),
     stop: async () => {

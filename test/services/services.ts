@@ -7,6 +7,8 @@ export type Service<T> =
 
 /** What a crash test does to a server. Data and port stay the same through all of it. */
 export interface Control {
+  /** Identifiers of the server's processes, as they are now. */
+  processes(): number[]
   /** SIGKILL to every process of the server at one instant, as a crash; resolves when the last one is gone. */
   kill9(): Promise<void>
   /** An orderly end that keeps the data: what a deployment does. */

@@ -71,3 +71,11 @@ export async function readHistory(client: Client, deviceId: string): Promise<any
   if (answer.status !== 200) throw new Error(`Reading the history failed: ${JSON.stringify(answer.body)}`)
   return answer.body.data
 }
+
+/** The newest point of each subject, as far as the table has it. */
+export async function readNewest(client: Client): Promise<Map<string, { timestamp: string; lat: number }>> {
+  const answer = await client.get('/location-histories?limit=1000')
+  if (answer.status !== 200) throw new Error(`Reading the newest failed: ${JSON.stringify(answer.body)}`)
+  const points: { subjectId: string; timestamp: string; lat: number }[] = answer.body.data
+  return new Map(points.map(point => [point.subjectId, point]))
+}

@@ -87,3 +87,14 @@ export async function openScreen(
   await first
   return screen
 }
+
+/** Whether a screen shows these points, the newest of their subjects. */
+export function shows(
+  screen: TestScreen,
+  newest: ReadonlyMap<string, Pick<Seen, 'timestamp' | 'lat'>>,
+): boolean {
+  return [...newest].every(([subjectId, { timestamp, lat }]) => {
+    const shown = screen.positions.get(subjectId)
+    return shown?.timestamp === timestamp && shown.lat === lat
+  })
+}
