@@ -47,7 +47,7 @@ export function createStorer(options: {
   /** Offsets to commit, by partition: Kafka's own. */
   let stored = new Map<number, string>()
   let joins = 0
-  let committing: Promise<void> | undefined
+  let committing = false
 
   function takeStored() {
     const partitions = [...stored].map(([partition, offset]) => ({ partition, offset }))
@@ -183,10 +183,11 @@ export function createStorer(options: {
     const { consumer } = consuming
     // One at a time: an offset that was refused must not come after a later one.
     if (!consumer || committing) return
-    committing = commit(consumer)
-      .catch(error => void (isRebalancing(error) || onError(error, 'committing offsets')))
+    committing = true
+    commit(consumer)
+      .catch(error => isRebalancing(error) || onError(error, 'committing offsets'))
       .finally(() => {
-        committing = undefined
+        committing = false
       })
   }, COMMIT_EVERY_MS)
   return {

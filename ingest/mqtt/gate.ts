@@ -139,20 +139,26 @@ export class Gate {
   }
 
   #parse(chunk: Buffer): number {
-    const { _parser: parser, connected } = this.#internals
-    let rest = chunk
-    if (connected && this.publisher && parser._list.length === 0 && parser._stateCounter === 0) {
-      this.#topic ||= `${topicsOf(this.publisher)}location`
-      try {
-        rest = chunk.subarray(readPublishes(chunk, this.#topic, this.#takePublish))
-      } catch (error) {
-        rest = chunk.subarray(chunk.length)
-        this.refuse(new Breach('failure', 'reading a packet', undefined, error))
-      }
-      // [MQTT-3.1.2-24]: any packet shows that the client is alive.
-      if (rest.length < chunk.length) this.refreshKeepalive()
+    const { _parser: parser } = this.#internals
+    try {
+      const rest = chunk.subarray(this.#readPublishes(chunk))
+      return rest.length > 0 ? Object.getPrototypeOf(parser).parse.call(parser, rest) : 0
+    } catch (error) {
+      // Nothing that a client sends may end the process.
+      this.refuse(new Breach('failure', 'reading a packet', undefined, error))
+      return 0
     }
-    return rest.length > 0 ? Object.getPrototypeOf(parser).parse.call(parser, rest) : 0
+  }
+
+  /** Takes what the chunk begins with, where the parser is between two packets. Returns how many bytes it was. */
+  #readPublishes(chunk: Buffer): number {
+    const { _parser: parser, connected } = this.#internals
+    if (!connected || !this.publisher || parser._list.length > 0 || parser._stateCounter !== 0) return 0
+    this.#topic ||= `${topicsOf(this.publisher)}location`
+    const read = readPublishes(chunk, this.#topic, this.#takePublish)
+    // [MQTT-3.1.2-24]: any packet shows that the client is alive.
+    if (read > 0) this.refreshKeepalive()
+    return read
   }
 
   #takePublish = (publish: Publish): boolean => {
@@ -162,14 +168,9 @@ export class Gate {
 
   #take(packet: Packet): void {
     if (this.#refused) return
-    try {
-      const breach = findBreach(packet, this.#internals._parser)
-      if (breach) this.refuse(breach)
-      else this.#dispatch(packet)
-    } catch (error) {
-      // Nothing that a client sends may end the process.
-      this.refuse(new Breach('failure', 'reading a packet', undefined, error))
-    }
+    const breach = findBreach(packet, this.#internals._parser)
+    if (breach) this.refuse(breach)
+    else this.#dispatch(packet)
   }
 
   #dispatch(packet: Packet): void {
