@@ -4,14 +4,14 @@
  */
 import pg from 'pg'
 import { createDatabase, type Database, newId } from '../db/client.ts'
+import { openPostgres } from '../db/drivers/postgres.ts'
 import { migrate } from '../db/migrate.ts'
-import { openPostgres } from '../db/postgres.ts'
 import { findRecordByKey, insertRecords, newRecords, type Values } from '../db/queries/data.ts'
 import { type DataType, findDataType, insertDataType } from '../db/queries/data-types.ts'
 import type { Field } from '../db/schema/flows.ts'
-import { dataAccess } from '../src/data/access.ts'
-import { listRecords, sortsOf } from '../src/data/find.ts'
-import { readPageRequest } from '../src/lists.ts'
+import { dataAccess } from '../src/api/data/access.ts'
+import { listRecords, sortsOf } from '../src/api/data/find.ts'
+import { readPageRequest } from '../src/http/lists.ts'
 import { startPostgres } from '../test/services/postgres.ts'
 
 const BATCH = 5_000
@@ -57,8 +57,8 @@ async function fill(
   count: number,
 ): Promise<{ organizationId: string; type: DataType; rate: number }> {
   const organizationId = newId()
-  await db.autocommit.query('INSERT INTO organizations (id, name) VALUES ($1, $2)', [organizationId, 'Bench'])
-  const type = await db.system(async tx => {
+  await db.system.query('INSERT INTO organizations (id, name) VALUES ($1, $2)', [organizationId, 'Bench'])
+  const type = await db.system.transaction(async tx => {
     const dataTypeId = await insertDataType(tx, organizationId, {
       name: 'Customer',
       type: 'customer',
@@ -70,7 +70,7 @@ async function fill(
   const started = performance.now()
   for (let from = 0; from < count; from += BATCH) {
     const values = Array.from({ length: Math.min(BATCH, count - from) }, (_, at) => customer(from + at))
-    await db.system(tx => insertRecords(tx, organizationId, type, newRecords(values)))
+    await db.system.transaction(tx => insertRecords(tx, organizationId, type, newRecords(values)))
   }
   return { organizationId, type, rate: count / ((performance.now() - started) / 1000) }
 }
@@ -89,8 +89,8 @@ async function measure(work: () => Promise<unknown>): Promise<string> {
 async function bench(db: Database, count: number): Promise<[string, string][]> {
   await fill(db, Math.min(count, 100_000))
   const { organizationId, type, rate } = await fill(db, count)
-  await db.autocommit.query('VACUUM ANALYZE data_records')
-  await db.autocommit.query('VACUUM ANALYZE data_keys')
+  await db.system.query('VACUUM ANALYZE data_records')
+  await db.system.query('VACUUM ANALYZE data_keys')
   const detail = { permissionName: 'view/data', scope: 'all' as const }
   const open = dataAccess({ permissionDetails: [detail] }, 'view/data')
   const dataTypes = [{ dataTypeId: type._id, restrictedFields: ['phone'] }]
@@ -106,7 +106,7 @@ async function bench(db: Database, count: number): Promise<[string, string][]> {
   ) => {
     const request = { types: [type], oneType, filter, fields: undefined, sort }
     const page = readPageRequest({ limit: 50, search, sort }, sortsOf(request))
-    return listRecords(db.autocommit, organizationId, access, request, page)
+    return listRecords(db, organizationId, access, request, page)
   }
   const last = count - 5
   let next = count
@@ -114,7 +114,7 @@ async function bench(db: Database, count: number): Promise<[string, string][]> {
     ['first page', () => list({})],
     ['first page, newest first', () => list({ sort: '-createdAt' })],
     ['first page of all types', () => list({ oneType: false })],
-    ['by primary key', () => findRecordByKey(db.autocommit, organizationId, type._id, 'code', `C${last}`)],
+    ['by primary key', () => findRecordByKey(db.system, organizationId, type._id, 'code', `C${last}`)],
     ['filter, one match', () => list({ filter: { phone: customer(last).phone as string } })],
     ['filter, no match', () => list({ filter: { phone: '+49 30 99999999' } })],
     ['filter, 1 in 10,000', () => list({ filter: { vip: 'true' } })],
@@ -132,7 +132,8 @@ async function bench(db: Database, count: number): Promise<[string, string][]> {
     ['sorted by a number', () => list({ sort: '-revenue' })],
     [
       'make a record',
-      () => db.system(tx => insertRecords(tx, organizationId, type, newRecords([customer(next++)]))),
+      () =>
+        db.system.transaction(tx => insertRecords(tx, organizationId, type, newRecords([customer(next++)]))),
     ],
   ]
   const rows: [string, string][] = [['records made a second, 5,000 a transaction', rate.toFixed(0)]]
@@ -141,7 +142,7 @@ async function bench(db: Database, count: number): Promise<[string, string][]> {
     rows.push([name, await measure(work)])
     process.stderr.write(`${count}: ${name} ${rows.at(-1)?.[1]}\n`)
   }
-  const [size] = await db.autocommit.query<{ table: number; all: number }>(
+  const [size] = await db.system.query<{ table: number; all: number }>(
     `SELECT pg_table_size('data_records') AS table, pg_total_relation_size('data_records') +
        pg_total_relation_size('data_keys') AS all`,
   )
@@ -166,7 +167,7 @@ for (const count of sizes) {
   url.pathname = name
   const driver = openPostgres({ url: url.href, directUrl: url.href, onError: error => console.error(error) })
   await migrate(driver)
-  const db = createDatabase(driver)
+  const db = createDatabase(driver, error => console.error(error))
   results.push(await bench(db, count))
   await db.close()
   await administrator.query(`DROP DATABASE ${name}`)

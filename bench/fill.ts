@@ -15,16 +15,16 @@ export async function fillPoints(
 ): Promise<void> {
   const db = await openDatabase({ url: store.url, directory: store.directory, onError: () => {} })
   try {
-    const keys = await db.autocommit.query<{ key: number }>(
+    const keys = await db.system.query<{ key: number }>(
       `SELECT s.key FROM subjects s JOIN devices d ON d.id = s.id ORDER BY d.name LIMIT ${DEVICES}`,
     )
-    const [first] = await db.autocommit.query<{ key: number }>(
+    const [first] = await db.system.query<{ key: number }>(
       `SELECT s.key FROM subjects s JOIN devices d ON d.id = s.id WHERE d.name = 'Tracker 1'`,
     )
     const own = first?.key
     const others = keys.map(row => row.key).filter(key => key !== own)
     const insert = (text: string, values: unknown[]) =>
-      db.autocommit.query(
+      db.system.query(
         `INSERT INTO points (subject_key, recorded_at, received_at, position, speed, heading, accuracy, battery)
          SELECT key, at, at + interval '1 s', ST_SetSRID(ST_MakePoint(13.4 + n * 1e-7, 52.5 + n * 1e-7), 4326),
            12.25, 270.5, 5.5, 87 FROM (${text}) made`,
@@ -45,8 +45,8 @@ export async function fillPoints(
         [begin, span / rounds, from, Math.min(from + perStatement, rounds) - 1, others],
       )
     }
-    await db.autocommit.query('VACUUM ANALYZE points')
-    await db.autocommit.query('CHECKPOINT')
+    await db.system.query('VACUUM ANALYZE points')
+    await db.system.query('CHECKPOINT')
   } finally {
     await db.close()
   }

@@ -96,6 +96,7 @@ async function startProcess(checkout: Checkout, env: Record<string, string>): Pr
       FIELDLINE_OWNER_EMAIL: EMAIL,
       FIELDLINE_OWNER_PASSWORD: PASSWORD,
       RATE_LIMIT_PER_MINUTE: '0',
+      LIVE_SOCKETS_PER_USER: '0',
       MQTT_CONNECTIONS_PER_SECOND: '0',
       ...env,
     },

@@ -152,7 +152,7 @@ async function countPoints(place: { url?: string; directory: string }): Promise<
   // What fails fails the query; a connection that DROP DATABASE ends is no news.
   const db = await openDatabase({ ...place, onError: () => {} })
   try {
-    const [row] = await db.autocommit.query<{ count: number }>('SELECT count(*)::int4 AS count FROM points')
+    const [row] = await db.system.query<{ count: number }>('SELECT count(*)::int4 AS count FROM points')
     return row?.count ?? 0
   } finally {
     await db.close()

@@ -1,8 +1,10 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { drizzle, type PgRemoteDatabase } from 'drizzle-orm/pg-proxy'
 import { v7 as uuid } from 'uuid'
-import { openPglite } from './pglite.ts'
-import { openPostgres } from './postgres.ts'
+import { currentDemand } from './demand.ts'
+import type { CopyIn, Driver, Statement } from './drivers/driver.ts'
+import { openPglite } from './drivers/pglite.ts'
+import { openPostgres } from './drivers/postgres.ts'
 
 /** What runs SQL: inside a transaction, or one statement at a time. */
 export interface Queryable {
@@ -17,6 +19,8 @@ export type ChangeEvent =
   | { kind: 'session'; sessionId: string }
   | { kind: 'user'; userId: string; organizationId: string }
   | { kind: 'device'; deviceId: string; organizationId: string }
+  /** The organization was deleted: whatever is open of it ends. */
+  | { kind: 'organization'; organizationId: string }
   | { kind: 'sight'; organizationId: string }
   /** A job was made or is to stop. */
   | { kind: 'jobs' }
@@ -29,51 +33,23 @@ export interface Database {
    * A query in it that forgets the organization sees nothing of the others.
    */
   tenant<T>(organizationId: string, work: (tx: Queryable) => Promise<T>): Promise<T>
-  /** Runs `work` in a transaction across organizations. `test/architecture.test.ts` lists who may. */
-  system<T>(work: (tx: Queryable) => Promise<T>): Promise<T>
-  /** Across organizations too, each statement a transaction of its own. */
-  readonly autocommit: Queryable
-  /** Like `autocommit`, over the writer's own connections, so that no request stands in the way of storing. */
-  readonly writing: Queryable
-  /** Copies rows into a table and runs a statement, over the writer's connections, in one transaction and round trip. */
-  copyIn(copy: CopyIn): Promise<void>
-  /** Hears changes until the returned function is called. */
+  /** Across organizations, each statement a transaction of its own. `test/architecture.test.ts` lists who may. */
+  readonly system: Queryable & {
+    /** Runs `work` in one transaction. */
+    transaction<T>(work: (tx: Queryable) => Promise<T>): Promise<T>
+  }
+  /** Like `system`, for checking credentials, over connections that nothing else stands in the way of. */
+  readonly signIn: Queryable
+  /** Like `system`, over the writer's own connections, so that no request stands in the way of storing. */
+  readonly writer: Queryable & {
+    /** Copies rows into a table and runs a statement, in one transaction and round trip. */
+    copyIn(copy: CopyIn): Promise<void>
+  }
+  /** Whether a statement that takes long holds up everybody else, and has to be cut into several. */
+  readonly isOneSession: boolean
+  /** Hears changes until the returned function is called. A listener that throws keeps no other from hearing. */
   onChange(listener: (event: ChangeEvent) => void): () => void
   close(): Promise<void>
-}
-
-/** What a driver has to offer; `pglite.ts` and `postgres.ts` do. */
-export interface Driver {
-  /** One statement in a transaction of its own. */
-  run(statement: Statement): Promise<unknown[]>
-  runWriting(statement: Statement): Promise<unknown[]>
-  copyIn(copy: CopyIn): Promise<void>
-  /** Opens a transaction with `begin` (several statements in one string), then commits, or rolls back on a throw. */
-  transaction<T>(
-    begin: string,
-    work: (run: (statement: Statement) => Promise<unknown[]>) => Promise<T>,
-  ): Promise<T>
-  /** A transaction over the direct connection, without a limit of time: for migrations. */
-  setUp<T>(work: (run: (statement: Statement) => Promise<unknown[]>) => Promise<T>): Promise<T>
-  /** Listens from now on, through lost connections; calls `onGap` when notifications may have been missed. */
-  listen(channel: string, onPayload: (payload: string) => void, onGap: () => void): void
-  close(): Promise<void>
-}
-
-export interface CopyIn {
-  /** The table with its columns. */
-  into: string
-  /** In the binary format of COPY, with header and trailer. */
-  rows: Uint8Array
-  /** A statement without parameters. */
-  afterwards: string
-}
-
-export interface Statement {
-  text: string
-  values: readonly unknown[]
-  /** Rows as arrays of columns instead of objects. */
-  asArrays?: boolean
 }
 
 export const TENANT_ROLE = 'fieldline_tenant'
@@ -86,6 +62,8 @@ export interface DatabaseOptions {
   directUrl?: string
   directory: string
   onError: (error: unknown, doing: string) => void
+  /** This process can use the database no more, and has to end: nothing that it acknowledged is lost by that. */
+  onLost?: (error: Error) => void
 }
 
 /** Opens the database that the options name. It is not migrated yet, see `migrate.ts`. */
@@ -96,16 +74,30 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database &
         directUrl: options.directUrl ?? options.url,
         onError: options.onError,
       })
-    : await openPglite({ directory: options.directory, onError: options.onError })
-  return createDatabase(driver)
+    : await openPglite(options)
+  return createDatabase(driver, options.onError)
 }
 
 /** The two handles of the house over a driver. */
-export function createDatabase(driver: Driver): Database & { driver: Driver } {
+export function createDatabase(
+  driver: Driver,
+  onError: DatabaseOptions['onError'],
+): Database & { driver: Driver } {
   const listeners = new Set<(event: ChangeEvent) => void>()
   let listening = false
   const emit = (event: ChangeEvent) => {
-    for (const listener of listeners) listener(event)
+    for (const listener of listeners) {
+      try {
+        listener(event)
+      } catch (error) {
+        onError(error, `telling of a change (${event.kind})`)
+      }
+    }
+  }
+  const hear = (payload: string) => {
+    const event = readChange(payload)
+    if (event) emit(event)
+    else onError(new Error(`Not one of ours: ${payload.slice(0, 100)}`), 'reading a notification, ignored')
   }
 
   // A statement outside an open transaction of the same flow would wait on PGlite for itself; fail at once instead.
@@ -114,33 +106,39 @@ export function createDatabase(driver: Driver): Database & { driver: Driver } {
     if (open.getStore()) throw new Error('A transaction is open in this flow: use its handle')
     return run(statement)
   }
-  const transaction = async <T>(begin: string, work: (tx: Queryable) => Promise<T>): Promise<T> => {
+  const transaction = async <T>(
+    begin: string,
+    work: (tx: Queryable) => Promise<T>,
+    owner?: string,
+  ): Promise<T> => {
     if (open.getStore()) throw new Error('A transaction is open in this flow: use its handle')
-    return open.run(true, () => driver.transaction(begin, run => work(createQueryable(run))))
+    const { lane } = currentDemand()
+    return open.run(true, () => driver.transaction(lane, begin, run => work(createQueryable(run)), owner))
   }
 
   return {
     driver,
+    isOneSession: driver.isOneSession,
     tenant: (organizationId, work) => {
       if (!isUuid(organizationId)) throw new Error('The organization is no identifier')
       // One round trip. The value is checked above, since SET takes no parameters.
       const begin =
-        `BEGIN; SET LOCAL ROLE ${TENANT_ROLE}; ` + `SET LOCAL fieldline.organization_id = '${organizationId}'`
-      return transaction(begin, work)
+        `SET LOCAL ROLE ${TENANT_ROLE}; ` + `SET LOCAL fieldline.organization_id = '${organizationId}'`
+      return transaction(begin, work, organizationId)
     },
-    system: work => transaction('BEGIN', work),
-    autocommit: createQueryable(statement => alone(driver.run, statement)),
-    writing: createQueryable(driver.runWriting),
-    copyIn: driver.copyIn,
+    system: Object.assign(
+      createQueryable(statement =>
+        alone(statement => driver.run(currentDemand().lane, statement), statement),
+      ),
+      { transaction: <T>(work: (tx: Queryable) => Promise<T>) => transaction('', work) },
+    ),
+    signIn: createQueryable(statement => driver.run('signIn', statement)),
+    writer: Object.assign(createQueryable(driver.runWriting), { copyIn: driver.copyIn }),
     onChange(listener) {
       listeners.add(listener)
       if (!listening) {
         listening = true
-        driver.listen(
-          CHANNEL,
-          payload => emit(JSON.parse(payload) as ChangeEvent),
-          () => emit({ kind: 'resync' }),
-        )
+        driver.listen(CHANNEL, hear, () => emit({ kind: 'resync' }))
       }
       return () => listeners.delete(listener)
     },
@@ -160,10 +158,10 @@ function createQueryable(run: (statement: Statement) => Promise<unknown[]>): Que
 }
 
 /**
- * Runs work over data records, on which the tenant role has no grant, inside a tenant's transaction. Its queries take
- * the organization themselves; `test/architecture.test.ts` lists who may.
+ * Runs work over what the tenant role has no grant on, data records and accounts, inside a tenant's transaction. Its
+ * queries take the organization or the account themselves; `test/architecture.test.ts` lists who may.
  */
-export async function overRecords<T>(tx: Queryable, work: () => Promise<T>): Promise<T> {
+export async function acrossOrganizations<T>(tx: Queryable, work: () => Promise<T>): Promise<T> {
   const [row] = await tx.query<{ role: string }>('SELECT current_user::text AS role')
   if (row?.role !== TENANT_ROLE) return work()
   await tx.query('SET LOCAL ROLE NONE')
@@ -173,6 +171,31 @@ export async function overRecords<T>(tx: Queryable, work: () => Promise<T>): Pro
     // After an error of SQL it fails, since the transaction can only roll back.
     await tx.query(`SET LOCAL ROLE ${TENANT_ROLE}`).catch(() => {})
   }
+}
+
+/** What a change of each kind names; all of them texts. */
+const FIELDS: { [Kind in ChangeEvent['kind']]: readonly string[] } = {
+  session: ['sessionId'],
+  user: ['userId', 'organizationId'],
+  device: ['deviceId', 'organizationId'],
+  organization: ['organizationId'],
+  sight: ['organizationId'],
+  jobs: [],
+  resync: [],
+}
+
+/** The change that a payload tells of, or null: whoever may connect to the database may notify whatever it likes. */
+function readChange(payload: string): ChangeEvent | null {
+  let event: { [field: string]: unknown } | null
+  try {
+    event = JSON.parse(payload)
+  } catch {
+    return null
+  }
+  const kind = String(event?.kind)
+  if (!event || !Object.hasOwn(FIELDS, kind)) return null
+  const whole = FIELDS[kind as ChangeEvent['kind']].every(field => typeof event[field] === 'string')
+  return whole ? (event as ChangeEvent) : null
 }
 
 /** Tells every process of a change, when the transaction commits. */

@@ -1,8 +1,11 @@
+import { BusyError } from './demand.ts'
+
 /** The SQLSTATE of an error that a driver threw, also where drizzle has wrapped it. */
 export function sqlState(error: unknown): string | undefined {
   for (let current = error; current instanceof Error; current = current.cause) {
-    const { code } = current as { code?: unknown }
-    if (typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code)) return code
+    const { code, syscall } = current as { code?: unknown; syscall?: unknown }
+    // A socket's error has a code as well, and EPIPE is as long as an SQLSTATE.
+    if (typeof code === 'string' && syscall === undefined && /^[0-9A-Z]{5}$/.test(code)) return code
   }
   return undefined
 }
@@ -11,6 +14,15 @@ export function sqlState(error: unknown): string | undefined {
 export function isRefusal(error: unknown): boolean {
   const state = sqlState(error)
   return state !== undefined && (state.startsWith('22') || state.startsWith('23'))
+}
+
+/** Whether a partition is missing: 23514 like a broken check, but no constraint is to blame, and neither are the values. */
+export function isMissingPartition(error: unknown): boolean {
+  if (sqlState(error) !== '23514') return false
+  for (let current = error; current instanceof Error; current = current.cause) {
+    if ((current as { constraint?: unknown }).constraint !== undefined) return false
+  }
+  return true
 }
 
 /** Whether the same transaction may well succeed when it runs again at once: serialization failure, deadlock. */
@@ -22,11 +34,15 @@ export function isTransient(error: unknown): boolean {
 const AWAY_CODES = new Set([
   'ECONNREFUSED',
   'ECONNRESET',
+  'ECONNABORTED',
+  'ENOTCONN',
   'EPIPE',
+  'ERR_STREAM_DESTROYED',
   'ETIMEDOUT',
   'ENOTFOUND',
   'EAI_AGAIN',
   'EHOSTUNREACH',
+  'ENETDOWN',
   'ENETUNREACH',
 ])
 
@@ -51,6 +67,19 @@ export function isAway(error: unknown): boolean {
     if (current instanceof AggregateError && current.errors.some(isAway)) return true
   }
   return false
+}
+
+/** Whether the process itself had no turn to give, see `turns.ts`. */
+export function isBusy(error: unknown): boolean {
+  for (let current = error; current instanceof Error; current = current.cause) {
+    if (current instanceof BusyError) return true
+  }
+  return false
+}
+
+/** Whether a statement took longer than it may. */
+export function isTimeout(error: unknown): boolean {
+  return sqlState(error) === '57014'
 }
 
 /** Whether a lock could not be had within lock_timeout. */

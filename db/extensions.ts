@@ -1,4 +1,4 @@
-import type { Statement } from './client.ts'
+import type { Statement } from './drivers/driver.ts'
 
 type Run = (statement: Statement) => Promise<unknown[]>
 

@@ -1,15 +1,14 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
-import type { Driver } from './client.ts'
+import type { Driver } from './drivers/driver.ts'
 import { prepareExtensions } from './extensions.ts'
+import { takeLock } from './locks.ts'
 import { prepareTenantRole } from './tenant-role.ts'
 
 /** The project's own folder, whether this runs from the sources or from dist/. */
 const PROJECT = dirname(createRequire(import.meta.url).resolve('#package.json'))
 const FOLDER = join(PROJECT, 'db/migrations')
-/** Any number will do, as long as every process takes the same. */
-const LOCK = 5_417_302_118
 
 /**
  * Brings the schema up to date: the SQL files of `db/migrations` in the order of their names, each once, forward
@@ -18,7 +17,7 @@ const LOCK = 5_417_302_118
 export async function migrate(driver: Driver): Promise<{ applied: string[] }> {
   const applied: string[] = []
   await driver.setUp(async run => {
-    await run({ text: 'SELECT pg_advisory_xact_lock($1)', values: [LOCK] })
+    await takeLock({ query: (text, values = []) => run({ text, values }) as Promise<never[]> }, 'migrations')
     await run({
       text: `CREATE TABLE IF NOT EXISTS schema_migrations (
         name text PRIMARY KEY, applied_at timestamptz NOT NULL DEFAULT now())`,

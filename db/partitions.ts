@@ -1,5 +1,7 @@
 import type { Database, Queryable } from './client.ts'
 import { isLockTimeout } from './errors.ts'
+import { takeLock } from './locks.ts'
+import { lookAtClock, readClock } from './queries/clock.ts'
 
 /**
  * The partitions of `points`, a week each. On TimescaleDB they are chunks that make themselves; elsewhere a year
@@ -40,16 +42,23 @@ export async function isHypertable(db: Queryable): Promise<boolean> {
   return !row?.partitioned
 }
 
-/** Any number, the same in every process: of two that start at once one makes the partitions. */
-const LOCK = 5_417_302_120
+/** Creates the partitions that are missing, by the database's clock. Returns their names. */
+export function createPartitions(db: Database, now?: number): Promise<string[]> {
+  return attachMissing(db, async tx => neededPartitions(now ?? (await readClock(tx))))
+}
 
-/** Makes the partitions that are missing. Returns their names. */
-export async function createPartitions(db: Database, now: number): Promise<string[]> {
-  return db.system(async tx => {
+/** Creates those that points of these times lack: taken where another clock held, or dropped while they waited. */
+export function createPartitionsFor(db: Database, times: readonly number[]): Promise<string[]> {
+  const weeks = new Set(times.map(time => Math.floor((time - FIRST_MONDAY_MS) / WEEK_MS)))
+  return attachMissing(db, async () => [...weeks].sort((a, b) => a - b).map(describe))
+}
+
+async function attachMissing(db: Database, list: (tx: Queryable) => Promise<Partition[]>): Promise<string[]> {
+  return db.system.transaction(async tx => {
     if (await isHypertable(tx)) return []
-    await tx.query('SELECT pg_advisory_xact_lock($1)', [LOCK])
+    await takeLock(tx, 'partitions')
     const existing = new Set((await listPartitions(tx)).map(partition => partition.name))
-    const missing = neededPartitions(now).filter(partition => !existing.has(partition.name))
+    const missing = (await list(tx)).filter(partition => !existing.has(partition.name))
     for (const { name, from, to } of missing) {
       // ATTACH takes a lock that lets inserts go on (SHARE UPDATE EXCLUSIVE); CREATE … PARTITION OF does not.
       await tx.query(`CREATE TABLE IF NOT EXISTS ${name} (LIKE points INCLUDING ALL)`)
@@ -63,20 +72,31 @@ export async function createPartitions(db: Database, now: number): Promise<strin
 }
 
 /**
- * Drops the partitions all of whose points are older than the history is kept, whole. Returns their names.
+ * Drops the partitions all of whose points are older than the history is kept, whole, by the database's clock. Returns
+ * their names. Throws where that clock has leapt ahead.
  *
  * No write waits for it. A hypertable's chunk is dropped only when its lock can be had within 100 ms, or a slow reader
  * of the chunk would hold up every reader that comes after; the next run tries again. A plain partition leaves with
  * DETACH CONCURRENTLY, which waits for readers without a lock that writers need, and is dropped when nobody sees it.
  */
-export async function dropOldPartitions(db: Database, now: number): Promise<string[]> {
+export async function dropOldPartitions(db: Database, now?: number): Promise<string[]> {
+  if (now === undefined) {
+    const clock = await lookAtClock(db.system)
+    if (!clock.believed) {
+      throw new Error(
+        `The clock says ${new Date(clock.now).toISOString()}, ${Math.floor(clock.leapDays)} days after it was last looked ` +
+          'at. No history is dropped by it before it has said so for 3 days. Set it right if it is wrong.',
+      )
+    }
+    return dropOldPartitions(db, clock.now)
+  }
   const cutoff = new Date(now - RETENTION_MS)
-  return (await isHypertable(db.autocommit)) ? dropChunks(db, cutoff) : dropDetached(db, cutoff)
+  return (await isHypertable(db.system)) ? dropChunks(db, cutoff) : dropDetached(db, cutoff)
 }
 
 async function dropChunks(db: Database, cutoff: Date): Promise<string[]> {
   try {
-    const dropped = await db.system(async tx => {
+    const dropped = await db.system.transaction(async tx => {
       await tx.query(`SET LOCAL lock_timeout = '100ms'`)
       return tx.query<{ name: string }>(
         `SELECT drop_chunks('points', older_than => $1::timestamptz) AS name`,
@@ -91,20 +111,20 @@ async function dropChunks(db: Database, cutoff: Date): Promise<string[]> {
 }
 
 async function dropDetached(db: Database, cutoff: Date): Promise<string[]> {
-  const old = (await listPartitions(db.autocommit)).filter(({ to }) => to <= cutoff)
+  const old = (await listPartitions(db.system)).filter(({ to }) => to <= cutoff)
   for (const { name, detaching } of old) {
     // A process that died in the middle leaves the partition half detached.
-    await db.autocommit.query(
+    await db.system.query(
       `ALTER TABLE points DETACH PARTITION ${name} ${detaching ? 'FINALIZE' : 'CONCURRENTLY'}`,
     )
   }
-  const detached = await db.autocommit.query<{ name: string }>(
+  const detached = await db.system.query<{ name: string }>(
     `SELECT relname AS name FROM pg_class c WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace
        AND relname ~ '^points_[0-9]{4}_[0-9]{2}_[0-9]{2}$' AND relname < $1
        AND NOT EXISTS (SELECT FROM pg_inherits WHERE inhrelid = c.oid) ORDER BY 1`,
     [describe(Math.floor((cutoff.getTime() - FIRST_MONDAY_MS) / WEEK_MS)).name],
   )
-  for (const { name } of detached) await db.autocommit.query(`DROP TABLE IF EXISTS ${name}`)
+  for (const { name } of detached) await db.system.query(`DROP TABLE IF EXISTS ${name}`)
   return detached.map(({ name }) => name)
 }
 

@@ -1,4 +1,5 @@
-import { type Queryable, type Statement, TENANT_ROLE } from './client.ts'
+import { type Queryable, TENANT_ROLE } from './client.ts'
+import type { Statement } from './drivers/driver.ts'
 import { sqlState } from './errors.ts'
 
 const INSUFFICIENT_PRIVILEGE = '42501'

@@ -1,38 +1,54 @@
-import websocket from '@fastify/websocket'
+import { createServer } from 'node:http'
 import Fastify, { type FastifyBaseLogger, LogController } from 'fastify'
-import { serializerCompiler, validatorCompiler, type ZodTypeProvider } from 'fastify-type-provider-zod'
+import { serializerCompiler, type ZodTypeProvider } from 'fastify-type-provider-zod'
 import { newId } from '../db/client.ts'
-import { auditRoutes } from './audit/routes.ts'
-import { accountRoutes } from './auth/account.ts'
-import { registerRoutes } from './auth/register.ts'
-import { authRoutes } from './auth/routes.ts'
-import { dataRoutes } from './data/routes.ts'
-import { dataWriteRoutes } from './data/writes.ts'
-import { dataTypeRoutes } from './data-types/routes.ts'
-import { deviceRoutes } from './devices/routes.ts'
-import { flowRoutes } from './flows/routes.ts'
-import { healthRoutes } from './health/routes.ts'
-import { hubRoutes } from './hubs/routes.ts'
-import { liveRoutes } from './live/routes.ts'
-import { locationHistoryRoutes } from './location-history/routes.ts'
-import { MQTT_SUBPROTOCOLS, mqttRoutes } from './mqtt/routes.ts'
-import { organizationRoutes } from './organizations/routes.ts'
-import { addAuthentication } from './plugins/authentication.ts'
-import { addErrorHandling } from './plugins/errors.ts'
-import { addIdempotency } from './plugins/idempotency.ts'
-import { addOpenApi, documentRoutes, gatherRoutes } from './plugins/openapi.ts'
-import { addProcessRoles } from './plugins/process-roles.ts'
-import { addTextCheck } from './plugins/text.ts'
-import { roleRoutes } from './roles/routes.ts'
+import { auditRoutes } from './api/audit-log/routes.ts'
+import { authRoutes } from './api/auth/routes.ts'
+import { dataRoutes } from './api/data/routes.ts'
+import { dataTypeRoutes } from './api/data-types/routes.ts'
+import { deviceRoutes } from './api/devices/routes.ts'
+import { flowRoutes } from './api/flows/routes.ts'
+import { healthRoutes } from './api/health/routes.ts'
+import { hubRoutes } from './api/hubs/routes.ts'
+import { describeEvents } from './api/interface/events.ts'
+import { interfaceRoutes } from './api/interface/routes.ts'
+import { invitationRoutes } from './api/invitations/routes.ts'
+import { liveRoutes } from './api/live/routes.ts'
+import { locationHistoryRoutes } from './api/location-history/routes.ts'
+import { mqttRoutes } from './api/mqtt/routes.ts'
+import { organizationRoutes } from './api/organizations/routes.ts'
+import { registrationRoutes } from './api/registration/routes.ts'
+import { rejectionRoutes } from './api/rejections/routes.ts'
+import { roleRoutes } from './api/roles/routes.ts'
+import { teamRoutes } from './api/teams/routes.ts'
+import { userRoutes } from './api/users/routes.ts'
+import { webhookRoutes } from './api/webhooks/routes.ts'
+import { addAuthentication } from './http/plugins/authentication.ts'
+import { addBodies, addBodyTurns } from './http/plugins/bodies.ts'
+import { addBodyBudget } from './http/plugins/body-budget.ts'
+import { addCors } from './http/plugins/cors.ts'
+import { addDemand } from './http/plugins/demand.ts'
+import { addErrorHandling, answerError } from './http/plugins/errors.ts'
+import { addIdempotency } from './http/plugins/idempotency.ts'
+import { addMethods } from './http/plugins/methods.ts'
+import { addDocumentPage, gatherRoutes } from './http/plugins/openapi.ts'
+import { pace } from './http/plugins/pipelining.ts'
+import { addProcessRoles } from './http/plugins/process-roles.ts'
+import { answerClientError, answerExpectation } from './http/plugins/raw-errors.ts'
+import { addStrictInputs, parseQuery } from './http/plugins/strict-inputs.ts'
+import { addTextCheck } from './http/plugins/text.ts'
+import { addUnreadBodies, drain } from './http/plugins/unread-bodies.ts'
+import { addUpgrades } from './http/plugins/upgrades.ts'
+import { useOwnSentences, validatorCompiler } from './http/validation.ts'
 import type { App, Services } from './services.ts'
-import { teamRoutes } from './teams/routes.ts'
-import { inviteRoutes } from './users/invite.ts'
-import { userRejectionRoutes } from './users/rejections.ts'
-import { userRoutes } from './users/routes.ts'
-import { webhookRoutes } from './webhooks/routes.ts'
 
-/** A live subscription names its subjects; 5,000 identifiers are 200 KiB. */
-const WEBSOCKET_MESSAGE_BYTES = 256 * 1024
+/** A request, its body included (contract section 2). */
+const ARRIVES_WITHIN_MS = 30_000
+const MAX_HEADER_BYTES = 16 * 1024
+/** Longer than balancers keep theirs, or they send into a connection that closes. */
+const IDLE_MS = 72_000
+/** Whoever takes nothing of an answer for this long; a twin under one Idempotency-Key waits a minute. */
+const UNREAD_MS = 90_000
 
 /** The HTTP server: the table of contents of everything that answers. */
 export async function createApp(services: Services, logger: FastifyBaseLogger): Promise<App> {
@@ -43,55 +59,76 @@ export async function createApp(services: Services, logger: FastifyBaseLogger): 
     genReqId: () => newId(),
     // Without any, the address is the connection's own.
     trustProxy: services.config.trustedProxies.length > 0 && services.config.trustedProxies,
-    routerOptions: { ignoreTrailingSlash: true },
+    // A path's part may be as long as the address: what it names is looked for, and is not there.
+    routerOptions: {
+      ignoreTrailingSlash: true,
+      maxParamLength: MAX_HEADER_BYTES,
+      querystringParser: parseQuery,
+    },
     forceCloseConnections: true,
-    // Bodies are never merged into other objects, and looking for __proto__ in 4 MiB of points takes a tenth of the time.
-    onProtoPoisoning: 'ignore',
-    onConstructorPoisoning: 'ignore',
+    serverFactory: listener =>
+      createServer(
+        {
+          requestTimeout: ARRIVES_WITHIN_MS,
+          // Node 20 swaps the two where the second is larger.
+          headersTimeout: ARRIVES_WITHIN_MS,
+          connectionsCheckingInterval: 1_000,
+          keepAliveTimeout: IDLE_MS,
+          maxHeaderSize: MAX_HEADER_BYTES,
+          // Answered by a hook, in the envelope.
+          requireHostHeader: false,
+        },
+        pace(listener),
+      ).setTimeout(UNREAD_MS),
+    clientErrorHandler: answerClientError,
+    // Without hooks, so it says itself what they do.
+    frameworkErrors(error, request, reply) {
+      void drain(request.raw).then(() => answerError(error, request, reply))
+    },
   }).withTypeProvider<ZodTypeProvider>()
-  // Plain text is no media type of ours: 415, rather than a body that is not valid.
-  app.removeContentTypeParser('text/plain')
   app.setValidatorCompiler(validatorCompiler)
   app.setSerializerCompiler(serializerCompiler)
+  app.server.on('checkExpectation', answerExpectation)
+  useOwnSentences()
   addErrorHandling(app)
+  // Before what may fail, so that a page of another origin may read why.
+  await addCors(app, services)
+  await addUpgrades(app)
+  addMethods(app)
+  addBodies(app, services)
+  addUnreadBodies(app)
 
-  await app.register(websocket, {
-    options: {
-      maxPayload: WEBSOCKET_MESSAGE_BYTES,
-      // Compression costs ten times the CPU of sending.
-      perMessageDeflate: false,
-      handleProtocols: offered => ['bearer', ...MQTT_SUBPROTOCOLS].find(name => offered.has(name)) ?? false,
-    },
-  })
-  await gatherRoutes(app)
+  await gatherRoutes(app, describeEvents({ security: [] }))
   await healthRoutes(app, services)
   mqttRoutes(app, services)
   await app.register(
     async scope => {
       const api = scope.withTypeProvider<ZodTypeProvider>()
-      await addOpenApi(api)
+      await addDocumentPage(api)
       addProcessRoles(api, services)
+      addDemand(api)
+      addStrictInputs(api)
       addAuthentication(api, services)
+      addBodyBudget(api)
+      addBodyTurns(api, services)
       addTextCheck(api)
       addIdempotency(api, services)
-      documentRoutes(api)
+      interfaceRoutes(api)
       authRoutes(api, services)
-      registerRoutes(api, services)
-      accountRoutes(api, services)
+      registrationRoutes(api, services)
       organizationRoutes(api, services)
       roleRoutes(api, services)
       hubRoutes(api, services)
       dataTypeRoutes(api, services)
       dataRoutes(api, services)
-      dataWriteRoutes(api, services)
       webhookRoutes(api, services)
       flowRoutes(api, services)
       userRoutes(api, services)
-      userRejectionRoutes(api, services)
-      inviteRoutes(api, services)
+      invitationRoutes(api, services)
       teamRoutes(api, services)
       auditRoutes(api, services)
       deviceRoutes(api, services)
+      rejectionRoutes(api, services)
       locationHistoryRoutes(api, services)
       liveRoutes(api, services)
     },

@@ -1,13 +1,16 @@
 import { randomBytes } from 'node:crypto'
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { createFile, replaceFile } from '../db/durable-files.ts'
 
 /**
- * The configuration. It comes from the environment only, in two steps: `readEnv` takes the texts, and
+ * The configuration. It comes from the environment only, in two steps: `readEnv` reads the texts, and
  * `toConfig` checks them together and says everything that is wrong at once. Nothing else reads the environment.
  */
 export const ROLES = ['api', 'ingest', 'writer', 'live', 'jobs'] as const
 export type Role = (typeof ROLES)[number]
+/** HMAC with SHA-256 is as strong as a key of 32 bytes. */
+const MIN_SECRET_LENGTH = 32
 /** Where nothing is kept between them, they are one process. */
 const TOGETHER = ['ingest', 'writer', 'live'] as const satisfies Role[]
 
@@ -33,8 +36,12 @@ export interface Config {
   webhookAllowPrivate: boolean
   /** REST requests a minute and caller; 0 is no limit at all. */
   rateLimitPerMinute: number
+  /** Per process; 0 is off. */
+  liveSocketsPerUser: number
   /** Addresses and networks of proxies whose X-Forwarded-For is believed. */
   trustedProxies: string[]
+  /** Origins of other people's pages that may call. */
+  corsOrigins: string[]
   owner: { email: string; password: string | undefined; organization: string }
 }
 
@@ -42,7 +49,7 @@ export class ConfigError extends Error {}
 
 type Env = Readonly<Record<string, string | undefined>>
 
-/** The environment as it is, with empty variables taken as absent. */
+/** The environment as it is, with empty variables as absent. */
 export function readEnv(environment: Env = process.env): Env {
   return Object.fromEntries(
     Object.entries(environment).filter(([, value]) => value !== undefined && value !== ''),
@@ -59,10 +66,10 @@ export function toConfig(env: Env): Config {
     problems.push(`${name} has to be a port from 0 to 65535, it is "${env[name]}"`)
     return otherwise
   }
-  const count = (name: string, otherwise: number, least = 0) => {
+  const count = (name: string, otherwise: number, min = 0) => {
     const value = Number(env[name] ?? otherwise)
-    if (Number.isSafeInteger(value) && value >= least) return value
-    problems.push(`${name} has to be a whole number from ${least}, it is "${env[name]}"`)
+    if (Number.isSafeInteger(value) && value >= min) return value
+    problems.push(`${name} has to be a whole number from ${min}, it is "${env[name]}"`)
     return otherwise
   }
   const flag = (name: string) => {
@@ -87,7 +94,7 @@ export function toConfig(env: Env): Config {
           .map(name => name.trim()),
   )
   const unknown = [...roles].filter(name => !ROLES.includes(name as Role))
-  if (unknown.length > 0) problems.push(`ROLES holds "${unknown.join(', ')}"; there are ${ROLES.join(', ')}`)
+  if (unknown.length > 0) problems.push(`ROLES has "${unknown.join(', ')}"; there are ${ROLES.join(', ')}`)
   const absent = TOGETHER.filter(role => !roles.has(role))
   if (!env.KAFKA_BROKERS && absent.length > 0 && absent.length < TOGETHER.length) {
     problems.push(
@@ -112,12 +119,24 @@ export function toConfig(env: Env): Config {
   }
   const dataDir = resolve(text('DATA_DIR', './data'))
   const secret = env.JWT_SECRET
-  if (secret !== undefined && secret.length < 32)
-    problems.push('JWT_SECRET has to have at least 32 characters')
+  if (secret !== undefined && secret.length < MIN_SECRET_LENGTH)
+    problems.push(`JWT_SECRET has to have at least ${MIN_SECRET_LENGTH} characters`)
   if (secret === undefined && databaseUrl) problems.push('JWT_SECRET is required with DATABASE_URL')
   const password = env.FIELDLINE_OWNER_PASSWORD
   if (password !== undefined && password.length < 10) {
     problems.push('FIELDLINE_OWNER_PASSWORD has to have at least 10 characters')
+  }
+
+  const list = (name: string) =>
+    text(name, '')
+      .split(',')
+      .map(part => part.trim())
+      .filter(part => part !== '')
+  const corsOrigins = list('CORS_ORIGINS')
+  if (corsOrigins.some(origin => !isOrigin(origin))) {
+    problems.push(
+      `CORS_ORIGINS has to be a list of origins such as https://example.com, it is "${env.CORS_ORIGINS}"`,
+    )
   }
 
   const { MQTT_TLS_CERT: certFile, MQTT_TLS_KEY: keyFile } = env
@@ -141,10 +160,9 @@ export function toConfig(env: Env): Config {
     allowSignup: flag('ALLOW_SIGNUP'),
     webhookAllowPrivate: flag('WEBHOOK_ALLOW_PRIVATE'),
     rateLimitPerMinute: count('RATE_LIMIT_PER_MINUTE', 1200),
-    trustedProxies: text('TRUSTED_PROXIES', '')
-      .split(',')
-      .map(address => address.trim())
-      .filter(address => address !== ''),
+    liveSocketsPerUser: count('LIVE_SOCKETS_PER_USER', 50),
+    trustedProxies: list('TRUSTED_PROXIES'),
+    corsOrigins,
     owner: {
       email: text('FIELDLINE_OWNER_EMAIL', 'owner@example.com'),
       password,
@@ -155,14 +173,26 @@ export function toConfig(env: Env): Config {
   return secret === undefined ? { ...config, jwtSecret: keepSecret(dataDir) } : config
 }
 
-/** The secret of the embedded tier, made at the first start and found again at every later one. */
+function isOrigin(text: string): boolean {
+  return URL.canParse(text) && new URL(text).origin === text
+}
+
+/** The secret of the embedded tier, created at the first start and found again at every later one. */
 function keepSecret(dataDir: string): string {
   const path = join(dataDir, 'jwt-secret')
   mkdirSync(dataDir, { recursive: true })
-  try {
-    writeFileSync(path, randomBytes(32).toString('base64url'), { mode: 0o600, flag: 'wx' })
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+  const created = randomBytes(32).toString('base64url')
+  createFile(path, created)
+  let kept = readFileSync(path, 'utf8').trim()
+  if (kept === '') {
+    // Nobody was ever signed in by an empty one: a power cut left it behind, or a disk that was full.
+    replaceFile(path, created)
+    kept = created
   }
-  return readFileSync(path, 'utf8')
+  if (kept.length < MIN_SECRET_LENGTH) {
+    throw new ConfigError(
+      `${path} has to have at least ${MIN_SECRET_LENGTH} characters, it has ${kept.length}; delete it to have a new one generated, which signs everybody out`,
+    )
+  }
+  return kept
 }

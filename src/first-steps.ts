@@ -12,7 +12,7 @@ export function describeFirstSteps(
   # sign in
   TOKEN=$(curl -s ${http}/api/v3/auth/login -H 'content-type: application/json' \\
     -d "{\\"email\\":\\"${account.email}\\",\\"password\\":\\"${password}\\"}" | sed 's/.*"token":"\\([^"]*\\)".*/\\1/')
-  # make a device
+  # create a device
   DEVICE=$(curl -s ${http}/api/v3/device -H "authorization: Bearer $TOKEN" \\
     -H 'content-type: application/json' -d '{"name":"My first tracker"}')
   ID=$(echo "$DEVICE" | sed 's/.*"_id":"\\([^"]*\\)".*/\\1/') KEY=$(echo "$DEVICE" | sed 's/.*"key":"\\([^"]*\\)".*/\\1/')

@@ -1,8 +1,10 @@
 import type { Registry } from 'prom-client'
 import type { Database } from '../db/client.ts'
-import { adoptLog, lockLog, PROCESS_LOG, readLogPositions } from '../db/queries/log-positions.ts'
-import { openKafkaLog } from '../stream/kafka-log.ts'
-import { observeKafka } from '../stream/kafka-metrics.ts'
+import { takeLock } from '../db/locks.ts'
+import { adoptLog, PROCESS_LOG, readLogPositions } from '../db/queries/log-positions.ts'
+import { LOG_GAP } from '../db/single-writer.ts'
+import { openKafkaLog } from '../stream/kafka/log.ts'
+import { observeKafka } from '../stream/kafka/metrics.ts'
 import type { Log } from '../stream/log.ts'
 import { createProcessLog } from '../stream/process-log.ts'
 import type { Config } from './config.ts'
@@ -20,18 +22,20 @@ export async function openLog(
   const { db, registry, onError } = parts
   if (!config.kafka) {
     const partitions = config.databaseUrl ? POSTGRES_PARTITIONS : EMBEDDED_PARTITIONS
-    const start = await db.system(async tx => {
-      await lockLog(tx)
+    const start = await db.system.transaction(async tx => {
+      await takeLock(tx, 'logPositions')
       await adoptLog(tx, PROCESS_LOG, partitions, false)
-      return readLogPositions(tx)
+      const stored = await readLogPositions(tx)
+      // Above what a process that was killed may still commit.
+      return new Map([...stored].map(([partition, offset]) => [partition, offset + LOG_GAP]))
     })
     return { log: createProcessLog({ partitions, start, onError }), answers: async () => true }
   }
   const log = await openKafkaLog({
     ...config.kafka,
     adoptLog: work =>
-      db.system(async tx => {
-        await lockLog(tx)
+      db.system.transaction(async tx => {
+        await takeLock(tx, 'logPositions')
         return work((name, partitions, anew) => adoptLog(tx, name, partitions, anew))
       }),
     onError,

@@ -6,20 +6,24 @@ import { openDatabase } from '../db/client.ts'
 import { isAway } from '../db/errors.ts'
 import { migrate } from '../db/migrate.ts'
 import { createPartitions } from '../db/partitions.ts'
+import { becomeSingleWriter } from '../db/single-writer.ts'
 import { checkTenantRole } from '../db/tenant-role.ts'
+import { createTokens } from '../ingest/identity/tokens.ts'
+import { createLastSeen } from '../ingest/last-seen.ts'
 import { createIngestMetrics } from '../ingest/metrics.ts'
-import { openMqttDoor } from '../ingest/mqtt.ts'
-import { createTokens } from '../ingest/tokens.ts'
+import { openMqttDoor } from '../ingest/mqtt/server.ts'
+import { createTurns } from '../ingest/turns.ts'
+import { createLiveClients } from '../stream/live/clients.ts'
 import { openLivePositions } from '../stream/live/positions.ts'
-import { createScreens } from '../stream/live/screens.ts'
 import { createWriterMetrics, observe } from '../stream/metrics.ts'
 import { createWriter } from '../stream/writer.ts'
+import { createFirstAccount } from './api/auth/first-account.ts'
 import { createApp } from './app.ts'
-import { createFirstAccount } from './auth/first-account.ts'
 import { type Config, ConfigError, type Role, readEnv, toConfig } from './config.ts'
 import { describeFirstSteps } from './first-steps.ts'
 import { createJobKinds } from './jobs/kinds.ts'
 import { startJobs } from './jobs/runner.ts'
+import { createWebhookSecrets, sealStoredSecrets } from './jobs/webhooks/secrets.ts'
 import { openLog } from './log.ts'
 
 /** How long a start waits before it asks again for a database that is away. */
@@ -29,7 +33,7 @@ const STOP_WITHIN_MS = 15_000
 
 /**
  * Opens what the roles of this process need, in the order in which a point travels back from its end: the table, the
- * log, the writer, the screens, then the doors; and closes in reverse.
+ * log, the writer, the live clients, then the servers; and closes in reverse.
  */
 async function start(config: Config): Promise<void> {
   const logger = pino(
@@ -37,6 +41,11 @@ async function start(config: Config): Promise<void> {
     pino.destination(2),
   )
   const onError = (error: unknown, doing: string) => logger.warn({ err: error }, `Failed: ${doing}`)
+  const onLost = (error: Error) => {
+    logger.fatal({ err: error }, 'The process cannot go on, and ends')
+    // Not in order: nothing may be written any more, and what was acknowledged is durable.
+    process.exit(1)
+  }
   const closers: (() => Promise<void> | void)[] = []
   const closeAll = async () => {
     for (const close of closers.reverse()) await close()
@@ -52,20 +61,27 @@ async function start(config: Config): Promise<void> {
     directUrl: config.databaseDirectUrl,
     directory: join(config.dataDir, 'postgres'),
     onError,
+    onLost,
   })
   closers.push(() => db.close())
   await whenThere(async () => {
     const { applied } = await migrate(db.driver)
-    await checkTenantRole(db.autocommit)
+    await checkTenantRole(db.system)
     if (applied.length > 0) logger.info({ applied }, 'The schema is up to date')
   })
-  await whenThere(() => createPartitions(db, Date.now()))
+  await whenThere(() => createPartitions(db))
   const firstAccount = await whenThere(() => createFirstAccount(db, config.owner))
+  await whenThere(() => sealStoredSecrets(db.system, createWebhookSecrets(config.jwtSecret)))
   const tokens = createTokens(config.jwtSecret)
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
 
   const has = (role: Role) => config.roles.has(role)
+  const single =
+    has('writer') && !config.kafka
+      ? await whenThere(() => becomeSingleWriter({ driver: db.driver, onError, onLost }))
+      : null
+  closers.push(() => single?.release())
   const opened =
     has('ingest') || has('writer') || has('live')
       ? await whenThere(() => openLog(config, { db, registry, onError }))
@@ -74,17 +90,22 @@ async function start(config: Config): Promise<void> {
   closers.push(() => log?.close())
 
   if (log && has('writer')) {
-    const writer = createWriter({ db, onStored: createWriterMetrics(registry) })
-    const storing = await log.store(writer.store)
+    const writer = createWriter({ db, onError, onStored: createWriterMetrics(registry) })
+    const storing = await log.store(batch =>
+      single ? single.store(batch, () => writer.store(batch)) : writer.store(batch),
+    )
     closers.push(() => storing.close())
   }
 
   const positions = log && has('live') ? await whenThere(() => openLivePositions({ db, log, onError })) : null
   closers.push(() => positions?.close())
-  const live = positions && { positions, screens: createScreens(positions) }
-  closers.push(() => live?.screens.close())
+  const live = positions && { positions, clients: createLiveClients(positions) }
+  closers.push(() => live?.clients.close())
 
+  const lastSeen = createLastSeen({ db, onError })
+  closers.push(() => lastSeen.close())
   const ingest = createIngestMetrics(registry)
+  const turns = createTurns()
   const door =
     log && has('ingest')
       ? await openMqttDoor({
@@ -92,6 +113,8 @@ async function start(config: Config): Promise<void> {
           log,
           tokens,
           metrics: ingest,
+          lastSeen,
+          turns,
           host: config.host,
           port: config.mqttPort,
           tls: config.mqttTls,
@@ -101,7 +124,7 @@ async function start(config: Config): Promise<void> {
       : null
   observe(registry, {
     log,
-    screens: live?.screens,
+    liveClients: live?.clients,
     mqttConnections: door ? () => door.connections : undefined,
   })
   const jobs = has('jobs')
@@ -118,9 +141,11 @@ async function start(config: Config): Promise<void> {
       tokens,
       live,
       mqtt: door,
+      lastSeen,
+      turns,
       metrics: { registry, ingest },
       dependencies: {
-        database: () => db.autocommit.query('SELECT 1').then(() => true),
+        database: () => db.system.query('SELECT 1').then(() => true),
         ...(opened && { log: opened.answers }),
       },
       listening: () => listening,

@@ -3,11 +3,13 @@ import type { FastifyBaseLogger, FastifyInstance, RawServerDefault } from 'fasti
 import type { ZodTypeProvider } from 'fastify-type-provider-zod'
 import type { Registry } from 'prom-client'
 import type { Database } from '../db/client.ts'
+import type { Tokens } from '../ingest/identity/tokens.ts'
+import type { LastSeen } from '../ingest/last-seen.ts'
 import type { IngestMetrics } from '../ingest/metrics.ts'
-import type { MqttDoor } from '../ingest/mqtt.ts'
-import type { Tokens } from '../ingest/tokens.ts'
+import type { MqttDoor } from '../ingest/mqtt/server.ts'
+import type { Turns } from '../ingest/turns.ts'
+import type { LiveClients } from '../stream/live/clients.ts'
 import type { LivePositions } from '../stream/live/positions.ts'
-import type { Screens } from '../stream/live/screens.ts'
 import type { Log } from '../stream/log.ts'
 import type { Config } from './config.ts'
 
@@ -18,8 +20,11 @@ export interface Services {
   /** Null in a process that neither takes points, stores them nor shows them live; `live` and `mqtt` likewise. */
   log: Log | null
   tokens: Tokens
-  live: { positions: LivePositions; screens: Screens } | null
+  live: { positions: LivePositions; clients: LiveClients } | null
   mqtt: Pick<MqttDoor, 'accept'> | null
+  lastSeen: LastSeen
+  /** In which what is large is gone through, by whatever way it came. */
+  turns: Turns
   metrics: { registry: Registry; ingest: IngestMetrics }
   /** What the process needs, by name, and whether it answers. */
   dependencies: Readonly<Record<string, () => Promise<boolean>>>

@@ -22,7 +22,7 @@ export function createFreshness(db: Database): Freshness {
     const unknown = new Set<number>()
     for (const { subject } of points) if (!newest.has(subject)) unknown.add(subject)
     if (unknown.size === 0) return
-    const times = await listNewestTimes(db.writing, [...unknown])
+    const times = await listNewestTimes(db.writer, [...unknown])
     for (const subject of unknown) newest.set(subject, times.get(subject) ?? Number.NEGATIVE_INFINITY)
   }
 

@@ -1,3 +1,4 @@
+import type { Owner } from './fair-queue.ts'
 import type { Entry, Outcomes } from './point.ts'
 
 /**
@@ -8,7 +9,8 @@ import type { Entry, Outcomes } from './point.ts'
  *                         +----follow-->   live    -->  sockets
  *
  * `kafka-log.ts` and `process-log.ts` implement it and pass one contract test. Entries of one subject are on one
- * partition and keep their order. Nothing above asks which of the two it has.
+ * partition, and those of one source keep their order. What waits is taken of one organization after the other, and in each
+ * of one sender after the other. Nothing above asks which of the two it has.
  */
 export interface Log {
   /**
@@ -76,9 +78,29 @@ export interface Subscription {
   close(): Promise<void>
 }
 
+/** Calls each of them, also where one throws: whoever listens has no say in what was stored. */
+export function callEach<Args extends unknown[]>(
+  listeners: Iterable<(...args: Args) => unknown>,
+  onError: (error: unknown, doing: string) => void,
+  ...args: Args
+): void {
+  for (const listener of [...listeners]) {
+    try {
+      listener(...args)
+    } catch (error) {
+      onError(error, 'telling what the log has done')
+    }
+  }
+}
+
 /** The partition of a subject: its points stay in order, and neighbours spread evenly. */
 export function partitionOf(subject: number, partitions: number): number {
   return subject % partitions
+}
+
+/** Whose turn entries of a source wait for: its first subject's, which is the sender's. */
+export function ownerOf({ subjects: [first] }: Source): Owner {
+  return { organizationId: first?.organizationId ?? '', sender: first?.subject ?? 0 }
 }
 
 /** The entries by partition, in their order. */

@@ -1,5 +1,5 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
-import type { Screens } from './live/screens.ts'
+import type { LiveClients } from './live/clients.ts'
 import type { Log } from './log.ts'
 
 /** What the writer counts. */
@@ -28,9 +28,13 @@ export function createWriterMetrics(registry: Registry) {
 /** Figures that are read when they are asked for, of the parts that this process has. */
 export function observe(
   registry: Registry,
-  parts: { log: Log | null; screens: Screens | undefined; mqttConnections: (() => number) | undefined },
+  parts: {
+    log: Log | null
+    liveClients: LiveClients | undefined
+    mqttConnections: (() => number) | undefined
+  },
 ): void {
-  const { log, screens, mqttConnections } = parts
+  const { log, liveClients, mqttConnections } = parts
   const gauge = (name: string, help: string, read: () => number) =>
     new Gauge({
       name,
@@ -44,6 +48,6 @@ export function observe(
     gauge('fieldline_log_waiting_entries', 'Entries that wait to become durable', () => log.waiting.entries)
     gauge('fieldline_log_waiting_bytes', 'Their bytes', () => log.waiting.bytes)
   }
-  if (screens) gauge('fieldline_live_screens', 'Screens that watch', () => screens.count)
+  if (liveClients) gauge('fieldline_live_screens', 'Screens that watch', () => liveClients.count)
   if (mqttConnections) gauge('fieldline_mqtt_connections', 'MQTT connections', mqttConnections)
 }

@@ -1,5 +1,6 @@
+import { createFairQueue, type FairQueue } from './fair-queue.ts'
 import type { Batch, Log, Positions, Source, Subscription } from './log.ts'
-import { splitByPartition } from './log.ts'
+import { callEach, ownerOf, splitByPartition } from './log.ts'
 import { type Entry, NO_OUTCOMES, type Outcome, type Outcomes, sizeOf } from './point.ts'
 
 /**
@@ -19,6 +20,8 @@ const RETRY_MOST_MS = 2_000
 interface Waiting {
   entries: readonly Entry[]
   bytes: number
+  /** As many points take as long to store. */
+  cost: number
   source: Source
   resolve: (outcomes: Outcomes) => void
   reject: (error: Error) => void
@@ -27,7 +30,7 @@ interface Waiting {
 interface Partition {
   number: number
   nextOffset: number
-  queue: Waiting[]
+  queue: FairQueue<Waiting>
   storing: Promise<void> | undefined
 }
 
@@ -42,7 +45,12 @@ export interface ProcessLogOptions {
 export function createProcessLog(options: ProcessLogOptions): Log {
   const maxBytes = options.maxWaitingBytes ?? MAX_WAITING_BYTES
   const partitions = Array.from({ length: options.partitions }, (_, number): Partition => {
-    return { number, nextOffset: options.start.get(number) ?? 0, queue: [], storing: undefined }
+    return {
+      number,
+      nextOffset: options.start.get(number) ?? 0,
+      queue: createFairQueue(),
+      storing: undefined,
+    }
   })
   const followers = new Set<(batch: Batch) => unknown>()
   const reliefs = new Set<() => void>()
@@ -56,33 +64,32 @@ export function createProcessLog(options: ProcessLogOptions): Log {
     waiting.entries -= item.entries.length
     if (!full || waiting.bytes > maxBytes / 2) return
     full = false
-    for (const relieve of reliefs) relieve()
+    callEach(reliefs, options.onError)
   }
 
   /** Entries whose connection has ended will be sent again: they need not be stored, nor kept. */
-  function dropEnded(partition: Partition): void {
-    if (!partition.queue.some(item => item.source.ended)) return
-    const ended = partition.queue.filter(item => item.source.ended)
-    partition.queue = partition.queue.filter(item => !item.source.ended)
-    for (const item of ended) {
+  function dropEnded({ queue }: Partition): void {
+    for (const item of queue.remove(({ source }) => source.ended)) {
       leave(item)
       item.reject(new Error('The sender has gone'))
     }
   }
 
-  function take(partition: Partition): Waiting[] {
-    let count = 0
-    let length = 0
-    for (const item of partition.queue) {
-      if (length > 0 && count + item.entries.length > BATCH_ENTRIES) break
-      count += item.entries.length
-      length++
+  /** The next batch. */
+  function take({ queue }: Partition): Waiting[] {
+    const items: Waiting[] = []
+    let cost = 0
+    for (let item = queue.peek(); item; item = queue.peek()) {
+      if (cost > 0 && cost + item.cost > BATCH_ENTRIES) break
+      items.push(item)
+      cost += item.cost
+      queue.shift()
     }
-    return partition.queue.splice(0, length)
+    return items
   }
 
   function kick(partition: Partition): void {
-    if (partition.storing || !handler || partition.queue.length === 0) return
+    if (partition.storing || !handler || partition.queue.size === 0) return
     partition.storing = storeAll(partition).finally(() => {
       partition.storing = undefined
       // What was appended between the last look at the queue and now.
@@ -93,7 +100,7 @@ export function createProcessLog(options: ProcessLogOptions): Log {
   async function storeAll(partition: Partition): Promise<void> {
     // One turn of the event loop, so that what one read of the sockets brings shares a batch.
     await new Promise(resolve => setImmediate(resolve))
-    while (handler && partition.queue.length > 0) {
+    while (handler && partition.queue.size > 0) {
       dropEnded(partition)
       const items = take(partition)
       if (items.length === 0) continue
@@ -111,7 +118,7 @@ export function createProcessLog(options: ProcessLogOptions): Log {
         }
         return
       }
-      for (const follower of followers) follower(batch)
+      callEach(followers, options.onError, batch)
       for (const item of items) {
         leave(item)
         item.resolve(outcomes)
@@ -154,7 +161,8 @@ export function createProcessLog(options: ProcessLogOptions): Log {
         waiting.entries += part.length
         if (waiting.bytes > maxBytes) full = true
         const done = new Promise<Outcomes>((resolve, reject) => {
-          partition.queue.push({ entries: part, bytes, source, resolve, reject })
+          const item = { entries: part, bytes, cost: costOf(part), source, resolve, reject }
+          partition.queue.push(item, ownerOf(source))
         })
         kick(partition)
         return done
@@ -199,14 +207,20 @@ export function createProcessLog(options: ProcessLogOptions): Log {
       closed = true
       await Promise.all(partitions.map(partition => partition.storing))
       for (const partition of partitions) {
-        for (const item of partition.queue) {
+        for (const item of partition.queue.remove(() => true)) {
           leave(item)
           item.reject(new Error('The log is closed'))
         }
-        partition.queue = []
       }
     },
   }
+}
+
+/** A rejection takes four times as long as a point, and of a subject with many the old ones are deleted. */
+function costOf(entries: readonly Entry[]): number {
+  let cost = 0
+  for (const { kind } of entries) cost += kind === 'point' ? 1 : 4
+  return cost
 }
 
 function mergeOutcomes(all: Outcomes[]): Outcomes {

@@ -1,5 +1,6 @@
 import type { Database } from '../db/client.ts'
-import { isRefusal, isTransient } from '../db/errors.ts'
+import { isMissingPartition, isRefusal, isTransient } from '../db/errors.ts'
+import { createPartitionsFor } from '../db/partitions.ts'
 import { copyPoints } from '../db/queries/copy-points.ts'
 import { findConflicts, insertPoints, type LogPosition, type PointColumns } from '../db/queries/points.ts'
 import { insertRejections, type NumberedRejection } from '../db/queries/rejections.ts'
@@ -18,6 +19,7 @@ import { NO_OUTCOMES } from './point.ts'
  */
 export function createWriter(options: {
   db: Database
+  onError?: (error: unknown, doing: string) => void
   onStored?: (stored: { points: number; duplicates: number; rejections: number; seconds: number }) => void
 }): { store(batch: Batch): Promise<Outcomes> } {
   const { db } = options
@@ -32,7 +34,7 @@ export function createWriter(options: {
 
       const position = { partition: batch.partition, nextOffset: batch.nextOffset }
       await storeAll(points, position)
-      if (rejected.length > 0) await again(() => insertRejections(db.writing, batch.partition, rejected))
+      if (rejected.length > 0) await again(() => insertRejections(db.writer, batch.partition, rejected))
 
       const duplicates = [...outcomes.values()].filter(outcome => outcome.kind === 'duplicate').length
       options.onStored?.({
@@ -70,13 +72,15 @@ export function createWriter(options: {
 
       async function storePoints(part: Numbered<Point>[], at: LogPosition): Promise<void> {
         try {
-          await insertAndCompare(part, at)
+          await withPartitions(part, () => insertAndCompare(part, at))
         } catch (error) {
-          if (!isRefusal(error) || part.length === 0) throw error
+          // Where a partition cannot be created just now the points wait.
+          if (isMissingPartition(error) || !isRefusal(error) || part.length === 0) throw error
           const [only] = part
           if (part.length === 1 && only) {
-            const reason = error instanceof Error ? error.message : String(error)
-            refuse(only, 'unstorable', `The database refused the point: ${reason}.`)
+            // What the database says of it is the operator's to read, not the tenant's.
+            options.onError?.(error, `storing a point of subject ${only.entry.subject}`)
+            refuse(only, 'unstorable', 'The point cannot be stored.')
             await storePoints([], at)
             return
           }
@@ -86,14 +90,26 @@ export function createWriter(options: {
         }
       }
 
+      /** Runs `work`, and where a partition of the points is missing creates it and runs `work` again. */
+      async function withPartitions(part: Numbered<Point>[], work: () => Promise<void>): Promise<void> {
+        try {
+          await work()
+        } catch (error) {
+          if (!isMissingPartition(error)) throw error
+          const times = part.map(({ entry }) => entry.recordedAt)
+          await createPartitionsFor(db, times)
+          await work()
+        }
+      }
+
       async function insertAndCompare(part: Numbered<Point>[], at: LogPosition): Promise<void> {
-        const stored = await again(() => insertPoints(db.writing, toColumns(part), at))
+        const stored = await again(() => insertPoints(db.writer, toColumns(part), at))
         if (!stored) return
         const inserted = new Set(stored.map(row => identity(row.subject, row.recordedAt)))
         // Twice in one batch: the first of them was stored, the others were there already.
         const known = part.filter(({ entry }) => !inserted.delete(identity(entry.subject, entry.recordedAt)))
         for (const { entry } of known) outcomes.set(entry, { kind: 'duplicate' })
-        for (const { index, stored: winner } of await findConflicts(db.writing, toColumns(known))) {
+        for (const { index, stored: winner } of await findConflicts(db.writer, toColumns(known))) {
           const loser = known[index] as Numbered<Point>
           refuse(loser, 'conflict', 'Another point of this subject has the same timestamp.', winner)
         }

@@ -1,75 +1,120 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { LOCKS } from '../db/locks.ts'
 
 const ROOT = resolve(import.meta.dirname, '..')
 /** Stairs only go down: a floor imports from itself and from the floors after it. */
 const FLOORS = ['src', 'ingest', 'stream', 'db']
-
+/** The roof has stairs as well: what every route shares knows no route. */
+const ROOF = ['src/api', 'src/jobs', 'src/http']
 /**
- * Who may cross organizations (`db.system`, `db.autocommit`, `db.writing`): the writer, live, accounts (signing in,
- * switching, creating, inviting, registering, passwords, sessions), jobs, retention, and what reads points, newest
- * fixes and data records, whose queries take the organization as their first parameter.
+ * Who may cross organizations: the writer, live, accounts (signing in, switching, creating, inviting, registering,
+ * passwords, sessions), jobs, retention, and what reads points, newest fixes and data records, whose queries take the
+ * organization as their first parameter.
  */
-const SYSTEM = [
-  'db/',
-  'stream/writer.ts',
+const CROSSING: readonly string[] = [
+  'ingest/last-seen.ts',
+  'ingest/mqtt/credentials.ts',
+  'src/api/auth/brute-force.ts',
+  'src/api/auth/first-account.ts',
+  'src/api/auth/routes.ts',
+  'src/api/data-types/routes.ts',
+  'src/api/data/find.ts',
+  'src/api/data/routes.ts',
+  'src/api/devices/routes.ts',
+  'src/api/invitations/routes.ts',
+  'src/api/live/viewers.ts',
+  'src/api/location-history/routes.ts',
+  'src/api/organizations/routes.ts',
+  'src/api/registration/routes.ts',
+  'src/api/users/routes.ts',
+  'src/http/plugins/authentication.ts',
+  'src/http/plugins/idempotency.ts',
+  'src/jobs/remove-organization.ts',
+  'src/jobs/runner.ts',
+  'src/jobs/sample-records.ts',
+  'src/jobs/upkeep.ts',
+  'src/log.ts',
+  'src/main.ts',
   'stream/freshness.ts',
   'stream/live/positions.ts',
-  'ingest/authenticate.ts',
-  'ingest/mqtt',
-  'src/main.ts',
-  'src/log.ts',
-  'src/auth/',
-  'src/organizations/',
-  'src/users/',
-  'src/jobs/',
-  'src/plugins/',
-  'src/health/',
-  'src/upkeep.ts',
-  'src/live/routes.ts',
-  'src/location-history/',
-  'src/devices/routes.ts',
-  'src/data-types/',
-  'src/data/',
+  'stream/writer.ts',
 ]
 
-function listFiles(folder: string): string[] {
-  return readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true })
-    .filter(entry => entry.isFile() && entry.name.endsWith('.ts'))
-    .map(entry => relative(ROOT, join(entry.parentPath, entry.name)))
+interface Import {
+  line: number
+  target: string
+}
+interface Source {
+  path: string
+  lines: string[]
+  imports: Import[]
 }
 
-const files = FLOORS.flatMap(listFiles).map(path => ({
-  path,
-  lines: readFileSync(join(ROOT, path), 'utf8').split('\n'),
-}))
+const sources: Source[] = FLOORS.flatMap(floor =>
+  readdirSync(join(ROOT, floor), { recursive: true, withFileTypes: true })
+    .filter(entry => entry.isFile() && entry.name.endsWith('.ts'))
+    .map(entry => {
+      const path = relative(ROOT, join(entry.parentPath, entry.name))
+      const lines = readFileSync(join(ROOT, path), 'utf8').split('\n')
+      return { path, lines, imports: readImports(path, lines) }
+    }),
+)
+
+/** Of types too: whoever reads a file reads what it knows. */
+function readImports(path: string, lines: readonly string[]): Import[] {
+  return lines.flatMap((text, index) =>
+    [...text.matchAll(/(?:from|import\()\s*'(\.[^']+)'/g)].map(([, specifier]) => ({
+      line: index + 1,
+      target: relative(ROOT, resolve(ROOT, dirname(path), specifier as string)),
+    })),
+  )
+}
 
 /** Places as `path:line: text`, so that a failure names what to mend. */
 function find(test: (line: string, path: string) => boolean): string[] {
-  return files.flatMap(({ path, lines }) =>
+  return sources.flatMap(({ path, lines }) =>
     lines.flatMap((line, index) => (test(line, path) ? [`${path}:${index + 1}: ${line.trim()}`] : [])),
+  )
+}
+
+function findImports(test: (path: string, target: string) => boolean): string[] {
+  return sources.flatMap(({ path, imports }) =>
+    imports
+      .filter(({ target }) => test(path, target))
+      .map(({ line, target }) => `${path}:${line}: imports ${target}`),
   )
 }
 
 describe('The house', () => {
   it('has stairs that only go down', () => {
-    const climbing = find((line, path) => {
-      const from = /from '(\.[^']+)'/.exec(line)?.[1]
-      if (!from) return false
-      const floor = relative(ROOT, resolve(ROOT, dirname(path), from)).split('/')[0] as string
-      return FLOORS.indexOf(floor) < FLOORS.indexOf(path.split('/')[0] as string)
+    const floorOf = (path: string) => FLOORS.indexOf(path.split('/')[0] as string)
+    expect(findImports((path, target) => floorOf(target) < floorOf(path))).toEqual([])
+  })
+
+  it('has a roof where what every route shares knows no route, and a job none either', () => {
+    const storeyOf = (path: string) => ROOF.findIndex(folder => path.startsWith(`${folder}/`))
+    const climbing = findImports((path, target) => {
+      const [from, to] = [storeyOf(path), storeyOf(target)]
+      return from !== -1 && to !== -1 && to < from
     })
     expect(climbing).toEqual([])
   })
 
-  it('lets only a few files look across organizations', () => {
-    const crossing = find(
-      (line, path) =>
-        /\.(system|autocommit|writing)\b|\boverRecords\(/.test(line) &&
-        !SYSTEM.some(allowed => path.startsWith(allowed)),
+  it('lets only these files look across organizations', () => {
+    const crossing = find(line =>
+      /\b(?:db|database)\.(system|signIn|writer)\b|\bacrossOrganizations\(/.test(line),
     )
-    expect(crossing).toEqual([])
+    const files = new Set(crossing.map(place => place.split(':')[0] as string))
+    expect([...files].filter(path => !path.startsWith('db/') && !CROSSING.includes(path))).toEqual([])
+    expect(CROSSING.filter(path => !files.has(path))).toEqual([])
+  })
+
+  it('has routes in files named routes.ts alone', () => {
+    const registering = find(line => /^\s*(?:app|api|scope)\.(get|post|put|patch|delete|route)\(/.test(line))
+    expect(registering.filter(place => !/^src\/api\/[a-z-]+\/routes\.ts:/.test(place))).toEqual([])
+    expect(registering.length).toBeGreaterThan(80)
   })
 
   it('reads the environment in one file', () => {
@@ -77,12 +122,18 @@ describe('The house', () => {
     expect(reading.filter(place => !place.startsWith('src/commands/'))).toEqual([])
   })
 
+  it('lists every advisory lock in one file, each with a number of its own', () => {
+    expect(find((line, path) => line.includes('pg_advisory') && path !== 'db/locks.ts')).toEqual([])
+    const numbers = Object.values(LOCKS)
+    expect(new Set(numbers).size).toBe(numbers.length)
+  })
+
   it('has rooms of at most 400 lines', () => {
-    expect(files.filter(({ lines }) => lines.length > 400).map(({ path }) => path)).toEqual([])
+    expect(sources.filter(({ lines }) => lines.length > 400).map(({ path }) => path)).toEqual([])
   })
 
   it('has no folder for leftovers', () => {
     const names = /(^|\/)(helpers?|utils?|common|shared|services?|controllers?|repositor(y|ies)|misc|lib)\//
-    expect(files.map(({ path }) => path).filter(path => names.test(path))).toEqual([])
+    expect(sources.map(({ path }) => path).filter(path => names.test(path))).toEqual([])
   })
 })

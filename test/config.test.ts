@@ -1,3 +1,7 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { parseEnv } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { ROLES, toConfig } from '../src/config.ts'
 
@@ -28,7 +32,7 @@ describe('The configuration', () => {
     }
   })
 
-  it('takes any roles with Kafka', () => {
+  it('allows any roles with Kafka', () => {
     for (const role of ROLES) {
       expect(toConfig({ ...CLUSTER, ROLES: role }).roles).toEqual(new Set([role]))
     }
@@ -52,8 +56,83 @@ describe('The configuration', () => {
     [{ ...CLUSTER, KAFKA_PREFIX: 'a b' }, 'KAFKA_PREFIX has to be'],
     [{ ...CLUSTER, KAFKA_PARTITIONS: '0' }, 'KAFKA_PARTITIONS has to be a whole number from 1, it is "0"'],
     [{ ...CLUSTER, KAFKA_REPLICATION: 'x' }, 'KAFKA_REPLICATION has to be a whole number from 1, it is "x"'],
-    [{ ...CLUSTER, ROLES: 'ingest,cook' }, 'ROLES holds "cook"'],
-  ])('%o is refused', (env, message) => {
+    [{ ...CLUSTER, ROLES: 'ingest,cook' }, 'ROLES has "cook"'],
+    [{ ...POSTGRES, CORS_ORIGINS: 'https://a.example/path' }, 'CORS_ORIGINS has to be a list of origins'],
+    [{ ...POSTGRES, CORS_ORIGINS: '*' }, 'CORS_ORIGINS has to be a list of origins'],
+  ])('%o is invalid', (env, message) => {
     expect(() => toConfig(env)).toThrow(message)
   })
+})
+
+describe('What is written about the configuration', () => {
+  const read = (name: string) => readFileSync(resolve(import.meta.dirname, '..', name), 'utf8')
+  const example = read('.env.example')
+  /** The names of the variables that `toConfig` asks for. */
+  const names = () => {
+    const asked = new Set<string>()
+    const env: Record<string, string> = POSTGRES
+    toConfig(new Proxy(env, { get: (target, name: string) => asked.add(name) && target[name] }))
+    return [...asked].sort()
+  }
+
+  it('names in .env.example every variable and no other', () => {
+    const named = Object.keys(parseEnv(example.replaceAll(/^#(?=[A-Z_]+=)/gm, '')))
+    expect(named.sort()).toEqual(names())
+  })
+
+  it('says in .env.example what is so anyway', () => {
+    const data = mkdtempSync(join(tmpdir(), 'fieldline-test-'))
+    const given = { ...parseEnv(example), DATA_DIR: data }
+    expect(parseEnv(example).DATA_DIR).toBe('./data')
+    expect(toConfig(given)).toEqual(toConfig({ DATA_DIR: data }))
+    rmSync(data, { recursive: true })
+  })
+
+  it('has in the README a row that names every variable, and no other', () => {
+    const table = read('README.md').split('## Configuration')[1] ?? ''
+    const firsts = [...table.matchAll(/^\| (`[^|]+) \|/gm)].map(([, cell]) => cell ?? '')
+    const named = firsts.flatMap(cell => [...cell.matchAll(/`([A-Z_]+)`/g)].map(([, name]) => name))
+    expect(named.sort()).toEqual(names())
+  })
+})
+
+describe('The secret of the embedded tier', () => {
+  const withFolder = (work: (dataDir: string, file: string) => void) => () => {
+    const dataDir = mkdtempSync(join(tmpdir(), 'fieldline-test-'))
+    try {
+      work(dataDir, join(dataDir, 'jwt-secret'))
+    } finally {
+      rmSync(dataDir, { recursive: true })
+    }
+  }
+  const secretOf = (dataDir: string) => toConfig({ DATA_DIR: dataDir }).jwtSecret
+
+  it(
+    'is generated once, for its owner alone, and leaves no draft behind',
+    withFolder((dataDir, file) => {
+      const secret = secretOf(dataDir)
+      expect(secret.length).toBeGreaterThanOrEqual(32)
+      expect(secretOf(dataDir)).toBe(secret)
+      expect(statSync(file).mode & 0o077).toBe(0)
+      expect(readdirSync(dataDir)).toEqual(['jwt-secret'])
+    }),
+  )
+
+  it(
+    'is generated again where a crash has left an empty file',
+    withFolder((dataDir, file) => {
+      writeFileSync(file, '')
+      const secret = secretOf(dataDir)
+      expect(secret.length).toBeGreaterThanOrEqual(32)
+      expect(secretOf(dataDir)).toBe(secret)
+    }),
+  )
+
+  it(
+    'is invalid where it is too short to protect anything',
+    withFolder((dataDir, file) => {
+      writeFileSync(file, 'short')
+      expect(() => secretOf(dataDir)).toThrow(/jwt-secret has to have at least 32 characters, it has 5/)
+    }),
+  )
 })

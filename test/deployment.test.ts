@@ -34,7 +34,7 @@ describe('The Dockerfile', () => {
     expect(validate(dockerfile)).toEqual([])
   })
 
-  it('copies only what is there, runs what the build makes, and not as root', () => {
+  it('copies only what is there, runs what the build compiles, and not as root', () => {
     const sources = [...dockerfile.matchAll(/^COPY (?!--from)(.+) \S+$/gm)].flatMap(
       ([, paths]) => paths?.split(' ') ?? [],
     )
@@ -43,7 +43,7 @@ describe('The Dockerfile', () => {
     expect(dockerfile).toMatch(/^USER node$/m)
   })
 
-  it('has a Node that the package takes', () => {
+  it('has a Node that the package supports', () => {
     const major = Number(/^FROM node:(\d+)/m.exec(dockerfile)?.[1])
     const floor = Number(/(\d+)/.exec(JSON.parse(read('package.json')).engines.node)?.[1])
     expect(major).toBeGreaterThanOrEqual(floor)
@@ -51,7 +51,7 @@ describe('The Dockerfile', () => {
 })
 
 describe('The compose file', () => {
-  it('sets only variables that the configuration reads, and values that it takes', () => {
+  it('sets only variables that the configuration reads, and values that it accepts', () => {
     const names = [...read('src/config.ts').matchAll(/'([A-Z][A-Z_]+)'|env\.([A-Z][A-Z_]+)/g)].map(
       match => match[1] ?? match[2],
     )

@@ -1,4 +1,4 @@
--- What a POST with an Idempotency-Key answered, to be answered again (src/plugins/idempotency.ts). Read and written
+-- What a POST with an Idempotency-Key answered, to be answered again (src/http/plugins/idempotency.ts). Read and written
 -- across organizations by the plugin alone, so the tenant role has no grant.
 
 CREATE TABLE idempotency_keys (

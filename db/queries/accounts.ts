@@ -1,5 +1,6 @@
 import { eq, sql } from 'drizzle-orm'
 import { newId, type Queryable } from '../client.ts'
+import { foldEmail, foldedEmail } from '../email-address.ts'
 import { accounts } from '../schema/accounts.ts'
 
 /** An account's active membership in an organization, as the interface lists it (specification 2.2). */
@@ -27,7 +28,7 @@ const ACCOUNT = 'SELECT id, email, password_hash AS "passwordHash" FROM accounts
 
 /** The account of an address (compared without case), or null. */
 export async function findAccount(db: Queryable, email: string): Promise<Account | null> {
-  const [row] = await db.query<Account>(`${ACCOUNT} lower(email) = lower($1)`, [email])
+  const [row] = await db.query<Account>(`${ACCOUNT} ${foldedEmail('email')} = $1`, [foldEmail(email)])
   return row ?? null
 }
 
@@ -65,10 +66,12 @@ export async function insertAccount(
 export async function claimAccount(tx: Queryable, email: string): Promise<Account> {
   await tx.query(
     `INSERT INTO accounts (id, email) VALUES ($1, $2)
-     ON CONFLICT ((lower(email))) DO NOTHING`,
+     ON CONFLICT ((${foldedEmail('email')})) DO NOTHING`,
     [newId(), email],
   )
-  const [row] = await tx.query<Account>(`${ACCOUNT} lower(email) = lower($1) FOR UPDATE`, [email])
+  const [row] = await tx.query<Account>(`${ACCOUNT} ${foldedEmail('email')} = $1 FOR UPDATE`, [
+    foldEmail(email),
+  ])
   return row as Account
 }
 
@@ -84,6 +87,32 @@ export async function registerAccount(
     .where(eq(accounts.id, id))
 }
 
+/**
+ * The hash of an account's password, which stays until the transaction ends. Whoever opens a session reads it, so that
+ * a change of the password comes first, or finds the session and ends it.
+ */
+export async function holdPassword(tx: Queryable, id: string): Promise<string | null> {
+  const [row] = await tx.query<{ passwordHash: string | null }>(
+    'SELECT password_hash AS "passwordHash" FROM accounts WHERE id = $1 FOR SHARE',
+    [id],
+  )
+  return row?.passwordHash ?? null
+}
+
+/** Replaces the password that was verified. Returns false where another change came first. */
+export async function replacePassword(
+  tx: Queryable,
+  id: string,
+  { from, to }: { from: string; to: string },
+): Promise<boolean> {
+  const changed = await tx.query(
+    'UPDATE accounts SET password_hash = $3, updated_at = now() WHERE id = $1 AND password_hash = $2 RETURNING id',
+    [id, from, to],
+  )
+  return changed.length > 0
+}
+
+/** Sets a password, whatever it was. */
 export async function updatePassword(tx: Queryable, id: string, passwordHash: string): Promise<void> {
   await tx.orm.update(accounts).set({ passwordHash, updatedAt: sql`now()` }).where(eq(accounts.id, id))
 }

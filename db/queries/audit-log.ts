@@ -1,6 +1,6 @@
 import { newId, type Queryable } from '../client.ts'
 import { auditLog, type Changes } from '../schema/audit-log.ts'
-import { conditions, type Page, type PageRequest, readPage } from './page.ts'
+import { conditions, type Page, type PageRequest, readPage, storedBytes } from './page.ts'
 
 export interface AuditEntry {
   _id: string
@@ -46,8 +46,8 @@ export function listAuditEntries(
   where.push(`l.at > now() - interval '1 year'`)
   if (filter.userIds) add('l.user_id = ANY(?::uuid[])', filter.userIds)
   if (filter.resourceIds) add('l.resource_id = ANY(?::uuid[])', filter.resourceIds)
-  if (filter.resource) add('l.resource = ?', filter.resource)
-  if (filter.action) add('l.action = ?', filter.action)
+  if (filter.resource !== undefined) add('l.resource = ?', filter.resource)
+  if (filter.action !== undefined) add('l.action = ?', filter.action)
   if (filter.from) add('l.at >= ?', filter.from)
   if (filter.to) add('l.at < ?', filter.to)
   return readPage(
@@ -58,6 +58,7 @@ export function listAuditEntries(
       from: 'audit_log l',
       where,
       values,
+      bytes: storedBytes('l.changes'),
       id: 'l.id',
       sorts: AUDIT_SORTS,
       search: ['l.resource', 'l.action'],

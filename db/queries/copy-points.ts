@@ -25,7 +25,7 @@ export async function copyPoints(db: Database, points: PointColumns, position: L
   ]).map(literal => `'${literal.replaceAll("'", "''")}'`)
   const partition = `${position.partition}`
   const progress = upsertProgress(partition, position.nextOffset === null ? 'NULL' : `${position.nextOffset}`)
-  await db.copyIn({
+  await db.writer.copyIn({
     into: `points (${COPIED})`,
     rows: encodeRows(points),
     afterwards: `WITH given AS (

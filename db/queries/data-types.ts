@@ -2,7 +2,7 @@ import { and, eq, sql } from 'drizzle-orm'
 import { newId, type Queryable } from '../client.ts'
 import { type DATA_TYPE_KINDS, dataTypes } from '../schema/data-types.ts'
 import type { Field } from '../schema/flows.ts'
-import { type Page, type PageRequest, readPage } from './page.ts'
+import { type Page, type PageRequest, readPage, storedBytes } from './page.ts'
 
 /** A data type as the interface shows it. */
 export interface DataType {
@@ -12,13 +12,15 @@ export interface DataType {
   /** The key of the field that names a record; it is required and unique. */
   primaryKey: string | null
   fields: Field[]
+  /** Whether it came with the organization, to try things out with. */
+  isSample: boolean
   createdAt: Date
   updatedAt: Date
 }
 
 export type NewDataType = Pick<DataType, 'name' | 'type' | 'primaryKey' | 'fields'>
 
-const COLUMNS = `t.id AS "_id", t.name, t.type, t.primary_key AS "primaryKey", t.fields,
+const COLUMNS = `t.id AS "_id", t.name, t.type, t.primary_key AS "primaryKey", t.fields, t.is_sample AS "isSample",
   t.created_at AS "createdAt", t.updated_at AS "updatedAt"`
 
 export const DATA_TYPE_SORTS = {
@@ -41,6 +43,7 @@ export function listDataTypes(
       from: 'data_types t',
       where: ['t.organization_id = $1'],
       values: [organizationId],
+      bytes: storedBytes('t.fields'),
       id: 't.id',
       sorts: DATA_TYPE_SORTS,
       search: ['t.name'],

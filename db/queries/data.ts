@@ -1,4 +1,5 @@
 import { newId, type Queryable } from '../client.ts'
+import { foldEmail } from '../email-address.ts'
 import type { Field } from '../schema/flows.ts'
 import type { DataType } from './data-types.ts'
 
@@ -12,6 +13,7 @@ export interface DataRecord {
   _id: string
   dataTypeId: string
   data: Values
+  isSample: boolean
   createdAt: Date
   updatedAt: Date
 }
@@ -28,7 +30,8 @@ export interface TakenValue {
   takenBy: string
 }
 
-export const RECORD_COLUMNS = `d.id AS "_id", d.data_type_id AS "dataTypeId", d.data, d.created_at AS "createdAt",
+export const RECORD_COLUMNS = `d.id AS "_id", d.data_type_id AS "dataTypeId", d.data, d.is_sample AS "isSample",
+  d.created_at AS "createdAt",
   d.updated_at AS "updatedAt"`
 
 /** The time that an identifier of version 7 holds, in milliseconds since 1970. */
@@ -36,7 +39,7 @@ const timeOf = (id: string) => Number.parseInt(id.replaceAll('-', '').slice(0, 1
 
 /** How a unique value is compared: addresses without case, all else as it is. */
 export function uniqueValue(field: Pick<Field, 'type'>, value: unknown): string {
-  return field.type === 'email' ? String(value).toLowerCase() : String(value)
+  return field.type === 'email' ? foldEmail(String(value)) : String(value)
 }
 
 /** What a search looks into: texts and numbers, a line each, whatever field they are of. */
@@ -232,18 +235,35 @@ export async function findRecordByKey(
   return row ?? null
 }
 
-/** Of these identifiers, the records that exist, with their types; held, so that nobody removes them meanwhile. */
-export async function holdRecords(
+/**
+ * Of these identifiers, the records that exist, with their types; locked, so that nobody deletes them meanwhile,
+ * unless the caller only looks.
+ */
+export async function lockRecords(
   tx: Queryable,
   organizationId: string,
   ids: readonly string[],
+  lock: '' | 'FOR KEY SHARE' = 'FOR KEY SHARE',
 ): Promise<Map<string, string>> {
   const rows = await tx.query<{ id: string; dataTypeId: string }>(
     `SELECT id, data_type_id AS "dataTypeId" FROM data_records
-     WHERE organization_id = $1 AND id = ANY($2::uuid[]) ORDER BY id FOR KEY SHARE`,
+     WHERE organization_id = $1 AND id = ANY($2::uuid[]) ORDER BY id ${lock}`,
     [organizationId, ids],
   )
   return new Map(rows.map(row => [row.id, row.dataTypeId]))
+}
+
+/** Records to look at, some at a time. */
+export interface RecordsAfter {
+  /** The identifier of the last one that was looked at. */
+  after: string | null
+  /** The fields of which values are wanted. */
+  keys: readonly string[]
+  /** Only those that a transaction wrote which had not ended at this mark (`readMark`); null is all of them. */
+  since: string | null
+  limit: number
+  /** Fewer than `limit` where their texts and numbers take more than this, one at least. */
+  maxBytes: number
 }
 
 /** The records of a type in the order of their identifiers, after one of them. */
@@ -251,14 +271,31 @@ export function listRecordsAfter(
   db: Queryable,
   organizationId: string,
   dataTypeId: string,
-  after: string | null,
-  limit: number,
+  { after, keys, since, limit, maxBytes }: RecordsAfter,
 ): Promise<NewRecord[]> {
   return db.query(
-    `SELECT id AS "_id", data FROM data_records
-     WHERE organization_id = $1 AND data_type_id = $2 AND ($3::uuid IS NULL OR id > $3) ORDER BY id LIMIT $4`,
-    [organizationId, dataTypeId, after, limit],
+    `SELECT id AS "_id",
+       coalesce((SELECT jsonb_object_agg(key, value) FROM jsonb_each(data) WHERE key = ANY($3::text[])), '{}') AS data
+     FROM (
+       SELECT id, data,
+         sum(octet_length(search)) OVER (ORDER BY id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before
+       FROM (
+         SELECT id, data, search FROM data_records
+         WHERE organization_id = $1 AND data_type_id = $2 AND ($4::uuid IS NULL OR id > $4)
+           AND ($5::int8 IS NULL OR ((xmin::text::int8 - $5) & 4294967295) < 2147483648)
+         ORDER BY id LIMIT $6
+       ) asked
+     ) fitting WHERE before IS NULL OR before < $7 ORDER BY id`,
+    [organizationId, dataTypeId, keys, after, since, limit, maxBytes],
   )
+}
+
+/** The oldest transaction that has not ended, in the 32 bits that rows know of it: all before it is seen from now on. */
+export async function readMark(db: Queryable): Promise<string> {
+  const [row] = await db.query<{ mark: string }>(
+    'SELECT (pg_snapshot_xmin(pg_current_snapshot())::text::int8 & 4294967295)::text AS mark',
+  )
+  return (row as { mark: string }).mark
 }
 
 /** How many records refer to this one by these fields, counted up to `limit`, and which. */

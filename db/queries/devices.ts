@@ -2,7 +2,6 @@ import { and, eq, isNull, sql } from 'drizzle-orm'
 import { newId, notify, type Queryable } from '../client.ts'
 import { devices, mounts } from '../schema/devices.ts'
 import { subjects } from '../schema/users.ts'
-import { raiseSight } from './organizations.ts'
 import { conditions, type Page, type PageRequest, readPage } from './page.ts'
 
 export interface DeviceCredential {
@@ -24,9 +23,21 @@ export async function listDeviceCredentials(
   return new Map(rows.map(row => [row.id, { ...row, keyHash: Buffer.from(row.keyHash) }]))
 }
 
-export async function findDeviceByKey(db: Queryable, keyHash: Buffer): Promise<DeviceCredential | null> {
-  const [row] = await db.query<DeviceCredential>(`${CREDENTIAL} d.key_hash = $1`, [keyHash])
-  return row ? { ...row, keyHash: Buffer.from(row.keyHash) } : null
+/** The same by the hashes of their keys, in hexadecimal. */
+export async function listDevicesByKey(
+  db: Queryable,
+  keyHashes: readonly string[],
+): Promise<Map<string, DeviceCredential>> {
+  const rows = await db.query<DeviceCredential>(
+    `${CREDENTIAL} d.key_hash = ANY(ARRAY(SELECT decode(hash, 'hex') FROM unnest($1::text[]) AS hash))`,
+    [keyHashes],
+  )
+  return new Map(
+    rows.map(row => {
+      const keyHash = Buffer.from(row.keyHash)
+      return [keyHash.toString('hex'), { ...row, keyHash }]
+    }),
+  )
 }
 
 /** The key hashes of those of these devices that still exist. */
@@ -73,7 +84,17 @@ export function listDevices(
   if (filter.vehicleIds) add('m.vehicle_id = ANY(?::uuid[])', filter.vehicleIds)
   return readPage(
     tx,
-    { columns: COLUMNS, from: FROM, where, values, id: 'd.id', sorts: DEVICE_SORTS, search: ['d.name'] },
+    // A name of up to 100 characters.
+    {
+      columns: COLUMNS,
+      bytes: '500',
+      from: FROM,
+      where,
+      values,
+      id: 'd.id',
+      sorts: DEVICE_SORTS,
+      search: ['d.name'],
+    },
     page,
   )
 }
@@ -95,13 +116,11 @@ export async function insertDevice(
   const id = newId()
   await tx.orm.insert(subjects).values({ id, organizationId: device.organizationId, type: 'device' })
   await tx.orm.insert(devices).values({ id, ...device })
-  await raiseSight(tx, device.organizationId)
   return id
 }
 
 export async function updateDevice(
   tx: Queryable,
-  organizationId: string,
   id: string,
   change: { name?: string; hubId?: string | null },
 ): Promise<void> {
@@ -109,7 +128,6 @@ export async function updateDevice(
     .update(devices)
     .set({ ...change, updatedAt: sql`now()` })
     .where(eq(devices.id, id))
-  await raiseSight(tx, organizationId)
 }
 
 /** Mounts the device on a vehicle, or on none, from now on. */
@@ -141,22 +159,22 @@ export async function updateDeviceKey(
 export async function deleteDevice(tx: Queryable, organizationId: string, id: string): Promise<void> {
   await tx.orm.update(devices).set({ deletedAt: sql`now()` }).where(eq(devices.id, id))
   await mountDevice(tx, organizationId, id, null)
-  await raiseSight(tx, organizationId)
   await notify(tx, { kind: 'device', deviceId: id, organizationId })
 }
 
-/** When something last arrived from each of these subjects. */
+/** When each of these devices was last heard of: with its newest point, or with any other word. */
 export async function listLastSeen(
   db: Queryable,
   organizationId: string,
-  subjectIds: readonly string[],
+  deviceIds: readonly string[],
 ): Promise<Map<string, Date>> {
-  const rows = await db.query<{ id: string; lastSeenAt: Date }>(
-    `SELECT s.id, f.received_at AS "lastSeenAt" FROM newest_fixes f JOIN subjects s ON s.key = f.subject_key
-     WHERE s.organization_id = $1 AND s.id = ANY($2::uuid[])`,
-    [organizationId, subjectIds],
+  const rows = await db.query<{ id: string; lastSeenAt: Date | null }>(
+    `SELECT d.id, greatest(d.last_seen_at, f.received_at) AS "lastSeenAt"
+     FROM devices d JOIN subjects s ON s.id = d.id LEFT JOIN newest_fixes f ON f.subject_key = s.key
+     WHERE d.organization_id = $1 AND d.id = ANY($2::uuid[])`,
+    [organizationId, deviceIds],
   )
-  return new Map(rows.map(row => [row.id, row.lastSeenAt]))
+  return new Map(rows.flatMap(row => (row.lastSeenAt ? [[row.id, row.lastSeenAt]] : [])))
 }
 
 /** The subject keys of those of these devices that exist in the organization and may be seen. */

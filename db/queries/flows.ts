@@ -1,7 +1,7 @@
 import { eq, sql } from 'drizzle-orm'
 import { newId, type Queryable } from '../client.ts'
 import { flows, type Step } from '../schema/flows.ts'
-import { type Page, type PageRequest, readPage } from './page.ts'
+import { type Page, type PageRequest, readPage, storedBytes } from './page.ts'
 
 /** A flow as the interface shows it: the steps that a task may take. */
 export interface Flow {
@@ -30,6 +30,7 @@ export function listFlows(tx: Queryable, page: PageRequest): Promise<Page<Flow>>
       from: 'flows f',
       where: [],
       values: [],
+      bytes: storedBytes('f.steps'),
       id: 'f.id',
       sorts: FLOW_SORTS,
       search: ['f.name'],

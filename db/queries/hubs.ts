@@ -1,25 +1,16 @@
 import { eq, sql } from 'drizzle-orm'
 import { newId, type Queryable } from '../client.ts'
+import { type Shown, shownColumns } from '../columns.ts'
 import { hubs } from '../schema/hubs.ts'
 import { userHubs } from '../schema/users.ts'
-import { conditions, type Page, type PageRequest, readPage } from './page.ts'
+import { conditions, type Page, type PageRequest, readPage, storedBytes } from './page.ts'
 
-/** A hub as the interface shows it. */
-export interface Hub {
-  _id: string
-  name: string
-  lat: number
-  lng: number
-  address: string | null
-  createdAt: Date
-  updatedAt: Date
-}
+export type Hub = Shown<typeof hubs>
 
 /** Hubs that may be seen; null is all of them. */
 type Visible = readonly string[] | null
 
-const COLUMNS = `h.id AS "_id", h.name, h.lat, h.lng, h.address, h.created_at AS "createdAt",
-  h.updated_at AS "updatedAt"`
+const COLUMNS = shownColumns(hubs, 'h')
 
 export const HUB_SORTS = {
   name: { sql: 'lower(h.name)', type: 'text' },
@@ -36,6 +27,7 @@ export function listHubs(tx: Queryable, visible: Visible, page: PageRequest): Pr
       from: 'hubs h',
       where,
       values,
+      bytes: storedBytes('h.name', 'h.address'),
       id: 'h.id',
       sorts: HUB_SORTS,
       search: ['h.name', 'h.address'],

@@ -5,19 +5,36 @@ export interface Invitation {
   userId: string
   organizationId: string
   accountId: string
+  roleId: string
+  hubIds: string[]
+  /** Who made or renewed it last; null where that user is gone. */
+  invitedBy: string | null
 }
 
 /** Makes or renews the invitation of a user; a former token is no longer of use. */
 export async function putInvitation(
   tx: Queryable,
-  invitation: { organizationId: string; userId: string; tokenHash: Buffer; lifetimeS: number },
+  invitation: {
+    organizationId: string
+    userId: string
+    invitedBy: string
+    tokenHash: Buffer
+    lifetimeS: number
+  },
 ): Promise<Date> {
   const [row] = await tx.query<{ expiresAt: Date }>(
-    `INSERT INTO invitations (user_id, organization_id, token_hash, expires_at)
-     VALUES ($1, $2, $3, now() + make_interval(secs => $4))
-     ON CONFLICT (user_id) DO UPDATE SET token_hash = excluded.token_hash, expires_at = excluded.expires_at
+    `INSERT INTO invitations (user_id, organization_id, token_hash, expires_at, invited_by)
+     VALUES ($1, $2, $3, now() + make_interval(secs => $4), $5)
+     ON CONFLICT (user_id) DO UPDATE SET token_hash = excluded.token_hash, expires_at = excluded.expires_at,
+       invited_by = excluded.invited_by
      RETURNING expires_at AS "expiresAt"`,
-    [invitation.userId, invitation.organizationId, invitation.tokenHash, invitation.lifetimeS],
+    [
+      invitation.userId,
+      invitation.organizationId,
+      invitation.tokenHash,
+      invitation.lifetimeS,
+      invitation.invitedBy,
+    ],
   )
   return (row as { expiresAt: Date }).expiresAt
 }
@@ -25,7 +42,9 @@ export async function putInvitation(
 /** The open invitation of a token, or null. Locked until the transaction ends: it is accepted once. */
 export async function findInvitation(tx: Queryable, tokenHash: Buffer): Promise<Invitation | null> {
   const [row] = await tx.query<Invitation>(
-    `SELECT u.id AS "userId", u.organization_id AS "organizationId", u.account_id AS "accountId"
+    `SELECT u.id AS "userId", u.organization_id AS "organizationId", u.account_id AS "accountId", u.role_id AS "roleId",
+       i.invited_by AS "invitedBy",
+       (SELECT coalesce(json_agg(h.hub_id), '[]') FROM user_hubs h WHERE h.user_id = u.id) AS "hubIds"
      FROM invitations i JOIN users u ON u.id = i.user_id JOIN organizations o ON o.id = u.organization_id
      WHERE i.token_hash = $1 AND i.expires_at > now() AND u.status = 'invited' AND o.deleted_at IS NULL
      FOR UPDATE OF i, u`,

@@ -62,10 +62,10 @@ export async function listDueKinds(db: Queryable, kinds: readonly string[]): Pro
  * probe each), however many jobs stand in them: with 100,000 of one organization it takes 1.1 ms on PostgreSQL and
  * 4 ms on PGlite, with 500 organizations more 3.8 and 10 ms.
  */
-export async function takeJob(
+export async function claimJob(
   db: Queryable,
   kind: string,
-  options: { mostPerOrganization: number; leaseMs: number },
+  options: { maxPerOrganization: number; leaseMs: number },
 ): Promise<Job | null> {
   const [row] = await db.query<Job>(
     `WITH RECURSIVE queues AS (
@@ -96,7 +96,7 @@ export async function takeJob(
      FROM taken WHERE j.id = taken.id
      RETURNING j.id, j.kind, j.organization_id AS "organizationId", j.payload, j.attempts AS attempt, j.lease,
        j.progress`,
-    [kind, options.mostPerOrganization, options.leaseMs],
+    [kind, options.maxPerOrganization, options.leaseMs],
   )
   return row ?? null
 }

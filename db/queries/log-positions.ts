@@ -1,22 +1,14 @@
 import type { Queryable } from '../client.ts'
 
-/** Any number, the same in every process: of those that open a log at once one decides what it is. */
-const LOCK = 5_417_302_120
-
 /** The name of the log of one process, which has no other. */
 export const PROCESS_LOG = 'process'
 
 /** How far each partition of the log is stored. */
-export async function readLogPositions(db: Queryable): Promise<Map<number, number>> {
+export async function readLogPositions(db: Pick<Queryable, 'query'>): Promise<Map<number, number>> {
   const rows = await db.query<{ log_partition: number; next_offset: number }>(
     'SELECT log_partition, next_offset FROM log_positions',
   )
   return new Map(rows.map(row => [row.log_partition, row.next_offset]))
-}
-
-/** Has whoever else opens a log wait until this transaction ends. */
-export async function lockLog(tx: Queryable): Promise<void> {
-  await tx.query('SELECT pg_advisory_xact_lock($1)', [LOCK])
 }
 
 /**

@@ -42,7 +42,7 @@ export interface SubjectInfo {
   hubIds: string[]
   /** The teams that a user belongs to. */
   teamIds: string[]
-  /** A deleted device or a removed user is out of every screen. */
+  /** A deleted device or a removed user is shown to no live client. */
   gone: boolean
 }
 
@@ -67,8 +67,8 @@ export async function listAllSubjects(db: Queryable): Promise<SubjectInfo[]> {
   return db.query(SUBJECTS)
 }
 
-/** The sight version of each of these organizations. */
-export async function listSightVersions(db: Queryable): Promise<Map<string, number>> {
+/** The visibility version of each of these organizations. */
+export async function listVisibilityVersions(db: Queryable): Promise<Map<string, number>> {
   const rows = await db.query<{ id: string; version: number }>(
     'SELECT id, sight_version AS version FROM organizations',
   )

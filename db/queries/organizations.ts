@@ -2,15 +2,6 @@ import { eq, sql } from 'drizzle-orm'
 import { notify, type Queryable } from '../client.ts'
 import { organizations } from '../schema/organizations.ts'
 
-/**
- * Called in every transaction that changes who may see what, or how it is called: live cursors of before lead to a
- * fresh snapshot, and open screens are looked at again.
- */
-export async function raiseSight(tx: Queryable, organizationId: string): Promise<void> {
-  await tx.query('UPDATE organizations SET sight_version = sight_version + 1 WHERE id = $1', [organizationId])
-  await notify(tx, { kind: 'sight', organizationId })
-}
-
 /** An organization as the interface shows it. */
 export interface Organization {
   _id: string
@@ -94,12 +85,5 @@ export async function closeOrganization(tx: Queryable, organizationId: string): 
   await tx.query(`UPDATE devices SET deleted_at = now() WHERE organization_id = $1 AND deleted_at IS NULL`, [
     organizationId,
   ])
-  const members = await tx.query<{ id: string }>('SELECT id FROM users WHERE organization_id = $1', [
-    organizationId,
-  ])
-  for (const { id } of members) await notify(tx, { kind: 'user', userId: id, organizationId })
-  const devices = await tx.query<{ id: string }>('SELECT id FROM devices WHERE organization_id = $1', [
-    organizationId,
-  ])
-  for (const { id } of devices) await notify(tx, { kind: 'device', deviceId: id, organizationId })
+  await notify(tx, { kind: 'organization', organizationId })
 }

@@ -26,19 +26,19 @@ export async function deletePoints(
     for (;;) {
       signal.throwIfAborted()
       // Up to a time, so that partitions are left out which hold none of them.
-      const [row] = await db.autocommit.query<{ until: Date | null }>(
+      const [row] = await db.system.query<{ until: Date | null }>(
         `SELECT max(recorded_at) AS until FROM (
            SELECT recorded_at FROM points WHERE subject_key = $1 ORDER BY recorded_at LIMIT ${BATCH}) first`,
         [subject],
       )
       if (!row?.until) break
-      await db.autocommit.query('DELETE FROM points WHERE subject_key = $1 AND recorded_at <= $2', [
+      await db.system.query('DELETE FROM points WHERE subject_key = $1 AND recorded_at <= $2', [
         subject,
         row.until,
       ])
     }
   }
-  await db.autocommit.query('DELETE FROM newest_fixes WHERE subject_key = ANY($1::int4[])', [subjects])
+  await db.system.query('DELETE FROM newest_fixes WHERE subject_key = ANY($1::int4[])', [subjects])
 }
 
 /** Removes the rows of every table, those first that nothing refers to, and the organization last. */
@@ -47,7 +47,7 @@ export async function deleteTenantRows(
   organizationId: string,
   signal: AbortSignal,
 ): Promise<void> {
-  const tables = await db.autocommit.query<{ name: string }>(
+  const tables = await db.system.query<{ name: string }>(
     `SELECT quote_ident(c.relname) AS name FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
      WHERE a.attname = 'organization_id' AND NOT a.attisdropped AND c.relkind IN ('r', 'p') AND NOT c.relispartition
        AND c.relnamespace = current_schema()::regnamespace ORDER BY c.relname`,
@@ -61,7 +61,7 @@ export async function deleteTenantRows(
     if (blocked.length === left.length) throw new Error(`Rows of ${blocked.join(', ')} refer to each other`)
     left = blocked
   }
-  await db.autocommit.query('DELETE FROM organizations WHERE id = $1', [organizationId])
+  await db.system.query('DELETE FROM organizations WHERE id = $1', [organizationId])
 }
 
 /** Returns false where rows of other tables refer to these. */
@@ -74,7 +74,7 @@ async function emptyTable(
   for (;;) {
     signal.throwIfAborted()
     try {
-      const [row] = await db.autocommit.query<{ count: number }>(
+      const [row] = await db.system.query<{ count: number }>(
         `WITH gone AS (
            DELETE FROM ${table} WHERE (tableoid, ctid) IN (
              SELECT tableoid, ctid FROM ${table} WHERE organization_id = $1 LIMIT ${BATCH})

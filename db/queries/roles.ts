@@ -1,7 +1,7 @@
 import { eq, sql } from 'drizzle-orm'
 import { newId, type Queryable } from '../client.ts'
 import { type PermissionDetail, roles } from '../schema/roles.ts'
-import { type Page, type PageRequest, readPage } from './page.ts'
+import { type Page, type PageRequest, readPage, storedBytes } from './page.ts'
 
 /** A role as the interface shows it. */
 export interface Role {
@@ -29,6 +29,7 @@ export function listRoles(tx: Queryable, page: PageRequest): Promise<Page<Role>>
       from: 'roles r',
       where: [],
       values: [],
+      bytes: storedBytes('r.permission_details'),
       id: 'r.id',
       sorts: ROLE_SORTS,
       search: ['r.name'],
@@ -69,6 +70,12 @@ export async function updateRole(tx: Queryable, id: string, role: NewRole): Prom
     .update(roles)
     .set({ ...role, updatedAt: sql`now()` })
     .where(eq(roles.id, id))
+}
+
+/** Whether any user has the role, active or not. */
+export async function isRoleHeld(tx: Queryable, id: string): Promise<boolean> {
+  const [row] = await tx.query('SELECT id FROM users WHERE role_id = $1 LIMIT 1', [id])
+  return row !== undefined
 }
 
 /** Removes a role. Breaks a foreign key (class 23) while a user holds it. */

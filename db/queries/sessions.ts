@@ -1,4 +1,5 @@
 import { newId, notify, type Queryable } from '../client.ts'
+import { grantsOf } from '../grants.ts'
 import type { PermissionDetail } from '../schema/roles.ts'
 
 /** The user behind a living session, with what it may do. */
@@ -14,6 +15,7 @@ export interface Caller {
   roleName: string
   /** Whether it holds the role Owner, the default one: a role's name alone proves nothing. */
   isOwner: boolean
+  /** What its role grants. */
   permissionDetails: PermissionDetail[]
   /** The hubs it may work in; null is every one, as for Owner and Admin. */
   hubIds: string[] | null
@@ -24,29 +26,38 @@ export interface Caller {
 /** Default roles that see every hub (contract section 4). */
 const SEES_ALL_HUBS = `r.is_default AND r.name IN ('Owner', 'Admin')`
 
-const CALLERS = `SELECT s.id AS "sessionId", (extract(epoch FROM s.expires_at) * 1000)::float8 AS "expiresAt",
-    u.id AS "userId", u.account_id AS "accountId", u.organization_id AS "organizationId", x.key AS subject,
-    r.id AS "roleId", r.name AS "roleName", r.is_default AND r.name = 'Owner' AS "isOwner",
+const STANDING = `r.id AS "roleId", r.name AS "roleName", r.is_default AND r.name = 'Owner' AS "isOwner",
     r.permission_details AS "permissionDetails",
     CASE WHEN ${SEES_ALL_HUBS} THEN NULL ELSE
       (SELECT coalesce(json_agg(h.hub_id ORDER BY h.hub_id), '[]') FROM user_hubs h WHERE h.user_id = u.id)
     END AS "hubIds",
     (SELECT coalesce(json_agg(t.team_id ORDER BY t.team_id), '[]') FROM team_users t WHERE t.user_id = u.id)
-      AS "teamIds"
+      AS "teamIds"`
+
+const CALLERS = `SELECT s.id AS "sessionId", (extract(epoch FROM s.expires_at) * 1000)::float8 AS "expiresAt",
+    u.id AS "userId", u.account_id AS "accountId", u.organization_id AS "organizationId", x.key AS subject,
+    ${STANDING}
   FROM sessions s JOIN users u ON u.id = s.user_id JOIN roles r ON r.id = u.role_id JOIN subjects x ON x.id = u.id
   WHERE s.expires_at > now() AND u.status = 'active' AND`
 
-/** The caller of a session that exists, has not expired and belongs to an active user, or null. */
-export async function findCaller(
-  db: Queryable,
-  claims: { sessionId: string; userId: string; organizationId: string },
-): Promise<Caller | null> {
-  const [row] = await db.query<Caller>(`${CALLERS} s.id = $1 AND u.id = $2 AND u.organization_id = $3`, [
-    claims.sessionId,
-    claims.userId,
-    claims.organizationId,
-  ])
-  return row ?? null
+/** What a user may do, whatever sessions it has. */
+export type Standing = Pick<
+  Caller,
+  'roleId' | 'roleName' | 'isOwner' | 'permissionDetails' | 'hubIds' | 'teamIds'
+>
+
+const asGranted = <Row extends Standing>(row: Row): Row => ({
+  ...row,
+  permissionDetails: grantsOf(row.permissionDetails),
+})
+
+/** What an active user may do now, or null where it is not active. */
+export async function findStanding(tx: Queryable, userId: string): Promise<Standing | null> {
+  const [row] = await tx.query<Standing>(
+    `SELECT ${STANDING} FROM users u JOIN roles r ON r.id = u.role_id WHERE u.id = $1 AND u.status = 'active'`,
+    [userId],
+  )
+  return row ? asGranted(row) : null
 }
 
 /** The callers of those of these sessions that are alive, by session. */
@@ -55,7 +66,7 @@ export async function findCallers(
   sessionIds: readonly string[],
 ): Promise<Map<string, Caller>> {
   const rows = await db.query<Caller>(`${CALLERS} s.id = ANY($1::uuid[])`, [sessionIds])
-  return new Map(rows.map(row => [row.sessionId, row]))
+  return new Map(rows.map(row => [row.sessionId, asGranted(row)]))
 }
 
 /** Where a session was opened, so that its owner recognizes it. */
@@ -78,7 +89,10 @@ export async function insertSession(
   const id = newId()
   const opened = await tx.query(
     `WITH member AS (
-       UPDATE users u SET last_active_at = now() FROM organizations o
+       UPDATE users u SET last_active_at = greatest(now(), (
+         -- After whatever the account did before: what requests did is written with the time it takes to write it.
+         SELECT max(v.last_active_at) + interval '1 microsecond' FROM users v WHERE v.account_id = u.account_id))
+       FROM organizations o
        WHERE u.id = $2 AND u.status = 'active' AND o.id = u.organization_id AND o.deleted_at IS NULL
        RETURNING u.id
      )
@@ -133,16 +147,6 @@ export async function listSessions(db: Queryable, accountId: string): Promise<Se
      WHERE u.account_id = $1 AND s.expires_at > now() AND u.status = 'active' ORDER BY s.created_at DESC, s.id DESC`,
     [accountId],
   )
-}
-
-/** Of these sessions, those that are alive. */
-export async function listLivingSessions(db: Queryable, sessionIds: readonly string[]): Promise<Set<string>> {
-  const rows = await db.query<{ id: string }>(
-    `SELECT s.id FROM sessions s JOIN users u ON u.id = s.user_id
-     WHERE s.id = ANY($1::uuid[]) AND s.expires_at > now() AND u.status = 'active'`,
-    [sessionIds],
-  )
-  return new Set(rows.map(row => row.id))
 }
 
 /** Removes sessions that expired over a day ago. */

@@ -20,31 +20,34 @@ const usersWho = (are: 'is_member' | 'is_leader') =>
 const COLUMNS = `t.id AS "_id", t.name, t.hub_id AS "hubId", ${usersWho('is_member')} AS "memberIds",
   ${usersWho('is_leader')} AS "leaderIds", t.created_at AS "createdAt", t.updated_at AS "updatedAt"`
 
+/** An identifier of a member, who may lead as well, with what JSON puts around it. */
+const BYTES = '500 + 80 * (SELECT count(*) FROM team_users x WHERE x.team_id = t.id)'
+
 export const TEAM_SORTS = {
   name: { sql: 'lower(t.name)', type: 'text' },
   createdAt: { sql: 't.created_at', type: 'timestamptz' },
 } as const
 
 /** Which teams somebody sees: those of its hubs and of none, or, by the scope of its role, its own alone. */
-export interface TeamVision {
+export interface TeamVisibility {
   userId: string
   hubIds: readonly string[] | null
   ownOnly: boolean
 }
 
 /** $1 the hubs or null, $2 whether own ones alone, $3 the caller. */
-const IN_VISION = `($1::uuid[] IS NULL OR t.hub_id IS NULL OR t.hub_id = ANY($1))
+const IS_VISIBLE = `($1::uuid[] IS NULL OR t.hub_id IS NULL OR t.hub_id = ANY($1))
   AND (NOT $2 OR EXISTS (SELECT FROM team_users v WHERE v.team_id = t.id AND v.user_id = $3))`
 
 export function listTeams(
   tx: Queryable,
-  vision: TeamVision,
+  visibility: TeamVisibility,
   filter: { hubIds?: readonly string[]; userIds?: readonly string[] },
   page: PageRequest,
 ): Promise<Page<Team>> {
   const { where, values, add } = conditions()
-  values.push(vision.hubIds, vision.ownOnly, vision.userId)
-  where.push(IN_VISION)
+  values.push(visibility.hubIds, visibility.ownOnly, visibility.userId)
+  where.push(IS_VISIBLE)
   if (filter.hubIds) add('t.hub_id = ANY(?::uuid[])', filter.hubIds)
   if (filter.userIds) {
     add(
@@ -54,17 +57,26 @@ export function listTeams(
   }
   return readPage(
     tx,
-    { columns: COLUMNS, from: 'teams t', where, values, id: 't.id', sorts: TEAM_SORTS, search: ['t.name'] },
+    {
+      columns: COLUMNS,
+      bytes: BYTES,
+      from: 'teams t',
+      where,
+      values,
+      id: 't.id',
+      sorts: TEAM_SORTS,
+      search: ['t.name'],
+    },
     page,
   )
 }
 
 /** A team that may be seen, or null. */
-export async function findTeam(tx: Queryable, vision: TeamVision, id: string): Promise<Team | null> {
-  const [row] = await tx.query<Team>(`SELECT ${COLUMNS} FROM teams t WHERE ${IN_VISION} AND t.id = $4`, [
-    vision.hubIds,
-    vision.ownOnly,
-    vision.userId,
+export async function findTeam(tx: Queryable, visibility: TeamVisibility, id: string): Promise<Team | null> {
+  const [row] = await tx.query<Team>(`SELECT ${COLUMNS} FROM teams t WHERE ${IS_VISIBLE} AND t.id = $4`, [
+    visibility.hubIds,
+    visibility.ownOnly,
+    visibility.userId,
     id,
   ])
   return row ?? null

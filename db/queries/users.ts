@@ -1,5 +1,6 @@
 import { eq, sql } from 'drizzle-orm'
 import { newId, type Queryable } from '../client.ts'
+import { foldEmail, foldedEmail } from '../email-address.ts'
 import { subjects, userHubs, users } from '../schema/users.ts'
 import { conditions, type Page, type PageRequest, readPage } from './page.ts'
 
@@ -36,29 +37,34 @@ export const USER_SORTS = {
  * Whom somebody sees: itself, and of the others those who work in one of its hubs or in none at all (null is every
  * hub), as far as the scope of its permission reaches: everybody, those of its teams, or nobody else.
  */
-export interface Vision {
+export interface UserVisibility {
   userId: string
   hubIds: readonly string[] | null
   teamIds: readonly string[]
   scope?: 'all' | 'team' | 'own'
 }
 
-const IN_VISION = `(u.id = $1 OR (
+const IS_VISIBLE = `(u.id = $1 OR (
   ($2::uuid[] IS NULL OR NOT EXISTS (SELECT FROM user_hubs v WHERE v.user_id = u.id)
     OR EXISTS (SELECT FROM user_hubs v WHERE v.user_id = u.id AND v.hub_id = ANY($2)))
   AND ($3 = 'all' OR ($3 = 'team'
     AND EXISTS (SELECT FROM team_users v WHERE v.user_id = u.id AND v.team_id = ANY($4::uuid[]))))))`
-const visionValues = ({ userId, hubIds, teamIds, scope = 'all' }: Vision) => [userId, hubIds, scope, teamIds]
+const visibilityValues = ({ userId, hubIds, teamIds, scope = 'all' }: UserVisibility) => [
+  userId,
+  hubIds,
+  scope,
+  teamIds,
+]
 
 export function listUsers(
   tx: Queryable,
-  vision: Vision,
+  visibility: UserVisibility,
   filter: { status?: UserStatus; roleIds?: readonly string[]; hubIds?: readonly string[] },
   page: PageRequest,
 ): Promise<Page<User>> {
   const { where, values, add } = conditions()
-  values.push(...visionValues(vision))
-  where.push(IN_VISION)
+  values.push(...visibilityValues(visibility))
+  where.push(IS_VISIBLE)
   if (filter.status) add('u.status = ?', filter.status)
   if (filter.roleIds) add('u.role_id = ANY(?::uuid[])', filter.roleIds)
   if (filter.hubIds) {
@@ -74,6 +80,8 @@ export function listUsers(
       from: FROM,
       where,
       values,
+      // An identifier of a hub, with what JSON puts around it.
+      bytes: '500 + 40 * (SELECT count(*) FROM user_hubs h WHERE h.user_id = u.id)',
       id: 'u.id',
       sorts: USER_SORTS,
       search: ['u.name', 'a.email'],
@@ -91,12 +99,13 @@ export async function findUser(tx: Queryable, id: string): Promise<User | null> 
 /** A user whom the caller sees, by identifier or by address (compared without case), or null. */
 export async function findVisibleUser(
   tx: Queryable,
-  vision: Vision,
+  visibility: UserVisibility,
   by: { id: string } | { email: string },
 ): Promise<User | null> {
-  const [condition, value] = 'id' in by ? ['u.id = $5', by.id] : ['lower(a.email) = lower($5)', by.email]
-  const [row] = await tx.query<User>(`SELECT ${COLUMNS} FROM ${FROM} WHERE ${IN_VISION} AND ${condition}`, [
-    ...visionValues(vision),
+  const [condition, value] =
+    'id' in by ? ['u.id = $5', by.id] : [`${foldedEmail('a.email')} = $5`, foldEmail(by.email)]
+  const [row] = await tx.query<User>(`SELECT ${COLUMNS} FROM ${FROM} WHERE ${IS_VISIBLE} AND ${condition}`, [
+    ...visibilityValues(visibility),
     value,
   ])
   return row ?? null
@@ -159,7 +168,7 @@ export async function deleteUser(tx: Queryable, id: string): Promise<void> {
 
 /**
  * Keeps every other change of who is an owner waiting until this transaction ends, so that two last owners are not
- * demoted at once. First in its transaction: `raiseSight` takes the same row.
+ * demoted at once. First in its transaction: changes of memberships take the same row (0050).
  */
 export async function lockMemberships(tx: Queryable, organizationId: string): Promise<void> {
   await tx.query('SELECT FROM organizations WHERE id = $1 FOR NO KEY UPDATE', [organizationId])
@@ -194,12 +203,12 @@ export async function findAccountId(tx: Queryable, id: string): Promise<string> 
 /** Of these identifiers, those of users whom the caller sees. */
 export async function listKnownUsers(
   tx: Queryable,
-  vision: Vision,
+  visibility: UserVisibility,
   ids: readonly string[],
 ): Promise<Set<string>> {
   const rows = await tx.query<{ id: string }>(
-    `SELECT u.id FROM users u WHERE ${IN_VISION} AND u.id = ANY($5::uuid[])`,
-    [...visionValues(vision), ids],
+    `SELECT u.id FROM users u WHERE ${IS_VISIBLE} AND u.id = ANY($5::uuid[])`,
+    [...visibilityValues(visibility), ids],
   )
   return new Set(rows.map(row => row.id))
 }

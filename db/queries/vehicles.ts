@@ -2,18 +2,18 @@ import { eq } from 'drizzle-orm'
 import { newId, type Queryable } from '../client.ts'
 import { vehicles } from '../schema/vehicles.ts'
 
-/** A vehicle of the organization that may be seen (null is every hub), or null. */
-export async function findVehicle(
+/** Those of these vehicles that exist and may be seen; null is every hub. */
+export async function listKnownVehicles(
   tx: Queryable,
-  id: string,
+  ids: readonly string[],
   visible: readonly string[] | null,
-): Promise<{ id: string; name: string } | null> {
-  const [row] = await tx.query<{ id: string; name: string }>(
-    `SELECT id, name FROM vehicles
-     WHERE id = $1 AND ($2::uuid[] IS NULL OR hub_id IS NULL OR hub_id = ANY($2))`,
-    [id, visible],
+): Promise<Set<string>> {
+  const rows = await tx.query<{ id: string }>(
+    `SELECT id FROM vehicles
+     WHERE id = ANY($1::uuid[]) AND ($2::uuid[] IS NULL OR hub_id IS NULL OR hub_id = ANY($2))`,
+    [ids, visible],
   )
-  return row ?? null
+  return new Set(rows.map(({ id }) => id))
 }
 
 export async function insertVehicles(

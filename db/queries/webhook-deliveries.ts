@@ -1,6 +1,6 @@
 import { newId, type Queryable } from '../client.ts'
 import { insertJob } from './jobs.ts'
-import { conditions, type Page, type PageRequest, readPage } from './page.ts'
+import { conditions, type Page, type PageRequest, readPage, storedBytes } from './page.ts'
 import type { WebhookEvent } from './webhooks.ts'
 
 export const DELIVERY_STATUSES = ['pending', 'delivered', 'failed'] as const
@@ -144,6 +144,7 @@ export function listDeliveries(
       from: 'webhook_deliveries d',
       where,
       values,
+      bytes: `octet_length(d.payload) + ${storedBytes('d.attempts')}`,
       id: 'd.id',
       sorts: DELIVERY_SORTS,
       search: ['d.message_id'],

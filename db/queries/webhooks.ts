@@ -1,5 +1,5 @@
-import { newId, type Queryable } from '../client.ts'
-import { type Page, type PageRequest, readPage } from './page.ts'
+import type { Queryable } from '../client.ts'
+import { type Page, type PageRequest, readPage, storedBytes } from './page.ts'
 
 export const WEBHOOK_EVENTS = ['data-source-created'] as const
 export type WebhookEvent = (typeof WEBHOOK_EVENTS)[number]
@@ -34,6 +34,7 @@ export function listWebhooks(tx: Queryable, page: PageRequest): Promise<Page<Web
       from: 'webhooks w',
       where: [],
       values: [],
+      bytes: storedBytes('w.url', 'w.events', 'w.description'),
       id: 'w.id',
       sorts: WEBHOOK_SORTS,
       search: ['w.url', 'w.description'],
@@ -51,15 +52,21 @@ export async function findWebhook(tx: Queryable, id: string): Promise<Webhook | 
 export async function insertWebhook(
   tx: Queryable,
   organizationId: string,
-  webhook: NewWebhook & { secret: string },
-): Promise<string> {
-  const id = newId()
+  webhook: NewWebhook & { id: string; secret: string },
+): Promise<void> {
   await tx.query(
     `INSERT INTO webhooks (id, organization_id, url, events, description, status, secret)
      VALUES ($1, $2, $3, $4::text[], $5, $6, $7)`,
-    [id, organizationId, webhook.url, webhook.events, webhook.description, webhook.status, webhook.secret],
+    [
+      webhook.id,
+      organizationId,
+      webhook.url,
+      webhook.events,
+      webhook.description,
+      webhook.status,
+      webhook.secret,
+    ],
   )
-  return id
 }
 
 /** Replaces a webhook. What waits for one that is disabled now fails; one that is changed rests no longer. */
@@ -100,29 +107,50 @@ async function failPending(tx: Queryable, webhookId: string): Promise<void> {
   )
 }
 
-/** Where an organization's deliveries of an endpoint go to, and the secrets that sign them, newest first. */
+/** Where an organization's deliveries of an endpoint go to, and the secrets that sign them, as they are stored. */
 export interface Endpoint {
   url: string
-  secrets: string[]
+  secret: string
+  /** The one before the last rotation, while it signs along. */
+  previous: string | null
   slowFailures: number
 }
 
 /** The endpoint of a webhook that is active, or null. */
 export async function findEndpoint(tx: Queryable, webhookId: string): Promise<Endpoint | null> {
-  const [row] = await tx.query<{
-    url: string
-    secret: string
-    previous: string | null
-    slowFailures: number
-  }>(
+  const [row] = await tx.query<Endpoint>(
     `SELECT url, secret, CASE WHEN previous_until > now() THEN previous_secret END AS previous,
        slow_failures AS "slowFailures"
      FROM webhooks WHERE id = $1 AND status = 'active'`,
     [webhookId],
   )
-  if (!row) return null
-  const { url, secret, previous, slowFailures } = row
-  return { url, secrets: previous ? [secret, previous] : [secret], slowFailures }
+  return row ?? null
+}
+
+/** The secrets of webhooks of all organizations that begin like this, those before a rotation too. */
+export function listPlainSecrets(
+  db: Queryable,
+  beginning: string,
+): Promise<{ _id: string; secret: string; previous: string | null }[]> {
+  return db.query(
+    `SELECT id AS "_id", secret, previous_secret AS previous FROM webhooks
+     WHERE starts_with(secret, $1) OR starts_with(previous_secret, $1)`,
+    [beginning],
+  )
+}
+
+/** Writes the secrets of a webhook another way, unless it has been given another one meanwhile. */
+export async function replaceSecrets(
+  db: Queryable,
+  id: string,
+  given: { from: string; secret: string; previous: string | null },
+): Promise<void> {
+  await db.query('UPDATE webhooks SET secret = $3, previous_secret = $4 WHERE id = $1 AND secret = $2', [
+    id,
+    given.from,
+    given.secret,
+    given.previous,
+  ])
 }
 
 /** Lets an endpoint rest that kept us waiting, or ends that. */

@@ -1,8 +1,5 @@
 import { type RawFix, Refusal } from '../fix.ts'
 
-/** The most points that one MQTT message may hold. */
-export const MOST_POINTS = 1000
-
 /** Our own format: a point as an object in SI units. Unknown keys are ignored. */
 export function readNative(value: unknown): RawFix | Refusal {
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as RawFix

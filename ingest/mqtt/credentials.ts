@@ -1,29 +1,40 @@
 import type { Database } from '../../db/client.ts'
-import { type DeviceCredential, listDeviceCredentials, listDeviceKeys } from '../../db/queries/devices.ts'
-import { listLivingSessions } from '../../db/queries/sessions.ts'
-import { authenticateDevice, authenticateToken, type Publisher } from '../authenticate.ts'
-import type { Tokens } from '../tokens.ts'
-import type { Gate } from './gate.ts'
+import { createLookup } from '../../db/lookup.ts'
+import { listDeviceCredentials, listDeviceKeys } from '../../db/queries/devices.ts'
+import { type Caller, findCallers } from '../../db/queries/sessions.ts'
+import { authenticateDevice, authenticateToken, maySend, type Publisher } from '../identity/authenticate.ts'
+import type { Tokens } from '../identity/tokens.ts'
+import type { Gate } from './connection.ts'
+import type { Sessions } from './sessions.ts'
 
 /** Notifications may be lost with their connection, so every open connection is looked at again. */
 const CHECK_EVERY_MS = 30_000
+/** What a role allows changes with its organization's sight, of which there are many a second while devices are made. */
+const CHECK_ROLES_AFTER_MS = 200
 
 /** Checks the credentials of MQTT connections, and closes those whose credential ends. */
 export function createCredentials(options: {
   db: Database
   tokens: Tokens
+  sessions: Sessions
   gates: () => Iterable<Gate>
   onError: (error: unknown, doing: string) => void
 }) {
-  const { db, tokens } = options
-  const findDevice = createLookup(ids => listDeviceCredentials(db.autocommit, ids))
+  const { db, tokens, sessions } = options
+  const findDevice = createLookup(ids => listDeviceCredentials(db.signIn, ids))
+  const findSession = createLookup(ids => findCallers(db.signIn, ids))
   /** Counts what may have ended a credential that is being checked. */
   let changes = 0
+  /** The same for what roles allow. */
+  let roleChanges = 0
+  /** Organizations whose roles are to be looked at again. */
+  const changedRoles = new Set<string>()
+  let checkingRoles: NodeJS.Timeout | undefined
 
   async function read(username: string, password: string): Promise<Publisher | null> {
     if (username !== 'token') return authenticateDevice(findDevice, username, password)
-    const caller = await authenticateToken(db, tokens, password)
-    if (!caller) return null
+    const caller = await authenticateToken(findSession, tokens, password)
+    if (!caller || !maySend(caller)) return null
     const { userId: id, organizationId, subject, sessionId, expiresAt } = caller
     return { kind: 'user', id, organizationId, subject, sessionId, expiresAt }
   }
@@ -44,36 +55,70 @@ export function createCredentials(options: {
   const stopListening = db.onChange(event => {
     switch (event.kind) {
       case 'device':
-        return ended(({ id }) => id === event.deviceId)
+        ended(({ id }) => id === event.deviceId)
+        return void endDeleted([event.deviceId]).catch(failed)
       case 'user':
         return ended(({ id }) => id === event.userId)
+      case 'organization':
+        return ended(({ organizationId }) => organizationId === event.organizationId)
       case 'session':
         return ended(publisher => publisher.kind === 'user' && publisher.sessionId === event.sessionId)
+      case 'sight':
+        return checkRoles(event.organizationId)
       case 'resync':
         changes++
-        return checkAll()
+        roleChanges++
+        checkAll()
+        return void endDeleted(sessions.deviceIds()).catch(failed)
     }
   })
   const timer = setInterval(checkAll, CHECK_EVERY_MS)
 
-  function checkAll(): void {
-    checkOpen().catch(error => options.onError(error, 'checking the credentials of MQTT connections'))
+  function failed(error: unknown): void {
+    options.onError(error, 'checking the credentials of MQTT connections')
   }
 
-  async function checkOpen(): Promise<void> {
-    const publishers = [...options.gates()].flatMap(({ publisher }) => publisher ?? [])
+  function checkAll(): void {
+    check(() => true).catch(failed)
+  }
+
+  function checkRoles(organizationId: string): void {
+    roleChanges++
+    changedRoles.add(organizationId)
+    checkingRoles ??= setTimeout(() => {
+      checkingRoles = undefined
+      const organizations = new Set(changedRoles)
+      changedRoles.clear()
+      check(publisher => publisher.kind === 'user' && organizations.has(publisher.organizationId)).catch(
+        failed,
+      )
+    }, CHECK_ROLES_AFTER_MS)
+  }
+
+  /** Closes those of the open connections whose credential has ended. */
+  async function check(which: (publisher: Publisher) => boolean): Promise<void> {
+    const publishers = [...options.gates()].flatMap(({ publisher }) =>
+      publisher && which(publisher) ? publisher : [],
+    )
     const devices = publishers.filter(({ kind }) => kind === 'device').map(({ id }) => id)
     const users = publishers.flatMap(publisher => (publisher.kind === 'user' ? publisher.sessionId : []))
-    const keys = devices.length > 0 ? await listDeviceKeys(db.autocommit, devices) : new Map<string, Buffer>()
-    const living = users.length > 0 ? await listLivingSessions(db.autocommit, users) : new Set<string>()
+    const keys = devices.length > 0 ? await listDeviceKeys(db.signIn, devices) : new Map<string, Buffer>()
+    const callers = users.length > 0 ? await findCallers(db.signIn, users) : new Map<string, Caller>()
     // Only those that were asked for: others may have come meanwhile.
     const asked = new Set(publishers)
     closeWhere(publisher => {
       if (!asked.has(publisher)) return false
-      return publisher.kind === 'device'
-        ? !keys.get(publisher.id)?.equals(publisher.keyHash)
-        : !living.has(publisher.sessionId)
+      if (publisher.kind === 'device') return !keys.get(publisher.id)?.equals(publisher.keyHash)
+      const caller = callers.get(publisher.sessionId)
+      return !caller || !maySend(caller)
     })
+  }
+
+  /** The sessions of a device end with it, and not with its key. */
+  async function endDeleted(deviceIds: readonly string[]): Promise<void> {
+    if (deviceIds.length === 0) return
+    const keys = await listDeviceKeys(db.signIn, deviceIds)
+    for (const id of deviceIds) if (!keys.has(id)) sessions.endOf(id)
   }
 
   return {
@@ -81,10 +126,11 @@ export function createCredentials(options: {
     async check(username: string | undefined, password: string | undefined): Promise<Publisher | null> {
       if (username === undefined || password === undefined) return null
       for (;;) {
-        const before = changes
+        const [before, rolesBefore] = [changes, roleChanges]
         const publisher = await read(username, password)
         // A key that was replaced meanwhile is read again: nobody could have closed this connection yet.
-        if (changes === before) return publisher
+        if (changes === before && (publisher?.kind !== 'user' || roleChanges === rolesBefore))
+          return publisher
       }
     },
 
@@ -96,45 +142,7 @@ export function createCredentials(options: {
     close(): void {
       stopListening()
       clearInterval(timer)
+      clearTimeout(checkingRoles)
     },
   }
-}
-
-/** How many devices are looked up in one statement. */
-const MOST_TOGETHER = 500
-
-/**
- * Looks up together what is asked for together: whoever asks while a statement runs is in the next. 10,000 devices
- * that came back at once were in after 4.4 s instead of 12.8 (embedded database, no limit on connections).
- */
-function createLookup(
-  list: (ids: readonly string[]) => Promise<ReadonlyMap<string, DeviceCredential>>,
-): (id: string) => Promise<DeviceCredential | null> {
-  interface Asking {
-    id: string
-    resolve: (found: DeviceCredential | null) => void
-    reject: (error: unknown) => void
-  }
-  const asking: Asking[] = []
-  let running = false
-
-  async function run(): Promise<void> {
-    running = true
-    while (asking.length > 0) {
-      const now = asking.splice(0, MOST_TOGETHER)
-      try {
-        const found = await list([...new Set(now.map(({ id }) => id))])
-        for (const { id, resolve } of now) resolve(found.get(id) ?? null)
-      } catch (error) {
-        for (const { reject } of now) reject(error)
-      }
-    }
-    running = false
-  }
-
-  return id =>
-    new Promise((resolve, reject) => {
-      asking.push({ id, resolve, reject })
-      if (!running) void run()
-    })
 }

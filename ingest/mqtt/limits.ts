@@ -5,6 +5,8 @@
 
 /** The largest packet, header included. A PUBLISH of 1,000 points is about 150 KiB. */
 export const MAX_PACKET_BYTES = 256 * 1024
+/** What is no PUBLISH: the largest is a SUBSCRIBE of as many filters as a session may have, of 512 bytes each. */
+export const MAX_CONTROL_BYTES = 12 * 1024
 /** A CONNECT holds an identifier, a key or token, and a will of one point; nobody is known yet who sends it. */
 export const MAX_CONNECT_BYTES = 8 * 1024
 /** [MQTT-3.1.3-5] asks for 23; OwnTracks and generated ones are longer. */
@@ -21,9 +23,18 @@ export const TCP_KEEPALIVE_MS = 60_000
 /** Messages and bytes of one connection that may wait for the log; beyond it the socket is not read. */
 export const MAX_PENDING = 2_000
 export const MAX_PENDING_BYTES = 1024 * 1024
-/** What may come with a CONNECT before it is answered. */
-export const MAX_EARLY = 100
-export const MAX_EARLY_BYTES = 64 * 1024
+/** Points of one connection that may wait: several messages of 1,000, at 10 µs each to read and judge. */
+export const MAX_PENDING_ENTRIES = 5_000
+/** Points of one organization that may wait: 25 MiB, a fifth of what the log holds. */
+export const MAX_TENANT_ENTRIES = 100_000
+/** Points of one credential that may wait, over all its connections: four full ones, and a fifth of its organization's. */
+export const MAX_CREDENTIAL_ENTRIES = 20_000
+/** How long one connection's packets are gone through before another's turn, in milliseconds: about 500 points. */
+export const TURN_MS = 2
+/** How long what a client sent before it closed the socket waits for the log, unless it said goodbye. */
+export const LEFT_MS = 10_000
+/** Of all clients that have closed the socket and are not yet known: what they sent with their CONNECT. */
+export const MAX_LEFT_BYTES = 16 * 1024 * 1024
 /** Bytes that wait for a client to read them: the rejections of one message of 1,000 points, and not of two. */
 export const MAX_UNREAD_BYTES = 256 * 1024
 

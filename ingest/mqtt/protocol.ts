@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import type { EventEmitter } from 'node:events'
-import { MAX_CLIENT_ID_BYTES, MAX_CONNECT_BYTES, MAX_PACKET_BYTES } from './limits.ts'
+import { MAX_CLIENT_ID_BYTES, MAX_CONNECT_BYTES, MAX_CONTROL_BYTES, MAX_PACKET_BYTES } from './limits.ts'
 import { isTopicFilter, isTopicName, isWithinLimits } from './topics.ts'
 
 /**
@@ -22,14 +22,7 @@ export class Breach extends Error {
 }
 
 /** Why a connection is refused or closed: a rule or limit of this file, or something that the door finds. */
-export type BreachKind =
-  | 'protocol'
-  | 'limit'
-  | 'topic'
-  | 'credentials'
-  | 'identifier'
-  | 'unavailable'
-  | 'failure'
+export type BreachKind = 'protocol' | 'limit' | 'topic' | 'credentials' | 'unavailable' | 'failure'
 
 /** Return codes of CONNACK: MQTT 3.1.1, table 3.1. */
 export const UNACCEPTABLE_VERSION = 1
@@ -55,7 +48,7 @@ export interface Packet {
   unsubscriptions: string[]
 }
 
-/** The private parts of mqtt-packet 9.0.2 that are used here; `test/ingest/gate.test.ts` checks that they are there. */
+/** The private parts of mqtt-packet 9.0.2 that are used here; `test/ingest/aedes.test.ts` checks that they are there. */
 export interface Parser extends EventEmitter {
   packet: Packet
   /** The CONNECT, once it is parsed. */
@@ -101,6 +94,9 @@ function parseHeader(this: Parser): boolean {
   return true
 }
 
+const mostOf = (cmd: string) =>
+  cmd === 'publish' ? MAX_PACKET_BYTES : cmd === 'connect' ? MAX_CONNECT_BYTES : MAX_CONTROL_BYTES
+
 /** Refuses as soon as it is announced what is never to be read. */
 function parseLength(this: Parser): boolean {
   if (!originalOf(this)._parseLength.call(this)) return false
@@ -111,8 +107,7 @@ function parseLength(this: Parser): boolean {
   else if (connected && cmd === 'connect')
     this._emitError(new Breach('protocol', '[MQTT-3.1.0-2] a second CONNECT'))
   // The header of the largest is four bytes.
-  else if (length > (connected ? MAX_PACKET_BYTES : MAX_CONNECT_BYTES) - 4)
-    this._emitError(new Breach('limit', 'the packet is too large'))
+  else if (length > mostOf(cmd) - 4) this._emitError(new Breach('limit', 'the packet is too large'))
   return true
 }
 

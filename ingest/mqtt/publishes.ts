@@ -1,11 +1,13 @@
 import { MAX_PACKET_BYTES } from './limits.ts'
-import type { Packet } from './protocol.ts'
+import type { Packet, Parser } from './protocol.ts'
 
 /** A PUBLISH to a topic that is known to be allowed, and to break no rule. */
 export type Publish = Pick<Packet, 'length' | 'qos' | 'topic' | 'payload' | 'messageId'>
 
 const PUBLISH = 3
 const LENGTH_BYTES = 4
+/** The parser's step that waits for the whole packet. */
+const PAYLOAD = 2
 
 /**
  * Reads the PUBLISH packets to `topic` that a chunk begins with: what trackers send all day. It hands over what is whole
@@ -58,4 +60,21 @@ function isTopic(chunk: Buffer, at: number, topic: string): boolean {
     if (chunk[at + 2 + index] !== topic.charCodeAt(index)) return false
   }
   return true
+}
+
+/** The first packet of what was read, or as much of it as there is. */
+export function firstPacket(bytes: Buffer): Buffer {
+  let length = 0
+  for (let at = 1; at <= LENGTH_BYTES && at < bytes.length; at++) {
+    const byte = bytes[at] as number
+    length += (byte & 127) << ((at - 1) * 7)
+    if (byte < 128) return bytes.subarray(0, at + 1 + length)
+  }
+  return bytes
+}
+
+/** What the packet still lacks that a parser has the beginning of, as far as it was read. */
+export function restOfPacket(bytes: Buffer, { _stateCounter, _list, packet }: Parser): Buffer {
+  // Before its length is known it is taken byte by byte.
+  return bytes.subarray(0, _stateCounter === PAYLOAD ? Math.max(1, packet.length - _list.length) : 1)
 }

@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream'
 import { generate } from 'mqtt-packet'
-import type { Gate } from './gate.ts'
+import type { Publisher } from '../identity/authenticate.ts'
+import type { Gate } from './connection.ts'
 import {
   MAX_QUEUED,
   MAX_QUEUED_IN_ALL,
@@ -20,9 +21,9 @@ import { matches } from './topics.ts'
  * whoever subscribes to another's topic in one packet with its own gets its messages with a kept session.
  */
 export interface Session {
+  /** The client's identifier, behind that of the device or user: private to it. */
   readonly clientId: string
-  /** The credential that it is bound to. */
-  readonly owner: string
+  readonly owner: Owner
   readonly kept: boolean
   /** The open connection, or null while the client is away. */
   gate: Gate | null
@@ -34,12 +35,17 @@ export interface Session {
   nextId: number
 }
 
+/** The device or user that a session is bound to. */
+type Owner = Pick<Publisher, 'kind' | 'id'>
+
 interface Message {
   /** The packet identifier, once it was sent. */
   id: number
   topic: string
   payload: string
 }
+
+const PUBLISH = { cmd: 'publish', qos: 0, dup: false, retain: false } as const
 
 export type Sessions = ReturnType<typeof createSessions>
 
@@ -55,9 +61,9 @@ export function createSessions() {
     queued -= session.queue.length
     session.queue = []
     if (byClientId.get(session.clientId) === session) byClientId.delete(session.clientId)
-    const siblings = byOwner.get(session.owner)
+    const siblings = byOwner.get(session.owner.id)
     siblings?.delete(session)
-    if (siblings?.size === 0) byOwner.delete(session.owner)
+    if (siblings?.size === 0) byOwner.delete(session.owner.id)
   }
 
   function makeRoom(owner: string): void {
@@ -76,13 +82,13 @@ export function createSessions() {
     return best === null ? null : best > 0 ? 1 : 0
   }
 
-  function write(session: Session, message: Message, qos: 0 | 1): void {
+  function write(session: Session, message: Message): void {
     const { gate } = session
     if (!gate?.client.connected) return
     const dup = message.id > 0
-    if (qos === 1 && !dup) message.id = takeId(session)
+    if (!dup) message.id = takeId(session)
     const { topic, payload, id } = message
-    gate.write(generate({ cmd: 'publish', topic, payload, qos, dup, retain: false, messageId: id }))
+    gate.write(generate({ ...PUBLISH, topic, payload, qos: 1, dup, messageId: id }))
   }
 
   return {
@@ -93,11 +99,6 @@ export function createSessions() {
       return queued
     },
 
-    /** The credential that a client identifier belongs to, also while its session waits for it. */
-    ownerOf(clientId: string): string | undefined {
-      return byClientId.get(clientId)?.owner
-    },
-
     /** The open connections of a credential, first opened first. */
     connectionsOf(owner: string): Gate[] {
       return [...(byOwner.get(owner) ?? [])].flatMap(({ gate }) =>
@@ -106,26 +107,40 @@ export function createSessions() {
     },
 
     /** The session of a client that has proved to be `owner`. [MQTT-3.1.2-4], [MQTT-3.1.2-6] */
-    open(gate: Gate, owner: string): Session {
+    open(gate: Gate, { kind, id }: Owner): Session {
       const { id: clientId, clean } = gate.client
       const known = byClientId.get(clientId)
       const resumed = !clean && known?.kept === true
       if (known && !resumed) end(known)
+      const owner = { kind, id }
       const fresh = { clientId, owner, kept: !clean, awaySince: 0, filters: new Map(), queue: [], nextId: 1 }
       const session: Session = Object.assign(resumed ? (known as Session) : fresh, { gate, resumed })
       away.delete(session)
       byClientId.set(clientId, session)
-      const siblings = byOwner.get(owner)
+      const siblings = byOwner.get(id)
       // Again at the end: this connection is the newest.
       siblings?.delete(session)
       if (siblings) siblings.add(session)
-      else byOwner.set(owner, new Set([session]))
+      else byOwner.set(id, new Set([session]))
       return session
+    },
+
+    /** The devices that have sessions, open or away. */
+    deviceIds(): string[] {
+      return [...byOwner].flatMap(([id, [session]]) => (session?.owner.kind === 'device' ? id : []))
+    },
+
+    /** Ends the sessions of a device that is no more. */
+    endOf(owner: string): void {
+      for (const session of [...(byOwner.get(owner) ?? [])]) {
+        session.gate = null
+        end(session)
+      }
     },
 
     /** [MQTT-4.4.0-1]: what was sent and not acknowledged is sent again, what came meanwhile for the first time. */
     resume(session: Session): void {
-      for (const message of session.queue) write(session, message, 1)
+      for (const message of session.queue) write(session, message)
     },
 
     /** The connection has ended. */
@@ -135,7 +150,7 @@ export function createSessions() {
         session.gate = null
         session.awaySince = Date.now()
         away.add(session)
-        makeRoom(session.owner)
+        makeRoom(session.owner.id)
       } else {
         end(session)
       }
@@ -148,19 +163,25 @@ export function createSessions() {
       return true
     },
 
-    /** Sends a message to all sessions of `owner` that have subscribed to its topic. */
-    send(owner: string, topic: string, payload: string): void {
+    /** Sends messages to all sessions of `owner` that have subscribed to their topic. */
+    send(owner: string, topic: string, payloads: readonly string[]): void {
+      let together: Buffer | undefined
       for (const session of byOwner.get(owner) ?? []) {
         const qos = qualityOf(session, topic)
-        if (qos === null) continue
-        const message = { id: 0, topic, payload }
-        if (qos === 1) {
+        // With QoS 0 nothing is kept for whoever does not read, nor made once more for each who does.
+        if (qos === 0 && session.gate?.client.connected) {
+          together ??= Buffer.concat(payloads.map(payload => generate({ ...PUBLISH, topic, payload })))
+          session.gate.offer(together)
+        }
+        if (qos !== 1) continue
+        for (const payload of payloads) {
           // The newest is dropped: a client that acknowledges nothing has no use for it, and it can still be read.
-          if (session.queue.length >= MAX_QUEUED || queued >= MAX_QUEUED_IN_ALL) continue
+          if (session.queue.length >= MAX_QUEUED || queued >= MAX_QUEUED_IN_ALL) break
+          const message = { id: 0, topic, payload }
           session.queue.push(message)
           queued++
+          write(session, message)
         }
-        write(session, message, qos)
       }
     },
 

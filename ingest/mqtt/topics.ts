@@ -1,3 +1,4 @@
+import type { Format } from '../decode.ts'
 import { MAX_TOPIC_BYTES, MAX_TOPIC_LEVELS } from './limits.ts'
 
 /** Whether a message may be sent to it: not empty, no wildcards. [MQTT-3.3.2-2], [MQTT-4.7.3-1] */
@@ -33,8 +34,6 @@ export function matches(filter: string, topic: string): boolean {
   }
   return wanted.length === levels.length
 }
-
-export type Format = 'native' | 'owntracks'
 
 /** Which format a topic carries, or null where this publisher may not publish there. */
 export function formatOf(topic: string, publisher: { kind: 'device' | 'user'; id: string }): Format | null {

@@ -5,8 +5,8 @@ import type { Credential } from './options.ts'
 /** A server that does not answer: it may be back later. */
 export class ServerAway extends CommandError {}
 
-/** An answer that says no. */
-export class Refused extends CommandError {
+/** The server's answer is a failure that waiting does not mend. */
+export class RequestFailed extends CommandError {
   readonly status: number
 
   constructor(status: number, message: string) {
@@ -17,7 +17,7 @@ export class Refused extends CommandError {
 
 /** The REST interface as a command uses it. */
 export interface Api {
-  /** The body of the answer. Waits and asks again where the server says so; throws ServerAway or Refused. */
+  /** The body of the answer. Waits and asks again where the server says so; throws ServerAway or RequestFailed. */
   call<T>(method: 'GET' | 'POST', path: string, body?: unknown): Promise<T>
 }
 
@@ -62,14 +62,14 @@ export function createApi(url: string, token?: string): Api {
         }
         if (response.ok) return answer as T
         const waitS = Number(response.headers.get('retry-after') ?? Number.NaN)
-        // Held back by the limit is slow and not wrong: of requests side by side one or two get through each time.
+        // Over the rate limit is slow and not wrong: of requests side by side one or two get through each time.
         const mayRetry = response.status === 429 || (response.status === 503 && attempt < ATTEMPTS)
         if (!mayRetry || !(waitS <= LONGEST_WAIT_S)) {
-          throw new Refused(response.status, answer.message ?? 'No reason given.')
+          throw new RequestFailed(response.status, answer.message ?? 'No reason given.')
         }
         if (Date.now() > announcedAt + ANNOUNCE_EVERY_MS) {
           announcedAt = Date.now()
-          say(`The server holds requests back: ${answer.message}`)
+          say(`The server asks to wait: ${answer.message}`)
         }
         await sleep(waitS * 1000)
       }
@@ -84,11 +84,11 @@ export async function signIn(url: string, credential: Credential): Promise<strin
     const { token } = await createApi(url).call<{ token: string }>('POST', '/auth/login', credential)
     return token
   } catch (error) {
-    if (!(error instanceof Refused)) throw error
+    if (!(error instanceof RequestFailed)) throw error
     const hint =
       error.status === 401
         ? '\nThe first password is FIELDLINE_OWNER_PASSWORD, or the one that the server printed at its first start.'
         : ''
-    throw new Refused(error.status, `Signing in as ${credential.email} failed: ${error.message}${hint}`)
+    throw new RequestFailed(error.status, `Signing in as ${credential.email} failed: ${error.message}${hint}`)
   }
 }

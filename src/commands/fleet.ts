@@ -20,12 +20,12 @@ export function nameVehicles(recorded: readonly string[], count: number): string
   })
 }
 
-/** A device for each name, in order: one of that name gets a new key, the others are made. */
+/** A device for each name, in order: one of that name gets a new key, the others are created. */
 export async function prepareDevices(
   api: Api,
   names: readonly string[],
   onReady: (ready: number) => void = () => {},
-): Promise<{ devices: Credentials[]; made: number }> {
+): Promise<{ devices: Credentials[]; created: number }> {
   const known = await listDevicesByName(api)
   const devices: Credentials[] = []
   let next = 0
@@ -42,7 +42,7 @@ export async function prepareDevices(
     }
   }
   await Promise.all(Array.from({ length: AT_ONCE }, work))
-  return { devices, made: names.filter(name => !known.has(name)).length }
+  return { devices, created: names.filter(name => !known.has(name)).length }
 }
 
 async function listDevicesByName(api: Api): Promise<Map<string, string>> {

@@ -45,7 +45,7 @@ export function followLive(options: {
       handshakeTimeout: 15_000,
     })
     let failure: unknown
-    let refused: Ending | undefined
+    let denied: Ending | undefined
     const silence = setTimeout(() => {
       failure = 'the server has become silent'
       socket.terminate()
@@ -60,9 +60,9 @@ export function followLive(options: {
       options.onMessage(JSON.parse(data.toString()) as LiveMessage)
     })
     socket.on('unexpected-response', (_request, { statusCode }) => {
-      if (statusCode === 401) refused = { kind: 'token-ended' }
-      else if (statusCode === 403) refused = { kind: 'forbidden' }
-      else if (statusCode === 404) refused = { kind: 'not-there' }
+      if (statusCode === 401) denied = { kind: 'token-ended' }
+      else if (statusCode === 403) denied = { kind: 'forbidden' }
+      else if (statusCode === 404) denied = { kind: 'not-there' }
       else failure = `the server answers ${statusCode}`
       socket.terminate()
     })
@@ -73,7 +73,7 @@ export function followLive(options: {
       clearTimeout(silence)
       stop.removeEventListener('abort', leave)
       if (stop.aborted) resolve({ kind: 'stopped' })
-      else if (refused) resolve(refused)
+      else if (denied) resolve(denied)
       else if (code === TOKEN_ENDED) resolve({ kind: 'token-ended' })
       else if (code === PERMISSION_LOST) resolve({ kind: 'forbidden' })
       else {

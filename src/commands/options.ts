@@ -78,13 +78,13 @@ export function readSimulateOptions(args: string[], env: Env): SimulateOptions |
       'ws:',
       'wss:',
     ]),
-    devices: readNumber('--devices', values.devices, { least: 1, most: 20_000, whole: true }),
-    pointsPerSecond: readNumber('--rate', values.rate, { least: 0.001, most: 100 }),
+    devices: readNumber('--devices', values.devices, { min: 1, max: 20_000, whole: true }),
+    pointsPerSecond: readNumber('--rate', values.rate, { min: 0.001, max: 100 }),
     trace: values.trace as TraceName,
     durationS:
       values.duration === undefined
         ? undefined
-        : readNumber('--duration', values.duration, { least: 1, most: 1e6 }),
+        : readNumber('--duration', values.duration, { min: 1, max: 1e6 }),
     credential: readCredential(values, env),
   }
 }
@@ -122,12 +122,12 @@ function readUrl(name: string, text: string, protocols: string[]): string {
 function readNumber(
   name: string,
   text: string,
-  { least, most, whole = false }: { least: number; most: number; whole?: boolean },
+  { min, max, whole = false }: { min: number; max: number; whole?: boolean },
 ): number {
   const value = text.trim() === '' ? Number.NaN : Number(text)
-  if (value >= least && value <= most && (!whole || Number.isInteger(value))) return value
+  if (value >= min && value <= max && (!whole || Number.isInteger(value))) return value
   throw usageError(
-    `${name} has to be a ${whole ? 'whole ' : ''}number from ${least} to ${most}, it is "${text}".`,
+    `${name} has to be a ${whole ? 'whole ' : ''}number from ${min} to ${max}, it is "${text}".`,
   )
 }
 

@@ -27,7 +27,7 @@ export const HEADER = [
   'state',
 ].join('  ')
 
-/** Names come from whoever made the device: control characters would steer the terminal. */
+/** Names come from whoever created the device: control characters would steer the terminal. */
 export function cleanName(name: string): string {
   return name.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '?')
 }

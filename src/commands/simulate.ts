@@ -24,11 +24,11 @@ async function simulate(): Promise<void> {
   const tracks = readTracks(options.trace)
   const names = nameVehicles([...tracks.keys()], count)
   say(`Preparing the devices at ${url} …`)
-  const { devices, made } = await prepareDevices(api, names, ready => {
+  const { devices, created } = await prepareDevices(api, names, ready => {
     if (ready % PROGRESS_EVERY === 0 && ready < count) say(`${ready} of ${count} …`)
   })
   say(
-    `${count} devices: ${made} made, ${count - made} of an earlier run with a new key. Tracks: ${TRACES[options.trace].credit}.`,
+    `${count} devices: ${created} created, ${count - created} of an earlier run with a new key. Tracks: ${TRACES[options.trace].credit}.`,
   )
 
   const stopping = listenForStop()
@@ -110,8 +110,10 @@ async function report(trackers: readonly Tracker[], tally: Tally, end: AbortSign
     at = performance.now()
     say(describeFleet(trackers, tally, (tally.acknowledged - before) / seconds))
     before = tally.acknowledged
-    if (trackers.every(({ state }) => state === 'refused')) {
-      throw new CommandError('The server refuses all devices. Did another simulator give them new keys?')
+    if (trackers.every(({ state }) => state === 'denied')) {
+      throw new CommandError(
+        'The server denies access to all devices. Did another simulator give them new keys?',
+      )
     }
   }
 }
@@ -119,7 +121,7 @@ async function report(trackers: readonly Tracker[], tally: Tally, end: AbortSign
 function describeFleet(trackers: readonly Tracker[], tally: Tally, perSecond: number): string {
   const inState = (state: Tracker['state']) => trackers.filter(tracker => tracker.state === state).length
   const waiting = trackers.reduce((sum, tracker) => sum + tracker.waiting, 0)
-  const [away, refused] = [inState('away'), inState('refused')]
+  const [away, denied] = [inState('away'), inState('denied')]
   return [
     new Date().toTimeString().slice(0, 8),
     `${inState('connected')}/${trackers.length} connected`,
@@ -130,7 +132,7 @@ function describeFleet(trackers: readonly Tracker[], tally: Tally, perSecond: nu
     ...(waiting > trackers.length ? [`${waiting} waiting`] : []),
     ...(tally.dropped > 0 ? [`${tally.dropped} dropped, the server was away for too long`] : []),
     ...(away > 0 ? [`${away} trying again (${tally.lastFailure})`] : []),
-    ...(refused > 0 ? [`${refused} refused: key replaced or device deleted`] : []),
+    ...(denied > 0 ? [`${denied} denied: key replaced or device deleted`] : []),
   ].join('  ')
 }
 

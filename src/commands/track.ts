@@ -48,7 +48,7 @@ const LONGEST_STOP_S = 8
 const SHORTEST_TRACK_M = 1_000
 
 /**
- * Makes the longest drivable track of a vehicle's recording, or null where it hardly moved. Sparse fixes become
+ * Creates the longest drivable track of a vehicle's recording, or null where it hardly moved. Sparse fixes become
  * straight legs driven at the recorded average speed, within plausible bounds; hours of standing become stops.
  */
 export function createTrack(fixes: readonly Fix[]): Track | null {

@@ -11,12 +11,12 @@ import type { Place } from './track.ts'
  * The MQTT client's own reconnecting is off, because it sends again one message after the other.
  */
 export interface Tracker {
-  readonly state: 'connecting' | 'connected' | 'away' | 'refused'
+  readonly state: 'connecting' | 'connected' | 'away' | 'denied'
   /** Points without acknowledgement. */
   readonly waiting: number
   /** What became of the first attempt to connect: null, or why it failed. */
   readonly firstAttempt: Promise<string | null>
-  /** Takes no more points. */
+  /** Records no more points. */
   halt(): void
   close(): Promise<void>
 }
@@ -24,7 +24,7 @@ export interface Tracker {
 /** Counted over the whole fleet. */
 export interface Tally {
   acknowledged: number
-  /** Of the acknowledged ones, those that the server refused. */
+  /** Of the acknowledged ones, those that the server rejected. */
   rejected: number
   /** Never sent: the server was away for too long. */
   dropped: number
@@ -34,20 +34,20 @@ export interface Tally {
 }
 
 /** Ten minutes at one point a second. */
-const MOST_KEPT = 600
+const MAX_KEPT = 600
 /** The server's limit of one message. */
-const MOST_PER_MESSAGE = 1_000
+const MAX_PER_MESSAGE = 1_000
 const RETRY_FIRST_MS = 1_000
-const RETRY_MOST_MS = 5_000
+const RETRY_MAX_MS = 5_000
 /** CONNACK return codes of MQTT 3.1.1 after which the same credentials will not do later either. */
-const REFUSALS = [4, 5]
+const DENIED = [4, 5]
 
 export function openTracker(options: {
   url: string
   device: Credentials
   /** Where the vehicle is at a time of our clock. */
   placeAt: (now: number) => Place
-  /** The first point is taken after `delayMs`. */
+  /** The first point is recorded after `delayMs`. */
   everyMs: number
   delayMs: number
   tally: Tally
@@ -63,7 +63,7 @@ export function openTracker(options: {
   let state: Tracker['state'] = 'connecting'
   let retry: NodeJS.Timeout | undefined
   let retryMs = RETRY_FIRST_MS
-  let lastTaken = 0
+  let lastRecordedAt = 0
   let closed = false
   let settleFirst: (failure: string | null) => void = () => {}
   const firstAttempt = new Promise<string | null>(resolve => {
@@ -98,28 +98,28 @@ export function openTracker(options: {
       failure = error
     })
     opened.on('close', () => {
-      // Both a refusal and its socket's end are told here.
+      // Both a CONNACK that denies and its socket's end are told here.
       if (client !== opened) return
       client = undefined
       underWay = 0
       opened.end(true)
       if (closed) return
-      state = REFUSALS.includes(Number((failure as { code?: unknown }).code)) ? 'refused' : 'away'
+      state = DENIED.includes(Number((failure as { code?: unknown }).code)) ? 'denied' : 'away'
       tally.lastFailure = describeFailure(failure)
       settleFirst(tally.lastFailure)
-      if (state === 'refused') return halt()
+      if (state === 'denied') return halt()
       // Not all at once, or a server that comes back meets every device in the same moment.
       retry = setTimeout(open, retryMs * (0.5 + Math.random() / 2))
-      retryMs = Math.min(retryMs * 2, RETRY_MOST_MS)
+      retryMs = Math.min(retryMs * 2, RETRY_MAX_MS)
     })
   }
 
-  function take(): void {
+  function record(): void {
     // Two points of one time would be one point to the server.
-    const now = Math.max(Date.now(), lastTaken + 1)
-    lastTaken = now
+    const now = Math.max(Date.now(), lastRecordedAt + 1)
+    lastRecordedAt = now
     kept.push(JSON.stringify({ ...round(options.placeAt(now)), timestamp: now }))
-    if (kept.length > MOST_KEPT) {
+    if (kept.length > MAX_KEPT) {
       kept.splice(underWay, 1)
       tally.dropped++
     }
@@ -129,7 +129,7 @@ export function openTracker(options: {
   function send(): void {
     if (underWay > 0 || kept.length === 0 || !client?.connected) return
     const by = client
-    const points = kept.slice(0, MOST_PER_MESSAGE)
+    const points = kept.slice(0, MAX_PER_MESSAGE)
     underWay = points.length
     by.publish(
       topics.location,
@@ -146,8 +146,8 @@ export function openTracker(options: {
   }
 
   let ticks: NodeJS.Timeout = setTimeout(() => {
-    take()
-    ticks = setInterval(take, options.everyMs)
+    record()
+    ticks = setInterval(record, options.everyMs)
   }, options.delayMs)
   function halt(): void {
     clearTimeout(ticks)

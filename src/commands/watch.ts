@@ -7,7 +7,7 @@ import { readWatchOptions, WATCH_HELP } from './options.ts'
 import { cleanName, formatPosition, HEADER } from './position-line.ts'
 
 const RETRY_FIRST_MS = 1_000
-const RETRY_MOST_MS = 5_000
+const RETRY_MAX_MS = 5_000
 
 /**
  * Shows live positions until Ctrl-C. A lost connection is opened again and goes on at the cursor of the last
@@ -18,27 +18,27 @@ async function watch(): Promise<void> {
   if (!options) return say(WATCH_HELP)
   const { url, credential } = options
   const stop = listenForStop().signal
-  const screen = createScreen()
+  const display = createDisplay()
   let token: string | undefined
   let lost = false
   let retryMs = RETRY_FIRST_MS
 
   const onMessage = (message: LiveMessage) => {
-    if (screen.cursor === null) say(`Watching ${url}   End with Ctrl-C.\n${HEADER}`)
+    if (display.cursor === null) say(`Watching ${url}   End with Ctrl-C.\n${HEADER}`)
     else if (lost) say('Connected again; what changed meanwhile:')
     lost = false
     retryMs = RETRY_FIRST_MS
-    screen.show(message)
+    display.show(message)
   }
 
   while (!stop.aborted) {
     token ??= await signIn(url, credential).catch(error => {
       // At the start there may be a mistake in the address; later the server is on its way back.
-      if (!(error instanceof ServerAway) || screen.cursor === null) throw error
+      if (!(error instanceof ServerAway) || display.cursor === null) throw error
       return undefined
     })
     if (token !== undefined) {
-      const ending = await followLive({ url, token, since: screen.cursor, stop, onMessage })
+      const ending = await followLive({ url, token, since: display.cursor, stop, onMessage })
       if (ending.kind === 'stopped') return
       if (ending.kind === 'forbidden')
         throw new CommandError('Your role may not watch positions (view/location).')
@@ -53,19 +53,19 @@ async function watch(): Promise<void> {
         token = undefined
       } else {
         const why = describeFailure(ending.failure)
-        if (screen.cursor === null)
+        if (display.cursor === null)
           throw new CommandError(`There is no server at ${url}: ${why}.\nStart one with: npm start`)
         if (!lost) say(`Connection lost: ${why}. Trying again …`)
       }
       lost = true
     }
     await sleep(retryMs, undefined, { signal: stop }).catch(() => {})
-    retryMs = Math.min(retryMs * 2, RETRY_MOST_MS)
+    retryMs = Math.min(retryMs * 2, RETRY_MAX_MS)
   }
 }
 
 /** Prints messages, and keeps the cursor to go on with and the names of those that may leave. */
-function createScreen() {
+function createDisplay() {
   const names = new Map<string, string>()
   let cursor: string | null = null
   return {

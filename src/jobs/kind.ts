@@ -5,14 +5,14 @@ import type { Job } from '../../db/queries/jobs.ts'
 export interface JobContext<Payload> {
   job: Job<Payload>
   /**
-   * Aborted when the job is cancelled, takes too long, has been taken by another process, or the process stops. Work
+   * Aborted when the job is cancelled, takes too long, was claimed by another process, or the process stops. Work
    * that goes on regardless is left behind: it can commit nothing.
    */
   signal: AbortSignal
   /**
    * Runs work in a transaction that commits only while the job is this process's and not cancelled: under the tenant role where the job
    * is of an organization, across organizations otherwise. With `progress`, keeps how far the job is in the same
-   * transaction, so that whoever takes it next goes on from exactly there.
+   * transaction, so that whoever claims it next goes on from exactly there.
    */
   commit<T>(work: (tx: Queryable) => Promise<T>, progress?: unknown): Promise<T>
 }

@@ -1,7 +1,9 @@
 import type { Database, Queryable } from '../../db/client.ts'
+import { withDemand } from '../../db/demand.ts'
 import { isAway } from '../../db/errors.ts'
 import {
   abandonLeases,
+  claimJob,
   extendLeases,
   finishJob,
   insertJob,
@@ -10,24 +12,23 @@ import {
   listAbandonedJobs,
   listDueKinds,
   requeueJob,
-  takeJob,
 } from '../../db/queries/jobs.ts'
 import { type JobContext, type JobKind, Stopped } from './kind.ts'
 
 /**
  * Runs jobs: rows of the table `jobs`, the same on both databases and however many processes there are.
  *
- * A job is queued, then taken by a process, which holds it by a lease that a heartbeat extends. It ends as done, as
+ * A job is queued, then claimed by a process, which keeps it by a lease that a heartbeat extends. It ends as done, as
  * failed when its attempts are used up, or as cancelled. An attempt that fails goes back into the queue with a delay.
  * A process that dies stops the heartbeat; its jobs are found abandoned and go back into the queue, or fail when that
  * was the last attempt. Whoever lost its lease can change nothing any more: each transaction of a job ends with a
- * look at the lease (`commit`). So what a job does in `commit` happens once, what it does outside at least once.
+ * check of the lease (`commit`). So what a job does in `commit` happens once, what it does outside at least once.
  *
  * Each kind has slots of its own, so a kind that is stuck keeps no other waiting, and an organization may fill only
  * part of them, so a job that is stuck keeps no other organization waiting.
  */
 export interface JobRunner {
-  /** Stops taking jobs, tells those that run, and waits for them a moment. What does not end is taken again later. */
+  /** Stops claiming jobs, tells those that run, and waits for them a moment. What does not end is claimed again later. */
   stop(): Promise<void>
 }
 
@@ -47,7 +48,7 @@ const STOP_WITHIN_MS = 5_000
 /** How long a job that was told to stop may take to do so, before its slot goes to the next. */
 const GRACE_MS = 5_000
 const AWAY_RETRY_MS = 500
-const STOPPED = { cancelled: 'The job was cancelled', lost: 'The job has been taken by another process' }
+const STOPPED = { cancelled: 'The job was cancelled', lost: 'The job has been claimed by another process' }
 const DIED = 'The process that ran it ended'
 
 interface Running {
@@ -64,7 +65,7 @@ export async function startJobs(options: RunnerOptions): Promise<JobRunner> {
   let stopping = false
 
   const inScope = <T>({ organizationId }: Job, work: (tx: Queryable) => Promise<T>): Promise<T> =>
-    organizationId ? db.tenant(organizationId, work) : db.system(work)
+    organizationId ? db.tenant(organizationId, work) : db.system.transaction(work)
 
   const repeat = async (tx: Queryable, { kind, everyMs }: JobKind, delayMs = everyMs) => {
     if (everyMs) await insertJob(tx, { kind, organizationId: null, uniqueKey: kind, delayMs })
@@ -82,12 +83,14 @@ export async function startJobs(options: RunnerOptions): Promise<JobRunner> {
       commit: (work, progress) =>
         inScope(job, async tx => {
           const result = await work(tx)
-          const held = await keepProgress(tx, job, progress)
-          if (held !== 'held') throw new Stopped(held, STOPPED[held])
+          const lease = await keepProgress(tx, job, progress)
+          if (lease !== 'held') throw new Stopped(lease, STOPPED[lease])
           return result
         }),
     }
-    const work = Promise.resolve().then(() => kind.run(context))
+    const work = withDemand({ lane: 'background', owner: job.organizationId ?? undefined }, async () =>
+      kind.run(context),
+    )
     const settled = Promise.race([work, leftBehind(stop.signal)])
       .then(
         result => persist(() => succeed(kind, job, result)),
@@ -144,7 +147,7 @@ export async function startJobs(options: RunnerOptions): Promise<JobRunner> {
 
   /** Jobs of processes that died go back into the queue, or fail when that was their last attempt. */
   async function recover(): Promise<void> {
-    for (const { cancelRequested, ...job } of await listAbandonedJobs(db.autocommit, names, [
+    for (const { cancelRequested, ...job } of await listAbandonedJobs(db.system, names, [
       ...running.keys(),
     ])) {
       const kind = kinds.find(one => one.kind === job.kind) as JobKind
@@ -162,13 +165,13 @@ export async function startJobs(options: RunnerOptions): Promise<JobRunner> {
   }
 
   async function poll(): Promise<void> {
-    const due = await listDueKinds(db.autocommit, names)
+    const due = await listDueKinds(db.system, names)
     for (const kind of kinds) {
       if (!due.has(kind.kind)) continue
       const busy = () => [...running.values()].filter(one => one.kind === kind).length
       while (!stopping && busy() < kind.slots) {
-        const limits = { mostPerOrganization: kind.slotsPerOrganization, leaseMs }
-        const job = await takeJob(db.autocommit, kind.kind, limits)
+        const limits = { maxPerOrganization: kind.slotsPerOrganization, leaseMs }
+        const job = await claimJob(db.system, kind.kind, limits)
         if (!job) break
         start(kind, job)
       }
@@ -177,25 +180,25 @@ export async function startJobs(options: RunnerOptions): Promise<JobRunner> {
 
   async function beat(): Promise<void> {
     await recover()
-    const held = [...running.values()]
-    if (held.length === 0) return
+    const jobs = [...running.values()]
+    if (jobs.length === 0) return
     const leases = await extendLeases(
-      db.autocommit,
-      held.map(({ job }) => job),
+      db.system,
+      jobs.map(({ job }) => job),
       leaseMs,
     )
-    for (const { job, stop } of held) {
+    for (const { job, stop } of jobs) {
       const lease = leases.get(job.id)
       if (!lease) stop.abort(new Stopped('lost', STOPPED.lost))
       else if (lease.cancelRequested) stop.abort(new Stopped('cancelled', STOPPED.cancelled))
     }
   }
 
-  const wake = createTurn(poll, error => onError(error, 'taking jobs'))
-  const pulse = createTurn(beat, error => onError(error, 'holding jobs'))
+  const wake = createTurn(poll, error => onError(error, 'claiming jobs'))
+  const pulse = createTurn(beat, error => onError(error, 'extending leases'))
 
-  if (options.alone) await abandonLeases(db.autocommit)
-  await db.system(async tx => {
+  if (options.alone) await abandonLeases(db.system)
+  await db.system.transaction(async tx => {
     for (const kind of kinds) await repeat(tx, kind, kind.everyMs && 0)
   })
   const stopListening = db.onChange(event => {
@@ -213,13 +216,13 @@ export async function startJobs(options: RunnerOptions): Promise<JobRunner> {
       stopListening()
       for (const timer of timers) clearInterval(timer)
       await Promise.all([wake.idle(), pulse.idle()])
-      const held = [...running.values()]
-      for (const { stop } of held) stop.abort(new Stopped('shutdown', 'The process stops'))
+      const jobs = [...running.values()]
+      for (const { stop } of jobs) stop.abort(new Stopped('shutdown', 'The process stops'))
       let timer: NodeJS.Timeout | undefined
       const late = new Promise<void>(resolve => {
         timer = setTimeout(resolve, STOP_WITHIN_MS)
       })
-      await Promise.race([Promise.all(held.map(({ settled }) => settled)), late])
+      await Promise.race([Promise.all(jobs.map(({ settled }) => settled)), late])
       clearTimeout(timer)
     },
   }

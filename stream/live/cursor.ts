@@ -2,13 +2,13 @@ import { createHash } from 'node:crypto'
 import type { Positions } from '../log.ts'
 
 /**
- * What a screen has seen: a position in the log per partition, and what it was looking at. It holds on every
- * process and across restarts. Where the caller's sight or the filter is another one by now, states that left it
- * would never be taken off the screen, so such a cursor leads to a snapshot.
+ * What a live client has seen: a position in the log per partition, and what it was looking at. It holds on every
+ * process and across restarts. Where the caller's visibility or the filter is another one by now, states that left it
+ * would never be taken away from the client, so such a cursor leads to a snapshot.
  */
 export interface Cursor {
   positions: Positions
-  /** A digest of organization, sight and filter, see `digestView`. */
+  /** A digest of organization, visibility and filter, see `digestView`. */
   view: string
   /** Our clock when it was written, in milliseconds since 1970: silence is no record of the log. */
   at: number

@@ -1,9 +1,9 @@
 import type { Database } from '../../db/client.ts'
 import {
   listAllSubjects,
-  listSightVersions,
   listSubjects,
   listSubjectsOf,
+  listVisibilityVersions,
   type NewestFix,
   readNewestFixes,
   type SubjectInfo,
@@ -38,8 +38,8 @@ export interface LivePositions {
   /** The positions of an organization's subjects. */
   of(organizationId: string): ReadonlySet<Position>
   /** Up to where everything is in here, and known by name. */
-  readonly settled: Positions
-  sightVersion(organizationId: string): number
+  readonly watermark: Positions
+  visibilityVersion(organizationId: string): number
   /** Takes what has changed since the last call, by organization. */
   takeChanged(): Map<string, Set<Position>>
   /** Reads an organization's subjects again: their names, hubs, and which of them are gone. */
@@ -60,10 +60,10 @@ export async function openLivePositions(options: {
   const { db, log, onError } = options
   const bySubject = new Map<number, Position>()
   const byOrganization = new Map<string, Set<Position>>()
-  const sightVersions = new Map<string, number>()
+  const visibilityVersions = new Map<string, number>()
   let changed = new Map<string, Set<Position>>()
   const read = new Map<number, number>()
-  let settled: Positions = new Map()
+  let watermark: Positions = new Map()
   const nameless = new Set<number>()
   let naming = false
 
@@ -117,7 +117,7 @@ export async function openLivePositions(options: {
       }
     }
     read.set(batch.partition, batch.nextOffset)
-    if (nameless.size === 0) settled = new Map(read)
+    if (nameless.size === 0) watermark = new Map(read)
     else void nameSubjects()
   }
 
@@ -127,11 +127,11 @@ export async function openLivePositions(options: {
     try {
       while (nameless.size > 0) {
         const keys = [...nameless]
-        for (const info of await listSubjects(db.autocommit, keys)) name(info)
+        for (const info of await listSubjects(db.system, keys)) name(info)
         // A subject that the database does not know belongs to an organization that is gone.
         for (const key of keys) nameless.delete(key)
       }
-      settled = new Map(read)
+      watermark = new Map(read)
     } catch (error) {
       onError(error, 'reading new subjects, trying again')
       setTimeout(() => void nameSubjects(), 1000).unref()
@@ -151,40 +151,40 @@ export async function openLivePositions(options: {
   }
 
   async function start(): Promise<Positions> {
-    const { fixes, positions } = await db.system(readNewestFixes)
-    const infos = new Map((await listAllSubjects(db.autocommit)).map(info => [info.subject, info]))
+    const { fixes, positions } = await db.system.transaction(readNewestFixes)
+    const infos = new Map((await listAllSubjects(db.system)).map(info => [info.subject, info]))
     const now = Date.now()
     for (const fix of fixes) {
       add({ fix, info: infos.get(fix.subject), state: stateOf(fix, now), json: undefined })
     }
-    for (const [id, version] of await listSightVersions(db.autocommit)) sightVersions.set(id, version)
+    for (const [id, version] of await listVisibilityVersions(db.system)) visibilityVersions.set(id, version)
     for (const [partition, offset] of positions) read.set(partition, offset)
-    settled = new Map(read)
+    watermark = new Map(read)
     return positions
   }
 
   /** The versions are read first and come into force last: with them everything they stand for is in here. */
   async function refresh(read: () => Promise<SubjectInfo[]>): Promise<void> {
-    const versions = await listSightVersions(db.autocommit)
+    const versions = await listVisibilityVersions(db.system)
     for (const info of await read()) name(info)
-    for (const [id, version] of versions) sightVersions.set(id, version)
+    for (const [id, version] of versions) visibilityVersions.set(id, version)
   }
 
   const subscription: Subscription = await log.follow(start, apply)
 
   return {
     of: organizationId => byOrganization.get(organizationId) ?? EMPTY,
-    get settled() {
-      return settled
+    get watermark() {
+      return watermark
     },
-    sightVersion: organizationId => sightVersions.get(organizationId) ?? 0,
+    visibilityVersion: organizationId => visibilityVersions.get(organizationId) ?? 0,
     takeChanged() {
       const taken = changed
       changed = new Map()
       return taken
     },
-    refresh: organizationId => refresh(() => listSubjectsOf(db.autocommit, organizationId)),
-    refreshAll: () => refresh(() => listAllSubjects(db.autocommit)),
+    refresh: organizationId => refresh(() => listSubjectsOf(db.system, organizationId)),
+    refreshAll: () => refresh(() => listAllSubjects(db.system)),
     age(now) {
       for (const position of bySubject.values()) {
         if (position.state === 'offline' || now - position.fix.recordedAt < OFFLINE_AFTER_MS) continue

@@ -1,7 +1,7 @@
 import type { SubjectInfo } from '../../db/queries/newest-fixes.ts'
-import type { Sight } from '../../db/queries/sight.ts'
+import { createVisibilityTest, type Visibility } from '../../db/visibility.ts'
 
-/** What a screen wants to see of it. Keys are ANDed, values ORed. */
+/** What a live client wants to see of it. Keys are ANDed, values ORed. */
 export interface Filter {
   subjectIds?: readonly string[]
   hubIds?: readonly string[]
@@ -10,29 +10,18 @@ export interface Filter {
   bbox?: readonly [number, number, number, number]
 }
 
-/** Whether a subject is in sight; `db/queries/sight.ts` judges alike. */
-export function createSightTest(sight: Sight): (info: SubjectInfo) => boolean {
-  const subjects = sight.subjectIds && new Set(sight.subjectIds)
-  const teams = new Set(sight.teamIds)
-  const hubs = sight.hubIds && new Set(sight.hubIds)
-  return ({ subjectId, teamIds, hubIds }) => {
-    if (subjects && !subjects.has(subjectId) && !teamIds.some(id => teams.has(id))) return false
-    return !hubs || hubIds.length === 0 || hubIds.some(id => hubs.has(id))
-  }
-}
-
-/** Sight and filter together, as one test of a subject where it is. */
+/** Visibility and filter together, as one test of a subject where it is. */
 export function createView(
-  sight: Sight,
+  visibility: Visibility,
   filter: Filter,
 ): (info: SubjectInfo, lat: number, lng: number) => boolean {
-  const isInSight = createSightTest(sight)
+  const isVisible = createVisibilityTest(visibility)
   const wanted = filter.subjectIds && new Set(filter.subjectIds)
   const hubs = filter.hubIds && new Set(filter.hubIds)
   const teams = filter.teamIds && new Set(filter.teamIds)
   const { bbox } = filter
   return (info, lat, lng) => {
-    if (info.gone || !isInSight(info)) return false
+    if (info.gone || !isVisible(info)) return false
     if (wanted && !wanted.has(info.subjectId)) return false
     if (hubs && !info.hubIds.some(id => hubs.has(id))) return false
     if (teams && !info.teamIds.some(id => teams.has(id))) return false

@@ -1,27 +1,21 @@
 import { createSecretKey } from 'node:crypto'
 import { SignJWT } from 'jose'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { type Client, createClient, signIn } from '../support/client.ts'
-import { createTestDatabase, type TestDatabase, usualKind } from '../support/database.ts'
+import { createTestDatabase, usualKind } from '../support/database.ts'
+import { useServer } from '../support/own-server.ts'
 import { addOrganization, addPerson, newEmail, PASSWORD } from '../support/people.ts'
 import { openScreen } from '../support/screen.ts'
-import { OWNER, type Server, startServer } from '../support/server.ts'
+import { OWNER, startServer } from '../support/server.ts'
 
 describe('An account', () => {
-  let database: TestDatabase
-  let server: Server
+  const { server } = useServer({ ALLOW_SIGNUP: 'true' })
   let owner: Client
   let stranger: Client
 
   beforeAll(async () => {
-    database = await createTestDatabase(usualKind())
-    server = await startServer(database, { ALLOW_SIGNUP: 'true' })
     owner = await signIn(server)
     stranger = createClient(server, '')
-  })
-  afterAll(async () => {
-    await server.stop()
-    await database.remove()
   })
 
   const login = (email: string, password: string, organizationId?: string) =>
@@ -152,7 +146,7 @@ describe('An account', () => {
   })
 
   describe('switching', () => {
-    it('specification 5.1: answers a new token, and the old one is refused at once', async () => {
+    it('specification 5.1: answers a new token, and the old one is denied at once', async () => {
       const person = await addPerson(server, owner, { role: 'Admin' })
       const { organizationId: home } = (await person.client.get('/user')).body.data
       const made = await addOrganization(server, person.client)

@@ -1,31 +1,23 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { type Client, signIn } from '../support/client.ts'
-import { createTestDatabase, type TestDatabase, usualKind } from '../support/database.ts'
+import { useServer } from '../support/own-server.ts'
 import { addOrganization, addPerson } from '../support/people.ts'
-import { type Server, startServer } from '../support/server.ts'
 
 let counter = 0
 const newName = (name = 'Type') => `${name} ${++counter}`
 const name = { key: 'name', label: 'Name', type: 'text' }
 
 describe('Data types', () => {
-  let database: TestDatabase
-  let server: Server
+  const { server } = useServer()
   let owner: Client
 
   beforeAll(async () => {
-    database = await createTestDatabase(usualKind())
-    server = await startServer(database)
     owner = (await addOrganization(server, await signIn(server))).client
-  })
-  afterAll(async () => {
-    await server.stop()
-    await database.remove()
   })
 
   const make = async (body: object) => {
     const answer = await owner.post('/data-type', { name: newName(), ...body })
-    expect(answer.body.message).toBe('Data type made')
+    expect(answer.body.message).toBe('Data type created')
     return answer.body.data
   }
   const paths = (answer: { body: { errors: { path: string }[] } }) =>
@@ -134,6 +126,15 @@ describe('Data types', () => {
     await owner.delete(`/flow/${flow.body.data._id}`)
     expect((await owner.delete(`/data-type/${made._id}`)).body.data).toEqual({ _id: made._id })
     expect((await owner.get(`/data-type/${made._id}`)).status).toBe(404)
+  })
+
+  it('stay while only the step of a flow refers to them, in capitals: 409', async () => {
+    const { _id } = await make({})
+    const field = { key: 'ref', label: 'Reference', type: 'reference', dataTypeId: _id.toUpperCase() }
+    const steps = [{ status: 'new', label: 'New', fields: [field] }]
+    const flow = await owner.post('/flow', { name: newName('Flow'), steps })
+    expect(flow.body.data.steps[0].fields[0].dataTypeId).toBe(_id)
+    expect((await owner.delete(`/data-type/${_id}`)).status).toBe(409)
   })
 
   it('are what roles and flows may name, and nothing else', async () => {

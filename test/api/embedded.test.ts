@@ -40,14 +40,14 @@ describe('On the embedded database', () => {
     expect((await owner.get('/auth/my-organizations')).body.data).toHaveLength(3)
   })
 
-  it('sample data is made in the background, and removed', async () => {
+  it('sample data is created in the background, and deleted', async () => {
     await until('removed', async () => {
       const answer = await owner.delete('/organization/sample-data')
       return answer.body.data.removed.vehicles > 0
     })
   })
 
-  it('hubs, roles, flows and teams are made, listed with pages and removed', async () => {
+  it('hubs, roles, flows and teams are created, listed with pages and deleted', async () => {
     const hubId = await addHub(owner)
     const records = {
       role: { name: 'Role', permissionDetails: [{ permissionName: 'view/hub' }] },
@@ -81,7 +81,7 @@ describe('On the embedded database', () => {
     expect((await owner.get('/audit-log')).body.data[0]).toMatchObject({ resource: 'user', action: 'update' })
   })
 
-  it('guessing passwords is held', async () => {
+  it('guessing passwords is limited', async () => {
     const stranger = createClient(server, '')
     const guess = () =>
       stranger.post('/auth/login', { email: 'nobody@example.com', password: 'a wild guess' })
@@ -97,7 +97,7 @@ describe('On the embedded database', () => {
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 401])
   })
 
-  it('an organization is given up, and is gone after a restart', async () => {
+  it('an organization is deleted, and is gone after a restart', async () => {
     const { client } = await addPerson(server, owner, { role: 'Admin' })
     const made = await addOrganization(server, client, { organizationName: 'Short-lived' })
     expect((await made.client.delete('/organization')).status).toBe(200)

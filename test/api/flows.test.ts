@@ -1,26 +1,30 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { type Client, signIn } from '../support/client.ts'
-import { createTestDatabase, type TestDatabase, usualKind } from '../support/database.ts'
+import { useServer } from '../support/own-server.ts'
 import { addOrganization, addPerson } from '../support/people.ts'
-import { type Server, startServer } from '../support/server.ts'
 
 const STEP = { status: 'open', label: 'Open', next: ['done'] }
 const DONE = { status: 'done', label: 'Done' }
 const FIELD = { key: 'note', label: 'Note', type: 'text' }
 
 describe('Flows', () => {
-  let database: TestDatabase
-  let server: Server
+  const { server } = useServer()
   let owner: Client
 
   beforeAll(async () => {
-    database = await createTestDatabase(usualKind())
-    server = await startServer(database)
     owner = (await addOrganization(server, await signIn(server))).client
   })
-  afterAll(async () => {
-    await server.stop()
-    await database.remove()
+
+  it('one without steps has the statuses of the contract', async () => {
+    const standard = (await owner.get('/flows?search=standard')).body.data[0]
+    const made = await owner.post('/flow', { name: 'Without steps' })
+    expect(made.status).toBe(201)
+    const statuses = (flow: { steps: { status: string; next: string[] }[] }) =>
+      flow.steps.map(({ status, next }) => [status, next])
+    expect(statuses(made.body.data)).toEqual(statuses(standard))
+    await owner.put(`/flow/${made.body.data._id}`, { name: 'Own steps', steps: [STEP, DONE] })
+    const put = await owner.put(`/flow/${made.body.data._id}`, { name: 'Without steps again' })
+    expect(statuses(put.body.data)).toEqual(statuses(standard))
   })
 
   it('the standard one has the statuses of the contract, and they lead to each other', async () => {

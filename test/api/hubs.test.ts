@@ -1,25 +1,17 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { type Client, signIn } from '../support/client.ts'
-import { createTestDatabase, type TestDatabase, usualKind } from '../support/database.ts'
+import { useServer } from '../support/own-server.ts'
 import { addHub, addOrganization, addPerson } from '../support/people.ts'
-import { type Server, startServer } from '../support/server.ts'
 
 describe('Hubs', () => {
-  let database: TestDatabase
-  let server: Server
+  const { server } = useServer()
   let owner: Client
 
   beforeAll(async () => {
-    database = await createTestDatabase(usualKind())
-    server = await startServer(database)
     owner = (await addOrganization(server, await signIn(server))).client
   })
-  afterAll(async () => {
-    await server.stop()
-    await database.remove()
-  })
 
-  it('are made, read, changed and removed', async () => {
+  it('are created, read, changed and deleted', async () => {
     const made = await owner.post('/hub', { name: 'Munich', lat: 48.1, lng: 11.6 })
     expect(made.status).toBe(201)
     expect(made.body.data).toMatchObject({ name: 'Munich', lat: 48.1, lng: 11.6, address: null })
@@ -67,7 +59,7 @@ describe('Hubs', () => {
     expect((await admin.client.get(`/hub/${other}`)).body.data.name).toBe('Other')
   })
 
-  it('whoever makes one has access to it', async () => {
+  it('whoever creates one has access to it', async () => {
     const { client } = await addPerson(server, owner)
     const hubId = await addHub(client, 'Own')
     expect((await client.get(`/hub/${hubId}`)).status).toBe(200)

@@ -1,30 +1,24 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createHash } from 'node:crypto'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { type Client, createClient, signIn } from '../support/client.ts'
-import { createTestDatabase, openTestDatabase, type TestDatabase, usualKind } from '../support/database.ts'
+import { openTestDatabase, usualKind } from '../support/database.ts'
+import { useServer } from '../support/own-server.ts'
 import { addOrganization, addPerson, newEmail, PASSWORD, roleId } from '../support/people.ts'
-import { type Server, startServer } from '../support/server.ts'
 
 const HUB = { name: 'Hub', lat: 1, lng: 2 }
 
 describe('An Idempotency-Key', () => {
-  let database: TestDatabase
-  let server: Server
+  const { server, database } = useServer({ ALLOW_SIGNUP: 'true' })
   let owner: Client
 
   beforeAll(async () => {
-    database = await createTestDatabase(usualKind())
-    server = await startServer(database, { ALLOW_SIGNUP: 'true' })
     owner = (await addOrganization(server, await signIn(server))).client
-  })
-  afterAll(async () => {
-    await server.stop()
-    await database.remove()
   })
 
   const key = () => ({ 'idempotency-key': crypto.randomUUID() })
   const countHubs = async (client = owner) => (await client.get('/hubs')).body.pagination.total
 
-  it('gives the first answer again, and the record is made once', async () => {
+  it('gives the first answer again, and the record is created once', async () => {
     const headers = key()
     const before = await countHubs()
     const first = await owner.post('/hub', HUB, headers)
@@ -35,7 +29,7 @@ describe('An Idempotency-Key', () => {
     expect(await countHubs()).toBe(before + 1)
   })
 
-  it('of twins that come at once, one makes the record and all get its answer', async () => {
+  it('of twins that come at once, one creates the record and all get its answer', async () => {
     const headers = key()
     const before = await countHubs()
     const answers = await Promise.all(Array.from({ length: 8 }, () => owner.post('/hub', HUB, headers)))
@@ -43,7 +37,7 @@ describe('An Idempotency-Key', () => {
     expect(await countHubs()).toBe(before + 1)
   })
 
-  it('two creations of an organization with one key make one', async () => {
+  it('two creations of an organization with one key create one', async () => {
     const { client } = await addPerson(server, owner, { role: 'Admin' })
     const headers = key()
     const body = { organizationName: 'Once', hubName: 'Hub', hubLat: 1, hubLng: 2 }
@@ -62,6 +56,13 @@ describe('An Idempotency-Key', () => {
       (entry: { organizationName: string }) => entry.organizationName === 'Once',
     )
     expect(once).toHaveLength(1)
+  })
+
+  it('takes a trailing slash for no difference', async () => {
+    const headers = key()
+    const first = await owner.post('/hub', HUB, headers)
+    const again = await owner.post('/hub/', HUB, headers)
+    expect([again.status, again.body]).toEqual([201, first.body])
   })
 
   it('with another body or another path is 409', async () => {
@@ -83,7 +84,7 @@ describe('An Idempotency-Key', () => {
     expect(third.body.data._id).not.toBe(theirs.body.data._id)
   })
 
-  it('stores a refusal too, but no 401', async () => {
+  it('stores a failure too, but no 401', async () => {
     const headers = key()
     const wrong = await owner.post('/hub', { name: 'Hub' }, headers)
     const again = await owner.post('/hub', { name: 'Hub' }, headers)
@@ -135,7 +136,7 @@ describe('An Idempotency-Key', () => {
     const { token } = first.body.data.invitation
     expect((await owner.post('/users/invite', invitation, headers)).body.data.invitation.token).toBe(token)
     const db = await openTestDatabase(database)
-    const rows = await db.autocommit.query<{ answer: Uint8Array }>(
+    const rows = await db.system.query<{ answer: Uint8Array }>(
       'SELECT answer FROM idempotency_keys WHERE answer IS NOT NULL',
     )
     expect(rows.length).toBeGreaterThan(0)
@@ -144,16 +145,42 @@ describe('An Idempotency-Key', () => {
       expect(text).not.toContain(token)
       expect(text).not.toContain('message')
     }
-    await db.autocommit.query(`UPDATE idempotency_keys SET created_at = now() - interval '25 hours'`)
+    await db.system.query(`UPDATE idempotency_keys SET created_at = now() - interval '25 hours'`)
     expect((await owner.post('/users/invite', invitation, headers)).status).toBe(409)
     await db.close()
+  })
+
+  it.runIf(usualKind() === 'postgres')('keeps nothing to try passwords against', async () => {
+    const headers = key()
+    const person = { email: newEmail(), password: PASSWORD, name: 'New' }
+    const body = JSON.stringify({
+      ...person,
+      ...{ organizationName: 'Their own', hubName: 'Hub', hubLat: 1, hubLng: 2 },
+    })
+    expect((await createClient(server, '').post('/auth/register', body, headers)).status).toBe(201)
+    const db = await openTestDatabase(database)
+    const rows = await db.system.query<{ id: Uint8Array; fingerprint: Uint8Array }>(
+      'SELECT id, fingerprint FROM idempotency_keys',
+    )
+    await db.close()
+    const kept = rows.flatMap(({ id, fingerprint }) =>
+      [id, fingerprint].map(one => Buffer.from(one).toString('hex')),
+    )
+    // What anybody can compute who has a guess and the request's shape.
+    const sha256 = (text: string) => createHash('sha256').update(text)
+    const digests = (['hex', 'base64', 'base64url'] as const).map(form => sha256(body).digest(form))
+    for (const part of [body, ...digests]) {
+      for (const text of [part, JSON.stringify(['/api/v3/auth/register', part])]) {
+        expect(kept).not.toContain(sha256(text).digest('hex'))
+      }
+    }
   })
 
   it.runIf(usualKind() === 'postgres')('whose process died is carried out again', async () => {
     const headers = key()
     const first = await owner.post('/hub', HUB, headers)
     const db = await openTestDatabase(database)
-    await db.autocommit.query(
+    await db.system.query(
       `UPDATE idempotency_keys SET status = NULL, answer = NULL, lease_until = now() - interval '1 s'`,
     )
     const again = await owner.post('/hub', HUB, headers)

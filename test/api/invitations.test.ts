@@ -1,26 +1,20 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { type Client, createClient, signIn } from '../support/client.ts'
-import { createTestDatabase, openTestDatabase, type TestDatabase, usualKind } from '../support/database.ts'
+import { createTestDatabase, openTestDatabase, usualKind } from '../support/database.ts'
+import { useServer } from '../support/own-server.ts'
 import { addOrganization, addPerson, newEmail, PASSWORD, roleId } from '../support/people.ts'
-import { type Server, startServer } from '../support/server.ts'
+import { startServer } from '../support/server.ts'
 
 const PATTERN = { name: 'Anna Berg', organizationName: 'Bergwerk', hubName: 'Hub', hubLat: 1, hubLng: 2 }
 
 describe('Coming in', () => {
-  let database: TestDatabase
-  let server: Server
+  const { server, database } = useServer({ ALLOW_SIGNUP: 'true' })
   let owner: Client
   let stranger: Client
 
   beforeAll(async () => {
-    database = await createTestDatabase(usualKind())
-    server = await startServer(database, { ALLOW_SIGNUP: 'true' })
     owner = await signIn(server)
     stranger = createClient(server, '')
-  })
-  afterAll(async () => {
-    await server.stop()
-    await database.remove()
   })
 
   const login = (email: string, password: string, organizationId?: string) =>
@@ -162,7 +156,7 @@ describe('Coming in', () => {
       const week = new Date(invited.invitation.expiresAt).getTime() - Date.now()
       expect(week).toBeGreaterThan(6.9 * 24 * 3600_000)
       const db = await openTestDatabase(database)
-      await db.autocommit.query('UPDATE invitations SET expires_at = now() WHERE user_id = $1', [invited._id])
+      await db.system.query('UPDATE invitations SET expires_at = now() WHERE user_id = $1', [invited._id])
       await db.close()
       const { token } = invited.invitation
       const late = await stranger.post('/auth/accept-invitation', { token, name: 'Late', password: PASSWORD })

@@ -1,22 +1,14 @@
 import { gzipSync } from 'node:zlib'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { type Client, createClient, createDevice, readHistory, signIn } from '../support/client.ts'
-import { createTestDatabase, type TestDatabase, usualKind } from '../support/database.ts'
-import { type Server, startServer } from '../support/server.ts'
+import { useServer } from '../support/own-server.ts'
 
 describe('The location history', () => {
-  let database: TestDatabase
-  let server: Server
+  const { server } = useServer()
   let owner: Client
 
   beforeAll(async () => {
-    database = await createTestDatabase(usualKind())
-    server = await startServer(database)
     owner = await signIn(server)
-  })
-  afterAll(async () => {
-    await server.stop()
-    await database.remove()
   })
 
   const track = (count: number, begin = Date.now() - 3_600_000) =>
@@ -104,8 +96,43 @@ describe('The location history', () => {
       })
       expect(await owner.post('/location-history/bulk', { points: [{ deviceId: 'x' }] })).toMatchObject({
         status: 400,
-        body: { errors: [{ path: 'points.0.deviceId' }] },
+        body: { errors: [{ path: 'points.0.deviceId' }], data: { rejected: [{ reason: 'unknown-device' }] } },
       })
+    })
+
+    it('and a point that names an unknown device is lost alone, in the answer alone', async () => {
+      const device = await createDevice(owner)
+      const other = await createDevice(owner)
+      const points = track(5)
+      for (const [client, unknown] of [
+        [createClient(server, device.key), other.id],
+        [owner, '01a1fbdd-3b2c-7344-80d5-e1ccd295e6ce'],
+      ] as const) {
+        const named = { deviceId: client === owner ? other.id : device.id.toUpperCase() }
+        const answer = await client.post('/location-history/bulk', {
+          points: [
+            { ...points[0], ...named },
+            { ...points[1], deviceId: unknown },
+            { ...points[2], deviceId: '' },
+            { ...points[3], deviceId: 42 },
+            { lat: 91, ...named },
+            { ...points[4], ...named },
+          ],
+        })
+        expect(answer, JSON.stringify(answer.body)).toMatchObject({ status: 200 })
+        const { accepted, rejected } = answer.body.data
+        expect(accepted).toBe(2)
+        expect(rejected.map((one: { index: number; reason: string }) => [one.index, one.reason])).toEqual([
+          [1, 'unknown-device'],
+          [2, 'unknown-device'],
+          [3, 'unknown-device'],
+          [4, 'bad-coordinates'],
+        ])
+      }
+      for (const { id } of [device, other]) {
+        expect(await readHistory(owner, id)).toHaveLength(2)
+        expect((await owner.get(`/device/${id}/rejections`)).body.counts).toEqual({ 'bad-coordinates': 1 })
+      }
     })
 
     it('but a device key opens nothing else', async () => {
@@ -147,7 +174,15 @@ describe('The location history', () => {
       expect(await count(`from=${begin + 2000}`)).toBe(8)
       expect(await count('bbox=7,50.0005,9,50.0035')).toBe(3)
       expect(await count(`bbox=7,0,9,1`)).toBe(0)
-      for (const query of ['from=yesterday', 'bbox=1,2,3', 'limit=100001', 'cursor=x', 'order=up']) {
+      for (const query of [
+        'from=yesterday',
+        'from=-8000000000000000',
+        'to=0000-01-01T00:00:00Z',
+        'bbox=1,2,3',
+        'limit=100001',
+        'cursor=x',
+        'order=up',
+      ]) {
         const { status, body } = await owner.get(`/location-histories?deviceId=${device.id}&${query}`)
         expect([status, body.errors.length], query).toEqual([400, 1])
       }
@@ -190,6 +225,42 @@ describe('The location history', () => {
       ]) {
         expect((await owner.get(`/location-history/${wrong}`)).status, wrong).toBe(404)
       }
+    })
+
+    it('the newest point of each subject before a time, and within a box if it stood there then', async () => {
+      const [gone, early, late] = [
+        await createDevice(owner),
+        await createDevice(owner),
+        await createDevice(owner),
+      ]
+      const week = 7 * 24 * 3_600_000
+      const begin = Date.now() - 3 * week
+      const send = (key: string, points: object[]) =>
+        createClient(server, key).post('/location-history/bulk', { points })
+      // Points of several partitions; the last one is further north each time.
+      await send(gone.key, [{ lat: 10, lng: 8, timestamp: begin }])
+      await send(
+        early.key,
+        [0, 1, 2].map(n => ({ lat: 20 + n, lng: 8, timestamp: begin + n * week })),
+      )
+      await send(late.key, [{ lat: 30, lng: 8, timestamp: begin + 2 * week }])
+      const ids = [gone.id, early.id, late.id]
+      const found = async (query: string) => {
+        const { body } = await owner.get(`/location-histories?limit=1000&${query}`)
+        const points: { subjectId: string; lat: number }[] = body.data
+        return ids.map(id => points.find(({ subjectId }) => subjectId === id)?.lat)
+      }
+      expect(await found('')).toEqual([10, 22, 30])
+      expect(await found(`to=${begin + 1}`)).toEqual([10, 20, undefined])
+      expect(await found(`to=${begin + 2 * week}`)).toEqual([10, 21, undefined])
+      expect(await found(`to=${begin + 2 * week + 1}`)).toEqual([10, 22, 30])
+      expect(await found(`from=${begin + 1}&to=${begin + 2 * week}`)).toEqual([undefined, 21, undefined])
+      expect(await found(`to=${begin + 2 * week}&bbox=0,15,20,20.5`)).toEqual([
+        undefined,
+        undefined,
+        undefined,
+      ])
+      expect(await found(`to=${begin + 2 * week}&bbox=0,15,20,21.5`)).toEqual([undefined, 21, undefined])
     })
 
     it('an identifier of nothing matches nothing', async () => {

@@ -20,6 +20,14 @@ it('the page at /docs finds every file that it names', async () => {
   for (const file of files) expect((await fetch(new URL(file, server.url))).status, file).toBe(200)
 })
 
+it('the page takes no parameters, as little as any other route', async () => {
+  for (const path of ['docs', 'docs/', 'docs/static/swagger-ui.css']) {
+    const answer = await fetch(`${server.url}/api/v3/${path}?shoe=1`)
+    expect([path, answer.status]).toEqual([path, 400])
+    expect(await answer.json()).toMatchObject({ status: false, errors: [{ path: 'shoe' }] })
+  }
+})
+
 it('the document is OpenAPI 3.1 and describes the live socket', async () => {
   const answer = await fetch(`${server.url}/api/v3/openapi.json`)
   const document = (await answer.json()) as {

@@ -1,31 +1,23 @@
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { Ajv2020, type AnySchema } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { PERMISSIONS } from '../../src/permissions.ts'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { PERMISSIONS } from '../../src/http/permissions.ts'
 import { type Client, signIn } from '../support/client.ts'
-import { createTestDatabase, type TestDatabase, usualKind } from '../support/database.ts'
 import { listOperations, type OpenApi, type Operation, readDocument } from '../support/openapi.ts'
-import { type Server, startServer } from '../support/server.ts'
+import { useServer } from '../support/own-server.ts'
 
 /** Contract section 2: the document lists every route that answers, with all that a client has to know. */
 describe('The OpenAPI document', () => {
-  let database: TestDatabase
-  let server: Server
+  const { server } = useServer()
   let owner: Client
   let document: OpenApi
   let operations: Operation[]
 
   beforeAll(async () => {
-    database = await createTestDatabase(usualKind())
-    server = await startServer(database)
     owner = await signIn(server)
     document = await readDocument(server)
     operations = listOperations(document)
-  })
-  afterAll(async () => {
-    await server.stop()
-    await database.remove()
   })
 
   /** What does not hold, by operation. */
@@ -45,6 +37,18 @@ describe('The OpenAPI document', () => {
     const twice = summaries.filter((summary, index) => summaries.indexOf(summary) < index)
     // One operation under the two paths of the specification.
     expect(twice).toEqual(['post Create an organization and go on in it'])
+  })
+
+  it('names each operation once, of its method and path, and a filter as an object', () => {
+    const names = operations.map(({ spec }) => spec.operationId)
+    expect(new Set(names).size).toBe(operations.length)
+    for (const name of names) expect(name).toMatch(/^(get|post|put|patch|delete)([A-Z][A-Za-z0-9]*)+$/)
+    const named = Object.fromEntries(operations.map(({ name, spec }) => [name, spec.operationId]))
+    expect(named['get /api/v3/hubs']).toBe('getHubs')
+    expect(named['patch /api/v3/user/{id}']).toBe('patchUserById')
+    expect(named['get /api/v3/openapi.json']).toBe('getOpenapiJson')
+    const data = operations.find(({ name }) => name === 'get /api/v3/data')
+    expect(data?.spec.parameters?.find(({ name }) => name === 'filter')?.style).toBe('deepObject')
   })
 
   it('names what each operation needs, and asks for a token where it needs one', () => {
@@ -84,14 +88,13 @@ describe('The OpenAPI document', () => {
     const interfaceOnly = operations.filter(({ path }) => path.startsWith('/api/v3'))
     const lacking = interfaceOnly.flatMap(({ name, path, spec }) => {
       if (name === 'get /api/v3/docs') return []
-      const needed = ['500', '503']
+      const needed = ['429', '500', '503']
       const access = spec['x-permission'] as string
       if (access !== 'public') needed.push('401')
       if (access.includes('/')) needed.push('403')
       if (spec.requestBody) needed.push('400', '413', '415')
       if (spec.parameters?.some(parameter => parameter.in === 'query')) needed.push('400')
       if (path.includes('{')) needed.push('404')
-      if (!/bulk|ingest/.test(path)) needed.push('429')
       return needed.filter(status => !spec.responses[status]).map(status => `${name} ${status}`)
     })
     expect(lacking).toEqual([])

@@ -72,7 +72,7 @@ describe('Creating an organization', () => {
     expect((await made.client.get('/organization')).body.data._id).toBe(made.organizationId)
   })
 
-  it('specification 4.1: default flows and default roles are made from templates', async () => {
+  it('specification 4.1: default flows and default roles are created from templates', async () => {
     const { client } = await addOrganization(server, owner)
     const flows = await client.get('/flows')
     expect(flows.body.data.map((flow: { name: string }) => flow.name)).toEqual([
@@ -241,7 +241,7 @@ describe('Creating an organization', () => {
       const source = await prepareSource()
       const { organizationId } = (await source.get('/user')).body.data
       const db = await openTestDatabase(database)
-      await db.autocommit.query(
+      await db.system.query(
         `UPDATE roles SET permission_details = permission_details || $2::jsonb
          WHERE organization_id = $1 AND name = 'Dispatcher'`,
         [
@@ -267,7 +267,7 @@ describe('Creating an organization', () => {
       expect(names).toEqual(['view/task', 'view/data'])
     })
 
-    it('a hub that is given is made besides the copied ones', async () => {
+    it('a hub that is given is created besides the copied ones', async () => {
       const source = await prepareSource()
       const made = await source.post('/organization', {
         organizationName: 'The copy',
@@ -342,6 +342,12 @@ describe('Creating an organization', () => {
     }
     const changed = await client.patch('/organization', { name: 'Renamed', timeZone: 'Europe/Vienna' })
     expect(changed.body.data).toMatchObject({ name: 'Renamed', timeZone: 'Europe/Vienna', language: 'en' })
+    await client.patch('/organization', { settings: { maxAccuracy: 50, units: { distance: 'km' } } })
+    const merged = await client.patch('/organization', { settings: { maxAccuracy: null, note: 'x' } })
+    expect(merged.body.data.settings).toEqual({ maxAccuracy: null, units: { distance: 'km' }, note: 'x' })
+    await client.patch('/organization', { settings: { note: 'x'.repeat(40_000) } })
+    const large = await client.patch('/organization', { settings: { more: 'x'.repeat(40_000) } })
+    expect([large.status, large.body.errors?.[0]?.path]).toEqual([400, 'settings'])
     const planner = await addPerson(server, client, { role: 'Planner' })
     expect((await planner.client.get('/organization')).status).toBe(200)
     expect((await planner.client.patch('/organization', { name: 'Mine' })).status).toBe(403)

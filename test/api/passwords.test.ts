@@ -1,25 +1,19 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { type Client, createClient, signIn } from '../support/client.ts'
-import { createTestDatabase, openTestDatabase, type TestDatabase, usualKind } from '../support/database.ts'
+import { openTestDatabase, usualKind } from '../support/database.ts'
+import { useServer } from '../support/own-server.ts'
 import { addOrganization, addPerson, PASSWORD } from '../support/people.ts'
 import { openScreen } from '../support/screen.ts'
-import { type Server, startServer } from '../support/server.ts'
+import { startServer } from '../support/server.ts'
 
 describe('An account', () => {
-  let database: TestDatabase
-  let server: Server
+  const { server, database } = useServer({ ALLOW_SIGNUP: 'true' })
   let owner: Client
   let stranger: Client
 
   beforeAll(async () => {
-    database = await createTestDatabase(usualKind())
-    server = await startServer(database, { ALLOW_SIGNUP: 'true' })
     owner = await signIn(server)
     stranger = createClient(server, '')
-  })
-  afterAll(async () => {
-    await server.stop()
-    await database.remove()
   })
 
   const login = (email: string, password: string, organizationId?: string) =>
@@ -87,7 +81,7 @@ describe('An account', () => {
 
     it('are kept as Argon2id', async () => {
       const db = await openTestDatabase(database)
-      const rows = await db.autocommit.query<{ hash: string }>(
+      const rows = await db.system.query<{ hash: string }>(
         'SELECT password_hash AS hash FROM accounts WHERE password_hash IS NOT NULL',
       )
       await db.close()

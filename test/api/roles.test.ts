@@ -1,13 +1,14 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { type Client, signIn } from '../support/client.ts'
-import { createTestDatabase, type TestDatabase, usualKind } from '../support/database.ts'
+import { openTestDatabase } from '../support/database.ts'
+import { useServer } from '../support/own-server.ts'
 import { addOrganization, addPerson, roleId } from '../support/people.ts'
-import { type Server, startServer } from '../support/server.ts'
 
-const CRUD = 'hub role user team vehicle data-type data flow task task-schedule device import-config webhook'
-  .split(' ')
-  .concat('organization')
-  .flatMap(resource => ['view', 'create', 'update', 'delete'].map(action => `${action}/${resource}`))
+const CRUD =
+  'hub role user team vehicle data-type data flow task task-schedule device import-config webhook geofence'
+    .split(' ')
+    .concat('organization')
+    .flatMap(resource => ['view', 'create', 'update', 'delete'].map(action => `${action}/${resource}`))
 const CATALOGUE = [
   ...CRUD,
   ...['view/location', 'create/location'],
@@ -16,18 +17,16 @@ const CATALOGUE = [
 ]
 
 describe('Roles', () => {
-  let database: TestDatabase
-  let server: Server
+  const { server, database } = useServer()
   let owner: Client
+  let typeId: string
+  let spareId: string
 
   beforeAll(async () => {
-    database = await createTestDatabase(usualKind())
-    server = await startServer(database)
     owner = (await addOrganization(server, await signIn(server))).client
-  })
-  afterAll(async () => {
-    await server.stop()
-    await database.remove()
+    const fields = ['name', 'phone'].map(key => ({ key, label: key, type: 'text' }))
+    typeId = (await owner.post('/data-type', { name: 'Contact', fields })).body.data._id
+    spareId = (await owner.post('/role', { name: 'Spare' })).body.data._id
   })
 
   const named = async (client: Client, name: string) =>
@@ -35,7 +34,7 @@ describe('Roles', () => {
   const names = (role: { permissionDetails: { permissionName: string }[] }) =>
     role.permissionDetails.map(detail => detail.permissionName)
 
-  it('are made of the catalogue of the contract', async () => {
+  it('are created of the catalogue of the contract', async () => {
     const { body } = await owner.get('/permissions')
     expect(body.data.map((one: { permissionName: string }) => one.permissionName).sort()).toEqual(
       [...CATALOGUE].sort(),
@@ -66,7 +65,7 @@ describe('Roles', () => {
     expect(permissionDetails).toContainEqual({ permissionName: 'view/data', scope: 'all' })
   })
 
-  it('are made, replaced and removed', async () => {
+  it('are created, replaced and deleted', async () => {
     const made = await owner.post('/role', {
       name: 'Dispatcher',
       permissionDetails: [
@@ -96,6 +95,146 @@ describe('Roles', () => {
     expect([answer.status, answer.body.errors[0].path]).toEqual([400, 'permissionDetails.1.permissionName'])
   })
 
+  describe('that say nothing clear are 400 at the place', () => {
+    const dataTypes = (restrictedFields: string[], dataTypeId = typeId) => [{ dataTypeId, restrictedFields }]
+    const cases: [string, () => object[], string][] = [
+      ['no data type', () => [{ permissionName: 'view/data', dataTypes: [] }], '0.dataTypes'],
+      [
+        'no data type of a permission that asks for none',
+        () => [{ permissionName: 'delete/organization', dataTypes: [] }],
+        '0.dataTypes',
+      ],
+      [
+        'a data type where none is asked for',
+        () => [{ permissionName: 'update/user', dataTypes: dataTypes([]) }],
+        '0.dataTypes',
+      ],
+      [
+        'a data type that is not there',
+        () => [{ permissionName: 'view/data', dataTypes: dataTypes([], owner.token.slice(0, 30)) }],
+        '0.dataTypes.0.dataTypeId',
+      ],
+      [
+        'a field that the type does not have',
+        () => [{ permissionName: 'view/data', dataTypes: dataTypes(['name', 'Phone']) }],
+        '0.dataTypes.0.restrictedFields.1',
+      ],
+      [
+        'one data type twice',
+        () => [{ permissionName: 'view/data', dataTypes: [...dataTypes([]), ...dataTypes(['name'])] }],
+        '0.dataTypes.1.dataTypeId',
+      ],
+      [
+        'a scope that the resource does not know',
+        () => [{ permissionName: 'view/data', scope: 'own' }],
+        '0.scope',
+      ],
+      ['another one', () => [{ permissionName: 'create/user', scope: 'team' }], '0.scope'],
+      [
+        'one permission with two scopes',
+        () => [{ permissionName: 'view/task' }, { permissionName: 'view/task', scope: 'own' }],
+        '1.permissionName',
+      ],
+      [
+        'one permission for everything and for a type',
+        () => [
+          { permissionName: 'view/data', dataTypes: dataTypes(['name']) },
+          { permissionName: 'view/data' },
+        ],
+        '1.permissionName',
+      ],
+    ]
+    it.each(cases)('%s', async (_what, details, place) => {
+      const role = { name: 'Unclear', permissionDetails: details() }
+      for (const answer of [await owner.post('/role', role), await owner.put(`/role/${spareId}`, role)]) {
+        expect(answer.status).toBe(400)
+        expect(answer.body.errors).toEqual([
+          { path: `permissionDetails.${place}`, message: expect.stringMatching(/^[A-Za-z/-]+ .+\.$/) },
+        ])
+      }
+    })
+
+    it('but the same twice is taken', async () => {
+      const twice = { permissionName: 'view/task', scope: 'own' }
+      const made = await owner.post('/role', { name: 'Twice', permissionDetails: [twice, twice] })
+      expect(made.status).toBe(201)
+    })
+  })
+
+  describe('that were stored before they were looked at fail closed', () => {
+    const stored: [string, () => object[], string][] = [
+      ['with no data type', () => [{ permissionName: 'view/hub', scope: 'all', dataTypes: [] }], '/hubs'],
+      [
+        'with a type where none is asked for',
+        () => [
+          {
+            permissionName: 'view/hub',
+            scope: 'all',
+            dataTypes: [{ dataTypeId: typeId, restrictedFields: [] }],
+          },
+        ],
+        '/hubs',
+      ],
+      [
+        'with a scope that the resource does not know',
+        () => [{ permissionName: 'view/data', scope: 'own' }],
+        '/data',
+      ],
+      [
+        'with no data type of data',
+        () => [{ permissionName: 'view/data', scope: 'all', dataTypes: [] }],
+        '/data',
+      ],
+      [
+        'with two scopes',
+        () => [
+          { permissionName: 'view/user', scope: 'all' },
+          { permissionName: 'view/user', scope: 'own' },
+        ],
+        '/users',
+      ],
+    ]
+    it.each(stored)('%s', async (_what, details, path) => {
+      const made = await owner.post('/role', {
+        name: `Stored ${path} ${Math.random()}`,
+        permissionDetails: [],
+      })
+      const { client } = await addPerson(server, owner, { roleId: made.body.data._id })
+      const db = await openTestDatabase(database)
+      await db.system.query('UPDATE roles SET permission_details = $2::jsonb WHERE id = $1', [
+        made.body.data._id,
+        JSON.stringify(details()),
+      ])
+      await db.close()
+      expect((await client.get(path)).status).toBe(403)
+      expect((await client.get('/user')).body.data.permissionDetails).toEqual([])
+    })
+
+    it('for a data type or a field that is gone', async () => {
+      const fields = ['name', 'phone'].map(key => ({ key, label: key, type: 'text' }))
+      const type = (await owner.post('/data-type', { name: 'Passing', fields })).body.data
+      const role = await owner.post('/role', {
+        name: 'Passing',
+        permissionDetails: [
+          { permissionName: 'view/data', dataTypes: [{ dataTypeId: type._id, restrictedFields: ['phone'] }] },
+        ],
+      })
+      const { client } = await addPerson(server, owner, { roleId: role.body.data._id })
+      const { name, type: kind } = type
+      const path = `/data-type/${type._id}`
+      expect((await owner.put(path, { name, type: kind, fields: fields.slice(0, 1) })).status).toBe(200)
+      expect((await owner.put(path, { name, type: kind, fields })).status).toBe(200)
+      const data = { name: 'Ada', phone: 'zq-1' }
+      const record = (await owner.post('/data', { dataTypeId: type._id, data })).body.data
+      expect((await client.get(`/data/${record._id}`)).body.data.data).toEqual({ name: 'Ada' })
+      await owner.delete(`/data/${record._id}`)
+      expect((await owner.delete(path)).status).toBe(200)
+      const other = (await owner.post('/data', { dataTypeId: typeId, data: { name: 'Bob' } })).body.data
+      expect((await client.get('/data')).body.data).toEqual([])
+      expect((await client.get(`/data/${other._id}`)).status).toBe(404)
+    })
+  })
+
   it('default ones stay as they are: 409', async () => {
     for (const name of ['Owner', 'Admin', 'Planner', 'Field user']) {
       const path = `/role/${await roleId(owner, name)}`
@@ -107,7 +246,7 @@ describe('Roles', () => {
     }
   })
 
-  it('a taken name is 409, and so is removing one that somebody holds', async () => {
+  it('a taken name is 409, and so is deleting one that somebody holds', async () => {
     const made = await owner.post('/role', { name: 'Held', permissionDetails: [] })
     expect((await owner.post('/role', { name: 'Held', permissionDetails: [] })).status).toBe(409)
     await addPerson(server, owner, { roleId: made.body.data._id })

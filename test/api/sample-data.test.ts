@@ -28,24 +28,39 @@ describe.runIf(usualKind() === 'postgres')('In the background', () => {
 
   const vehicles = async (organizationId: string) =>
     (
-      await db.autocommit.query<{ name: string }>(
+      await db.system.query<{ name: string }>(
         'SELECT name FROM vehicles WHERE organization_id = $1 AND is_sample',
         [organizationId],
       )
     ).length
   const jobs = (organizationId: string, kind = 'sample-data') =>
-    db.autocommit.query<{ status: string }>(
-      'SELECT status FROM jobs WHERE organization_id = $1 AND kind = $2',
-      [organizationId, kind],
-    )
+    db.system.query<{ status: string }>('SELECT status FROM jobs WHERE organization_id = $1 AND kind = $2', [
+      organizationId,
+      kind,
+    ])
 
   describe('sample data', () => {
-    it('specification 4.1 effect 5: is made for an organization that was created', async () => {
+    it('specification 4.1 effect 5: is created for an organization that was created', async () => {
       const { organizationId } = await addOrganization(server, await admin())
       await until('samples', async () => (await vehicles(organizationId)) === 3)
     })
 
-    it('is made for an organization that came with a registration, and not for the first one', async () => {
+    it('shows isSample on every record, and what one makes oneself is none', async () => {
+      const { client, organizationId } = await addOrganization(server, await admin())
+      await until('samples', async () => (await jobs(organizationId))[0]?.status === 'done')
+      const own = await client.post('/data-type', { name: 'Own', fields: [] })
+      const record = await client.post('/data', { dataTypeName: 'Own', data: {} })
+      expect([own.body.data.isSample, record.body.data.isSample]).toEqual([false, false])
+      for (const list of ['/data-types', '/data']) {
+        const { data } = (await client.get(list)).body
+        expect(data.filter((one: { isSample: boolean }) => !one.isSample)).toHaveLength(1)
+        expect(data.filter((one: { isSample: boolean }) => one.isSample).length).toBeGreaterThan(2)
+      }
+      await client.delete('/organization/sample-data')
+      for (const list of ['/data-types', '/data']) expect((await client.get(list)).body.data).toHaveLength(1)
+    })
+
+    it('is created for an organization that came with a registration, and not for the first one', async () => {
       const registered = await createClient(server, '').post('/auth/register', {
         name: 'Anna',
         email: newEmail(),
@@ -61,18 +76,18 @@ describe.runIf(usualKind() === 'postgres')('In the background', () => {
       expect(await jobs(first)).toEqual([])
     })
 
-    it('is removed with DELETE /organization/sample-data, and nothing else is', async () => {
+    it('is deleted with DELETE /organization/sample-data, and nothing else is', async () => {
       const { client, organizationId } = await addOrganization(server, await admin())
       const other = await addOrganization(server, await admin())
       for (const id of [organizationId, other.organizationId])
         await until('samples', async () => (await vehicles(id)) === 3)
-      await db.autocommit.query(
+      await db.system.query(
         `INSERT INTO vehicles (id, organization_id, name) VALUES (gen_random_uuid(), $1, 'A real one')`,
         [organizationId],
       )
       const answer = await client.delete('/organization/sample-data')
       expect(answer.body.data).toMatchObject({ _id: organizationId, removed: { vehicles: 3 } })
-      const [left] = await db.autocommit.query<{ n: number }>(
+      const [left] = await db.system.query<{ n: number }>(
         'SELECT count(*)::int4 AS n FROM vehicles WHERE organization_id = $1',
         [organizationId],
       )
@@ -82,7 +97,7 @@ describe.runIf(usualKind() === 'postgres')('In the background', () => {
       expect((await planner.client.delete('/organization/sample-data')).status).toBe(403)
     })
 
-    it('is there once, also where the server is killed while it is made', async () => {
+    it('is there once, also where the server is killed while it is created', async () => {
       const own = await createTestDatabase('postgres')
       const beside = await openTestDatabase(own)
       let running = await startServer(own)
@@ -98,12 +113,12 @@ describe.runIf(usualKind() === 'postgres')('In the background', () => {
         running = await startServer(own)
       }
       // A lease of a process that was killed has to run out first.
-      await beside.autocommit.query(`UPDATE jobs SET lease_until = now() WHERE status = 'running'`)
+      await beside.system.query(`UPDATE jobs SET lease_until = now() WHERE status = 'running'`)
       for (const id of made) {
         await until(
           'samples',
           async () => {
-            const [row] = await beside.autocommit.query<{ n: number; done: number }>(
+            const [row] = await beside.system.query<{ n: number; done: number }>(
               `SELECT (SELECT count(*)::int4 FROM vehicles WHERE organization_id = $1) AS n,
                  (SELECT count(*)::int4 FROM jobs WHERE organization_id = $1 AND status = 'done') AS done`,
               [id],
@@ -120,8 +135,8 @@ describe.runIf(usualKind() === 'postgres')('In the background', () => {
     })
   })
 
-  describe('an organization that was given up', () => {
-    it('is removed with every row of it, and nothing of another one is', async () => {
+  describe('an organization that was deleted', () => {
+    it('is deleted with every row of it, and nothing of another one is', async () => {
       const { client, organizationId, hubIds } = await addOrganization(server, await admin())
       const other = await addOrganization(server, await admin())
       for (const one of [client, other.client]) {
@@ -142,11 +157,11 @@ describe.runIf(usualKind() === 'postgres')('In the background', () => {
         }))
         await createClient(server, device.key).post('/location-history/bulk', { points: [...points, {}] })
       }
-      const tables = await db.autocommit.query<{ name: string }>(
+      const tables = await db.system.query<{ name: string }>(
         `SELECT c.relname AS name FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
          WHERE a.attname = 'organization_id' AND c.relkind = 'r' AND c.relnamespace = 'public'::regnamespace`,
       )
-      const subjects = await db.autocommit.query<{ key: number }>(
+      const subjects = await db.system.query<{ key: number }>(
         'SELECT key FROM subjects WHERE organization_id = $1',
         [organizationId],
       )
@@ -154,7 +169,7 @@ describe.runIf(usualKind() === 'postgres')('In the background', () => {
       const count = async (id: string) => {
         const rows: { [table: string]: number } = {}
         for (const { name } of tables) {
-          const [row] = await db.autocommit.query<{ n: number }>(
+          const [row] = await db.system.query<{ n: number }>(
             `SELECT count(*)::int4 AS n FROM ${name} WHERE organization_id = $1`,
             [id],
           )
@@ -164,7 +179,7 @@ describe.runIf(usualKind() === 'postgres')('In the background', () => {
       }
       const points = async () =>
         (
-          await db.autocommit.query<{ n: number }>(
+          await db.system.query<{ n: number }>(
             'SELECT count(*)::int4 AS n FROM points WHERE subject_key = ANY($1)',
             [keys],
           )
@@ -178,8 +193,8 @@ describe.runIf(usualKind() === 'postgres')('In the background', () => {
       await until(
         'removed',
         async () =>
-          (await db.autocommit.query('SELECT id FROM organizations WHERE id = $1', [organizationId]))
-            .length === 0,
+          (await db.system.query('SELECT id FROM organizations WHERE id = $1', [organizationId])).length ===
+          0,
         30_000,
       )
       expect(await count(organizationId)).toEqual({})

@@ -1,29 +1,21 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { type Client, signIn } from '../support/client.ts'
-import { createTestDatabase, type TestDatabase, usualKind } from '../support/database.ts'
+import { useServer } from '../support/own-server.ts'
 import { addHub, addOrganization, addPerson, type Person } from '../support/people.ts'
-import { type Server, startServer } from '../support/server.ts'
 
 describe('Teams', () => {
-  let database: TestDatabase
-  let server: Server
+  const { server } = useServer()
   let owner: Client
   let anna: Person
   let bert: Person
 
   beforeAll(async () => {
-    database = await createTestDatabase(usualKind())
-    server = await startServer(database)
     owner = (await addOrganization(server, await signIn(server))).client
     anna = await addPerson(server, owner, { role: 'Field user' })
     bert = await addPerson(server, owner, { role: 'Field user' })
   })
-  afterAll(async () => {
-    await server.stop()
-    await database.remove()
-  })
 
-  it('are made, read, replaced and removed, with members and leaders', async () => {
+  it('are created, read, replaced and deleted, with members and leaders', async () => {
     const hubId = await addHub(owner)
     const made = await owner.post('/team', {
       name: 'North',

@@ -1,27 +1,19 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { type Client, signIn } from '../support/client.ts'
-import { createTestDatabase, type TestDatabase, usualKind } from '../support/database.ts'
+import { useServer } from '../support/own-server.ts'
 import { addHub, addOrganization, addPerson, newEmail, PASSWORD, roleId } from '../support/people.ts'
 import { openScreen } from '../support/screen.ts'
-import { type Server, startServer } from '../support/server.ts'
 
 describe('Users', () => {
-  let database: TestDatabase
-  let server: Server
+  const { server } = useServer()
   let owner: Client
   let ownerId: string
 
   beforeAll(async () => {
-    database = await createTestDatabase(usualKind())
-    server = await startServer(database)
     const first = await signIn(server)
     const { client, userId } = await addOrganization(server, first)
     owner = client
     ownerId = userId
-  })
-  afterAll(async () => {
-    await server.stop()
-    await database.remove()
   })
 
   it('the own user shows what its role permits', async () => {
@@ -149,7 +141,7 @@ describe('Users', () => {
     expect((await theirs.client.get('/user')).status).toBe(200)
   })
 
-  it('removed ones lose access and can be invited again', async () => {
+  it('deleted ones lose access and can be invited again', async () => {
     const person = await addPerson(server, owner)
     expect((await owner.delete(`/user/${person.userId}`)).body.data).toEqual({ _id: person.userId })
     expect((await person.client.get('/user')).status).toBe(401)
@@ -158,7 +150,7 @@ describe('Users', () => {
   })
 
   describe('the last owner', () => {
-    it('can be neither suspended, demoted nor removed: 409', async () => {
+    it('can be neither suspended, demoted nor deleted: 409', async () => {
       const planner = await roleId(owner, 'Planner')
       for (const answer of [
         await owner.patch(`/user/${ownerId}`, { roleId: planner }),
@@ -200,7 +192,7 @@ describe('Users', () => {
   })
 
   describe('nobody gives or takes what they lack', () => {
-    it('an admin makes no owner, and changes, suspends or removes none: 403', async () => {
+    it('an admin makes no owner, and changes, suspends or deletes none: 403', async () => {
       const admin = await addPerson(server, owner, { role: 'Admin' })
       const second = await addPerson(server, owner, { role: 'Owner' })
       const asOwner = { roleId: await roleId(owner, 'Owner') }

@@ -3,7 +3,7 @@ import { SignJWT } from 'jose'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import WebSocket from 'ws'
 import { type Database, newId } from '../../db/client.ts'
-import { PERMISSIONS } from '../../src/permissions.ts'
+import { PERMISSIONS } from '../../src/http/permissions.ts'
 import { type Answer, type Client, createClient, createDevice, signIn } from '../support/client.ts'
 import { createTestDatabase, openTestDatabase, type TestDatabase, usualKind } from '../support/database.ts'
 import { listOperations, type OpenApi, type Operation, readDocument } from '../support/openapi.ts'
@@ -60,7 +60,7 @@ describe.runIf(usualKind() === 'postgres')('The wall between organizations', () 
     other = await makers.build(MARK)
     await withoutJobs()
     await buildHome()
-    const texts = await db.autocommit.query<{ email: string }>(
+    const texts = await db.system.query<{ email: string }>(
       `SELECT a.email FROM users u JOIN accounts a ON a.id = u.account_id WHERE u.organization_id = $1`,
       [other.organizationId],
     )
@@ -85,7 +85,7 @@ describe.runIf(usualKind() === 'postgres')('The wall between organizations', () 
   /** Once the samples are made, nothing happens in the background: what changes from now on, a request changed. */
   async function withoutJobs(): Promise<void> {
     await until('the sample data is made', async () => {
-      const left = await db.autocommit.query(
+      const left = await db.system.query(
         `SELECT id FROM jobs WHERE kind = 'sample-data' AND status IN ('queued', 'running')`,
       )
       return left.length === 0

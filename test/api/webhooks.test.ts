@@ -251,6 +251,32 @@ describe('Webhooks', () => {
     await owner.delete(`/webhook/${webhook._id}`)
   })
 
+  it('are made, changed and given secrets only by who may see every field of every type', async () => {
+    const { _id } = await addWebhook('/sees-all')
+    const own = ['view/webhook', 'create/webhook', 'update/webhook'].map(permissionName => ({
+      permissionName,
+    }))
+    const viewing: object[][] = [
+      [],
+      [{ permissionName: 'view/data', dataTypes: [{ dataTypeId: typeId, restrictedFields: [] }] }],
+      [{ permissionName: 'view/data', dataTypes: [{ dataTypeId: typeId, restrictedFields: ['phone'] }] }],
+      [{ permissionName: 'view/data' }],
+    ]
+    for (const [at, details] of viewing.entries()) {
+      const permissionDetails = [...own, ...details]
+      const role = await owner.post('/role', { name: `Webhooks ${at}`, permissionDetails })
+      const { client } = await addPerson(server, owner, { roleId: role.body.data._id })
+      const body = { url: receiver.url, events: EVENTS }
+      const statuses = [
+        (await client.post('/webhook', body)).status,
+        (await client.put(`/webhook/${_id}`, body)).status,
+        (await client.post(`/webhook/${_id}/rotate-secret`)).status,
+      ]
+      expect(statuses).toEqual(at === 3 ? [201, 200, 200] : [403, 403, 403])
+    }
+    for (const { _id } of (await owner.get('/webhooks')).body.data) await owner.delete(`/webhook/${_id}`)
+  })
+
   it('a role that restricts fields sees none of them in deliveries, and makes no webhook', async () => {
     const role = await owner.post('/role', {
       name: 'Watches deliveries',

@@ -83,43 +83,43 @@ describe('a fleet', () => {
   test('is in the history with every point that it says was acknowledged, and uses its devices again', async () => {
     const first = simulate('--devices', '10', '--rate', '5', '--trace', 'liverpool', '--duration', '3')
     expect(await first.exitCode, first.output).toBe(0)
-    expect(first.output).toContain('10 devices: 10 made, 0 of an earlier run')
+    expect(first.output).toContain('10 devices: 10 created, 0 of an earlier run')
     expect(first.output).toMatch(/ 0 rejected, 0 without acknowledgement/)
     expect(acknowledged(first)).toBeGreaterThan(100)
     expect(await countStored()).toBe(acknowledged(first))
 
     const second = simulate('--devices', '12', '--trace', 'liverpool', '--duration', '1')
     expect(await second.exitCode, second.output).toBe(0)
-    expect(second.output).toContain('12 devices: 2 made, 10 of an earlier run')
+    expect(second.output).toContain('12 devices: 2 created, 10 of an earlier run')
     const { body } = await owner.get('/devices')
     expect(body.data.map(({ name }: { name: string }) => name)).toContain('lpool-4836-2')
     expect(body.pagination.total).toBe(12)
   })
 
-  test('goes on after kill -9 of the server, and the screen with it; no acknowledged point is lost', async () => {
+  test('goes on after kill -9 of the server, and the watcher with it; no acknowledged point is lost', async () => {
     const before = await countStored()
-    const screen = watch()
+    const watcher = watch()
     const fleet = simulate('--devices', '8', '--rate', '5')
-    await until('the fleet moves', () => screen.output.includes('bus-2214'), 20_000)
+    await until('the fleet moves', () => watcher.output.includes('bus-2214'), 20_000)
     await server.kill9()
-    await until('the screen has noticed', () => screen.output.includes('Connection lost'))
+    await until('the watcher has noticed', () => watcher.output.includes('Connection lost'))
     await startAgain()
-    await until('the screen is back', () => screen.output.includes('Connected again'), 20_000)
+    await until('the watcher is back', () => watcher.output.includes('Connected again'), 20_000)
     await until('the fleet is back', () => /\n\S+ {2}8\/8 connected.*rejected\n$/.test(fleet.output), 20_000)
     fleet.interrupt()
     expect(await fleet.exitCode, fleet.output).toBe(0)
     expect(fleet.output).toMatch(/ 0 without acknowledgement/)
     expect((await countStored()) - before).toBe(acknowledged(fleet))
-    screen.interrupt()
-    expect(await screen.exitCode, screen.output).toBe(0)
+    watcher.interrupt()
+    expect(await watcher.exitCode, watcher.output).toBe(0)
   })
 
-  test('waits where the server limits requests, and is made all the same', async () => {
+  test('waits where the server limits requests, and is carried out all the same', async () => {
     await server.stop()
     await startAgain({ RATE_LIMIT_PER_MINUTE: '60' })
     const fleet = simulate('--devices', '62', '--duration', '1')
     expect(await fleet.exitCode, fleet.output).toBe(0)
-    expect(fleet.output).toContain('The server holds requests back: ')
+    expect(fleet.output).toContain('The server asks to wait: ')
     await server.stop()
     await startAgain()
   })
@@ -130,7 +130,7 @@ describe('a fleet', () => {
     await until('the first fleet is connected', () => first.output.includes('Watch them with'), 20_000)
     const second = simulate(...args)
     expect(await first.exitCode, first.output).toBe(1)
-    expect(first.output).toContain('The server refuses all devices.')
+    expect(first.output).toContain('The server denies access to all devices.')
     second.interrupt()
     await second.exitCode
   })
@@ -139,35 +139,35 @@ describe('a fleet', () => {
 describe('watch', () => {
   test('says that its token was revoked, and ends', async () => {
     const { token } = await signIn(server)
-    const screen = watch('--token', token)
-    await until('it watches', () => screen.output.includes('Watching'), 20_000)
+    const watcher = watch('--token', token)
+    await until('it watches', () => watcher.output.includes('Watching'), 20_000)
     await fetch(`${server.url}/api/v3/auth/logout`, {
       method: 'POST',
       headers: { authorization: `Bearer ${token}` },
     })
-    expect(await screen.exitCode).toBe(1)
-    expect(screen.output).toContain('The token is expired or revoked (4401).')
+    expect(await watcher.exitCode).toBe(1)
+    expect(watcher.output).toContain('The token is expired or revoked (4401).')
   })
 
   test('signs in again where its session was ended and it has a password', async () => {
     const before = new Set(
       (await owner.get('/auth/sessions')).body.data.map(({ _id }: { _id: string }) => _id),
     )
-    const screen = watch()
-    await until('it watches', () => screen.output.includes('Watching'), 20_000)
+    const watcher = watch()
+    await until('it watches', () => watcher.output.includes('Watching'), 20_000)
     const { data } = (await owner.get('/auth/sessions')).body
     const own = data.find(({ _id }: { _id: string }) => !before.has(_id))
     expect((await owner.delete(`/auth/session/${own._id}`)).status).toBe(200)
-    await until('it goes on', () => screen.output.includes('Connected again'), 20_000)
-    expect(screen.output).toContain('The token is expired or revoked (4401): signing in again.')
-    screen.interrupt()
-    expect(await screen.exitCode).toBe(0)
+    await until('it goes on', () => watcher.output.includes('Connected again'), 20_000)
+    expect(watcher.output).toContain('The token is expired or revoked (4401): signing in again.')
+    watcher.interrupt()
+    expect(await watcher.exitCode).toBe(0)
   })
 
-  test('refuses a token that is none', async () => {
-    const screen = watch('--token', 'abc')
-    expect(await screen.exitCode).toBe(1)
-    expect(screen.output).toContain('The token is expired or revoked')
+  test('denies a token that is none', async () => {
+    const watcher = watch('--token', 'abc')
+    expect(await watcher.exitCode).toBe(1)
+    expect(watcher.output).toContain('The token is expired or revoked')
   })
 })
 

@@ -18,7 +18,7 @@ describe('the options of simulate', () => {
     })
   })
 
-  test('are taken as given', () => {
+  test('are used as given', () => {
     const text =
       '--url https://a.example/base/ --mqtt mqtts://b.example:8883 --token abc --devices 1000 --rate 0.1 --trace liverpool --duration 30'
     expect(read(text)).toEqual({
@@ -37,7 +37,7 @@ describe('the options of simulate', () => {
     expect(read('--url http://[::1]:3000')?.mqttUrl).toBe('mqtt://[::1]:1883')
   })
 
-  test('take the account of the command line before that of the environment', () => {
+  test('prefer the account of the command line to that of the environment', () => {
     const env = { ...ENV, FIELDLINE_OWNER_EMAIL: 'chief@example.com' }
     expect(read('', env)?.credential).toEqual({ email: 'chief@example.com', password: 'correct-horse' })
     expect(read('--email a@b.example --password other-horse', env)?.credential).toEqual({

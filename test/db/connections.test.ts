@@ -1,6 +1,7 @@
 import pg from 'pg'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import type { Database, Driver } from '../../db/client.ts'
+import type { Database } from '../../db/client.ts'
+import type { Driver } from '../../db/drivers/driver.ts'
 import { isAway } from '../../db/errors.ts'
 import {
   createTestDatabase,
@@ -31,14 +32,14 @@ describe.skipIf(missing)(`A connection to PostgreSQL${missing ? ` (${missing})` 
   })
 
   const terminate = (where: string) =>
-    other.autocommit.query<{ done: boolean }>(
+    other.system.query<{ done: boolean }>(
       `SELECT pg_terminate_backend(pid, 5000) AS done FROM pg_stat_activity
        WHERE datname = current_database() AND pid <> pg_backend_pid() AND ${where}`,
     )
 
   it('that is lost between two statements of a transaction fails that transaction alone', async () => {
-    const failure = await db
-      .system(async tx => {
+    const failure = await db.system
+      .transaction(async tx => {
         await tx.query('SELECT 1')
         expect(await terminate(`state = 'idle in transaction'`)).toEqual([{ done: true }])
         await new Promise(resolve => setTimeout(resolve, 100))
@@ -46,25 +47,31 @@ describe.skipIf(missing)(`A connection to PostgreSQL${missing ? ` (${missing})` 
       })
       .catch(error => error)
     expect(isAway(failure)).toBe(true)
-    expect(await db.system(tx => tx.query('SELECT 3 AS three'))).toEqual([{ three: 3 }])
+    expect(await db.system.transaction(tx => tx.query('SELECT 3 AS three'))).toEqual([{ three: 3 }])
   })
 
   it('that is lost in the middle of COPY fails that batch alone', async () => {
     const lock = new pg.Client({ connectionString: files.url })
     await lock.connect()
     await lock.query('BEGIN; LOCK TABLE hubs IN SHARE MODE')
-    const copying = db
+    const copying = db.writer
       .copyIn({ into: 'hubs (name)', rows: EMPTY, afterwards: 'SELECT 1' })
       .catch(error => error)
     const waiting = `wait_event_type = 'Lock' AND query LIKE 'COPY%'`
     await until('it waits for the lock', async () => (await terminate(waiting)).length === 1)
     expect(isAway(await copying)).toBe(true)
     await lock.end()
-    expect(await db.writing.query('SELECT 3 AS three')).toEqual([{ three: 3 }])
+    expect(await db.writer.query('SELECT 3 AS three')).toEqual([{ three: 3 }])
+  })
+
+  it('that breaks under a write is away, not unwilling', () => {
+    const broken = Object.assign(new Error('write EPIPE'), { code: 'EPIPE', errno: -32, syscall: 'write' })
+    expect(isAway(broken)).toBe(true)
+    expect(isAway(new Error('Failed query', { cause: broken }))).toBe(true)
   })
 
   it('keeps nothing of a COPY that is done', async () => {
-    const copy = () => db.copyIn({ into: 'hubs (name)', rows: EMPTY, afterwards: 'SELECT 1' })
+    const copy = () => db.writer.copyIn({ into: 'hubs (name)', rows: EMPTY, afterwards: 'SELECT 1' })
     // pg holds a query, and all rows with it, as long as the timer of its timeout runs.
     const timers = () => process.getActiveResourcesInfo().filter(kind => kind === 'Timeout').length
     await copy()

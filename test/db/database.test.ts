@@ -2,7 +2,8 @@ import { readdirSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { getTableColumns, getTableName, isTable } from 'drizzle-orm'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Database, type Driver, newId, notify } from '../../db/client.ts'
+import { type ChangeEvent, type Database, newId, notify } from '../../db/client.ts'
+import type { Driver } from '../../db/drivers/driver.ts'
 import { sqlState } from '../../db/errors.ts'
 import { migrate } from '../../db/migrate.ts'
 import { insertDevice } from '../../db/queries/devices.ts'
@@ -19,16 +20,18 @@ describe.each(['pglite', 'postgres'] as const)('A database on %s', kind => {
   let files: TestDatabase
   let db: Database & { driver: Driver }
   const [first, second] = [newId(), newId()]
+  /** What the database was doing when something failed beside a statement. */
+  const errors: string[] = []
 
   beforeAll(async () => {
     if (missing) return
     files = await createTestDatabase(kind)
-    db = await openTestDatabase(files)
+    db = await openTestDatabase(files, (_error, doing) => errors.push(doing))
     for (const [id, name] of [
       [first, 'First'],
       [second, 'Second'],
     ]) {
-      await db.autocommit.query('INSERT INTO organizations (id, name) VALUES ($1, $2)', [id, name])
+      await db.system.query('INSERT INTO organizations (id, name) VALUES ($1, $2)', [id, name])
     }
   })
   afterAll(async () => {
@@ -91,7 +94,7 @@ describe.each(['pglite', 'postgres'] as const)('A database on %s', kind => {
   })
 
   test('protects every table that has an organization', async () => {
-    const open = await db.autocommit.query<{ name: string }>(
+    const open = await db.system.query<{ name: string }>(
       `SELECT c.relname AS name FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
        WHERE a.attname = 'organization_id' AND c.relkind IN ('r', 'p') AND c.relnamespace = 'public'::regnamespace
          AND NOT c.relrowsecurity AND has_table_privilege('fieldline_tenant', c.oid, 'SELECT')`,
@@ -106,14 +109,14 @@ describe.each(['pglite', 'postgres'] as const)('A database on %s', kind => {
         throw new Error('no')
       }),
     ).rejects.toThrow('no')
-    const rows = await db.autocommit.query(`SELECT 1 FROM devices WHERE name = 'gone'`)
+    const rows = await db.system.query(`SELECT 1 FROM devices WHERE name = 'gone'`)
     expect(rows).toEqual([])
-    const [who] = await db.autocommit.query<{ role: string }>('SELECT current_user::text AS role')
+    const [who] = await db.system.query<{ role: string }>('SELECT current_user::text AS role')
     expect(who?.role).not.toBe('fieldline_tenant')
   })
 
   test('gives the same values on either kind', async () => {
-    const [row] = await db.autocommit.query(
+    const [row] = await db.system.query(
       `SELECT 9007199254740991::int8 AS big, 1.5::float4 AS single, true AS yes, NULL AS nothing,
          '{"a":[1]}'::jsonb AS json, ARRAY['x', 'y'] AS texts, '2026-11-21'::date AS day,
          '2026-11-21T10:00:00.123Z'::timestamptz AS time, '\\x00ff'::bytea AS bytes`,
@@ -132,16 +135,14 @@ describe.each(['pglite', 'postgres'] as const)('A database on %s', kind => {
   })
 
   test('names the state of an error', async () => {
-    await expect(db.autocommit.query(`SELECT 'x'::int`)).rejects.toSatisfy(
-      error => sqlState(error) === '22P02',
-    )
+    await expect(db.system.query(`SELECT 'x'::int`)).rejects.toSatisfy(error => sqlState(error) === '22P02')
     await expect(
-      db.autocommit.query('INSERT INTO organizations (id, name) VALUES ($1, $2)', [first, 'again']),
+      db.system.query('INSERT INTO organizations (id, name) VALUES ($1, $2)', [first, 'again']),
     ).rejects.toSatisfy(error => sqlState(error) === '23505')
   })
 
   test('refuses a statement that would wait for its own transaction', async () => {
-    await expect(db.system(async () => db.autocommit.query('SELECT 1'))).rejects.toThrow(
+    await expect(db.system.transaction(async () => db.system.query('SELECT 1'))).rejects.toThrow(
       /transaction is open/,
     )
   })
@@ -150,19 +151,43 @@ describe.each(['pglite', 'postgres'] as const)('A database on %s', kind => {
     const heard: unknown[] = []
     const stop = db.onChange(event => heard.push(event))
     await until('listening', async () => {
-      await db.system(tx => notify(tx, { kind: 'sight', organizationId: first }))
+      await db.system.transaction(tx => notify(tx, { kind: 'sight', organizationId: first }))
       return heard.length > 0
     })
     heard.length = 0
-    await db
-      .system(async tx => {
+    await db.system
+      .transaction(async tx => {
         await notify(tx, { kind: 'sight', organizationId: second })
         throw new Error('no')
       })
       .catch(() => {})
-    await db.system(tx => notify(tx, { kind: 'device', deviceId: first, organizationId: first }))
+    await db.system.transaction(tx => notify(tx, { kind: 'device', deviceId: first, organizationId: first }))
     await until('heard', () => heard.some(event => (event as { kind: string }).kind === 'device'))
     expect(heard.filter(event => (event as { organizationId: string }).organizationId === second)).toEqual([])
+    stop()
+  })
+
+  test('goes on hearing after a notification that nobody of us sent, and after a listener that throws', async () => {
+    const heard: ChangeEvent[] = []
+    const complaints = errors.length
+    const stopThrowing = db.onChange(() => {
+      throw new Error('This listener throws')
+    })
+    const stop = db.onChange(event => heard.push(event))
+    await until('listening', async () => {
+      await db.system.transaction(tx => notify(tx, { kind: 'sight', organizationId: first }))
+      return heard.length > 0
+    })
+    for (const payload of ['hello', '', 'null', '7', '[]', '{"kind":"toString"}', '{"kind":"device"}']) {
+      await db.system.query(`SELECT pg_notify('fieldline', $1)`, [payload])
+    }
+    await db.system.transaction(tx => notify(tx, { kind: 'session', sessionId: second }))
+    await until('heard', () => heard.some(event => event.kind === 'session'))
+    expect(new Set(heard.map(({ kind }) => kind))).toEqual(new Set(['sight', 'session']))
+    expect(errors.slice(complaints).filter(doing => doing.startsWith('reading a notification'))).toHaveLength(
+      7,
+    )
+    stopThrowing()
     stop()
   })
 
@@ -176,7 +201,7 @@ describe.each(['pglite', 'postgres'] as const)('A database on %s', kind => {
       const module = (await import(resolve(folder, file))) as Record<string, unknown>
       for (const table of Object.values(module)) {
         if (!isTable(table)) continue
-        const rows = await db.autocommit.query<{ name: string; optional: boolean }>(
+        const rows = await db.system.query<{ name: string; optional: boolean }>(
           `SELECT column_name AS name, is_nullable = 'YES' AS optional FROM information_schema.columns
            WHERE table_schema = 'public' AND table_name = $1 ORDER BY 1`,
           [getTableName(table)],

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Database } from '../../db/client.ts'
-import { adoptLog, lockLog, readLogPositions } from '../../db/queries/log-positions.ts'
+import { takeLock } from '../../db/locks.ts'
+import { adoptLog, readLogPositions } from '../../db/queries/log-positions.ts'
 import { createTestDatabase, openTestDatabase, type TestDatabase, usualKind } from '../support/database.ts'
 
 describe('The positions of the log', () => {
@@ -16,12 +17,12 @@ describe('The positions of the log', () => {
   })
 
   const adopt = (log: string, partitions: number, anew = false) =>
-    db.system(async tx => {
-      await lockLog(tx)
+    db.system.transaction(async tx => {
+      await takeLock(tx, 'logPositions')
       return [...(await adoptLog(tx, log, partitions, anew))].sort(([a], [b]) => a - b)
     })
   const store = (partition: number, nextOffset: number) =>
-    db.writing.query('UPDATE log_positions SET next_offset = $2 WHERE log_partition = $1', [
+    db.writer.query('UPDATE log_positions SET next_offset = $2 WHERE log_partition = $1', [
       partition,
       nextOffset,
     ])
@@ -47,7 +48,7 @@ describe('The positions of the log', () => {
       [1, 0],
       [2, 0],
     ])
-    expect(await readLogPositions(db.autocommit)).toEqual(
+    expect(await readLogPositions(db.system)).toEqual(
       new Map([
         [0, 510],
         [1, 0],

@@ -1,10 +1,14 @@
 import pg from 'pg'
-import { afterEach, describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import type { Database } from '../../db/client.ts'
 import { migrate } from '../../db/migrate.ts'
 import { createPartitions, dropOldPartitions, listPartitions, neededPartitions } from '../../db/partitions.ts'
+import type { JobContext } from '../../src/jobs/kind.ts'
+import { upkeepJob } from '../../src/jobs/upkeep.ts'
+import { createWriter } from '../../stream/writer.ts'
 import { createOwnPostgres } from '../integrity/own-postgres.ts'
 import { startPostgres } from '../services/postgres.ts'
+import { point } from '../stream/log-contract.ts'
 import {
   createTestDatabase,
   openTestDatabase,
@@ -17,13 +21,13 @@ const DAY_MS = 24 * 3600_000
 const now = Date.now()
 
 const insert = (db: Database, subject: number, at: number) =>
-  db.writing.query(
+  db.writer.query(
     `INSERT INTO points (subject_key, recorded_at, received_at, position)
      VALUES ($1, to_timestamp($2::float8 / 1000), now(), ST_SetSRID(ST_MakePoint(1, 2), 4326))`,
     [subject, at],
   )
 const count = async (db: Database) =>
-  (await db.autocommit.query<{ n: number }>('SELECT count(*)::int AS n FROM points'))[0]?.n
+  (await db.system.query<{ n: number }>('SELECT count(*)::int AS n FROM points'))[0]?.n
 
 describe.each([
   { name: 'TimescaleDB', kind: 'postgres', plain: false },
@@ -80,7 +84,7 @@ describe.each([
 
     expect(dropped.length).toBeGreaterThan(5)
     expect(slowest).toBeLessThan(250)
-    const [oldest] = await db.autocommit.query<{ days: number }>(
+    const [oldest] = await db.system.query<{ days: number }>(
       `SELECT extract(epoch FROM to_timestamp($1::float8 / 1000) - min(recorded_at))::float8 / 86400 AS days FROM points`,
       [now],
     )
@@ -89,6 +93,69 @@ describe.each([
     expect(oldest?.days).toBeLessThan(365 + 7)
     expect((await count(db)) as number).toBeLessThan(before + 200_000)
     expect(await dropOldPartitions(db, now)).toEqual([])
+  })
+})
+
+describe.each([
+  { name: 'plain PostgreSQL', kind: 'postgres' },
+  { name: 'PGlite', kind: 'pglite' },
+] as const)('On $name', ({ kind }) => {
+  const missing = kind === 'postgres' ? postgresMissing() : undefined
+  let files: TestDatabase
+  let db: Database
+  afterEach(async () => {
+    vi.useRealTimers()
+    await db?.close()
+    await files?.remove()
+  })
+  const test = (name: string, work: () => Promise<void>) =>
+    it(name, async context => {
+      if (missing) return context.skip(missing)
+      files = kind === 'postgres' ? await createPlain() : await createTestDatabase(kind)
+      db = await openTestDatabase(files)
+      await work()
+    })
+  const names = async () => (await listPartitions(db.system)).map(partition => partition.name)
+  const run = () => {
+    const job = { signal: new AbortController().signal } as JobContext<unknown>
+    return upkeepJob(db).run(job)
+  }
+
+  test('a good point whose partition is missing is stored, and not refused', async () => {
+    const at = now - 100 * DAY_MS
+    const [gone] = (await listPartitions(db.system)).filter(({ to }) => to.getTime() > at)
+    await db.system.query(`DROP TABLE ${gone?.name}`)
+    const lost = point(1, at)
+    const outcomes = await createWriter({ db }).store({
+      partition: 0,
+      records: [{ offset: 1, entries: [point(1, now - DAY_MS), lost, point(1, now)] }],
+      nextOffset: 2,
+    })
+    expect(outcomes.size).toBe(0)
+    expect(await count(db)).toBe(3)
+    expect(await names()).toContain(gone?.name)
+  })
+
+  test('a process whose clock is 14 months ahead drops nothing', async () => {
+    const before = await names()
+    vi.useFakeTimers({ toFake: ['Date'], now: now + 425 * DAY_MS })
+    await run()
+    expect(await names()).toEqual(before)
+  })
+
+  test('a clock of the database that leaps ahead drops nothing before it has stood there for days', async () => {
+    await createPartitions(db, now - 60 * DAY_MS)
+    const before = await names()
+    await db.system.query(`UPDATE clock SET seen_at = now() - interval '14 months'`)
+    await expect(run()).rejects.toMatchObject({
+      errors: [expect.objectContaining({ message: expect.stringMatching(/42\d days after/) })],
+    })
+    await expect(run()).rejects.toThrow()
+    expect(await names()).toEqual(before)
+    await db.system.query(`UPDATE clock SET doubted_since = now() - interval '3 days'`)
+    await run()
+    expect((await names()).length).toBeLessThan(before.length)
+    await run()
   })
 })
 
@@ -108,7 +175,7 @@ describe('Partitions', () => {
     const files = await createPlain()
     const db = await openTestDatabase(files)
     await createPartitions(db, now - 30 * DAY_MS)
-    const [oldest] = await listPartitions(db.autocommit)
+    const [oldest] = await listPartitions(db.system)
     const reader = await openSlowReader(files.url as string)
     const dying = new pg.Client({ connectionString: files.url })
     dying.on('error', () => {})
@@ -117,13 +184,13 @@ describe('Partitions', () => {
       .query(`ALTER TABLE points DETACH PARTITION ${oldest?.name} CONCURRENTLY`)
       .catch(() => {})
     await pause(500)
-    await db.autocommit.query(
+    await db.system.query(
       `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'ALTER TABLE points DETACH%'
          AND pid <> pg_backend_pid()`,
     )
     await detach
     await reader.end()
-    expect((await listPartitions(db.autocommit))[0]?.detaching).toBe(true)
+    expect((await listPartitions(db.system))[0]?.detaching).toBe(true)
     expect(await dropOldPartitions(db, now)).toContain(oldest?.name)
     await db.close()
     await files.remove()

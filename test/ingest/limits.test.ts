@@ -111,22 +111,6 @@ describe('The limits of the MQTT door', () => {
     client.end()
   })
 
-  it.concurrent('what comes with a CONNECT is taken when it is accepted, up to a limit', async () => {
-    const sender = await createDevice(owner)
-    const eager = openRaw(server.mqttPort)
-    eager.send(hello({}, sender), ...Array.from({ length: limits.MAX_EARLY }, (_, n) => point(n + 1, sender)))
-    expect(await eager.answers(1 + limits.MAX_EARLY)).toHaveLength(2 + limits.MAX_EARLY)
-    eager.end()
-    const greedy = openRaw(server.mqttPort)
-    greedy.send(hello(), ...Array.from({ length: limits.MAX_EARLY + 1 }, (_, n) => point(n + 1)))
-    expect(await greedy.answers(0)).toEqual(['closed'])
-    // [MQTT-3.1.4-5]: nothing of it counts when it is refused.
-    const stranger = openRaw(server.mqttPort)
-    stranger.send(hello({ password: 'wrong' }, sender), point(500, sender))
-    expect(await stranger.answers(1)).toEqual(['connack 5', 'closed'])
-    expect(await readHistory(owner, sender.id)).toHaveLength(limits.MAX_EARLY)
-  })
-
   it.concurrent('a device has so many connections; one more closes the first', async () => {
     const busy = await createDevice(owner)
     const clients: RawClient[] = []

@@ -1,24 +1,16 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { type Client, createDevice, signIn } from '../support/client.ts'
-import { createTestDatabase, type TestDatabase, usualKind } from '../support/database.ts'
 import { readFigures } from '../support/figures.ts'
 import { connectDevice, publish } from '../support/mqtt.ts'
-import { type Server, startServer } from '../support/server.ts'
+import { useServer } from '../support/own-server.ts'
 import { until } from '../support/wait.ts'
 
 describe('The figures of the doors', () => {
-  let database: TestDatabase
-  let server: Server
+  const { server } = useServer()
   let owner: Client
 
   beforeAll(async () => {
-    database = await createTestDatabase(usualKind())
-    server = await startServer(database)
     owner = await signIn(server)
-  })
-  afterAll(async () => {
-    await server.stop()
-    await database.remove()
   })
 
   it('count what was received, acknowledged, refused and held, for each door', async () => {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { readOwnTracksMessage } from '../../ingest/entries.ts'
+import { readMessage } from '../../ingest/decode.ts'
 import type { Entry, Point } from '../../stream/point.ts'
 
 const FOLDER = resolve(import.meta.dirname, '../data/payloads')
@@ -23,7 +23,11 @@ const manifest: { file: string; format: string; expect: Expected[] }[] = JSON.pa
 
 /** As long after the payload as it takes a phone to send it: the payloads are older than the history is kept. */
 function readAt(payload: Buffer, when: number): Entry[] {
-  return readOwnTracksMessage(payload, { subject: 1, receivedAt: when + 1000, topic: 'owntracks/jane/phone' })
+  return readMessage('owntracks', payload, {
+    subject: 1,
+    receivedAt: when + 1000,
+    topic: 'owntracks/jane/phone',
+  })
 }
 
 describe('What OwnTracks sends', () => {

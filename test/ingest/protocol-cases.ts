@@ -246,6 +246,22 @@ const PUBLISHES: Case[] = [
   // Mosquitto reads two bytes and no further.
   then('4.8', 'a PUBACK that is too long', () => [packet(0x40, [0, 1, 0])], CLOSED, ''),
   then('4.8', 'a PUBACK of nothing', () => [packet(0x40, [0, 1])], ''),
+  // [MQTT-4.3.3-1]: a PUBREC is answered with PUBREL, and one of nothing is no breach.
+  then('[MQTT-4.3.3-1]', 'a PUBREC of nothing', () => [packet(0x50, [0, 7])], 'pubrel 7'),
+  then(
+    '4.3.3',
+    'a PUBREC of nothing, again',
+    () => [packet(0x50, [0, 7]), packet(0x50, [0, 7])],
+    'pubrel 7, pubrel 7',
+  ),
+  then('4.3.3', 'a PUBCOMP of nothing', () => [packet(0x70, [0, 7])], ''),
+  {
+    rule: '4.3.3',
+    name: 'a PUBREC and a PUBCOMP of nothing in a kept session',
+    send: device => [connect(device, { clean: false }), packet(0x50, [0, 7]), packet(0x70, [0, 7])],
+    ours: 'connack 0, pubrel 7, open',
+  },
+  then('[MQTT-2.3.1-1]', 'a PUBREC of 0', () => [packet(0x50, [0, 0])], CLOSED),
 ]
 
 const SUBSCRIPTIONS: Case[] = [

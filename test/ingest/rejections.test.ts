@@ -125,7 +125,7 @@ describe.each(['pglite', 'postgres'] as const)('Stored rejections (%s)', kind =>
     if (missing) return
     database = await createTestDatabase(kind)
     db = await openTestDatabase(database)
-    const rows = await db.autocommit.query<{ key: number }>(
+    const rows = await db.system.query<{ key: number }>(
       `WITH organization AS (
          INSERT INTO organizations (id, name) VALUES (gen_random_uuid(), 'Rejections') RETURNING id
        )
@@ -141,26 +141,26 @@ describe.each(['pglite', 'postgres'] as const)('Stored rejections (%s)', kind =>
   })
 
   let offset = 0
-  const insert = (subject: number, count: number, receivedAt: number) => {
+  const insert = (subject: number, count: number, receivedAt: number, reason = 'no-fix') => {
     offset++
     const entry = {
       subject,
       receivedAt,
-      reason: 'no-fix',
+      reason,
       message: '',
       index: null,
       topic: null,
       payload: null,
     }
     return insertRejections(
-      db.writing,
+      db.writer,
       0,
       Array.from({ length: count }, (_, ordinal) => ({ entry, offset, ordinal })),
     )
   }
   const countOf = async (subject: number) => {
     const sql = 'SELECT count(*)::int4 AS count FROM rejections WHERE subject_key = $1'
-    const [row] = await db.autocommit.query<{ count: number }>(sql, [subject])
+    const [row] = await db.system.query<{ count: number }>(sql, [subject])
     return row?.count
   }
 
@@ -173,13 +173,13 @@ describe.each(['pglite', 'postgres'] as const)('Stored rejections (%s)', kind =>
     await insert(few, 10, now)
     for (let batch = 0; batch < 4; batch++) await insert(many, 270, now - 1000 + batch)
     expect(await countOf(many)).toBe(1080)
-    await pruneRejections(db.autocommit)
+    await pruneRejections(db.system)
     expect(await Promise.all([many, old, few].map(countOf))).toEqual([1000, 10, 10])
     const oldest = 'SELECT min(log_offset)::int4 AS oldest FROM rejections WHERE subject_key = $1'
-    const [row] = await db.autocommit.query<{ oldest: number }>(oldest, [many])
+    const [row] = await db.system.query<{ oldest: number }>(oldest, [many])
     expect(row?.oldest).toBe(offset - 3)
     const counts = 'SELECT count::int4 FROM rejection_counts WHERE subject_key = $1'
-    expect(await db.autocommit.query(counts, [many])).toEqual([{ count: 1080 }])
+    expect(await db.system.query(counts, [many])).toEqual([{ count: 1080 }])
   })
 
   it('of one that sends nothing else never pile up, nor when they are stored twice', async context => {
@@ -195,6 +195,21 @@ describe.each(['pglite', 'postgres'] as const)('Stored rejections (%s)', kind =>
     await insert(subject, 900, now + 19)
     expect(await countOf(subject)).toBe(before)
     const counts = 'SELECT count::int4 FROM rejection_counts WHERE subject_key = $1'
-    expect(await db.autocommit.query(counts, [subject])).toEqual([{ count: 1080 + 20 * 900 }])
+    expect(await db.system.query(counts, [subject])).toEqual([{ count: 1080 + 20 * 900 }])
+  })
+
+  it('of one record are rows to the last thousand and are all counted, once', async context => {
+    if (missing) return context.skip(missing)
+    const [, subject] = subjects as [number, number]
+    const now = Date.now()
+    for (const again of [false, true]) {
+      if (again) offset--
+      await insert(subject, 5_000, now, 'future')
+      const sql = `SELECT count(*)::int4 AS count, min(ordinal) AS first, max(ordinal) AS last
+        FROM rejections WHERE subject_key = $1 AND reason = 'future'`
+      expect(await db.system.query(sql, [subject])).toEqual([{ count: 1_000, first: 4_000, last: 4_999 }])
+      const counts = `SELECT count::int4 FROM rejection_counts WHERE subject_key = $1 AND reason = 'future'`
+      expect(await db.system.query(counts, [subject])).toEqual([{ count: 5_000 }])
+    }
   })
 })

@@ -4,8 +4,9 @@ import { type Mosquitto, startMosquitto } from '../services/mosquitto.ts'
 import type { Service } from '../services/services.ts'
 import { type Client, createDevice, readHistory, signIn, type TestDevice } from '../support/client.ts'
 import { createTestDatabase, type TestDatabase, usualKind } from '../support/database.ts'
+import { readFigures } from '../support/figures.ts'
 import { type Server, startServer } from '../support/server.ts'
-import { until } from '../support/wait.ts'
+import { pause, until } from '../support/wait.ts'
 import {
   connectPacket,
   DISCONNECT,
@@ -45,11 +46,7 @@ describe('A session', () => {
     expect(await client.next('connack')).toMatchObject({ returnCode: 0 })
     return client
   }
-  async function refused(device: TestDevice, options: Options): Promise<string[]> {
-    const client = openRaw(server.mqttPort)
-    client.send(connectPacket({ clientId: '', username: device.id, password: device.key, ...options }))
-    return client.answers(1)
-  }
+  const metric = async (name: string) => (await readFigures(server)).get(name) ?? Number.NaN
   async function leave(client: RawClient): Promise<void> {
     client.send(DISCONNECT)
     await client.closed
@@ -182,14 +179,48 @@ describe('A session', () => {
     back.end()
   })
 
-  it('belongs to its credential, also while its client is away', async () => {
+  it('is private to its credential: the same identifier from another is another client', async () => {
     const [device, other] = [await createDevice(owner), await createDevice(owner)]
-    const client = await open(device, { clientId: 'mine', clean: false })
-    expect(await refused(other, { clientId: 'mine' })).toEqual(['connack 2', 'closed'])
+    const kept = { clientId: 'mine', clean: false }
+    const client = await open(device, kept)
+    const foreign = await open(other, kept)
+    expect(foreign.heard).toEqual(['connack 0'])
+    client.send(subscribePacket([[topic(device, '#'), 1]]))
+    await client.next('suback')
     await leave(client)
-    expect(await refused(other, { clientId: 'mine' })).toEqual(['connack 2', 'closed'])
-    await leave(await open(device, { clientId: 'mine' }))
-    await until('given up', async () => (await refused(other, { clientId: 'mine' }))[0] === 'connack 0')
+    await leave(foreign)
+    await sendBad(device)
+    expect((await open(other, kept)).heard).toEqual(['connack 0 present'])
+    const back = await open(device, kept)
+    expect(await back.next('publish')).toMatchObject({ topic: topic(device, 'rejections') })
+    back.end()
+  })
+
+  it('ends with its device, and not with its key', async () => {
+    const device = await createDevice(owner)
+    const kept = { clientId: 'ends', clean: false }
+    const away = await metric('fieldline_mqtt_sessions_away')
+    await leave(await open(device, kept))
+    const { body } = await owner.post(`/device/${device.id}/rotate-key`)
+    const rotated = { ...device, key: body.data.key }
+    expect((await open(rotated, { ...kept, clientId: 'open' })).heard).toEqual(['connack 0'])
+    expect((await open(rotated, kept)).heard).toEqual(['connack 0 present'])
+    await owner.delete(`/device/${device.id}`)
+    await pause(500)
+    expect(await metric('fieldline_mqtt_sessions_away')).toBe(away)
+  })
+
+  it('hears why the will of another was refused', async () => {
+    const device = await createDevice(owner)
+    const listener = await open(device)
+    listener.send(subscribePacket([[topic(device, 'rejections'), 0]]))
+    await listener.next('suback')
+    const will = { topic: topic(device, 'location'), payload: '{"lat":0,"lng":0}' }
+    const broken = await open(device, { will })
+    broken.end()
+    const { payload } = (await listener.next('publish')) as unknown as { payload: Buffer }
+    expect(JSON.parse(String(payload))).toMatchObject({ reason: 'no-fix', index: null })
+    listener.end()
   })
 
   it('is taken over by the same credential, and the former connection leaves its will', async () => {

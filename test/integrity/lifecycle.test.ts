@@ -1,9 +1,10 @@
-import { existsSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
 import { createDevice, readHistory, signIn } from '../support/client.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { connectDevice, publish } from '../support/mqtt.ts'
+import { openScreen } from '../support/screen.ts'
 import { startRefused, startServer } from '../support/server.ts'
 import { pause } from '../support/wait.ts'
 import { checkHistories } from './checker.ts'
@@ -13,7 +14,7 @@ describe('The embedded server', () => {
   let database: TestDatabase
   afterEach(() => database.remove())
 
-  it('makes the first account once, says how to begin, and finds everything again', async () => {
+  it('creates the first account once, says how to begin, and finds everything again', async () => {
     database = await createTestDatabase('pglite')
     const first = await startServer(database)
     expect(first.output.stdout).toContain('The first account is owner@example.com')
@@ -35,7 +36,7 @@ describe('The embedded server', () => {
     await second.stop()
   })
 
-  it('prints a password that it made, and only then', async () => {
+  it('prints a password that it generated, and only then', async () => {
     database = await createTestDatabase('pglite')
     const server = await startServer(database, { FIELDLINE_OWNER_PASSWORD: '' })
     const password = /its password (\S+) \(shown once\)/.exec(server.output.stdout)?.[1] as string
@@ -54,17 +55,16 @@ describe('The embedded server', () => {
     await server.stop()
   })
 
-  it('refuses a second process on its directory, and takes it over from one that was killed', async () => {
+  it('lets no second process onto its directory, and takes it over from one that was killed', async () => {
     database = await createTestDatabase('pglite')
     const server = await startServer(database)
     const refused = await startRefused(database)
     expect(refused.code).toBe(1)
     expect(refused.stderr).toMatch(/is in use by process \d+ .* DATA_DIR/)
     await server.kill9()
-    expect(existsSync(join(database.dataDir, 'postgres.lock'))).toBe(true)
     const next = await startServer(database)
     await next.stop()
-    expect(existsSync(join(database.dataDir, 'postgres.lock'))).toBe(false)
+    expect(readFileSync(join(database.dataDir, 'postgres.lock.2'), 'utf8')).toBe('null')
   })
 
   it('says everything that is wrong in the configuration at once', async () => {
@@ -74,14 +74,17 @@ describe('The embedded server', () => {
     for (const name of ['PORT', 'ROLES', 'JWT_SECRET']) expect(refused.stderr).toContain(name)
   })
 
-  it('drains on SIGTERM: what was acknowledged is there', async () => {
+  it('drains on SIGTERM: what was acknowledged is there, and screens are told that it goes', async () => {
     database = await createTestDatabase('pglite')
     const server = await startServer(database)
     const ports = { PORT: new URL(server.url).port, MQTT_PORT: `${server.mqttPort}` }
-    const device = await createDevice(await signIn(server))
+    const owner = await signIn(server)
+    const device = await createDevice(owner)
+    const screen = await openScreen(server, owner.token)
     const publisher = startPublisher(() => server.mqttPort, device, 1)
     await pause(1000)
     expect(await server.stop()).toBe(0)
+    expect((await screen.closed).code).toBe(1001)
     const next = await startServer(database, ports)
     await publisher.finish()
     const report = await checkHistories(await signIn(next), [publisher])

@@ -52,7 +52,10 @@ describe.each([
   })
 
   test('two servers may start at once on an empty database', async own => {
-    const servers = await Promise.all([startServer(own.database), startServer(own.database)])
+    const servers = await Promise.all([
+      startServer(own.database),
+      startServer(own.database, { ROLES: 'api,jobs' }),
+    ])
     const [first, second] = servers as [(typeof servers)[0], (typeof servers)[0]]
     const owner = await signIn(first)
     expect(

@@ -5,7 +5,7 @@ import { startServer } from '../support/server.ts'
 import { cutAtRandom } from './cuts.ts'
 import { startPublishers } from './publisher.ts'
 
-it('a screen that is cut at random and resumes with its cursor ends in the state of the database', async () => {
+it('a live client that is cut at random and resumes with its cursor ends in the state of the database', async () => {
   const database = await createTestDatabase('pglite')
   let server = await startServer(database)
   const ports = { PORT: new URL(server.url).port, MQTT_PORT: `${server.mqttPort}` }

@@ -86,7 +86,7 @@ describe.skipIf(missing)(`Processes of one role each${missing ? ` (${missing})` 
     expect(refused.body.message).toBe('This process does not serve this address: its ROLES lack ingest.')
   })
 
-  it('carry a point from the door of one to the table, the history and the screen of others', async () => {
+  it('carry a point from the ingest of one to the table, the history and the live clients of others', async () => {
     const device = await createDevice(owner)
     const screen = await openScreen(cluster.servers.live, owner.token)
     const client = await connectDevice(cluster.servers.ingest, device)
@@ -177,7 +177,7 @@ describe.skipIf(missing)(`Processes of one role each${missing ? ` (${missing})` 
     await Promise.all(clients.map(client => client.endAsync()))
   })
 
-  it('refuse another number of partitions than the topic has', async () => {
+  it('do not start with another number of partitions than the topic has', async () => {
     const env = { ROLES: 'writer', KAFKA_BROKERS: kafka.brokers.join(','), KAFKA_PARTITIONS: '6' }
     const { code, stderr } = await startRefused(database, env)
     expect(code).toBe(1)
@@ -186,7 +186,7 @@ describe.skipIf(missing)(`Processes of one role each${missing ? ` (${missing})` 
 })
 
 describe.skipIf(missing)('A deployment that outgrows one machine', () => {
-  it('keeps its history, its rejections and the cursors of its screens when it moves to Kafka', async () => {
+  it('keeps its history, its rejections and the cursors of its live clients when it moves to Kafka', async () => {
     const database = await createTestDatabase('postgres')
     const before = await startServer(database)
     const owner = await signIn(before)

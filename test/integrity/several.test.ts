@@ -34,7 +34,7 @@ describe.skipIf(missing)(`Several processes of one role${missing ? ` (${missing}
     await database.remove()
   })
 
-  it('live: a screen goes on at another one with its cursor, whichever has read further', async () => {
+  it('live: a client goes on at another one with its cursor, whichever has read further', async () => {
     more.push(await startProcess(database, kafka, 'live'))
     const servers = () => [cluster.servers.live, ...more]
     await cutAtRandom({ servers, owner, publishers, cuts: 40 })

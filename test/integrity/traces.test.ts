@@ -79,7 +79,7 @@ describe('A day of real buses', () => {
     screen.cut()
   })
 
-  it('shuffled and repeated it is the same, and the newest is on the screen', async () => {
+  it('shuffled and repeated it is the same, and live clients see the newest', async () => {
     const screen = await openScreen(server, owner.token)
     await publishAll(points => shuffle([...points, ...points]))
     await expectWhole()

@@ -14,16 +14,16 @@ describe('Jobs under kill -9', () => {
     if (missing) return context.skip(missing)
     const database = await createTestDatabase('postgres')
     const db = await openTestDatabase(database)
-    await db.autocommit.query('CREATE TABLE done (job uuid, step int)')
+    await db.system.query('CREATE TABLE done (job uuid, step int)')
     const count = 160
-    await db.system(async tx => {
+    await db.system.transaction(async tx => {
       for (let n = 0; n < count; n++) await insertJob(tx, { kind: 'steps', organizationId: null })
     })
     const start = () =>
       spawn(process.execPath, ['--import', 'tsx', WORKER, database.url as string], { stdio: 'inherit' })
     const workers: ChildProcess[] = [start(), start()]
     const left = async () => {
-      const [row] = await db.autocommit.query<{ n: number }>(
+      const [row] = await db.system.query<{ n: number }>(
         `SELECT count(*)::int4 AS n FROM jobs WHERE status IN ('queued', 'running')`,
       )
       return row?.n ?? 0
@@ -37,7 +37,7 @@ describe('Jobs under kill -9', () => {
       workers[round % 2] = start()
       if (round > 60) throw new Error(`${await left()} jobs are left`)
     }
-    const [row] = await db.autocommit.query<{ done: number; steps: number; twice: number }>(
+    const [row] = await db.system.query<{ done: number; steps: number; twice: number }>(
       `SELECT (SELECT count(*)::int4 FROM jobs WHERE status = 'done') AS done,
          (SELECT count(*)::int4 FROM done) AS steps,
          (SELECT count(*)::int4 FROM (SELECT FROM done GROUP BY job, step HAVING count(*) > 1) d) AS twice`,

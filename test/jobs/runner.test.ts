@@ -38,20 +38,17 @@ describe.each(['postgres', 'pglite'] as const)('The job runner on %s', which => 
     if (missing) return
     database = await createTestDatabase(which)
     db = await openTestDatabase(database)
-    await db.autocommit.query('CREATE TABLE done (name text, at timestamptz DEFAULT clock_timestamp())')
-    await db.autocommit.query('GRANT SELECT, INSERT ON done TO fieldline_tenant')
+    await db.system.query('CREATE TABLE done (name text, at timestamptz DEFAULT clock_timestamp())')
+    await db.system.query('GRANT SELECT, INSERT ON done TO fieldline_tenant')
   })
   beforeEach(async context => {
     if (missing) return context.skip(missing)
     await stopAll()
-    await db.autocommit.query('DELETE FROM jobs')
-    await db.autocommit.query('DELETE FROM done')
+    await db.system.query('DELETE FROM jobs')
+    await db.system.query('DELETE FROM done')
     organizations = [newId(), newId(), newId()]
     for (const id of organizations) {
-      await db.autocommit.query('INSERT INTO organizations (id, name) VALUES ($1, $2)', [
-        id,
-        'An organization',
-      ])
+      await db.system.query('INSERT INTO organizations (id, name) VALUES ($1, $2)', [id, 'An organization'])
     }
   })
   afterAll(async () => {
@@ -70,7 +67,7 @@ describe.each(['postgres', 'pglite'] as const)('The job runner on %s', which => 
     return runner
   }
   const add = (organization: number | null, payload: unknown = {}, more: object = {}) =>
-    db.system(tx =>
+    db.system.transaction(tx =>
       insertJob(tx, {
         kind: 'test',
         organizationId: organization === null ? null : (organizations[organization] as string),
@@ -79,7 +76,7 @@ describe.each(['postgres', 'pglite'] as const)('The job runner on %s', which => 
       }),
     ) as Promise<string>
   const read = async (id: string) => {
-    const [row] = await db.autocommit.query<{
+    const [row] = await db.system.query<{
       status: string
       attempts: number
       error: string | null
@@ -93,7 +90,7 @@ describe.each(['postgres', 'pglite'] as const)('The job runner on %s', which => 
   const mark = (context: JobContext<never>, name: string, progress?: unknown) =>
     context.commit(tx => tx.query('INSERT INTO done (name) VALUES ($1)', [name]), progress)
   const marks = async () =>
-    (await db.autocommit.query<{ name: string }>('SELECT name FROM done ORDER BY at')).map(({ name }) => name)
+    (await db.system.query<{ name: string }>('SELECT name FROM done ORDER BY at')).map(({ name }) => name)
 
   it('runs a job once and keeps its result', async () => {
     await run([kind(async context => ({ sum: (context.job.payload as { a: number }).a + 1 }))])
@@ -220,7 +217,7 @@ describe.each(['postgres', 'pglite'] as const)('The job runner on %s', which => 
 
   it('a cancelled one that waits never runs, one that runs is told to stop and commits nothing more', async () => {
     const waiting = await add(0, {}, { delayMs: 3_600_000 })
-    await db.system(tx => cancelJob(tx, waiting))
+    await db.system.transaction(tx => cancelJob(tx, waiting))
     expect((await read(waiting))?.status).toBe('cancelled')
 
     const ended: string[] = []
@@ -238,12 +235,12 @@ describe.each(['postgres', 'pglite'] as const)('The job runner on %s', which => 
     ])
     const id = await add(0)
     await until('begun', async () => (await marks()).length === 1)
-    expect(await db.system(tx => cancelJob(tx, id))).toBe(true)
+    expect(await db.system.transaction(tx => cancelJob(tx, id))).toBe(true)
     await ends(id, 'cancelled')
     expect(committed).toBeInstanceOf(Error)
     expect(await marks()).toEqual(['begun'])
     expect(ended).toEqual(['cancelled'])
-    expect(await db.system(tx => cancelJob(tx, id))).toBe(false)
+    expect(await db.system.transaction(tx => cancelJob(tx, id))).toBe(false)
   })
 
   it('one that takes too long is stopped and tried again', async () => {
@@ -293,7 +290,7 @@ describe.each(['postgres', 'pglite'] as const)('The job runner on %s', which => 
     const id = await add(0)
     await until('taken', async () => (await read(id))?.status === 'running')
     // As another process sees it whose clock says that this one is dead.
-    await db.autocommit.query(
+    await db.system.query(
       `UPDATE jobs SET status = 'queued', run_at = now(), lease_until = NULL WHERE id = $1`,
       [id],
     )
@@ -327,7 +324,7 @@ describe.each(['postgres', 'pglite'] as const)('The job runner on %s', which => 
     await run([periodic])
     await run([periodic])
     await until('five times', () => runs >= 5)
-    const [row] = await db.autocommit.query<{ n: number }>(
+    const [row] = await db.system.query<{ n: number }>(
       `SELECT count(*)::int4 AS n FROM jobs WHERE kind = 'periodic' AND status IN ('queued', 'running')`,
     )
     expect(row?.n).toBe(1)
@@ -335,7 +332,7 @@ describe.each(['postgres', 'pglite'] as const)('The job runner on %s', which => 
 
   it('jobs that a process left when it died are taken up by the next, or fail at last', async () => {
     const ids = [await add(0), await add(0)]
-    await db.autocommit.query(
+    await db.system.query(
       `UPDATE jobs SET status = 'running', lease = 1, lease_until = now() - interval '1 s',
          attempts = CASE WHEN id = $1 THEN 1 ELSE 3 END`,
       [ids[0]],

@@ -1,5 +1,5 @@
 import { afterAll, afterEach } from 'vitest'
-import { openKafkaLog } from '../../stream/kafka-log.ts'
+import { openKafkaLog } from '../../stream/kafka/log.ts'
 import { startTestKafka } from '../support/kafka.ts'
 import { pause } from '../support/wait.ts'
 import { testLog } from './log-contract.ts'

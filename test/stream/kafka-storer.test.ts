@@ -1,9 +1,9 @@
 import type { Consumer, EachBatchPayload } from 'kafkajs'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import type { KafkaClient } from '../../stream/kafka-client.ts'
-import { createRecordWriter } from '../../stream/kafka-record.ts'
-import { createStorer } from '../../stream/kafka-storer.ts'
-import { nameTopics } from '../../stream/kafka-topics.ts'
+import type { KafkaClient } from '../../stream/kafka/client.ts'
+import { createRecordWriter } from '../../stream/kafka/record.ts'
+import { createStorer } from '../../stream/kafka/storer.ts'
+import { nameTopics } from '../../stream/kafka/topics.ts'
 import { point } from './log-contract.ts'
 
 /** A consumer of kafkajs that does as it is told. */

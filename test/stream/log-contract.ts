@@ -168,6 +168,26 @@ export function testLog(name: string, bench: LogBench): void {
       await log.close()
     })
 
+    it('acknowledges and goes on where a listener throws', async () => {
+      const { under, log, table } = await open({ maxWaitingBytes: 1 })
+      let relieved = 0
+      log.onRelief(() => {
+        throw new Error('This listener throws')
+      })
+      log.onRelief(() => relieved++)
+      const release = await under.hold(table)
+      const storing = await log.store(table.store)
+      const appended = log.append([point(1, 1)], sourceOf(1))
+      expect(log.full).toBe(true)
+      await release()
+      await appended
+      expect(relieved).toBe(1)
+      await log.append([point(1, 2)], sourceOf(1))
+      await stored(table, 2)
+      await storing.close()
+      await log.close()
+    })
+
     it('keeps the order of a subject, on one partition, under rising offsets', async () => {
       const { log, table } = await open()
       const storing = await log.store(table.store)

@@ -1,5 +1,6 @@
+import { expect, it } from 'vitest'
 import { createProcessLog } from '../../stream/process-log.ts'
-import { testLog } from './log-contract.ts'
+import { createTable, point, sourceOf, testLog } from './log-contract.ts'
 
 testLog('of one process', {
   partitions: 3,
@@ -25,4 +26,43 @@ testLog('of one process', {
       crash: async () => {},
     }
   },
+})
+
+it('A follower that throws keeps nobody from the acknowledgement, nor from the next batch', async () => {
+  const table = createTable()
+  const log = createProcessLog({ partitions: 1, start: table.positions(), onError: () => {} })
+  const storing = await log.store(table.store)
+  const following = await log.follow(
+    async () => new Map(),
+    () => {
+      throw new Error('This follower throws')
+    },
+  )
+  for (const time of [1, 2]) await log.append([point(1, time)], sourceOf(1))
+  expect(table.entries()).toHaveLength(2)
+  await following.close()
+  await storing.close()
+  await log.close()
+})
+
+it('A sender with much waiting makes another of its organization wait for one batch at the most', async () => {
+  const table = createTable()
+  const log = createProcessLog({ partitions: 1, start: table.positions(), onError: () => {} })
+  const batches: number[][] = []
+  const many = Array.from({ length: 20 }, (_, part) =>
+    log.append(
+      Array.from({ length: 1_000 }, (_, index) => point(1, part * 1_000 + index)),
+      sourceOf(1),
+    ),
+  )
+  const one = log.append([point(2, 1)], sourceOf(2))
+  const storing = await log.store(batch => {
+    batches.push(batch.records.flatMap(({ entries }) => entries.map(({ subject }) => subject)))
+    return table.store(batch)
+  })
+  await Promise.all([...many, one])
+  expect(batches.findIndex(subjects => subjects.includes(2))).toBe(0)
+  expect(table.entries().filter(({ subject }) => subject === 1)).toHaveLength(20_000)
+  await storing.close()
+  await log.close()
 })

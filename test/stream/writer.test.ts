@@ -26,14 +26,11 @@ describe.each(['pglite', 'postgres'] as const)('The writer on %s', kind => {
     files = await createTestDatabase(kind)
     db = await openTestDatabase(files)
     const organizationId = newId()
-    await db.autocommit.query('INSERT INTO organizations (id, name) VALUES ($1, $2)', [
-      organizationId,
-      'Writer',
-    ])
+    await db.system.query('INSERT INTO organizations (id, name) VALUES ($1, $2)', [organizationId, 'Writer'])
     const id = await db.tenant(organizationId, tx =>
       insertDevice(tx, { organizationId, name: 'x', hubId: null, keyHash: Buffer.from(newId()) }),
     )
-    const [row] = await db.autocommit.query<{ key: number }>('SELECT key FROM subjects WHERE id = $1', [id])
+    const [row] = await db.system.query<{ key: number }>('SELECT key FROM subjects WHERE id = $1', [id])
     subject = row?.key as number
   })
   afterAll(async () => {
@@ -73,13 +70,13 @@ describe.each(['pglite', 'postgres'] as const)('The writer on %s', kind => {
     return { partition: 5, records: [{ offset: at, entries }], nextOffset: at + 1 }
   }
   const stored = () =>
-    db.autocommit.query<{ n: number; lat: number }>(
+    db.system.query<{ n: number; lat: number }>(
       `SELECT round(extract(epoch FROM recorded_at) - $2)::int AS n, ST_Y(position) AS lat FROM points
        WHERE subject_key = $1 ORDER BY 1`,
       [subject, NOW / 1000],
     )
   const counts = async () => {
-    const rows = await db.autocommit.query<{ reason: string; count: number }>(
+    const rows = await db.system.query<{ reason: string; count: number }>(
       'SELECT reason, count FROM rejection_counts WHERE subject_key = $1 ORDER BY 1',
       [subject],
     )
@@ -154,7 +151,7 @@ describe.each(['pglite', 'postgres'] as const)('The writer on %s', kind => {
       await createWriter({ db }).store(batch(inserted))
     }
     const values = (n: number) =>
-      db.autocommit.query(
+      db.system.query(
         `SELECT ST_AsEWKB(position)::text AS position, received_at - recorded_at AS delay, speed, heading, accuracy,
            altitude, battery, attributes FROM points WHERE subject_key = $1 AND recorded_at = to_timestamp($2::float8 / 1000)`,
         [subject, NOW + n * 1000],
@@ -171,7 +168,7 @@ describe.each(['pglite', 'postgres'] as const)('The writer on %s', kind => {
     await writer.store(batch(point(230), point(250), point(240)))
     const set = offset - 1
     await writer.store(batch(point(245)))
-    const { fixes, positions } = await db.system(readNewestFixes)
+    const { fixes, positions } = await db.system.transaction(readNewestFixes)
     expect(fixes.find(fix => fix.subject === subject)).toMatchObject({
       recordedAt: NOW + 250_000,
       lat: 250,
@@ -181,15 +178,21 @@ describe.each(['pglite', 'postgres'] as const)('The writer on %s', kind => {
     expect(positions.get(5)).toBe(offset)
   })
 
-  test('finds the one point that the database refuses, and stores the others', async () => {
-    const writer = createWriter({ db })
+  test('finds the one point that the database refuses, stores the others, and tells only us why', async () => {
+    const errors: unknown[] = []
+    const writer = createWriter({ db, onError: error => errors.push(error) })
     // What the door never lets through; should it ever, its neighbours must not pay for it.
     const offender = point(60, { attributes: '{broken' })
     const outcomes = await writer.store(batch(point(61), point(62), offender, point(63), point(64)))
     expect((await stored()).map(({ n }) => n)).toEqual(expect.arrayContaining([61, 62, 63, 64]))
     expect(outcomes.get(offender)).toMatchObject({ kind: 'rejected', reason: 'unstorable' })
+    const [told] = await db.system.query<{ message: string }>(
+      `SELECT message FROM rejections WHERE reason = 'unstorable'`,
+    )
+    expect(told?.message).toBe('The point cannot be stored.')
+    expect(String(errors[0])).toMatch(/json/)
     expect(await counts()).toMatchObject({ unstorable: 1 })
-    const [progress] = await db.autocommit.query<{ next: number }>(
+    const [progress] = await db.system.query<{ next: number }>(
       'SELECT next_offset AS next FROM log_positions WHERE log_partition = 5',
     )
     expect(progress?.next).toBe(offset)

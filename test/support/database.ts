@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
 import { inject } from 'vitest'
-import { type Database, type Driver, openDatabase } from '../../db/client.ts'
+import { type Database, openDatabase } from '../../db/client.ts'
+import type { Driver } from '../../db/drivers/driver.ts'
 
 /** Must be the name that `global-setup.ts` gives; importing it would run the services in every worker. */
 const TEMPLATE = 'fieldline_template'
@@ -56,11 +57,14 @@ export async function createTestDatabase(kind: Kind): Promise<TestDatabase> {
 }
 
 /** Opens a test database in this process. */
-export function openTestDatabase(database: TestDatabase): Promise<Database & { driver: Driver }> {
+export function openTestDatabase(
+  database: TestDatabase,
+  onError: (error: unknown, doing: string) => void = error => console.error(error),
+): Promise<Database & { driver: Driver }> {
   return openDatabase({
     url: database.url,
     directory: join(database.dataDir, 'postgres'),
-    onError: error => console.error(error),
+    onError,
   })
 }
 

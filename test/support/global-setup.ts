@@ -1,3 +1,6 @@
+import { execFile } from 'node:child_process'
+import { resolve } from 'node:path'
+import { promisify } from 'node:util'
 import pg from 'pg'
 import type { TestProject } from 'vitest/node'
 import { openDatabase } from '../../db/client.ts'
@@ -18,14 +21,18 @@ declare module 'vitest' {
   }
 }
 
+const ROOT = resolve(import.meta.dirname, '../..')
+
 /** Migrated once a run; a test file's database is a clone of it (`createTestDatabase`). */
 export const TEMPLATE = 'fieldline_template'
 
 /**
- * Before all tests: the services, natively where the environment names none, and a migrated database of either
+ * Before all tests: the program that they start, the services, natively where the environment names none, and a migrated database of either
  * kind to copy from. With REQUIRE_SERVICES=1 a service that is missing fails the run.
  */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  await build()
+  project.onTestsRerun(build)
   const [postgres, mosquitto, pgliteTemplate] = await Promise.all([
     startPostgres({ settings: { max_connections: '300' } }),
     startMosquitto(),
@@ -44,6 +51,16 @@ export default async function setup(project: TestProject): Promise<() => Promise
   }
 }
 
+/**
+ * What tests start as processes is compiled. Every run compiles it (1 s of work where nothing changed), so that no test
+ * passes or fails by an older program.
+ */
+async function build(): Promise<void> {
+  await promisify(execFile)('npm', ['run', '--silent', 'build'], { cwd: ROOT }).catch(error => {
+    throw new Error(`The program does not compile:\n${error.stdout}${error.stderr}`)
+  })
+}
+
 async function createTemplate(url: string): Promise<void> {
   const client = new pg.Client({ connectionString: url })
   await client.connect()
@@ -54,6 +71,6 @@ async function createTemplate(url: string): Promise<void> {
   templateUrl.pathname = TEMPLATE
   const db = await openDatabase({ url: templateUrl.href, directory: '', onError: () => {} })
   await migrate(db.driver)
-  await createPartitions(db, Date.now())
+  await createPartitions(db)
   await db.close()
 }

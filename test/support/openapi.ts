@@ -15,12 +15,13 @@ export interface JsonSchema {
 }
 
 export interface OperationSpec {
+  operationId?: string
   summary?: string
   description?: string
   tags?: string[]
   'x-permission'?: string
   security?: object[]
-  parameters?: { name: string; in: string; schema?: JsonSchema; example?: unknown }[]
+  parameters?: { name: string; in: string; schema?: JsonSchema; example?: unknown; style?: string }[]
   requestBody?: { content: { [type: string]: Media } }
   responses: { [status: string]: { content?: { [type: string]: Media } } }
 }

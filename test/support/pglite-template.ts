@@ -34,7 +34,7 @@ export async function preparePglite(): Promise<string> {
   const partial = `${path}.${process.pid}`
   const db = await openDatabase({ directory: partial, onError: () => {} })
   await migrate(db.driver)
-  await createPartitions(db, Date.now())
+  await createPartitions(db)
   await db.close()
   try {
     renameSync(partial, path)

@@ -1,4 +1,4 @@
-import { exampleOf } from '../../src/plugins/examples.ts'
+import { exampleOf } from '../../src/http/plugins/examples.ts'
 import type { JsonSchema, OpenApi, Operation } from './openapi.ts'
 
 /**

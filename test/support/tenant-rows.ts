@@ -3,7 +3,7 @@ import type { Database } from '../../db/client.ts'
 // What an organization holds, found by the column organization_id: a new table is looked at without a line here.
 
 async function listTables(db: Database): Promise<{ name: string; hasId: boolean; hasHub: boolean }[]> {
-  return db.autocommit.query(
+  return db.system.query(
     `SELECT c.relname AS name,
        EXISTS (SELECT FROM pg_attribute i WHERE i.attrelid = c.oid AND i.attname = 'id' AND i.atttypid = 'uuid'::regtype)
          AS "hasId",
@@ -27,7 +27,7 @@ export async function listOneOfEach(
   const found = new Map<string, string>()
   for (const { name, hasId, hasHub } of await listTables(db)) {
     if (!hasId || (hubId && !hasHub)) continue
-    const [row] = await db.autocommit.query<{ id: string }>(
+    const [row] = await db.system.query<{ id: string }>(
       `SELECT id FROM ${name} WHERE organization_id = $1 ${hubId ? 'AND hub_id = $2' : ''} ORDER BY id LIMIT 1`,
       hubId ? [organizationId, hubId] : [organizationId],
     )
@@ -40,7 +40,7 @@ export async function listOneOfEach(
 export async function listAllIds(db: Database, organizationId: string): Promise<Set<string>> {
   const ids = new Set<string>()
   for (const { name } of await listTables(db)) {
-    const rows = await db.autocommit.query<{ id: string }>(
+    const rows = await db.system.query<{ id: string }>(
       `SELECT DISTINCT (regexp_matches(t::text, '[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}', 'g'))[1] AS id
        FROM ${name} t WHERE organization_id = $1`,
       [organizationId],
@@ -54,13 +54,16 @@ export async function listAllIds(db: Database, organizationId: string): Promise<
 export async function digestRows(db: Database, organizationId: string): Promise<{ [table: string]: string }> {
   const digests: { [table: string]: string } = {}
   const add = async (name: string, from: string) => {
-    const [row] = await db.autocommit.query<{ digest: string }>(
+    const [row] = await db.system.query<{ digest: string }>(
       `SELECT count(*) || ' ' || coalesce(md5(string_agg(t::text, '' ORDER BY t::text)), '') AS digest ${from}`,
       [organizationId],
     )
     digests[name] = row?.digest ?? ''
   }
-  for (const { name } of await listTables(db)) await add(name, `FROM ${name} t WHERE organization_id = $1`)
+  // When somebody was last heard of is written a while after it was.
+  const still = `SELECT to_jsonb(r) - 'last_active_at' - 'last_seen_at' AS t`
+  for (const { name } of await listTables(db))
+    await add(name, `FROM (${still} FROM ${name} r WHERE organization_id = $1) rows`)
   const members = 'SELECT id FROM users WHERE organization_id = $1'
   await add('organizations', 'FROM organizations t WHERE id = $1')
   await add('sessions', `FROM sessions t WHERE user_id IN (${members})`)

@@ -1,0 +1,153 @@
+import { Worker } from 'node:worker_threads'
+import { currentDemand, type Lane } from '../demand.ts'
+import { createTurns } from '../turns.ts'
+import { lockDirectory } from './directory-lock.ts'
+import type { Driver, Statement } from './driver.ts'
+import type { Answer, Request } from './pglite-worker.ts'
+
+/** Of one organization, and what one of them waits for its turn. */
+const MAX_WAITING = 256
+const WAIT_MS = 20_000
+
+/** Nothing is asked of this database any more: to whoever waits it is away (`isAway`). */
+class GoneError extends Error {
+  readonly code = '57P01'
+}
+
+/**
+ * PGlite in a worker thread: SQL blocks its thread, so it must not be the one that reads sockets. PGlite is one
+ * session, so a transaction owns it from BEGIN to COMMIT, and everything else waits in line.
+ */
+export async function openPglite(options: {
+  directory: string
+  onError: (error: unknown, doing: string) => void
+  onLost?: (error: Error) => void
+}): Promise<Driver> {
+  const lock = await lockDirectory(options.directory)
+  // Tests run from the sources, and a worker thread cannot load TypeScript: there it is the compiled one.
+  const compiled = import.meta.url.endsWith('.ts')
+    ? '../../dist/db/drivers/pglite-worker.js'
+    : './pglite-worker.js'
+  const worker = new Worker(new URL(compiled, import.meta.url), {
+    workerData: { directory: options.directory },
+    execArgv: [],
+  })
+
+  const waiting = new Map<number, { resolve: (rows: unknown[]) => void; reject: (error: Error) => void }>()
+  const payloadListeners: ((payload: string) => void)[] = []
+  let nextId = 1
+  let gone: Error | undefined
+
+  const ask = (request: Omit<Request, 'id'>): Promise<unknown[]> => {
+    if (!gone && !lock.isHeld()) {
+      // What two processes write destroys the files; nothing that is under way was acknowledged.
+      void worker.terminate()
+      lose(new GoneError('Another process has taken over the directory of the embedded database'))
+    }
+    if (gone) return Promise.reject(gone)
+    const id = nextId++
+    return new Promise((resolve, reject) => {
+      waiting.set(id, { resolve, reject })
+      worker.postMessage({ ...request, id })
+    })
+  }
+  const fail = (error: Error) => {
+    gone ??= error
+    for (const { reject } of waiting.values()) reject(error)
+    waiting.clear()
+  }
+  const lose = (error: Error) => {
+    fail(error)
+    options.onLost?.(error)
+  }
+  worker.on('message', (answer: Answer) => {
+    if (answer.kind === 'notification') {
+      for (const listener of payloadListeners) listener(answer.payload)
+      return
+    }
+    if (answer.kind === 'upkeep-failed') {
+      options.onError(answer.error, 'upkeep of the embedded database')
+      return
+    }
+    const request = waiting.get(answer.id)
+    waiting.delete(answer.id)
+    if (answer.kind === 'rows') request?.resolve(answer.rows)
+    else request?.reject(Object.assign(new Error(answer.error.message), answer.error))
+  })
+  worker.on('error', error => lose(new GoneError('The embedded database has failed', { cause: error })))
+  worker.on('exit', () => fail(new GoneError('The embedded database is closed')))
+
+  try {
+    await ask({ kind: 'open' })
+  } catch (error) {
+    lock.release()
+    throw error
+  }
+
+  // One session: what stores has every second turn, signing in every second of the rest.
+  const session = createTurns({
+    max: 1,
+    maxPerOwner: 1,
+    maxWaiting: MAX_WAITING,
+    waitMs: WAIT_MS,
+    classes: 3,
+  })
+  const inLine = async <T>(
+    lane: Lane | 'writing',
+    work: () => Promise<T>,
+    owner = currentDemand().owner,
+  ): Promise<T> => {
+    const giveBack =
+      lane === 'writing'
+        ? await session.take(undefined, { class: 0 })
+        : await session.take(owner, { signal: currentDemand().signal, class: lane === 'signIn' ? 1 : 2 })
+    try {
+      return await work()
+    } finally {
+      giveBack()
+    }
+  }
+  const send = (statement: Statement) => ask({ kind: 'query', ...statement })
+
+  const transaction: Driver['transaction'] = (lane, begin, work, owner) =>
+    inLine(
+      lane,
+      async () => {
+        await ask({ kind: 'exec', text: `BEGIN; ${begin}` })
+        try {
+          const result = await work(send)
+          await ask({ kind: 'exec', text: 'COMMIT' })
+          return result
+        } catch (error) {
+          await ask({ kind: 'exec', text: 'ROLLBACK' }).catch(() => {})
+          throw error
+        }
+      },
+      owner,
+    )
+
+  return {
+    isOneSession: true,
+    run: (lane, statement) => inLine(lane, () => send(statement)),
+    runWriting: statement => inLine('writing', () => send(statement)),
+    copyIn: async ({ into, rows, afterwards }) => {
+      const text = `COPY ${into} FROM '/dev/blob' WITH (FORMAT binary); ${afterwards}`
+      await inLine('writing', () => ask({ kind: 'copy', text, rows }))
+    },
+    transaction,
+    setUp: work => transaction('background', '', work),
+    // The lock of the directory says it all.
+    holdWriterLock: async () => async () => {},
+    listen(channel, onPayload) {
+      payloadListeners.push(onPayload)
+      ask({ kind: 'listen', text: channel }).catch(error => options.onError(error, 'listening for changes'))
+    },
+    async close() {
+      if (!gone) {
+        await inLine('writing', () => ask({ kind: 'close' }))
+        await worker.terminate()
+      }
+      lock.release()
+    },
+  }
+}

@@ -1,0 +1,165 @@
+import { connect } from 'node:net'
+import pg from 'pg'
+import { currentDemand, type Lane } from '../demand.ts'
+import { isAway } from '../errors.ts'
+import { createTurns, type Turns } from '../turns.ts'
+
+/**
+ * The connections to PostgreSQL, by what they are for, so that what is slow there holds up only its like: 16 slow searches
+ * of one organization once made everybody's sign-in 503. A statement ends by itself (`statement_timeout`, since one that
+ * the process gave up goes on in the database), and when its caller has gone.
+ */
+export interface LaneLimits {
+  connections: number
+  /** Connections of one organization. */
+  share: number
+  /** What a statement may take, and what a transaction may stand idle. */
+  statementMs: number
+  idleMs: number
+}
+
+/** Two cores bring no more out of more; of the requests no statement takes over 1 s unless somebody means it to. */
+const LIMITS: Record<Lane | 'writing', LaneLimits> = {
+  // One row by its key.
+  signIn: { connections: 4, share: 4, statementMs: 5_000, idleMs: 30_000 },
+  requests: { connections: 12, share: 6, statementMs: 15_000, idleMs: 30_000 },
+  reading: { connections: 8, share: 3, statementMs: 15_000, idleMs: 30_000 },
+  // Removing an organization, or leaving a partition behind a slow reader.
+  background: { connections: 4, share: 2, statementMs: 10 * 60_000, idleMs: 60_000 },
+  // More than two bring nothing on two cores, and partitions are stored side by side.
+  writing: { connections: 4, share: 4, statementMs: 55_000, idleMs: 30_000 },
+}
+/** A server that is frozen or cut off says nothing, not even that a statement took too long. */
+const SILENCE_MS = 5_000
+const CONNECT_TIMEOUT_MS = 5_000
+/** A statement of a process that was killed ends soon. */
+const DEAD_CLIENT_MS = 2_000
+const MAX_WAITING = 64
+const WAIT_MS = 10_000
+const CANCEL_WITHIN_MS = 5_000
+/** https://www.postgresql.org/docs/current/protocol-message-formats.html, CancelRequest. */
+const CANCEL_REQUEST = 80_877_102
+
+export interface Connections {
+  /** Lends `work` a connection of the lane that the flow is in, in its owner's turn. */
+  lend<T>(lane: Lane | 'writing', work: (client: pg.PoolClient) => Promise<T>, owner?: string): Promise<T>
+  /** What a transaction of the lane begins with, in the same round trip; a pooler hands no setting of a session on. */
+  settings(lane: Lane | 'writing'): string
+  close(): Promise<void>
+}
+
+export function openConnections(options: {
+  url: string
+  /** Behind a pooler in transaction mode, which refuses or mixes up settings of a session. */
+  pooled: boolean
+  types: pg.CustomTypesConfig
+  onError: (error: unknown, doing: string) => void
+}): Connections {
+  const lanes = new Map<Lane | 'writing', { pool: pg.Pool; turns: Turns }>()
+  for (const [name, limits] of Object.entries(LIMITS) as [Lane | 'writing', LaneLimits][]) {
+    const pool = new pg.Pool({
+      connectionString: options.url,
+      max: limits.connections,
+      types: options.types,
+      query_timeout: limits.statementMs + SILENCE_MS,
+      connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+      keepAlive: true,
+      application_name: 'fieldline',
+      ...(options.pooled
+        ? {}
+        : {
+            options: `-c statement_timeout=${limits.statementMs} -c client_connection_check_interval=${DEAD_CLIENT_MS} -c idle_in_transaction_session_timeout=${limits.idleMs}`,
+          }),
+    })
+    // An idle connection that breaks must not end the process; the pool has dropped it already.
+    pool.on('error', error => options.onError(error, 'idle database connection'))
+    // The pool listens while a connection is idle and `lend` while it is lent; in between an error would end the process.
+    pool.on('connect', client => client.on('error', () => {}))
+    const turns = createTurns({
+      max: limits.connections,
+      maxPerOwner: limits.share,
+      maxWaiting: MAX_WAITING,
+      waitMs: WAIT_MS,
+    })
+    lanes.set(name, { pool, turns })
+  }
+  const laneOf = (name: Lane | 'writing') => lanes.get(name) as { pool: pg.Pool; turns: Turns }
+
+  return {
+    async lend(name, work, owner) {
+      const { pool, turns } = laneOf(name)
+      if (name === 'writing') return lendOf(pool, work, undefined)
+      const demand = currentDemand()
+      const giveBack = await turns.take(owner ?? demand.owner, { signal: demand.signal })
+      try {
+        return await lendOf(pool, work, demand.signal)
+      } finally {
+        giveBack()
+      }
+    },
+    settings(name) {
+      const { statementMs, idleMs } = LIMITS[name]
+      return `SET LOCAL statement_timeout = ${statementMs}; SET LOCAL idle_in_transaction_session_timeout = ${idleMs}`
+    },
+    async close() {
+      await Promise.all([...lanes.values()].map(({ pool }) => pool.end()))
+    },
+  }
+}
+
+/**
+ * A connection that breaks meanwhile is thrown away rather than handed to the next. It says so beside the failure of its
+ * statement, or between two statements; where nobody listened that would end the process. So is one whose statement was
+ * cancelled: the request to cancel might come late, and meet the next one's.
+ */
+async function lendOf<T>(
+  pool: pg.Pool,
+  work: (client: pg.PoolClient) => Promise<T>,
+  signal: AbortSignal | undefined,
+): Promise<T> {
+  const client = await pool.connect()
+  let broken: Error | undefined
+  const onBroken = (error: Error) => {
+    broken = error
+  }
+  const onAbort = () => {
+    broken ??= signal?.reason
+    cancel(client)
+  }
+  client.on('error', onBroken)
+  signal?.addEventListener('abort', onAbort, { once: true })
+  try {
+    signal?.throwIfAborted()
+    return await work(client)
+  } catch (error) {
+    if (isAway(error)) broken = error as Error
+    throw signal?.aborted ? signal.reason : error
+  } finally {
+    signal?.removeEventListener('abort', onAbort)
+    if (!broken) client.off('error', onBroken)
+    client.release(broken)
+  }
+}
+
+/** Asks the server, over a connection of its own as the protocol has it, to end what runs on this one. */
+function cancel(client: pg.PoolClient): void {
+  const { host, port, processID, secretKey } = client as unknown as {
+    host: string
+    port: number
+    processID: number | null
+    secretKey: number | null
+  }
+  if (processID === null || secretKey === null) return
+  const request = Buffer.alloc(16)
+  request.writeInt32BE(request.length, 0)
+  request.writeInt32BE(CANCEL_REQUEST, 4)
+  request.writeInt32BE(processID, 8)
+  request.writeInt32BE(secretKey, 12)
+  const socket = host.startsWith('/') ? connect(`${host}/.s.PGSQL.${port}`) : connect(port, host)
+  // Where it does not get through, the statement's own timeout ends it.
+  socket.on('error', () => {})
+  socket.setTimeout(CANCEL_WITHIN_MS, () => socket.destroy())
+  // The server closes; a pooler forgets the request where this end does so first.
+  socket.write(request)
+  socket.resume()
+}

@@ -1,0 +1,182 @@
+import pg from 'pg'
+import { currentDemand, type Lane } from '../demand.ts'
+import { isAway } from '../errors.ts'
+import { tryLockForSession } from '../locks.ts'
+import type { Driver, Statement } from './driver.ts'
+import { copyInto } from './postgres-copy.ts'
+import { openConnections } from './postgres-lanes.ts'
+
+const INT8_OID = 20
+const DATE_OID = 1082
+
+/** Identifiers and counts stay below 2^53, and a date has no time zone: number and text, as PGlite gives them. */
+const types: pg.CustomTypesConfig = {
+  getTypeParser(oid: number, format?: string) {
+    if (oid === INT8_OID) return Number
+    if (oid === DATE_OID) return (text: string) => text
+    return pg.types.getTypeParser(oid, format as 'text')
+  },
+}
+
+const RECONNECT_MS = 500
+const CONNECT_TIMEOUT_MS = 5_000
+/** A session that says nothing for so long is lost. */
+const PING_EVERY_MS = 2_000
+const PING_TIMEOUT_MS = 5_000
+/** PostgreSQL through pools of `pg`. Opening never waits for the server; the first statement does. */
+export function openPostgres(options: {
+  url: string
+  directUrl: string
+  onError: (error: unknown, doing: string) => void
+}): Driver {
+  // Where two addresses are given, the one for everything else is a pooler's (contract section 1).
+  const pooled = options.directUrl !== options.url
+  const connections = openConnections({ url: options.url, pooled, types, onError: options.onError })
+  let closed = false
+  let listener: pg.Client | undefined
+
+  const toConfig = ({ text, values, asArrays }: Statement) => ({
+    text,
+    values: values as unknown[],
+    ...(asArrays ? { rowMode: 'array' as const } : {}),
+  })
+  async function runTransaction<T>(
+    client: pg.ClientBase,
+    begin: string,
+    work: (run: (statement: Statement) => Promise<unknown[]>) => Promise<T>,
+  ): Promise<T> {
+    await client.query(begin)
+    const { signal } = currentDemand()
+    const result = await work(async statement => {
+      signal?.throwIfAborted()
+      return (await client.query(toConfig(statement))).rows
+    })
+    await client.query('COMMIT')
+    return result
+  }
+
+  const transaction = <T>(
+    lane: Lane,
+    begin: string,
+    work: (run: (statement: Statement) => Promise<unknown[]>) => Promise<T>,
+    owner?: string,
+  ): Promise<T> =>
+    connections.lend(
+      lane,
+      async client => {
+        try {
+          return await runTransaction(client, `BEGIN; ${connections.settings(lane)}; ${begin}`, work)
+        } catch (error) {
+          if (!isAway(error)) await client.query('ROLLBACK')
+          throw error
+        }
+      },
+      owner,
+    )
+  const runAlone = (lane: Lane | 'writing', statement: Statement) =>
+    connections.lend(lane, async client => (await client.query(toConfig(statement))).rows)
+
+  return {
+    isOneSession: false,
+    // A session's settings bound a statement that stands alone; behind a pooler there are none. A job's may be one that no
+    // transaction takes, and ends with the job.
+    run: (lane, statement) =>
+      pooled && lane !== 'background'
+        ? transaction(lane, '', run => run(statement))
+        : runAlone(lane, statement),
+    runWriting: statement => runAlone('writing', statement),
+
+    copyIn: copy => connections.lend('writing', client => copyInto(client, copy)),
+
+    transaction,
+
+    async setUp(work) {
+      const client = new pg.Client({
+        connectionString: options.directUrl,
+        connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+        types,
+      })
+      client.on('error', error => options.onError(error, 'setting up the database'))
+      await client.connect()
+      try {
+        return await runTransaction(client, 'BEGIN', work)
+      } finally {
+        // Ending the connection rolls back what was not committed.
+        await client.end()
+      }
+    },
+
+    async holdWriterLock(onLost) {
+      const client = new pg.Client({
+        connectionString: options.directUrl,
+        connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+        query_timeout: PING_TIMEOUT_MS,
+        keepAlive: true,
+        application_name: 'fieldline writer',
+        // The server notices within 11 s that this end is gone without a word.
+        options: '-c tcp_keepalives_idle=5 -c tcp_keepalives_interval=2 -c tcp_keepalives_count=3',
+      })
+      // What ends the session is told by `end`.
+      client.on('error', () => {})
+      await client.connect()
+      const taken = await tryLockForSession((text, values) => client.query(text, values), 'writer').catch(
+        async error => {
+          await client.end()
+          throw error
+        },
+      )
+      if (!taken) {
+        await client.end()
+        return null
+      }
+      const pings = setInterval(() => {
+        client.query('SELECT 1').catch(() => client.end())
+      }, PING_EVERY_MS)
+      let released = false
+      client.once('end', () => {
+        clearInterval(pings)
+        if (!released) onLost()
+      })
+      return async () => {
+        released = true
+        await client.end()
+      }
+    },
+
+    listen(channel, onPayload, onGap) {
+      let first = true
+      const connect = async (): Promise<void> => {
+        const client = new pg.Client({
+          connectionString: options.directUrl,
+          connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+          keepAlive: true,
+          application_name: 'fieldline listen',
+        })
+        client.on('notification', message => onPayload(message.payload ?? ''))
+        client.on('error', error => options.onError(error, 'listening for changes'))
+        await client.connect()
+        await client.query(`LISTEN ${pg.escapeIdentifier(channel)}`)
+        if (closed) return client.end()
+        listener = client
+        client.once('end', () => void reconnect())
+        if (!first) onGap()
+        first = false
+      }
+      const reconnect = async (): Promise<void> => {
+        if (closed) return
+        try {
+          await connect()
+        } catch (error) {
+          options.onError(error, 'listening for changes')
+          setTimeout(() => void reconnect(), RECONNECT_MS)
+        }
+      }
+      void reconnect()
+    },
+
+    async close() {
+      closed = true
+      await Promise.all([connections.close(), listener?.end()])
+    },
+  }
+}

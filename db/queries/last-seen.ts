@@ -1,0 +1,31 @@
+import type { Queryable } from '../client.ts'
+
+/** Who was heard of, and how many seconds ago: the clock that counts is the database's. */
+export interface Heard {
+  id: string
+  secondsAgo: number
+}
+
+const COLUMNS = { user: 'users.last_active_at', device: 'devices.last_seen_at' } as const
+
+/**
+ * Writes when these users or devices were last heard of; it never goes back. A row that somebody else holds is left
+ * out, so that nothing waits for this and it waits for nothing: the next minute tells again.
+ */
+export async function updateLastSeen(
+  db: Queryable,
+  kind: keyof typeof COLUMNS,
+  heard: readonly Heard[],
+): Promise<void> {
+  const [table, column] = COLUMNS[kind].split('.')
+  await db.query(
+    `WITH held AS (
+       SELECT t.id, now() - make_interval(secs => h.seconds_ago) AS at
+       FROM unnest($1::uuid[], $2::float8[]) AS h(id, seconds_ago) JOIN ${table} t ON t.id = h.id
+       FOR NO KEY UPDATE OF t SKIP LOCKED
+     )
+     UPDATE ${table} t SET ${column} = held.at FROM held
+     WHERE t.id = held.id AND (t.${column} IS NULL OR t.${column} < held.at)`,
+    [heard.map(({ id }) => id), heard.map(({ secondsAgo }) => secondsAgo)],
+  )
+}

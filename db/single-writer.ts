@@ -1,0 +1,94 @@
+import type { Driver } from './drivers/driver.ts'
+import { readLogPositions } from './queries/log-positions.ts'
+
+/**
+ * Without Kafka one process stores, since it numbers what it stores by itself: a second one would use the same numbers, and
+ * rejections, which are known by them, would take each other's place. So it holds a lock of the database, by a session over
+ * the direct connection, which ends with the process.
+ *
+ * Where that session is lost (a restart of the database, a network that is cut) nothing is stored until the lock is held
+ * again, and not if another process has stored meanwhile: then this one has to end. What was under way when the session
+ * was lost may still be committed; whoever comes next begins `LOG_GAP` above what it finds stored.
+ */
+export const LOG_GAP = 1_000_000
+
+const PATIENCE_MS = 5_000
+/** The database may take so long to notice that our own session of before is gone. */
+const PATIENCE_AGAIN_MS = 30_000
+const RETRY_MS = 500
+
+export interface SingleWriter {
+  /** Runs `work`, which stores up to this offset of the partition, as soon as the lock is held. */
+  store<T>(batch: { partition: number; nextOffset: number }, work: () => Promise<T>): Promise<T>
+  release(): Promise<void>
+}
+
+/** Waits a moment for a predecessor that is just ending, and refuses then. */
+export async function becomeSingleWriter(options: {
+  driver: Driver
+  onError: (error: unknown, doing: string) => void
+  onLost: (error: Error) => void
+}): Promise<SingleWriter> {
+  const { driver, onError, onLost } = options
+  /** The highest offset that this process may have stored, by partition. */
+  const reached = new Map<number, number>()
+  let released = false
+  let release: (() => Promise<void>) | undefined
+  let held: Promise<void> = acquire(PATIENCE_MS, false)
+  await held
+
+  async function acquire(patienceMs: number, again: boolean): Promise<void> {
+    let deadline = Date.now() + patienceMs
+    while (!released) {
+      try {
+        release = (await driver.holdWriterLock(lost)) ?? undefined
+        if (release) return again ? await checkNobodyStored() : undefined
+        if (Date.now() > deadline) {
+          throw new OtherWriterError(
+            'Another process stores into this database already. Without KAFKA_BROKERS one process has the roles ' +
+              'ingest, writer and live: stop the other first, or give this one ROLES=api,jobs.',
+          )
+        }
+      } catch (error) {
+        if (error instanceof OtherWriterError || !again) throw error
+        // The database is away, which is no sign of another process.
+        deadline = Date.now() + patienceMs
+        onError(error, 'taking the lock of the writer again')
+      }
+      await new Promise(resolve => setTimeout(resolve, RETRY_MS))
+    }
+  }
+
+  async function checkNobodyStored(): Promise<void> {
+    const stored = await readLogPositions({
+      query: (text, values = []) => driver.runWriting({ text, values }) as Promise<never[]>,
+    })
+    for (const [partition, nextOffset] of stored) {
+      const mine = reached.get(partition)
+      if (mine !== undefined && nextOffset > mine) {
+        throw new OtherWriterError('Another process has stored into this database meanwhile')
+      }
+    }
+  }
+
+  function lost(): void {
+    if (released) return
+    onError(new Error('The session that holds it has ended'), 'holding the lock of the writer')
+    held = acquire(PATIENCE_AGAIN_MS, true)
+    held.catch(onLost)
+  }
+
+  return {
+    async store({ partition, nextOffset }, work) {
+      await held
+      reached.set(partition, nextOffset)
+      return work()
+    },
+    async release() {
+      released = true
+      await release?.()
+    },
+  }
+}
+
+class OtherWriterError extends Error {}

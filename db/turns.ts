@@ -1,0 +1,125 @@
+import { BusyError } from './demand.ts'
+
+/**
+ * Turns at something scarce. Whoever has to wait does so in the line of its owner, and owners take turns, so that one with
+ * a thousand waiting delays another by one of them. An owner never has more than its share, however little others ask for:
+ * what is slow stays slow, and there is always room for the next.
+ *
+ * Classes are apart from each other: the first has every second turn, the next every second of the rest, and so on. So
+ * between two turns of the first there is at most one of all others, whoever waits.
+ */
+export interface Turns {
+  /**
+   * Resolves to how to give the turn back. Rejects with a BusyError, or with the signal's reason. The class is the last
+   * where none is named.
+   */
+  take(
+    owner: string | undefined,
+    options?: { signal?: AbortSignal | undefined; class?: number },
+  ): Promise<() => void>
+}
+
+interface Waiter {
+  give: () => void
+  refuse: (reason: unknown) => void
+}
+
+interface Owner {
+  held: number
+  line: Waiter[]
+}
+
+interface Class {
+  /** In the order in which they are served; whoever was goes to the end. */
+  owners: Map<string | undefined, Owner>
+  /** Whether of it and those behind it, it was served last. */
+  wasServed: boolean
+}
+
+export function createTurns(options: {
+  max: number
+  /** Of an owner that is named; nobody else has a share. */
+  maxPerOwner: number
+  /** Waiting, per owner that is named, in each class. */
+  maxWaiting: number
+  waitMs: number
+  /** How many; one where it is left out. */
+  classes?: number
+}): Turns {
+  const classes = Array.from(
+    { length: options.classes ?? 1 },
+    (): Class => ({ owners: new Map(), wasServed: false }),
+  )
+  let held = 0
+
+  const share = (name: string | undefined) => (name === undefined ? options.max : options.maxPerOwner)
+  const findReady = ({ owners }: Class) =>
+    [...owners].find(([name, owner]) => owner.line.length > 0 && owner.held < share(name))
+
+  function next(): void {
+    while (held < options.max) {
+      const ready = classes.map(findReady)
+      let served = ready.findIndex((found, index) => found && !classes[index]?.wasServed)
+      if (served === -1) served = ready.findLastIndex(found => found)
+      const found = ready[served]
+      if (!found) return
+      for (const [index, one] of classes.entries()) if (index <= served) one.wasServed = index === served
+      const [name, owner] = found
+      const owners = classes[served]?.owners
+      owners?.delete(name)
+      owners?.set(name, owner)
+      held++
+      owner.held++
+      owner.line.shift()?.give()
+    }
+  }
+
+  return {
+    take(name, { signal, class: place = classes.length - 1 } = {}) {
+      if (signal?.aborted) return Promise.reject(signal.reason)
+      const { owners } = classes[place] as Class
+      const owner = owners.get(name) ?? { held: 0, line: [] }
+      if (name !== undefined && owner.line.length >= options.maxWaiting) {
+        return Promise.reject(new BusyError('Too many requests of this organization are waiting'))
+      }
+      owners.set(name, owner)
+      const forget = () => {
+        if (owner.held === 0 && owner.line.length === 0) owners.delete(name)
+      }
+      return new Promise((resolve, reject) => {
+        const waiter: Waiter = {
+          give() {
+            settle()
+            let given = true
+            resolve(() => {
+              if (!given) return
+              given = false
+              held--
+              owner.held--
+              forget()
+              next()
+            })
+          },
+          refuse(reason) {
+            settle()
+            owner.line.splice(owner.line.indexOf(waiter), 1)
+            forget()
+            reject(reason)
+          },
+        }
+        const timer = setTimeout(
+          () => waiter.refuse(new BusyError(`No turn came within ${options.waitMs} ms`)),
+          options.waitMs,
+        )
+        const onAbort = () => waiter.refuse(signal?.reason)
+        const settle = () => {
+          clearTimeout(timer)
+          signal?.removeEventListener('abort', onAbort)
+        }
+        signal?.addEventListener('abort', onAbort, { once: true })
+        owner.line.push(waiter)
+        next()
+      })
+    },
+  }
+}

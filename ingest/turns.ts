@@ -1,0 +1,72 @@
+/**
+ * What strangers' bytes cost, in turns: a few milliseconds in each iteration of the event loop, and of those who wait one
+ * piece after the other by key. Whoever sends without end waits for itself, and everybody else for one piece of it.
+ */
+export interface Turns {
+  /** Whether nobody waits and there is time left in this iteration: then work may be done at once. */
+  readonly isFree: boolean
+  /** Calls `work` whenever it is the turn of `key`, until it returns false. Each call does one small piece. */
+  enter(key: string, work: () => boolean): void
+  /**
+   * Resolves when it is the turn of `key`, for a piece that cannot be cut smaller: what is done at once after it has the rest of
+   * the iteration for itself.
+   */
+  pass(key: string): Promise<void>
+}
+
+/** With what else an iteration does it stays far below the quarter of a second that anybody may wait. */
+const ITERATION_MS = 10
+
+export function createTurns(): Turns {
+  /** The lane whose turn it is comes first. */
+  const lanes = new Map<string, (() => boolean)[]>()
+  let deadline = 0
+  let begun = false
+
+  function begin(): void {
+    if (begun) return
+    begun = true
+    deadline = performance.now() + ITERATION_MS
+    setImmediate(next)
+  }
+
+  function next(): void {
+    begun = false
+    if (lanes.size === 0) return
+    begin()
+    while (lanes.size > 0 && performance.now() < deadline) {
+      const [[key, works]] = lanes as unknown as [[string, (() => boolean)[]]]
+      const work = works.shift() as () => boolean
+      lanes.delete(key)
+      if (work()) works.push(work)
+      // What it did may have entered again.
+      const entered = lanes.get(key)
+      if (entered) works.push(...entered)
+      lanes.delete(key)
+      if (works.length > 0) lanes.set(key, works)
+    }
+  }
+
+  function enter(key: string, work: () => boolean): void {
+    begin()
+    const works = lanes.get(key)
+    if (works) works.push(work)
+    else lanes.set(key, [work])
+  }
+
+  return {
+    get isFree() {
+      begin()
+      return lanes.size === 0 && performance.now() < deadline
+    },
+    enter,
+    pass: key =>
+      new Promise(resolve => {
+        enter(key, () => {
+          deadline = 0
+          resolve()
+          return false
+        })
+      }),
+  }
+}

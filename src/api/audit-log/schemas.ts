@@ -1,0 +1,35 @@
+import { z } from 'zod'
+import { AUDIT_SORTS } from '../../../db/queries/audit-log.ts'
+import { id, list } from '../../http/envelope.ts'
+import { listQuery } from '../../http/lists.ts'
+import { operation } from '../../http/operation.ts'
+import { queryTime } from '../../http/times.ts'
+
+const entry = z.object({
+  _id: id,
+  at: z.date(),
+  userId: id.nullable().describe('Who did it; it may have left since'),
+  action: z.string().meta({ examples: ['update'] }),
+  resource: z.string().meta({ examples: ['team'] }),
+  resourceId: id.nullable(),
+  changes: z
+    .record(z.string(), z.object({ from: z.unknown().optional(), to: z.unknown().optional() }))
+    .meta({ examples: [{ name: { from: 'North', to: 'North-east' } }] })
+    .describe('Each field that changed, with its value before and after'),
+})
+
+export const listAuditEntries = operation({
+  access: 'view/audit',
+  tags: ['Audit log'],
+  summary: 'Who changed what, newest first',
+  description: 'Kept for one year.',
+  querystring: listQuery(AUDIT_SORTS, '-at').extend({
+    userId: z.string().optional().describe('Users, separated by commas'),
+    resource: z.string().max(100).optional(),
+    resourceId: z.string().optional().describe('Records, separated by commas'),
+    action: z.string().max(100).optional(),
+    from: queryTime.optional().describe('Inclusive: RFC 3339, or seconds or milliseconds since 1970'),
+    to: queryTime.optional().describe('Exclusive'),
+  }),
+  response: { 200: list(entry) },
+})

@@ -1,0 +1,55 @@
+import { availableParallelism } from 'node:os'
+import { hash, verify } from '@node-rs/argon2'
+import { BusyError } from '../../../db/demand.ts'
+import { createTurns } from '../../../db/turns.ts'
+import { RequestError } from '../../http/errors.ts'
+
+/** Argon2id with the parameters of OWASP's password storage cheat sheet (19 MiB, 2 passes, 1 lane). */
+const OPTIONS = { memoryCost: 19_456, timeCost: 2, parallelism: 1 }
+
+export const MIN_PASSWORD_LENGTH = 10
+export const MAX_PASSWORD_LENGTH = 1_000
+
+/**
+ * Each takes a core for 20 ms and one of the four threads that reading files waits for too: 60 wrong logins at once held
+ * others up for 7 s. So one core stays free, and whoever asks takes turns.
+ */
+const MAX_AT_ONCE = Math.max(1, availableParallelism() - 1)
+const MAX_WAITING = 100
+const WAIT_MS = 10_000
+const RETRY_AFTER_S = 5
+const turns = createTurns({
+  max: MAX_AT_ONCE,
+  maxPerOwner: MAX_AT_ONCE,
+  maxWaiting: MAX_WAITING,
+  waitMs: WAIT_MS,
+})
+
+/** `owner` is an address or an organization. Throws 429 where too many passwords of the same wait, or for too long. */
+async function inTurn<T>(owner: string, work: () => Promise<T>): Promise<T> {
+  const giveBack = await turns.take(owner).catch((error: unknown) => {
+    if (!(error instanceof BusyError)) throw error
+    throw new RequestError('rate-limited', 'Too many passwords are being checked.', {}, RETRY_AFTER_S)
+  })
+  return work().finally(giveBack)
+}
+
+export function hashPassword(password: string, owner: string): Promise<string> {
+  return inTurn(owner, () => hash(password, OPTIONS))
+}
+
+// Of a password that nobody has, so that an unknown address takes as long as a wrong password.
+let nobody: Promise<string> | undefined
+
+/** Whether the password is the one of the hash. Takes as long without a hash, and is false then. */
+export function verifyPassword(
+  passwordHash: string | undefined,
+  password: string,
+  owner: string,
+): Promise<boolean> {
+  return inTurn(owner, async () => {
+    nobody ??= hash('nobody has this password', OPTIONS)
+    const matches = await verify(passwordHash ?? (await nobody), password)
+    return passwordHash !== undefined && matches
+  })
+}

@@ -1,0 +1,157 @@
+import { z } from 'zod'
+import { failures, id, pathId, success, text } from '../../http/envelope.ts'
+import { operation } from '../../http/operation.ts'
+import { MAX_PASSWORD_LENGTH, MIN_PASSWORD_LENGTH } from './passwords.ts'
+
+/** An address as people write it; compared without case. */
+export const email = z
+  .string()
+  .trim()
+  .max(320)
+  .pipe(z.email('This is not an e-mail address.'))
+  .meta({ examples: ['anna@example.com'] })
+
+export const newPassword = z
+  .string()
+  .min(MIN_PASSWORD_LENGTH, `A password has at least ${MIN_PASSWORD_LENGTH} characters.`)
+  .max(MAX_PASSWORD_LENGTH)
+  .meta({ examples: ['correct horse battery'] })
+
+export const anyPassword = z
+  .string()
+  .max(MAX_PASSWORD_LENGTH)
+  .meta({ examples: ['correct horse battery'] })
+
+export const personName = z
+  .string()
+  .trim()
+  .min(1)
+  .max(200)
+  .meta({ examples: ['Anna Berg'] })
+
+/** Whatever is no identifier is no organization of the account: 404, whatever its length. */
+const anyOrganization = z
+  .string()
+  .toLowerCase()
+  .meta({ examples: ['019aa3c0-5b6e-7d4a-9f10-2b3c4d5e6f70'] })
+
+const organizationEntry = z.object({
+  userId: id,
+  organizationId: id,
+  organizationName: text('Northwind Field Service'),
+  organizationLogo: z.string().nullable(),
+  roleName: text('Owner'),
+  isCurrent: z.boolean().describe('Whether the token belongs to it'),
+})
+
+/** The answer of signing in, switching and creating: specification 2.2. */
+export const signedIn = z
+  .object({
+    status: z.literal(true),
+    message: text('Signed in'),
+    token: text('eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJvcmciOiIwMTlhYTNjMCJ9.6kXo').describe(
+      'The bearer token',
+    ),
+    expires_in: z
+      .int()
+      .meta({ examples: [28_800] })
+      .describe('Its lifetime in seconds'),
+    data: z.object({
+      _id: id,
+      name: text('Anna Berg'),
+      email: text('anna@example.com'),
+      organizationId: id,
+      hubId: z.array(id).describe('The hubs that the user has access to'),
+    }),
+    isHubSet: z.boolean().describe('Whether the organization has a hub'),
+    organizations: z.array(organizationEntry),
+  })
+  .describe('Signed in, with the token to go on with')
+
+const session = z.object({
+  _id: id,
+  organizationId: id,
+  organizationName: text('Northwind Field Service'),
+  userAgent: text('Mozilla/5.0 (X11; Linux x86_64)').nullable(),
+  address: text('192.0.2.10').nullable().describe('The network address that it was opened from'),
+  isCurrent: z.boolean().describe('Whether it is the session of the token'),
+  createdAt: z.date(),
+  expiresAt: z.date(),
+})
+
+const tags = ['Accounts']
+
+export const login = operation(
+  {
+    access: 'public',
+    tags,
+    summary: 'Sign in',
+    description: `Leads to the organization that the account used last, unless one is named. After 5 failures in a
+row the account is closed for a while, longer with each further one; so is an address after 100.`,
+    body: z.strictObject({
+      // Whatever is no address belongs to nobody: one message for both.
+      email: z
+        .string()
+        .max(320)
+        .meta({ examples: ['owner@example.com'] }),
+      password: anyPassword,
+      organizationId: anyOrganization
+        .optional()
+        .describe('The organization to sign in to; otherwise the one used last'),
+    }),
+    response: { 200: signedIn, ...failures(401, 403, 404) },
+  },
+  { idempotencyKey: false },
+)
+
+export const listMyOrganizations = operation({
+  access: 'session',
+  tags,
+  summary: 'The organizations of the account',
+  description: 'Those in which it is active, the one used last first.',
+  response: { 200: success(z.array(organizationEntry)) },
+})
+
+export const switchOrganization = operation({
+  access: 'session',
+  tags,
+  summary: 'Go on in another organization',
+  description: `Answers a new token and revokes the one of this request: every process rejects it from then on, and
+live sockets that were opened with it are closed. Where the account is no active member, nothing changes.`,
+  body: z.strictObject({ organizationId: anyOrganization }),
+  response: { 200: signedIn, ...failures(404) },
+})
+
+export const logout = operation({
+  access: 'session',
+  tags,
+  summary: 'Sign out',
+  description: 'Ends the session of the token.',
+  response: { 200: success(z.object({})) },
+})
+
+export const changePassword = operation({
+  access: 'session',
+  tags,
+  summary: 'Change the password',
+  description: 'In every organization of the account. Ends all its other sessions.',
+  body: z.strictObject({ currentPassword: anyPassword, newPassword }),
+  response: { 200: success(z.object({})) },
+})
+
+export const listSessions = operation({
+  access: 'session',
+  tags,
+  summary: 'Where the account is signed in',
+  description: 'Its living sessions in every organization, newest first.',
+  response: { 200: success(z.array(session)) },
+})
+
+export const deleteSession = operation({
+  access: 'session',
+  tags,
+  summary: "End one of the account's sessions",
+  description: 'Its token is not accepted from then on, and its live sockets are closed.',
+  params: z.object({ id: pathId }),
+  response: { 200: success(z.object({ _id: id })), ...failures(404) },
+})

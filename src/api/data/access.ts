@@ -1,0 +1,81 @@
+import { grantOf } from '../../../db/grants.ts'
+import type { Values } from '../../../db/queries/data.ts'
+import type { DataType } from '../../../db/queries/data-types.ts'
+import type { PermissionDetail } from '../../../db/schema/roles.ts'
+import { RequestError } from '../../http/errors.ts'
+import type { Permission } from '../../http/permissions.ts'
+
+/**
+ * What a role may do with the records of which data types, and which of their fields it may read: the one place that
+ * decides (specification 5.3, contract section 4). Whatever shows values of records asks here.
+ *
+ * A detail without `dataTypes` grants the action on every type, one with them on those alone. Of several permissions
+ * each has to grant the type, and what any of them restricts is restricted.
+ */
+export interface DataAccess {
+  /** Whether the permission holds for the type. */
+  grants(dataTypeId: string): boolean
+  /** The types that it holds for, or null for all of them. */
+  dataTypeIds: string[] | null
+  /** Whether any field of any type is restricted. */
+  restrictsAnything: boolean
+  /** Whether it holds for every field of every type, those that do not exist yet too. */
+  seesEverything: boolean
+  isRestricted(dataTypeId: string, key: string): boolean
+  /** Whether a field is hidden, by itself or with its whole type. */
+  hides(dataTypeId: string, key: string): boolean
+  /** The values that may be seen; with `keys` those of them alone. */
+  visible(dataTypeId: string, data: Values, keys?: readonly string[]): Values
+  /** 403 with the restricted ones where a type restricts any of these keys. */
+  checkKeys(dataTypeId: string, keys: readonly string[]): void
+}
+
+export function dataAccess(
+  { permissionDetails }: { permissionDetails: readonly PermissionDetail[] },
+  ...permissions: readonly Extract<Permission, `${string}/data`>[]
+): DataAccess {
+  const grants = permissions.map(name => grantOf(permissionDetails, name))
+  const restricted = new Map<string, Set<string>>()
+  for (const type of grants.flatMap(grant => grant?.dataTypes ?? [])) {
+    const keys = restricted.get(type.dataTypeId) ?? new Set()
+    for (const key of type.restrictedFields) keys.add(key)
+    restricted.set(type.dataTypeId, keys)
+  }
+  const everywhere = grants.every(grant => grant !== null && !grant.dataTypes)
+  const grantsType = (dataTypeId: string) =>
+    grants.every(
+      grant =>
+        grant !== null && (!grant.dataTypes || grant.dataTypes.some(type => type.dataTypeId === dataTypeId)),
+    )
+  const isRestricted = (dataTypeId: string, key: string) => restricted.get(dataTypeId)?.has(key) ?? false
+  const hides = (dataTypeId: string, key: string) => !grantsType(dataTypeId) || isRestricted(dataTypeId, key)
+
+  return {
+    grants: grantsType,
+    dataTypeIds: everywhere ? null : [...restricted.keys()].filter(grantsType),
+    restrictsAnything: [...restricted.values()].some(keys => keys.size > 0),
+    seesEverything: everywhere,
+    isRestricted,
+    hides,
+    visible: (dataTypeId, data, keys = Object.keys(data)) =>
+      Object.fromEntries(
+        keys.filter(key => Object.hasOwn(data, key) && !hides(dataTypeId, key)).map(key => [key, data[key]]),
+      ),
+    checkKeys(dataTypeId, keys) {
+      const found = keys.filter(key => isRestricted(dataTypeId, key))
+      if (found.length > 0) throw restrictedFields(found)
+    },
+  }
+}
+
+/** Specification 5.3, rule 2. */
+export function restrictedFields(keys: readonly string[]): RequestError {
+  const restricted = [...new Set(keys)]
+  return new RequestError('forbidden', `Your role may not see ${restricted.join(', ')}.`, {
+    restrictedFields: restricted,
+  })
+}
+
+/** The fields of a type that may be seen, in their order. */
+export const visibleKeys = (access: DataAccess, type: DataType): string[] =>
+  type.fields.map(({ key }) => key).filter(key => !access.isRestricted(type._id, key))

@@ -1,0 +1,111 @@
+import type { Queryable } from '../../../db/client.ts'
+import {
+  DEVICE_SORTS,
+  type Device,
+  deleteDevice,
+  findDevice,
+  insertDevice,
+  listDevices,
+  listLastSeen,
+  mountDevice,
+  updateDevice,
+  updateDeviceKey,
+} from '../../../db/queries/devices.ts'
+import { listKnownHubs } from '../../../db/queries/hubs.ts'
+import type { Caller } from '../../../db/queries/sessions.ts'
+import { listKnownVehicles } from '../../../db/queries/vehicles.ts'
+import { createDeviceKey } from '../../../ingest/identity/authenticate.ts'
+import { audited } from '../../http/audit.ts'
+import { created, ok } from '../../http/envelope.ts'
+import { found } from '../../http/errors.ts'
+import { listed, readPageRequest, splitIds } from '../../http/lists.ts'
+import { checkReferences } from '../../http/references.ts'
+import type { App, Services } from '../../services.ts'
+import * as operations from './schemas.ts'
+
+export function deviceRoutes(app: App, { db }: Services): void {
+  const withLastSeen = async <D extends Device>(organizationId: string, devices: D[]) => {
+    const ids = devices.map(({ _id }) => _id)
+    const lastSeen = await listLastSeen(db.system, organizationId, ids)
+    return devices.map(device => ({ ...device, lastSeenAt: lastSeen.get(device._id) ?? null }))
+  }
+
+  app.get('/devices', operations.listDevices, async ({ caller, query }) => {
+    const request = readPageRequest(query, DEVICE_SORTS)
+    const filter = { hubIds: splitIds(query.hubId), vehicleIds: splitIds(query.vehicleId) }
+    const devices = await db.tenant(caller.organizationId, tx =>
+      listDevices(tx, caller.hubIds, filter, request),
+    )
+    return listed({ ...devices, rows: await withLastSeen(caller.organizationId, devices.rows) }, query)
+  })
+
+  app.get('/device/:id', operations.getDevice, async ({ caller, params }) => {
+    const device = await db.tenant(caller.organizationId, tx => getDevice(tx, params.id, caller))
+    const [shown] = await withLastSeen(caller.organizationId, [device])
+    return ok(found('device', shown))
+  })
+
+  app.post('/device', operations.createDevice, async (request, reply) => {
+    const { name, vehicleId = null, hubId = null } = request.body
+    const { key, hash } = createDeviceKey()
+    const device = await audited(db, request, async (tx, caller) => {
+      const { organizationId } = caller
+      await checkHubAndVehicle(tx, caller, { vehicleId, hubId })
+      const deviceId = await insertDevice(tx, { organizationId, name, hubId, keyHash: hash })
+      if (vehicleId) await mountDevice(tx, organizationId, deviceId, vehicleId)
+      return { before: null, after: found('device', await findDevice(tx, deviceId, null)) }
+    })
+    return created(reply, { ...device, lastSeenAt: null, key }, 'Device created')
+  })
+
+  app.patch('/device/:id', operations.updateDevice, async request => {
+    const { vehicleId, ...change } = request.body
+    const device = await audited(db, request, async (tx, caller) => {
+      const before = await getDevice(tx, request.params.id, caller)
+      await checkHubAndVehicle(tx, caller, request.body)
+      await updateDevice(tx, before._id, change)
+      if (vehicleId !== undefined && vehicleId !== before.vehicleId) {
+        await mountDevice(tx, caller.organizationId, before._id, vehicleId)
+      }
+      return { before, after: found('device', await findDevice(tx, before._id, null)) }
+    })
+    const [shown] = await withLastSeen(request.caller.organizationId, [device])
+    return ok(found('device', shown), 'Device changed')
+  })
+
+  app.post('/device/:id/rotate-key', operations.rotateKey, async request => {
+    const { key, hash } = createDeviceKey()
+    const rotate = async (tx: Queryable, caller: Caller) => {
+      const before = await getDevice(tx, request.params.id, caller)
+      await updateDeviceKey(tx, caller.organizationId, before._id, hash)
+      return { before, after: found('device', await findDevice(tx, before._id, null)) }
+    }
+    const device = await audited(db, request, rotate, 'rotate-key')
+    const [shown] = await withLastSeen(request.caller.organizationId, [{ ...device, key }])
+    return ok(found('device', shown), 'Key replaced')
+  })
+
+  app.delete('/device/:id', operations.deleteDevice, async request => {
+    const { id } = request.params
+    await audited(db, request, async (tx, caller) => {
+      const before = await getDevice(tx, id, caller)
+      await deleteDevice(tx, caller.organizationId, id)
+      return { before, after: null }
+    })
+    return ok({ _id: id }, 'Device deleted')
+  })
+}
+
+const getDevice = async (tx: Queryable, deviceId: string, { hubIds }: Caller) =>
+  found('device', await findDevice(tx, deviceId, hubIds))
+
+function checkHubAndVehicle(
+  tx: Queryable,
+  { hubIds }: Caller,
+  { hubId, vehicleId }: { hubId?: string | null; vehicleId?: string | null },
+): Promise<void> {
+  return checkReferences(
+    { what: 'hub', ids: { hubId }, find: ids => listKnownHubs(tx, ids, hubIds) },
+    { what: 'vehicle', ids: { vehicleId }, find: ids => listKnownVehicles(tx, ids, hubIds) },
+  )
+}

@@ -1,0 +1,53 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { App, Services } from '../../services.ts'
+import * as operations from './schemas.ts'
+
+const ANSWER_WITHIN_MS = 2_000
+/** Writing the figures takes some milliseconds, and asking what the process depends on its connections. */
+const READ_EVERY_MS = 200
+
+/** Outside /api/v3: whether the process lives, whether it can work, and its figures. */
+export async function healthRoutes(
+  app: App,
+  { dependencies, listening, metrics: { registry } }: Services,
+): Promise<void> {
+  app.get('/health', operations.getHealth, async () => ({ status: true as const, message: 'Alive' }))
+
+  const askDependencies = createPaced(async (): Promise<Record<string, boolean>> => {
+    const asked = Object.entries(dependencies).map(async ([name, answers]) => [name, await inTime(answers())])
+    return Object.fromEntries(await Promise.all(asked))
+  }, READ_EVERY_MS)
+  app.get('/ready', operations.getReadiness, async (_request, reply) => {
+    const answered = await askDependencies()
+    const listeners = listening()
+    const ready = listeners && Object.values(answered).every(answers => answers)
+    reply.code(ready ? 200 : 503)
+    return { status: ready, message: ready ? 'Ready' : 'Not ready', data: { ...answered, listeners } }
+  })
+
+  const writeFigures = createPaced(() => registry.metrics(), READ_EVERY_MS)
+  app.get('/metrics', operations.getMetrics, async (_request, reply) => {
+    reply.type(registry.contentType)
+    return writeFigures()
+  })
+}
+
+/** Has `read` run once for all who ask within `everyMs`. What they get was read after they asked. */
+function createPaced<T>(read: () => Promise<T>, everyMs: number): () => Promise<T> {
+  let next: Promise<T> | null = null
+  let running: Promise<unknown> = Promise.resolve()
+  return () => {
+    next ??= running.then(() => {
+      next = null
+      const result = read()
+      running = Promise.allSettled([result, sleep(everyMs, null, { ref: false })])
+      return result
+    })
+    return next
+  }
+}
+
+async function inTime(answers: Promise<boolean>): Promise<boolean> {
+  const late = new Promise<boolean>(resolve => setTimeout(resolve, ANSWER_WITHIN_MS, false).unref())
+  return Promise.race([answers.catch(() => false), late])
+}

@@ -1,0 +1,41 @@
+import { z } from 'zod'
+import { text } from '../../http/envelope.ts'
+
+/** Outside /api/v3, so that they say themselves what its hooks say of the other operations. */
+const open = { tags: ['Process'], 'x-permission': 'public', security: [] }
+
+export const getHealth = {
+  schema: {
+    ...open,
+    summary: 'Whether the process lives',
+    description: 'Answers as long as the process can answer at all.',
+    response: { 200: z.object({ status: z.literal(true), message: text('Alive') }).describe('It lives') },
+  },
+}
+
+const readiness = z.object({
+  status: z.boolean(),
+  message: text('Ready'),
+  data: z.record(z.string(), z.boolean()).meta({ examples: [{ database: true, listeners: true }] }),
+})
+
+export const getReadiness = {
+  schema: {
+    ...open,
+    summary: 'Whether the process can work',
+    description: 'Once every listener of its roles is open and what it depends on answers.',
+    response: {
+      200: readiness.describe('Ready'),
+      503: readiness.describe('Not ready; `data` says what is missing'),
+    },
+  },
+}
+
+export const getMetrics = {
+  schema: {
+    ...open,
+    summary: 'Figures of the process',
+    description: 'In the text format of Prometheus.',
+    response: { 200: { description: 'The figures', content: { 'text/plain': { schema: z.string() } } } },
+  },
+}

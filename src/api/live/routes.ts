@@ -1,0 +1,35 @@
+import { RequestError } from '../../http/errors.ts'
+import type { App, Services } from '../../services.ts'
+import * as operations from './schemas.ts'
+import { createUsers } from './users.ts'
+import { createViewers } from './viewers.ts'
+
+/**
+ * The live positions. A socket is opened with a token and lives as long as its session and permission do; what it
+ * sees follows its role. `stream/live/` decides what is sent.
+ */
+export function liveRoutes(app: App, { config, db, live, turns }: Services): void {
+  const users = createUsers(config.liveSocketsPerUser, error =>
+    app.log.error({ err: error }, 'Showing a live view failed'),
+  )
+  const viewers = live && createViewers(app, db, live, users, turns)
+
+  app.get(
+    '/live',
+    {
+      websocket: true,
+      ...operations.openLive,
+      preHandler: async ({ caller, raw }) => {
+        const leave = users.enter(caller.userId)
+        if (!leave) throw new RequestError('rate-limited', 'You have as many live sockets open as you may.')
+        // Before the upgrade, and not with the socket's listeners: many may come at once.
+        raw.socket.once('close', leave)
+      },
+    },
+    (socket, request) => {
+      viewers?.add(socket, request.caller)
+      // Node keeps the request of an upgrade as long as the socket, and 8 KB of permissions with it.
+      Reflect.deleteProperty(request, 'caller')
+    },
+  )
+}

@@ -1,0 +1,77 @@
+import { isUtf8 } from 'node:buffer'
+import { z } from 'zod'
+import { failures } from '../../http/envelope.ts'
+import { operation } from '../../http/operation.ts'
+
+const degrees = (max: number) => z.number().min(-max).max(max)
+/** Ours have 36 characters; another is one of nothing. */
+const MAX_ID_LENGTH = 100
+const ids = (max: number) =>
+  z.custom<string[]>(
+    // By hand: a list of thousands of wrong ones is one mistake and not thousands.
+    value =>
+      Array.isArray(value) &&
+      value.length <= max &&
+      value.every(id => typeof id === 'string' && id.length <= MAX_ID_LENGTH),
+    `This has to be a list of at most ${max.toLocaleString('en')} identifiers.`,
+  )
+
+/** What a live client sends. */
+const clientMessage = z.discriminatedUnion('type', [
+  z.strictObject({
+    type: z.literal('subscribe'),
+    filter: z
+      .strictObject({
+        subjectIds: ids(10_000).optional(),
+        hubIds: ids(1_000).optional(),
+        teamIds: ids(1_000).optional(),
+        bbox: z
+          .tuple([degrees(180), degrees(90), degrees(180), degrees(90)])
+          .refine(([, south, , north]) => south <= north, 'Its south has to be south of its north.')
+          .optional(),
+      })
+      .nullish(),
+    since: z.string().max(4_096).nullish(),
+  }),
+  z.strictObject({ type: z.literal('unsubscribe') }),
+])
+
+/** What a socket says, or a sentence on what is wrong with it. */
+export function readMessage(data: Buffer): z.infer<typeof clientMessage> | string {
+  let value: unknown
+  try {
+    if (!isUtf8(data)) throw new Error('not UTF-8')
+    value = JSON.parse(data.toString())
+  } catch {
+    return 'The message is not JSON.'
+  }
+  const result = clientMessage.safeParse(value)
+  if (result.success) return result.data
+  const issue = result.error.issues[0] as z.core.$ZodIssue
+  const path = [...issue.path, ...(issue.code === 'unrecognized_keys' ? issue.keys.slice(0, 1) : [])].join(
+    '.',
+  )
+  return path === ''
+    ? 'The message has to be an object with a type.'
+    : `"${path.slice(0, 200)}" is not valid: ${issue.message}`
+}
+
+export const openLive = operation(
+  {
+    access: 'view/location',
+    tags: ['Live'],
+    summary: 'Live positions over a WebSocket',
+    description: `The token travels in the \`Authorization\` header, or as the subprotocols \`bearer, <token>\`.
+
+Send \`{ "type": "subscribe", "filter": { "subjectIds", "hubIds", "teamIds", "bbox": [w, s, e, n] }, "since": cursor | null }\`
+(again to change the filter) or \`{ "type": "unsubscribe" }\`. You receive \`snapshot\` once, then \`positions\` at most four
+times a second, each with a \`cursor\`; \`gone\` when a subject leaves the filter or what you may see; \`error\` for a message that
+makes no sense. Subscribe with \`since\` to go on where a lost connection ended: nothing is missed.
+
+Closed with 4401 when the token ends, 4403 when the permission does, 1001 when the server stops, 1008 when you send more than
+100 messages or 256 KiB a second for long or leave more than 1 MiB unread. A message has at most 256 KiB. A user has at most
+50 sockets (\`LIVE_SOCKETS_PER_USER\`), the next is answered 429.`,
+    response: { 101: z.null().describe('The WebSocket is open'), ...failures(401, 403, 429, 503) },
+  },
+  { role: 'live' },
+)

@@ -1,0 +1,228 @@
+import type { WebSocket } from 'ws'
+import { type Caller, findCallers } from '../../../db/queries/sessions.ts'
+import type { Turns } from '../../../ingest/turns.ts'
+import type { LiveClient } from '../../../stream/live/clients.ts'
+import { scopeOf, visibilityOf } from '../../http/permissions.ts'
+import type { App, Services } from '../../services.ts'
+import { createBudget } from './budget.ts'
+import { MAX_UNREAD_BYTES, MESSAGE_BYTES, MESSAGES, UNREAD_WITHIN_MS } from './limits.ts'
+import { readMessage } from './schemas.ts'
+import type { createUsers } from './users.ts'
+
+/** Close codes: of our own, and of RFC 6455. */
+const TOKEN_ENDED = 4401
+const PERMISSION_LOST = 4403
+const SHUTDOWN = 1001
+const POLICY = 1008
+
+const PING_EVERY_MS = 25_000
+const POLL_EVERY_MS = 500
+/** Notifications may be lost with their connection, so every open socket is checked again. */
+const CHECK_EVERY_MS = 30_000
+
+/** Whose socket it is. What its role allows is in the client's visibility. */
+type Owner = Pick<Caller, 'sessionId' | 'userId' | 'organizationId' | 'expiresAt'>
+
+interface Viewer {
+  socket: WebSocket
+  client: LiveClient
+  owner: Owner
+  answered: boolean
+  /** Since when it leaves too much unread, by `performance.now()`. */
+  unreadSince: number | undefined
+  /** Messages that wait for their turn: what one read of the socket brought. */
+  waiting: Buffer[]
+}
+
+/** Keeps the open sockets: reads what they say, follows what their users may see, and closes those that end. */
+export function createViewers(
+  app: App,
+  db: Services['db'],
+  { clients, positions }: NonNullable<Services['live']>,
+  users: ReturnType<typeof createUsers>,
+  turns: Turns,
+) {
+  const viewers = new Set<Viewer>()
+
+  function add(socket: WebSocket, caller: Caller): void {
+    const client: LiveClient = {
+      send: text => socket.send(text),
+      get waitingBytes() {
+        return socket.bufferedAmount
+      },
+      visibility: visibilityOf(caller),
+    }
+    const viewer: Viewer = {
+      socket,
+      client,
+      owner: toOwner(caller),
+      answered: true,
+      unreadSince: undefined,
+      waiting: [],
+    }
+    viewers.add(viewer)
+    const messages = createBudget(MESSAGES)
+    const bytes = createBudget(MESSAGE_BYTES)
+    const spend = (length: number): boolean => {
+      // What was read with the message that closed it is still handed over.
+      if (socket.readyState !== socket.OPEN) return false
+      if (messages.use(1) && bytes.use(length)) return true
+      end(viewer, POLICY, 'Too many messages')
+      return false
+    }
+    // At once: a message that comes before its listener is lost.
+    socket.on('message', data => {
+      const message = data as Buffer
+      if (!spend(message.length)) return
+      if (viewer.waiting.length === 0 && turns.isFree) read(viewer, message)
+      else pause(viewer, message)
+    })
+    socket.on('pong', () => {
+      viewer.answered = true
+    })
+    socket.on('close', () => remove(viewer))
+    socket.on('error', error => app.log.info({ err: error }, 'A live socket failed'))
+  }
+
+  /** Its messages wait for their turn, and it is not read meanwhile. */
+  function pause(viewer: Viewer, message: Buffer): void {
+    const { socket, waiting, owner } = viewer
+    waiting.push(message)
+    if (waiting.length > 1) return
+    socket.pause()
+    turns.enter(owner.organizationId, () => {
+      const next = waiting[0]
+      if (next) read(viewer, next)
+      waiting.shift()
+      if (waiting.length === 0) socket.resume()
+      return waiting.length > 0
+    })
+  }
+
+  function remove(viewer: Viewer): void {
+    viewers.delete(viewer)
+    viewer.waiting.length = 0
+    users.forget(viewer.owner.userId, viewer.socket)
+    clients.unsubscribe(viewer.client)
+  }
+
+  /** Closes it. Nothing more is sent, so that what it has not read does not grow. */
+  function end(viewer: Viewer, code: number, reason: string): void {
+    remove(viewer)
+    viewer.socket.close(code, reason)
+  }
+
+  function endUnread(viewer: Viewer): void {
+    if (viewer.socket.bufferedAmount > MAX_UNREAD_BYTES) end(viewer, POLICY, 'Too much is left unread')
+  }
+
+  function read(viewer: Viewer, data: Buffer): void {
+    const { socket, client, owner } = viewer
+    const message = readMessage(data)
+    if (typeof message === 'string') {
+      socket.send(JSON.stringify({ type: 'error', message }))
+      endUnread(viewer)
+    } else if (message.type === 'subscribe') {
+      users.ask(owner.userId, socket, () =>
+        clients.subscribe(client, message.filter ?? {}, message.since ?? null),
+      )
+    } else {
+      users.forget(owner.userId, socket)
+      clients.unsubscribe(client)
+    }
+  }
+
+  /** Reads the callers again, all at once: a session may have ended, a role may be another one. */
+  async function check(which: (owner: Owner) => boolean): Promise<void> {
+    const checked = [...viewers].filter(viewer => which(viewer.owner))
+    if (checked.length === 0) return
+    const sessionIds = new Set(checked.map(viewer => viewer.owner.sessionId))
+    const callers = await findCallers(db.system, [...sessionIds])
+    for (const viewer of checked) {
+      const caller = callers.get(viewer.owner.sessionId)
+      if (!caller) end(viewer, TOKEN_ENDED, 'The token is expired or revoked')
+      else if (!scopeOf(caller.permissionDetails, 'view/location'))
+        end(viewer, PERMISSION_LOST, 'The permission view/location is gone')
+      else {
+        viewer.owner = toOwner(caller)
+        const visibility = visibilityOf(caller)
+        if (JSON.stringify(visibility) !== JSON.stringify(viewer.client.visibility))
+          clients.changeVisibility(viewer.client, visibility)
+      }
+    }
+  }
+
+  /** Organizations whose change is being followed, and whether something changed again meanwhile. */
+  const following = new Map<string, { again: boolean }>()
+
+  /** Follows a change of who sees what. Many in a row, a thousand devices being created, are followed together. */
+  async function follow(organizationId: string): Promise<void> {
+    const current = following.get(organizationId)
+    if (current) {
+      current.again = true
+      return
+    }
+    const state = { again: true }
+    following.set(organizationId, state)
+    try {
+      while (state.again) {
+        state.again = false
+        await positions.refresh(organizationId)
+        await check(owner => owner.organizationId === organizationId)
+      }
+    } finally {
+      following.delete(organizationId)
+    }
+  }
+
+  const failed = (error: unknown) => app.log.warn({ err: error }, 'Checking the live sockets failed')
+
+  const stopListening = db.onChange(event => {
+    switch (event.kind) {
+      case 'session':
+        return void check(owner => owner.sessionId === event.sessionId).catch(failed)
+      case 'user':
+        return void check(owner => owner.userId === event.userId).catch(failed)
+      case 'organization':
+        return void check(owner => owner.organizationId === event.organizationId).catch(failed)
+      case 'sight':
+        return void follow(event.organizationId).catch(failed)
+      case 'resync':
+        return void positions
+          .refreshAll()
+          .then(() => check(() => true))
+          .catch(failed)
+    }
+  })
+  const polls = setInterval(() => {
+    const now = performance.now()
+    for (const viewer of [...viewers]) {
+      if (viewer.owner.expiresAt <= Date.now()) end(viewer, TOKEN_ENDED, 'The token is expired')
+      const unread = viewer.socket.bufferedAmount > MAX_UNREAD_BYTES
+      viewer.unreadSince = unread ? (viewer.unreadSince ?? now) : undefined
+      if (now - (viewer.unreadSince ?? now) > UNREAD_WITHIN_MS) endUnread(viewer)
+    }
+  }, POLL_EVERY_MS)
+  const checks = setInterval(() => check(() => true).catch(failed), CHECK_EVERY_MS)
+  const pings = setInterval(() => {
+    for (const viewer of viewers) {
+      if (!viewer.answered) viewer.socket.terminate()
+      viewer.answered = false
+      viewer.socket.ping()
+    }
+  }, PING_EVERY_MS)
+
+  app.addHook('preClose', async () => {
+    stopListening()
+    for (const timer of [polls, checks, pings]) clearInterval(timer)
+    for (const { socket } of viewers) socket.close(SHUTDOWN, 'The server is stopping')
+  })
+  return { add }
+}
+
+const toOwner = ({ sessionId, userId, organizationId, expiresAt }: Caller): Owner => ({
+  sessionId,
+  userId,
+  organizationId,
+  expiresAt,
+})

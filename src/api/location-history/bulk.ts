@@ -1,0 +1,33 @@
+import { type BulkResult, takeBulk } from '../../../ingest/bulk.ts'
+import type { IngestMetrics } from '../../../ingest/metrics.ts'
+import type { Turns } from '../../../ingest/turns.ts'
+import type { Log, Subject } from '../../../stream/log.ts'
+
+const UNKNOWN_DEVICE = { reason: 'unknown-device', message: 'There is no such device.' } as const
+
+interface KnownResult extends Omit<BulkResult, 'rejected'> {
+  rejected: (BulkResult['rejected'][number] | (typeof UNKNOWN_DEVICE & { index: number }))[]
+}
+
+/**
+ * Appends the points whose subjects are known; the others are rejected in the answer alone, for they are nobody's. Null
+ * where the log took too long.
+ */
+export async function appendKnown(
+  points: readonly unknown[],
+  subjects: readonly (Subject | null)[],
+  to: { log: Log; metrics: IngestMetrics; turns: Turns },
+): Promise<KnownResult | null> {
+  const known = points.flatMap((value, index) => {
+    const of = subjects[index]
+    return of ? [{ value, of, index }] : []
+  })
+  const nothing: BulkResult = { accepted: 0, duplicates: 0, rejected: [] }
+  const result = known.length > 0 ? await takeBulk(known, to) : nothing
+  if (!result) return null
+  const rejected = [
+    ...result.rejected.map(one => ({ ...one, index: known[one.index]?.index ?? one.index })),
+    ...subjects.flatMap((of, index) => (of ? [] : [{ index, ...UNKNOWN_DEVICE }])),
+  ]
+  return { ...result, rejected: rejected.sort((a, b) => a.index - b.index) }
+}

@@ -1,0 +1,141 @@
+import { z } from 'zod'
+import { REASONS } from '../../../stream/point.ts'
+import { failure, failures, id, list, success, text } from '../../http/envelope.ts'
+import { operation } from '../../http/operation.ts'
+import { queryTime } from '../../http/times.ts'
+
+/** The points and bytes of one request, and the points of one page of history. */
+export const MAX_POINTS = 5_000
+export const MAX_BYTES = 4 * 1024 * 1024
+const MAX_HISTORY = 100_000
+
+/**
+ * A point is described here and validated one by one in `ingest/fix.ts`: a wrong one among good ones is rejected alone,
+ * so the schema must let it through.
+ */
+const point = z.unknown().meta({
+  id: 'NewPoint',
+  type: 'object',
+  required: ['lat', 'lng', 'timestamp'],
+  // Unknown keys of a point are ignored.
+  additionalProperties: true,
+  properties: {
+    lat: { type: 'number', minimum: -90, maximum: 90 },
+    lng: { type: 'number', minimum: -180, maximum: 180 },
+    timestamp: {
+      oneOf: [{ type: 'string', format: 'date-time' }, { type: 'number' }],
+      description: 'When the fix was taken: RFC 3339 with an offset, or seconds or milliseconds since 1970',
+    },
+    speed: { type: ['number', 'null'], description: 'Metres per second' },
+    heading: { type: ['number', 'null'], description: 'Degrees clockwise from true north' },
+    accuracy: { type: ['number', 'null'], description: 'Metres' },
+    altitude: { type: ['number', 'null'], description: 'Metres' },
+    battery: { type: ['number', 'null'], description: 'Per cent' },
+    attributes: { type: ['object', 'null'], description: 'Up to 2 KiB of JSON' },
+    deviceId: { type: 'string', description: "The device that it is of, instead of the caller's own" },
+  },
+  examples: [{ lat: 52.52, lng: 13.405, timestamp: '2026-11-21T10:00:00Z', speed: 12.5, heading: 270 }],
+})
+
+const bulk = z.strictObject({ points: z.array(point) })
+
+const bulkResult = z.object({
+  accepted: z.int(),
+  duplicates: z.int().describe('Points that were there already'),
+  rejected: z.array(
+    z.object({
+      index: z.int(),
+      reason: z.enum([...REASONS, 'unknown-device']),
+      message: text('lat has to be between -90 and 90.'),
+    }),
+  ),
+})
+
+const bulkAnswer = z.object({ status: z.literal(true), message: text('Points accepted'), data: bulkResult })
+const bulkRejected = failure.extend({ data: bulkResult.optional() }).describe('All of them are wrong')
+
+const number = (example: number) => z.number().meta({ examples: [example] })
+
+const historyPoint = z.object({
+  _id: id,
+  subjectId: id,
+  subjectType: z.enum(['user', 'device']),
+  lat: number(52.52),
+  lng: number(13.405),
+  timestamp: text('2026-11-21T10:00:00.000Z'),
+  receivedAt: text('2026-11-21T10:00:00.420Z'),
+  speed: number(12.5).nullable(),
+  heading: number(270).nullable(),
+  accuracy: number(5).nullable(),
+  altitude: number(34).nullable(),
+  battery: number(80).nullable(),
+  attributes: z.record(z.string(), z.unknown()).nullable(),
+})
+
+const ids = z.string().optional()
+
+type Box = [west: number, south: number, east: number, north: number]
+
+const box = z.string().transform((text, context) => {
+  const numbers = text.split(',').map(part => (part.trim() === '' ? Number.NaN : Number(part)))
+  const [west = 0, south = 0, east = 0, north = 0] = numbers
+  const valid =
+    numbers.length === 4 &&
+    numbers.every(Number.isFinite) &&
+    Math.abs(west) <= 180 &&
+    Math.abs(east) <= 180 &&
+    south >= -90 &&
+    north <= 90 &&
+    south <= north
+  if (valid) return numbers as Box
+  context.addIssue({ code: 'custom', message: 'This has to be west,south,east,north in degrees.' })
+  return z.NEVER
+})
+
+const historyQuery = z.object({
+  userId: ids.describe('Users, separated by commas'),
+  deviceId: ids.describe('Devices, separated by commas'),
+  vehicleId: ids.describe('Vehicles, separated by commas: the devices while they were mounted'),
+  from: queryTime.optional().describe('Inclusive: RFC 3339, or seconds or milliseconds since 1970'),
+  to: queryTime.optional().describe('Exclusive'),
+  bbox: box.optional().describe('west,south,east,north in degrees; west > east crosses the antimeridian'),
+  order: z.enum(['asc', 'desc']).default('asc'),
+  limit: z.coerce.number().int().min(1).max(MAX_HISTORY).default(1000),
+  cursor: z.string().optional(),
+})
+
+const tags = ['Location history']
+
+export const appendPoints = operation(
+  {
+    access: 'create/location',
+    tags,
+    summary: 'Send up to 5,000 points; 200 when they are durable',
+    description: `The subject is the calling user, or the device whose key is the bearer token. Wrong points are
+reported one by one and take nothing with them, one whose \`deviceId\` is no device of the caller's (\`unknown-device\`) in
+the answer alone. The same points again are duplicates, which is fine.`,
+    body: bulk,
+    response: { 200: bulkAnswer, 400: bulkRejected, ...failures(401, 403, 413, 415, 503) },
+  },
+  { deviceKey: true, role: 'ingest', gzip: true },
+)
+
+export const listPoints = operation({
+  access: 'view/location',
+  tags,
+  summary: 'The points of subjects in order of time',
+  description: `Without a subject: the newest point of each that the caller may see, with \`to\` the newest before
+it. A vehicle's points are those of its devices while they were mounted. Who sees whose follows the role's scope, the
+teams and the hubs.`,
+  querystring: historyQuery,
+  response: { 200: list(historyPoint) },
+})
+
+export const getPoint = operation({
+  access: 'view/location',
+  tags,
+  summary: 'One point',
+  description: 'Under the `_id` that it has in the history.',
+  params: z.object({ id }),
+  response: { 200: success(historyPoint) },
+})

@@ -1,0 +1,40 @@
+import { type Database, isUuid } from '../../../db/client.ts'
+import { listDeviceSubjects } from '../../../db/queries/devices.ts'
+import type { Caller } from '../../../db/queries/sessions.ts'
+import type { Publisher } from '../../../ingest/identity/authenticate.ts'
+import type { Subject } from '../../../stream/log.ts'
+import { forbidden } from '../../http/errors.ts'
+import { scopeOf } from '../../http/permissions.ts'
+
+/**
+ * The subject of each point: the publisher's own, or the device that the point names; null where it names none of the
+ * publisher's, which for a device is every other one. 403 where a user may not send points of others.
+ */
+export async function findSubjects(
+  db: Database,
+  publisher: Publisher,
+  caller: Caller | undefined,
+  points: readonly unknown[],
+): Promise<(Subject | null)[]> {
+  const named = points.map(point => {
+    const deviceId = (point as { deviceId?: unknown } | null)?.deviceId ?? null
+    const text = typeof deviceId === 'string' ? deviceId.toLowerCase() : deviceId
+    return text === publisher.id ? null : text
+  })
+  const deviceIds = [...new Set(named.filter(deviceId => deviceId !== null))]
+  if (deviceIds.length === 0) return points.map(() => publisher)
+  if (!caller) return named.map(deviceId => (deviceId === null ? publisher : null))
+  if (scopeOf(caller.permissionDetails, 'create/location') !== 'all')
+    throw forbidden('Points of another device need the permission create/location for all.')
+  const { organizationId } = publisher
+  const subjects = await db.tenant(organizationId, tx =>
+    listDeviceSubjects(tx, deviceIds.filter(isUuid), caller.hubIds),
+  )
+  return named.map(id => {
+    if (id === null) return publisher
+    const subject = typeof id === 'string' ? subjects.get(id) : undefined
+    return typeof id === 'string' && subject !== undefined
+      ? { kind: 'device', id, organizationId, subject }
+      : null
+  })
+}

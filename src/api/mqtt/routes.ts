@@ -1,0 +1,33 @@
+import type { FastifyRequest } from 'fastify'
+import { createWebSocketStream, type WebSocket } from 'ws'
+import { TCP_KEEPALIVE_MS } from '../../../ingest/mqtt/limits.ts'
+import { RequestError } from '../../http/errors.ts'
+import { MQTT_SUBPROTOCOLS } from '../../http/plugins/upgrades.ts'
+import type { App, Services } from '../../services.ts'
+import * as operations from './schemas.ts'
+
+const UNSUPPORTED_DATA = 1003
+
+/** MQTT over WebSocket, outside /api/v3: a CONNECT says who it is. */
+export function mqttRoutes(app: App, { mqtt }: Services): void {
+  if (!mqtt) return
+  const options = { websocket: true, schema: operations.openMqtt, preValidation: checkSubprotocol } as const
+  app.get('/mqtt', options, (socket: WebSocket, { raw, ip }) => {
+    raw.socket.setKeepAlive(true, TCP_KEEPALIVE_MS)
+    const stream = createWebSocketStream(socket)
+    // [MQTT-6.0.0-1]: before the stream takes it for packets.
+    socket.prependListener('message', (_data: unknown, isBinary: boolean) => {
+      if (isBinary) return
+      socket.close(UNSUPPORTED_DATA, 'MQTT is sent in binary frames')
+      stream.destroy()
+    })
+    mqtt.accept(stream, ip)
+  })
+}
+
+async function checkSubprotocol({ headers }: FastifyRequest): Promise<void> {
+  const offered = headers['sec-websocket-protocol']?.split(',').map(name => name.trim())
+  if (!offered?.some(name => MQTT_SUBPROTOCOLS.includes(name))) {
+    throw new RequestError('invalid-input', 'The WebSocket has to offer the subprotocol mqtt.')
+  }
+}

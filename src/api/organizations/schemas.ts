@@ -1,0 +1,171 @@
+import { z } from 'zod'
+import { failures, id, success, text } from '../../http/envelope.ts'
+import { invalid } from '../../http/errors.ts'
+import { operation } from '../../http/operation.ts'
+import { signedIn } from '../auth/schemas.ts'
+
+export const organizationName = z
+  .string()
+  .trim()
+  .min(3)
+  .max(100)
+  .meta({ examples: ['Northwind Field Service'] })
+
+/** The first hub, as specification 2.1 limits it. */
+export const hubFields = {
+  hubName: z
+    .string()
+    .trim()
+    .min(1)
+    .max(100)
+    .meta({ examples: ['Berlin'] }),
+  hubLat: z
+    .number()
+    .min(-90)
+    .max(90)
+    .meta({ examples: [52.52] }),
+  hubLng: z
+    .number()
+    .min(-180)
+    .max(180)
+    .meta({ examples: [13.405] }),
+}
+
+/** Specification 2.1. */
+const newOrganization = z.strictObject({
+  organizationName,
+  hubName: hubFields.hubName.optional(),
+  hubLat: hubFields.hubLat.optional(),
+  hubLng: hubFields.hubLng.optional(),
+  copyDataFromFirstOrg: z
+    .boolean()
+    .default(false)
+    .describe('Copy settings, hubs, custom roles and flows of the first organization that the account owns'),
+})
+
+/** A week. */
+const MAX_OFFLINE_AFTER_MINUTES = 7 * 24 * 60
+const MAX_SETTINGS_BYTES = 64 * 1024
+
+const fields = {
+  name: organizationName,
+  logo: z
+    .url({ protocol: /^https?$/ })
+    .max(2_000)
+    .nullable()
+    .meta({ examples: ['https://example.com/logo.png'] }),
+  language: z
+    .string()
+    .max(35)
+    .refine(isLanguage, 'This is not a language tag such as en or de-AT.')
+    .meta({ examples: ['en'] }),
+  currency: z
+    .string()
+    .regex(/^[A-Z]{3}$/, 'A currency has three capital letters, such as EUR.')
+    .meta({ examples: ['EUR'] }),
+  timeZone: z
+    .string()
+    .max(100)
+    .refine(isTimeZone, 'This is not a time zone such as Europe/Berlin.')
+    .meta({ examples: ['Europe/Berlin'] }),
+  // What the service itself goes by; the rest is the organization's own.
+  settings: z
+    .looseObject({
+      maxAccuracy: z.number().positive().nullable().optional().describe('Metres; null is no limit'),
+      offlineAfterMinutes: z.number().positive().max(MAX_OFFLINE_AFTER_MINUTES).optional(),
+    })
+    .meta({ examples: [{ distanceUnit: 'km', offlineAfterMinutes: 10 }] }),
+}
+
+const organization = z.object({
+  _id: id,
+  ...fields,
+  name: text('Northwind Field Service'),
+  logo: z.string().nullable(),
+  createdAt: z.date(),
+  updatedAt: z.date(),
+})
+
+/** 400 where the settings of before and those of the request together are too large. */
+export function checkSettings(settings: object): void {
+  if (Buffer.byteLength(JSON.stringify(settings)) > MAX_SETTINGS_BYTES)
+    throw invalid('settings', 'Settings take at most 64 KiB.')
+}
+
+function isLanguage(tag: string): boolean {
+  try {
+    return Intl.getCanonicalLocales(tag).length === 1
+  } catch {
+    return false
+  }
+}
+
+function isTimeZone(name: string): boolean {
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: name })
+    return true
+  } catch {
+    return false
+  }
+}
+
+const tags = ['Organizations']
+
+/** Specification section 7, case 3. */
+const MAY_NOT_CREATE = 'You have no permission to create an organization. Please contact an administrator.'
+
+export const createOrganization = operation(
+  {
+    access: 'create/organization',
+    tags,
+    summary: 'Create an organization and go on in it',
+    description: `The account becomes its owner, the session moves to it, and the token of this request is revoked.
+Default roles and flows are created from templates; sample data follows in the background. The hub fields are required where
+the account owns no organization that has hubs; otherwise its hubs are copied when they are left out.`,
+    body: newOrganization,
+    response: { 201: signedIn, ...failures(403) },
+  },
+  { denial: MAY_NOT_CREATE },
+)
+
+export const getOrganization = operation({
+  access: 'view/organization',
+  tags,
+  summary: 'The organization of the token',
+  description: 'Its name, logo, language, currency, time zone and settings.',
+  response: { 200: success(organization) },
+})
+
+export const updateOrganization = operation({
+  access: 'update/organization',
+  tags,
+  summary: 'Change the organization of the token',
+  description: 'Fields that are left out stay as they are, and so do keys of `settings` that are left out.',
+  body: z.strictObject(fields).partial(),
+  response: { 200: success(organization) },
+})
+
+export const deleteOrganization = operation({
+  access: 'delete/organization',
+  tags,
+  summary: 'Delete the organization of the token',
+  description: `Ends every access to it at once: sessions, devices, live sockets. Its records are deleted in the
+background and cannot be brought back.`,
+  response: { 200: success(z.object({ _id: id })) },
+})
+
+export const deleteSampleData = operation({
+  access: 'update/organization',
+  tags,
+  summary: 'Delete the sample data',
+  description:
+    'All records that were created with the organization and are marked `isSample`, and what is bound to them.',
+  response: {
+    200: success(
+      z.object({
+        _id: id.describe('The organization'),
+        removed: z.record(z.string(), z.int()).describe('How many of each resource'),
+      }),
+    ),
+  },
+})

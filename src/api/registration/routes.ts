@@ -1,0 +1,48 @@
+import { claimAccount, findAccount, listMemberships, registerAccount } from '../../../db/queries/accounts.ts'
+import { conflict, forbidden } from '../../http/errors.ts'
+import { addressKey } from '../../http/plugins/rate-limits.ts'
+import type { App, Services } from '../../services.ts'
+import { checkPassword } from '../auth/brute-force.ts'
+import { hashPassword } from '../auth/passwords.ts'
+import { answerSignedIn } from '../auth/sign-in.ts'
+import { enterOrganization } from '../organizations/create.ts'
+import * as operations from './schemas.ts'
+
+/** Registering, where that is allowed. */
+export function registrationRoutes(app: App, { db, tokens, config }: Services): void {
+  app.post('/auth/register', operations.register, async (request, reply) => {
+    if (!config.allowSignup)
+      throw forbidden('Registration is closed here. Ask an administrator to invite you.')
+    const { name, email, password, organizationName, hubName, hubLat, hubLng } = request.body
+    const taken = conflict('This e-mail address is registered already. Sign in.')
+    const known = await findAccount(db.system, email)
+    const present = known?.passwordHash ?? null
+    if (known && present !== null) {
+      if ((await listMemberships(db.system, known.id)).length > 0) throw taken
+      if (!(await checkPassword(db, { email, address: request.ip, passwordHash: present, password })))
+        throw taken
+    }
+    const passwordHash = present ?? (await hashPassword(password, addressKey(request.ip)))
+    const opened = await db.system.transaction(async tx => {
+      const account = await claimAccount(tx, email)
+      // Whoever registered, or changed the password, or was let in again meanwhile came first.
+      if (account.passwordHash !== present) throw taken
+      if (present !== null && (await listMemberships(tx, account.id)).length > 0) throw taken
+      const opened = await enterOrganization(tx, request, {
+        organizationName,
+        owner: { accountId: account.id, name },
+        hub: { name: hubName, lat: hubLat, lng: hubLng, address: null },
+        copyFrom: null,
+        hubsFrom: null,
+      })
+      // Specification 5.4 goes by where an account first registered.
+      if (present === null) {
+        const registeredIn = opened.user.organizationId
+        await registerAccount(tx, account.id, { passwordHash, registeredIn })
+      }
+      return opened
+    })
+    reply.code(201)
+    return answerSignedIn(tokens, opened, 'Account registered')
+  })
+}

@@ -1,0 +1,44 @@
+import type { Queryable } from '../../../db/client.ts'
+import { findDevice } from '../../../db/queries/devices.ts'
+import { listRejections } from '../../../db/queries/rejections.ts'
+import type { Caller } from '../../../db/queries/sessions.ts'
+import { findVisibleUser } from '../../../db/queries/users.ts'
+import { readCursor, writeCursor } from '../../http/cursors.ts'
+import { page } from '../../http/envelope.ts'
+import { found, notFound } from '../../http/errors.ts'
+import { scopeOf } from '../../http/permissions.ts'
+import type { App, Services } from '../../services.ts'
+import * as operations from './schemas.ts'
+
+/** What a device or a user's app sent and was rejected. */
+export function rejectionRoutes(app: App, { db }: Services): void {
+  /** A page of them. `check` throws where the subject is not the caller's to look at. */
+  async function show(
+    caller: Caller,
+    subjectId: string,
+    { limit, cursor }: { limit: number; cursor?: string },
+    check: (tx: Queryable) => Promise<unknown>,
+  ) {
+    const before = readCursor(cursor, operations.rejectionCursor)
+    const { rejections, next, counts } = await db.tenant(caller.organizationId, async tx => {
+      await check(tx)
+      return listRejections(tx, subjectId, { limit, before })
+    })
+    return { ...page(rejections as never[], { limit, nextCursor: next && writeCursor(next) }), counts }
+  }
+
+  app.get('/device/:id/rejections', operations.listDeviceRejections, ({ caller, params, query }) =>
+    show(caller, params.id, query, async tx =>
+      found('device', await findDevice(tx, params.id, caller.hubIds)),
+    ),
+  )
+
+  // Whoever may see positions of others may see theirs.
+  app.get('/user/:id/rejections', operations.listUserRejections, ({ caller, params, query }) =>
+    show(caller, params.id, query, async tx => {
+      if (params.id === caller.userId) return
+      if (scopeOf(caller.permissionDetails, 'view/location') !== 'all') throw notFound('user')
+      found('user', await findVisibleUser(tx, caller, params))
+    }),
+  )
+}

@@ -1,0 +1,47 @@
+import { z } from 'zod'
+import { REASONS } from '../../../stream/point.ts'
+import { id, list, pageQuery, pathId, text } from '../../http/envelope.ts'
+import { operation } from '../../http/operation.ts'
+
+const rejection = z.object({
+  _id: id,
+  reason: z.enum(REASONS),
+  message: text('lat has to be between -90 and 90.'),
+  index: z.int().nullable().describe('Its place in the array that was sent'),
+  topic: text('fieldline/v1/position').nullable(),
+  payload: text('{"lat":91,"lng":13.4}').nullable(),
+  receivedAt: text('2026-11-21T10:00:00.420Z'),
+  stored: z.unknown().optional().describe('The point that won a conflict'),
+})
+
+const rejections = list(rejection).extend({
+  counts: z.partialRecord(z.enum(REASONS), z.int()).describe('How many there were by reason, of all time'),
+})
+
+export const rejectionCursor = z.object({
+  receivedAt: z.iso.datetime(),
+  id: z.string().regex(/^\d{1,9}-\d{1,15}-\d{1,9}$/),
+})
+
+const description = 'The last 1,000 of 30 days, newest first, and how many there were by reason of all time.'
+const params = z.object({ id: pathId })
+
+export const listDeviceRejections = operation({
+  access: 'view/device',
+  tags: ['Devices'],
+  summary: 'Points of the device that were rejected',
+  description,
+  params,
+  querystring: pageQuery,
+  response: { 200: rejections },
+})
+
+export const listUserRejections = operation({
+  access: 'view/location',
+  tags: ['Users'],
+  summary: 'Points of the user that were rejected',
+  description,
+  params,
+  querystring: pageQuery,
+  response: { 200: rejections },
+})

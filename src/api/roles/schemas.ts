@@ -1,0 +1,124 @@
+import { z } from 'zod'
+import { ROLE_SORTS } from '../../../db/queries/roles.ts'
+import { failures, id, list, pathId, success, text } from '../../http/envelope.ts'
+import { listQuery } from '../../http/lists.ts'
+import { operation } from '../../http/operation.ts'
+
+const permissionName = z
+  .string()
+  .max(100)
+  .meta({ examples: ['view/task'] })
+const scope = z
+  .enum(['all', 'team', 'own'])
+  .describe('How far it reaches: everything, what belongs to the own teams, or what is the own')
+
+const restriction = {
+  dataTypeId: id.toLowerCase(),
+  restrictedFields: z
+    .array(z.string().max(200))
+    .max(500)
+    .meta({ examples: [[]] })
+    .describe('Keys of fields that stay hidden'),
+}
+
+/** A permission as it is shown. */
+export const permissionDetail = z.object({
+  permissionName,
+  scope,
+  dataTypes: z.array(z.object(restriction)).optional(),
+})
+
+const role = z.object({
+  _id: id,
+  name: text('Dispatcher'),
+  isDefault: z.boolean().describe('One of Owner, Admin, Planner and Field user, which nobody changes'),
+  permissionDetails: z.array(permissionDetail),
+  createdAt: z.date(),
+  updatedAt: z.date(),
+})
+
+const newRole = z.strictObject({
+  name: z
+    .string()
+    .trim()
+    .min(1)
+    .max(100)
+    .meta({ examples: ['Dispatcher'] }),
+  permissionDetails: z
+    .array(
+      z.strictObject({
+        permissionName,
+        scope: scope.default('all'),
+        dataTypes: z
+          .array(z.strictObject(restriction))
+          .min(1, 'Name a data type, or leave dataTypes out to mean all of them.')
+          .max(500)
+          .optional()
+          .describe(
+            'The data types that it holds for; without it, all of them. Only for permissions of `data`',
+          ),
+      }),
+    )
+    .max(500)
+    .default([]),
+})
+
+const permission = z.object({ permissionName, description: text('See teams') })
+
+const tags = ['Roles']
+const params = z.object({ id: pathId })
+
+export const listPermissions = operation({
+  access: 'view/role',
+  tags,
+  summary: 'The catalogue of permissions',
+  description: 'Every permission that a role can carry, as `action/resource`.',
+  response: { 200: success(z.array(permission)) },
+})
+
+export const listRoles = operation({
+  access: 'view/role',
+  tags,
+  summary: 'The roles of the organization',
+  description: 'The four default ones and those that were created here.',
+  querystring: listQuery(ROLE_SORTS, 'createdAt'),
+  response: { 200: list(role) },
+})
+
+export const getRole = operation({
+  access: 'view/role',
+  tags,
+  summary: 'A role',
+  description: 'With what it permits.',
+  params,
+  response: { 200: success(role) },
+})
+
+export const createRole = operation({
+  access: 'create/role',
+  tags,
+  summary: 'Create a role',
+  description: 'Nobody grants a permission that the own role lacks.',
+  body: newRole,
+  response: { 201: success(role), ...failures(409) },
+})
+
+export const replaceRole = operation({
+  access: 'update/role',
+  tags,
+  summary: 'Replace a role',
+  description:
+    'Holds at once for everybody who has it, on open live sockets too. Default roles stay as they are, and so does one that users hold and that reaches further than the own.',
+  params,
+  body: newRole,
+  response: { 200: success(role), ...failures(409) },
+})
+
+export const deleteRole = operation({
+  access: 'delete/role',
+  tags,
+  summary: 'Delete a role',
+  description: 'Possible once nobody holds it. Default roles stay.',
+  params,
+  response: { 200: success(z.object({ _id: id })), ...failures(409) },
+})

@@ -1,0 +1,110 @@
+import { z } from 'zod'
+import { USER_SORTS } from '../../../db/queries/users.ts'
+import { failures, id, list, pathId, reference, success, text } from '../../http/envelope.ts'
+import { listQuery } from '../../http/lists.ts'
+import { operation } from '../../http/operation.ts'
+import { newPassword, personName } from '../auth/schemas.ts'
+import { permissionDetail } from '../roles/schemas.ts'
+
+export const user = z.object({
+  _id: id,
+  name: text('Anna Berg'),
+  email: text('anna@example.com'),
+  status: z.enum(['active', 'invited', 'suspended']),
+  role: z.object({ _id: id, name: text('Planner') }),
+  hubId: z.array(id).max(1_000).describe('The hubs that the user may work in'),
+  organizationId: id,
+  lastActiveAt: z.date().nullable().describe('When it last sent any request here, to the minute'),
+  createdAt: z.date(),
+  updatedAt: z.date(),
+})
+
+const self = user.extend({ permissionDetails: z.array(permissionDetail) })
+
+const tags = ['Users']
+const params = z.object({ id: pathId })
+
+export const listUsers = operation({
+  access: 'view/user',
+  tags,
+  summary: 'The users of the organization',
+  description: `Those who work in one of the caller's hubs or in none; Owner and Admin see everybody. With scope \`team\` those
+of the caller's teams, with \`own\` the caller alone.`,
+  querystring: listQuery(USER_SORTS, 'name').extend({
+    status: z.enum(['active', 'invited', 'suspended']).optional(),
+    roleId: z.string().optional().describe('Roles, separated by commas'),
+    hubId: z.string().optional().describe('Hubs, separated by commas'),
+  }),
+  response: { 200: list(user) },
+})
+
+export const getSelf = operation({
+  access: 'session',
+  tags,
+  summary: 'The calling user',
+  description: 'With what its role permits.',
+  response: { 200: success(self) },
+})
+
+export const updateSelf = operation({
+  access: 'session',
+  tags,
+  summary: 'Change the own name',
+  description: 'In this organization. Everything else is changed by administrators.',
+  body: z.strictObject({ name: personName }).partial(),
+  response: { 200: success(self) },
+})
+
+export const getUserByEmail = operation({
+  access: 'view/user',
+  tags,
+  summary: 'The user of an e-mail address',
+  description: 'Compared without case.',
+  params: z.object({ email: z.string().meta({ examples: ['anna@example.com'] }) }),
+  response: { 200: success(user) },
+})
+
+export const getUser = operation({
+  access: 'view/user',
+  tags,
+  summary: 'A user',
+  description: 'A membership in the organization.',
+  params,
+  response: { 200: success(user) },
+})
+
+export const updateUser = operation({
+  access: 'update/user',
+  tags,
+  summary: "Change a user's role, hubs or status",
+  description: `Holds at once, on open live sockets too. Suspending ends the user's sessions. The last owner can be
+neither suspended nor given another role. Nobody gives a role that reaches further than the own, or changes a user who has one.`,
+  params,
+  body: z.strictObject({
+    roleId: reference.optional(),
+    hubId: z.array(reference).max(1_000).optional(),
+    status: z.enum(['active', 'suspended']).optional(),
+  }),
+  response: { 200: success(user), ...failures(403, 409) },
+})
+
+export const deleteUser = operation({
+  access: 'delete/user',
+  tags,
+  summary: 'Delete a user of the organization',
+  description: `Ends its sessions here and withdraws an invitation. The account and its other organizations stay, and
+so does the history of its positions.`,
+  params,
+  response: { 200: success(z.object({ _id: id })), ...failures(409) },
+})
+
+export const resetPassword = operation({
+  access: 'update/user',
+  tags,
+  summary: "Reset a user's password",
+  description: `Of users whose account first registered in this organization. The password is the account's in all
+its organizations, and its sessions end in all of them.`,
+  params,
+  body: z.strictObject({ newPassword }),
+  response: { 200: success(z.object({ _id: id })), ...failures(403) },
+})

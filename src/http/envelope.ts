@@ -1,0 +1,97 @@
+import { z } from 'zod'
+
+/** The shapes that every answer has (contract section 2). */
+export const id = z
+  .string()
+  .describe('Identifier')
+  .meta({ examples: ['019aa3c0-5b6e-7d4a-9f10-2b3c4d5e6f70'] })
+
+/** A text of an answer, and what it may look like. */
+export const text = (example: string) => z.string().meta({ examples: [example] })
+
+/** Of every record that sample data may create. */
+export const isSample = z.boolean().describe('Whether it came with the organization, to try things out with')
+
+/** An identifier in a path. One that is malformed is not there: whatever is wrong with a path is 404 (plugins/errors.ts). */
+export const pathId = z.uuid().toLowerCase().describe('Identifier')
+
+/** An identifier in a body; ours are written in small letters. */
+export const reference = z.string().max(100).toLowerCase()
+
+export const failure = z
+  .object({
+    status: z.literal(false),
+    message: text('There is no such hub.').describe('A sentence that a person can act on'),
+    requestId: text('019aa3c1-0a2b-7c3d-8e4f-5a6b7c8d9e0f'),
+    errors: z
+      .array(z.object({ path: text('name'), message: text('This must not be empty.') }))
+      .optional()
+      .describe('In every 400 for a body or query: what is wrong where'),
+  })
+  .loose()
+  .meta({ id: 'Failure' })
+
+export const success = <T extends z.ZodType>(data: T) =>
+  z.object({ status: z.literal(true), message: text('Done'), data }).describe('Done')
+
+export const list = <T extends z.ZodType>(item: T) =>
+  z
+    .object({
+      status: z.literal(true),
+      message: text('Done'),
+      data: z.array(item),
+      pagination: z.object({
+        limit: z.int().meta({ examples: [50] }),
+        nextCursor: text('eyJzb3J0IjoibmFtZSJ9')
+          .nullable()
+          .describe('Give it as `cursor` for the next page; null on the last one'),
+        total: z.int().optional(),
+      }),
+    })
+    .describe('A page of the list')
+
+const DESCRIPTIONS = {
+  400: 'Malformed or invalid input',
+  401: 'No token, or one that is expired, revoked or forged',
+  403: 'The role lacks the permission',
+  404: 'Not there, or of another organization',
+  409: 'A conflict with what is there, or an Idempotency-Key that was used with another body',
+  413: 'Too large',
+  415: 'Not a media type that is accepted here',
+  429: 'Too many requests',
+  500: 'Something went wrong on our side',
+  503: 'A dependency is away; nothing was acknowledged, send it again',
+} as const
+
+export type FailureStatus = keyof typeof DESCRIPTIONS
+
+/** The failures of a route, for its `response`, besides those that follow from what it asks for. */
+export function failures(...statuses: FailureStatus[]): Record<number, typeof failure> {
+  return Object.fromEntries(statuses.map(status => [status, failure.describe(DESCRIPTIONS[status])]))
+}
+
+export function ok<T>(data: T, message = 'Done') {
+  return { status: true as const, message, data }
+}
+
+/** The answer of a POST that creates a record. */
+export function created<T>(reply: { code(status: 201): unknown }, data: T, message: string) {
+  reply.code(201)
+  return ok(data, message)
+}
+
+export function page<T>(data: T[], pagination: { limit: number; nextCursor: string | null; total?: number }) {
+  return { status: true as const, message: 'Done', data, pagination }
+}
+
+/** The query of a list. */
+export const pageQuery = z.object({
+  limit: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(500)
+    .default(50)
+    .describe('How many at most; a page also ends at about 1 MiB'),
+  cursor: z.string().optional().describe('`nextCursor` of the page before'),
+})

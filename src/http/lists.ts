@@ -1,0 +1,57 @@
+import { z } from 'zod'
+import { isUuid } from '../../db/client.ts'
+import type { Page, PageRequest, Sort } from '../../db/queries/page.ts'
+import { isSortKey, readCursor, writeCursor } from './cursors.ts'
+import { pageQuery } from './envelope.ts'
+
+/**
+ * The query that every list accepts: `limit`, `cursor`, `search`, and `sort` by one of these names, with a minus for
+ * the other direction. Filters are added with `.extend`.
+ */
+export function listQuery<Name extends string>(sorts: { [name in Name]: Sort }, standard: Name | `-${Name}`) {
+  const names = Object.keys(sorts) as Name[]
+  const choices = names.flatMap(name => [name, `-${name}`] as const)
+  return pageQuery.extend({
+    search: z.string().max(200).optional().describe('Only what contains this text, in any case'),
+    sort: z
+      .enum(choices as [string, ...string[]])
+      .default(standard)
+      .describe('What to sort by; a minus turns it round'),
+  })
+}
+
+/** The page that a query asks for. 400 where its cursor is none of this list in this order. */
+export function readPageRequest(
+  query: { limit: number; cursor?: string; search?: string; sort: string },
+  sorts: { [name: string]: Sort },
+): PageRequest {
+  const descending = query.sort.startsWith('-')
+  const sort = descending ? query.sort.slice(1) : query.sort
+  const type = sorts[sort]?.type ?? 'text'
+  const keys = z.object({
+    sort: z.literal(query.sort),
+    key: z.string().refine(key => isSortKey(key, type)),
+    id: z.string().refine(isUuid),
+  })
+  const after = readCursor(query.cursor, keys) ?? undefined
+  return { limit: query.limit, sort, descending, search: query.search || undefined, after }
+}
+
+/** A page of a list as the interface shows it. */
+export function listed<Row>(found: Page<Row>, query: { limit: number; sort: string }) {
+  const nextCursor = found.next && writeCursor({ sort: query.sort, ...found.next })
+  return {
+    status: true as const,
+    message: 'Done',
+    data: found.rows,
+    pagination: { limit: query.limit, nextCursor, total: found.total },
+  }
+}
+
+/** The identifiers of a filter that accepts several, separated by commas. What is none matches nothing. */
+export function splitIds(text: string | undefined): string[] | undefined {
+  return text
+    ?.split(',')
+    .map(part => part.trim())
+    .filter(isUuid)
+}

@@ -1,0 +1,165 @@
+import type { FastifyRequest, RouteOptions } from 'fastify'
+import { createLookup } from '../../../db/lookup.ts'
+import { listDevicesByKey } from '../../../db/queries/devices.ts'
+import { type Caller, findCallers } from '../../../db/queries/sessions.ts'
+import {
+  authenticateKey,
+  authenticateToken,
+  isDeviceKey,
+  type Publisher,
+} from '../../../ingest/identity/authenticate.ts'
+import type { App, Services } from '../../services.ts'
+import { type FailureStatus, type failure, failures } from '../envelope.ts'
+import { forbidden, RequestError } from '../errors.ts'
+import { type Access, scopeOf } from '../permissions.ts'
+import { createRateLimits } from './rate-limits.ts'
+
+/** 100 bytes each. */
+const MAX_KNOWN_KEYS = 50_000
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** What the route asks of its caller. Every route says so. */
+    access?: Access
+    /** Whether a device's key opens it as well. */
+    deviceKey?: boolean
+    /** What a caller without the permission is told, instead of the usual sentence. */
+    denial?: string
+    /** False where sending the same again has to be a new attempt. */
+    idempotencyKey?: false
+  }
+  interface FastifyRequest {
+    /** The user who calls; on routes that a device may call, see `publisher`. */
+    caller: Caller
+    publisher: Publisher
+  }
+}
+
+/**
+ * Who calls, and whether it may: before the body is read, so that no stranger uploads, and again when all of it is
+ * there, since a body may arrive for 30 s. In statements of their own, together with who else comes: the session is read every
+ * time, so that a revoked token is dead at once, and no transaction is open while a body arrives slowly.
+ */
+export function addAuthentication(app: App, services: Services): void {
+  app.decorateRequest('caller')
+  app.decorateRequest('publisher')
+
+  app.addHook('onRoute', route => {
+    const access = route.config?.access
+    if (!access) throw new Error(`${route.method} ${route.url} does not say what access it needs`)
+    route.schema = {
+      ...route.schema,
+      response: { ...usualFailures(route), ...(route.schema?.response as object) },
+      ...({ 'x-permission': access } as object),
+      security: access === 'public' ? [] : [{ bearer: [] }],
+    }
+  })
+
+  const findDevice = createLookup(hashes => listDevicesByKey(services.db.signIn, hashes))
+  const findSession = createLookup(ids => findCallers(services.db.signIn, ids))
+  const limits = createRateLimits(services.config.rateLimitPerMinute)
+  app.addHook('onClose', async () => limits.close())
+
+  // What accepts points is slowed down by back-pressure instead, but for strangers.
+  const isLimited = (request: FastifyRequest) => request.routeOptions.config.role !== 'ingest'
+
+  app.addHook('onRequest', async request => {
+    const { access } = request.routeOptions.config
+    const limited = isLimited(request)
+    if (!access || access === 'public') {
+      if (limited) limits.countStranger(request.ip)
+      return
+    }
+    try {
+      await authenticate(request)
+    } catch (error) {
+      if (error instanceof RequestError && error.code === 'unauthorized') limits.countStranger(request.ip)
+      throw error
+    }
+    if (limited && request.caller) limits.countCaller(request.caller.userId)
+    authorize(request)
+  })
+
+  app.addHook('preValidation', async request => {
+    const { access } = request.routeOptions.config
+    if (!access || access === 'public' || request.body === undefined) return
+    await authenticate(request)
+    authorize(request)
+  })
+
+  /** Keys that opened something, by their hashes; the newest last. */
+  const known = new Set<string>()
+
+  /** An address that tried too many wrong keys asks the database for none that is new here. */
+  async function findKnownDevice(hash: string, address: string) {
+    if (!known.has(hash)) limits.checkStrangers(address)
+    const device = await findDevice(hash)
+    known.delete(hash)
+    if (device) known.add(hash)
+    for (const oldest of known) {
+      if (known.size <= MAX_KNOWN_KEYS) break
+      known.delete(oldest)
+    }
+    return device
+  }
+
+  /** Sets who calls. Throws 401 where nobody does. */
+  async function authenticate(request: FastifyRequest): Promise<void> {
+    const token = readBearer(request)
+    if (!token) throw new RequestError('unauthorized', 'A bearer token is required.')
+    if (isDeviceKey(token)) {
+      const device = await authenticateKey(hash => findKnownDevice(hash, request.ip), token)
+      if (!device) throw new RequestError('unauthorized', 'The device key is not valid.')
+      request.publisher = device
+      services.lastSeen.see(device)
+      return
+    }
+    const caller = await authenticateToken(findSession, services.tokens, token)
+    if (!caller) throw new RequestError('unauthorized', 'The token is expired, revoked or not valid.')
+    request.caller = caller
+    request.publisher = {
+      kind: 'user',
+      id: caller.userId,
+      organizationId: caller.organizationId,
+      subject: caller.subject,
+      sessionId: caller.sessionId,
+      expiresAt: caller.expiresAt,
+    }
+    services.lastSeen.see(request.publisher)
+  }
+}
+
+/** Throws 403 where who calls lacks what the route asks for. */
+function authorize({ caller, routeOptions }: FastifyRequest): void {
+  const { access, deviceKey, denial } = routeOptions.config
+  if (!caller) {
+    if (!deviceKey) throw forbidden('A device key opens only the routes that accept points.')
+    return
+  }
+  if (!access || access === 'public' || access === 'session' || access === 'device') return
+  if (!scopeOf(caller.permissionDetails, access)) {
+    throw forbidden(denial ?? `Your role lacks the permission ${access}.`)
+  }
+}
+
+/** The failures that follow from what a route asks for; it names further ones itself. */
+function usualFailures({ url, method, config, schema }: RouteOptions): Record<number, typeof failure> {
+  const access = config?.access
+  const statuses: FailureStatus[] = [429, 500, 503]
+  if (access !== 'public') statuses.push(401)
+  if (access !== 'public' && access !== 'session') statuses.push(403)
+  if (schema?.body || schema?.querystring) statuses.push(400)
+  if (schema?.body) statuses.push(413, 415)
+  if (url.includes(':')) statuses.push(404)
+  if (method === 'POST' && config?.idempotencyKey !== false) statuses.push(409)
+  return failures(...statuses)
+}
+
+/** The token of the Authorization header, or, for browsers' WebSockets, the one after `bearer` in the subprotocols. */
+function readBearer(request: FastifyRequest): string | undefined {
+  const header = request.headers.authorization
+  if (header !== undefined) return /^Bearer +(\S+)$/i.exec(header)?.[1]
+  if (request.headers.upgrade?.toLowerCase() !== 'websocket') return undefined
+  const protocols = request.headers['sec-websocket-protocol']?.split(',').map(protocol => protocol.trim())
+  return protocols?.[0] === 'bearer' ? protocols[1] : undefined
+}

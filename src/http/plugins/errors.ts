@@ -1,0 +1,102 @@
+import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
+import { isAway, isBusy, isTimeout, isTransient } from '../../../db/errors.ts'
+import type { App } from '../../services.ts'
+import { RequestError } from '../errors.ts'
+import { InvalidInput } from '../validation.ts'
+
+const RETRY_AFTER_S = 5
+const BUSY_RETRY_AFTER_S = 2
+/** Enough to mend what is wrong; a body may be wrong in 20,000 places. */
+const MAX_ERRORS = 100
+
+/** What Fastify itself answers with a failure, in sentences that a person can act on. */
+const SENTENCES: { [code: string]: string } = {
+  FST_ERR_CTP_BODY_TOO_LARGE: 'The body is larger than what is accepted here.',
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: 'This media type is not accepted here: send application/json.',
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: 'The body is not as long as its Content-Length says.',
+  FST_ERR_BAD_URL: 'The address is not a valid URL.',
+}
+const INVALID = 'The request is not valid.'
+
+/** The one place that turns errors into answers of HTTP. */
+export function addErrorHandling(app: App): void {
+  app.setNotFoundHandler((request, reply) => answer(request, reply, 404, 'There is nothing at this address.'))
+  app.setErrorHandler(answerError)
+}
+
+/** Also for what fails before a route is found. */
+export function answerError(error: FastifyError, request: FastifyRequest, reply: FastifyReply) {
+  // Whoever hangs up in the middle of a body reads no answer: a reset connection is not always the database's.
+  if (error === request.raw.errored) return answer(request, reply, 400, 'The body did not arrive whole.')
+  if (error instanceof RequestError) {
+    if (error.retryable) reply.header('retry-after', error.retryAfterS)
+    return answer(request, reply, error.statusCode, error.message, error.details)
+  }
+  if (error instanceof InvalidInput) {
+    if (error.validationContext === 'params') {
+      const [, resource = 'record'] = /([a-z-]+)\/:id/.exec(request.routeOptions.url ?? '') ?? []
+      return answer(request, reply, 404, `There is no such ${resource.replaceAll('-', ' ')}.`)
+    }
+    return answer(request, reply, 400, error.message, { errors: error.errors })
+  }
+  if (isBusy(error)) {
+    reply.header('retry-after', BUSY_RETRY_AFTER_S)
+    return answer(
+      request,
+      reply,
+      503,
+      'Too many requests are under way. Send this one again in a few seconds.',
+    )
+  }
+  if (isTimeout(error)) {
+    request.log.warn({ err: error }, 'A statement took too long')
+    reply.header('retry-after', RETRY_AFTER_S)
+    return answer(
+      request,
+      reply,
+      503,
+      'This took longer than it may. Ask for less at once, or send it again later.',
+    )
+  }
+  if (isAway(error)) {
+    request.log.warn({ err: error }, 'The database is away')
+    reply.header('retry-after', RETRY_AFTER_S)
+    return answer(request, reply, 503, 'The service cannot reach its database. Send the request again.')
+  }
+  if (isTransient(error)) {
+    reply.header('retry-after', 1)
+    return answer(request, reply, 503, 'Another request was in the way. Send the request again.')
+  }
+  const status = error.statusCode ?? 500
+  if (status < 500) {
+    const message = SENTENCES[error.code] ?? INVALID
+    return answer(request, reply, status, message, status === 400 ? { errors: [{ path: '', message }] } : {})
+  }
+  request.log.error({ err: error }, 'The request failed')
+  return answer(request, reply, 500, 'Something went wrong on our side.')
+}
+
+/** The body of a failure, as text: an undocumented status must not fail itself. */
+export function failureText(
+  message: string,
+  requestId: string,
+  details: Record<string, unknown> = {},
+): string {
+  const { errors } = details
+  const bounded = Array.isArray(errors) ? { ...details, errors: errors.slice(0, MAX_ERRORS) } : details
+  return JSON.stringify({ status: false, message, ...bounded, requestId })
+}
+
+function answer(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  status: number,
+  message: string,
+  details: Record<string, unknown> = {},
+) {
+  if (status === 401) reply.header('www-authenticate', 'Bearer')
+  return reply
+    .code(status)
+    .type('application/json; charset=utf-8')
+    .send(failureText(message, request.id, details))
+}

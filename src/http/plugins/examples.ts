@@ -1,0 +1,80 @@
+/** As much of JSON Schema as our schemas become. */
+export interface JsonSchema {
+  $ref?: string
+  type?: string | string[]
+  format?: string
+  properties?: { [name: string]: JsonSchema }
+  required?: string[]
+  items?: JsonSchema
+  minItems?: number
+  enum?: unknown[]
+  const?: unknown
+  anyOf?: JsonSchema[]
+  oneOf?: JsonSchema[]
+  allOf?: JsonSchema[]
+  examples?: unknown[]
+  default?: unknown
+  minimum?: number
+  exclusiveMinimum?: number
+}
+
+const STRINGS: { [format: string]: string } = {
+  'date-time': '2026-11-21T10:00:00.000Z',
+  date: '2026-11-21',
+  time: '10:00:00',
+  email: 'anna@example.com',
+  uuid: '019aa3c0-5b6e-7d4a-9f10-2b3c4d5e6f70',
+  uri: 'https://example.com/',
+}
+
+/**
+ * An example of what a schema describes: its own first one, or else one composed of its parts. Of a request it holds what
+ * is required and what has an example of its own, of an answer everything.
+ */
+export function exampleOf(
+  schema: JsonSchema,
+  components: { [name: string]: JsonSchema },
+  side: 'request' | 'answer',
+  name = '',
+): unknown {
+  const compose = (inner: JsonSchema, called = name) => exampleOf(inner, components, side, called)
+  if (schema.$ref) {
+    const named = components[schema.$ref.replace('#/components/schemas/', '')]
+    return named ? compose(named) : null
+  }
+  if (schema.examples && schema.examples.length > 0) return schema.examples[0]
+  if ('const' in schema) return schema.const
+  if (schema.enum) return schema.enum[0]
+  if (side === 'request' && schema.default !== undefined) return schema.default
+  const choices = schema.anyOf ?? schema.oneOf
+  if (choices) return compose(choices.find(({ type }) => type !== 'null') ?? (choices[0] as JsonSchema))
+  if (schema.allOf) return Object.assign({}, ...schema.allOf.map(part => compose(part)))
+  const type = Array.isArray(schema.type) ? schema.type[0] : schema.type
+  switch (type) {
+    case 'object': {
+      const shown = Object.entries(schema.properties ?? {}).filter(
+        ([called, inner]) => side === 'answer' || schema.required?.includes(called) || inner.examples,
+      )
+      return Object.fromEntries(shown.map(([called, inner]) => [called, compose(inner, called)]))
+    }
+    case 'array': {
+      const item = schema.items ?? {}
+      const known = item.$ref !== undefined || item.examples !== undefined || item.type === 'object'
+      return side === 'request' && !known && !schema.minItems ? [] : [compose(item)]
+    }
+    case 'string':
+      return STRINGS[schema.format ?? ''] ?? (/Id$/.test(name) ? STRINGS.uuid : 'text')
+    case 'integer':
+    case 'number':
+      return Math.max(
+        schema.minimum ?? 1,
+        schema.exclusiveMinimum === undefined ? 1 : schema.exclusiveMinimum + 1,
+      )
+    case 'boolean':
+      return true
+    case 'null':
+      return null
+    default:
+      return null
+  }
+}

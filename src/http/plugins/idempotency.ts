@@ -1,0 +1,110 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { FastifyRequest } from 'fastify'
+import { extendKey, keepAnswer, releaseKey, takeKey } from '../../../db/queries/idempotency-keys.ts'
+import type { App, Services } from '../../services.ts'
+import { conflict, invalid, RequestError } from '../errors.ts'
+import { createBox } from '../secrets.ts'
+
+/**
+ * `Idempotency-Key` on any POST: the first answer is stored for 24 hours and given again for the same key and body,
+ * per account and organization; where nobody is signed in, per body. A twin that comes meanwhile waits. What may well
+ * succeed when it is sent again (401, 429, 5xx) is not stored.
+ *
+ * An answer is stored after the transaction that it tells of. A process that dies in between leaves a key without
+ * an answer, and the same request is then carried out again.
+ */
+const LEASE_MS = 30_000
+const TWIN_WAITS_MS = 60_000
+const LONGEST_KEY = 255
+/** Larger ones, and streams, are carried out again: they are exports, which change nothing. */
+const MAX_ANSWER_BYTES = 1024 * 1024
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** The key that is this request's until it is answered. */
+    idempotency: { id: Buffer; heartbeat: NodeJS.Timeout } | null
+  }
+}
+
+export function addIdempotency(app: App, { db, config }: Services): void {
+  const box = createBox(config.jwtSecret, 'idempotency')
+  app.decorateRequest('idempotency', null)
+
+  // After the caller is known and the body is read, and before it is validated: a failure is an answer like any other.
+  app.addHook('preValidation', async (request, reply) => {
+    const key = request.headers['idempotency-key']
+    const device = request.publisher?.kind === 'device'
+    if (key === undefined || request.method !== 'POST' || device) return
+    if (request.routeOptions.config.idempotencyKey === false) return
+    if (typeof key !== 'string' || key === '' || key.length > LONGEST_KEY) {
+      throw invalid('Idempotency-Key', `An Idempotency-Key has 1 to ${LONGEST_KEY} characters.`)
+    }
+    // A body that is still to be read, a file, is told apart by its length.
+    const body = request.bodyDigest ?? request.headers['content-length'] ?? ''
+    // A trailing slash is no difference.
+    // A body may hold a password, so what is kept of it is no use to whoever guesses.
+    const fingerprint = box.digest(request.url.replace(/\/(?=\?|$)/, ''), body)
+    const { caller } = request
+    const whose = caller ? `${caller.accountId} ${caller.organizationId}` : fingerprint.toString('base64')
+    // Another secret opens no answer of before, so its keys are others too.
+    const id = box.digest(whose, key)
+    const organizationId = caller?.organizationId ?? null
+
+    const deadline = Date.now() + TWIN_WAITS_MS
+    for (let wait = 20; ; wait = Math.min(wait * 2, 500)) {
+      const state = await takeKey(db.system, { id, organizationId, fingerprint, leaseMs: LEASE_MS })
+      if (state.kind === 'mine') {
+        const heartbeat = setInterval(() => {
+          extendKey(db.system, id, LEASE_MS).catch(err =>
+            request.log.warn({ err }, 'Extending the lease of a key failed'),
+          )
+        }, LEASE_MS / 3)
+        request.idempotency = { id, heartbeat }
+        return
+      }
+      if (state.kind === 'other') {
+        throw conflict('This Idempotency-Key was used with another request. Use a new one for each.')
+      }
+      if (state.kind === 'answered') {
+        const answer = box.open(state.answer, id)
+        if (answer === null)
+          throw conflict('The answer of this Idempotency-Key cannot be read any more. Use a new one.')
+        const { type, body } = JSON.parse(answer) as { type: string; body: string }
+        return reply.code(state.status).header('idempotency-replayed', 'true').type(type).send(body)
+      }
+      if (Date.now() > deadline) {
+        throw new RequestError('unavailable', 'The first request with this Idempotency-Key is not done yet.')
+      }
+      await sleep(wait)
+    }
+  })
+
+  app.addHook('onSend', async (request, reply, payload) => {
+    const leased = endLease(request)
+    if (!leased) return payload
+    const status = reply.statusCode
+    const stored = typeof payload === 'string' && payload.length <= MAX_ANSWER_BYTES
+    try {
+      if (status === 401 || status === 429 || status >= 500 || !stored) {
+        await releaseKey(db.system, leased)
+      } else {
+        const type = String(reply.getHeader('content-type') ?? 'application/json')
+        await keepAnswer(db.system, leased, status, box.seal(JSON.stringify({ type, body: payload }), leased))
+      }
+    } catch (err) {
+      // What was done is done: the answer is the truth, though it cannot be given again.
+      request.log.warn({ err }, 'Storing an answer failed')
+    }
+    return payload
+  })
+  // Whoever hangs up before the answer gets it when it asks again, but nothing keeps the key for longer than that.
+  app.addHook('onResponse', async request => void endLease(request))
+
+  function endLease(request: FastifyRequest): Buffer | null {
+    const leased = request.idempotency
+    if (!leased) return null
+    clearInterval(leased.heartbeat)
+    request.idempotency = null
+    return leased.id
+  }
+}

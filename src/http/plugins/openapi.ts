@@ -1,0 +1,167 @@
+import swagger from '@fastify/swagger'
+import swaggerUi from '@fastify/swagger-ui'
+import { jsonSchemaTransform, jsonSchemaTransformObject } from 'fastify-type-provider-zod'
+import type { App } from '../../services.ts'
+import { exampleOf, type JsonSchema } from './examples.ts'
+import { checkQuery } from './strict-inputs.ts'
+
+const DESCRIPTION = `Field operations with live tracking.
+
+Sign in with \`POST /auth/login\` and send the token as \`Authorization: Bearer <token>\`. Identifiers are strings in
+\`_id\`, times are ISO 8601 in UTC, units are metres, metres per second and degrees. Every path answers with and
+without a trailing slash. A failure is \`{ status: false, message, requestId }\`, with \`errors\` in a 400.
+
+Each operation names in \`x-permission\` what it needs: a permission that the role has to carry, \`session\` (any signed-in
+user, for what is its own), \`device\` (a device's key) or \`public\`.
+
+A POST with an \`Idempotency-Key\` is carried out once: its answer is given again for 24 hours.
+
+**A point that was acknowledged is in the history, exactly once.**`
+
+interface Operation {
+  operationId?: string
+  tags?: string[]
+  summary?: string
+  description?: string
+  security?: object[]
+  'x-permission'?: string
+  parameters?: { name: string; in: string; schema?: JsonSchema; example?: unknown }[]
+  requestBody?: { content: Content }
+  responses: { [status: string]: { description?: string; content?: Content; headers?: object } }
+}
+type Content = { [mediaType: string]: { schema?: JsonSchema; example?: unknown } }
+interface Document {
+  paths: { [path: string]: { [method: string]: Operation } }
+  components: { schemas: { [name: string]: JsonSchema } }
+}
+
+const IDEMPOTENCY_KEY = {
+  name: 'Idempotency-Key',
+  in: 'header',
+  required: false,
+  description: 'Any text of up to 255 characters; the same one for the same request sent again',
+  schema: { type: 'string', minLength: 1, maxLength: 255 },
+  example: '7f1c2a34-1f0e-4d6b-9f57-1f2f0c3b5a11',
+}
+
+const RETRY_AFTER = {
+  'Retry-After': { description: 'Seconds until it is worth trying again', schema: { type: 'integer' } },
+}
+
+/** What a failure says; only a 400 has `errors`. */
+const SENTENCES: { [status: string]: string } = {
+  400: '"name" is not valid: this must not be empty.',
+  401: 'The token is expired, revoked or not valid.',
+  403: 'Your role lacks the permission.',
+  404: 'There is no such record.',
+  409: 'There is one with this name already.',
+  413: 'The body is larger than what is accepted here.',
+  415: 'This media type is not accepted here: send application/json.',
+  422: 'The file cannot be imported.',
+  429: 'Too many requests. Wait before you send more.',
+  500: 'Something went wrong on our side.',
+  503: 'The service cannot reach its database. Send the request again.',
+}
+
+/** The page itself, which its plugin keeps out of the document. */
+const PAGE: Operation = {
+  tags: ['Interface'],
+  summary: 'This document as a page',
+  description: 'To be read, and to try the interface with.',
+  security: [],
+  'x-permission': 'public',
+  responses: {
+    200: {
+      description: 'The page',
+      content: { 'text/html': { schema: { type: 'string' }, example: '<html>' } },
+    },
+  },
+}
+
+/** Gathers every route that is added from now on, and the events. A route without a description does not start. */
+export async function gatherRoutes(app: App, webhooks: { [event: string]: object }): Promise<void> {
+  await app.register(swagger, {
+    openapi: {
+      openapi: '3.1.0',
+      info: { title: 'Fieldline', version: '3.0.0', description: DESCRIPTION },
+      servers: [{ url: '/' }],
+      webhooks,
+      components: {
+        securitySchemes: {
+          bearer: { type: 'http', scheme: 'bearer', description: 'A token, or a device key' },
+        },
+      },
+    },
+    transform: jsonSchemaTransform,
+    transformObject: jsonSchemaTransformObject,
+  })
+  // @fastify/websocket hides its routes; ours are described like any other.
+  app.addHook('onRoute', route => {
+    if ((route as { websocket?: boolean }).websocket) route.schema = { ...route.schema, hide: false }
+  })
+  app.addHook('onReady', async () => complete(app.swagger() as unknown as Document))
+}
+
+/** The page that reads the document, at docs. */
+export async function addDocumentPage(app: App): Promise<void> {
+  // The page names its files by absolute addresses, and knows nothing of the prefix that this is registered under.
+  await app.register(swaggerUi, {
+    routePrefix: '/docs',
+    indexPrefix: app.prefix,
+    uiHooks: { onRequest: async request => checkQuery(request) },
+  })
+  app.addHook('onRoute', ({ url, method, schema }) => {
+    if (!schema?.summary || !schema.description) throw new Error(`${method} ${url} is not described`)
+  })
+}
+
+/** Adds what follows from the schemas and conventions alone, so that no route has to say it: examples, headers. */
+function complete({ paths, components }: Document): void {
+  const { schemas } = components
+  const exemplify = (content: Content | undefined, side: 'request' | 'answer') => {
+    for (const media of Object.values(content ?? {}))
+      if (media.schema) media.example ??= exampleOf(media.schema, schemas, side)
+  }
+  paths['/api/v3/docs'] = { get: PAGE }
+  for (const [path, operations] of Object.entries(paths)) {
+    for (const [method, operation] of Object.entries(operations)) {
+      operation.operationId = nameOperation(method, path)
+      for (const parameter of operation.parameters ?? []) {
+        if (parameter.in === 'query' && parameter.schema?.type === 'object') {
+          Object.assign(parameter, { style: 'deepObject', explode: true })
+        }
+        if (parameter.in !== 'path' || !parameter.schema) continue
+        parameter.example ??= exampleOf(parameter.schema, schemas, 'answer')
+      }
+      if (method === 'post' && path.startsWith('/api/v3')) {
+        operation.parameters = [...(operation.parameters ?? []), IDEMPOTENCY_KEY]
+      }
+      exemplify(operation.requestBody?.content, 'request')
+      for (const [status, response] of Object.entries(operation.responses)) {
+        const json = response.content?.['application/json']
+        if (json?.schema?.$ref === '#/components/schemas/Failure') json.example = failureExample(status)
+        exemplify(response.content, 'answer')
+        if (status === '429' || status === '503') response.headers = RETRY_AFTER
+      }
+    }
+  }
+}
+
+/** Of method and path, so that it stays what it is: `GET /hub/{id}` is `getHubById`. */
+function nameOperation(method: string, path: string): string {
+  const words = path.replace('/api/v3', '').split(/[^A-Za-z0-9{}]+/)
+  const name = words.map(word => {
+    const parameter = /^\{(.+)\}$/.exec(word)?.[1]
+    return parameter ? `By${capitalize(parameter)}` : capitalize(word)
+  })
+  return method + name.join('')
+}
+
+const capitalize = (word: string) => word.slice(0, 1).toUpperCase() + word.slice(1)
+
+function failureExample(status: string): object {
+  const message = SENTENCES[status] ?? 'The request failed.'
+  const requestId = '019aa3c1-0a2b-7c3d-8e4f-5a6b7c8d9e0f'
+  const errors = [{ path: 'name', message: 'This must not be empty.' }]
+  return { status: false, message, requestId, ...(status === '400' ? { errors } : {}) }
+}

@@ -1,0 +1,84 @@
+import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http'
+import type { Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
+import { newId } from '../../../db/client.ts'
+import { failureText } from './errors.ts'
+import { MAX_URL } from './methods.ts'
+import { drain } from './unread-bodies.ts'
+
+/** Whoever is answered with a failure has this long to read it. */
+const LINGER_MS = 2_000
+
+type Failure = [status: number, message: string]
+const URL_TOO_LONG: Failure = [414, 'The address is too long.']
+
+const PARSER_FAILURES: { [code: string]: Failure } = {
+  HPE_HEADER_OVERFLOW: [431, 'The headers are larger than what is accepted here.'],
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: [413, 'The extensions of a chunk are larger than what is accepted here.'],
+  ERR_HTTP_REQUEST_TIMEOUT: [408, 'The request did not arrive in time: send it again.'],
+}
+
+/** Answers what Node rejects before there is a request: it is no HTTP, too large, or does not arrive. */
+export function answerClientError(error: Error & { code?: string }, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || socket.destroyed) {
+    socket.destroy()
+    return
+  }
+  // What follows the invalid bytes is invalid again, and thrown away.
+  if (socket.writableEnded) return
+  if (isAnswering(socket)) {
+    socket.destroy()
+    return
+  }
+  const long = error.code === 'HPE_HEADER_OVERFLOW' && isLongUrl((error as { rawPacket?: unknown }).rawPacket)
+  const [status, message] = (long ? URL_TOO_LONG : PARSER_FAILURES[error.code ?? '']) ?? [
+    400,
+    'This is not a valid HTTP request.',
+  ]
+  closeWithFailure(socket, status, message)
+}
+
+/** Whether an answer is under way, which cannot be followed by another. */
+export function isAnswering(socket: Socket): boolean {
+  return (socket as { _httpMessage?: { headersSent: boolean } })._httpMessage?.headersSent ?? false
+}
+
+/** Node's own answer to any `Expect` but 100-continue has no body. */
+export async function answerExpectation(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  await drain(request)
+  const body = failureText('This expectation is not met here: leave it out.', newId())
+  response
+    .writeHead(417, {
+      'content-type': 'application/json; charset=utf-8',
+      'content-length': Buffer.byteLength(body),
+      connection: 'close',
+    })
+    .end(body)
+}
+
+/** Whether what broke the bound of the headers is the address, as far as the last bytes that came tell. */
+function isLongUrl(packet: unknown): boolean {
+  if (!Buffer.isBuffer(packet) || !/^[A-Z]+ \//.test(packet.toString('latin1', 0, 16))) return false
+  const end = packet.indexOf('\r\n')
+  return end === -1 || end > MAX_URL
+}
+
+/** Writes a failure to a connection that no reply of Fastify's belongs to, and closes it. */
+export function closeWithFailure(
+  socket: Duplex,
+  status: number,
+  message: string,
+  headers: string[] = [],
+): void {
+  const body = failureText(message, newId())
+  const head = [
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
+    'Content-Type: application/json; charset=utf-8',
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    'Connection: close',
+    ...headers,
+  ]
+  socket.on('error', () => {})
+  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`)
+  setTimeout(() => socket.destroy(), LINGER_MS).unref()
+}

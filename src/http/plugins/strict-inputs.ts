@@ -1,0 +1,92 @@
+import type { FastifyRequest, RouteOptions } from 'fastify'
+import { z } from 'zod'
+import type { App } from '../../services.ts'
+import { type FieldError, FieldErrors } from '../errors.ts'
+
+const NO_QUERY = z.object({})
+
+/**
+ * What no route asks for is 400 and never ignored: a misspelt filter must not answer everything. No route has to say
+ * so: what its query accepts is read from its schema, and one whose body would ignore a key does not start.
+ */
+export function addStrictInputs(app: App): void {
+  app.addHook('onRoute', route => {
+    route.schema = { ...route.schema, querystring: route.schema?.querystring ?? NO_QUERY }
+    if (!(route.schema.querystring instanceof z.ZodObject))
+      throw new Error(`The query of ${route.url} is no object`)
+    if (route.schema.body) checkStrict(route)
+  })
+  app.addHook('preValidation', async request => {
+    checkQuery(request)
+    const unexpected = request.routeOptions.schema?.body ? [] : listUnexpected(request)
+    if (unexpected.length > 0) throw new FieldErrors(unexpected, 'No body is accepted here: leave it out.')
+  })
+}
+
+/** 400 for parameters that the route does not accept, or that are given more than once. */
+export function checkQuery(request: FastifyRequest): void {
+  const wrong = [...listUnknown(request), ...listRepeated('', request.query)]
+  const [first] = wrong
+  if (first) throw new FieldErrors(wrong, `The query is not valid at "${first.path}": ${first.message}`)
+}
+
+/** `a=1&filter[b]=2` as `{ a: '1', filter: { b: '2' } }`; what is given more than once is a list. Never throws. */
+export function parseQuery(text: string): Fields {
+  const query: Fields = Object.create(null)
+  for (const [name, value] of new URLSearchParams(text)) {
+    const [, outer, inner] = /^([^[\]]+)\[([^[\]]+)\]$/.exec(name) ?? []
+    if (outer === undefined || inner === undefined) add(query, name, value)
+    else if (isFields(query[outer])) add(query[outer], inner, value)
+    else add(query, outer, Object.assign(Object.create(null), { [inner]: value }))
+  }
+  return query
+}
+
+type Fields = { [name: string]: unknown }
+
+function add(fields: Fields, name: string, value: unknown): void {
+  const known = fields[name]
+  if (known === undefined) fields[name] = value
+  else if (Array.isArray(known)) known.push(value)
+  else fields[name] = [known, value]
+}
+
+const isFields = (value: unknown): value is Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+function listUnknown({ query, routeOptions }: FastifyRequest): FieldError[] {
+  const accepted = (routeOptions.schema?.querystring ?? NO_QUERY) as z.ZodObject
+  // One that says itself what else it accepts accepts that.
+  if (accepted.def.catchall) return []
+  const unknown = Object.keys(query as Fields).filter(name => !Object.hasOwn(accepted.shape, name))
+  return unknown.map(path => ({ path, message: 'There is no such parameter.' }))
+}
+
+function listRepeated(path: string, value: unknown): FieldError[] {
+  if (Array.isArray(value)) return [{ path, message: 'This is given more than once.' }]
+  if (!isFields(value)) return []
+  return Object.entries(value).flatMap(([key, inner]) =>
+    listRepeated(path === '' ? key : `${path}.${key}`, inner),
+  )
+}
+
+/** What a body has where none is accepted; an empty object is what many clients send with every POST. */
+function listUnexpected({ body }: FastifyRequest): FieldError[] {
+  if (body === undefined || body === null) return []
+  if (typeof body !== 'object' || Array.isArray(body))
+    return [{ path: '', message: 'No body is accepted here.' }]
+  return Object.keys(body).map(path => ({ path, message: 'There is no such field.' }))
+}
+
+function checkStrict({ method, url, schema }: RouteOptions): void {
+  const json = z.toJSONSchema(schema?.body as z.ZodType, { io: 'input', unrepresentable: 'any' })
+  if (!isStrict(json))
+    throw new Error(`The body of ${method} ${url} ignores unknown keys: use z.strictObject`)
+}
+
+function isStrict(node: unknown): boolean {
+  if (typeof node !== 'object' || node === null) return true
+  const { type, properties, additionalProperties } = node as { [key: string]: unknown }
+  if (type === 'object' && properties && additionalProperties === undefined) return false
+  return Object.entries(node).every(([key, inner]) => key === 'examples' || isStrict(inner))
+}

@@ -1,0 +1,110 @@
+import type { IncomingMessage, Server } from 'node:http'
+import type { Duplex } from 'node:stream'
+import websocket from '@fastify/websocket'
+import type { App } from '../../services.ts'
+import { RequestError } from '../errors.ts'
+import { closeWithFailure } from './raw-errors.ts'
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Whether the route is a WebSocket; said by the route's `websocket`. */
+    upgrade?: boolean
+  }
+}
+
+/** What a client of MQTT may name itself; the second is of MQTT 3.1. [MQTT-6.0.0-3] */
+export const MQTT_SUBPROTOCOLS: readonly string[] = ['mqtt', 'mqttv3.1']
+
+/** A live subscription names its subjects; 5,000 identifiers are 200 KiB. */
+const WEBSOCKET_MESSAGE_BYTES = 256 * 1024
+
+/** RFC 6455, 7.4.1. */
+const GOING_AWAY = 1001
+const INTERNAL_ERROR = 1011
+
+/**
+ * WebSockets, and what @fastify/websocket and ws answer without an envelope: a WebSocket's address without an upgrade,
+ * an upgrade elsewhere, and an upgrade that is none.
+ */
+export async function addUpgrades(app: App): Promise<void> {
+  app.addHook('onRoute', route => {
+    if (!route.websocket || route.method === 'HEAD') return
+    const open = route.handler as unknown as NonNullable<typeof route.wsHandler>
+    route.config = { ...route.config, upgrade: true }
+    route.websocket = false
+    route.wsHandler = open
+    route.handler = async (_request, reply) => {
+      reply.header('upgrade', 'websocket')
+      throw new RequestError('upgrade-required', 'A WebSocket is opened here: send an upgrade.')
+    }
+  })
+  await app.register(websocket, {
+    // What a client does wrong is answered by ws with a close code; ending the socket at once would lose it.
+    errorHandler: (error, socket) => {
+      app.log.info({ err: error }, 'A WebSocket failed')
+      if (socket.readyState === socket.OPEN) socket.close(INTERNAL_ERROR)
+    },
+    preClose(done) {
+      for (const socket of app.websocketServer.clients) socket.close(GOING_AWAY)
+      app.websocketServer.close()
+      // What does not answer the close is cut with the server.
+      done()
+    },
+    options: {
+      maxPayload: WEBSOCKET_MESSAGE_BYTES,
+      // A message in pieces of a byte would occupy a hundred times its size.
+      maxFragments: 1_024,
+      maxBufferedChunks: 4_096,
+      // Compression costs ten times the CPU of sending.
+      perMessageDeflate: false,
+      handleProtocols: offered => ['bearer', ...MQTT_SUBPROTOCOLS].find(name => offered.has(name)) ?? false,
+    },
+  })
+  ignoreOtherOffers(app.server)
+  // After the plugin's own hook: it closes what is answered with a failure later on.
+  app.addHook('onRequest', async ({ raw, is404, routeOptions }) => {
+    if (raw.headers.upgrade === undefined || is404 || routeOptions.config.upgrade) return
+    throw new RequestError('invalid-input', 'There is no WebSocket at this address.')
+  })
+  app.addHook('onReady', async () => {
+    app.websocketServer.on('wsClientError', (_error: Error, socket: Duplex) => {
+      closeWithFailure(socket, 400, 'This is not a valid upgrade to a WebSocket.')
+    })
+  })
+}
+
+/**
+ * Clients offer other protocols with any request (`curl --http2`, Java's HttpClient: h2c). Whoever does not take an offer
+ * answers as if there were none. [RFC 9110, 7.8] Node gives such a request away unread, so the server is handed the same
+ * bytes again, without the offer.
+ */
+function ignoreOtherOffers(server: Server): void {
+  const open = server.listeners('upgrade')
+  server.removeAllListeners('upgrade')
+  server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+    if (/(^|,)\s*websocket\s*(,|$)/i.test(request.headers.upgrade ?? '')) {
+      for (const listener of open) listener.call(server, request, socket, head)
+      return
+    }
+    socket.unshift(Buffer.concat([writeHead(request), head]))
+    server.emit('connection', socket)
+  })
+}
+
+const OFFER = /^(upgrade|http2-settings)$/i
+
+function writeHead({ method, url, httpVersion, rawHeaders }: IncomingMessage): Buffer {
+  const lines = [`${method} ${url} HTTP/${httpVersion}`]
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const [name, value] = [rawHeaders[at] as string, rawHeaders[at + 1] as string]
+    if (OFFER.test(name)) continue
+    const kept = /^connection$/i.test(name)
+      ? value
+          .split(',')
+          .filter(option => !OFFER.test(option.trim()))
+          .join(',')
+      : value
+    lines.push(`${name}: ${kept}`)
+  }
+  return Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1')
+}

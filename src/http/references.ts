@@ -1,0 +1,32 @@
+import { isUuid } from '../../db/client.ts'
+import { FieldErrors } from './errors.ts'
+
+/** Identifiers in a body that have to name records of one kind. */
+interface References {
+  /** The kind in words: `data type`. */
+  what: string
+  /** By their places in the body; null and undefined name nothing. */
+  ids: { [path: string]: string | null | undefined }
+  /** Those that are there for the caller. */
+  find: (ids: string[]) => Promise<ReadonlySet<string>>
+  /** What the record refers to already, and so may go on to. */
+  present?: readonly string[]
+}
+
+/** 400 with the place of every identifier that names nothing the caller may refer to. */
+export async function checkReferences(...kinds: References[]): Promise<void> {
+  const errors = []
+  for (const { what, ids, find, present = [] } of kinds) {
+    const given = Object.entries(ids).flatMap(([path, id]) => (typeof id === 'string' ? [{ path, id }] : []))
+    const asked = given.map(({ id }) => id).filter(isUuid)
+    const known = new Set([...present, ...(asked.length > 0 ? await find(asked) : [])])
+    const missing = given.filter(({ id }) => !known.has(id))
+    errors.push(...missing.map(({ path }) => ({ path, message: `There is no such ${what}.` })))
+  }
+  const [first] = errors
+  if (first) throw new FieldErrors(errors, first.message)
+}
+
+/** The identifiers of a list by their places: `memberIds.0`. */
+export const placed = (list: string, ids: readonly string[]) =>
+  Object.fromEntries(ids.map((id, index) => [`${list}.${index}`, id]))

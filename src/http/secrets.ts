@@ -1,0 +1,41 @@
+import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto'
+
+/**
+ * Keeps what has to be read again and nobody else may read: AES-256-GCM with a key made from the server's secret for one
+ * purpose. What is sealed opens under its identifier alone, so that nothing is moved to another row.
+ */
+export interface Box {
+  /** A digest that nobody without the secret can try values against. */
+  digest(...parts: readonly string[]): Buffer
+  seal(text: string, id: string | Buffer): Buffer
+  /** Null where it was sealed with another secret, under another identifier, or changed since. */
+  open(sealed: Buffer, id: string | Buffer): string | null
+}
+
+const IV_BYTES = 12
+const TAG_BYTES = 16
+
+export function createBox(secret: string, purpose: string): Box {
+  const key = Buffer.from(hkdfSync('sha256', secret, '', `fieldline ${purpose}`, 32))
+  return {
+    digest: (...parts) => createHmac('sha256', key).update(JSON.stringify(parts)).digest(),
+    seal(text, id) {
+      const iv = randomBytes(IV_BYTES)
+      const cipher = createCipheriv('aes-256-gcm', key, iv).setAAD(Buffer.from(id))
+      const sealed = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()])
+      return Buffer.concat([iv, cipher.getAuthTag(), sealed])
+    },
+    open(sealed, id) {
+      try {
+        const decipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(0, IV_BYTES), {
+          authTagLength: TAG_BYTES,
+        }).setAAD(Buffer.from(id))
+        decipher.setAuthTag(sealed.subarray(IV_BYTES, IV_BYTES + TAG_BYTES))
+        const opened = [decipher.update(sealed.subarray(IV_BYTES + TAG_BYTES)), decipher.final()]
+        return Buffer.concat(opened).toString('utf8')
+      } catch {
+        return null
+      }
+    },
+  }
+}

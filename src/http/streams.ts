@@ -1,0 +1,136 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { Readable } from 'node:stream'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { RequestError } from './errors.ts'
+
+/**
+ * Long answers, sent piece by piece as they are made. A reader holds up to three pieces (one that is made, one in the
+ * stream, one in the socket), so the number of readers bounds the memory: 96 of 1.5 MiB. Who reads too slowly for a
+ * piece a minute, 70 kbit/s, is disconnected and makes room.
+ */
+export const PIECE_BYTES = 512 * 1024
+const LIMITS: StreamLimits = {
+  perUser: 8,
+  perOrganization: 32,
+  total: 96,
+  waitMs: 10_000,
+  takenWithinMs: 60_000,
+}
+
+export interface StreamLimits {
+  perUser: number
+  perOrganization: number
+  total: number
+  /** How long a reader waits for its turn. */
+  waitMs: number
+  /** How long a reader may need for a piece. */
+  takenWithinMs: number
+}
+
+interface Reader {
+  userId: string
+  organizationId: string
+}
+
+export interface Streams {
+  /**
+   * Sends what `open` resolves to as one answer. Throws 429 where the reader's own streams, or its organization's, leave
+   * no room in time, 503 where all together do; what `open` throws is an answer with a status of its own.
+   */
+  send(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    type: string,
+    open: () => Promise<AsyncGenerator<string>>,
+  ): Promise<FastifyReply>
+}
+
+export function createStreams(limits: StreamLimits = LIMITS): Streams {
+  const reading = new Set<Reader>()
+  const waiting = new Set<{ reader: Reader; begin: () => void }>()
+
+  const count = (matches: (other: Reader) => boolean) => [...reading].filter(matches).length
+  const exceedsOwn = ({ userId, organizationId }: Reader) =>
+    count(other => other.userId === userId) >= limits.perUser ||
+    count(other => other.organizationId === organizationId) >= limits.perOrganization
+  const fits = (reader: Reader) => reading.size < limits.total && !exceedsOwn(reader)
+
+  /** Waits for a turn; those that wait come in their order, past those whose own streams are too many. */
+  async function enter(reader: Reader): Promise<void> {
+    if (!fits(reader)) {
+      await new Promise<void>((resolve, reject) => {
+        const timer = setTimeout(() => {
+          waiting.delete(entry)
+          reject(
+            exceedsOwn(reader)
+              ? new RequestError('rate-limited', 'Too many long answers are read at once: finish some first.')
+              : new RequestError('unavailable', 'Too many long answers are read at once: ask again.'),
+          )
+        }, limits.waitMs)
+        const entry = {
+          reader,
+          begin() {
+            clearTimeout(timer)
+            waiting.delete(entry)
+            reading.add(reader)
+            resolve()
+          },
+        }
+        waiting.add(entry)
+      })
+    } else reading.add(reader)
+  }
+
+  function leave(reader: Reader): void {
+    if (!reading.delete(reader)) return
+    for (const entry of waiting) if (fits(entry.reader)) entry.begin()
+  }
+
+  return {
+    async send(request, reply, type, open) {
+      const { userId, organizationId } = request.caller
+      const reader = { userId, organizationId }
+      await enter(reader)
+      reply.raw.once('close', () => leave(reader))
+      try {
+        // Whoever left while it waited needs no answer.
+        if (reply.raw.destroyed) leave(reader)
+        const pieces = await open()
+        const stopReading = () => reply.raw.destroy()
+        const timed = inTime(pieces, limits.takenWithinMs, stopReading)
+        const stream = Readable.from(timed, { objectMode: false })
+        return reply
+          .type(type)
+          .serializer((payload: unknown) => payload as string)
+          .send(stream)
+      } catch (error) {
+        leave(reader)
+        throw error
+      }
+    },
+  }
+}
+
+/** The pieces; `onLate` is called when one is not read in time. */
+async function* inTime(
+  pieces: AsyncGenerator<string>,
+  withinMs: number,
+  onLate: () => void,
+): AsyncGenerator<string> {
+  // Later pieces are asked for in the flow of the socket; their statements belong to the request's.
+  const inRequest = AsyncLocalStorage.snapshot()
+  try {
+    for (;;) {
+      const next = await inRequest(() => pieces.next())
+      if (next.done) return
+      const timer = setTimeout(onLate, withinMs)
+      try {
+        yield next.value
+      } finally {
+        clearTimeout(timer)
+      }
+    }
+  } finally {
+    await pieces.return(undefined)
+  }
+}

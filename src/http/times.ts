@@ -1,0 +1,22 @@
+import { z } from 'zod'
+import { readTimestamp } from '../../ingest/fix.ts'
+
+/** The years 1 to 9999: what both databases read and write in four digits. */
+export const MIN_TIME_MS = Date.parse('0001-01-01T00:00:00Z')
+export const MAX_TIME_MS = Date.parse('9999-12-31T23:59:59.999Z')
+
+/** Longer than any way to write a time. */
+const MAX_CHARACTERS = 64
+
+/** A time of a query, in milliseconds since 1970. */
+export const queryTime = z
+  .string()
+  .max(MAX_CHARACTERS)
+  .transform((text, context) => {
+    const time = readTimestamp(/^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text)
+    if (time !== null && time >= MIN_TIME_MS && time <= MAX_TIME_MS) return time
+    const message = 'This has to be RFC 3339 with an offset, or seconds or milliseconds since 1970.'
+    context.addIssue({ code: 'custom', message })
+    return z.NEVER
+  })
+  .meta({ examples: ['2026-11-21T10:00:00Z'] })

@@ -1,0 +1,100 @@
+import type { FastifySchemaCompiler } from 'fastify'
+import { z } from 'zod'
+import type { FieldError } from './errors.ts'
+
+/** What is wrong with a body, a query or a path, as its schema finds it. */
+export class InvalidInput extends Error {
+  readonly statusCode = 400
+  readonly errors: FieldError[]
+  /** Which part of the request it is about; said by Fastify. */
+  validationContext?: string
+
+  constructor(issues: readonly z.core.$ZodIssue[]) {
+    const errors = issues.flatMap(toFieldErrors)
+    const { path, message } = errors[0] as FieldError
+    const where = path === '' ? 'The request' : `"${path.slice(0, 200)}"`
+    super(`${where} is not valid: ${message.replace(/^Th/, 'th')}`)
+    this.errors = errors
+  }
+}
+
+export const validatorCompiler: FastifySchemaCompiler<z.ZodType> =
+  ({ schema }) =>
+  data => {
+    const result = schema.safeParse(data)
+    return result.success ? { value: result.data } : { error: new InvalidInput(result.error.issues) }
+  }
+
+/** An unknown key is named itself, the others by their path. */
+function toFieldErrors(issue: z.core.$ZodIssue): FieldError[] {
+  const path = issue.path.map(String)
+  if (issue.code !== 'unrecognized_keys') return [{ path: path.join('.'), message: issue.message }]
+  return issue.keys.map(key => ({ path: [...path, key].join('.'), message: issue.message }))
+}
+
+/** Every schema says what is wrong in our words, unless it has its own for that. */
+export function useOwnSentences(): void {
+  z.config({ localeError: describeIssue })
+}
+
+const TYPES: { [type: string]: string } = {
+  string: 'a text',
+  number: 'a number',
+  int: 'a whole number',
+  boolean: 'true or false',
+  array: 'a list',
+  tuple: 'a list',
+  object: 'an object',
+  record: 'an object',
+  date: 'a time',
+  null: 'null',
+}
+const FORMATS: { [format: string]: string } = {
+  email: 'an e-mail address such as anna@example.com',
+  url: 'a URL such as https://example.com/',
+  uuid: 'an identifier',
+  datetime: 'a time with its zone, such as 2026-11-21T09:00:00Z',
+  date: 'a date such as 2026-11-21',
+  time: 'a time of day such as 09:00',
+}
+/** More are not read by anybody. */
+const MAX_CHOICES = 20
+
+function describeIssue(issue: z.core.$ZodRawIssue): string {
+  switch (issue.code) {
+    case 'invalid_type':
+      if (issue.input === undefined) return 'This is required.'
+      return `This has to be ${TYPES[issue.expected] ?? 'of another type'}.`
+    case 'invalid_value': {
+      const choices = issue.values.slice(0, MAX_CHOICES).map(String).join(', ')
+      return `This has to be ${issue.values.length > 1 ? 'one of ' : ''}${choices}${issue.values.length > MAX_CHOICES ? ', ..' : ''}.`
+    }
+    case 'too_big': {
+      const max = String(issue.maximum)
+      if (issue.origin === 'string') return `This has at most ${max} characters.`
+      if (isCounted(issue.origin)) return `This has at most ${max} entries.`
+      return `This has to be ${issue.inclusive ? 'at most' : 'less than'} ${max}.`
+    }
+    case 'too_small': {
+      const min = String(issue.minimum)
+      if ((issue.origin === 'string' || isCounted(issue.origin)) && min === '1')
+        return 'This must not be empty.'
+      if (issue.origin === 'string') return `This has at least ${min} characters.`
+      if (isCounted(issue.origin)) return `This has at least ${min} entries.`
+      return `This has to be ${issue.inclusive ? 'at least' : 'more than'} ${min}.`
+    }
+    case 'invalid_format':
+      return `This has to be ${FORMATS[issue.format] ?? 'of another form'}.`
+    case 'not_multiple_of':
+      return `This has to be a multiple of ${String(issue.divisor)}.`
+    case 'unrecognized_keys':
+      return 'There is no such field.'
+    case 'invalid_union':
+      return 'This is none of the forms that are accepted here.'
+    default:
+      return 'This is not valid.'
+  }
+}
+
+const isCounted = (origin: string) =>
+  origin === 'array' || origin === 'set' || origin === 'map' || origin === 'file'

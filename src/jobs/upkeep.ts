@@ -1,0 +1,43 @@
+import type { Database } from '../../db/client.ts'
+import { createPartitions, dropOldPartitions } from '../../db/partitions.ts'
+import { pruneAuditLog } from '../../db/queries/audit-log.ts'
+import { pruneKeys } from '../../db/queries/idempotency-keys.ts'
+import { pruneJobs } from '../../db/queries/jobs.ts'
+import { pruneFailures } from '../../db/queries/login-failures.ts'
+import { pruneRejections } from '../../db/queries/rejections.ts'
+import { pruneSessions } from '../../db/queries/sessions.ts'
+import type { JobKind } from './kind.ts'
+
+const EVERY_MS = 10 * 60_000
+
+/** What has to be done now and then: partitions ahead of time, and the deletion of what has had its time. */
+export function upkeepJob(db: Database): JobKind {
+  const steps: (() => Promise<unknown>)[] = [
+    () => createPartitions(db),
+    () => dropOldPartitions(db),
+    () => pruneRejections(db.system),
+    () => pruneSessions(db.system),
+    () => pruneFailures(db.system),
+    () => pruneAuditLog(db.system),
+    () => pruneJobs(db.system),
+    () => pruneKeys(db.system),
+  ]
+  return {
+    kind: 'upkeep',
+    slots: 1,
+    slotsPerOrganization: 1,
+    attempts: 1,
+    backoffMs: () => EVERY_MS,
+    timeoutMs: 6 * 3600_000,
+    everyMs: EVERY_MS,
+    async run({ signal }) {
+      const failures: unknown[] = []
+      for (const step of steps) {
+        signal.throwIfAborted()
+        // One that fails must not keep the others from their turn.
+        await step().catch(error => failures.push(error))
+      }
+      if (failures.length > 0) throw new AggregateError(failures, 'Some of the upkeep failed')
+    },
+  }
+}

@@ -1,0 +1,142 @@
+import {
+  type DueDelivery,
+  ENDPOINT_JOB,
+  listDue,
+  listDueEndpoints,
+  orderDelivery,
+  pruneDeliveries,
+  recordAttempt,
+} from '../../../db/queries/webhook-deliveries.ts'
+import { disableWebhook, type Endpoint, findEndpoint, restEndpoint } from '../../../db/queries/webhooks.ts'
+import { doublingBackoff, type JobContext, type JobKind } from '../kind.ts'
+import type { WebhookSecrets } from './secrets.ts'
+import { createSender, type Sender, type Sent } from './send.ts'
+
+/**
+ * Deliveries to webhooks. An event is a row for each webhook that listens to it, written in the transaction of its
+ * record. An endpoint has one job at a time, which sends what is due, a few at once, oldest first, and ends when nothing
+ * is; so an endpoint that is dead or slow holds up itself alone. When one kept us waiting it rests before it is tried
+ * again, so that many of them do not occupy all slots either. Another job polls for what is due: retries,
+ * and events that came when the job of their endpoint was just ending.
+ *
+ * An attempt is written down after the answer. A process that dies in between leaves the delivery due, and it is sent
+ * again with the same `webhook-id`: at least once.
+ */
+
+const S = 1000
+const MIN = 60 * S
+const H = 60 * MIN
+/** The wait after each attempt but the last (contract section 5): the first is at once. */
+const RETRY_MS = [5 * S, 5 * MIN, 30 * MIN, 2 * H, 5 * H, 10 * H, 14 * H, 20 * H, 24 * H]
+const JITTER = 0.2
+const MAX_RETRY_AFTER_MS = 24 * H
+const AT_ONCE = 4
+/** A job ends after this, so that endpoints take turns. */
+const TURN_MS = 20 * S
+/** A failure that takes longer occupies a slot that others could use. */
+const SLOW_MS = 2 * S
+const MAX_REST_MS = 60 * S
+const SWEEP_EVERY_MS = 2 * S
+const SWEEP_LIMIT = 500
+
+export function webhookJobs(options: { allowPrivate: boolean; secrets: WebhookSecrets }): JobKind[] {
+  const sender = createSender(options)
+  const endpoint: JobKind<{ webhookId: string }> = {
+    kind: ENDPOINT_JOB,
+    slots: 64,
+    slotsPerOrganization: 16,
+    attempts: 20,
+    backoffMs: doublingBackoff,
+    timeoutMs: 2 * MIN,
+    run: context => deliverDue(context, sender, options.secrets),
+  }
+  const sweep: JobKind = {
+    kind: 'webhook-sweep',
+    slots: 1,
+    slotsPerOrganization: 1,
+    attempts: 20,
+    backoffMs: doublingBackoff,
+    timeoutMs: MIN,
+    everyMs: SWEEP_EVERY_MS,
+    async run({ commit }) {
+      await commit(async tx => {
+        for (const { organizationId, webhookId } of await listDueEndpoints(tx, SWEEP_LIMIT)) {
+          await orderDelivery(tx, organizationId, webhookId)
+        }
+        await pruneDeliveries(tx)
+        // It runs so often that what is done would fill the table.
+        await tx.query(`DELETE FROM jobs WHERE kind = 'webhook-sweep' AND status = 'done'`)
+      })
+    },
+  }
+  return [endpoint as JobKind, sweep]
+}
+
+async function deliverDue(
+  context: JobContext<{ webhookId: string }>,
+  sender: Sender,
+  { open }: WebhookSecrets,
+): Promise<void> {
+  const { job, signal, commit } = context
+  const { webhookId } = job.payload
+  const until = Date.now() + TURN_MS
+  while (Date.now() < until) {
+    signal.throwIfAborted()
+    const { endpoint, due } = await commit(async tx => {
+      const endpoint = await findEndpoint(tx, webhookId)
+      return { endpoint, due: endpoint ? await listDue(tx, webhookId, AT_ONCE) : [] }
+    })
+    if (!endpoint || due.length === 0) return
+    const { url, previous } = endpoint
+    const secret = open(endpoint.secret, webhookId)
+    const before = previous && open(previous, webhookId)
+    const secrets = secret === null ? [] : before ? [secret, before] : [secret]
+    const sent = await Promise.all(
+      due.map(async delivery => ({
+        delivery,
+        sent: secret === null ? unsigned() : await sender.send({ ...delivery, url, secrets }, signal),
+      })),
+    )
+    // An attempt that was broken off here says nothing of the receiver.
+    signal.throwIfAborted()
+    const rests = await commit(async tx => {
+      for (const { delivery, sent: attempt } of sent) {
+        const { retryAfterMs: _, ...kept } = attempt
+        await recordAttempt(tx, delivery._id, kept, outcomeOf(delivery, attempt))
+      }
+      if (sent.some(one => one.sent.statusCode === 410)) await disableWebhook(tx, webhookId)
+      const restMs = restOf(
+        endpoint,
+        sent.map(one => one.sent),
+      )
+      if (restMs > 0) await restEndpoint(tx, webhookId, endpoint.slowFailures + 1, restMs)
+      else if (endpoint.slowFailures > 0) await restEndpoint(tx, webhookId, 0, 0)
+      return restMs > 0
+    })
+    if (rests) return
+  }
+}
+
+/** What comes of a delivery whose secret was sealed with another `JWT_SECRET`: nothing is sent without a signature. */
+const unsigned = (): Sent => ({
+  at: new Date().toISOString(),
+  statusCode: null,
+  durationMs: 0,
+  response: null,
+  error: "The server's own secret has changed, so the webhook's cannot be read. Rotate the webhook's secret.",
+  retryAfterMs: null,
+})
+
+function outcomeOf({ tries }: DueDelivery, { statusCode, error, retryAfterMs }: Sent) {
+  if (error === null) return 'delivered'
+  const retryMs = RETRY_MS[tries]
+  if (statusCode === 410 || retryMs === undefined) return 'failed'
+  const asked = Math.min(retryAfterMs ?? 0, MAX_RETRY_AFTER_MS)
+  return { retryMs: Math.max(retryMs * (1 + Math.random() * JITTER), asked) }
+}
+
+/** How long an endpoint rests that let every one of these wait and fail. */
+function restOf({ slowFailures }: Endpoint, sent: readonly Sent[]): number {
+  const slow = sent.every(({ error, durationMs }) => error !== null && durationMs >= SLOW_MS)
+  return slow ? Math.min(5 * S * 2 ** slowFailures, MAX_REST_MS) : 0
+}

@@ -1,0 +1,154 @@
+import { createHmac } from 'node:crypto'
+import { Agent, request } from 'undici'
+import type { Attempt } from '../../../db/queries/webhook-deliveries.ts'
+import { isStorable } from '../../../db/text.ts'
+import {
+  AddressNotPublic,
+  createPublicLookup,
+  isPublicAddress,
+  literalAddress,
+  type Resolve,
+} from './addresses.ts'
+
+/** A message as it goes to an endpoint. */
+export interface Message {
+  url: string
+  messageId: string
+  event: string
+  payload: string
+  secrets: readonly string[]
+}
+
+/** What came of it. `retryAfterMs` is what the receiver asked for. */
+export interface Sent extends Attempt {
+  retryAfterMs: number | null
+}
+
+export interface Sender {
+  /** Sends a message once. Never rejects: what went wrong is in the answer. */
+  send(message: Message, signal?: AbortSignal): Promise<Sent>
+  close(): Promise<void>
+}
+
+const CONNECT_TIMEOUT_MS = 5_000
+const TIMEOUT_MS = 15_000
+/** What is read and kept of an answer; the rest is not fetched. */
+const KEPT_BYTES = 1024
+
+/**
+ * Sends messages as the Standard Webhooks specification says. Redirects are not followed. Unless private addresses are
+ * allowed, no connection to them is opened, so that a name that changes its address between check and connection gains
+ * nothing.
+ */
+export function createSender(options: {
+  allowPrivate: boolean
+  timeoutMs?: number
+  resolve?: Resolve
+}): Sender {
+  const { allowPrivate, timeoutMs = TIMEOUT_MS } = options
+  const agent = new Agent({
+    connect: {
+      timeout: Math.min(CONNECT_TIMEOUT_MS, timeoutMs),
+      ...(allowPrivate ? {} : { lookup: createPublicLookup(options.resolve) }),
+    },
+    keepAliveTimeout: 1_000,
+    headersTimeout: timeoutMs,
+    bodyTimeout: timeoutMs,
+    pipelining: 1,
+    maxHeaderSize: 16 * 1024,
+  })
+
+  async function post(message: Message, signal: AbortSignal) {
+    const url = new URL(message.url)
+    const literal = literalAddress(url)
+    if (literal && !allowPrivate && !isPublicAddress(literal)) throw new AddressNotPublic(literal)
+    return request(url, {
+      dispatcher: agent,
+      method: 'POST',
+      headers: signedHeaders(message, Math.floor(Date.now() / 1000)),
+      body: message.payload,
+      signal,
+    })
+  }
+
+  return {
+    async send(message, signal) {
+      const started = Date.now()
+      const timeout = AbortSignal.timeout(timeoutMs)
+      const end = (outcome: Partial<Sent>): Sent => ({
+        at: new Date(started).toISOString(),
+        statusCode: null,
+        durationMs: Date.now() - started,
+        response: null,
+        error: null,
+        retryAfterMs: null,
+        ...outcome,
+      })
+      try {
+        const { statusCode, headers, body } = await post(
+          message,
+          signal ? AbortSignal.any([signal, timeout]) : timeout,
+        )
+        // The status has come; whether the rest of the answer does changes nothing.
+        const response = await readBeginning(body).catch(() => null)
+        const retryAfterMs = readRetryAfter(headers['retry-after'])
+        const error = statusCode >= 200 && statusCode < 300 ? null : explainStatus(statusCode)
+        return end({ statusCode, response, error, retryAfterMs })
+      } catch (error) {
+        return end({ error: timeout.aborted ? `No answer within ${timeoutMs / 1000} s` : explain(error) })
+      }
+    },
+    close: () => agent.destroy(),
+  }
+}
+
+/** https://github.com/standard-webhooks/standard-webhooks: a signature per secret, so that a secret can be rotated. */
+function signedHeaders({ messageId, event, payload, secrets }: Message, timestamp: number) {
+  const sign = (secret: string) =>
+    createHmac('sha256', Buffer.from(secret.replace(/^whsec_/, ''), 'base64'))
+      .update(`${messageId}.${timestamp}.${payload}`)
+      .digest('base64')
+  return {
+    'content-type': 'application/json',
+    'user-agent': 'Fieldline-Webhooks',
+    'webhook-id': messageId,
+    'webhook-timestamp': String(timestamp),
+    'webhook-signature': secrets.map(secret => `v1,${sign(secret)}`).join(' '),
+    'webhook-event': event,
+  }
+}
+
+async function readBeginning(body: AsyncIterable<Buffer>): Promise<string> {
+  const chunks: Buffer[] = []
+  let size = 0
+  for await (const chunk of body) {
+    chunks.push(chunk)
+    size += chunk.length
+    // Leaving the loop closes the connection.
+    if (size >= KEPT_BYTES) break
+  }
+  const text = Buffer.concat(chunks).subarray(0, KEPT_BYTES).toString('utf8')
+  return isStorable(text) ? text : text.replaceAll('\0', '\ufffd').toWellFormed()
+}
+
+/** Seconds or a date, as HTTP has it; in milliseconds from now. */
+function readRetryAfter(header: string | string[] | undefined): number | null {
+  const text = [header].flat()[0]?.trim()
+  if (!text) return null
+  const ms = /^\d+$/.test(text) ? Number(text) * 1000 : Date.parse(text) - Date.now()
+  return Number.isFinite(ms) ? Math.max(0, ms) : null
+}
+
+function explainStatus(statusCode: number): string {
+  if (statusCode >= 300 && statusCode < 400) return 'The receiver redirects, which is not followed'
+  if (statusCode === 410) return 'The receiver is gone; the webhook is disabled'
+  return `The receiver answered ${statusCode}`
+}
+
+function explain(error: unknown): string {
+  for (let current = error; current instanceof Error; current = current.cause) {
+    if (current instanceof AddressNotPublic) return current.message
+    if (current instanceof AggregateError && current.errors[0]) return explain(current.errors[0])
+  }
+  return error instanceof Error ? error.message || error.name : String(error)
+}

@@ -1,0 +1,46 @@
+import type { EachBatchPayload, KafkaMessage } from 'kafkajs'
+import type { Batch, Record } from '../log.ts'
+import { readRecord, UnreadableRecord } from './record.ts'
+
+/** Entries that are handed over at once: as many as the log of one process stores at once. */
+const BATCH_ENTRIES = 4_000
+
+/** Consecutive records of one partition, and those among them that are none. */
+export interface ReadBatch extends Batch {
+  unreadable: { message: KafkaMessage; reason: string }[]
+  /** Kafka's own offset of the last record. */
+  lastOffset: string
+  /** When the broker took the first record, in milliseconds since 1970. */
+  since: number
+}
+
+/** Reads what was fetched of a partition, a batch at a time. Offsets are raised by `base`. */
+export function* readBatches(fetched: EachBatchPayload['batch'], base: number): Generator<ReadBatch> {
+  const { partition, messages } = fetched
+  let next = 0
+  while (next < messages.length) {
+    const since = Number(messages[next]?.timestamp)
+    const records: Record[] = []
+    const unreadable: ReadBatch['unreadable'] = []
+    let entries = 0
+    let lastOffset = ''
+    while (next < messages.length && entries < BATCH_ENTRIES) {
+      const message = messages[next++] as KafkaMessage
+      lastOffset = message.offset
+      try {
+        const record = { offset: base + Number(message.offset), entries: read(message) }
+        records.push(record)
+        entries += record.entries.length
+      } catch (error) {
+        if (!(error instanceof UnreadableRecord)) throw error
+        unreadable.push({ message, reason: error.message })
+      }
+    }
+    yield { partition, records, nextOffset: base + Number(lastOffset) + 1, unreadable, lastOffset, since }
+  }
+}
+
+function read(message: KafkaMessage) {
+  if (!message.value) throw new UnreadableRecord('The record has no value')
+  return readRecord(message.value).entries
+}

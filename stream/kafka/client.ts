@@ -1,0 +1,133 @@
+import { connect, type Socket } from 'node:net'
+import { type Admin, Kafka, logLevel } from 'kafkajs'
+
+export type OnError = (error: unknown, doing: string) => void
+
+/** One kafkajs instance, whose connections are ours to cut. */
+export interface KafkaClient {
+  kafka: Kafka
+  /** Breaks every connection, so that what waits for an answer fails now. kafkajs connects again by itself. */
+  cut(reason: string): void
+  /** Cuts, and lets no new connection through: what kafkajs still tries in the background comes to nothing. */
+  end(): void
+}
+
+const CONNECT_WITHIN_MS = 3_000
+const ANSWER_WITHIN_MS = 10_000
+/** The same complaint is heard once in this time: a broker that is away would fill the log. */
+const REPEAT_AFTER_MS = 30_000
+const KEEP_ALIVE_MS = 60_000
+export const ADMIN_RETRIES = 2
+const DISCONNECT_WITHIN_MS = 2_000
+
+/**
+ * A client of its own for every producer and consumer. kafkajs never closes a connection whose peer is silent, and
+ * queues what it sends again behind what it has sent, so that a frozen broker costs more memory with every retry:
+ * the sockets are kept here to be destroyed.
+ */
+export function createClient(options: {
+  brokers: readonly string[]
+  clientId: string
+  /** How often kafkajs tries by itself before it gives up and we begin anew. */
+  retries: number
+  onError: OnError
+}): KafkaClient {
+  const sockets = new Set<Socket>()
+  let ended = false
+  const kafka = new Kafka({
+    clientId: options.clientId,
+    brokers: [...options.brokers],
+    connectionTimeout: CONNECT_WITHIN_MS,
+    requestTimeout: ANSWER_WITHIN_MS,
+    // All of it named: kafkajs has other defaults where NODE_ENV is test.
+    retry: {
+      initialRetryTime: 100,
+      maxRetryTime: 1_000,
+      factor: 0.2,
+      multiplier: 2,
+      retries: options.retries,
+    },
+    logLevel: logLevel.WARN,
+    logCreator: () => createLogger((error, doing) => ended || options.onError(error, doing)),
+    socketFactory({ host, port, onConnect }) {
+      const socket = connect({
+        host,
+        port,
+        noDelay: true,
+        keepAlive: true,
+        keepAliveInitialDelay: KEEP_ALIVE_MS,
+      })
+      socket.once('connect', onConnect)
+      // kafkajs calls unref() on a dead socket with every try to close it, which Node puts off to a connection.
+      socket.setMaxListeners(0)
+      sockets.add(socket)
+      socket.once('close', () => sockets.delete(socket))
+      if (ended) socket.destroy(new Error('The client has ended'))
+      return socket
+    },
+  })
+  // With an error: kafkajs takes no notice of a socket that only closes.
+  const cut = (reason: string) => {
+    for (const socket of sockets) socket.destroy(new Error(reason))
+  }
+  return {
+    kafka,
+    cut,
+    end() {
+      ended = true
+      cut('The client has ended')
+    },
+  }
+}
+
+/** Does one thing as an administrator, with a client of its own. Rejects when it takes longer than `ms`. */
+export async function administer<T>(
+  newClient: (retries: number) => KafkaClient,
+  ms: number,
+  work: (admin: Admin) => Promise<T>,
+): Promise<T> {
+  const client = newClient(ADMIN_RETRIES)
+  const admin = client.kafka.admin()
+  const connectAndWork = async () => {
+    await admin.connect()
+    return work(admin)
+  }
+  try {
+    return await inTime(ms, connectAndWork())
+  } finally {
+    void within(DISCONNECT_WITHIN_MS, admin.disconnect()).then(client.end)
+  }
+}
+
+/** kafkajs' warnings and errors become ours. Moving partitions between members is none, nor are our retries. */
+function createLogger(onError: OnError) {
+  const heard = new Map<string, number>()
+  return ({ namespace, log }: { namespace: string; log: { message: string; [key: string]: unknown } }) => {
+    const { message, timestamp: _timestamp, logger: _logger, stack: _stack, ...details } = log
+    if (/rebalanc|re-joining|resync group|Limiting retries/i.test(`${message} ${details.error}`)) return
+    const key = `${namespace} ${message}`
+    const now = Date.now()
+    if (now - (heard.get(key) ?? Number.NEGATIVE_INFINITY) < REPEAT_AFTER_MS) return
+    if (heard.size > 1_000) heard.clear()
+    heard.set(key, now)
+    const reason = details.error ? `${message}: ${details.error}` : message
+    onError(Object.assign(new Error(reason), details), `Kafka ${namespace}`)
+  }
+}
+
+/**
+ * Rejects when `work` takes longer. Nothing of kafkajs is waited for without it: its `disconnect()`, which many of its
+ * ways lead through, waits forever for the answer of a broker that ended meanwhile (`waitForPendingRequests`).
+ */
+export async function inTime<T>(ms: number, work: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`Kafka did not answer in ${ms} ms`)), ms)
+  })
+  return Promise.race([work, late]).finally(() => clearTimeout(timer))
+}
+
+/** Waits for `work` at most this long, whatever comes of it. */
+export async function within(ms: number, work: Promise<unknown>): Promise<void> {
+  await inTime(ms, work).catch(() => {})
+}

@@ -1,0 +1,152 @@
+import type { Consumer, EachBatchPayload } from 'kafkajs'
+import { type KafkaClient, type OnError, within } from './client.ts'
+
+/**
+ * Keeps a consumer running. kafkajs brings a member back into its group by itself after most things that happen to a
+ * broker, but not after all: some errors end its consumer, and it is known to fall silent without a word
+ * (tulios/kafkajs issues 659, 1431). So a consumer that crashes, or gives no sign of life for a while, is replaced by
+ * a new one on new connections. What its handler has in hand is waited for first: there are never two at work.
+ *
+ *   connect -> subscribe -> run -> (crashed | silent | closed) -> disconnect -> after a pause again
+ */
+export interface Consuming {
+  /** The consumer of the moment; undefined between two. */
+  readonly consumer: Consumer | undefined
+  /** Ends after what the handler has in hand. */
+  close(): Promise<void>
+}
+
+export interface ConsumeOptions {
+  createClient: (retries: number) => KafkaClient
+  /** How often kafkajs tries by itself before the consumer is replaced. */
+  retries: number
+  topic: string
+  /** Asked at every start: a follower is a new group each time. */
+  groupId: () => string
+  /** Partitions that are handled side by side. */
+  concurrency: number
+  /** A fetch waits until there are as many bytes, and at most so long. */
+  fetch: { minBytes: number; waitMs: number }
+  /** Called in every join, before anything is fetched. */
+  onJoin?: (consumer: Consumer) => void
+  /** Called when nothing is in hand any more, before the group is left. */
+  onLeaving?: (consumer: Consumer) => Promise<void>
+  /** Called when a group has been left for good. */
+  onLeft?: (groupId: string) => Promise<void>
+  /** What it does not resolve comes again. Ends early when `isRunning()` says so. */
+  eachBatch: (payload: EachBatchPayload) => Promise<void>
+  onError: OnError
+}
+
+/** The broker's minimum: after kill -9 of a member its partitions come back in about 6 s (30 s by default). */
+const SESSION_TIMEOUT_MS = 6_000
+export const HEARTBEAT_MS = 1_000
+/** How long the others wait for a member that is busy; then its partitions are theirs. */
+const REBALANCE_TIMEOUT_MS = 10_000
+/** Longer than any answer may take: a join waits for `REBALANCE_TIMEOUT_MS` and some. */
+const SILENT_AFTER_MS = 40_000
+const PAUSE_MS = 1_000
+const DISCONNECT_WITHIN_MS = 3_000
+
+/** Starts consuming and goes on until it is closed, through everything that happens to Kafka. */
+export function keepConsuming(options: ConsumeOptions): Consuming {
+  const { onError } = options
+  const atWork = new Set<Promise<void>>()
+  let current: Consumer | undefined
+  let closed = false
+  let endNow = () => {}
+
+  async function consume(): Promise<void> {
+    const groupId = options.groupId()
+    const client = options.createClient(options.retries)
+    const consumer = client.kafka.consumer({
+      groupId,
+      sessionTimeout: SESSION_TIMEOUT_MS,
+      rebalanceTimeout: REBALANCE_TIMEOUT_MS,
+      heartbeatInterval: HEARTBEAT_MS,
+      minBytes: options.fetch.minBytes,
+      maxWaitTimeInMs: options.fetch.waitMs,
+      allowAutoTopicCreation: false,
+      // A crash is ours to mend.
+      retry: { restartOnFailure: async () => false },
+    })
+    let signAt = Date.now()
+    let ending = false
+    const { CRASH, GROUP_JOIN, HEARTBEAT, FETCH_START } = consumer.events
+    const ended = new Promise<void>((resolve, reject) => {
+      endNow = resolve
+      consumer.on(CRASH, ({ payload }) => reject(payload.error))
+    })
+    ended.catch(() => {})
+    consumer.on(HEARTBEAT, () => {
+      signAt = Date.now()
+    })
+    consumer.on(FETCH_START, () => {
+      signAt = Date.now()
+    })
+    consumer.on(GROUP_JOIN, () => {
+      signAt = Date.now()
+      options.onJoin?.(consumer)
+    })
+    const eachBatch = async (payload: EachBatchPayload): Promise<void> => {
+      const work = options.eachBatch({ ...payload, isRunning: () => !ending && payload.isRunning() })
+      atWork.add(work)
+      await work.finally(() => atWork.delete(work))
+    }
+    const watching = setInterval(() => {
+      if (Date.now() - signAt < SILENT_AFTER_MS) return
+      onError(new Error('The consumer gives no sign of life'), 'reading from Kafka, starting anew')
+      endNow()
+    }, HEARTBEAT_MS)
+    try {
+      current = consumer
+      await Promise.race([start(consumer, eachBatch), ended])
+      await ended
+    } finally {
+      clearInterval(watching)
+      current = undefined
+      ending = true
+      await Promise.all([...atWork].map(work => work.catch(() => {})))
+      await within(DISCONNECT_WITHIN_MS, options.onLeaving?.(consumer) ?? Promise.resolve())
+      await within(DISCONNECT_WITHIN_MS, consumer.disconnect())
+      client.end()
+      await options.onLeft?.(groupId).catch(error => onError(error, 'leaving a group in Kafka'))
+    }
+  }
+
+  async function start(
+    consumer: Consumer,
+    eachBatch: (payload: EachBatchPayload) => Promise<void>,
+  ): Promise<void> {
+    await consumer.connect()
+    await consumer.subscribe({ topics: [options.topic], fromBeginning: true })
+    await consumer.run({
+      autoCommit: false,
+      eachBatchAutoResolve: false,
+      partitionsConsumedConcurrently: options.concurrency,
+      eachBatch,
+    })
+  }
+
+  const running = (async () => {
+    while (!closed) {
+      try {
+        await consume()
+      } catch (error) {
+        if (!closed) onError(error, 'reading from Kafka, starting anew')
+      }
+      if (!closed) await new Promise(resolve => setTimeout(resolve, PAUSE_MS))
+    }
+  })()
+
+  return {
+    get consumer() {
+      return current
+    },
+    async close() {
+      closed = true
+      endNow()
+      await running
+    },
+  }
+}

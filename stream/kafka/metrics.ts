@@ -1,0 +1,68 @@
+import { Gauge, type Registry } from 'prom-client'
+import { within } from './client.ts'
+import type { KafkaLog } from './log.ts'
+import { RETENTION_MS } from './topics.ts'
+
+/** A Kafka that is away must not hold up the other figures. */
+const READ_WITHIN_MS = 2_000
+
+/**
+ * How far the writers are behind, and how near that is to what Kafka forgets: a point that they have not read when
+ * the retention ends is lost. The lag is known to every process with Kafka, also when no writer lives; the age of
+ * the oldest record that is not stored to the writer that has it in hand.
+ */
+export function observeKafka(registry: Registry, log: KafkaLog, roles: { storing: boolean }): void {
+  const registers = [registry]
+  let lag: ReadonlyMap<number, number> = new Map()
+  let answered = false
+  let reading: Promise<void> | undefined
+
+  /** Once for all figures that are asked for together. */
+  function read(): Promise<void> {
+    if (reading) return reading
+    answered = false
+    const asked = log.readLag().then(found => {
+      lag = found
+      answered = true
+    })
+    reading = within(READ_WITHIN_MS, asked).finally(() => {
+      reading = undefined
+    })
+    return reading
+  }
+
+  new Gauge({
+    name: 'fieldline_log_up',
+    help: 'Whether Kafka answered; where it is 0 the lag is an old one',
+    registers,
+    async collect() {
+      await read()
+      this.set(answered ? 1 : 0)
+    },
+  })
+  new Gauge({
+    name: 'fieldline_log_lag_records',
+    help: 'Records in the log that the writers have not stored, by partition',
+    labelNames: ['partition'],
+    registers,
+    async collect() {
+      await read()
+      for (const [partition, records] of lag) this.set({ partition }, records)
+    },
+  })
+  new Gauge({
+    name: 'fieldline_log_retention_seconds',
+    help: 'How long Kafka keeps what the writers have not stored',
+    registers,
+  }).set(RETENTION_MS / 1000)
+  if (!roles.storing) return
+  new Gauge({
+    name: 'fieldline_log_unstored_seconds',
+    help: 'Age of the oldest record that this writer has in hand and not stored, 0 where there is none',
+    registers,
+    collect() {
+      const since = Math.min(...log.unstoredSince.values())
+      this.set(Number.isFinite(since) ? Math.max(0, Date.now() - since) / 1000 : 0)
+    },
+  })
+}

@@ -1,0 +1,106 @@
+import type { Admin } from 'kafkajs'
+import type { Positions } from '../log.ts'
+import { administer, type KafkaClient, type OnError } from './client.ts'
+
+/** Names and shape of what a deployment has in Kafka. */
+export interface Topics {
+  points: string
+  /** Records that cannot be read, and points that the database would not take. */
+  dead: string
+  /** The writers' consumer group. */
+  writers: string
+  /** Every live process is a group of its own, whose name begins like this. */
+  live: string
+}
+
+export function nameTopics(prefix: string): Topics {
+  return {
+    points: `${prefix}.points`,
+    dead: `${prefix}.points.dead`,
+    writers: `${prefix}.writers`,
+    live: `${prefix}.live.`,
+  }
+}
+
+/**
+ * Runs `work` alone among all processes, and lets it say which log the database's positions count in from now on:
+ * `adopt` returns what each partition's offsets are raised by, so that they go on above what was stored of another
+ * log. `anew` is a log that begins at 0, whatever was stored under its name.
+ */
+export type AdoptLog = <T>(work: (adopt: Adopt) => Promise<T>) => Promise<T>
+type Adopt = (log: string, partitions: number, anew: boolean) => Promise<Positions>
+
+export const RETENTION_MS = 30 * 24 * 3600_000
+const RETRY_MS = 1_000
+const OPEN_WITHIN_MS = 20_000
+const DEAD_PARTITIONS = 1
+
+/** The configuration contradicts what is in Kafka. */
+class TopicMismatch extends Error {}
+
+/**
+ * Makes the topics where they are not there, and refuses a topic with another number of partitions: subjects would
+ * change theirs, and lose their order. Waits for a Kafka that is away.
+ */
+export async function openTopics(options: {
+  createClient: (retries: number) => KafkaClient
+  topics: Topics
+  partitions: number
+  replication: number
+  adoptLog: AdoptLog
+  onError: OnError
+}): Promise<Positions> {
+  const { topics, partitions, replication, onError } = options
+  for (;;) {
+    try {
+      return await options.adoptLog(adopt =>
+        administer(options.createClient, OPEN_WITHIN_MS, admin => open(admin, adopt)),
+      )
+    } catch (error) {
+      if (error instanceof TopicMismatch) throw error
+      onError(error, 'opening the log, trying again')
+    }
+    await new Promise(resolve => setTimeout(resolve, RETRY_MS))
+  }
+
+  async function open(admin: Admin, adopt: Adopt): Promise<Positions> {
+    const { clusterId } = await admin.describeCluster()
+    const log = `${clusterId}/${topics.points}`
+    const there = new Set(await admin.listTopics())
+    const bases = await adopt(log, partitions, !there.has(topics.points))
+    const wanted = [
+      { topic: topics.points, numPartitions: partitions },
+      { topic: topics.dead, numPartitions: DEAD_PARTITIONS },
+    ]
+    // Where they are there, no right to make any is needed.
+    const missing = wanted.filter(({ topic }) => !there.has(topic))
+    if (missing.length > 0) {
+      const shape = { replicationFactor: replication, configEntries: toConfigEntries(replication) }
+      await admin.createTopics({
+        waitForLeaders: true,
+        topics: missing.map(topic => ({ ...topic, ...shape })),
+      })
+    }
+    const metadata = await admin.fetchTopicMetadata({ topics: [topics.points] })
+    const found = metadata.topics[0]?.partitions.length
+    if (found !== partitions) {
+      throw new TopicMismatch(
+        `The topic ${topics.points} has ${found} partitions, and KAFKA_PARTITIONS says ${partitions}. ` +
+          'Set KAFKA_PARTITIONS to what the topic has, or choose another KAFKA_PREFIX.',
+      )
+    }
+    return bases
+  }
+}
+
+function toConfigEntries(replication: number): { name: string; value: string }[] {
+  return [
+    { name: 'retention.ms', value: `${RETENTION_MS}` },
+    { name: 'cleanup.policy', value: 'delete' },
+    // One of three may be away without holding anybody up, and what is acknowledged is on two.
+    { name: 'min.insync.replicas', value: replication >= 3 ? '2' : '1' },
+    { name: 'unclean.leader.election.enable', value: 'false' },
+    // The broker's clock, so that retention does not follow a wrong clock of ours.
+    { name: 'message.timestamp.type', value: 'LogAppendTime' },
+  ]
+}

@@ -1,0 +1,383 @@
+import fc from 'fast-check'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type Database, newId } from '../../db/client.ts'
+import { type Answer, type Client, createClient, signIn } from '../support/client.ts'
+import { createTestDatabase, openTestDatabase, type TestDatabase, usualKind } from '../support/database.ts'
+import { HOSTILE, listPlaces, placesOf, put } from '../support/hostile.ts'
+import { listOperations, type OpenApi, type Operation, readDocument } from '../support/openapi.ts'
+import { createMakers } from '../support/organization-makers.ts'
+import { addPerson, type Person } from '../support/people.ts'
+import {
+  bodySchema,
+  createResolver,
+  exampleBody,
+  listReferences,
+  type Path,
+  withReference,
+} from '../support/references.ts'
+import { type Server, startServer } from '../support/server.ts'
+import { listOneOfEach } from '../support/tenant-rows.ts'
+
+const AT_ONCE = 8
+
+const FIELDS = ['number', 'text', 'location', 'date', 'boolean'].map(type => ({
+  key: type,
+  label: type,
+  type,
+}))
+const place = (address: string) => ({ lat: 1, lng: 2, address })
+const RECORDS = [
+  {},
+  { number: 1e308, text: 'ä'.repeat(10_000), location: place('\u{1f69a}'.repeat(250)), date: '0001-01-01' },
+  { number: -1e308, text: '\u{1f69a}'.repeat(5_000), location: place('b'), boolean: true },
+  { number: 5e-324, text: 'c', location: place('c') },
+]
+
+/** One request with something in it that nobody sends by accident. */
+interface Attempt {
+  operation: Operation
+  path: string
+  body?: unknown
+}
+
+/**
+ * Whatever stands in a parameter or a body, of every operation of the OpenAPI document and in every place that its
+ * schemas name: the answer is the envelope, and none of our failures. A new route is tried without a line written for
+ * it. The database is looked into beside the server, which PGlite does not allow.
+ */
+describe.runIf(usualKind() === 'postgres')('A hostile value', () => {
+  let database: TestDatabase
+  let server: Server
+  let db: Database
+  let document: OpenApi
+  let operations: Operation[]
+  let own: Map<string, string>
+  let owner: Person
+  let organizationId: string
+  const types: string[] = []
+
+  beforeAll(async () => {
+    database = await createTestDatabase('postgres')
+    // Without jobs nothing is sent to the addresses of webhooks.
+    server = await startServer(database, { ALLOW_SIGNUP: 'true', ROLES: 'api,ingest,writer,live' })
+    db = await openTestDatabase(database)
+    document = await readDocument(server)
+    operations = listOperations(document).filter(
+      ({ path, spec }) => path.startsWith('/api/v3/') && !spec.responses['101'] && path !== '/api/v3/docs',
+    )
+    const first = await signIn(server)
+    const built = await createMakers({ server, db, document, operations, first }).build('Home')
+    organizationId = built.organizationId
+    owner = await addPerson(server, built.client, { role: 'Owner' })
+    own = await listOneOfEach(db, organizationId)
+    own.set('roleId', (await built.client.get('/roles?sort=-createdAt')).body.data[0]._id)
+    await fillFurther(built.client)
+  })
+  afterAll(async () => {
+    await db.close()
+    await server.stop()
+    await database.remove()
+  })
+
+  /** A second page of every list, and records that are sorted by values of theirs. */
+  async function fillFurther(client: Client): Promise<void> {
+    const points = [{ lat: 1, lng: 2, timestamp: Date.now() - 60_000 }, { lat: 91 }, { lat: 92 }]
+    const { body } = await client.post(`/device/${own.get('deviceId')}/rotate-key`)
+    await createClient(server, body.data.key).post('/location-history/bulk', { points })
+    await client.post('/location-history/bulk', { points })
+    for (const name of ['First', 'Second']) {
+      const type = await client.post('/data-type', { name, fields: FIELDS })
+      expect(type.status).toBe(201)
+      types.push(type.body.data._id)
+      for (const data of RECORDS) {
+        const record = await client.post('/data', { dataTypeName: name, data })
+        expect(record.status).toBe(201)
+        own.set('dataRecordId', record.body.data._id)
+      }
+    }
+  }
+
+  /** Where an operation leads with the records that are there. */
+  function fill({ path }: Operation, replace: { [name: string]: string } = {}): string {
+    return path
+      .replace('/api/v3', '')
+      .replaceAll(/([\w-]+)\/\{(\w+)\}/g, (_, before: string, name: string) => {
+        const camel = before.replace(/-(\w)/g, (_match, letter: string) => letter.toUpperCase())
+        const known = own.get(`${camel}Id`) ?? own.get(`${camel}RecordId`) ?? newId()
+        return `${before}/${encodeURIComponent((replace[name] ?? known).toWellFormed())}`
+      })
+  }
+
+  async function send({ operation, path, body }: Attempt): Promise<Answer> {
+    const call = () => {
+      const { client } = owner
+      if (operation.method === 'get') return client.get(path)
+      return client[operation.method as 'post' | 'put' | 'patch' | 'delete'](path, toText(body))
+    }
+    const { token } = owner.client
+    const answer = await call()
+    if (answer.status !== 401 || operation.spec['x-permission'] === 'public') return answer
+    // An attempt before it was none, and moved the session to another organization or ended it.
+    await renew(token)
+    return call()
+  }
+
+  let renewing: Promise<void> = Promise.resolve()
+  function renew(dead: string): Promise<void> {
+    renewing = renewing.then(async () => {
+      if (owner.client.token !== dead) return
+      await db.system.query('DELETE FROM login_failures')
+      owner.client = await signIn(server, { ...owner, organizationId })
+    })
+    return renewing
+  }
+
+  /** Tries all of them, some at once, and says which were answered wrongly. */
+  async function tryAll(attempts: readonly Attempt[]): Promise<string[]> {
+    const problems: string[] = []
+    const left = [...attempts]
+    const work = async () => {
+      for (let next = left.pop(); next; next = left.pop()) {
+        const problem = findProblem(await send(next))
+        if (problem) problems.push(`${describeAttempt(next)}: ${problem}`)
+      }
+    }
+    await Promise.all(Array.from({ length: AT_ONCE }, work))
+    return problems
+  }
+
+  const ofQuery = (operation: Operation) =>
+    (operation.spec.parameters ?? []).filter(one => one.in === 'query')
+  const ofPath = (operation: Operation) => (operation.spec.parameters ?? []).filter(one => one.in === 'path')
+  const withBody = () =>
+    operations.flatMap(operation => {
+      const schema = bodySchema(operation)
+      return schema ? [{ operation, schema, example: exampleBody(operation, document, own) }] : []
+    })
+
+  it('in a query fails in the envelope or matches nothing', async () => {
+    const attempts = operations.flatMap(operation =>
+      ofQuery(operation).flatMap(({ name, schema }) => {
+        const names = schema?.type === 'object' ? [`${name}[name]`, `${name}[]`, name] : [name]
+        return names.flatMap(key =>
+          HOSTILE.map(value => ({ operation, path: `${fill(operation)}?${toQuery({ [key]: value })}` })),
+        )
+      }),
+    )
+    expect(attempts.length).toBeGreaterThan(1_000)
+    expect(await tryAll(attempts)).toEqual([])
+  })
+
+  it('in a path is not there', async () => {
+    const attempts = operations.flatMap(operation =>
+      ofPath(operation).flatMap(({ name }) =>
+        HOSTILE.filter(value => typeof value === 'string').map(value => ({
+          operation,
+          path: fill(operation, { [name]: value || ' ' }),
+          body: exampleBody(operation, document, own),
+        })),
+      ),
+    )
+    expect(attempts.length).toBeGreaterThan(1_000)
+    expect(await tryAll(attempts)).toEqual([])
+  })
+
+  it('in any place of a body fails in the envelope, or is accepted', async () => {
+    const resolve = createResolver(document)
+    const attempts = withBody().flatMap(({ operation, schema, example }) =>
+      listPlaces(schema, resolve).flatMap(place =>
+        HOSTILE.map(value => ({ operation, path: fill(operation), body: put(example, place, value) })),
+      ),
+    )
+    expect(attempts.length).toBeGreaterThan(1_000)
+    expect(await tryAll(attempts)).toEqual([])
+  }, 180_000)
+
+  it('for an identifier in a body is 400 with its path, at signing in and switching 404', async () => {
+    const resolve = createResolver(document)
+    const problems: string[] = []
+    for (const { operation, schema, example } of withBody()) {
+      if (operation.spec['x-permission'] === 'public') continue
+      for (const place of listReferences(schema, resolve)) {
+        for (const id of ['', 'x', 'x'.repeat(5_000), newId()]) {
+          const body = withReference(example, schema, document, place, id)
+          const attempt = { operation, path: fill(operation), body }
+          const { status, body: answer } = await send(attempt)
+          const paths = (answer.errors ?? []).map((error: { path: string }) => error.path)
+          const right = status === (operation.path.endsWith('/switch-organization') ? 404 : 400)
+          // Or what it stands in: only permissions on data have data types.
+          const named = paths.some((path: string) => `${place.join('.')}.`.startsWith(`${path}.`))
+          if (!right || (status === 400 && !named))
+            problems.push(`${describeAttempt(attempt)}: ${status} ${paths}`)
+        }
+      }
+    }
+    await db.system.query('DELETE FROM login_failures')
+    const credentials = { email: owner.email, password: owner.password }
+    const stranger = createClient(server, '')
+    for (const id of ['', 'x', 'x'.repeat(5_000), newId()]) {
+      const answer = await stranger.post('/auth/login', { ...credentials, organizationId: id })
+      expect(answer.status, id).toBe(404)
+    }
+    expect(problems).toEqual([])
+  })
+
+  it('for an identifier or a word in a filter matches nothing', async () => {
+    const problems: string[] = []
+    for (const operation of operations.filter(({ method }) => method === 'get')) {
+      const texts = ofQuery(operation).filter(
+        ({ name, schema }) =>
+          schema?.type === 'string' &&
+          !(schema as { enum?: string[] }).enum &&
+          !/^(search|sort|cursor|fields|from|to|bbox|dataTypeName)$/.test(name),
+      )
+      for (const { name } of texts) {
+        for (const value of ['', ',', 'x', 'x,y', '0', newId()]) {
+          const { status, body } = await send({
+            operation,
+            path: `${fill(operation)}?${toQuery({ [name]: value })}`,
+          })
+          if (status === 200 && body.data.length > 0) problems.push(`${operation.name} ${name}=${value}`)
+        }
+      }
+    }
+    expect(problems).toEqual([])
+  })
+
+  it('in a cursor is invalid, whatever the list and its order', async () => {
+    const lists = operations.flatMap(operation => {
+      const parameters = ofQuery(operation)
+      if (!parameters.some(({ name }) => name === 'cursor')) return []
+      const sorts = (parameters.find(({ name }) => name === 'sort')?.schema as { enum?: string[] })?.enum
+      return (sorts?.filter(sort => !sort.startsWith('-')) ?? [null]).map(sort => ({
+        operation,
+        query: (sort ? { sort } : {}) as Query,
+      }))
+    })
+    const data = operations.find(({ name }) => name === 'get /api/v3/data') as Operation
+    for (const { key } of FIELDS) {
+      const ofType = { dataTypeId: types[0] as string }
+      lists.push({ operation: data, query: { ...ofType, sort: key } })
+    }
+    const attempts: Attempt[] = []
+    const without: string[] = []
+    for (const { operation, query } of lists) {
+      const first = await send({ operation, path: `${fill(operation)}?${toQuery({ ...query, limit: 1 })}` })
+      const cursor = first.body.pagination?.nextCursor
+      if (typeof cursor !== 'string') without.push(`${operation.name} ${JSON.stringify(query)}`)
+      for (const forged of forge(cursor)) {
+        attempts.push({ operation, path: `${fill(operation)}?${toQuery({ ...query, cursor: forged })}` })
+      }
+    }
+    expect(without).toEqual([])
+    expect(await tryAll(attempts)).toEqual([])
+  })
+
+  it('in a filter of a data type is invalid, or matches nothing', async () => {
+    const operation = operations.find(({ name }) => name === 'get /api/v3/data') as Operation
+    const attempts = FIELDS.flatMap(({ key }) =>
+      HOSTILE.map(value => ({
+        operation,
+        path: `/data?${toQuery({ dataTypeId: types[0], [`filter[${key}]`]: value })}`,
+      })),
+    )
+    expect(await tryAll(attempts)).toEqual([])
+  })
+
+  it('that is stored does not keep a list from being read to its end, in any order', async () => {
+    for (const { key } of FIELDS) {
+      for (const sort of [key, `-${key}`]) {
+        const seen = new Set<string>()
+        for (let cursor: string | null | undefined; cursor !== null; ) {
+          const query = toQuery({ dataTypeId: types[1], sort, limit: 1, ...(cursor ? { cursor } : {}) })
+          const { status, body } = await owner.client.get(`/data?${query}`)
+          expect(status, JSON.stringify(body)).toBe(200)
+          for (const { _id } of body.data) seen.add(_id)
+          cursor = body.pagination.nextCursor
+        }
+        expect(seen.size, sort).toBe(RECORDS.length)
+      }
+    }
+  })
+
+  it('of any kind, in several places at once', async () => {
+    const resolve = createResolver(document)
+    const value = fc.oneof(
+      fc.constantFrom(...HOSTILE),
+      fc.jsonValue(),
+      fc.string({ unit: 'binary' }),
+      fc.double(),
+      fc.date({ noInvalidDate: false }).map(String),
+    )
+    const attempt = fc.constantFrom(...operations).chain(operation => {
+      const schema = bodySchema(operation)
+      const places = schema ? listPlaces(schema, resolve) : []
+      const names = ofQuery(operation).map(({ name }) => name)
+      return fc.record({
+        operation: fc.constant(operation),
+        query: names.length > 0 ? fc.dictionary(fc.constantFrom(...names), value) : fc.constant({}),
+        body:
+          places.length > 0
+            ? fc
+                .array(fc.tuple(fc.constantFrom<Path>(...places), value), { maxLength: 4 })
+                .map(changes =>
+                  changes.reduce<unknown>(
+                    (body, [place, leaf]) => put(body, place, leaf),
+                    exampleBody(operation, document, own),
+                  ),
+                )
+            : fc.constant(undefined),
+      })
+    })
+    const harmless = (operation: Operation) =>
+      operation.method !== 'delete' && (ofQuery(operation).length > 0 || bodySchema(operation) !== undefined)
+    await fc.assert(
+      fc.asyncProperty(attempt, async ({ operation, query, body }) => {
+        if (!harmless(operation)) return
+        const path = `${fill(operation)}?${toQuery(query)}`
+        expect(await tryAll([{ operation, path, body }])).toEqual([])
+      }),
+      { numRuns: 500 },
+    )
+  })
+})
+
+type Query = { [name: string]: unknown }
+
+/** What is wrong with an answer, or null. */
+function findProblem({ status, body, headers }: Answer): string | null {
+  if (status >= 500) return `${status} ${JSON.stringify(body).slice(0, 200)}`
+  if (status < 400) return null
+  if (!headers.get('content-type')?.includes('json')) return `${status} without JSON`
+  if (body.status !== false || typeof body.message !== 'string' || typeof body.requestId !== 'string')
+    return `${status} without the envelope: ${JSON.stringify(body).slice(0, 200)}`
+  const named = Array.isArray(body.errors) && body.errors.length > 0
+  return status === 400 && !named ? `400 without errors: ${body.message}` : null
+}
+
+/** A cursor with each of its keys, and the whole of it, replaced. */
+function forge(cursor: string | undefined): string[] {
+  if (cursor === undefined || cursor === null) return HOSTILE.map(value => encode(value))
+  const keys = JSON.parse(Buffer.from(cursor, 'base64url').toString('utf8')) as unknown
+  const forged = placesOf(keys).flatMap(place => HOSTILE.map(value => encode(put(keys, place, value))))
+  return [...forged, ...HOSTILE.map(toParameter), `${cursor}x`, cursor.slice(1)]
+}
+
+const encode = (value: unknown) => Buffer.from(toText(value) ?? '').toString('base64url')
+
+/** As JSON; 1e400 and the like are written by hand, since JSON.stringify makes null of them. */
+const toText = (value: unknown): string | undefined =>
+  value === undefined ? undefined : JSON.stringify(value)
+
+const toParameter = (value: unknown): string => (typeof value === 'string' ? value : (toText(value) ?? ''))
+
+const toQuery = (query: Query): string =>
+  Object.entries(query)
+    .map(
+      ([name, value]) =>
+        `${encodeURIComponent(name)}=${encodeURIComponent(toParameter(value).toWellFormed())}`,
+    )
+    .join('&')
+
+const describeAttempt = ({ operation, path, body }: Attempt): string =>
+  `${operation.name} ${path.slice(0, 300)} ${toText(body)?.slice(0, 300) ?? ''}`

@@ -1,0 +1,170 @@
+import pg from 'pg'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { startPgbouncer } from '../services/pgbouncer.ts'
+import { type Client, createDevice, signIn } from '../support/client.ts'
+import { createTestDatabase, postgresMissing, type TestDatabase } from '../support/database.ts'
+import { connectDevice, publish } from '../support/mqtt.ts'
+import { addOrganization, addPerson } from '../support/people.ts'
+import { OWNER, type Server, startServer } from '../support/server.ts'
+import { until } from '../support/wait.ts'
+
+const missing = postgresMissing()
+/** More than there are connections of any kind. */
+const SLOW = 24
+const OTHERS_WITHIN_MS = 2_000
+/** 15 s in the database, and some for two cores. */
+const ENDED_WITHIN_MS = 20_000
+
+describe.skipIf(missing)(`Slow statements of one organization${missing ? ` (${missing})` : ''}`, () => {
+  let database: TestDatabase
+  /** Holds the data records, so that every statement about them is as slow as one can be. */
+  let lock: pg.Client
+  /** Looks at what runs, outside of that transaction. */
+  let watch: pg.Client
+  let server: Server
+  let busy: Client
+  let other: Client
+  let dataTypeId: string
+
+  beforeAll(async () => {
+    database = await createTestDatabase('postgres')
+    lock = new pg.Client({ connectionString: database.url })
+    await lock.connect()
+    watch = new pg.Client({ connectionString: database.url })
+    await watch.connect()
+    server = await startServer(database)
+    busy = await signIn(server)
+    const founder = await addPerson(server, busy, { role: 'Admin' })
+    other = (await addOrganization(server, founder.client)).client
+    const type = await busy.post('/data-type', { name: 'Parcel', fields: [], primaryKey: null })
+    dataTypeId = type.body.data._id
+    const waiting = `SELECT FROM jobs WHERE organization_id IS NOT NULL AND status IN ('queued', 'running')`
+    await until('its sample records are there', async () => (await lock.query(waiting)).rowCount === 0)
+  })
+  afterAll(async () => {
+    await server?.stop()
+    await lock?.end()
+    await watch?.end()
+    await database?.remove()
+  })
+
+  const running = async () => {
+    const { rows } = await watch.query<{ n: number }>(
+      `SELECT count(*)::int AS n FROM pg_stat_activity
+       WHERE datname = current_database() AND pid <> pg_backend_pid() AND wait_event_type = 'Lock'`,
+    )
+    return rows[0]?.n ?? 0
+  }
+  const holdRecords = () => lock.query('BEGIN; LOCK TABLE data_records IN ACCESS EXCLUSIVE MODE')
+
+  const ask = (path: string, init: RequestInit = {}) =>
+    fetch(`${server.url}/api/v3${path}`, {
+      ...init,
+      headers: { authorization: `Bearer ${busy.token}`, 'content-type': 'application/json' },
+    })
+
+  it('hold up nobody else: requests, signing in, devices and storing go on', async () => {
+    const device = await createDevice(other)
+    await holdRecords()
+    const leaving = new AbortController()
+    const reads = Array.from({ length: SLOW }, () =>
+      ask('/data?search=zq', { signal: leaving.signal }).then(
+        answer => answer.status,
+        () => 'left',
+      ),
+    )
+    const began = performance.now()
+    const writes = Array.from({ length: SLOW }, () =>
+      ask('/data', {
+        method: 'POST',
+        body: JSON.stringify({ dataTypeId, data: {} }),
+      }).then(answer => ({
+        status: answer.status,
+        retryAfter: answer.headers.get('retry-after'),
+        ms: performance.now() - began,
+      })),
+    )
+    await until('they run', async () => (await running()) >= 4)
+
+    const others: [string, () => Promise<unknown>][] = [
+      ['a list', () => other.get('/hubs?search=a').then(answer => expect(answer.status).toBe(200))],
+      [
+        'a change',
+        () => other.post('/hub', { name: 'H', lat: 1, lng: 2 }).then(a => expect(a.status).toBe(201)),
+      ],
+      ['signing in', () => signIn(server, OWNER)],
+      [
+        'a device',
+        async () => {
+          const client = await connectDevice(server, device)
+          await publish(client, device, { lat: 1, lng: 2, timestamp: Date.now() })
+          await client.endAsync()
+        },
+      ],
+      ['the history', () => other.get('/location-histories').then(a => expect(a.body.data).toHaveLength(1))],
+      ['readiness', () => fetch(`${server.url}/ready`).then(answer => expect(answer.status).toBe(200))],
+    ]
+    for (const [name, work] of others) {
+      const begun = performance.now()
+      await work()
+      expect(performance.now() - begun, name).toBeLessThan(OTHERS_WITHIN_MS)
+    }
+
+    // What reads is cancelled in the database when its caller hangs up; what writes ends there by itself.
+    const before = await running()
+    leaving.abort()
+    expect(new Set(await Promise.all(reads))).toEqual(new Set(['left']))
+    await until('what was read is cancelled', async () => (await running()) < before)
+    for (const { status, retryAfter, ms } of await Promise.all(writes)) {
+      expect(status).toBe(503)
+      expect(Number(retryAfter)).toBeGreaterThan(0)
+      expect(ms).toBeLessThan(ENDED_WITHIN_MS)
+    }
+    await until('nothing is left running', async () => (await running()) === 0, 1_000)
+    await lock.query('ROLLBACK')
+    expect((await busy.get('/data?search=zq')).status).toBe(200)
+  })
+
+  it('end in the database soon after their process was killed', async () => {
+    await holdRecords()
+    const dying = await startServer(database, { ROLES: 'api' })
+    const asked = fetch(`${dying.url}/api/v3/data?search=zq`, {
+      headers: { authorization: `Bearer ${busy.token}` },
+    }).catch(() => {})
+    await until('it runs', async () => (await running()) === 1)
+    await dying.kill9()
+    await asked
+    await until('nothing is left running', async () => (await running()) === 0, 5_000)
+    await lock.query('ROLLBACK')
+  })
+
+  it('end through a pooler in transaction mode as well, cancelled or by themselves', async () => {
+    const pooler = await startPgbouncer(database.url as string)
+    if (!pooler.available) throw new Error(pooler.reason)
+    const pooled = await startServer(
+      { ...database, url: pooler.url },
+      { DATABASE_DIRECT_URL: database.url as string, ROLES: 'api' },
+    )
+    const read = (signal?: AbortSignal) =>
+      fetch(`${pooled.url}/api/v3/data?search=zq`, {
+        headers: { authorization: `Bearer ${busy.token}` },
+        ...(signal ? { signal } : {}),
+      }).then(
+        answer => answer.status,
+        () => 'left',
+      )
+    expect(await read()).toBe(200)
+    await holdRecords()
+    const leaving = new AbortController()
+    const left = read(leaving.signal)
+    await until('it runs', async () => (await running()) === 1)
+    leaving.abort()
+    expect(await left).toBe('left')
+    await until('it is cancelled', async () => (await running()) === 0, 3_000)
+    expect(await read()).toBe(503)
+    expect(await running()).toBe(0)
+    await lock.query('ROLLBACK')
+    await pooled.stop()
+    await pooler.stop()
+  })
+})

@@ -1,0 +1,43 @@
+import { describe, expect, it } from 'vitest'
+import { type Format, MAX_POINTS, readMessage } from '../../ingest/decode.ts'
+
+const FORMATS: Format[] = ['native', 'owntracks']
+const arrival = { subject: 1, receivedAt: Date.now(), topic: 'a topic' }
+const read = (format: Format, text: string) => readMessage(format, Buffer.from(text), arrival)
+const PACKET = 256 * 1024
+
+describe.each(FORMATS)('A message in the format %s', format => {
+  it('of more than 1,000 points is one rejection, whatever they are', () => {
+    for (const value of ['0', '{}', '{"_type":"location"}', '[]', 'null']) {
+      const many = (count: number) => read(format, `[${Array(count).fill(value)}]`)
+      expect(many(MAX_POINTS)).toHaveLength(MAX_POINTS)
+      expect(many(MAX_POINTS + 1)).toMatchObject([{ kind: 'rejection', reason: 'too-many', index: null }])
+    }
+  })
+
+  it.each([
+    ['130,000 zeros', `[${Array(PACKET / 2 - 1).fill(0)}]`],
+    ['130,000 brackets', '['.repeat(PACKET / 2) + ']'.repeat(PACKET / 2)],
+    ['1,000 lists nested 120 deep', `[${Array(1000).fill('['.repeat(120) + ']'.repeat(120))}]`],
+    [
+      'one fix nested 40,000 deep',
+      `{"_type":"location","lat":${'{"a":'.repeat(40_000)}1${'}'.repeat(40_000)}}`,
+    ],
+    ['a number of 256 KiB', '9'.repeat(PACKET)],
+    [
+      'a fix whose time is a text of 256 KiB',
+      `{"_type":"location","lat":1,"lon":1,"tst":"${'9'.repeat(PACKET)}"}`,
+    ],
+    ['one object of 20,000 keys', `{${Array.from({ length: 20_000 }, (_, n) => `"${n}":[0]`)}}`],
+    ['escapes', `["${'\\ud800'.repeat(40_000)}"]`],
+  ])('is read in less than a tenth of a second: %s', (_name, text) => {
+    // Of the processor, not the clock, and the best of five: others use the machine too.
+    const times = Array.from({ length: 5 }, () => {
+      const begun = process.cpuUsage()
+      read(format, text)
+      const { user, system } = process.cpuUsage(begun)
+      return (user + system) / 1000
+    })
+    expect(Math.min(...times)).toBeLessThan(100)
+  })
+})

@@ -1,0 +1,266 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { beforeAll, describe, expect, it } from 'vitest'
+import WebSocket from 'ws'
+import { type Client, createDevice, signIn, type TestDevice } from '../support/client.ts'
+import { readFigures } from '../support/figures.ts'
+import { useServer } from '../support/own-server.ts'
+import { addOrganization, addPerson } from '../support/people.ts'
+import { pause } from '../support/wait.ts'
+import {
+  connectPacket,
+  openRaw,
+  PINGREQ,
+  packet,
+  publishPacket,
+  type RawClient,
+  subscribePacket,
+  unsubscribePacket,
+} from './raw.ts'
+
+/** What one message or chunk may hold up the event loop. */
+const MAX_STALL_S = 0.25
+/** And what all that an attacker sends may hold up others: on two cores that it shares with the server. */
+const MAX_WAIT_MS = 1_000
+const PACKET = 256 * 1024 - 200
+const ATTACKERS = 5
+const PATIENCE_MS = 30_000
+const SAMPLE_MS = 10
+
+/** How many times longer than alone a few milliseconds of work take on a machine that other work crowds; at least 1. */
+function crowding(): number {
+  const begun = performance.now()
+  const used = process.cpuUsage()
+  const usedMs = () => {
+    const { user, system } = process.cpuUsage(used)
+    return (user + system) / 1000
+  }
+  while (usedMs() < SAMPLE_MS) JSON.parse('[0]')
+  return Math.max(1, (performance.now() - begun) / usedMs())
+}
+
+describe('Whatever one tenant sends', () => {
+  const { server } = useServer()
+  let owner: Client
+  let attacker: TestDevice
+  let bystander: TestDevice
+
+  beforeAll(async () => {
+    owner = await signIn(server)
+    attacker = await createDevice(owner)
+    const { client } = await addPerson(server, owner, { role: 'Owner' })
+    bystander = await createDevice((await addOrganization(server, client)).client)
+  })
+
+  let names = 0
+  async function open(device: TestDevice, clientId = `stall-${names++}`): Promise<RawClient> {
+    const client = openRaw(server.mqttPort)
+    client.send(connectPacket({ clientId, username: device.id, password: device.key, keepalive: 0 }))
+    await client.next('connack', PATIENCE_MS)
+    return client
+  }
+  const message = (payload: string, topic = `devices/${attacker.id}/location`) =>
+    publishPacket({ topic, payload })
+  const times = (count: number, bytes: Buffer | number[]) =>
+    Buffer.concat(Array<Buffer>(count).fill(Buffer.from(bytes)))
+  const filters = (count: number) => Array.from({ length: count }, (_, n) => n.toString(36))
+
+  /** Publishes without a pause until it is told to stop. Returns the longest time to an acknowledgement. */
+  async function watch(): Promise<{ stop(): Promise<number> }> {
+    const client = await open(bystander)
+    let stopped = false
+    let time = Date.now() - 3600_000
+    const longest = (async () => {
+      let most = 0
+      for (let id = 1; !stopped; id = (id % 65_000) + 1) {
+        const payload = JSON.stringify({ lat: 1, lng: 1, timestamp: time++ })
+        const begun = performance.now()
+        client.send(publishPacket({ topic: `devices/${bystander.id}/location`, payload, id }))
+        await client.next('puback', PATIENCE_MS)
+        most = Math.max(most, performance.now() - begun)
+        await pause(5)
+      }
+      client.end()
+      return most
+    })()
+    return {
+      stop() {
+        stopped = true
+        return longest
+      },
+    }
+  }
+
+  /** Fails where others are harmed for longer than they may, as if the machine had nothing else to do. */
+  async function attack(work: () => Promise<unknown>): Promise<void> {
+    // The figure is of the time since it was last asked for.
+    await readFigures(server)
+    const bystanders = await watch()
+    const samples = [1]
+    const sampling = setInterval(() => samples.push(crowding()), 200)
+    try {
+      await work()
+    } finally {
+      clearInterval(sampling)
+      await bystanders.stop()
+    }
+    const waitMs = await bystanders.stop()
+    const stallS = (await readFigures(server)).get('nodejs_eventloop_lag_max_seconds') ?? Number.NaN
+    const crowd = samples.sort((a, b) => a - b)[samples.length >> 1] as number
+    if (process.env.STALLS) console.log({ crowd, stallS, waitMs })
+    expect(stallS, 'the longest stall in seconds').toBeLessThan(MAX_STALL_S * crowd)
+    expect(waitMs, 'the longest wait of another tenant in milliseconds').toBeLessThan(MAX_WAIT_MS * crowd)
+  }
+
+  const zeros = `[${Array(1000).fill(0)}]`
+  it.each<[string, () => Buffer]>([
+    ['100,000 PINGREQs', () => times(100_000, PINGREQ)],
+    ['50,000 PUBRELs', () => times(50_000, packet(0x62, [0, 1]))],
+    ['50,000 PUBRECs', () => times(50_000, packet(0x50, [0, 1]))],
+    ['10,000 SUBSCRIBEs', () => times(10_000, subscribePacket([[`devices/${attacker.id}/#`, 0]]))],
+    ['10,000 UNSUBSCRIBEs', () => times(10_000, unsubscribePacket([`devices/${attacker.id}/#`]))],
+    ['SUBSCRIBEs of 2,000 filters', () => times(100, subscribePacket(filters(2_000).map(name => [name, 0])))],
+    ['UNSUBSCRIBEs of 2,000 filters', () => times(100, unsubscribePacket(filters(2_000)))],
+    ['20,000 messages of no JSON', () => times(20_000, message('x'))],
+    [
+      '20,000 messages of QoS 0',
+      () => times(20_000, publishPacket({ topic: `devices/${attacker.id}/location`, payload: '{}', qos: 0 })),
+    ],
+    [
+      'OwnTracks messages of 130,000 zeros',
+      () => times(20, message(`[${Array(PACKET / 2).fill(0)}]`, 'owntracks/a/b')),
+    ],
+    ['native messages of 130,000 zeros', () => times(20, message(`[${Array(PACKET / 2).fill(0)}]`))],
+    [
+      'messages of 130,000 brackets',
+      () => times(20, message('['.repeat(PACKET / 2) + ']'.repeat(PACKET / 2))),
+    ],
+    [
+      'points nested 40,000 deep',
+      () =>
+        times(20, message(`{"lat":1,"lng":1,"attributes":${'{"a":'.repeat(40_000)}1${'}'.repeat(40_000)}}`)),
+    ],
+    ['200 messages of 1,000 wrong points', () => times(200, message(zeros))],
+    ['200 OwnTracks messages of 1,000 wrong points', () => times(200, message(zeros, 'owntracks/a/b'))],
+  ])('holds up nobody: %s', async (_name, make) => {
+    const bytes = make()
+    await attack(async () => {
+      const clients = await Promise.all(Array.from({ length: ATTACKERS }, () => open(attacker)))
+      for (const client of clients) client.send(bytes)
+      await Promise.race([Promise.all(clients.map(({ closed }) => closed)), pause(2_000)])
+      for (const client of clients) client.end()
+    })
+  })
+
+  it.each([
+    ['wrong', () => 0],
+    ['good', (n: number) => ({ lat: 1, lng: 1, timestamp: Date.now() - 1000 * n })],
+  ])('holds up nobody: messages of 1,000 %s points over 60 connections', async (_name, make) => {
+    const bytes = times(10, message(JSON.stringify(Array.from({ length: 1000 }, (_, n) => make(n)))))
+    await attack(async () => {
+      const clients = await Promise.all(Array.from({ length: 60 }, () => open(attacker)))
+      for (const client of clients) client.send(bytes)
+      await pause(3_000)
+      for (const client of clients) client.end()
+    })
+  })
+
+  it('holds up nobody: 20 requests of 5,000 wrong points that end together', async () => {
+    const points = Array.from({ length: 5_000 }, (_, n) => ({ lat: 'x'.repeat(300), n }))
+    const body = JSON.stringify({ points })
+    const { hostname, port } = new URL(server.url)
+    await attack(async () => {
+      const requests = await Promise.all(
+        Array.from({ length: 20 }, async () => {
+          const socket = connect(Number(port), hostname)
+          const answered = once(socket, 'data')
+          socket.write(
+            `POST /api/v3/location-history/bulk HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${attacker.key}\r\n` +
+              `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`,
+          )
+          await new Promise(resolve => socket.write(body.slice(0, -1), resolve))
+          return { socket, answered }
+        }),
+      )
+      await pause(1_000)
+      for (const { socket } of requests) socket.write(body.slice(-1))
+      await Promise.all(requests.map(({ answered }) => answered))
+      for (const { socket } of requests) socket.destroy()
+    })
+  })
+
+  it('holds up nobody: 1,000 wrong points, told to 50 subscribers that do not read', async () => {
+    const subscribers = await Promise.all(Array.from({ length: 50 }, () => open(attacker)))
+    for (const [index, client] of subscribers.entries()) {
+      client.send(subscribePacket([[`devices/${attacker.id}/#`, index % 2]]))
+      // What its own organization has waiting holds it up, and it alone.
+      await client.next('suback', PATIENCE_MS)
+      client.stream.pause()
+    }
+    await attack(async () => {
+      const client = await open(attacker)
+      client.send(times(100, message(zeros)))
+      await pause(2_000)
+      client.end()
+    })
+    for (const client of subscribers) client.end()
+  })
+
+  it('holds up nobody: 2,000 connects with a wrong key', async () => {
+    await attack(async () => {
+      const clients = Array.from({ length: 2_000 }, () => {
+        const client = openRaw(server.mqttPort)
+        client.send(
+          connectPacket({ clientId: 'x', username: attacker.id, password: 'wrong' }),
+          times(100, message('x')),
+        )
+        return client
+      })
+      await Promise.race([Promise.all(clients.map(({ closed }) => closed)), pause(4_000)])
+      for (const client of clients) client.end()
+    })
+  })
+
+  const ids = Array.from({ length: 5_000 }, () => crypto.randomUUID())
+  it.each<[string, string, number]>([
+    [
+      'subscriptions of 5,000 subjects',
+      JSON.stringify({ type: 'subscribe', filter: { subjectIds: ids } }),
+      15,
+    ],
+    ['small subscriptions', '{"type":"subscribe"}', 1_000],
+    ['nonsense', 'nonsense', 3_000],
+    ['130,000 zeros', `[${Array(130_000).fill(0)}]`, 15],
+    ['130,000 brackets', '['.repeat(130_000) + ']'.repeat(130_000), 15],
+    [
+      '10,000 wrong identifiers',
+      JSON.stringify({ type: 'subscribe', filter: { subjectIds: Array(10_000).fill(0) } }),
+      100,
+    ],
+    [
+      'a filter nested 40,000 deep',
+      `{"type":"subscribe","filter":${'{"a":'.repeat(40_000)}1${'}'.repeat(40_000)}}`,
+      15,
+    ],
+    [
+      '20,000 unknown keys',
+      `{"type":"subscribe",${Array.from({ length: 20_000 }, (_, n) => `"${n}":0`)}}`,
+      20,
+    ],
+  ])('holds up nobody over 10 live sockets: %s', async (_name, text, count) => {
+    await attack(async () => {
+      const sockets = await Promise.all(
+        Array.from({ length: 10 }, async () => {
+          const url = `${server.url.replace('http', 'ws')}/api/v3/live`
+          const socket = new WebSocket(url, { headers: { authorization: `Bearer ${owner.token}` } })
+          socket.on('error', () => {})
+          await new Promise(done => socket.once('open', done))
+          return socket
+        }),
+      )
+      for (const socket of sockets) for (let sent = 0; sent < count; sent++) socket.send(text)
+      await pause(2_000)
+      for (const socket of sockets) socket.terminate()
+    })
+  })
+})

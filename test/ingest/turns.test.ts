@@ -1,0 +1,42 @@
+import { describe, expect, it } from 'vitest'
+import { createTurns } from '../../ingest/turns.ts'
+
+describe('The turns of the event loop', () => {
+  it('are given to one large piece in an iteration, of one organization after the other', async () => {
+    const turns = createTurns()
+    let iteration = 0
+    let counting = true
+    const count = () => {
+      iteration++
+      if (counting) setImmediate(count)
+    }
+    setImmediate(count)
+    const order: string[] = []
+    const iterations = await Promise.all(
+      ['a', 'a', 'a', 'b', 'a', 'c'].map(async key => {
+        await turns.pass(key)
+        order.push(key)
+        return iteration
+      }),
+    )
+    counting = false
+    expect(new Set(iterations).size).toBe(6)
+    expect(order).toEqual(['a', 'b', 'c', 'a', 'a', 'a'])
+  })
+
+  it('keep small pieces of others from waiting for more than one large one', async () => {
+    const turns = createTurns()
+    const order: string[] = []
+    const large = [1, 2, 3].map(() => turns.pass('a').then(() => void order.push('large')))
+    const small = new Promise<void>(resolve => {
+      let left = 3
+      turns.enter('b', () => {
+        order.push('small')
+        if (--left === 0) resolve()
+        return left > 0
+      })
+    })
+    await Promise.all([...large, small])
+    expect(order).toEqual(['large', 'small', 'large', 'small', 'large', 'small'])
+  })
+})

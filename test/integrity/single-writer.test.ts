@@ -1,0 +1,63 @@
+import pg from 'pg'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createDevice, readHistory, signIn } from '../support/client.ts'
+import { createTestDatabase, postgresMissing, type TestDatabase } from '../support/database.ts'
+import { connectDevice, publish } from '../support/mqtt.ts'
+import { startRefused, startServer } from '../support/server.ts'
+import { pause } from '../support/wait.ts'
+
+const missing = postgresMissing()
+const HOLDER = `application_name = 'fieldline writer' AND datname = current_database()`
+
+describe.skipIf(missing)(`Without Kafka${missing ? ` (${missing})` : ''}`, () => {
+  let database: TestDatabase
+  let administrator: pg.Client
+  beforeAll(async () => {
+    database = await createTestDatabase('postgres')
+    administrator = new pg.Client({ connectionString: database.url })
+    await administrator.connect()
+  })
+  afterAll(async () => {
+    await administrator?.end()
+    await database?.remove()
+  })
+
+  it('one process stores: a second one does not start, and takes over when the first was killed', async () => {
+    const first = await startServer(database)
+    const refused = await startRefused(database)
+    expect(refused.code).toBe(1)
+    expect(refused.stderr).toContain('Another process stores into this database already')
+    await startServer(database, { ROLES: 'api,jobs' }).then(beside => beside.stop())
+    await first.kill9()
+    const second = await startServer(database)
+    expect(await second.stop()).toBe(0)
+  })
+
+  it('a process that loses its lock goes on when it has it again, and ends when another has stored meanwhile', async () => {
+    const server = await startServer(database)
+    const owner = await signIn(server)
+    const device = await createDevice(owner)
+    const client = await connectDevice(server, device)
+    const send = (lat: number) => publish(client, device, { lat, lng: 2, timestamp: Date.now() })
+    await send(1)
+    const terminate = () =>
+      administrator.query(`SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE ${HOLDER}`)
+    await terminate()
+    await send(2)
+    expect(await readHistory(owner, device.id)).toHaveLength(2)
+
+    // As another process does that takes the lock in between.
+    await administrator.query('UPDATE log_positions SET next_offset = next_offset + 5000000')
+    await terminate()
+    client.on('error', () => {})
+    await Promise.race([send(3).catch(() => {}), pause(5_000)])
+    expect(
+      await server.kill9().then(
+        () => 'alive',
+        error => String(error),
+      ),
+    ).toContain('ended by itself with 1')
+    expect(server.output.stderr).toContain('Another process has stored into this database meanwhile')
+    await client.endAsync(true)
+  })
+})
