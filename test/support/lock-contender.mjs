@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { lockDirectory } from '../../dist/db/directory-lock.js'
+import { lockDirectory } from '../../dist/db/drivers/directory-lock.js'
 
 /** Tries to lock each of the directories at its own moment, the same in every process, and tells which it holds. */
 const [folder, count, beginsAt] = process.argv.slice(2)
