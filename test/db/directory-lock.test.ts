@@ -20,7 +20,9 @@ describe('The lock of a directory', () => {
   /** A process that tries every directory at its moment. Which ones it holds, as long as it lives. */
   async function contend(beginsAt: number): Promise<{ held: number[]; kill(): Promise<unknown> }> {
     const child = fork(CONTENDER, [folder, `${DIRECTORIES}`, `${beginsAt}`])
-    const ended = once(child, 'exit').then(([code]) => Promise.reject(new Error(`a contender ended with ${code}`)))
+    const ended = once(child, 'exit').then(([code]) =>
+      Promise.reject(new Error(`a contender ended with ${code}`)),
+    )
     ended.catch(() => {})
     const [held] = (await Promise.race([once(child, 'message'), ended])) as [number[]]
     return {
