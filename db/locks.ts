@@ -1,7 +1,5 @@
-import type { Queryable } from './client.ts'
-
 /**
- * Every advisory lock of PostgreSQL that we take: its number, the same in every process, and what it guards. No two share
+ * Every advisory lock of PostgreSQL that we use: its number, the same in every process, and what it guards. No two share
  * one, so that nobody waits for what does not concern it.
  */
 export const LOCKS = {
@@ -11,22 +9,27 @@ export const LOCKS = {
   firstAccount: 5_417_302_119,
   /** Creating partitions of `points`. */
   partitions: 5_417_302_120,
-  /** Saying which log the positions count in. Held while Kafka is asked, which may be frozen. */
+  /** Saying which log the positions count in. Kept while Kafka is asked, which may be frozen. */
   logPositions: 5_417_302_121,
-  /** Storing without Kafka: held by the session of the one process that does (`single-writer.ts`). */
+  /** Storing without Kafka: kept by the session of the one process that does (`single-writer.ts`). */
   writer: 5_417_302_122,
 } as const
 
-/** Takes a lock for as long as the session lasts. False where another session has it. */
-export async function tryLockForSession(
-  query: (text: string, values: unknown[]) => Promise<{ rows: { taken: boolean }[] }>,
+type Query<Answer> = (text: string, values: unknown[]) => Promise<Answer>
+
+/** Locks for as long as the session lasts. False where another session has the lock. */
+export async function tryLockSession(
+  session: { query: Query<{ rows: { locked: boolean }[] }> },
   lock: keyof typeof LOCKS,
 ): Promise<boolean> {
-  const { rows } = await query('SELECT pg_try_advisory_lock($1) AS taken', [LOCKS[lock]])
-  return rows[0]?.taken === true
+  const { rows } = await session.query('SELECT pg_try_advisory_lock($1) AS locked', [LOCKS[lock]])
+  return rows[0]?.locked === true
 }
 
-/** Waits for a lock, and holds it until the transaction ends. */
-export async function takeLock(tx: Pick<Queryable, 'query'>, lock: keyof typeof LOCKS): Promise<void> {
+/** Waits for a lock and keeps it until the transaction ends. */
+export async function lockUntilCommit(
+  tx: { query: Query<unknown> },
+  lock: keyof typeof LOCKS,
+): Promise<void> {
   await tx.query('SELECT pg_advisory_xact_lock($1)', [LOCKS[lock]])
 }

@@ -3,7 +3,7 @@ import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import type { Driver } from './drivers/driver.ts'
 import { prepareExtensions } from './extensions.ts'
-import { takeLock } from './locks.ts'
+import { lockUntilCommit } from './locks.ts'
 import { prepareTenantRole } from './tenant-role.ts'
 
 /** The project's own folder, whether this runs from the sources or from dist/. */
@@ -11,13 +11,16 @@ const PROJECT = dirname(createRequire(import.meta.url).resolve('#package.json'))
 const FOLDER = join(PROJECT, 'db/migrations')
 
 /**
- * Brings the schema up to date: the SQL files of `db/migrations` in the order of their names, each once, forward
- * only, in one transaction under a lock, so that processes which start together take turns.
+ * Brings the schema up to date: the SQL files of the folder in the order of their names, each once, forward
+ * only, in one transaction under a lock: processes which start together take turns, and a file that fails leaves nothing.
  */
-export async function migrate(driver: Driver): Promise<{ applied: string[] }> {
+export async function migrate(driver: Driver, folder = FOLDER): Promise<{ applied: string[] }> {
   const applied: string[] = []
-  await driver.setUp(async run => {
-    await takeLock({ query: (text, values = []) => run({ text, values }) as Promise<never[]> }, 'migrations')
+  await driver.setUp(async ({ run, exec }) => {
+    await lockUntilCommit(
+      { query: (text, values = []) => run({ text, values }) as Promise<never[]> },
+      'migrations',
+    )
     await run({
       text: `CREATE TABLE IF NOT EXISTS schema_migrations (
         name text PRIMARY KEY, applied_at timestamptz NOT NULL DEFAULT now())`,
@@ -25,7 +28,7 @@ export async function migrate(driver: Driver): Promise<{ applied: string[] }> {
     })
     const rows = (await run({ text: 'SELECT name FROM schema_migrations', values: [] })) as { name: string }[]
     const done = new Set(rows.map(row => row.name))
-    const files = readdirSync(FOLDER)
+    const files = readdirSync(folder)
       .filter(name => name.endsWith('.sql'))
       .sort()
     const unknown = [...done].filter(name => !files.includes(name))
@@ -38,32 +41,10 @@ export async function migrate(driver: Driver): Promise<{ applied: string[] }> {
     }
     for (const name of files) {
       if (done.has(name)) continue
-      for (const text of splitStatements(readFileSync(join(FOLDER, name), 'utf8')))
-        await run({ text, values: [] })
+      await exec(readFileSync(join(folder, name), 'utf8'))
       await run({ text: 'INSERT INTO schema_migrations (name) VALUES ($1)', values: [name] })
       applied.push(name)
     }
   })
   return { applied }
-}
-
-/**
- * The statements of a migration. Ours end with a semicolon at the end of a line, and what has semicolons inside
- * (DO, functions) stands between dollar quotes.
- */
-function splitStatements(sql: string): string[] {
-  const statements: string[] = []
-  let current = ''
-  let quoted = false
-  for (const line of sql.split('\n')) {
-    if (!quoted && (line.startsWith('--') || line.trim() === '')) continue
-    current += `${line}\n`
-    if ((line.match(/\$\$/g) ?? []).length % 2 === 1) quoted = !quoted
-    if (!quoted && line.trimEnd().endsWith(';')) {
-      statements.push(current)
-      current = ''
-    }
-  }
-  if (current.trim()) throw new Error(`A migration ends in the middle of a statement: ${current}`)
-  return statements
 }

@@ -1,6 +1,6 @@
 import type { Database, Queryable } from './client.ts'
 import { isLockTimeout } from './errors.ts'
-import { takeLock } from './locks.ts'
+import { lockUntilCommit } from './locks.ts'
 import { lookAtClock, readClock } from './queries/clock.ts'
 
 /**
@@ -56,7 +56,7 @@ export function createPartitionsFor(db: Database, times: readonly number[]): Pro
 async function attachMissing(db: Database, list: (tx: Queryable) => Promise<Partition[]>): Promise<string[]> {
   return db.system.transaction(async tx => {
     if (await isHypertable(tx)) return []
-    await takeLock(tx, 'partitions')
+    await lockUntilCommit(tx, 'partitions')
     const existing = new Set((await listPartitions(tx)).map(partition => partition.name))
     const missing = (await list(tx)).filter(partition => !existing.has(partition.name))
     for (const { name, from, to } of missing) {

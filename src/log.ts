@@ -1,6 +1,6 @@
 import type { Registry } from 'prom-client'
 import type { Database } from '../db/client.ts'
-import { takeLock } from '../db/locks.ts'
+import { lockUntilCommit } from '../db/locks.ts'
 import { adoptLog, PROCESS_LOG, readLogPositions } from '../db/queries/log-positions.ts'
 import { LOG_GAP } from '../db/single-writer.ts'
 import { openKafkaLog } from '../stream/kafka/log.ts'
@@ -23,7 +23,7 @@ export async function openLog(
   if (!config.kafka) {
     const partitions = config.databaseUrl ? POSTGRES_PARTITIONS : EMBEDDED_PARTITIONS
     const start = await db.system.transaction(async tx => {
-      await takeLock(tx, 'logPositions')
+      await lockUntilCommit(tx, 'logPositions')
       await adoptLog(tx, PROCESS_LOG, partitions, false)
       const stored = await readLogPositions(tx)
       // Above what a process that was killed may still commit.
@@ -35,7 +35,7 @@ export async function openLog(
     ...config.kafka,
     adoptLog: work =>
       db.system.transaction(async tx => {
-        await takeLock(tx, 'logPositions')
+        await lockUntilCommit(tx, 'logPositions')
         return work((name, partitions, anew) => adoptLog(tx, name, partitions, anew))
       }),
     onError,

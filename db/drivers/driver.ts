@@ -18,7 +18,7 @@ export interface Driver {
     owner?: string,
   ): Promise<T>
   /** A transaction over the direct connection, without a limit of time: for migrations. */
-  setUp<T>(work: (run: (statement: Statement) => Promise<unknown[]>) => Promise<T>): Promise<T>
+  setUp<T>(work: (session: SetUpSession) => Promise<T>): Promise<T>
   /**
    * Takes the lock of the one process that stores without Kafka. Resolves to how to let go, or to null where another has
    * it; `onLost` is called when the session that holds it ends by itself.
@@ -27,6 +27,12 @@ export interface Driver {
   /** Listens from now on, through lost connections; calls `onGap` when notifications may have been missed. */
   listen(channel: string, onPayload: (payload: string) => void, onGap: () => void): void
   close(): Promise<void>
+}
+
+export interface SetUpSession {
+  run(statement: Statement): Promise<unknown[]>
+  /** Runs any number of statements, as a file has them. */
+  exec(text: string): Promise<void>
 }
 
 export interface CopyIn {

@@ -38,7 +38,6 @@ let pglite: PGlite
 let upkeep: ReturnType<typeof createUpkeep>
 // PGlite queues by itself, but a transaction's statements and the upkeep must not interleave.
 let tail: Promise<void> = Promise.resolve()
-let inTransaction = false
 
 const post = (answer: Answer) => port.postMessage(answer)
 
@@ -67,7 +66,6 @@ async function answer(request: Request): Promise<unknown[]> {
     }
     case 'exec':
       await pglite.exec(text)
-      inTransaction = text.startsWith('BEGIN')
       return []
     case 'copy':
       await pglite.exec(text, { blob: new Blob([request.rows as Uint8Array<ArrayBuffer>]) })
@@ -91,7 +89,7 @@ async function open(): Promise<void> {
   upkeep = createUpkeep(pglite, {
     whenIdle: work => {
       tail = tail.then(async () => {
-        if (!inTransaction) await work()
+        if (!pglite.isInTransaction()) await work()
       })
       return tail
     },

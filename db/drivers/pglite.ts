@@ -135,7 +135,10 @@ export async function openPglite(options: {
       await inLine('writing', () => ask({ kind: 'copy', text, rows }))
     },
     transaction,
-    setUp: work => transaction('background', '', work),
+    setUp: work =>
+      transaction('background', '', run =>
+        work({ run, exec: async text => void (await ask({ kind: 'exec', text })) }),
+      ),
     // The lock of the directory says it all.
     holdWriterLock: async () => async () => {},
     listen(channel, onPayload) {

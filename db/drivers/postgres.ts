@@ -1,7 +1,7 @@
 import pg from 'pg'
 import { currentDemand, type Lane } from '../demand.ts'
 import { isAway } from '../errors.ts'
-import { tryLockForSession } from '../locks.ts'
+import { tryLockSession } from '../locks.ts'
 import type { Driver, Statement } from './driver.ts'
 import { copyInto } from './postgres-copy.ts'
 import { openConnections } from './postgres-lanes.ts'
@@ -99,7 +99,9 @@ export function openPostgres(options: {
       client.on('error', error => options.onError(error, 'setting up the database'))
       await client.connect()
       try {
-        return await runTransaction(client, 'BEGIN', work)
+        return await runTransaction(client, 'BEGIN', run =>
+          work({ run, exec: async text => void (await client.query(text)) }),
+        )
       } finally {
         // Ending the connection rolls back what was not committed.
         await client.end()
@@ -119,13 +121,11 @@ export function openPostgres(options: {
       // What ends the session is told by `end`.
       client.on('error', () => {})
       await client.connect()
-      const taken = await tryLockForSession((text, values) => client.query(text, values), 'writer').catch(
-        async error => {
-          await client.end()
-          throw error
-        },
-      )
-      if (!taken) {
+      const locked = await tryLockSession(client, 'writer').catch(async error => {
+        await client.end()
+        throw error
+      })
+      if (!locked) {
         await client.end()
         return null
       }

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Database } from '../../db/client.ts'
-import { takeLock } from '../../db/locks.ts'
+import { lockUntilCommit } from '../../db/locks.ts'
 import { adoptLog, readLogPositions } from '../../db/queries/log-positions.ts'
 import { createTestDatabase, openTestDatabase, type TestDatabase, usualKind } from '../support/database.ts'
 
@@ -18,7 +18,7 @@ describe('The positions of the log', () => {
 
   const adopt = (log: string, partitions: number, anew = false) =>
     db.system.transaction(async tx => {
-      await takeLock(tx, 'logPositions')
+      await lockUntilCommit(tx, 'logPositions')
       return [...(await adoptLog(tx, log, partitions, anew))].sort(([a], [b]) => a - b)
     })
   const store = (partition: number, nextOffset: number) =>

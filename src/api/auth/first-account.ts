@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { Database } from '../../../db/client.ts'
-import { takeLock } from '../../../db/locks.ts'
+import { lockUntilCommit } from '../../../db/locks.ts'
 import { hasAccounts, insertAccount, registerAccount } from '../../../db/queries/accounts.ts'
 import type { Config } from '../../config.ts'
 import { createOrganization } from '../organizations/create.ts'
@@ -15,7 +15,7 @@ export async function createFirstAccount(
   const password = owner.password ?? randomBytes(15).toString('base64url')
   const passwordHash = await hashPassword(password, 'the first account')
   const created = await db.system.transaction(async tx => {
-    await takeLock(tx, 'firstAccount')
+    await lockUntilCommit(tx, 'firstAccount')
     if (await hasAccounts(tx)) return false
     const accountId = await insertAccount(tx, { email: owner.email, passwordHash: null, registeredIn: null })
     const { organizationId } = await createOrganization(tx, {
