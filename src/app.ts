@@ -34,7 +34,7 @@ import { addMethods } from './http/plugins/methods.ts'
 import { addDocumentPage, gatherRoutes } from './http/plugins/openapi.ts'
 import { pace } from './http/plugins/pipelining.ts'
 import { addProcessRoles } from './http/plugins/process-roles.ts'
-import { answerClientError, answerExpectation } from './http/plugins/raw-errors.ts'
+import { answerClientError, answerConnect, answerExpectation } from './http/plugins/raw-errors.ts'
 import { addStrictInputs, parseQuery } from './http/plugins/strict-inputs.ts'
 import { addTextCheck } from './http/plugins/text.ts'
 import { addUnreadBodies, drain } from './http/plugins/unread-bodies.ts'
@@ -89,6 +89,7 @@ export async function createApp(services: Services, logger: FastifyBaseLogger): 
   app.setValidatorCompiler(validatorCompiler)
   app.setSerializerCompiler(serializerCompiler)
   app.server.on('checkExpectation', answerExpectation)
+  app.server.on('connect', answerConnect)
   useOwnSentences()
   addErrorHandling(app)
   // Before what may fail, so that a page of another origin may read why.

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest'
-import { addressKey, createBuckets } from '../../src/http/plugins/rate-limits.ts'
+import { addressKey, createBuckets, MAX_BUCKETS } from '../../src/http/plugins/rate-limits.ts'
 import { type Client, createClient, createDevice, signIn } from '../support/client.ts'
 import { createTestDatabase, usualKind } from '../support/database.ts'
 import { useServer } from '../support/own-server.ts'
@@ -232,6 +232,18 @@ describe('The conventions', () => {
       buckets.count('a', 1_000)
       expect(() => buckets.count('a', 1_000)).toThrow(/Too many/)
       for (let n = 0; n < 60; n++) buckets.count('a', 120_000)
+    })
+
+    it('remembers so many addresses and no more, and those that come most', () => {
+      const buckets = createBuckets(60)
+      for (let n = 0; n < 60; n++) buckets.count('first', 0)
+      for (let n = 0; n < 2 * MAX_BUCKETS; n++) {
+        buckets.count(`address ${n}`, 0)
+        if (n % 1_000 === 0) expect(() => buckets.count('first', 0)).toThrow(/Too many/)
+      }
+      expect(buckets.size).toBe(MAX_BUCKETS)
+      buckets.forget(60_001)
+      expect(buckets.size).toBe(0)
     })
 
     it('an IPv6 customer has one address, however many it uses', () => {

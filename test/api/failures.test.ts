@@ -66,6 +66,8 @@ describe('A failure', () => {
     ['an upgrade to nothing', 404, get('/nothing', upgrade)],
     ['an upgrade where there is no WebSocket', 400, get('/api/v3/openapi.json', upgrade)],
     ['an upgrade without a token', 401, get('/api/v3/live', upgrade)],
+    ['a tunnel to elsewhere', 405, 'CONNECT example.com:443 HTTP/1.1\r\nHost: example.com\r\n\r\n'],
+    ['a tunnel to here', 405, 'CONNECT /health HTTP/1.1\r\nHost: x\r\n\r\nand more'],
     ['an expectation that nobody meets', 417, get('/health', 'Expect: magic\r\n')],
   ])('%s is %i in the envelope', async (_name, status, bytes) => {
     const answer = await sendRaw(bytes)

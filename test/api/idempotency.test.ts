@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { type Client, createClient, signIn } from '../support/client.ts'
 import { openTestDatabase, usualKind } from '../support/database.ts'
+import { listOperations, readDocument } from '../support/openapi.ts'
 import { useServer } from '../support/own-server.ts'
 import { addOrganization, addPerson, newEmail, PASSWORD, roleId } from '../support/people.ts'
 
@@ -122,6 +123,24 @@ describe('An Idempotency-Key', () => {
     // Somebody else with the same key and another body is nobody's twin.
     const other = await stranger.post('/auth/register', { ...body, email: newEmail() }, headers)
     expect(other.body.token).not.toBe(first.body.token)
+  })
+
+  it('counts for nothing at signing in, and the document names it at every other POST', async () => {
+    const { email, password } = await addPerson(server, owner)
+    const headers = key()
+    const signIns = await Promise.all(
+      [1, 2].map(() => createClient(server, '').post('/auth/login', { email, password }, headers)),
+    )
+    expect(signIns.map(({ status }) => status)).toEqual([200, 200])
+    expect(new Set(signIns.map(({ body }) => body.token)).size).toBe(2)
+    const posts = listOperations(await readDocument(server)).filter(
+      ({ method, path }) => method === 'post' && path.startsWith('/api/v3/'),
+    )
+    const without = posts.filter(
+      ({ spec }) => !spec.parameters?.some(({ name }) => name === 'Idempotency-Key'),
+    )
+    expect(posts.length).toBeGreaterThan(20)
+    expect(without.map(({ path }) => path)).toEqual(['/api/v3/auth/login'])
   })
 
   it.each(['', 'x'.repeat(256)])('that is no key is 400', async wrong => {

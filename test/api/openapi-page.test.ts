@@ -1,23 +1,22 @@
-import { afterAll, beforeAll, expect, it } from 'vitest'
-import { createTestDatabase, type TestDatabase, usualKind } from '../support/database.ts'
-import { type Server, startServer } from '../support/server.ts'
+import { expect, it } from 'vitest'
+import { useServer } from '../support/own-server.ts'
 
-let database: TestDatabase
-let server: Server
-beforeAll(async () => {
-  database = await createTestDatabase(usualKind())
-  server = await startServer(database)
-})
-afterAll(async () => {
-  await server.stop()
-  await database.remove()
-})
+const { server } = useServer()
 
 it('the page at /docs finds every file that it names', async () => {
   const page = await (await fetch(`${server.url}/api/v3/docs`)).text()
   const files = [...page.matchAll(/(?:src|href)="([^"]+)"/g)].map(match => match[1] as string)
   expect(files.length).toBeGreaterThan(3)
   for (const file of files) expect((await fetch(new URL(file, server.url))).status, file).toBe(200)
+})
+
+it('the page reads the document that is written once', async () => {
+  for (const form of ['json', 'yaml', 'json/']) {
+    const answer = await fetch(`${server.url}/api/v3/docs/${form}`, { redirect: 'manual' })
+    expect([answer.status, answer.headers.get('location')]).toEqual([308, '/api/v3/openapi.json'])
+  }
+  const document = await (await fetch(`${server.url}/api/v3/docs/json`)).json()
+  expect(document).toMatchObject({ openapi: '3.1.0' })
 })
 
 it('the page takes no parameters, as little as any other route', async () => {

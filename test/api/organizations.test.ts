@@ -353,6 +353,34 @@ describe('Creating an organization', () => {
     expect((await planner.client.patch('/organization', { name: 'Mine' })).status).toBe(403)
   })
 
+  it('settings that the service itself goes by are validated, and the rest is kept as it is', async () => {
+    const { client } = await addOrganization(server, await signIn(server))
+    const change = (settings: object) => client.patch('/organization', { settings })
+    const wrong: { [key: string]: unknown[] } = {
+      maxAccuracy: [0, -1, '50', true, [50], {}],
+      offlineAfterMinutes: [0, -1, 7 * 24 * 60 + 1, '10', null, true, {}],
+    }
+    for (const [key, values] of Object.entries(wrong)) {
+      for (const value of values) {
+        const answer = await change({ [key]: value, note: 'x' })
+        expect([value, answer.status, answer.body.errors?.[0]?.path]).toEqual([value, 400, `settings.${key}`])
+      }
+    }
+    expect((await client.get('/organization')).body.data.settings).not.toHaveProperty('note')
+    for (const right of [
+      { maxAccuracy: 0.5, offlineAfterMinutes: 0.5 },
+      { maxAccuracy: null, offlineAfterMinutes: 7 * 24 * 60 },
+      { maxaccuracy: '50', nested: { maxAccuracy: -1 } },
+    ]) {
+      const answer = await change(right)
+      expect([answer.status, answer.body.data?.settings]).toMatchObject([200, right])
+    }
+    for (const settings of [null, [], 'text', 7]) {
+      const answer = await change(settings as object)
+      expect([settings, answer.status, answer.body.errors?.[0]?.path]).toEqual([settings, 400, 'settings'])
+    }
+  })
+
   it('the first organization has neither hub nor sample data', async () => {
     const answer = await createClient(server, '').post('/auth/login', {
       email: 'owner@example.com',

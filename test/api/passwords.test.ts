@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest'
-import { type Client, createClient, signIn } from '../support/client.ts'
+import { newId } from '../../db/client.ts'
+import { type Answer, type Client, createClient, signIn } from '../support/client.ts'
 import { openTestDatabase, usualKind } from '../support/database.ts'
 import { useServer } from '../support/own-server.ts'
 import { addOrganization, addPerson, PASSWORD } from '../support/people.ts'
@@ -77,6 +78,50 @@ describe('An account', () => {
       })
       expect(answer.status).toBe(403)
       await owner.patch(`/user/${userId}`, { status: 'suspended' })
+    })
+
+    it('who may not reset one learns no more than that: permission, then sight, then reach, then where it registered', async () => {
+      const newPassword = 'a password from above'
+      const reset = (client: Client, id: string) => client.post(`/user/${id}/reset-password`, { newPassword })
+      const said = ({ status, body }: Answer) => [status, body.message]
+      const admin = await addPerson(server, owner, { role: 'Admin' })
+      const planner = await addPerson(server, owner)
+      const [above, elsewhere, ordinary] = [
+        await addPerson(server, owner, { role: 'Owner' }),
+        await addPerson(server, (await addOrganization(server, await signIn(server))).client),
+        await addPerson(server, owner),
+      ]
+      // One who reaches further and registered elsewhere.
+      const other = await addOrganization(server, (await addPerson(server, owner, { role: 'Admin' })).client)
+      const founder = await addPerson(server, other.client, { role: 'Owner' })
+      const guest = await addPerson(server, owner, { ...founder, role: 'Owner' })
+
+      // Without the permission everybody is alike, whoever it is and whether it is there.
+      const ids = [above, elsewhere, ordinary, guest, planner].map(({ userId }) => userId)
+      const refusals = await Promise.all([...ids, newId(), 'nonsense'].map(id => reset(planner.client, id)))
+      for (const answer of refusals) {
+        expect(said(answer)).toEqual([403, 'Your role lacks the permission update/user.'])
+      }
+      // Another organization's is not told from nobody.
+      const nobody = said(await reset(admin.client, newId()))
+      expect(nobody[0]).toBe(404)
+      expect(said(await reset(admin.client, elsewhere.userId))).toEqual(nobody)
+      // Who reaches further is so wherever it registered.
+      for (const { userId } of [above, guest]) {
+        const answer = await reset(admin.client, userId)
+        expect(said(answer)).toEqual([403, expect.stringMatching(/^This user is Owner, and your role /)])
+      }
+      // Whose reach suffices is told where.
+      expect(said(await reset(owner, guest.userId))).toEqual([
+        403,
+        expect.stringMatching(/registered in another organization/),
+      ])
+      expect(said(await reset(admin.client, admin.userId))).toEqual([403, expect.stringMatching(/your own/)])
+      for (const { email, password } of [above, elsewhere, guest, ordinary]) {
+        expect((await login(email, password)).status).toBe(200)
+      }
+      expect((await reset(admin.client, ordinary.userId)).status).toBe(200)
+      for (const { userId } of [above, guest]) await owner.patch(`/user/${userId}`, { status: 'suspended' })
     })
 
     it('are kept as Argon2id', async () => {

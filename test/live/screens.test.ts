@@ -118,7 +118,7 @@ describe('A screen', () => {
     await expect(openScreen(server, device.key)).rejects.toThrow('403')
   })
 
-  it('that says nonsense hears so, and stays', async () => {
+  it('that says nonsense hears so, and stays; one that comes with no cursor of ours gets a snapshot', async () => {
     const screen = await openScreen(server, owner.token)
     for (const nonsense of ['{', '{"type":"dance"}', '{"type":"subscribe","filter":{"bbox":[1]}}', '[]']) {
       screen.send(nonsense)

@@ -66,7 +66,7 @@ export const openLive = operation(
 Send \`{ "type": "subscribe", "filter": { "subjectIds", "hubIds", "teamIds", "bbox": [w, s, e, n] }, "since": cursor | null }\`
 (again to change the filter) or \`{ "type": "unsubscribe" }\`. You receive \`snapshot\` once, then \`positions\` at most four
 times a second, each with a \`cursor\`; \`gone\` when a subject leaves the filter or what you may see; \`error\` for a message that
-makes no sense. Subscribe with \`since\` to go on where a lost connection ended: nothing is missed.
+makes no sense. Subscribe with \`since\` to go on where a lost connection ended: nothing is missed. A cursor that cannot be read leads to a snapshot.
 
 Closed with 4401 when the token ends, 4403 when the permission does, 1001 when the server stops, 1008 when you send more than
 100 messages or 256 KiB a second for long or leave more than 1 MiB unread. A message has at most 256 KiB. A user has at most

@@ -8,7 +8,8 @@ import { createBox } from '../secrets.ts'
 /**
  * `Idempotency-Key` on any POST: the first answer is stored for 24 hours and given again for the same key and body,
  * per account and organization; where nobody is signed in, per body. A twin that comes meanwhile waits. What may well
- * succeed when it is sent again (401, 429, 5xx) is not stored.
+ * succeed when it is sent again (401, 429, 5xx) is not stored. Signing in takes no key: it makes nothing twice but a
+ * session, and an answer of before would be a token that has ended, given out past the lock of the account.
  *
  * An answer is stored after the transaction that it tells of. A process that dies in between leaves a key without
  * an answer, and the same request is then carried out again.

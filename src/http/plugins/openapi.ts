@@ -14,7 +14,8 @@ without a trailing slash. A failure is \`{ status: false, message, requestId }\`
 Each operation names in \`x-permission\` what it needs: a permission that the role has to carry, \`session\` (any signed-in
 user, for what is its own), \`device\` (a device's key) or \`public\`.
 
-A POST with an \`Idempotency-Key\` is carried out once: its answer is given again for 24 hours.
+A POST with an \`Idempotency-Key\` is carried out once, and its answer given again for 24 hours: per account and organization,
+and where nobody is signed in per body. Signing in, and what a device's key sends, is carried out every time.
 
 **A point that was acknowledged is in the history, exactly once.**`
 
@@ -108,7 +109,14 @@ export async function addDocumentPage(app: App): Promise<void> {
   await app.register(swaggerUi, {
     routePrefix: '/docs',
     indexPrefix: app.prefix,
-    uiHooks: { onRequest: async request => checkQuery(request) },
+    uiHooks: {
+      async onRequest(request, reply) {
+        checkQuery(request)
+        // Its plugin would write half a megabyte anew for each who asks; there it is written once.
+        const form = /\/(json|yaml)\/?$/.exec(request.url)?.[1]
+        if (form) return reply.redirect(`${app.prefix}/openapi.json`, 308)
+      },
+    },
   })
   app.addHook('onRoute', ({ url, method, schema }) => {
     if (!schema?.summary || !schema.description) throw new Error(`${method} ${url} is not described`)
@@ -133,7 +141,8 @@ function complete({ paths, components }: Document): void {
         if (parameter.in !== 'path' || !parameter.schema) continue
         parameter.example ??= exampleOf(parameter.schema, schemas, 'answer')
       }
-      if (method === 'post' && path.startsWith('/api/v3')) {
+      // A key that counts may have been used for another request, which is 409.
+      if (method === 'post' && operation.responses[409] && path.startsWith('/api/v3')) {
         operation.parameters = [...(operation.parameters ?? []), IDEMPOTENCY_KEY]
       }
       exemplify(operation.requestBody?.content, 'request')

@@ -4,6 +4,8 @@ import { RequestError } from '../errors.ts'
 /** Requests a minute from an address, where no caller is known. */
 const PER_ADDRESS = 60
 const MINUTE_MS = 60_000
+/** 150 bytes each. Whoever has that many addresses is not slowed down by forgetting what the first of them did. */
+export const MAX_BUCKETS = 100_000
 
 /**
  * How many REST requests a caller may send, or an address without one. Counted by each process for itself: behind a
@@ -36,15 +38,21 @@ export function createRateLimits(perMinute: number): RateLimits {
   }
 }
 
-/** Buckets that hold a minute's worth and refill steadily. */
+/** Buckets that hold a minute's worth and refill steadily; of too many the one that was used longest ago is forgotten. */
 export function createBuckets(perMinute: number) {
+  /** The one used last comes last. */
   const buckets = new Map<string, { left: number; at: number }>()
   const perMs = perMinute / MINUTE_MS
   function check(key: string, now: number): { left: number } {
     const bucket = buckets.get(key) ?? { left: perMinute, at: now }
     bucket.left = Math.min(perMinute, bucket.left + (now - bucket.at) * perMs)
     bucket.at = now
+    buckets.delete(key)
     buckets.set(key, bucket)
+    for (const oldest of buckets.keys()) {
+      if (buckets.size <= MAX_BUCKETS) break
+      buckets.delete(oldest)
+    }
     if (bucket.left >= 1) return bucket
     const waitS = (1 - bucket.left) / perMs / 1000
     throw new RequestError('rate-limited', 'Too many requests. Wait before you send more.', {}, waitS)
@@ -59,7 +67,13 @@ export function createBuckets(perMinute: number) {
     },
     /** What nothing was counted in for a minute is full, and need not be remembered. */
     forget(now: number): void {
-      for (const [key, { at }] of buckets) if (now - at > MINUTE_MS) buckets.delete(key)
+      for (const [key, { at }] of buckets) {
+        if (now - at <= MINUTE_MS) break
+        buckets.delete(key)
+      }
+    },
+    get size(): number {
+      return buckets.size
     },
   }
 }

@@ -56,6 +56,12 @@ export async function answerExpectation(request: IncomingMessage, response: Serv
     .end(body)
 }
 
+/** CONNECT asks for a tunnel, which a proxy digs. Node gives it away without a request, and ends the socket unheard. */
+export function answerConnect(_request: IncomingMessage, socket: Duplex): void {
+  if (isAnswering(socket as Socket)) socket.destroy()
+  else closeWithFailure(socket, 405, 'CONNECT is not allowed here.', ['Allow: GET, POST, PUT, PATCH, DELETE'])
+}
+
 /** Whether what broke the bound of the headers is the address, as far as the last bytes that came tell. */
 function isLongUrl(packet: unknown): boolean {
   if (!Buffer.isBuffer(packet) || !/^[A-Z]+ \//.test(packet.toString('latin1', 0, 16))) return false
