@@ -4,7 +4,7 @@ import { RequestError } from '../errors.ts'
 /** Requests a minute from an address, where no caller is known. */
 const PER_ADDRESS = 60
 const MINUTE_MS = 60_000
-/** 150 bytes each. Whoever has that many addresses is not slowed down by forgetting what the first of them did. */
+/** 150 bytes each. Whoever has that many addresses gains nothing from those of before being forgotten. */
 export const MAX_BUCKETS = 100_000
 
 /**
@@ -27,8 +27,8 @@ export function createRateLimits(perMinute: number): RateLimits {
   const callers = createBuckets(perMinute)
   const addresses = createBuckets(PER_ADDRESS)
   const timer = setInterval(() => {
-    callers.forget(Date.now())
-    addresses.forget(Date.now())
+    callers.forget()
+    addresses.forget()
   }, MINUTE_MS)
   return {
     countCaller: userId => callers.count(userId, Date.now()),
@@ -38,21 +38,28 @@ export function createRateLimits(perMinute: number): RateLimits {
   }
 }
 
-/** Buckets that hold a minute's worth and refill steadily; of too many the one that was used longest ago is forgotten. */
+/**
+ * Buckets that hold a minute's worth and refill steadily. They are kept in two generations: to look for the oldest of
+ * 100,000 in one map takes 65 µs a request, since a map passes over what was deleted.
+ */
 export function createBuckets(perMinute: number) {
-  /** The one used last comes last. */
-  const buckets = new Map<string, { left: number; at: number }>()
+  type Buckets = Map<string, { left: number; at: number }>
+  let recent: Buckets = new Map()
+  let former: Buckets = new Map()
   const perMs = perMinute / MINUTE_MS
+
+  /** What nothing was asked of for a minute is full, and need not be remembered: to be called once in it. */
+  function forget(): void {
+    former = recent
+    recent = new Map()
+  }
+
   function check(key: string, now: number): { left: number } {
-    const bucket = buckets.get(key) ?? { left: perMinute, at: now }
+    const bucket = recent.get(key) ?? former.get(key) ?? { left: perMinute, at: now }
     bucket.left = Math.min(perMinute, bucket.left + (now - bucket.at) * perMs)
     bucket.at = now
-    buckets.delete(key)
-    buckets.set(key, bucket)
-    for (const oldest of buckets.keys()) {
-      if (buckets.size <= MAX_BUCKETS) break
-      buckets.delete(oldest)
-    }
+    if (!recent.has(key) && recent.size >= MAX_BUCKETS / 2) forget()
+    recent.set(key, bucket)
     if (bucket.left >= 1) return bucket
     const waitS = (1 - bucket.left) / perMs / 1000
     throw new RequestError('rate-limited', 'Too many requests. Wait before you send more.', {}, waitS)
@@ -65,15 +72,9 @@ export function createBuckets(perMinute: number) {
     count(key: string, now: number): void {
       check(key, now).left -= 1
     },
-    /** What nothing was counted in for a minute is full, and need not be remembered. */
-    forget(now: number): void {
-      for (const [key, { at }] of buckets) {
-        if (now - at <= MINUTE_MS) break
-        buckets.delete(key)
-      }
-    },
+    forget,
     get size(): number {
-      return buckets.size
+      return recent.size + former.size
     },
   }
 }
