@@ -1,16 +1,11 @@
 import { newId, type Queryable } from '../client.ts'
+import { type Shown, shownColumns } from '../columns.ts'
 import { auditLog, type Changes } from '../schema/audit-log.ts'
 import { conditions, type Page, type PageRequest, readPage, storedBytes } from './page.ts'
 
-export interface AuditEntry {
-  _id: string
-  at: Date
-  userId: string | null
-  action: string
-  resource: string
-  resourceId: string | null
-  changes: Changes
-}
+export type AuditEntry = Shown<typeof auditLog>
+
+const COLUMNS = shownColumns(auditLog, 'l')
 
 /** Who did what to which record. Written in the transaction that does it. */
 export async function insertAuditEntry(
@@ -53,8 +48,7 @@ export function listAuditEntries(
   return readPage(
     tx,
     {
-      columns: `l.id AS "_id", l.at, l.user_id AS "userId", l.action, l.resource, l.resource_id AS "resourceId",
-        l.changes`,
+      columns: COLUMNS,
       from: 'audit_log l',
       where,
       values,

@@ -1,27 +1,14 @@
 import { and, eq, sql } from 'drizzle-orm'
 import { newId, type Queryable } from '../client.ts'
-import { type DATA_TYPE_KINDS, dataTypes } from '../schema/data-types.ts'
-import type { Field } from '../schema/flows.ts'
+import { type Shown, shownColumns } from '../columns.ts'
+import { dataTypes } from '../schema/data-types.ts'
 import { type Page, type PageRequest, readPage, storedBytes } from './page.ts'
 
-/** A data type as the interface shows it. */
-export interface DataType {
-  _id: string
-  name: string
-  type: (typeof DATA_TYPE_KINDS)[number]
-  /** The key of the field that names a record; it is required and unique. */
-  primaryKey: string | null
-  fields: Field[]
-  /** Whether it came with the organization, to try things out with. */
-  isSample: boolean
-  createdAt: Date
-  updatedAt: Date
-}
+export type DataType = Shown<typeof dataTypes>
 
 export type NewDataType = Pick<DataType, 'name' | 'type' | 'primaryKey' | 'fields'>
 
-const COLUMNS = `t.id AS "_id", t.name, t.type, t.primary_key AS "primaryKey", t.fields, t.is_sample AS "isSample",
-  t.created_at AS "createdAt", t.updated_at AS "updatedAt"`
+const COLUMNS = shownColumns(dataTypes, 't')
 
 export const DATA_TYPE_SORTS = {
   name: { sql: 'lower(t.name)', type: 'text' },

@@ -1,5 +1,7 @@
 import { newId, type Queryable } from '../client.ts'
+import { type Shown, shownColumns } from '../columns.ts'
 import { foldEmail } from '../email-address.ts'
+import { dataRecords, type Values } from '../schema/data-records.ts'
 import type { Field } from '../schema/flows.ts'
 import type { DataType } from './data-types.ts'
 
@@ -7,16 +9,9 @@ import type { DataType } from './data-types.ts'
  * Data records. They are under no row-level security (it would take their indexes away) and the tenant role has no
  * grant on them: every query takes the organization first; `test/api/data.test.ts` shows that the wall holds.
  */
-export type Values = { [key: string]: unknown }
+const HIDDEN = ['search'] as const
 
-export interface DataRecord {
-  _id: string
-  dataTypeId: string
-  data: Values
-  isSample: boolean
-  createdAt: Date
-  updatedAt: Date
-}
+export type DataRecord = Shown<typeof dataRecords, (typeof HIDDEN)[number]>
 
 export interface NewRecord {
   _id: string
@@ -30,9 +25,7 @@ export interface TakenValue {
   takenBy: string
 }
 
-export const RECORD_COLUMNS = `d.id AS "_id", d.data_type_id AS "dataTypeId", d.data, d.is_sample AS "isSample",
-  d.created_at AS "createdAt",
-  d.updated_at AS "updatedAt"`
+export const RECORD_COLUMNS = shownColumns(dataRecords, 'd', HIDDEN)
 
 /** The time that an identifier of version 7 holds, in milliseconds since 1970. */
 const timeOf = (id: string) => Number.parseInt(id.replaceAll('-', '').slice(0, 12), 16)

@@ -1,5 +1,6 @@
 import { and, eq, isNull, sql } from 'drizzle-orm'
 import { newId, notify, type Queryable } from '../client.ts'
+import { type Shown, shownColumns } from '../columns.ts'
 import { devices, mounts } from '../schema/devices.ts'
 import { subjects } from '../schema/users.ts'
 import { conditions, type Page, type PageRequest, readPage } from './page.ts'
@@ -49,18 +50,12 @@ export async function listDeviceKeys(db: Queryable, ids: readonly string[]): Pro
   return new Map(rows.map(row => [row.id, Buffer.from(row.keyHash)]))
 }
 
-/** The device as the interface shows it, but for when it was last seen: the vehicle is where it is mounted now. */
-export interface Device {
-  _id: string
-  name: string
-  vehicleId: string | null
-  hubId: string | null
-  createdAt: Date
-  updatedAt: Date
-}
+const HIDDEN = ['keyHash', 'deletedAt', 'lastSeenAt'] as const
 
-const COLUMNS = `d.id AS "_id", d.name, m.vehicle_id AS "vehicleId", d.hub_id AS "hubId", d.created_at AS "createdAt",
-  d.updated_at AS "updatedAt"`
+/** The device as the interface shows it, but for when it was last seen: the vehicle is where it is mounted now. */
+export type Device = Shown<typeof devices, (typeof HIDDEN)[number]> & { vehicleId: string | null }
+
+const COLUMNS = `${shownColumns(devices, 'd', HIDDEN)}, m.vehicle_id AS "vehicleId"`
 const FROM = 'devices d LEFT JOIN mounts m ON m.device_id = d.id AND m.unmounted_at IS NULL'
 
 export const DEVICE_SORTS = {

@@ -1,21 +1,13 @@
 import { eq, sql } from 'drizzle-orm'
 import { newId, type Queryable } from '../client.ts'
+import { type Shown, shownColumns } from '../columns.ts'
 import { flows, type Step } from '../schema/flows.ts'
 import { type Page, type PageRequest, readPage, storedBytes } from './page.ts'
 
 /** A flow as the interface shows it: the steps that a task may take. */
-export interface Flow {
-  _id: string
-  name: string
-  isDefault: boolean
-  dataTypeId: string | null
-  steps: Step[]
-  createdAt: Date
-  updatedAt: Date
-}
+export type Flow = Shown<typeof flows>
 
-const COLUMNS = `f.id AS "_id", f.name, f.is_default AS "isDefault", f.data_type_id AS "dataTypeId", f.steps,
-  f.created_at AS "createdAt", f.updated_at AS "updatedAt"`
+const COLUMNS = shownColumns(flows, 'f')
 
 export const FLOW_SORTS = {
   name: { sql: 'lower(f.name)', type: 'text' },

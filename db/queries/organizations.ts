@@ -1,26 +1,19 @@
 import { eq, sql } from 'drizzle-orm'
 import { notify, type Queryable } from '../client.ts'
+import { type Shown, shownColumns } from '../columns.ts'
 import { organizations } from '../schema/organizations.ts'
 
-/** An organization as the interface shows it. */
-export interface Organization {
-  _id: string
-  name: string
-  logo: string | null
-  language: string
-  currency: string
-  timeZone: string
-  settings: Record<string, unknown>
-  createdAt: Date
-  updatedAt: Date
-}
+const HIDDEN = ['sightVersion', 'deletedAt'] as const
 
-/** The organization, or null where it is given up. */
+/** An organization as the interface shows it. */
+export type Organization = Shown<typeof organizations, (typeof HIDDEN)[number]>
+
+const COLUMNS = shownColumns(organizations, 'o', HIDDEN)
+
+/** The organization, or null where it is deleted. */
 export async function findOrganization(tx: Queryable, id: string): Promise<Organization | null> {
   const [row] = await tx.query<Organization>(
-    `SELECT id AS "_id", name, logo, language, currency, time_zone AS "timeZone", settings,
-       created_at AS "createdAt", updated_at AS "updatedAt"
-     FROM organizations WHERE id = $1 AND deleted_at IS NULL`,
+    `SELECT ${COLUMNS} FROM organizations o WHERE o.id = $1 AND o.deleted_at IS NULL`,
     [id],
   )
   return row ?? null
@@ -76,7 +69,7 @@ export async function hasHub(tx: Queryable, organizationId: string): Promise<boo
 }
 
 /**
- * Gives an organization up: from the commit on nobody and nothing has access. Every user is suspended and every
+ * Deletes an organization: from the commit on nobody and nothing has access. Every user is suspended and every
  * device ended (which ends their sessions, 0010), so that whoever signs in at the same moment comes first and is thrown out, or comes too late.
  */
 export async function closeOrganization(tx: Queryable, organizationId: string): Promise<void> {

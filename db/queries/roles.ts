@@ -1,20 +1,12 @@
 import { eq, sql } from 'drizzle-orm'
 import { newId, type Queryable } from '../client.ts'
+import { type Shown, shownColumns } from '../columns.ts'
 import { type PermissionDetail, roles } from '../schema/roles.ts'
 import { type Page, type PageRequest, readPage, storedBytes } from './page.ts'
 
-/** A role as the interface shows it. */
-export interface Role {
-  _id: string
-  name: string
-  isDefault: boolean
-  permissionDetails: PermissionDetail[]
-  createdAt: Date
-  updatedAt: Date
-}
+export type Role = Shown<typeof roles>
 
-const COLUMNS = `r.id AS "_id", r.name, r.is_default AS "isDefault", r.permission_details AS "permissionDetails",
-  r.created_at AS "createdAt", r.updated_at AS "updatedAt"`
+const COLUMNS = shownColumns(roles, 'r')
 
 export const ROLE_SORTS = {
   name: { sql: 'lower(r.name)', type: 'text' },

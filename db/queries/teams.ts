@@ -1,24 +1,16 @@
 import { eq, sql } from 'drizzle-orm'
 import { newId, type Queryable } from '../client.ts'
+import { type Shown, shownColumns } from '../columns.ts'
 import { teams, teamUsers } from '../schema/teams.ts'
 import { conditions, type Page, type PageRequest, readPage } from './page.ts'
 
-/** A team as the interface shows it. */
-export interface Team {
-  _id: string
-  name: string
-  hubId: string | null
-  memberIds: string[]
-  leaderIds: string[]
-  createdAt: Date
-  updatedAt: Date
-}
+export type Team = Shown<typeof teams> & { memberIds: string[]; leaderIds: string[] }
 
 const usersWho = (are: 'is_member' | 'is_leader') =>
   `(SELECT coalesce(json_agg(x.user_id ORDER BY x.user_id), '[]') FROM team_users x WHERE x.team_id = t.id AND x.${are})`
 
-const COLUMNS = `t.id AS "_id", t.name, t.hub_id AS "hubId", ${usersWho('is_member')} AS "memberIds",
-  ${usersWho('is_leader')} AS "leaderIds", t.created_at AS "createdAt", t.updated_at AS "updatedAt"`
+const COLUMNS = `${shownColumns(teams, 't')}, ${usersWho('is_member')} AS "memberIds",
+  ${usersWho('is_leader')} AS "leaderIds"`
 
 /** An identifier of a member, who may lead as well, with what JSON puts around it. */
 const BYTES = '500 + 80 * (SELECT count(*) FROM team_users x WHERE x.team_id = t.id)'

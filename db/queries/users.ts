@@ -1,29 +1,24 @@
 import { eq, sql } from 'drizzle-orm'
 import { newId, type Queryable } from '../client.ts'
+import { type Shown, shownColumns } from '../columns.ts'
 import { foldEmail, foldedEmail } from '../email-address.ts'
 import { subjects, userHubs, users } from '../schema/users.ts'
 import { conditions, type Page, type PageRequest, readPage } from './page.ts'
 
-export type UserStatus = 'active' | 'invited' | 'suspended'
+const HIDDEN = ['accountId', 'roleId', 'joinedAt'] as const
 
 /** A user as the interface shows it. */
-export interface User {
-  _id: string
-  name: string
+export interface User extends Shown<typeof users, (typeof HIDDEN)[number]> {
+  organizationId: string
   email: string
-  status: UserStatus
   role: { _id: string; name: string }
   hubId: string[]
-  organizationId: string
-  lastActiveAt: Date | null
-  createdAt: Date
-  updatedAt: Date
 }
+export type UserStatus = User['status']
 
-const COLUMNS = `u.id AS "_id", u.name, a.email, u.status, json_build_object('_id', r.id, 'name', r.name) AS role,
-  (SELECT coalesce(json_agg(h.hub_id ORDER BY h.hub_id), '[]') FROM user_hubs h WHERE h.user_id = u.id) AS "hubId",
-  u.organization_id AS "organizationId", u.last_active_at AS "lastActiveAt", u.created_at AS "createdAt",
-  u.updated_at AS "updatedAt"`
+const COLUMNS = `${shownColumns(users, 'u', HIDDEN)}, u.organization_id AS "organizationId", a.email,
+  json_build_object('_id', r.id, 'name', r.name) AS role,
+  (SELECT coalesce(json_agg(h.hub_id ORDER BY h.hub_id), '[]') FROM user_hubs h WHERE h.user_id = u.id) AS "hubId"`
 const FROM = 'users u JOIN user_accounts a ON a.user_id = u.id JOIN roles r ON r.id = u.role_id'
 
 export const USER_SORTS = {

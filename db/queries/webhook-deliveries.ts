@@ -1,37 +1,17 @@
 import { newId, type Queryable } from '../client.ts'
+import { type Shown, shownColumns } from '../columns.ts'
+import { type Attempt, type WebhookEvent, webhookDeliveries } from '../schema/webhooks.ts'
 import { insertJob } from './jobs.ts'
 import { conditions, type Page, type PageRequest, readPage, storedBytes } from './page.ts'
-import type { WebhookEvent } from './webhooks.ts'
 
-export const DELIVERY_STATUSES = ['pending', 'delivered', 'failed'] as const
 export const ENDPOINT_JOB = 'webhook-endpoint'
 
-/** One try to deliver. `response` is the beginning of what the receiver answered. */
-export interface Attempt {
-  at: string
-  statusCode: number | null
-  durationMs: number
-  response: string | null
-  error: string | null
-}
+const HIDDEN = ['tries'] as const
 
 /** A delivery with what its payload is of. */
-export interface Delivery {
-  _id: string
-  webhookId: string
-  messageId: string
-  event: WebhookEvent
-  dataTypeId: string
-  status: (typeof DELIVERY_STATUSES)[number]
-  attempts: Attempt[]
-  nextAttemptAt: Date | null
-  payload: string
-  createdAt: Date
-}
+export type Delivery = Shown<typeof webhookDeliveries, (typeof HIDDEN)[number]>
 
-const COLUMNS = `d.id AS "_id", d.webhook_id AS "webhookId", d.message_id AS "messageId", d.event,
-  d.data_type_id AS "dataTypeId", d.status, d.attempts, d.next_attempt_at AS "nextAttemptAt", d.payload,
-  d.created_at AS "createdAt"`
+const COLUMNS = shownColumns(webhookDeliveries, 'd', HIDDEN)
 
 export const DELIVERY_SORTS = { createdAt: { sql: 'd.id', type: 'uuid' } } as const
 

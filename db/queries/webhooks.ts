@@ -1,25 +1,16 @@
 import type { Queryable } from '../client.ts'
+import { type Shown, shownColumns } from '../columns.ts'
+import { webhooks } from '../schema/webhooks.ts'
 import { type Page, type PageRequest, readPage, storedBytes } from './page.ts'
 
-export const WEBHOOK_EVENTS = ['data-source-created'] as const
-export type WebhookEvent = (typeof WEBHOOK_EVENTS)[number]
-export const WEBHOOK_STATUSES = ['active', 'disabled'] as const
+const HIDDEN = ['secret', 'previousSecret', 'previousUntil', 'slowFailures', 'restsUntil'] as const
 
 /** A webhook as the interface shows it. */
-export interface Webhook {
-  _id: string
-  url: string
-  events: WebhookEvent[]
-  description: string
-  status: (typeof WEBHOOK_STATUSES)[number]
-  createdAt: Date
-  updatedAt: Date
-}
+export type Webhook = Shown<typeof webhooks, (typeof HIDDEN)[number]>
 
 export type NewWebhook = Pick<Webhook, 'url' | 'events' | 'description' | 'status'>
 
-const COLUMNS = `w.id AS "_id", w.url, w.events, w.description, w.status, w.created_at AS "createdAt",
-  w.updated_at AS "updatedAt"`
+const COLUMNS = shownColumns(webhooks, 'w', HIDDEN)
 
 export const WEBHOOK_SORTS = {
   createdAt: { sql: 'w.created_at', type: 'timestamptz' },

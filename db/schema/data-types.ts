@@ -8,8 +8,10 @@ export const dataTypes = pgTable('data_types', {
   organizationId: uuid('organization_id').notNull(),
   name: text('name').notNull(),
   type: text('type', { enum: DATA_TYPE_KINDS }).notNull(),
+  /** The key of the field that names a record; it is required and unique. */
   primaryKey: text('primary_key'),
   fields: jsonb('fields').$type<Field[]>().notNull(),
+  /** Whether it came with the organization, to try things out with. */
   isSample: boolean('is_sample').notNull().default(false),
   createdAt: timestamp('created_at', { withTimezone: true }).notNull().defaultNow(),
   updatedAt: timestamp('updated_at', { withTimezone: true }).notNull().defaultNow(),

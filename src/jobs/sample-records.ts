@@ -5,7 +5,6 @@ import {
   listReferring,
   listSampleRecords,
   newRecords,
-  type Values,
 } from '../../db/queries/data.ts'
 import {
   deleteEmptySampleTypes,
@@ -14,6 +13,7 @@ import {
   listDataTypesById,
   type NewDataType,
 } from '../../db/queries/data-types.ts'
+import type { Values } from '../../db/schema/data-records.ts'
 import type { Field, FieldType } from '../../db/schema/flows.ts'
 
 const field = (

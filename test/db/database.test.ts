@@ -151,13 +151,13 @@ describe.each(['pglite', 'postgres'] as const)('A database on %s', kind => {
     const heard: unknown[] = []
     const stop = db.onChange(event => heard.push(event))
     await until('listening', async () => {
-      await db.system.transaction(tx => notify(tx, { kind: 'sight', organizationId: first }))
+      await db.system.transaction(tx => notify(tx, { kind: 'visibility', organizationId: first }))
       return heard.length > 0
     })
     heard.length = 0
     await db.system
       .transaction(async tx => {
-        await notify(tx, { kind: 'sight', organizationId: second })
+        await notify(tx, { kind: 'visibility', organizationId: second })
         throw new Error('no')
       })
       .catch(() => {})
@@ -175,7 +175,7 @@ describe.each(['pglite', 'postgres'] as const)('A database on %s', kind => {
     })
     const stop = db.onChange(event => heard.push(event))
     await until('listening', async () => {
-      await db.system.transaction(tx => notify(tx, { kind: 'sight', organizationId: first }))
+      await db.system.transaction(tx => notify(tx, { kind: 'visibility', organizationId: first }))
       return heard.length > 0
     })
     for (const payload of ['hello', '', 'null', '7', '[]', '{"kind":"toString"}', '{"kind":"device"}']) {
@@ -183,7 +183,7 @@ describe.each(['pglite', 'postgres'] as const)('A database on %s', kind => {
     }
     await db.system.transaction(tx => notify(tx, { kind: 'session', sessionId: second }))
     await until('heard', () => heard.some(event => event.kind === 'session'))
-    expect(new Set(heard.map(({ kind }) => kind))).toEqual(new Set(['sight', 'session']))
+    expect(new Set(heard.map(({ kind }) => kind))).toEqual(new Set(['visibility', 'session']))
     expect(errors.slice(complaints).filter(doing => doing.startsWith('reading a notification'))).toHaveLength(
       7,
     )
@@ -195,19 +195,25 @@ describe.each(['pglite', 'postgres'] as const)('A database on %s', kind => {
     expect(await migrate(db.driver)).toEqual({ applied: [] })
   })
 
-  test('has the columns that the drizzle mirror names, and no others', async () => {
+  test('has the columns that the drizzle mirror names, of their types, and no others', async () => {
     const folder = resolve(import.meta.dirname, '../../db/schema')
     for (const file of readdirSync(folder)) {
       const module = (await import(resolve(folder, file))) as Record<string, unknown>
       for (const table of Object.values(module)) {
         if (!isTable(table)) continue
-        const rows = await db.system.query<{ name: string; optional: boolean }>(
-          `SELECT column_name AS name, is_nullable = 'YES' AS optional FROM information_schema.columns
-           WHERE table_schema = 'public' AND table_name = $1 ORDER BY 1`,
+        const rows = await db.system.query<{ name: string; type: string; optional: boolean; given: boolean }>(
+          `SELECT attname AS name, format_type(atttypid, atttypmod) AS type, NOT attnotnull AS optional,
+             atthasdef OR attidentity <> '' AS given
+           FROM pg_attribute WHERE attrelid = $1::regclass AND attnum > 0 AND NOT attisdropped`,
           [getTableName(table)],
         )
         const mirror = Object.values(getTableColumns(table))
-          .map(column => ({ name: column.name, optional: !column.notNull }))
+          .map(column => ({
+            name: column.name,
+            type: column.getSQLType(),
+            optional: !column.notNull,
+            given: column.hasDefault,
+          }))
           .sort((a, b) => (a.name < b.name ? -1 : 1))
         expect(mirror, getTableName(table)).toEqual([...rows].sort((a, b) => (a.name < b.name ? -1 : 1)))
       }

@@ -1,6 +1,6 @@
 import { grantOf } from '../../../db/grants.ts'
-import type { Values } from '../../../db/queries/data.ts'
 import type { DataType } from '../../../db/queries/data-types.ts'
+import type { Values } from '../../../db/schema/data-records.ts'
 import type { PermissionDetail } from '../../../db/schema/roles.ts'
 import { RequestError } from '../../http/errors.ts'
 import type { Permission } from '../../http/permissions.ts'

@@ -1,6 +1,7 @@
 import type { Queryable } from '../../../db/client.ts'
-import { lockRecords, type NewRecord, type TakenValue, type Values } from '../../../db/queries/data.ts'
+import { lockRecords, type NewRecord, type TakenValue } from '../../../db/queries/data.ts'
 import type { DataType } from '../../../db/queries/data-types.ts'
+import type { Values } from '../../../db/schema/data-records.ts'
 import { type FieldError, FieldErrors, RequestError } from '../../http/errors.ts'
 import type { DataAccess } from './access.ts'
 import { checkValue, isAbsent } from './values.ts'

@@ -1,5 +1,6 @@
-import type { DataRecord, Values } from '../../../db/queries/data.ts'
+import type { DataRecord } from '../../../db/queries/data.ts'
 import type { DataType } from '../../../db/queries/data-types.ts'
+import type { Values } from '../../../db/schema/data-records.ts'
 import type { DataAccess } from './access.ts'
 import { checkNamed, splitFields } from './find.ts'
 

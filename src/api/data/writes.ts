@@ -7,11 +7,11 @@ import {
   listReferring,
   newRecords,
   updateRecord,
-  type Values,
 } from '../../../db/queries/data.ts'
 import { type DataType, findDataType, listDataTypesById } from '../../../db/queries/data-types.ts'
 import type { Caller } from '../../../db/queries/sessions.ts'
 import { insertEvents } from '../../../db/queries/webhook-deliveries.ts'
+import type { Values } from '../../../db/schema/data-records.ts'
 import { record } from '../../http/audit.ts'
 import { forbidden, found, invalid, notFound, RequestError } from '../../http/errors.ts'
 import type { Permission } from '../../http/permissions.ts'

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
 import { Agent, request } from 'undici'
-import type { Attempt } from '../../../db/queries/webhook-deliveries.ts'
+import type { Attempt } from '../../../db/schema/webhooks.ts'
 import { isStorable } from '../../../db/text.ts'
 import {
   AddressNotPublic,

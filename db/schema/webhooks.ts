@@ -1,0 +1,47 @@
+import { sql } from 'drizzle-orm'
+import { integer, jsonb, pgTable, text, timestamp, uuid } from 'drizzle-orm/pg-core'
+
+export const WEBHOOK_EVENTS = ['data-source-created'] as const
+export type WebhookEvent = (typeof WEBHOOK_EVENTS)[number]
+export const WEBHOOK_STATUSES = ['active', 'disabled'] as const
+export const DELIVERY_STATUSES = ['pending', 'delivered', 'failed'] as const
+
+export const webhooks = pgTable('webhooks', {
+  id: uuid('id').primaryKey(),
+  organizationId: uuid('organization_id').notNull(),
+  url: text('url').notNull(),
+  events: text('events', { enum: WEBHOOK_EVENTS }).array().notNull().$type<WebhookEvent[]>(),
+  description: text('description').notNull().default(''),
+  status: text('status', { enum: WEBHOOK_STATUSES }).notNull().default('active'),
+  secret: text('secret').notNull(),
+  previousSecret: text('previous_secret'),
+  previousUntil: timestamp('previous_until', { withTimezone: true }),
+  slowFailures: integer('slow_failures').notNull().default(0),
+  restsUntil: timestamp('rests_until', { withTimezone: true }).notNull().default(sql`'-infinity'`),
+  createdAt: timestamp('created_at', { withTimezone: true }).notNull().defaultNow(),
+  updatedAt: timestamp('updated_at', { withTimezone: true }).notNull().defaultNow(),
+})
+
+/** One try to deliver. `response` is the beginning of what the receiver answered. */
+export interface Attempt {
+  at: string
+  statusCode: number | null
+  durationMs: number
+  response: string | null
+  error: string | null
+}
+
+export const webhookDeliveries = pgTable('webhook_deliveries', {
+  id: uuid('id').primaryKey(),
+  organizationId: uuid('organization_id').notNull(),
+  webhookId: uuid('webhook_id').notNull(),
+  messageId: text('message_id').notNull(),
+  event: text('event', { enum: WEBHOOK_EVENTS }).notNull(),
+  dataTypeId: uuid('data_type_id').notNull(),
+  payload: text('payload').notNull(),
+  status: text('status', { enum: DELIVERY_STATUSES }).notNull().default('pending'),
+  attempts: jsonb('attempts').$type<Attempt[]>().notNull().default([]),
+  tries: integer('tries').notNull().default(0),
+  nextAttemptAt: timestamp('next_attempt_at', { withTimezone: true }).defaultNow(),
+  createdAt: timestamp('created_at', { withTimezone: true }).notNull().defaultNow(),
+})
