@@ -21,7 +21,7 @@ export type ChangeEvent =
   | { kind: 'device'; deviceId: string; organizationId: string }
   /** The organization was deleted: whatever is open of it ends. */
   | { kind: 'organization'; organizationId: string }
-  | { kind: 'sight'; organizationId: string }
+  | { kind: 'visibility'; organizationId: string }
   /** A job was made or is to stop. */
   | { kind: 'jobs' }
   /** The connection that listens was lost meanwhile: anything may have changed. */
@@ -179,7 +179,7 @@ const FIELDS: { [Kind in ChangeEvent['kind']]: readonly string[] } = {
   user: ['userId', 'organizationId'],
   device: ['deviceId', 'organizationId'],
   organization: ['organizationId'],
-  sight: ['organizationId'],
+  visibility: ['organizationId'],
   jobs: [],
   resync: [],
 }

@@ -70,7 +70,7 @@ export async function listAllSubjects(db: Queryable): Promise<SubjectInfo[]> {
 /** The visibility version of each of these organizations. */
 export async function listVisibilityVersions(db: Queryable): Promise<Map<string, number>> {
   const rows = await db.query<{ id: string; version: number }>(
-    'SELECT id, sight_version AS version FROM organizations',
+    'SELECT id, visibility_version AS version FROM organizations',
   )
   return new Map(rows.map(row => [row.id, row.version]))
 }

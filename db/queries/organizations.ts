@@ -3,7 +3,7 @@ import { notify, type Queryable } from '../client.ts'
 import { type Shown, shownColumns } from '../columns.ts'
 import { organizations } from '../schema/organizations.ts'
 
-const HIDDEN = ['sightVersion', 'deletedAt'] as const
+const HIDDEN = ['visibilityVersion', 'deletedAt'] as const
 
 /** An organization as the interface shows it. */
 export type Organization = Shown<typeof organizations, (typeof HIDDEN)[number]>

@@ -8,7 +8,7 @@ export const organizations = pgTable('organizations', {
   currency: text('currency').notNull().default('EUR'),
   timeZone: text('time_zone').notNull().default('UTC'),
   settings: jsonb('settings').$type<Record<string, unknown>>().notNull().default({}),
-  sightVersion: bigint('sight_version', { mode: 'number' }).notNull().default(0),
+  visibilityVersion: bigint('visibility_version', { mode: 'number' }).notNull().default(0),
   createdAt: timestamp('created_at', { withTimezone: true }).notNull().defaultNow(),
   updatedAt: timestamp('updated_at', { withTimezone: true }).notNull().defaultNow(),
   deletedAt: timestamp('deleted_at', { withTimezone: true }),

@@ -9,7 +9,7 @@ import type { Sessions } from './sessions.ts'
 
 /** Notifications may be lost with their connection, so every open connection is looked at again. */
 const CHECK_EVERY_MS = 30_000
-/** What a role allows changes with its organization's sight, of which there are many a second while devices are made. */
+/** What a role allows changes with its organization's visibility, of which there are many a second while devices are made. */
 const CHECK_ROLES_AFTER_MS = 200
 
 /** Checks the credentials of MQTT connections, and closes those whose credential ends. */
@@ -63,7 +63,7 @@ export function createCredentials(options: {
         return ended(({ organizationId }) => organizationId === event.organizationId)
       case 'session':
         return ended(publisher => publisher.kind === 'user' && publisher.sessionId === event.sessionId)
-      case 'sight':
+      case 'visibility':
         return checkRoles(event.organizationId)
       case 'resync':
         changes++

@@ -71,7 +71,7 @@ describe('After an organization is deleted', () => {
     await listener.end()
     const { organizationId } = made
     const kinds = heard.filter(event => event.organizationId === organizationId).map(({ kind }) => kind)
-    expect(kinds.sort()).toEqual(['organization', 'sight'])
+    expect(kinds.sort()).toEqual(['organization', 'visibility'])
     expect(heard.filter(({ kind }) => kind === 'session')).toEqual([])
     for (const { client } of people) expect((await client.get('/user')).status).toBe(401)
   })

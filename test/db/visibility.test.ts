@@ -35,7 +35,7 @@ describe.each(['pglite', 'postgres'] as const)('What changes who sees what, on %
   async function raisedBy(work: (tx: Queryable) => Promise<unknown>): Promise<number> {
     const read = async () => {
       const [row] = await db.system.query<{ version: number }>(
-        'SELECT sight_version AS version FROM organizations WHERE id = $1',
+        'SELECT visibility_version AS version FROM organizations WHERE id = $1',
         [organizationId],
       )
       return row?.version as number
@@ -73,7 +73,7 @@ describe.each(['pglite', 'postgres'] as const)('What changes who sees what, on %
     told.length = 0
     await db.tenant(organizationId, tx => addDevice(tx, 'Three'))
     await until('it is told', () => told.length > 0)
-    expect(told).toEqual([{ kind: 'sight', organizationId }])
+    expect(told).toEqual([{ kind: 'visibility', organizationId }])
   })
 
   test('does not hold up two who do it at once', async () => {

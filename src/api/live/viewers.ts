@@ -185,7 +185,7 @@ export function createViewers(
         return void check(owner => owner.userId === event.userId).catch(failed)
       case 'organization':
         return void check(owner => owner.organizationId === event.organizationId).catch(failed)
-      case 'sight':
+      case 'visibility':
         return void follow(event.organizationId).catch(failed)
       case 'resync':
         return void positions
