@@ -1,5 +1,6 @@
 import type { Driver } from './drivers/driver.ts'
 import { readLogPositions } from './queries/log-positions.ts'
+import { retry } from './retry.ts'
 
 /**
  * Without Kafka one process stores, since it numbers what it stores by itself: a second one would use the same numbers, and
@@ -37,26 +38,25 @@ export async function becomeSingleWriter(options: {
   let held: Promise<void> = acquire(PATIENCE_MS, false)
   await held
 
-  async function acquire(patienceMs: number, again: boolean): Promise<void> {
+  async function acquire(patienceMs: number, isReacquiring: boolean): Promise<void> {
     let deadline = Date.now() + patienceMs
-    while (!released) {
-      try {
-        release = (await driver.holdWriterLock(lost)) ?? undefined
-        if (release) return again ? await checkNobodyStored() : undefined
-        if (Date.now() > deadline) {
-          throw new OtherWriterError(
-            'Another process stores into this database already. Without KAFKA_BROKERS one process has the roles ' +
-              'ingest, writer and live: stop the other first, or give this one ROLES=api,jobs.',
-          )
-        }
-      } catch (error) {
-        if (error instanceof OtherWriterError || !again) throw error
+    const tryAcquire = async () => {
+      if (released) return
+      release = (await driver.holdWriterLock(lost)) ?? undefined
+      if (!release) throw new LockedError()
+      if (isReacquiring) await checkNobodyStored()
+    }
+    await retry(tryAcquire, {
+      firstMs: RETRY_MS,
+      again(error) {
+        if (error instanceof LockedError) return Date.now() < deadline
+        if (error instanceof OtherWriterError || !isReacquiring) return false
         // The database is away, which is no sign of another process.
         deadline = Date.now() + patienceMs
-        onError(error, 'taking the lock of the writer again')
-      }
-      await new Promise(resolve => setTimeout(resolve, RETRY_MS))
-    }
+        onError(error, 'locking as the writer again')
+        return true
+      },
+    })
   }
 
   async function checkNobodyStored(): Promise<void> {
@@ -92,3 +92,12 @@ export async function becomeSingleWriter(options: {
 }
 
 class OtherWriterError extends Error {}
+
+class LockedError extends Error {
+  constructor() {
+    super(
+      'Another process stores into this database already. Without KAFKA_BROKERS one process has the roles ' +
+        'ingest, writer and live: stop the other first, or give this one ROLES=api,jobs.',
+    )
+  }
+}

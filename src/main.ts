@@ -6,6 +6,7 @@ import { openDatabase } from '../db/client.ts'
 import { isAway } from '../db/errors.ts'
 import { migrate } from '../db/migrate.ts'
 import { createPartitions } from '../db/partitions.ts'
+import { retry } from '../db/retry.ts'
 import { becomeSingleWriter } from '../db/single-writer.ts'
 import { checkTenantRole } from '../db/tenant-role.ts'
 import { createTokens } from '../ingest/identity/tokens.ts'
@@ -166,16 +167,15 @@ async function start(config: Config): Promise<void> {
   process.stdout.write(`fieldline ready ${http}${mqtt}\n`)
 
   /** A server may start before its database, which may also go away while it starts. */
-  async function whenThere<T>(work: () => Promise<T>): Promise<T> {
-    for (;;) {
-      try {
-        return await work()
-      } catch (error) {
-        if (!isAway(error)) throw error
+  function whenThere<T>(work: () => Promise<T>): Promise<T> {
+    return retry(work, {
+      firstMs: DATABASE_RETRY_MS,
+      again(error) {
+        if (!isAway(error)) return false
         onError(error, 'reaching the database, trying again')
-        await new Promise(resolve => setTimeout(resolve, DATABASE_RETRY_MS))
-      }
-    }
+        return true
+      },
+    })
   }
 }
 

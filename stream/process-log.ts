@@ -1,7 +1,9 @@
+import { retry } from '../db/retry.ts'
+import { createBackPressure } from './back-pressure.ts'
 import { createFairQueue, type FairQueue } from './fair-queue.ts'
 import type { Batch, Log, Positions, Source, Subscription } from './log.ts'
 import { callEach, ownerOf, splitByPartition } from './log.ts'
-import { type Entry, NO_OUTCOMES, type Outcome, type Outcomes, sizeOf } from './point.ts'
+import { type Entry, NO_OUTCOMES, type Outcome, type Outcomes } from './point.ts'
 
 /**
  * The log of the tiers without Kafka. Nothing is kept here: an entry is durable when the database has committed it,
@@ -15,7 +17,7 @@ import { type Entry, NO_OUTCOMES, type Outcome, type Outcomes, sizeOf } from './
 const BATCH_ENTRIES = 4_000
 const MAX_WAITING_BYTES = 128 * 1024 * 1024
 const RETRY_FIRST_MS = 50
-const RETRY_MOST_MS = 2_000
+const RETRY_MAX_MS = 2_000
 
 interface Waiting {
   entries: readonly Entry[]
@@ -43,7 +45,6 @@ export interface ProcessLogOptions {
 }
 
 export function createProcessLog(options: ProcessLogOptions): Log {
-  const maxBytes = options.maxWaitingBytes ?? MAX_WAITING_BYTES
   const partitions = Array.from({ length: options.partitions }, (_, number): Partition => {
     return {
       number,
@@ -53,24 +54,17 @@ export function createProcessLog(options: ProcessLogOptions): Log {
     }
   })
   const followers = new Set<(batch: Batch) => unknown>()
-  const reliefs = new Set<() => void>()
-  const waiting = { entries: 0, bytes: 0 }
+  const pressure = createBackPressure({
+    maxBytes: options.maxWaitingBytes ?? MAX_WAITING_BYTES,
+    onError: options.onError,
+  })
   let handler: ((batch: Batch) => Promise<Outcomes>) | undefined
-  let full = false
   let closed = false
-
-  function leave(item: Waiting): void {
-    waiting.bytes -= item.bytes
-    waiting.entries -= item.entries.length
-    if (!full || waiting.bytes > maxBytes / 2) return
-    full = false
-    callEach(reliefs, options.onError)
-  }
 
   /** Entries whose connection has ended will be sent again: they need not be stored, nor kept. */
   function dropEnded({ queue }: Partition): void {
     for (const item of queue.remove(({ source }) => source.ended)) {
-      leave(item)
+      pressure.leave(item)
       item.reject(new Error('The sender has gone'))
     }
   }
@@ -113,42 +107,38 @@ export function createProcessLog(options: ProcessLogOptions): Log {
       const outcomes = await storeUntilDone(batch, partition)
       if (!outcomes) {
         for (const item of items) {
-          leave(item)
+          pressure.leave(item)
           item.reject(new Error('The log is closed'))
         }
         return
       }
       callEach(followers, options.onError, batch)
       for (const item of items) {
-        leave(item)
+        pressure.leave(item)
         item.resolve(outcomes)
       }
     }
   }
 
+  /** Undefined where it ended before the batch was stored. */
   async function storeUntilDone(batch: Batch, partition: Partition): Promise<Outcomes | undefined> {
-    for (let delay = RETRY_FIRST_MS; ; delay = Math.min(delay * 2, RETRY_MOST_MS)) {
-      if (!handler) return undefined
-      try {
-        return await handler(batch)
-      } catch (error) {
+    return retry(async () => handler?.(batch), {
+      firstMs: RETRY_FIRST_MS,
+      maxMs: RETRY_MAX_MS,
+      again(error) {
         options.onError(error, `storing ${batch.records[0]?.entries.length} entries, trying again`)
-      }
-      if (closed) return undefined
-      await new Promise(resolve => setTimeout(resolve, delay))
-      dropEnded(partition)
-    }
+        dropEnded(partition)
+        return !closed
+      },
+    }).catch(() => undefined)
   }
 
   return {
-    waiting,
+    waiting: pressure.waiting,
     get full() {
-      return full
+      return pressure.full
     },
-    onRelief(listener) {
-      reliefs.add(listener)
-      return () => reliefs.delete(listener)
-    },
+    onRelief: pressure.onRelief,
 
     append(entries, source) {
       if (closed) return Promise.reject(new Error('The log is closed'))
@@ -156,10 +146,7 @@ export function createProcessLog(options: ProcessLogOptions): Log {
       const parts = splitByPartition(entries, partitions.length)
       const appended = parts.map(([number, part]) => {
         const partition = partitions[number] as Partition
-        const bytes = part.reduce((sum, entry) => sum + sizeOf(entry), 0)
-        waiting.bytes += bytes
-        waiting.entries += part.length
-        if (waiting.bytes > maxBytes) full = true
+        const bytes = pressure.enter(part)
         const done = new Promise<Outcomes>((resolve, reject) => {
           const item = { entries: part, bytes, cost: costOf(part), source, resolve, reject }
           partition.queue.push(item, ownerOf(source))
@@ -208,7 +195,7 @@ export function createProcessLog(options: ProcessLogOptions): Log {
       await Promise.all(partitions.map(partition => partition.storing))
       for (const partition of partitions) {
         for (const item of partition.queue.remove(() => true)) {
-          leave(item)
+          pressure.leave(item)
           item.reject(new Error('The log is closed'))
         }
       }

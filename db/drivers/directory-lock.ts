@@ -2,6 +2,7 @@ import { mkdirSync, readdirSync, readFileSync, readlinkSync, rmSync, statSync, u
 import { hostname } from 'node:os'
 import { basename, dirname } from 'node:path'
 import { createFile, replaceFile } from '../durable-files.ts'
+import { retry } from '../retry.ts'
 
 /**
  * PGlite does not lock its directory, and two processes on one directory destroy it. Node has no lock of the kernel's to
@@ -42,17 +43,15 @@ export interface DirectoryLock {
 const RENEW_EVERY_MS = 2_000
 const STALE_AFTER_MS = 10_000
 const PATIENCE_MS = 2_000
+const RETRY_MS = 100
 
 /** Waits for a holder that is just ending, as one that was killed is, and refuses then. */
-export async function lockDirectory(directory: string): Promise<DirectoryLock> {
-  for (const deadline = Date.now() + PATIENCE_MS; ; ) {
-    try {
-      return tryLock(directory)
-    } catch (error) {
-      if (!(error instanceof InUseError) || Date.now() > deadline) throw error
-      await new Promise(resolve => setTimeout(resolve, 100))
-    }
-  }
+export function lockDirectory(directory: string): Promise<DirectoryLock> {
+  const deadline = Date.now() + PATIENCE_MS
+  return retry(async () => tryLock(directory), {
+    firstMs: RETRY_MS,
+    again: error => error instanceof InUseError && Date.now() < deadline,
+  })
 }
 
 class InUseError extends Error {}

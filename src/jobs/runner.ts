@@ -13,6 +13,7 @@ import {
   listDueKinds,
   requeueJob,
 } from '../../db/queries/jobs.ts'
+import { retry } from '../../db/retry.ts'
 import { type JobContext, type JobKind, Stopped } from './kind.ts'
 
 /**
@@ -134,16 +135,8 @@ export async function startJobs(options: RunnerOptions): Promise<JobRunner> {
   }
 
   /** What became of a job has to be written down, also where the database is away just now. */
-  async function persist(write: () => Promise<void>): Promise<void> {
-    for (;;) {
-      try {
-        return await write()
-      } catch (error) {
-        if (!isAway(error) || stopping) throw error
-        await new Promise(resolve => setTimeout(resolve, AWAY_RETRY_MS))
-      }
-    }
-  }
+  const persist = (write: () => Promise<void>) =>
+    retry(write, { firstMs: AWAY_RETRY_MS, again: error => isAway(error) && !stopping })
 
   /** Jobs of processes that died go back into the queue, or fail when that was their last attempt. */
   async function recover(): Promise<void> {

@@ -1,6 +1,7 @@
+import { createBackPressure } from '../back-pressure.ts'
 import { createFairQueue, type FairQueue } from '../fair-queue.ts'
-import { callEach, type Log, ownerOf, type Source, splitByPartition } from '../log.ts'
-import { type Entry, NO_OUTCOMES, type Outcomes, sizeOf } from '../point.ts'
+import { type Log, ownerOf, type Source, splitByPartition } from '../log.ts'
+import { type Entry, NO_OUTCOMES, type Outcomes } from '../point.ts'
 import type { OnError } from './client.ts'
 import { createRecordWriter, type RecordWriter } from './record.ts'
 import type { Messages, Sender } from './sender.ts'
@@ -53,28 +54,20 @@ export function createAppender(options: {
 }): Appender {
   const { topic, sender } = options
   const partitionBytes = Math.min(PARTITION_BYTES, REQUEST_BYTES / options.partitions)
-  const maxBytes = options.maxWaitingBytes ?? MAX_WAITING_BYTES
   const queues = Array.from({ length: options.partitions }, (): FairQueue<Waiting> => createFairQueue())
-  const reliefs = new Set<() => void>()
-  const waiting = { entries: 0, bytes: 0 }
+  const pressure = createBackPressure({
+    maxBytes: options.maxWaitingBytes ?? MAX_WAITING_BYTES,
+    onError: options.onError,
+  })
   const writer = createRecordWriter()
   /** What is in the request that is under way. */
   let sending: Waiting[] = []
   let running: Promise<void> | undefined
-  let full = false
   let closed = false
-
-  function leave(item: Waiting): void {
-    waiting.bytes -= item.bytes
-    waiting.entries -= item.entries.length
-    if (!full || waiting.bytes > maxBytes / 2) return
-    full = false
-    callEach(reliefs, options.onError)
-  }
 
   function reject(items: readonly Waiting[], message: string): void {
     for (const item of items) {
-      leave(item)
+      pressure.leave(item)
       item.appended.reject(new Error(message))
     }
   }
@@ -127,13 +120,13 @@ export function createAppender(options: {
         const messages = queues.flatMap((_, partition) => takeRecords(partition))
         if (messages.length > 0) await sender.send(topic, messages)
         for (const item of sending) {
-          leave(item)
+          pressure.leave(item)
           if (--item.appended.remaining === 0) item.appended.resolve(NO_OUTCOMES)
         }
         sending = []
       }
     } catch (error) {
-      if (!closed) options.onError(error, 'making records for Kafka')
+      if (!closed) options.onError(error, 'writing records for Kafka')
       rejectAll()
     } finally {
       clearInterval(looking)
@@ -152,14 +145,11 @@ export function createAppender(options: {
   }
 
   return {
-    waiting,
+    waiting: pressure.waiting,
     get full() {
-      return full
+      return pressure.full
     },
-    onRelief(listener) {
-      reliefs.add(listener)
-      return () => reliefs.delete(listener)
-    },
+    onRelief: pressure.onRelief,
 
     append(entries, source) {
       if (closed) return Promise.reject(new Error('The log is closed'))
@@ -168,12 +158,9 @@ export function createAppender(options: {
       return new Promise<Outcomes>((resolve, reject) => {
         const appended: Appended = { source, remaining: parts.length, resolve, reject }
         for (const [partition, part] of parts) {
-          const bytes = part.reduce((sum, entry) => sum + sizeOf(entry), 0)
-          waiting.bytes += bytes
-          waiting.entries += part.length
+          const bytes = pressure.enter(part)
           queues[partition]?.push({ appended, entries: part, taken: 0, bytes }, ownerOf(source))
         }
-        if (waiting.bytes > maxBytes) full = true
         start()
       })
     },

@@ -1,4 +1,5 @@
 import type { Consumer, EachBatchPayload } from 'kafkajs'
+import { retry } from '../../db/retry.ts'
 import { type KafkaClient, type OnError, within } from './client.ts'
 
 /**
@@ -73,8 +74,10 @@ export function keepConsuming(options: ConsumeOptions): Consuming {
     let signAt = Date.now()
     let ending = false
     const { CRASH, GROUP_JOIN, HEARTBEAT, FETCH_START } = consumer.events
+    let fail = (_: Error) => {}
     const ended = new Promise<void>((resolve, reject) => {
       endNow = resolve
+      fail = reject
       consumer.on(CRASH, ({ payload }) => reject(payload.error))
     })
     ended.catch(() => {})
@@ -94,9 +97,7 @@ export function keepConsuming(options: ConsumeOptions): Consuming {
       await work.finally(() => atWork.delete(work))
     }
     const watching = setInterval(() => {
-      if (Date.now() - signAt < SILENT_AFTER_MS) return
-      onError(new Error('The consumer gives no sign of life'), 'reading from Kafka, starting anew')
-      endNow()
+      if (Date.now() - signAt > SILENT_AFTER_MS) fail(new Error('The consumer gives no sign of life'))
     }, HEARTBEAT_MS)
     try {
       current = consumer
@@ -128,16 +129,13 @@ export function keepConsuming(options: ConsumeOptions): Consuming {
     })
   }
 
-  const running = (async () => {
-    while (!closed) {
-      try {
-        await consume()
-      } catch (error) {
-        if (!closed) onError(error, 'reading from Kafka, starting anew')
-      }
-      if (!closed) await new Promise(resolve => setTimeout(resolve, PAUSE_MS))
-    }
-  })()
+  const running = retry(async () => closed || consume(), {
+    firstMs: PAUSE_MS,
+    again(error) {
+      if (!closed) onError(error, 'reading from Kafka, starting anew')
+      return !closed
+    },
+  }).catch(() => {})
 
   return {
     get consumer() {

@@ -1,4 +1,5 @@
 import type { Message, Producer } from 'kafkajs'
+import { retry } from '../../db/retry.ts'
 import { inTime, type KafkaClient, type OnError, within } from './client.ts'
 
 /**
@@ -33,9 +34,11 @@ const ACKNOWLEDGE_WITHIN_MS = 8_000
 /** Longer than its retries: kafkajs hangs. */
 const GIVE_UP_AFTER_MS = 60_000
 const RETRY_FIRST_MS = 100
-const RETRY_MOST_MS = 2_000
+const RETRY_MAX_MS = 2_000
 /** What is being sent when the process stops gets this long. */
 const CLOSE_WITHIN_MS = 2_000
+
+class IncompleteError extends Error {}
 
 export function createSender(options: {
   createClient: (retries: number) => KafkaClient
@@ -83,20 +86,22 @@ export function createSender(options: {
 
   async function sendUntilWritten(topic: string, messages: Messages): Promise<void> {
     let missing = messages
-    for (let delay = RETRY_FIRST_MS; ; delay = Math.min(delay * 2, RETRY_MOST_MS)) {
+    const sendMissing = async () => {
       if (closed) throw new Error('The log is closed')
-      try {
-        const written = await sendOnce(topic, missing)
-        missing = missing.filter(message => !written.has(message.partition))
-        if (missing.length === 0) return
-        onError(new Error('Kafka left partitions out of its answer'), 'writing to Kafka, trying again')
-      } catch (error) {
-        if (closed) throw error
-        onError(error, 'writing to Kafka, trying again')
-        drop()
-      }
-      await new Promise(resolve => setTimeout(resolve, delay))
+      const written = await sendOnce(topic, missing)
+      missing = missing.filter(message => !written.has(message.partition))
+      if (missing.length > 0) throw new IncompleteError('Kafka left partitions out of its answer')
     }
+    await retry(sendMissing, {
+      firstMs: RETRY_FIRST_MS,
+      maxMs: RETRY_MAX_MS,
+      again(error) {
+        if (closed) return false
+        onError(error, 'writing to Kafka, trying again')
+        if (!(error instanceof IncompleteError)) drop()
+        return true
+      },
+    })
   }
 
   return {

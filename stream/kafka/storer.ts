@@ -1,4 +1,5 @@
 import type { Consumer, EachBatchPayload } from 'kafkajs'
+import { retry } from '../../db/retry.ts'
 import type { Batch, Positions, Subscription } from '../log.ts'
 import type { Outcomes } from '../point.ts'
 import { type ReadBatch, readBatches } from './batches.ts'
@@ -31,7 +32,7 @@ const COMMIT_EVERY_MS = 500
 /** Longer than kafkajs tries by itself. */
 const COMMIT_WITHIN_MS = 20_000
 const RETRY_FIRST_MS = 100
-const RETRY_MOST_MS = 2_000
+const RETRY_MAX_MS = 2_000
 
 export function createStorer(options: {
   createClient: (retries: number) => KafkaClient
@@ -106,19 +107,22 @@ export function createStorer(options: {
 
   /** Whether it was stored: not when the member has to go. */
   async function storeUntilDone(batch: ReadBatch, mayGoOn: () => boolean): Promise<boolean> {
-    for (let delay = RETRY_FIRST_MS; mayGoOn(); delay = Math.min(delay * 2, RETRY_MOST_MS)) {
-      try {
-        const outcomes = await handler(batch)
-        const letters = [...writeUnreadable(batch), ...writeRefused(batch, outcomes)]
-        if (letters.length > 0) await sender.send(topics.dead, letters)
-        return true
-      } catch (error) {
+    const storeOnce = async () => {
+      if (!mayGoOn()) return false
+      const outcomes = await handler(batch)
+      const letters = [...writeUnreadable(batch), ...writeUnstorable(batch, outcomes)]
+      if (letters.length > 0) await sender.send(topics.dead, letters)
+      return true
+    }
+    return retry(storeOnce, {
+      firstMs: RETRY_FIRST_MS,
+      maxMs: RETRY_MAX_MS,
+      again(error) {
         const entries = batch.records.reduce((sum, record) => sum + record.entries.length, 0)
         onError(error, `storing ${entries} entries of partition ${batch.partition}, trying again`)
-      }
-      await new Promise(resolve => setTimeout(resolve, delay))
-    }
-    return false
+        return true
+      },
+    })
   }
 
   function* writeUnreadable(batch: ReadBatch): Generator<Messages[number]> {
@@ -137,7 +141,7 @@ export function createStorer(options: {
     }
   }
 
-  function* writeRefused(batch: ReadBatch, outcomes: Outcomes): Generator<Messages[number]> {
+  function* writeUnstorable(batch: ReadBatch, outcomes: Outcomes): Generator<Messages[number]> {
     if (outcomes.size === 0) return
     const writer = createRecordWriter()
     for (const { offset, entries } of batch.records) {

@@ -1,4 +1,5 @@
 import type { Admin } from 'kafkajs'
+import { retry } from '../../db/retry.ts'
 import type { Positions } from '../log.ts'
 import { administer, type KafkaClient, type OnError } from './client.ts'
 
@@ -51,17 +52,16 @@ export async function openTopics(options: {
   onError: OnError
 }): Promise<Positions> {
   const { topics, partitions, replication, onError } = options
-  for (;;) {
-    try {
-      return await options.adoptLog(adopt =>
-        administer(options.createClient, OPEN_WITHIN_MS, admin => open(admin, adopt)),
-      )
-    } catch (error) {
-      if (error instanceof TopicMismatch) throw error
+  const openOnce = () =>
+    options.adoptLog(adopt => administer(options.createClient, OPEN_WITHIN_MS, admin => open(admin, adopt)))
+  return retry(openOnce, {
+    firstMs: RETRY_MS,
+    again(error) {
+      if (error instanceof TopicMismatch) return false
       onError(error, 'opening the log, trying again')
-    }
-    await new Promise(resolve => setTimeout(resolve, RETRY_MS))
-  }
+      return true
+    },
+  })
 
   async function open(admin: Admin, adopt: Adopt): Promise<Positions> {
     const { clusterId } = await admin.describeCluster()
