@@ -22,6 +22,8 @@ export type ChangeEvent =
   /** The organization was deleted: whatever is open of it ends. */
   | { kind: 'organization'; organizationId: string }
   | { kind: 'visibility'; organizationId: string }
+  /** A record that somebody may watch has changed (src/api/live/topics.ts). */
+  | { kind: 'record'; topic: string; organizationId: string; recordId: string }
   /** A job was made or is to stop. */
   | { kind: 'jobs' }
   /** The connection that listens was lost meanwhile: anything may have changed. */
@@ -180,6 +182,7 @@ const FIELDS: { [Kind in ChangeEvent['kind']]: readonly string[] } = {
   device: ['deviceId', 'organizationId'],
   organization: ['organizationId'],
   visibility: ['organizationId'],
+  record: ['topic', 'organizationId', 'recordId'],
   jobs: [],
   resync: [],
 }

@@ -10,6 +10,8 @@ import { deviceRoutes } from './api/devices/routes.ts'
 import { flowRoutes } from './api/flows/routes.ts'
 import { healthRoutes } from './api/health/routes.ts'
 import { hubRoutes } from './api/hubs/routes.ts'
+import { importConfigRoutes } from './api/import-configs/routes.ts'
+import { importRoutes } from './api/imports/routes.ts'
 import { describeEvents } from './api/interface/events.ts'
 import { interfaceRoutes } from './api/interface/routes.ts'
 import { invitationRoutes } from './api/invitations/routes.ts'
@@ -122,6 +124,8 @@ export async function createApp(services: Services, logger: FastifyBaseLogger): 
       hubRoutes(api, services)
       dataTypeRoutes(api, services)
       dataRoutes(api, services)
+      importConfigRoutes(api, services)
+      importRoutes(api, services)
       webhookRoutes(api, services)
       flowRoutes(api, services)
       userRoutes(api, services)

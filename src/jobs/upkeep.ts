@@ -2,6 +2,7 @@ import type { Database } from '../../db/client.ts'
 import { createPartitions, dropOldPartitions } from '../../db/partitions.ts'
 import { pruneAuditLog } from '../../db/queries/audit-log.ts'
 import { pruneKeys } from '../../db/queries/idempotency-keys.ts'
+import { pruneImports } from '../../db/queries/imports.ts'
 import { pruneJobs } from '../../db/queries/jobs.ts'
 import { pruneFailures } from '../../db/queries/login-failures.ts'
 import { pruneRejections } from '../../db/queries/rejections.ts'
@@ -19,6 +20,7 @@ export function upkeepJob(db: Database): JobKind {
     () => pruneSessions(db.system),
     () => pruneFailures(db.system),
     () => pruneAuditLog(db.system),
+    () => pruneImports(db.system),
     () => pruneJobs(db.system),
     () => pruneKeys(db.system),
   ]

@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer'
 import { z } from 'zod'
 import { failures } from '../../http/envelope.ts'
 import { operation } from '../../http/operation.ts'
+import { TOPIC_NAMES } from './topics.ts'
 
 const degrees = (max: number) => z.number().min(-max).max(max)
 /** Ours have 36 characters; another is one of nothing. */
@@ -34,6 +35,7 @@ const clientMessage = z.discriminatedUnion('type', [
     since: z.string().max(4_096).nullish(),
   }),
   z.strictObject({ type: z.literal('unsubscribe') }),
+  z.strictObject({ type: z.literal('watch'), topics: z.array(z.enum(TOPIC_NAMES)).max(TOPIC_NAMES.length) }),
 ])
 
 /** What a socket says, or a sentence on what is wrong with it. */
@@ -68,7 +70,12 @@ Send \`{ "type": "subscribe", "filter": { "subjectIds", "hubIds", "teamIds", "bb
 times a second, each with a \`cursor\`; \`gone\` when a subject leaves the filter or what you may see; \`error\` for a message that
 makes no sense. Subscribe with \`since\` to go on where a lost connection ended: nothing is missed. A cursor that cannot be read leads to a snapshot.
 
-Closed with 4401 when the token ends, 4403 when the permission does, 1001 when the server stops, 1008 when you send more than
+Send \`{ "type": "watch", "topics": ["tasks", "imports", "exports", "geofences"] }\` (again to change it) to be told of records
+as they change, as far as your role allows: \`{ "type": "watching", "topics" }\` says of which. Read the list over HTTP after
+that, and you miss nothing from then on. \`{ "type": "import", "import" }\` comes at most twice a second while an import works and
+once at its end.
+
+Closed with 1012 when changes may have been missed: connect and read again. Closed with 4401 when the token ends, 4403 when the permission does, 1001 when the server stops, 1008 when you send more than
 100 messages or 256 KiB a second for long or leave more than 1 MiB unread. A message has at most 256 KiB. A user has at most
 50 sockets (\`LIVE_SOCKETS_PER_USER\`), the next is answered 429.`,
     response: { 101: z.null().describe('The WebSocket is open'), ...failures(401, 403, 429, 503) },

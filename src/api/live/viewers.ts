@@ -7,7 +7,9 @@ import type { App, Services } from '../../services.ts'
 import { createBudget } from './budget.ts'
 import { MAX_UNREAD_BYTES, MESSAGE_BYTES, MESSAGES, UNREAD_WITHIN_MS } from './limits.ts'
 import { readMessage } from './schemas.ts'
+import type { TopicName } from './topics.ts'
 import type { createUsers } from './users.ts'
+import { createWatching } from './watching.ts'
 
 /** Close codes: of our own, and of RFC 6455. */
 const TOKEN_ENDED = 4401
@@ -32,6 +34,8 @@ interface Viewer {
   unreadSince: number | undefined
   /** Messages that wait for their turn: what one read of the socket brought. */
   waiting: Buffer[]
+  /** The topics that it asks to watch, until that is answered. */
+  asks?: readonly TopicName[] | undefined
 }
 
 /** Keeps the open sockets: reads what they say, follows what their users may see, and closes those that end. */
@@ -43,6 +47,9 @@ export function createViewers(
   turns: Turns,
 ) {
   const viewers = new Set<Viewer>()
+  const watching = createWatching(db, error =>
+    app.log.warn({ err: error }, 'Telling of changed records failed'),
+  )
 
   function add(socket: WebSocket, caller: Caller): void {
     const client: LiveClient = {
@@ -104,6 +111,7 @@ export function createViewers(
     viewer.waiting.length = 0
     users.forget(viewer.owner.userId, viewer.socket)
     clients.unsubscribe(viewer.client)
+    watching.forget(viewer.socket)
   }
 
   /** Closes it. Nothing more is sent, so that what it has not read does not grow. */
@@ -126,9 +134,28 @@ export function createViewers(
       users.ask(owner.userId, socket, () =>
         clients.subscribe(client, message.filter ?? {}, message.since ?? null),
       )
+    } else if (message.type === 'watch') {
+      const isAsking = viewer.asks !== undefined
+      viewer.asks = message.topics
+      if (!isAsking) void watch(viewer).catch(failed)
     } else {
       users.forget(owner.userId, socket)
       clients.unsubscribe(client)
+    }
+  }
+
+  /** A socket keeps nothing of what its role allows, so that is read; of what was asked meanwhile the newest counts. */
+  async function watch(viewer: Viewer): Promise<void> {
+    const { socket, owner } = viewer
+    while (viewer.asks) {
+      const asked = viewer.asks
+      const caller = (await findCallers(db.system, [owner.sessionId])).get(owner.sessionId)
+      if (!viewers.has(viewer)) return
+      if (viewer.asks !== asked) continue
+      viewer.asks = undefined
+      if (!caller) return end(viewer, TOKEN_ENDED, 'The token is expired or revoked')
+      const topics = watching.watch(socket, caller, [...new Set(asked)])
+      socket.send(JSON.stringify({ type: 'watching', topics }))
     }
   }
 
@@ -145,6 +172,7 @@ export function createViewers(
         end(viewer, PERMISSION_LOST, 'The permission view/location is gone')
       else {
         viewer.owner = toOwner(caller)
+        watching.update(viewer.socket, caller)
         const visibility = visibilityOf(caller)
         if (JSON.stringify(visibility) !== JSON.stringify(viewer.client.visibility))
           clients.changeVisibility(viewer.client, visibility)
@@ -187,7 +215,10 @@ export function createViewers(
         return void check(owner => owner.organizationId === event.organizationId).catch(failed)
       case 'visibility':
         return void follow(event.organizationId).catch(failed)
+      case 'record':
+        return watching.change(event)
       case 'resync':
+        watching.restart()
         return void positions
           .refreshAll()
           .then(() => check(() => true))
@@ -214,6 +245,7 @@ export function createViewers(
 
   app.addHook('preClose', async () => {
     stopListening()
+    watching.close()
     for (const timer of [polls, checks, pings]) clearInterval(timer)
     for (const { socket } of viewers) socket.close(SHUTDOWN, 'The server is stopping')
   })

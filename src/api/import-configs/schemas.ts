@@ -1,0 +1,94 @@
+import { z } from 'zod'
+import { IMPORT_CONFIG_SORTS } from '../../../db/queries/import-configs.ts'
+import { failures, id, list, pathId, reference, success, text } from '../../http/envelope.ts'
+import { listQuery } from '../../http/lists.ts'
+import { operation } from '../../http/operation.ts'
+
+/** A cell has at most as many. */
+export const MAX_HEADING = 500
+/** As many as a data type may have fields. */
+const MAX_MAPPED = 200
+
+export const mapping = z
+  .record(z.string().max(100), z.string().trim().min(1).max(MAX_HEADING))
+  .refine(columns => Object.keys(columns).length > 0, 'At least one field has to be mapped to a column.')
+  .refine(columns => Object.keys(columns).length <= MAX_MAPPED, `At most ${MAX_MAPPED} fields can be mapped.`)
+  .describe('The heading of a column by the key of the field that it goes to')
+  .meta({ examples: [{ name: 'Customer name', phone: 'Phone' }] })
+
+const fields = {
+  name: z
+    .string()
+    .trim()
+    .min(1)
+    .max(100)
+    .meta({ examples: ['Customers from the shop'] }),
+  resource: z.literal('data').default('data'),
+  dataTypeId: reference.meta({ examples: ['0190aaaa-0000-7000-8000-000000000000'] }),
+  mapping,
+}
+
+const importConfig = z.object({
+  _id: id,
+  ...fields,
+  name: text('Customers from the shop'),
+  resource: z.literal('data'),
+  dataTypeId: id,
+  typeChanges: z
+    .array(z.object({ field: text('phone'), message: text('The data type has no field phone any more.') }))
+    .describe('What of the data type has changed since the mapping was written, as far as it matters for it')
+    .meta({ examples: [[]] }),
+  createdAt: z.date(),
+  updatedAt: z.date(),
+})
+
+const tags = ['Imports']
+const params = z.object({ id: pathId })
+const body = z.strictObject(fields)
+
+export const listImportConfigs = operation({
+  access: 'view/import-config',
+  tags,
+  summary: 'The import configs',
+  description: 'Presets of which column of a file goes to which field, for files that come again and again.',
+  querystring: listQuery(IMPORT_CONFIG_SORTS, 'name').extend({ dataTypeId: z.string().optional() }),
+  response: { 200: list(importConfig) },
+})
+
+export const getImportConfig = operation({
+  access: 'view/import-config',
+  tags,
+  summary: 'An import config',
+  description: '`typeChanges` says what has changed in the data type since the mapping was written.',
+  params,
+  response: { 200: success(importConfig) },
+})
+
+export const createImportConfig = operation({
+  access: 'create/import-config',
+  tags,
+  summary: 'Create an import config',
+  description: 'The keys of `mapping` are fields of the data type, its values headings of a file.',
+  body,
+  response: { 201: success(importConfig), ...failures(409) },
+})
+
+export const replaceImportConfig = operation({
+  access: 'update/import-config',
+  tags,
+  summary: 'Replace an import config',
+  description:
+    'The mapping is checked against the data type as it is now, so `typeChanges` is empty afterwards.',
+  params,
+  body,
+  response: { 200: success(importConfig), ...failures(409) },
+})
+
+export const deleteImportConfig = operation({
+  access: 'delete/import-config',
+  tags,
+  summary: 'Delete an import config',
+  description: 'Imports that were made with it stay as they are.',
+  params,
+  response: { 200: success(z.object({ _id: id })) },
+})

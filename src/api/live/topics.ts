@@ -1,0 +1,35 @@
+import type { Queryable } from '../../../db/client.ts'
+import { listImportsById } from '../../../db/queries/imports.ts'
+import type { Caller } from '../../../db/queries/sessions.ts'
+import type { Permission } from '../../http/permissions.ts'
+import { showImport } from '../imports/present.ts'
+
+/** What may be watched (contract 7.5). */
+export const TOPIC_NAMES = ['tasks', 'imports', 'exports', 'geofences'] as const
+export type TopicName = (typeof TOPIC_NAMES)[number]
+
+/** A kind of record that is sent when it changes. Whoever changes one says so: `notify(tx, { kind: 'record', topic, … })`. */
+interface Topic {
+  /** What a caller needs to be told anything of it. */
+  permission: Permission
+  /** The records with these identifiers: the message about each for a caller, or null where it may not see it. */
+  read(tx: Queryable, ids: readonly string[]): Promise<Map<string, (caller: Caller) => object | null>>
+}
+
+export const TOPICS: { [name in TopicName]?: Topic } = {
+  imports: {
+    permission: 'import/data',
+    async read(tx, ids) {
+      const found = await listImportsById(tx, ids)
+      return new Map(
+        found.map(row => [
+          row._id,
+          caller => {
+            const shown = showImport(row, caller)
+            return shown && { type: 'import', import: shown }
+          },
+        ]),
+      )
+    },
+  },
+}

@@ -1,0 +1,135 @@
+import type { WebSocket } from 'ws'
+import type { ChangeEvent, Database } from '../../../db/client.ts'
+import { withDemand } from '../../../db/demand.ts'
+import type { Caller } from '../../../db/queries/sessions.ts'
+import { scopeOf } from '../../http/permissions.ts'
+import { READY_BELOW_BYTES } from './limits.ts'
+import { TOPICS, type TopicName } from './topics.ts'
+
+/** A record that changes all the time is sent twice a second (contract 7.5). */
+const SEND_EVERY_MS = 500
+/** Records in one statement. */
+const READ_AT_ONCE = 200
+/** Of records that a socket could not be sent yet, 40 bytes each; beyond it, it has to read again. */
+const MAX_PENDING = 10_000
+/** RFC 6455's registry: the client connects again, and reads again. */
+const SERVICE_RESTART = 1012
+
+interface Watcher {
+  socket: WebSocket
+  caller: Caller
+  /** What it asked for; of these it is told what its role allows. */
+  topics: readonly TopicName[]
+  /** Records that changed since it was last sent something. */
+  pending: Map<TopicName, Set<string>>
+}
+
+/**
+ * Sockets that watch records. A change arrives as a notification that names the record; twice a second what changed is
+ * read once for everybody of the organization, and sent to whoever may see it. A socket that reads slowly is sent the
+ * newest state later, not each.
+ */
+export function createWatching(db: Database, onError: (error: unknown) => void) {
+  const watchers = new Map<WebSocket, Watcher>()
+  let sending = false
+
+  const mayWatch = ({ caller }: Watcher, name: TopicName) => {
+    const topic = TOPICS[name]
+    return topic !== undefined && scopeOf(caller.permissionDetails, topic.permission) !== null
+  }
+  const watched = (watcher: Watcher) => watcher.topics.filter(name => mayWatch(watcher, name))
+
+  async function send(): Promise<void> {
+    const ready = [...watchers.values()].filter(
+      ({ pending, socket }) => pending.size > 0 && socket.bufferedAmount < READY_BELOW_BYTES,
+    )
+    for (const organizationId of new Set(ready.map(({ caller }) => caller.organizationId))) {
+      const ofOne = ready.filter(({ caller }) => caller.organizationId === organizationId)
+      for (const name of Object.keys(TOPICS) as TopicName[]) {
+        const asked = ofOne.flatMap(watcher => {
+          const ids = watcher.pending.get(name)
+          watcher.pending.delete(name)
+          return ids ? [{ watcher, ids }] : []
+        })
+        const ids = [...new Set(asked.flatMap(({ ids }) => [...ids]))]
+        for (let at = 0; at < ids.length; at += READ_AT_ONCE) {
+          const some = ids.slice(at, at + READ_AT_ONCE)
+          const found = await read(organizationId, name, some)
+          for (const { watcher, ids } of asked) {
+            for (const id of some) {
+              if (!ids.has(id) || !mayWatch(watcher, name)) continue
+              const message = found.get(id)?.(watcher.caller)
+              if (message && watchers.get(watcher.socket) === watcher)
+                watcher.socket.send(JSON.stringify(message))
+            }
+          }
+        }
+      }
+    }
+  }
+
+  const read = (organizationId: string, name: TopicName, ids: readonly string[]) =>
+    withDemand({ lane: 'reading', owner: organizationId }, () =>
+      db.tenant(organizationId, async tx => (await TOPICS[name]?.read(tx, ids)) ?? new Map()),
+    )
+
+  const timer = setInterval(() => {
+    if (sending || watchers.size === 0) return
+    sending = true
+    void send()
+      .catch(error => {
+        // What was to be sent is not known any more: they read again.
+        onError(error)
+        restart()
+      })
+      .finally(() => {
+        sending = false
+      })
+  }, SEND_EVERY_MS)
+
+  function restart(): void {
+    for (const { socket } of watchers.values()) socket.close(SERVICE_RESTART, 'Connect and read again')
+    watchers.clear()
+  }
+
+  return {
+    /** Sends from now on what changes of these topics; none ends it. Returns those that the caller may watch. */
+    watch(socket: WebSocket, caller: Caller, topics: readonly TopicName[]): TopicName[] {
+      if (topics.length === 0) {
+        watchers.delete(socket)
+        return []
+      }
+      const watcher: Watcher = { socket, caller, topics, pending: watchers.get(socket)?.pending ?? new Map() }
+      watchers.set(socket, watcher)
+      return watched(watcher)
+    },
+
+    /** What a caller may see is another thing now. */
+    update(socket: WebSocket, caller: Caller): void {
+      const watcher = watchers.get(socket)
+      if (watcher) watcher.caller = caller
+    },
+
+    forget(socket: WebSocket): void {
+      watchers.delete(socket)
+    },
+
+    change({ topic, organizationId, recordId }: Extract<ChangeEvent, { kind: 'record' }>): void {
+      for (const watcher of watchers.values()) {
+        const name = watcher.topics.find(name => name === topic)
+        if (!name || watcher.caller.organizationId !== organizationId) continue
+        const ids = watcher.pending.get(name) ?? new Set()
+        ids.add(recordId)
+        watcher.pending.set(name, ids)
+        if (ids.size <= MAX_PENDING) continue
+        watchers.delete(watcher.socket)
+        watcher.socket.close(SERVICE_RESTART, 'Connect and read again')
+      }
+    },
+
+    /** Notifications may have been missed: whoever watches connects and reads again. */
+    restart,
+
+    close: () => clearInterval(timer),
+  }
+}

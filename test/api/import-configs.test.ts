@@ -1,0 +1,110 @@
+import { beforeAll, describe, expect, it } from 'vitest'
+import { type Client, signIn } from '../support/client.ts'
+import { useServer } from '../support/own-server.ts'
+import { addOrganization, addPerson } from '../support/people.ts'
+
+describe('Import configs', () => {
+  const { server } = useServer()
+  let owner: Client
+  let dataTypeId: string
+  const FIELDS = [
+    { key: 'name', label: 'Name', type: 'text', required: true },
+    { key: 'phone', label: 'Phone', type: 'phone' },
+    { key: 'size', label: 'Size', type: 'number' },
+  ]
+  const MAPPING = { name: 'Customer name', phone: 'Telephone' }
+
+  beforeAll(async () => {
+    owner = (await addOrganization(server, await signIn(server))).client
+    const made = await owner.post('/data-type', { name: 'Customer', fields: FIELDS })
+    dataTypeId = made.body.data._id
+  })
+
+  it('are created, listed, read, replaced and deleted', async () => {
+    const made = await owner.post('/import-config', { name: 'Shop', dataTypeId, mapping: MAPPING })
+    expect(made.status).toBe(201)
+    expect(made.body.data).toMatchObject({
+      name: 'Shop',
+      resource: 'data',
+      dataTypeId,
+      mapping: MAPPING,
+      typeChanges: [],
+    })
+    const path = `/import-config/${made.body.data._id}`
+    expect((await owner.get(path)).body.data).toEqual(made.body.data)
+    expect((await owner.get(`/import-configs?dataTypeId=${dataTypeId}`)).body.data).toEqual([made.body.data])
+    expect((await owner.get('/import-configs?dataTypeId=none')).body.data).toEqual([])
+    const put = await owner.put(path, { name: 'Shop', dataTypeId, mapping: { name: 'Firma' } })
+    expect(put.body.data.mapping).toEqual({ name: 'Firma' })
+    expect((await owner.delete(path)).status).toBe(200)
+    expect((await owner.get(path)).status).toBe(404)
+  })
+
+  it.each([
+    ['mapping.shoe', { mapping: { name: 'Name', shoe: 'Shoe' } }],
+    ['mapping', { mapping: {} }],
+    ['mapping.name', { mapping: { name: ' ' } }],
+    ['mapping', { mapping: undefined }],
+    ['dataTypeId', { dataTypeId: '0190aaaa-0000-7000-8000-000000000000' }],
+    ['resource', { resource: 'tasks' }],
+    ['name', { name: '' }],
+    ['shoe', { shoe: 1 }],
+  ])('a wrong %s is 400: %o', async (path, wrong) => {
+    const answer = await owner.post('/import-config', {
+      name: 'Wrong',
+      dataTypeId,
+      mapping: MAPPING,
+      ...wrong,
+    })
+    expect([answer.status, answer.body.errors?.[0].path]).toEqual([400, path])
+  })
+
+  it('have names of their own: 409', async () => {
+    const config = { name: 'Twice', dataTypeId, mapping: MAPPING }
+    expect((await owner.post('/import-config', config)).status).toBe(201)
+    expect((await owner.post('/import-config', config)).status).toBe(409)
+  })
+
+  it('tell what has changed in the data type since, until they are written again', async () => {
+    const type = await owner.post('/data-type', { name: 'Changing', fields: FIELDS })
+    const config = { name: 'Changes', dataTypeId: type.body.data._id, mapping: { ...MAPPING, size: 'Size' } }
+    const made = await owner.post('/import-config', config)
+    const path = `/import-config/${made.body.data._id}`
+    const [name, , size] = FIELDS
+    const added = [
+      { key: 'city', label: 'City', type: 'text', required: true },
+      { key: 'zip', label: 'Zip', type: 'text', required: true, default: '-' },
+      { key: 'note', label: 'Note', type: 'text' },
+    ]
+    const fields = [name, { ...size, type: 'text' }, ...added]
+    const changed = await owner.put(`/data-type/${type.body.data._id}`, { name: 'Changing', fields })
+    expect(changed.status, JSON.stringify(changed.body)).toBe(200)
+    const expected = [
+      { field: 'phone', message: 'Changing has no field phone any more.' },
+      { field: 'size', message: 'Size was of the type number and is text now.' },
+      { field: 'city', message: 'City is required now, and no column is mapped to it.' },
+    ]
+    expect((await owner.get(path)).body.data.typeChanges).toEqual(expected)
+    const listed = await owner.get('/import-configs?search=Changes')
+    expect(listed.body.data[0].typeChanges).toEqual(expected)
+    const mapping = { name: 'Name', size: 'Size', city: 'Town' }
+    const again = await owner.put(path, { ...config, mapping })
+    expect([again.status, again.body.data.typeChanges]).toEqual([200, []])
+  })
+
+  it('go with their data type', async () => {
+    const type = await owner.post('/data-type', { name: 'Going', fields: FIELDS })
+    const config = { name: 'Goes', dataTypeId: type.body.data._id, mapping: MAPPING }
+    const made = await owner.post('/import-config', config)
+    expect((await owner.delete(`/data-type/${type.body.data._id}`)).status).toBe(200)
+    expect((await owner.get(`/import-config/${made.body.data._id}`)).status).toBe(404)
+  })
+
+  it('need their own permissions', async () => {
+    const { client } = await addPerson(server, owner, { role: 'Field user' })
+    expect((await client.get('/import-configs')).status).toBe(403)
+    expect((await client.post('/import-config', { name: 'x', dataTypeId, mapping: MAPPING })).status).toBe(
+      403,
+    )
+  })
+})
