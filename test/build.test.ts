@@ -1,0 +1,52 @@
+import { execFileSync } from 'node:child_process'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+
+const ROOT = resolve(import.meta.dirname, '..')
+
+/** The checkout's own compiler and script on a small program. */
+describe('A build', () => {
+  let folder: string
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'fieldline-build-'))
+    for (const name of ['package.json', 'tsconfig.json', 'tsconfig.build.json', 'prune.mjs'])
+      writeFileSync(join(folder, name), readFileSync(join(ROOT, name)))
+    mkdirSync(join(folder, 'src/parts'), { recursive: true })
+    write('src/main.ts', `import { part } from './parts/part.ts'\nconsole.log(part)\n`)
+    write('src/parts/part.ts', `export const part = 'the old one'\n`)
+    mkdirSync(join(folder, 'node_modules'))
+    execFileSync('ln', ['-s', join(ROOT, 'node_modules/.bin'), join(folder, 'node_modules/.bin')])
+    execFileSync('ln', ['-s', join(ROOT, 'node_modules/@types'), join(folder, 'node_modules/@types')])
+  })
+  afterEach(() => rmSync(folder, { recursive: true, force: true }))
+
+  const write = (name: string, text: string) => writeFileSync(join(folder, name), text)
+  const build = () => execFileSync('npm', ['run', '--silent', 'build'], { cwd: folder, stdio: 'pipe' })
+  const run = () => execFileSync('node', ['dist/src/main.js'], { cwd: folder }).toString().trim()
+  const writtenAt = (name: string) => statSync(join(folder, name)).mtimeMs
+
+  it('leaves nothing of a file that was moved, and finds it when it is back', () => {
+    build()
+    rmSync(join(folder, 'src/parts'), { recursive: true })
+    write('src/part.ts', `export const part = 'the moved one'\n`)
+    write('src/main.ts', `import { part } from './part.ts'\nconsole.log(part)\n`)
+    build()
+    expect(run()).toBe('the moved one')
+    for (const name of ['part.js', 'part.js.map'])
+      expect(existsSync(join(folder, 'dist/src/parts', name)), name).toBe(false)
+    mkdirSync(join(folder, 'src/parts'))
+    write('src/parts/part.ts', `export const part = 'the old one'\n`)
+    write('src/main.ts', `import { part } from './parts/part.ts'\nconsole.log(part)\n`)
+    build()
+    expect(run()).toBe('the old one')
+  })
+
+  it('of what is up to date writes nothing', () => {
+    build()
+    const before = ['dist/src/main.js', 'dist/src/parts/part.js'].map(writtenAt)
+    build()
+    expect(['dist/src/main.js', 'dist/src/parts/part.js'].map(writtenAt)).toEqual(before)
+  })
+})
