@@ -1,9 +1,8 @@
-import { once } from 'node:events'
-import { connect } from 'node:net'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { type Client, createClient, signIn } from '../support/client.ts'
 import { listOperations, type Operation, readDocument } from '../support/openapi.ts'
 import { useServer } from '../support/own-server.ts'
+import { sendBytes } from '../support/requests.ts'
 
 const ORIGIN = 'https://dispatch.example'
 
@@ -24,16 +23,8 @@ describe('A failure', () => {
     requestId: expect.any(String),
   }
   async function sendRaw(text: string | Buffer) {
-    const socket = connect({ port: Number(new URL(server.url).port), host: '127.0.0.1' })
-    let answer = ''
-    socket.on('data', chunk => {
-      answer += chunk
-    })
-    socket.on('error', () => {})
-    socket.write(text)
-    await once(socket, 'close')
-    const [head = '', ...rest] = answer.split('\r\n\r\n')
-    return { status: Number(head.split(' ')[1]), body: JSON.parse(rest.join('\r\n\r\n')) }
+    const answer = await sendBytes(server.url, Buffer.from(text as string))
+    return { status: answer?.status, body: JSON.parse(answer?.body ?? '') }
   }
   const get = (target: string, headers = '') =>
     `GET ${target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n${headers}\r\n`

@@ -8,6 +8,7 @@ import { createStreams, type StreamLimits } from '../../src/http/streams.ts'
 import type { App } from '../../src/services.ts'
 import { type Client, createDevice, readHistory, signIn, type TestDevice } from '../support/client.ts'
 import { createTestDatabase, type TestDatabase, usualKind } from '../support/database.ts'
+import { readFigures } from '../support/figures.ts'
 import { type Server, startServer } from '../support/server.ts'
 
 /** A reader that sends a request and takes nothing of the answer. */
@@ -50,8 +51,7 @@ describe('A long answer', () => {
   })
 
   const memory = async () => {
-    const text = await (await fetch(`${server.url}/metrics`)).text()
-    return Number(/^process_resident_memory_bytes (\S+)$/m.exec(text)?.[1]) / 1024 / 1024
+    return ((await readFigures(server)).get('process_resident_memory_bytes') ?? Number.NaN) / 1024 / 1024
   }
 
   it('is whole, in order and with a cursor that goes on, however large its points are', async () => {

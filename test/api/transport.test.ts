@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { type Client, createDevice, readHistory, signIn } from '../support/client.ts'
+import { watchCrowding } from '../support/crowding.ts'
 import { useServer } from '../support/own-server.ts'
 import { addHub, addOrganization, addPerson, newEmail, roleId } from '../support/people.ts'
 
@@ -119,13 +120,14 @@ describe('The HTTP transport', () => {
         ['/api/v3/organization', `{"settings":{"a":${deep(100)}}}`],
       ]
       for (const [path, body] of bodies) {
+        const crowding = watchCrowding()
         const begun = performance.now()
         const headers = { ...JSON_TYPE, 'idempotency-key': crypto.randomUUID() }
         const method = path.endsWith('organization') ? 'PATCH' : 'POST'
         const answer = await send(path, { method, headers, body })
         expect([400, 413]).toContain(answer.status)
         expect(await answer.json()).toMatchObject(FAILURE)
-        expect(performance.now() - begun).toBeLessThan(1_000)
+        expect(performance.now() - begun).toBeLessThan(1_000 * crowding.stop())
       }
     })
 
@@ -247,7 +249,7 @@ describe('The HTTP transport', () => {
       expect(await readHistory(owner, device.id)).toEqual([])
     })
 
-    it('has 30 s, then it is 408, and the connection is closed', async () => {
+    async function trickleOut() {
       const begun = performance.now()
       const slow = openSlow(owner, '/hub', { name: 'Hub', lat: 1, lng: 2 })
       const trickle = connect({ port: Number(new URL(server.url).port), host: '127.0.0.1' })
@@ -256,9 +258,23 @@ describe('The HTTP transport', () => {
       const timer = setInterval(() => trickle.write('a: b\r\n'), 1_000)
       const [{ status, body }] = await Promise.all([slow.wait(), once(trickle, 'close')])
       clearInterval(timer)
+      return { status, body, tookMs: performance.now() - begun }
+    }
+
+    /** Begun before the other tests, which go on meanwhile. */
+    let trickling: ReturnType<typeof trickleOut> | undefined
+    beforeAll(() => {
+      trickling = trickleOut()
+      trickling.catch(() => {})
+    })
+
+    it('has 30 s, then it is 408, and the connection is closed', async () => {
+      const begun = trickling ?? trickleOut()
+      trickling = undefined
+      const { status, body, tookMs } = await begun
       expect([status, JSON.parse(body)]).toEqual([408, FAILURE])
-      expect(performance.now() - begun).toBeGreaterThan(29_000)
-      expect(performance.now() - begun).toBeLessThan(45_000)
+      expect(tookMs).toBeGreaterThan(29_000)
+      expect(tookMs).toBeLessThan(45_000)
     })
   })
 })

@@ -1,7 +1,7 @@
 import { Webhook } from 'standardwebhooks'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Client, createClient, signIn } from '../support/client.ts'
-import { createTestDatabase, type TestDatabase, usualKind } from '../support/database.ts'
+import { createTestDatabase, openTestDatabase, type TestDatabase, usualKind } from '../support/database.ts'
 import { addOrganization, addPerson } from '../support/people.ts'
 import { type Received, type Receiver, startReceiver } from '../support/receiver.ts'
 import { type Server, startServer } from '../support/server.ts'
@@ -9,17 +9,39 @@ import { until } from '../support/wait.ts'
 
 const EVENTS = ['data-source-created']
 
+/** Who has webhooks, and records of a type to be told of. */
+interface Tenant {
+  owner: Client
+  typeId: string
+}
+
 describe('Webhooks', () => {
   let database: TestDatabase
   let server: Server
+  let home: Tenant
   let owner: Client
   let receiver: Receiver
   let typeId: string
+  /** Of the gigabyte, what was taken. */
+  let floodedMiB = 0
+  /** When the first connection to /hangs was given up, by Date.now(). */
+  let givenUpAt = Number.POSITIVE_INFINITY
+
+  async function addTenant(): Promise<Tenant> {
+    const { client } = await addOrganization(server, await signIn(server))
+    const type = await client.post('/data-type', {
+      name: 'Customer',
+      fields: ['name', 'phone', 'note'].map(key => ({ key, label: key, type: 'text' })),
+    })
+    return { owner: client, typeId: type.body.data._id }
+  }
 
   beforeAll(async () => {
     database = await createTestDatabase(usualKind())
     server = await startServer(database, { WEBHOOK_ALLOW_PRIVATE: 'true' })
-    owner = (await addOrganization(server, await signIn(server))).client
+    home = await addTenant()
+    owner = home.owner
+    typeId = home.typeId
     receiver = await startReceiver((request, response, count) => {
       const path = request.url ?? ''
       if (path === '/once-500' && count === 1) response.writeHead(500).end('not yet')
@@ -27,16 +49,14 @@ describe('Webhooks', () => {
       else if (path === '/redirect') response.writeHead(302, { location: '/redirected' }).end()
       else if (path === '/busy' && count === 1) response.writeHead(429, { 'retry-after': '9' }).end()
       else if (path === '/closes') request.socket.destroy()
-      else if (path === '/hangs') return
-      else if (path === '/gigabyte') flood(response)
+      else if (path === '/hangs')
+        request.socket.once('close', () => {
+          givenUpAt = Math.min(givenUpAt, Date.now())
+        })
+      else if (path === '/gigabyte') flood(response, mebibytes => (floodedMiB = mebibytes))
       else if (path === '/nul') response.writeHead(500).end('nul \0 \ufffd')
       else response.end('fine')
     })
-    const type = await owner.post('/data-type', {
-      name: 'Customer',
-      fields: ['name', 'phone', 'note'].map(key => ({ key, label: key, type: 'text' })),
-    })
-    typeId = type.body.data._id
   })
   afterAll(async () => {
     await server.stop()
@@ -44,21 +64,25 @@ describe('Webhooks', () => {
     await database.remove()
   })
 
-  const addWebhook = async (path: string, client = owner) => {
-    const answer = await client.post('/webhook', { url: `${receiver.url}${path}`, events: EVENTS })
+  const addWebhook = async (path: string, of = home) => {
+    const answer = await of.owner.post('/webhook', { url: `${receiver.url}${path}`, events: EVENTS })
     expect(answer.status, JSON.stringify(answer.body)).toBe(201)
     return answer.body.data
   }
-  const addRecord = async (data: object, client = owner) => {
-    const answer = await client.post('/data', { dataTypeId: typeId, data })
+  const addRecord = async (data: object, of = home) => {
+    const answer = await of.owner.post('/data', { dataTypeId: of.typeId, data })
     expect(answer.status).toBe(201)
     return answer.body.data
   }
-  const deliveries = async (webhookId: string, query = '') =>
-    (await owner.get(`/webhook/${webhookId}/deliveries?limit=500${query}`)).body.data
-  const attempted = async (webhookId: string, count = 1) => {
-    await until('attempts', async () => (await deliveries(webhookId))[0]?.attempts.length >= count, 25_000)
-    return (await deliveries(webhookId))[0]
+  const deliveries = async (webhookId: string, of = home) =>
+    (await of.owner.get(`/webhook/${webhookId}/deliveries?limit=500`)).body.data
+  const attempted = async (webhookId: string, count = 1, of = home) => {
+    await until(
+      'attempts',
+      async () => (await deliveries(webhookId, of)).at(-1)?.attempts.length >= count,
+      60_000,
+    )
+    return (await deliveries(webhookId, of)).at(-1)
   }
   const verify = (secret: string, { body, headers }: Received) =>
     new Webhook(secret).verify(body, headers as Record<string, string>)
@@ -113,30 +137,6 @@ describe('Webhooks', () => {
     })
   })
 
-  it('what fails is tried again after five seconds with the same webhook-id', async () => {
-    const webhook = await addWebhook('/once-500')
-    await removing(webhook, async () => {
-      await addRecord({ name: 'Acme' })
-      const [first, second] = (await receiver.wait('/once-500', 2, 20_000)) as [Received, Received]
-      expect(second.at - first.at).toBeGreaterThanOrEqual(4_900)
-      expect(second.headers['webhook-id']).toBe(first.headers['webhook-id'])
-      verify(webhook.secret, second)
-      const delivery = await attempted(webhook._id, 2)
-      expect(delivery.attempts.map((one: { statusCode: number }) => one.statusCode)).toEqual([500, 200])
-      expect(delivery.attempts[0]).toMatchObject({ response: 'not yet', error: 'The receiver answered 500' })
-      expect(delivery.status).toBe('delivered')
-    })
-  })
-
-  it('Retry-After is waited for', async () => {
-    const webhook = await addWebhook('/busy')
-    await removing(webhook, async () => {
-      await addRecord({ name: 'Acme' })
-      const [first, second] = (await receiver.wait('/busy', 2, 25_000)) as [Received, Received]
-      expect(second.at - first.at).toBeGreaterThanOrEqual(8_900)
-    })
-  })
-
   it('410 disables a webhook, and what waits for it fails', async () => {
     const webhook = await addWebhook('/gone')
     await addRecord({ name: 'Acme' })
@@ -175,32 +175,48 @@ describe('Webhooks', () => {
       await addRecord({ name: 'Acme' })
       const { status, attempts } = await attempted(webhook._id)
       expect([status, attempts[0].response.length]).toEqual(['delivered', 1024])
-      expect(attempts[0].durationMs).toBeLessThan(5_000)
+      expect(floodedMiB).toBeLessThan(128)
     })
   })
 
-  it('an endpoint that never answers delays no other one, of the same organization either', async () => {
-    const hanging: { _id: string }[] = []
-    for (let count = 0; count < 6; count++) hanging.push(await addWebhook('/hangs'))
-    const quick = await addWebhook('/quick')
-    for (let count = 0; count < 10; count++) await addRecord({ name: `Acme ${count}` })
-    const started = Date.now()
-    const got = await receiver.wait('/quick', 10, 10_000)
-    expect(Date.now() - started).toBeLessThan(5_000)
-    expect(new Set(got.map(({ headers }) => headers['webhook-id'])).size).toBe(10)
-    await until(
-      'the time-out',
-      async () =>
-        (await deliveries(hanging[0]?._id as string)).some(
-          (one: { attempts: object[] }) => one.attempts.length > 0,
-        ),
-      25_000,
-    )
-    const waited = (await deliveries(hanging[0]?._id as string)).find(
-      (one: { attempts: object[] }) => one.attempts.length,
-    )
-    expect(waited.attempts[0]).toMatchObject({ statusCode: null, error: 'No answer within 15 s' })
-    for (const webhook of [...hanging, quick]) await owner.delete(`/webhook/${webhook._id}`)
+  // They wait for the clock, each as a tenant of its own, and together.
+  describe.concurrent('over time', () => {
+    it('what fails is tried again after five seconds with the same webhook-id', async () => {
+      const tenant = await addTenant()
+      const webhook = await addWebhook('/once-500', tenant)
+      await addRecord({ name: 'Acme' }, tenant)
+      const [first, second] = (await receiver.wait('/once-500', 2, 60_000)) as [Received, Received]
+      expect(second.at - first.at).toBeGreaterThanOrEqual(4_900)
+      expect(second.headers['webhook-id']).toBe(first.headers['webhook-id'])
+      verify(webhook.secret, second)
+      const delivery = await attempted(webhook._id, 2, tenant)
+      expect(delivery.attempts.map((one: { statusCode: number }) => one.statusCode)).toEqual([500, 200])
+      expect(delivery.attempts[0]).toMatchObject({ response: 'not yet', error: 'The receiver answered 500' })
+      expect(delivery.status).toBe('delivered')
+    })
+
+    it('Retry-After is waited for', async () => {
+      const tenant = await addTenant()
+      await addWebhook('/busy', tenant)
+      await addRecord({ name: 'Acme' }, tenant)
+      const [first, second] = (await receiver.wait('/busy', 2, 60_000)) as [Received, Received]
+      expect(second.at - first.at).toBeGreaterThanOrEqual(8_900)
+    })
+
+    it('an endpoint that never answers delays no other one, of the same organization either', async () => {
+      const tenant = await addTenant()
+      const hanging: { _id: string }[] = []
+      for (let count = 0; count < 6; count++) hanging.push(await addWebhook('/hangs', tenant))
+      await addWebhook('/quick', tenant)
+      await Promise.all(Array.from({ length: 10 }, (_, n) => addRecord({ name: `Acme ${n}` }, tenant)))
+      const got = await receiver.wait('/quick', 10, 60_000)
+      // Whoever has to wait for an endpoint that hangs waits until that is given up.
+      expect(givenUpAt).toBe(Number.POSITIVE_INFINITY)
+      expect(receiver.at('/hangs').length).toBeGreaterThanOrEqual(6)
+      expect(new Set(got.map(({ headers }) => headers['webhook-id'])).size).toBe(10)
+      const { attempts } = await attempted((hanging[0] as { _id: string })._id, 1, tenant)
+      expect(attempts[0]).toMatchObject({ statusCode: null, error: 'No answer within 15 s' })
+    })
   })
 
   it('after kill -9 everything is delivered at least once, under the same webhook-id', async () => {
@@ -210,6 +226,13 @@ describe('Webhooks', () => {
     await server.kill9()
     server = await startServer(database, { WEBHOOK_ALLOW_PRIVATE: 'true' })
     owner = createClient(server, owner.token)
+    home = { owner, typeId }
+    // The dead process holds what it had begun for its lease of half a minute.
+    if (usualKind() === 'postgres') {
+      const db = await openTestDatabase(database)
+      await db.system.query(`UPDATE jobs SET lease_until = now() WHERE status = 'running'`)
+      await db.close()
+    }
     const names = () => new Set(receiver.at('/killed').map(({ body }) => JSON.parse(body).name))
     await until('all of them', () => names().size === 40, 50_000)
     const ids = new Map<string, Set<unknown>>()
@@ -219,7 +242,7 @@ describe('Webhooks', () => {
     }
     expect([...ids.values()].every(({ size }) => size === 1)).toBe(true)
     await owner.delete(`/webhook/${webhook._id}`)
-  }, 90_000)
+  })
 
   it('what makes no sense is 400, another organization finds nothing', async () => {
     for (const [body, path] of [
@@ -378,11 +401,14 @@ describe('Webhooks on the embedded database', () => {
   })
 })
 
-function flood(response: import('node:http').ServerResponse): void {
+function flood(response: import('node:http').ServerResponse, count: (mebibytes: number) => void): void {
   const chunk = Buffer.alloc(1024 * 1024, 'x')
-  let left = 1024
+  let written = 0
   const write = () => {
-    while (left-- > 0) if (!response.write(chunk)) return void response.once('drain', write)
+    while (written < 1024 && !response.destroyed) {
+      count(++written)
+      if (!response.write(chunk)) return void response.once('drain', write)
+    }
     response.end()
   }
   response.on('error', () => {})

@@ -1,5 +1,5 @@
 import pg from 'pg'
-import { afterEach, describe, expect, it, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import type { Database } from '../../db/client.ts'
 import { migrate } from '../../db/migrate.ts'
 import { createPartitions, dropOldPartitions, listPartitions, neededPartitions } from '../../db/partitions.ts'
@@ -9,6 +9,7 @@ import { createWriter } from '../../stream/writer.ts'
 import { createOwnPostgres } from '../integrity/own-postgres.ts'
 import { startPostgres } from '../services/postgres.ts'
 import { point } from '../stream/log-contract.ts'
+import { watchCrowding } from '../support/crowding.ts'
 import {
   createTestDatabase,
   openTestDatabase,
@@ -20,14 +21,21 @@ import { pause } from '../support/wait.ts'
 const DAY_MS = 24 * 3600_000
 const now = Date.now()
 
-const insert = (db: Database, subject: number, at: number) =>
+/** The database is shared by the tests of its kind: each attempt has subjects of its own. */
+let subjects = 0
+
+const insert = (db: Database, subject: number, ...times: number[]) =>
   db.writer.query(
     `INSERT INTO points (subject_key, recorded_at, received_at, position)
-     VALUES ($1, to_timestamp($2::float8 / 1000), now(), ST_SetSRID(ST_MakePoint(1, 2), 4326))`,
-    [subject, at],
+     SELECT $1, to_timestamp(t / 1000), now(), ST_SetSRID(ST_MakePoint(1, 2), 4326) FROM unnest($2::float8[]) t`,
+    [subject, times],
   )
-const count = async (db: Database) =>
-  (await db.system.query<{ n: number }>('SELECT count(*)::int AS n FROM points'))[0]?.n
+const count = async (db: Database, subject: number) =>
+  (
+    await db.system.query<{ n: number }>('SELECT count(*)::int AS n FROM points WHERE subject_key = $1', [
+      subject,
+    ])
+  )[0]?.n
 
 describe.each([
   { name: 'TimescaleDB', kind: 'postgres', plain: false },
@@ -37,41 +45,42 @@ describe.each([
   const missing = kind === 'postgres' ? postgresMissing() : undefined
   let files: TestDatabase
   let db: Database
-  afterEach(async () => {
+  beforeAll(async () => {
+    if (missing) return
+    files = plain ? await createPlain() : await createTestDatabase(kind)
+    db = await openTestDatabase(files)
+  })
+  afterAll(async () => {
     await db?.close()
     await files?.remove()
   })
-
-  const open = async () => {
-    files = plain ? await createPlain() : await createTestDatabase(kind)
-    db = await openTestDatabase(files)
-  }
   const test = (name: string, work: () => Promise<void>) =>
     it(name, async context => {
       if (missing) return context.skip(missing)
-      await open()
       await work()
     })
 
   test('take a point of any age inside the year, and a little ahead', async () => {
     const times = Array.from({ length: 365 }, (_, days) => now - days * DAY_MS)
-    for (const time of [...times, now + 600_000]) await insert(db, 1, time)
-    expect(await count(db)).toBe(366)
+    const subject = ++subjects
+    await insert(db, subject, ...times, now + 600_000)
+    expect(await count(db, subject)).toBe(366)
   })
 
   test('are dropped whole when all of them is over a year old, while points arrive and nobody waits', async () => {
     // As a database looks that has run for a while: made then, full of points of then.
     await createPartitions(db, now - 60 * DAY_MS)
-    for (let days = 330; days < 420; days++) await insert(db, 1, now - days * DAY_MS)
-    const before = (await count(db)) as number
+    const [old, arriving] = [++subjects, ++subjects]
+    await insert(db, old, ...Array.from({ length: 90 }, (_, days) => now - (330 + days) * DAY_MS))
 
     const reader = kind === 'postgres' ? await openSlowReader(files.url as string) : undefined
+    const crowding = watchCrowding()
     let slowest = 0
     let done = false
     const writing = (async () => {
       for (let n = 0; !done || n < 50; n++) {
         const begun = performance.now()
-        await insert(db, 2, now - n * 1000)
+        await insert(db, arriving, now - n * 1000)
         slowest = Math.max(slowest, performance.now() - begun)
       }
     })()
@@ -83,7 +92,7 @@ describe.each([
     await writing
 
     expect(dropped.length).toBeGreaterThan(5)
-    expect(slowest).toBeLessThan(250)
+    expect(slowest).toBeLessThan(250 * crowding.stop())
     const [oldest] = await db.system.query<{ days: number }>(
       `SELECT extract(epoch FROM to_timestamp($1::float8 / 1000) - min(recorded_at))::float8 / 86400 AS days FROM points`,
       [now],
@@ -91,7 +100,7 @@ describe.each([
     // A week that reaches into the year stays whole.
     expect(oldest?.days).toBeGreaterThanOrEqual(364)
     expect(oldest?.days).toBeLessThan(365 + 7)
-    expect((await count(db)) as number).toBeLessThan(before + 200_000)
+    expect(await count(db, old)).toBeLessThan(90 - 5 * 7)
     expect(await dropOldPartitions(db, now)).toEqual([])
   })
 })
@@ -103,16 +112,19 @@ describe.each([
   const missing = kind === 'postgres' ? postgresMissing() : undefined
   let files: TestDatabase
   let db: Database
-  afterEach(async () => {
-    vi.useRealTimers()
+  beforeAll(async () => {
+    if (missing) return
+    files = kind === 'postgres' ? await createPlain() : await createTestDatabase(kind)
+    db = await openTestDatabase(files)
+  })
+  afterEach(() => void vi.useRealTimers())
+  afterAll(async () => {
     await db?.close()
     await files?.remove()
   })
   const test = (name: string, work: () => Promise<void>) =>
     it(name, async context => {
       if (missing) return context.skip(missing)
-      files = kind === 'postgres' ? await createPlain() : await createTestDatabase(kind)
-      db = await openTestDatabase(files)
       await work()
     })
   const names = async () => (await listPartitions(db.system)).map(partition => partition.name)
@@ -125,14 +137,15 @@ describe.each([
     const at = now - 100 * DAY_MS
     const [gone] = (await listPartitions(db.system)).filter(({ to }) => to.getTime() > at)
     await db.system.query(`DROP TABLE ${gone?.name}`)
-    const lost = point(1, at)
+    const subject = ++subjects
+    const lost = point(subject, at)
     const outcomes = await createWriter({ db }).store({
       partition: 0,
-      records: [{ offset: 1, entries: [point(1, now - DAY_MS), lost, point(1, now)] }],
+      records: [{ offset: 1, entries: [point(subject, now - DAY_MS), lost, point(subject, now)] }],
       nextOffset: 2,
     })
     expect(outcomes.size).toBe(0)
-    expect(await count(db)).toBe(3)
+    expect(await count(db, subject)).toBe(3)
     expect(await names()).toContain(gone?.name)
   })
 
@@ -146,7 +159,7 @@ describe.each([
   test('a clock of the database that leaps ahead drops nothing before it has stood there for days', async () => {
     await createPartitions(db, now - 60 * DAY_MS)
     const before = await names()
-    await db.system.query(`UPDATE clock SET seen_at = now() - interval '14 months'`)
+    await db.system.query(`UPDATE clock SET seen_at = now() - interval '14 months', doubted_since = NULL`)
     await expect(run()).rejects.toMatchObject({
       errors: [expect.objectContaining({ message: expect.stringMatching(/42\d days after/) })],
     })
@@ -197,16 +210,24 @@ describe('Partitions', () => {
   })
 })
 
+/** Started by the first test that wants it. */
+let plainServer: ReturnType<typeof startPostgres> | undefined
+afterAll(async () => {
+  const server = await plainServer
+  if (server?.available) await server.stop()
+})
+
 /** A migrated database on a server without TimescaleDB. */
 async function createPlain(): Promise<TestDatabase> {
-  const server = await startPostgres({ own: true, timescaledb: false })
+  plainServer ??= startPostgres({ own: true, timescaledb: false })
+  const server = await plainServer
   if (!server.available || !server.control) throw new Error('PostgreSQL cannot be had here')
   const { database } = await createOwnPostgres(server.url, server.control)
   const db = await openTestDatabase(database)
   await migrate(db.driver)
   await createPartitions(db, now)
   await db.close()
-  return { ...database, remove: () => database.remove().then(() => server.stop()) }
+  return database
 }
 
 /** A transaction that has read every partition and does not end. */

@@ -3,6 +3,7 @@ import { connect } from 'node:net'
 import { beforeAll, describe, expect, it } from 'vitest'
 import WebSocket from 'ws'
 import { type Client, createDevice, signIn, type TestDevice } from '../support/client.ts'
+import { watchCrowding } from '../support/crowding.ts'
 import { readFigures } from '../support/figures.ts'
 import { useServer } from '../support/own-server.ts'
 import { addOrganization, addPerson } from '../support/people.ts'
@@ -25,19 +26,6 @@ const MAX_WAIT_MS = 1_000
 const PACKET = 256 * 1024 - 200
 const ATTACKERS = 5
 const PATIENCE_MS = 30_000
-const SAMPLE_MS = 10
-
-/** How many times longer than alone a few milliseconds of work take on a machine that other work crowds; at least 1. */
-function crowding(): number {
-  const begun = performance.now()
-  const used = process.cpuUsage()
-  const usedMs = () => {
-    const { user, system } = process.cpuUsage(used)
-    return (user + system) / 1000
-  }
-  while (usedMs() < SAMPLE_MS) JSON.parse('[0]')
-  return Math.max(1, (performance.now() - begun) / usedMs())
-}
 
 describe('Whatever one tenant sends', () => {
   const { server } = useServer()
@@ -96,17 +84,15 @@ describe('Whatever one tenant sends', () => {
     // The figure is of the time since it was last asked for.
     await readFigures(server)
     const bystanders = await watch()
-    const samples = [1]
-    const sampling = setInterval(() => samples.push(crowding()), 200)
+    const crowding = watchCrowding()
     try {
       await work()
     } finally {
-      clearInterval(sampling)
       await bystanders.stop()
     }
     const waitMs = await bystanders.stop()
     const stallS = (await readFigures(server)).get('nodejs_eventloop_lag_max_seconds') ?? Number.NaN
-    const crowd = samples.sort((a, b) => a - b)[samples.length >> 1] as number
+    const crowd = crowding.stop()
     if (process.env.STALLS) console.log({ crowd, stallS, waitMs })
     expect(stallS, 'the longest stall in seconds').toBeLessThan(MAX_STALL_S * crowd)
     expect(waitMs, 'the longest wait of another tenant in milliseconds').toBeLessThan(MAX_WAIT_MS * crowd)

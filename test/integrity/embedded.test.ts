@@ -8,4 +8,4 @@ it('every acknowledged point is in the history exactly once, though the embedded
   expect(report).toMatchObject({ lost: 0, doubled: 0, altered: 0, invented: 0 })
   expect(report.acknowledged).toBeGreaterThan(100)
   await database.remove()
-}, 180_000)
+})

@@ -31,13 +31,15 @@ describe.each([
     await postgres?.stop()
   })
 
+  /** What the extension has no part in is tried with it alone. */
+  const once = (name: string, work: (own: Own) => Promise<void>) => timescaledb && test(name, work)
   const test = (name: string, work: (own: Own) => Promise<void>) =>
     it(name, async context => {
       if (missing || !postgres?.control) return context.skip(missing ?? 'The server is not ours to kill')
       const own = await createOwnPostgres(postgres.url, postgres.control)
       used.push(own.database)
       await work(own)
-    }, 180_000)
+    })
 
   test('every acknowledged point is in the history exactly once, though server and database are killed', async own => {
     const report = await runRounds({
@@ -71,7 +73,7 @@ describe.each([
     await Promise.all(servers.map(server => server.stop()))
   })
 
-  test('a server may start before its database', async own => {
+  once('a server may start before its database', async own => {
     await postgres.control?.halt()
     const starting = startServer(own.database)
     await pause(2_000)
@@ -93,42 +95,48 @@ describe.each([
     await server.stop()
   })
 
-  test('while the database is frozen nothing is acknowledged and nobody disconnected; then all goes on', async own => {
-    const server = await startServer(own.database)
-    const owner = await signIn(server)
-    const publishers = await startPublishers(owner, () => server.mqttPort, 20, { keepalive: 4 })
-    const count = () => countAcknowledged(publishers)
-    await until('under load', () => count() > 500)
-    postgres.control?.freeze()
-    await pause(500)
-    const frozen = count()
-    await pause(9_500)
-    expect(count()).toBe(frozen)
-    expect((await fetch(`${server.url}/health`)).status).toBe(200)
-    expect((await fetch(`${server.url}/ready`)).status).toBe(503)
-    postgres.control?.thaw()
-    await until('going on', () => count() > frozen + 500, 20_000)
-    expect(publishers.map(({ connections }) => connections)).toEqual(publishers.map(() => 1))
-    await Promise.all(publishers.map(publisher => publisher.finish()))
-    expect(await checkHistories(owner, publishers)).toMatchObject(kept)
-    await server.stop()
-  })
+  once(
+    'while the database is frozen nothing is acknowledged and nobody disconnected; then all goes on',
+    async own => {
+      const server = await startServer(own.database)
+      const owner = await signIn(server)
+      const publishers = await startPublishers(owner, () => server.mqttPort, 20, { keepalive: 4 })
+      const count = () => countAcknowledged(publishers)
+      await until('under load', () => count() > 500)
+      postgres.control?.freeze()
+      await pause(500)
+      const frozen = count()
+      await pause(9_500)
+      expect(count()).toBe(frozen)
+      expect((await fetch(`${server.url}/health`)).status).toBe(200)
+      expect((await fetch(`${server.url}/ready`)).status).toBe(503)
+      postgres.control?.thaw()
+      await until('going on', () => count() > frozen + 500, 20_000)
+      expect(publishers.map(({ connections }) => connections)).toEqual(publishers.map(() => 1))
+      await Promise.all(publishers.map(publisher => publisher.finish()))
+      expect(await checkHistories(owner, publishers)).toMatchObject(kept)
+      await server.stop()
+    },
+  )
 
-  test('while the database is away a request is answered 503 with Retry-After, and works again by itself', async own => {
-    const server = await startServer(own.database)
-    const owner = await signIn(server)
-    const device = await createDevice(owner)
-    await postgres.control?.halt()
-    const point = { lat: 1, lng: 2, timestamp: Date.now() - 1000 }
-    const request = () =>
-      owner.post('/location-history/bulk', { points: [point] }, { authorization: `Bearer ${device.key}` })
-    const away = await request()
-    expect([away.status, away.headers.get('retry-after')]).toEqual([503, '5'])
-    await postgres.control?.start()
-    await until('back', async () => (await request()).status === 200)
-    const client = await connectDevice(server, device)
-    await publish(client, device, { ...point, timestamp: point.timestamp - 1000 })
-    await client.endAsync()
-    await server.stop()
-  })
+  once(
+    'while the database is away a request is answered 503 with Retry-After, and works again by itself',
+    async own => {
+      const server = await startServer(own.database)
+      const owner = await signIn(server)
+      const device = await createDevice(owner)
+      await postgres.control?.halt()
+      const point = { lat: 1, lng: 2, timestamp: Date.now() - 1000 }
+      const request = () =>
+        owner.post('/location-history/bulk', { points: [point] }, { authorization: `Bearer ${device.key}` })
+      const away = await request()
+      expect([away.status, away.headers.get('retry-after')]).toEqual([503, '5'])
+      await postgres.control?.start()
+      await until('back', async () => (await request()).status === 200)
+      const client = await connectDevice(server, device)
+      await publish(client, device, { ...point, timestamp: point.timestamp - 1000 })
+      await client.endAsync()
+      await server.stop()
+    },
+  )
 })

@@ -15,14 +15,14 @@ it('a live client that is cut at random and resumes with its cursor ends in the 
     servers: () => [server],
     owner,
     publishers,
-    cuts: 60,
+    cuts: 36,
     // A cursor holds across restarts.
     async onCut(cut) {
-      if (cut % 25 !== 0) return
+      if (cut % 15 !== 0) return
       await server.kill9()
       server = await startServer(database, ports)
     },
   })
   await server.stop()
   await database.remove()
-}, 180_000)
+})

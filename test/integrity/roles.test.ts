@@ -232,5 +232,5 @@ describe.skipIf(missing)('A deployment that outgrows one machine', () => {
     function lngOf(of: typeof screen): number | undefined {
       return (of.positions.get(device.id) as { lng?: number } | undefined)?.lng
     }
-  }, 120_000)
+  })
 })

@@ -37,8 +37,8 @@ describe.skipIf(missing)(`Several processes of one role${missing ? ` (${missing}
   it('live: a client goes on at another one with its cursor, whichever has read further', async () => {
     more.push(await startProcess(database, kafka, 'live'))
     const servers = () => [cluster.servers.live, ...more]
-    await cutAtRandom({ servers, owner, publishers, cuts: 40 })
-  }, 120_000)
+    await cutAtRandom({ servers, owner, publishers, cuts: 30 })
+  })
 
   // What the writers are kept from: the points, or the newest fixes when the points have been put into the table.
   it.each(['points', 'newest_fixes'])(
@@ -71,7 +71,6 @@ describe.skipIf(missing)(`Several processes of one role${missing ? ` (${missing}
       expect(report.stored).toBe(report.acknowledged)
       await cluster.restart('the first writer')
     },
-    120_000,
   )
 })
 

@@ -1,10 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { resolve } from 'node:path'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { insertJob } from '../../db/queries/jobs.ts'
 import { createTestDatabase, openTestDatabase, postgresMissing } from '../support/database.ts'
-import { pause } from '../support/wait.ts'
+import { until } from '../support/wait.ts'
 
 describe('Jobs under kill -9', () => {
   const WORKER = resolve(import.meta.dirname, '../support/job-worker.ts')
@@ -22,33 +22,40 @@ describe('Jobs under kill -9', () => {
     const start = () =>
       spawn(process.execPath, ['--import', 'tsx', WORKER, database.url as string], { stdio: 'inherit' })
     const workers: ChildProcess[] = [start(), start()]
+    const kill = async (worker: ChildProcess) => {
+      if (worker.exitCode !== null) throw new Error(`A worker ended by itself with ${worker.exitCode}`)
+      const gone = once(worker, 'exit')
+      worker.kill('SIGKILL')
+      await gone
+    }
+    onTestFinished(() => {
+      for (const worker of workers) worker.kill('SIGKILL')
+    })
     const left = async () => {
       const [row] = await db.system.query<{ n: number }>(
         `SELECT count(*)::int4 AS n FROM jobs WHERE status IN ('queued', 'running')`,
       )
       return row?.n ?? 0
     }
-    for (let round = 0; (await left()) > 0; round++) {
-      await pause(1_000 + Math.random() * 700)
-      const victim = workers[round % 2] as ChildProcess
-      const gone = once(victim, 'exit')
-      victim.kill('SIGKILL')
-      await gone
-      workers[round % 2] = start()
-      if (round > 60) throw new Error(`${await left()} jobs are left`)
+    const steps = async () =>
+      (await db.system.query<{ n: number }>('SELECT count(*)::int4 AS n FROM done'))[0]?.n ?? 0
+    let rounds = 0
+    for (; (await left()) > 0; rounds++) {
+      // In the middle of the work, however long a start takes.
+      const enough = (await steps()) + 10 + Math.random() * 50
+      await until('they work', async () => (await steps()) > enough || (await left()) === 0, 60_000)
+      await kill(workers[rounds % 2] as ChildProcess)
+      workers[rounds % 2] = start()
     }
+    expect(rounds).toBeGreaterThan(4)
     const [row] = await db.system.query<{ done: number; steps: number; twice: number }>(
       `SELECT (SELECT count(*)::int4 FROM jobs WHERE status = 'done') AS done,
          (SELECT count(*)::int4 FROM done) AS steps,
          (SELECT count(*)::int4 FROM (SELECT FROM done GROUP BY job, step HAVING count(*) > 1) d) AS twice`,
     )
     expect(row).toEqual({ done: count, steps: count * 5, twice: 0 })
-    for (const worker of workers) {
-      const gone = once(worker, 'exit')
-      worker.kill('SIGKILL')
-      await gone
-    }
+    for (const worker of workers) await kill(worker)
     await db.close()
     await database.remove()
-  }, 180_000)
+  })
 })

@@ -229,7 +229,7 @@ describe('A live socket', () => {
     quick.socket.send('{"type":"subscribe"}')
     await until('a snapshot', () => (quick.heard[0]?.positions?.length ?? 0) >= devices.length, 30_000)
     quick.socket.terminate()
-  }, 90_000)
+  })
 
   async function upgrade(headers: string): Promise<string> {
     const { hostname, port } = new URL(server.url)

@@ -26,8 +26,14 @@ export async function claimFolder(parent: string, name: string): Promise<Claim> 
     chmodSync(folder, 0o755)
     const mine = await lock(join(folder, '.lock'))
     const release = async () => {
-      await removeTree(folder)
-      unlock(mine)
+      // Or another run, which looks for abandoned folders, would put its lock into the one that is just being removed.
+      const held = await lock(join(parent, '.lock'))
+      try {
+        await removeTree(folder)
+        unlock(mine)
+      } finally {
+        unlock(held)
+      }
     }
     return { folder, release }
   } finally {

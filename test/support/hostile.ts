@@ -25,17 +25,45 @@ export const HOSTILE: readonly unknown[] = [
 
 const MAX_DEPTH = 8
 
+type Resolve = (schema: JsonSchema) => JsonSchema
+
 /** Every place of what a schema describes, itself among them; the first item stands for all of an array. */
-export function listPlaces(schema: JsonSchema, resolve: (schema: JsonSchema) => JsonSchema): Path[] {
-  const walk = (inner: JsonSchema, at: Path): Path[] => {
+export function listPlaces(schema: JsonSchema, resolve: Resolve): { place: Path; schema: JsonSchema }[] {
+  const walk = (inner: JsonSchema, place: Path): { place: Path; schema: JsonSchema }[] => {
     const known = resolve(inner)
-    if (at.length >= MAX_DEPTH) return [at]
+    const here = { place, schema: inner }
+    if (place.length >= MAX_DEPTH) return [here]
     const below = Object.entries(known.properties ?? {}).flatMap(([name, property]) =>
-      walk(property, [...at, name]),
+      walk(property, [...place, name]),
     )
-    return [at, ...below, ...(known.items ? walk(known.items, [...at, 0]) : [])]
+    return [here, ...below, ...(known.items ? walk(known.items, [...place, 0]) : [])]
   }
   return walk(schema, [])
+}
+
+/** Values of a type that a place does not take are refused alike, by the first look at them: so many of each are tried. */
+const OF_OTHER_TYPES = 4
+
+/** What to try where a schema describes what is taken: every value of its types, and some of each other type. */
+export function hostileTo(schema: JsonSchema, resolve: Resolve): readonly unknown[] {
+  const types = typesOf(schema, resolve)
+  if (types.size === 0) return HOSTILE
+  const tried = new Map<string, number>()
+  return HOSTILE.filter(value => {
+    const type = Array.isArray(value) ? 'array' : value === null ? 'null' : typeof value
+    tried.set(type, (tried.get(type) ?? 0) + 1)
+    return types.has(type) || (tried.get(type) as number) <= OF_OTHER_TYPES
+  })
+}
+
+/** The types that a schema names; none where any of it takes whatever it is. */
+function typesOf(schema: JsonSchema, resolve: Resolve): Set<string> {
+  if (!schema.anyOf) {
+    const { type = [] } = schema.$ref ? resolve(schema) : schema
+    return new Set([type].flat().map(name => (name === 'integer' ? 'number' : name)))
+  }
+  const all = schema.anyOf.map(one => typesOf(one, resolve))
+  return all.some(({ size }) => size === 0) ? new Set() : new Set(all.flatMap(types => [...types]))
 }
 
 /** `value` with something else at a place; whatever is missing on the way is made. */

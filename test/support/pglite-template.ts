@@ -23,9 +23,9 @@ export async function preparePglite(): Promise<string> {
   const path = join(cache, `pglite-${hash.digest('hex').slice(0, 16)}`)
   if (existsSync(path)) return path
   for (const old of existsSync(cache) ? readdirSync(cache) : []) {
-    // Not what another checkout's run may be copying just now.
+    // Not what another checkout's run may be copying just now; a lock is a file beside its directory.
     const ageMs = Date.now() - statSync(join(cache, old)).mtimeMs
-    if (/^pglite-[0-9a-f]{16}$/.test(old) && ageMs > UNUSED_AFTER_MS) {
+    if (/^pglite-[0-9a-f]{16}(\.|$)/.test(old) && ageMs > UNUSED_AFTER_MS) {
       rmSync(join(cache, old), { recursive: true, force: true })
     }
   }

@@ -4,7 +4,7 @@ import { resolve } from 'node:path'
 import type { TestDatabase } from './database.ts'
 
 const MAIN = resolve(import.meta.dirname, '../../dist/src/main.js')
-const READY_WITHIN_MS = 60_000
+const READY_WITHIN_MS = 120_000
 
 export const OWNER = { email: 'owner@example.com', password: 'correct horse battery' }
 
@@ -32,7 +32,10 @@ export async function startServer(database: TestDatabase, env: Record<string, st
       clearTimeout(timer)
       done(match)
     })
-    child.once('exit', code => fail(new Error(`Ended with ${code} before it was ready\n${output.stderr}`)))
+    child.once('exit', code => {
+      clearTimeout(timer)
+      fail(new Error(`Ended with ${code} before it was ready\n${output.stderr}`))
+    })
   })
   const end = async (signal: NodeJS.Signals): Promise<number | null> => {
     if (child.exitCode !== null || child.signalCode !== null) return child.exitCode
@@ -63,7 +66,12 @@ export async function startRefused(
 ): Promise<{ code: number | null; stderr: string }> {
   const child = spawnServer(database, env)
   const output = collect(child)
-  const [code] = (await once(child, 'exit')) as [number | null]
+  // One that starts all the same would never end.
+  child.stdout?.on('data', () => {
+    if (output.stdout.includes('fieldline ready')) child.kill('SIGKILL')
+  })
+  const [code, signal] = (await once(child, 'exit')) as [number | null, NodeJS.Signals | null]
+  if (signal) throw new Error(`It was not refused\n${output.stdout}${output.stderr}`)
   return { code, stderr: output.stderr }
 }
 

@@ -2,7 +2,21 @@ import type { Database } from '../../db/client.ts'
 
 // What an organization holds, found by the column organization_id: a new table is looked at without a line here.
 
-async function listTables(db: Database): Promise<{ name: string; hasId: boolean; hasHub: boolean }[]> {
+interface Table {
+  name: string
+  hasId: boolean
+  hasHub: boolean
+}
+
+const tables = new WeakMap<Database, Promise<Table[]>>()
+
+function listTables(db: Database): Promise<Table[]> {
+  const known = tables.get(db) ?? readTables(db)
+  tables.set(db, known)
+  return known
+}
+
+function readTables(db: Database): Promise<Table[]> {
   return db.system.query(
     `SELECT c.relname AS name,
        EXISTS (SELECT FROM pg_attribute i WHERE i.attrelid = c.oid AND i.attname = 'id' AND i.atttypid = 'uuid'::regtype)
@@ -52,27 +66,28 @@ export async function listAllIds(db: Database, organizationId: string): Promise<
 
 /** A digest of each table's rows of the organization, its people's accounts and sessions, and its points. */
 export async function digestRows(db: Database, organizationId: string): Promise<{ [table: string]: string }> {
-  const digests: { [table: string]: string } = {}
-  const add = async (name: string, from: string) => {
-    const [row] = await db.system.query<{ digest: string }>(
-      `SELECT count(*) || ' ' || coalesce(md5(string_agg(t::text, '' ORDER BY t::text)), '') AS digest ${from}`,
-      [organizationId],
-    )
-    digests[name] = row?.digest ?? ''
-  }
-  // When somebody was last heard of is written a while after it was.
-  const still = `SELECT to_jsonb(r) - 'last_active_at' - 'last_seen_at' AS t`
-  for (const { name } of await listTables(db))
-    await add(name, `FROM (${still} FROM ${name} r WHERE organization_id = $1) rows`)
   const members = 'SELECT id FROM users WHERE organization_id = $1'
-  await add('organizations', 'FROM organizations t WHERE id = $1')
-  await add('sessions', `FROM sessions t WHERE user_id IN (${members})`)
-  await add(
-    'accounts',
-    'FROM accounts t WHERE id IN (SELECT account_id FROM users WHERE organization_id = $1)',
-  )
   const subjects = 'SELECT key FROM subjects WHERE organization_id = $1'
-  await add('points', `FROM points t WHERE subject_key IN (${subjects})`)
-  await add('newest_fixes', `FROM newest_fixes t WHERE subject_key IN (${subjects})`)
-  return digests
+  const sources = [
+    ...(await listTables(db)).map(({ name }) => {
+      // When somebody was last heard of is written a while after it was.
+      const still = `SELECT to_jsonb(r) - 'last_active_at' - 'last_seen_at' AS t`
+      return [name, `(${still} FROM ${name} r WHERE organization_id = $1) rows`] as const
+    }),
+    ['organizations', 'organizations t WHERE id = $1'],
+    ['sessions', `sessions t WHERE user_id IN (${members})`],
+    ['accounts', 'accounts t WHERE id IN (SELECT account_id FROM users WHERE organization_id = $1)'],
+    ['points', `points t WHERE subject_key IN (${subjects})`],
+    ['newest_fixes', `newest_fixes t WHERE subject_key IN (${subjects})`],
+  ] as const
+  // One statement: it is asked for after every operation of the interface.
+  const digests = sources.map(
+    ([name, from]) =>
+      `SELECT '${name}' AS name, count(*) || ' ' || coalesce(md5(string_agg(t::text, '' ORDER BY t::text)), '') AS digest
+       FROM ${from}`,
+  )
+  const rows = await db.system.query<{ name: string; digest: string }>(digests.join(' UNION ALL '), [
+    organizationId,
+  ])
+  return Object.fromEntries(rows.map(({ name, digest }) => [name, digest]))
 }

@@ -1,8 +1,8 @@
-/** Waits until `test` holds; fails with `what` when it does not in time. */
+/** Waits until `test` holds; fails with `what` when it does not in time, which is long where it is no promise. */
 export async function until(
   what: string,
   test: () => boolean | Promise<boolean>,
-  timeoutMs = 10_000,
+  timeoutMs = 30_000,
 ): Promise<void> {
   const deadline = Date.now() + timeoutMs
   while (!(await test())) {
