@@ -24,6 +24,7 @@ import { rejectionRoutes } from './api/rejections/routes.ts'
 import { roleRoutes } from './api/roles/routes.ts'
 import { teamRoutes } from './api/teams/routes.ts'
 import { userRoutes } from './api/users/routes.ts'
+import { vehicleRoutes } from './api/vehicles/routes.ts'
 import { webhookRoutes } from './api/webhooks/routes.ts'
 import { addAuthentication } from './http/plugins/authentication.ts'
 import { addBodies, addBodyTurns } from './http/plugins/bodies.ts'
@@ -132,6 +133,7 @@ export async function createApp(services: Services, logger: FastifyBaseLogger): 
       invitationRoutes(api, services)
       teamRoutes(api, services)
       auditRoutes(api, services)
+      vehicleRoutes(api, services)
       deviceRoutes(api, services)
       rejectionRoutes(api, services)
       locationHistoryRoutes(api, services)

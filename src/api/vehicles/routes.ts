@@ -1,0 +1,114 @@
+import type { Queryable } from '../../../db/client.ts'
+import { listDeviceSubjects, mountDevice } from '../../../db/queries/devices.ts'
+import { listKnownHubs } from '../../../db/queries/hubs.ts'
+import type { Caller } from '../../../db/queries/sessions.ts'
+import { listKnownUsers } from '../../../db/queries/users.ts'
+import {
+  deleteVehicle,
+  findVehicle,
+  insertVehicles,
+  listVehicles,
+  updateVehicle,
+  VEHICLE_SORTS,
+  type Vehicle,
+} from '../../../db/queries/vehicles.ts'
+import { audited } from '../../http/audit.ts'
+import { created, ok } from '../../http/envelope.ts'
+import { found } from '../../http/errors.ts'
+import { listed, readPageRequest, splitIds } from '../../http/lists.ts'
+import { checkReferences } from '../../http/references.ts'
+import type { App, Services } from '../../services.ts'
+import * as operations from './schemas.ts'
+import { mergeVehicle, type NewVehicleBody } from './schemas.ts'
+
+export function vehicleRoutes(app: App, { db }: Services): void {
+  app.get('/vehicles', operations.listVehicles, async ({ caller, query }) => {
+    const page = readPageRequest(query, VEHICLE_SORTS)
+    const tags = query.tags?.split(',').map(tag => tag.trim())
+    const filter = { hubIds: splitIds(query.hubId), driverIds: splitIds(query.driverId), tags }
+    return listed(
+      await db.tenant(caller.organizationId, tx => listVehicles(tx, caller.hubIds, filter, page)),
+      query,
+    )
+  })
+
+  app.get('/vehicle/:id', operations.getVehicle, async ({ caller, params }) => {
+    const { organizationId, hubIds } = caller
+    return ok(found('vehicle', await db.tenant(organizationId, tx => findVehicle(tx, params.id, hubIds))))
+  })
+
+  app.post('/vehicle', operations.createVehicle, async (request, reply) => {
+    const { deviceId, ...given } = request.body
+    const vehicle = await audited(db, request, async (tx, caller) => {
+      await checkVehicle(tx, caller, request.body)
+      const [vehicleId = ''] = await insertVehicles(tx, caller.organizationId, [given])
+      if (deviceId) await mountDevice(tx, caller.organizationId, deviceId, vehicleId)
+      return { before: null, after: found('vehicle', await findVehicle(tx, vehicleId, null)) }
+    })
+    return created(reply, vehicle, 'Vehicle created')
+  })
+
+  const change = async (tx: Queryable, caller: Caller, vehicleId: string, become: Become) => {
+    const before = found('vehicle', await findVehicle(tx, vehicleId, caller.hubIds, 'FOR NO KEY UPDATE'))
+    const { deviceId, ...given } = become(before)
+    await checkVehicle(tx, caller, { ...given, deviceId }, before)
+    // First, for the locks that it takes.
+    if (deviceId && deviceId !== before.deviceId) {
+      await mountDevice(tx, caller.organizationId, deviceId, before._id)
+    } else if (!deviceId && before.deviceId) {
+      await mountDevice(tx, caller.organizationId, before.deviceId, null)
+    }
+    await updateVehicle(tx, before._id, given)
+    return { before, after: found('vehicle', await findVehicle(tx, before._id, null)) }
+  }
+
+  app.put('/vehicle/:id', operations.replaceVehicle, async request => {
+    const { body, params } = request
+    const vehicle = await audited(db, request, (tx, caller) => change(tx, caller, params.id, () => body))
+    return ok(vehicle, 'Vehicle changed')
+  })
+
+  app.patch('/vehicle/:id', operations.updateVehicle, async request => {
+    const { body, params } = request
+    const vehicle = await audited(db, request, (tx, caller) =>
+      change(tx, caller, params.id, before => mergeVehicle(toBody(before), body)),
+    )
+    return ok(vehicle, 'Vehicle changed')
+  })
+
+  app.delete('/vehicle/:id', operations.deleteVehicle, async request => {
+    const { id } = request.params
+    await audited(db, request, async (tx, { hubIds }) => {
+      const before = found('vehicle', await findVehicle(tx, id, hubIds))
+      await deleteVehicle(tx, id)
+      return { before, after: null }
+    })
+    return ok({ _id: id }, 'Vehicle deleted')
+  })
+}
+
+type Become = (before: Vehicle) => NewVehicleBody
+
+/** What of a vehicle a body says. */
+const toBody = ({ _id, isSample, createdAt, updatedAt, ...body }: Vehicle): NewVehicleBody => body
+
+/** Hub, device and driver have to be there for the caller; those that the vehicle has already may stay. 400 otherwise. */
+function checkVehicle(
+  tx: Queryable,
+  caller: Caller,
+  { hubId, deviceId, driverId }: Pick<NewVehicleBody, 'hubId' | 'deviceId' | 'driverId'>,
+  before?: Vehicle,
+): Promise<void> {
+  const { hubIds } = caller
+  const present = [before?.hubId, before?.deviceId, before?.driverId].filter(id => typeof id === 'string')
+  return checkReferences(
+    { what: 'hub', ids: { hubId }, find: ids => listKnownHubs(tx, ids, hubIds), present },
+    {
+      what: 'device',
+      ids: { deviceId },
+      find: async ids => new Set((await listDeviceSubjects(tx, ids, hubIds)).keys()),
+      present,
+    },
+    { what: 'user', ids: { driverId }, find: ids => listKnownUsers(tx, caller, ids), present },
+  )
+}
