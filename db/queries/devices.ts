@@ -1,7 +1,7 @@
-import { and, eq, isNull, sql } from 'drizzle-orm'
+import { eq, sql } from 'drizzle-orm'
 import { newId, notify, type Queryable } from '../client.ts'
 import { type Shown, shownColumns } from '../columns.ts'
-import { devices, mounts } from '../schema/devices.ts'
+import { devices } from '../schema/devices.ts'
 import { subjects } from '../schema/users.ts'
 import { conditions, type Page, type PageRequest, readPage } from './page.ts'
 
@@ -125,18 +125,36 @@ export async function updateDevice(
     .where(eq(devices.id, id))
 }
 
-/** Mounts the device on a vehicle, or on none, from now on. */
+/**
+ * Mounts the device on a vehicle, or on none, from now on: what it rode on before and what rode on the vehicle before
+ * ends at the same moment. Vehicles are locked before devices, both before mounts, and the organization last (by a
+ * trigger, as by any change of a name), so that two of these never wait for each other in a circle: it goes first in its
+ * transaction.
+ */
 export async function mountDevice(
   tx: Queryable,
   organizationId: string,
   deviceId: string,
   vehicleId: string | null,
 ): Promise<void> {
-  await tx.orm
-    .update(mounts)
-    .set({ unmountedAt: sql`now()` })
-    .where(and(eq(mounts.deviceId, deviceId), isNull(mounts.unmountedAt)))
-  if (vehicleId) await tx.orm.insert(mounts).values({ id: newId(), organizationId, deviceId, vehicleId })
+  await tx.query('SELECT FROM vehicles WHERE id = $1 FOR NO KEY UPDATE', [vehicleId])
+  await tx.query('SELECT FROM devices WHERE id = $1 FOR NO KEY UPDATE', [deviceId])
+  const ending = await tx.query<{ id: string }>(
+    `SELECT id FROM mounts WHERE unmounted_at IS NULL AND (device_id = $1 OR vehicle_id = $2) ORDER BY id FOR UPDATE`,
+    [deviceId, vehicleId],
+  )
+  const ids = ending.map(({ id }) => id)
+  // The clock and not the transaction's beginning: whoever waited for another comes after it.
+  const [now] = await tx.query<{ at: string }>(
+    `SELECT greatest(clock_timestamp(), max(mounted_at))::text AS at FROM mounts WHERE id = ANY($1::uuid[])`,
+    [ids],
+  )
+  await tx.query('UPDATE mounts SET unmounted_at = $2 WHERE id = ANY($1::uuid[])', [ids, now?.at])
+  if (!vehicleId) return
+  await tx.query(
+    'INSERT INTO mounts (id, organization_id, device_id, vehicle_id, mounted_at) VALUES ($1, $2, $3, $4, $5)',
+    [newId(), organizationId, deviceId, vehicleId, now?.at],
+  )
 }
 
 /** Replaces the key; connections that were opened with the old one are closed. */
@@ -152,8 +170,8 @@ export async function updateDeviceKey(
 
 /** Ends the device's credential and mount. Its history stays. */
 export async function deleteDevice(tx: Queryable, organizationId: string, id: string): Promise<void> {
-  await tx.orm.update(devices).set({ deletedAt: sql`now()` }).where(eq(devices.id, id))
   await mountDevice(tx, organizationId, id, null)
+  await tx.orm.update(devices).set({ deletedAt: sql`now()` }).where(eq(devices.id, id))
   await notify(tx, { kind: 'device', deviceId: id, organizationId })
 }
 

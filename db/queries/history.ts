@@ -84,13 +84,14 @@ const POINT_COLUMNS = (p: string) =>
     .join(', ')
 
 /** Subjects of the filter with the intervals that count: all of a subject, and of a vehicle while it was mounted. */
-const tracks = (seen: string) => `
+const tracks = (seen: string, seenVehicle: string) => `
   SELECT s.key, s.id, s.type, '-infinity'::timestamptz AS since, 'infinity'::timestamptz AS until
   FROM subjects s WHERE s.organization_id = $1 AND s.id = ANY($2::uuid[]) AND ${seen}
   UNION ALL
   SELECT s.key, s.id, s.type, m.mounted_at, coalesce(m.unmounted_at, 'infinity')
-  FROM mounts m JOIN subjects s ON s.id = m.device_id
-  WHERE m.organization_id = $1 AND m.vehicle_id = ANY($3::uuid[]) AND s.id <> ALL($2::uuid[]) AND ${seen}`
+  FROM mounts m JOIN vehicles v ON v.id = m.vehicle_id JOIN subjects s ON s.id = m.device_id
+  WHERE m.organization_id = $1 AND m.vehicle_id = ANY($3::uuid[]) AND s.id <> ALL($2::uuid[])
+    AND ${seen} AND ${seenVehicle}`
 
 /** Points in order of time, after `after`, as many as fit in `maxBytes` and one more. */
 export async function readHistory(
@@ -116,6 +117,10 @@ export async function readHistory(
     conditions.push(`p.recorded_at ${ascending ? '>=' : '<='} ${time}
       AND (p.recorded_at, p.subject_key) ${ascending ? '>' : '<'} (${time}, ${add(page.after.subject)}::int4)`)
   }
+  const seen = visibleCondition('s', visibility, add)
+  const seenVehicle = visibility.hubIds
+    ? `(v.hub_id IS NULL OR v.hub_id = ANY(${add(visibility.hubIds)}::uuid[]))`
+    : 'true'
   const [row] = await db.query<{
     text: string | null
     count: number
@@ -123,7 +128,7 @@ export async function readHistory(
     at: number | null
     subject: number | null
   }>(
-    `WITH tracks AS MATERIALIZED (${tracks(visibleCondition('s', visibility, add))}), found AS (
+    `WITH tracks AS MATERIALIZED (${tracks(seen, seenVehicle)}), found AS (
        SELECT p.*, s.id, s.type FROM tracks s CROSS JOIN LATERAL (
          SELECT * FROM points p WHERE p.subject_key = s.key AND ${conditions.join(' AND ')}
          ORDER BY p.recorded_at ${order} LIMIT $4

@@ -37,6 +37,7 @@ export interface SubjectInfo {
   subjectId: string
   subjectType: 'user' | 'device'
   organizationId: string
+  /** Of a device on a vehicle the vehicle's. */
   name: string
   /** The hubs that it is bound to: a device's own, or those that a user works in. */
   hubIds: string[]
@@ -47,13 +48,14 @@ export interface SubjectInfo {
 }
 
 const SUBJECTS = `SELECT s.key AS subject, s.id AS "subjectId", s.type AS "subjectType",
-    s.organization_id AS "organizationId", coalesce(d.name, u.name, '') AS name,
+    s.organization_id AS "organizationId", coalesce(v.name, d.name, u.name, '') AS name,
     CASE WHEN d.hub_id IS NOT NULL THEN json_build_array(d.hub_id) ELSE coalesce(
       (SELECT json_agg(h.hub_id ORDER BY h.hub_id) FROM user_hubs h WHERE h.user_id = u.id), '[]') END AS "hubIds",
     coalesce((SELECT json_agg(t.team_id ORDER BY t.team_id) FROM team_users t WHERE t.user_id = u.id), '[]')
       AS "teamIds",
     (d.id IS NULL AND u.id IS NULL) OR d.deleted_at IS NOT NULL AS gone
-  FROM subjects s LEFT JOIN devices d ON d.id = s.id LEFT JOIN users u ON u.id = s.id`
+  FROM subjects s LEFT JOIN devices d ON d.id = s.id LEFT JOIN users u ON u.id = s.id
+  LEFT JOIN mounts m ON m.device_id = d.id AND m.unmounted_at IS NULL LEFT JOIN vehicles v ON v.id = m.vehicle_id`
 
 export async function listSubjects(db: Queryable, keys: readonly number[]): Promise<SubjectInfo[]> {
   return db.query(`${SUBJECTS} WHERE s.key = ANY($1::int4[])`, [keys])

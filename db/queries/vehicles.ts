@@ -13,7 +13,7 @@ export type NewVehicle = Omit<Vehicle, '_id' | 'deviceId' | 'isSample' | 'create
 type Visible = readonly string[] | null
 
 const COLUMNS = `${shownColumns(vehicles, 'v')}, (SELECT m.device_id FROM mounts m
-    WHERE m.vehicle_id = v.id AND m.unmounted_at IS NULL ORDER BY m.mounted_at DESC LIMIT 1) AS "deviceId"`
+    WHERE m.vehicle_id = v.id AND m.unmounted_at IS NULL) AS "deviceId"`
 
 export const VEHICLE_SORTS = {
   name: { sql: 'lower(v.name)', type: 'text' },
@@ -54,16 +54,18 @@ export function listVehicles(
   )
 }
 
-/** A vehicle of the organization that may be seen, or null. `hold` keeps it from changing until the transaction ends. */
+/** A vehicle of the organization that may be seen, or null. A lock keeps it from changing until the transaction ends. */
 export async function findVehicle(
   tx: Queryable,
   id: string,
   visible: Visible,
-  hold: '' | 'FOR NO KEY UPDATE' = '',
+  lock: '' | 'FOR NO KEY UPDATE' = '',
 ): Promise<Vehicle | null> {
+  // By itself: a statement that waits for a lock reads the mounts as they were before.
+  if (lock) await tx.query(`SELECT FROM vehicles WHERE id = $1 ${lock}`, [id])
   const [row] = await tx.query<Vehicle>(
     `SELECT ${COLUMNS} FROM vehicles v
-     WHERE v.id = $1 AND ($2::uuid[] IS NULL OR v.hub_id IS NULL OR v.hub_id = ANY($2)) ${hold}`,
+     WHERE v.id = $1 AND ($2::uuid[] IS NULL OR v.hub_id IS NULL OR v.hub_id = ANY($2))`,
     [id, visible],
   )
   return row ?? null

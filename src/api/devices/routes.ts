@@ -63,10 +63,11 @@ export function deviceRoutes(app: App, { db }: Services): void {
     const device = await audited(db, request, async (tx, caller) => {
       const before = await getDevice(tx, request.params.id, caller)
       await checkHubAndVehicle(tx, caller, request.body)
-      await updateDevice(tx, before._id, change)
+      // First, for the locks that it takes.
       if (vehicleId !== undefined && vehicleId !== before.vehicleId) {
         await mountDevice(tx, caller.organizationId, before._id, vehicleId)
       }
+      await updateDevice(tx, before._id, change)
       return { before, after: found('device', await findDevice(tx, before._id, null)) }
     })
     const [shown] = await withLastSeen(request.caller.organizationId, [device])

@@ -67,7 +67,8 @@ export const updateDevice = operation({
   access: 'update/device',
   tags,
   summary: 'Change a device',
-  description: 'Its name, its hub, or the vehicle that it is mounted on from now on.',
+  description:
+    'Its name, its hub, or the vehicle that it is mounted on from now on. A device is on one vehicle at the most and a vehicle has one device: what was mounted there before is taken off.',
   params,
   body: newDevice.partial(),
   response: { 200: success(device) },

@@ -85,7 +85,11 @@ const fields = {
     .meta({ examples: [13.9] }),
   tags: labels('electric'),
   hubId: reference.nullable(),
-  deviceId: reference.nullable().describe('The device that is mounted on it from now on'),
+  deviceId: reference
+    .nullable()
+    .describe(
+      'The device that is mounted on it from now on, in place of another one, and taken off where it was',
+    ),
   driverId: reference.nullable(),
 }
 

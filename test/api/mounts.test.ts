@@ -1,0 +1,120 @@
+import { beforeAll, describe, expect, it } from 'vitest'
+import { type Client, createClient, createDevice, signIn, type TestDevice } from '../support/client.ts'
+import { useServer } from '../support/own-server.ts'
+import { addHub, addPerson } from '../support/people.ts'
+import { openScreen } from '../support/screen.ts'
+import { pause, until } from '../support/wait.ts'
+
+describe('A device on a vehicle', () => {
+  const { server } = useServer()
+  let owner: Client
+
+  beforeAll(async () => {
+    owner = await signIn(server)
+  })
+
+  const addVehicle = async (body: object = {}): Promise<string> =>
+    (await owner.post('/vehicle', { name: 'Vehicle', ...body })).body.data._id
+  const vehicleOf = async (device: TestDevice) =>
+    (await owner.get(`/device/${device.id}`)).body.data.vehicleId
+  const deviceOf = async (vehicleId: string) => (await owner.get(`/vehicle/${vehicleId}`)).body.data.deviceId
+  const mount = (device: TestDevice, vehicleId: string | null) =>
+    owner.patch(`/device/${device.id}`, { vehicleId })
+  /** Sends a point of this moment, whose latitude tells it apart. Mounts before and after are at other moments. */
+  const send = async (device: TestDevice, lat: number) => {
+    await pause(10)
+    const points = [{ lat, lng: 8, timestamp: Date.now() }]
+    await createClient(server, device.key).post('/location-history/bulk', { points })
+    await pause(10)
+  }
+
+  it('is named by both: on one vehicle at the most, and one device a vehicle', async () => {
+    const [one, other] = [await createDevice(owner), await createDevice(owner)]
+    const [van, truck] = [await addVehicle({ deviceId: one.id }), await addVehicle()]
+    expect([await vehicleOf(one), await deviceOf(van)]).toEqual([van, one.id])
+    await mount(one, truck)
+    expect([await vehicleOf(one), await deviceOf(van), await deviceOf(truck)]).toEqual([truck, null, one.id])
+    await owner.patch(`/vehicle/${truck}`, { deviceId: other.id })
+    expect([await vehicleOf(one), await vehicleOf(other)]).toEqual([null, truck])
+    await owner.patch(`/vehicle/${truck}`, { deviceId: null })
+    expect([await vehicleOf(other), await deviceOf(truck)]).toEqual([null, null])
+    await mount(one, van)
+    await owner.delete(`/device/${one.id}`)
+    expect(await deviceOf(van)).toBeNull()
+  })
+
+  it('gives the vehicle a history of its own, also after it has moved on', async () => {
+    const [first, second] = [await createDevice(owner), await createDevice(owner)]
+    const [van, truck] = [await addVehicle(), await addVehicle()]
+    await send(first, 1)
+    await mount(first, van)
+    await send(first, 2)
+    await mount(first, truck)
+    await send(first, 3)
+    await mount(second, van)
+    await send(second, 4)
+    await owner.delete(`/device/${second.id}`)
+    const latitudes = async (vehicleId: string) =>
+      (await owner.get(`/location-histories?vehicleId=${vehicleId}`)).body.data.map(
+        (point: { lat: number; subjectId: string }) => [point.lat, point.subjectId],
+      )
+    expect(await latitudes(van)).toEqual([
+      [2, first.id],
+      [4, second.id],
+    ])
+    expect(await latitudes(truck)).toEqual([[3, first.id]])
+    expect(await latitudes(`${van},${truck}`)).toHaveLength(3)
+  })
+
+  it('shows no history of a vehicle of a hub without access', async () => {
+    const hubId = await addHub(owner)
+    const device = await createDevice(owner)
+    const van = await addVehicle({ hubId, deviceId: device.id })
+    await send(device, 5)
+    const points = async (client: Client) =>
+      (await client.get(`/location-histories?vehicleId=${van}`)).body.data.length
+    const without = await addPerson(server, owner, { hubId: [await addHub(owner)] })
+    const within = await addPerson(server, owner, { hubId: [hubId] })
+    expect([await points(owner), await points(within.client), await points(without.client)]).toEqual([
+      1, 1, 0,
+    ])
+  })
+
+  it('is shown live under the vehicle’s name, from the moment of a change', async () => {
+    const device = await createDevice(owner, 'Tracker')
+    await send(device, 6)
+    const screen = await openScreen(server, owner.token, { filter: { subjectIds: [device.id] } })
+    const shows = (name: string) =>
+      until(`shown as ${name}`, () => screen.positions.get(device.id)?.name === name)
+    await shows('Tracker')
+    const van = await addVehicle({ name: 'Van 12', deviceId: device.id })
+    await shows('Van 12')
+    await owner.patch(`/vehicle/${van}`, { name: 'Van 13' })
+    await shows('Van 13')
+    await owner.delete(`/vehicle/${van}`)
+    await shows('Tracker')
+    screen.cut()
+  })
+
+  it('is somewhere alone, however many mount devices and vehicles at once', async () => {
+    const devices = await Promise.all([1, 2, 3].map(() => createDevice(owner)))
+    const vehicles = await Promise.all([1, 2, 3].map(() => addVehicle()))
+    for (let round = 0; round < 8; round++) {
+      const answers = await Promise.all(
+        devices.flatMap((device, at) => {
+          const vehicle = vehicles[(at + round) % 3] as string
+          const other = devices[(at + 2 * round + 1) % 3] as TestDevice
+          return [mount(device, vehicle), owner.patch(`/vehicle/${vehicle}`, { deviceId: other.id })]
+        }),
+      )
+      expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200))
+    }
+    const ofDevices = await Promise.all(devices.map(vehicleOf))
+    const ofVehicles = await Promise.all(vehicles.map(deviceOf))
+    devices.forEach((device, at) => {
+      const vehicle = ofDevices[at]
+      if (vehicle) expect(ofVehicles[vehicles.indexOf(vehicle)]).toBe(device.id)
+    })
+    expect(ofVehicles.filter(id => id !== null)).toHaveLength(ofDevices.filter(id => id !== null).length)
+  })
+})
