@@ -1,5 +1,6 @@
+import type { Database } from './client.ts'
 import type { Driver } from './drivers/driver.ts'
-import { readLogPositions } from './queries/log-positions.ts'
+import { claimLog, readLogPositions } from './queries/log-positions.ts'
 import { retry } from './retry.ts'
 
 /**
@@ -11,7 +12,16 @@ import { retry } from './retry.ts'
  * again, and not if another process has stored meanwhile: then this one has to end. What was under way when the session
  * was lost may still be committed; whoever comes next begins `LOG_GAP` above what it finds stored.
  */
-export const LOG_GAP = 1_000_000
+const LOG_GAP = 1_000_000
+/** The name of the log of one process, which has no other. */
+const PROCESS_LOG = 'process'
+
+/** Where the log of one process goes on: above what is stored, and what a process that was killed may still commit. */
+export async function claimProcessLog(db: Database, partitions: number): Promise<Map<number, number>> {
+  await claimLog(db, PROCESS_LOG, partitions)
+  const stored = await readLogPositions(db.system)
+  return new Map([...stored].map(([partition, offset]) => [partition, offset + LOG_GAP]))
+}
 
 const PATIENCE_MS = 5_000
 /** The database may take so long to notice that our own session of before is gone. */

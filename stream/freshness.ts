@@ -1,4 +1,4 @@
-import type { Database } from '../db/client.ts'
+import type { Queryable } from '../db/client.ts'
 import { listNewestTimes } from '../db/queries/newest-fixes.ts'
 import type { Point } from './point.ts'
 
@@ -15,14 +15,14 @@ export interface Freshness {
   forget(points: readonly Point[]): void
 }
 
-export function createFreshness(db: Database): Freshness {
+export function createFreshness(db: Queryable): Freshness {
   const newest = new Map<number, number>()
 
   async function learn(points: readonly Point[]): Promise<void> {
     const unknown = new Set<number>()
     for (const { subject } of points) if (!newest.has(subject)) unknown.add(subject)
     if (unknown.size === 0) return
-    const times = await listNewestTimes(db.writer, [...unknown])
+    const times = await listNewestTimes(db, [...unknown])
     for (const subject of unknown) newest.set(subject, times.get(subject) ?? Number.NEGATIVE_INFINITY)
   }
 

@@ -23,7 +23,7 @@ export function createWriter(options: {
   onStored?: (stored: { points: number; duplicates: number; rejections: number; seconds: number }) => void
 }): { store(batch: Batch): Promise<Outcomes> } {
   const { db } = options
-  const freshness = createFreshness(db)
+  const freshness = createFreshness(db.writer)
   return {
     async store(batch) {
       const begun = performance.now()

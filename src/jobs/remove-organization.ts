@@ -36,7 +36,7 @@ export function removalJobs(db: Database): JobKind[] {
     ...often,
     async run({ job, signal, commit }) {
       const { organizationId } = job.payload
-      const subjects = await listSubjectKeys(db.system, organizationId)
+      const subjects = await db.tenant(organizationId, tx => listSubjectKeys(tx, organizationId))
       if (subjects.length > 0) {
         // Once more later, whatever becomes of this attempt.
         const sweep = { kind: SWEEP, organizationId: null, payload: { subjects }, uniqueKey: organizationId }

@@ -6,7 +6,7 @@ import { createClient, type KafkaClient, type OnError } from './client.ts'
 import { createFollower } from './follower.ts'
 import { createSender } from './sender.ts'
 import { createStorer } from './storer.ts'
-import { type AdoptLog, nameTopics, openTopics } from './topics.ts'
+import { type ClaimLog, nameTopics, openTopics } from './topics.ts'
 
 /**
  * The log of the cluster tier, on Apache Kafka.
@@ -15,7 +15,7 @@ import { type AdoptLog, nameTopics, openTopics } from './topics.ts'
  *   store:  the writers' group -> handler -> offset committed; unreadable records -> dead     kafka-storer
  *   follow: a group of its own, all partitions, sought to its positions in every join         kafka-follower
  *
- * An offset that leaves here is Kafka's, raised by what the database had stored of another log before (`AdoptLog`).
+ * An offset that leaves here is Kafka's, raised by what the database had stored of another log before (`ClaimLog`).
  */
 export interface KafkaLog extends Log {
   /** How far the writers are behind, in records by partition: what is in the topic and not committed. */
@@ -31,7 +31,7 @@ export interface KafkaLogOptions {
   prefix: string
   partitions: number
   replication: number
-  adoptLog: AdoptLog
+  claimLog: ClaimLog
   maxWaitingBytes?: number
   onError: OnError
 }
@@ -49,7 +49,7 @@ const RETRIES_OF_MANY = 6
 
 /** Rejects when the topics contradict the configuration; waits for a Kafka that is away. */
 export async function openKafkaLog(options: KafkaLogOptions): Promise<KafkaLog> {
-  const { brokers, partitions, replication, adoptLog, onError } = options
+  const { brokers, partitions, replication, claimLog, onError } = options
   const topics = nameTopics(options.prefix)
   const clientId = `${options.prefix}-${randomUUID().slice(0, 8)}`
   const clients = new Set<KafkaClient>()
@@ -71,7 +71,7 @@ export async function openKafkaLog(options: KafkaLogOptions): Promise<KafkaLog> 
     topics,
     partitions,
     replication,
-    adoptLog,
+    claimLog,
     onError,
   })
   const sender = createSender({ createClient: newClient, onError })

@@ -6,7 +6,7 @@ import { administer, type KafkaClient, type OnError } from './client.ts'
 /** Names and shape of what a deployment has in Kafka. */
 export interface Topics {
   points: string
-  /** Records that cannot be read, and points that the database would not take. */
+  /** Records that cannot be read, and points that the database rejects. */
   dead: string
   /** The writers' consumer group. */
   writers: string
@@ -24,12 +24,11 @@ export function nameTopics(prefix: string): Topics {
 }
 
 /**
- * Runs `work` alone among all processes, and lets it say which log the database's positions count in from now on:
- * `adopt` returns what each partition's offsets are raised by, so that they go on above what was stored of another
- * log. `anew` is a log that begins at 0, whatever was stored under its name.
+ * Says which log the database's positions count in from now on. Resolves to what each partition's offsets are raised by, so
+ * that they go on above what was stored of another log. `begin` runs before, alone among all processes, and says whether the
+ * log begins at 0, whatever was stored under its name.
  */
-export type AdoptLog = <T>(work: (adopt: Adopt) => Promise<T>) => Promise<T>
-type Adopt = (log: string, partitions: number, anew: boolean) => Promise<Positions>
+export type ClaimLog = (log: string, partitions: number, begin?: () => Promise<boolean>) => Promise<Positions>
 
 export const RETENTION_MS = 30 * 24 * 3600_000
 const RETRY_MS = 1_000
@@ -40,7 +39,7 @@ const DEAD_PARTITIONS = 1
 class TopicMismatch extends Error {}
 
 /**
- * Makes the topics where they are not there, and refuses a topic with another number of partitions: subjects would
+ * Creates the topics where they are not there, and rejects a topic with another number of partitions: subjects would
  * change theirs, and lose their order. Waits for a Kafka that is away.
  */
 export async function openTopics(options: {
@@ -48,12 +47,11 @@ export async function openTopics(options: {
   topics: Topics
   partitions: number
   replication: number
-  adoptLog: AdoptLog
+  claimLog: ClaimLog
   onError: OnError
 }): Promise<Positions> {
   const { topics, partitions, replication, onError } = options
-  const openOnce = () =>
-    options.adoptLog(adopt => administer(options.createClient, OPEN_WITHIN_MS, admin => open(admin, adopt)))
+  const openOnce = () => administer(options.createClient, OPEN_WITHIN_MS, open)
   return retry(openOnce, {
     firstMs: RETRY_MS,
     again(error) {
@@ -63,24 +61,13 @@ export async function openTopics(options: {
     },
   })
 
-  async function open(admin: Admin, adopt: Adopt): Promise<Positions> {
+  /** Others wait for the one that creates topics, and for nobody where there are none to create: Kafka may be frozen. */
+  async function open(admin: Admin): Promise<Positions> {
     const { clusterId } = await admin.describeCluster()
-    const log = `${clusterId}/${topics.points}`
-    const there = new Set(await admin.listTopics())
-    const bases = await adopt(log, partitions, !there.has(topics.points))
-    const wanted = [
-      { topic: topics.points, numPartitions: partitions },
-      { topic: topics.dead, numPartitions: DEAD_PARTITIONS },
-    ]
-    // Where they are there, no right to make any is needed.
-    const missing = wanted.filter(({ topic }) => !there.has(topic))
-    if (missing.length > 0) {
-      const shape = { replicationFactor: replication, configEntries: toConfigEntries(replication) }
-      await admin.createTopics({
-        waitForLeaders: true,
-        topics: missing.map(topic => ({ ...topic, ...shape })),
-      })
-    }
+    const claim = (begin?: () => Promise<boolean>) =>
+      options.claimLog(`${clusterId}/${topics.points}`, partitions, begin)
+    const isComplete = (await listMissing(admin)).length === 0
+    const bases = isComplete ? await claim() : await claim(() => createMissing(admin))
     const metadata = await admin.fetchTopicMetadata({ topics: [topics.points] })
     const found = metadata.topics[0]?.partitions.length
     if (found !== partitions) {
@@ -90,6 +77,28 @@ export async function openTopics(options: {
       )
     }
     return bases
+  }
+
+  async function listMissing(admin: Admin) {
+    const there = new Set(await admin.listTopics())
+    const wanted = [
+      { topic: topics.points, numPartitions: partitions },
+      { topic: topics.dead, numPartitions: DEAD_PARTITIONS },
+    ]
+    return wanted.filter(({ topic }) => !there.has(topic))
+  }
+
+  /** Whether the points begin with it. Where topics are there, no right to create any is needed. */
+  async function createMissing(admin: Admin): Promise<boolean> {
+    const missing = await listMissing(admin)
+    if (missing.length > 0) {
+      const shape = { replicationFactor: replication, configEntries: toConfigEntries(replication) }
+      await admin.createTopics({
+        waitForLeaders: true,
+        topics: missing.map(topic => ({ ...topic, ...shape })),
+      })
+    }
+    return missing.some(({ topic }) => topic === topics.points)
   }
 }
 

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Database } from '../../db/client.ts'
-import { lockUntilCommit } from '../../db/locks.ts'
-import { adoptLog, readLogPositions } from '../../db/queries/log-positions.ts'
+import { claimLog, readLogPositions } from '../../db/queries/log-positions.ts'
 import { createTestDatabase, openTestDatabase, type TestDatabase, usualKind } from '../support/database.ts'
 
 describe('The positions of the log', () => {
@@ -16,11 +15,8 @@ describe('The positions of the log', () => {
     await database.remove()
   })
 
-  const adopt = (log: string, partitions: number, anew = false) =>
-    db.system.transaction(async tx => {
-      await lockUntilCommit(tx, 'logPositions')
-      return [...(await adoptLog(tx, log, partitions, anew))].sort(([a], [b]) => a - b)
-    })
+  const claim = async (log: string, partitions: number, anew = false) =>
+    [...(await claimLog(db, log, partitions, async () => anew))].sort(([a], [b]) => a - b)
   const store = (partition: number, nextOffset: number) =>
     db.writer.query('UPDATE log_positions SET next_offset = $2 WHERE log_partition = $1', [
       partition,
@@ -28,22 +24,22 @@ describe('The positions of the log', () => {
     ])
 
   it('go on above what was stored when the log becomes another one, and when it comes back', async () => {
-    await adopt('process', 2)
+    await claim('process', 2)
     await store(0, 500)
-    expect(await adopt('kafka/points', 3)).toEqual([
+    expect(await claim('kafka/points', 3)).toEqual([
       [0, 500],
       [1, 0],
       [2, 0],
     ])
     await store(0, 510)
     await store(2, 7)
-    expect(await adopt('kafka/points', 3)).toEqual([
+    expect(await claim('kafka/points', 3)).toEqual([
       [0, 500],
       [1, 0],
       [2, 0],
     ])
-    await adopt('process', 2)
-    expect(await adopt('kafka/points', 3)).toEqual([
+    await claim('process', 2)
+    expect(await claim('kafka/points', 3)).toEqual([
       [0, 510],
       [1, 0],
       [2, 0],
@@ -58,7 +54,7 @@ describe('The positions of the log', () => {
   })
 
   it('go on above what was stored when a log of the same name begins again', async () => {
-    expect(await adopt('kafka/points', 3, true)).toEqual([
+    expect(await claim('kafka/points', 3, true)).toEqual([
       [0, 510],
       [1, 0],
       [2, 7],
@@ -67,7 +63,7 @@ describe('The positions of the log', () => {
 
   it('are the same for all that open a log at once', async () => {
     await store(1, 40)
-    const all = await Promise.all(Array.from({ length: 6 }, () => adopt('other/points', 3)))
+    const all = await Promise.all(Array.from({ length: 6 }, () => claim('other/points', 3)))
     for (const bases of all)
       expect(bases).toEqual([
         [0, 510],

@@ -8,7 +8,7 @@ import { upkeepJob } from '../../src/jobs/upkeep.ts'
 import { createWriter } from '../../stream/writer.ts'
 import { createOwnPostgres } from '../integrity/own-postgres.ts'
 import { startPostgres } from '../services/postgres.ts'
-import { point } from '../stream/log-contract.ts'
+import { point } from '../stream/entries.ts'
 import { watchCrowding } from '../support/crowding.ts'
 import {
   createTestDatabase,

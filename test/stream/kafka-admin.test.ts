@@ -1,7 +1,7 @@
 import { connect, createServer, type Server } from 'node:net'
 import { afterAll, describe, expect, it } from 'vitest'
 import { type KafkaLog, openKafkaLog } from '../../stream/kafka/log.ts'
-import { startTestKafka } from '../support/kafka.ts'
+import { claimAlone, startTestKafka } from '../support/kafka.ts'
 import { until } from '../support/wait.ts'
 
 const kafka = await startTestKafka()
@@ -30,7 +30,7 @@ describe.skipIf(kafka.missing)('Asking whether Kafka answers', () => {
     const { address, count, server } = await countClients(kafka.brokers[0] as string)
     const log: KafkaLog = await openKafkaLog({
       ...{ brokers: [address], prefix: 'admin', partitions: 1, replication: 1 },
-      adoptLog: work => work(async () => new Map()),
+      claimLog: claimAlone,
       onError: kafka.onError,
     })
     // A new group has no coordinator for a moment.

@@ -4,9 +4,9 @@ import { type KafkaLog, type KafkaLogOptions, openKafkaLog } from '../../stream/
 import { createRecordWriter, readRecord } from '../../stream/kafka/record.ts'
 import type { Record } from '../../stream/log.ts'
 import type { Entry, Point } from '../../stream/point.ts'
-import { startTestKafka } from '../support/kafka.ts'
+import { claimAlone, startTestKafka } from '../support/kafka.ts'
 import { pause, until } from '../support/wait.ts'
-import { createTable, point, sourceOf, subjectOf, type Table } from './log-contract.ts'
+import { createTable, point, sourceOf, subjectOf, type Table } from './entries.ts'
 
 const PARTITIONS = 4
 const kafka = await startTestKafka()
@@ -18,14 +18,13 @@ afterEach(() => kafka.missing ?? kafka.control.thaw())
 afterAll(() => kafka.stop())
 
 function open(prefix: string, options: Partial<KafkaLogOptions> = {}): Promise<KafkaLog> {
-  const adoptLog: KafkaLogOptions['adoptLog'] = work => work(async () => new Map())
   const { brokers, onError } = kafka
   return openKafkaLog({
     brokers,
     prefix,
     partitions: PARTITIONS,
     replication: 1,
-    adoptLog,
+    claimLog: claimAlone,
     onError,
     ...options,
   })
@@ -289,13 +288,12 @@ describe.skipIf(kafka.missing)(`Kafka${kafka.missing ? ` (${kafka.missing})` : '
 
   it('goes on above the offsets of another log', async () => {
     const bases = new Map([[0, 1_000_000]])
-    const adopted: unknown[] = []
-    const adoptLog: KafkaLogOptions['adoptLog'] = work =>
-      work(async (...of) => {
-        adopted.push(of)
-        return bases
-      })
-    const log = await open('above', { adoptLog })
+    const claimed: unknown[] = []
+    const claimLog: KafkaLogOptions['claimLog'] = async (log, partitions, begin) => {
+      claimed.push([log, partitions, (await begin?.()) ?? false])
+      return bases
+    }
+    const log = await open('above', { claimLog })
     const table = createTable()
     const storing = await log.store(table.store)
     await log.append([point(4, 1), point(1, 1)], sourceOf(4, 1))
@@ -319,8 +317,8 @@ describe.skipIf(kafka.missing)(`Kafka${kafka.missing ? ` (${kafka.missing})` : '
     await following.close()
     await storing.close()
     await log.close()
-    await (await open('above', { adoptLog })).close()
-    expect(adopted).toEqual([
+    await (await open('above', { claimLog })).close()
+    expect(claimed).toEqual([
       [expect.stringMatching(/^.+\/above\.points$/), PARTITIONS, true],
       [expect.stringMatching(/^.+\/above\.points$/), PARTITIONS, false],
     ])

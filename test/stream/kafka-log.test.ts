@@ -1,6 +1,6 @@
 import { afterAll, afterEach } from 'vitest'
 import { openKafkaLog } from '../../stream/kafka/log.ts'
-import { startTestKafka } from '../support/kafka.ts'
+import { claimAlone, startTestKafka } from '../support/kafka.ts'
 import { pause } from '../support/wait.ts'
 import { testLog } from './log-contract.ts'
 
@@ -22,7 +22,7 @@ testLog('in Kafka', {
           prefix,
           partitions: 3,
           replication: 1,
-          adoptLog: work => work(async () => new Map()),
+          claimLog: claimAlone,
           ...options,
           onError: kafka.onError,
         }),

@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest'
 import { createRecordWriter, readRecord, UnreadableRecord } from '../../stream/kafka/record.ts'
 import type { Subject } from '../../stream/log.ts'
 import { type Entry, REASONS } from '../../stream/point.ts'
-import { EDGES, point, subjectOf } from './log-contract.ts'
+import { EDGES, point, subjectOf } from './entries.ts'
 
 const text = fc.string({ unit: 'binary' })
 const float4 = fc.oneof(fc.constant(null), fc.float({ noNaN: true, noDefaultInfinity: true }))

@@ -4,7 +4,7 @@ import type { KafkaClient } from '../../stream/kafka/client.ts'
 import { createRecordWriter } from '../../stream/kafka/record.ts'
 import { createStorer } from '../../stream/kafka/storer.ts'
 import { nameTopics } from '../../stream/kafka/topics.ts'
-import { point } from './log-contract.ts'
+import { point } from './entries.ts'
 
 /** A consumer of kafkajs that does as it is told. */
 function createConsumer() {

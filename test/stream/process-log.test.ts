@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
 import { createProcessLog } from '../../stream/process-log.ts'
-import { createTable, point, sourceOf, testLog } from './log-contract.ts'
+import { createTable, point, sourceOf } from './entries.ts'
+import { testLog } from './log-contract.ts'
 
 testLog('of one process', {
   partitions: 3,

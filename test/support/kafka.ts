@@ -1,3 +1,4 @@
+import type { ClaimLog } from '../../stream/kafka/topics.ts'
 import { startKafka } from '../services/kafka.ts'
 import type { Control } from '../services/services.ts'
 
@@ -11,6 +12,12 @@ export interface TestKafka {
   errors: { error: unknown; doing: string }[]
   onError: (error: unknown, doing: string) => void
   stop(): Promise<void>
+}
+
+/** What `claimLog` is without a database, for a process that is alone. */
+export const claimAlone: ClaimLog = async (_log, _partitions, begin) => {
+  await begin?.()
+  return new Map()
 }
 
 /** Starts a broker. With REQUIRE_SERVICES=1 it fails where there can be none. */

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { Database } from '../../../db/client.ts'
+import type { Queryable } from '../../../db/client.ts'
 import { foldEmail } from '../../../db/email-address.ts'
 import { addFailure, clearFailures, readFailures } from '../../../db/queries/login-failures.ts'
 import { RequestError } from '../../http/errors.ts'
@@ -33,7 +33,7 @@ function waitAfter(failures: number, allowed: number): number {
  * after the slow comparison, so that guesses sent side by side gain nothing.
  */
 export async function checkPassword(
-  db: Database,
+  db: Queryable,
   attempt: { email: string; address: string; passwordHash: string | null | undefined; password: string },
 ): Promise<boolean> {
   const digest = createHash('sha256').update(foldEmail(attempt.email)).digest('base64url')
@@ -42,7 +42,7 @@ export async function checkPassword(
   const before = await rejectGuessing(db, account, address)
   const matches = await verifyPassword(attempt.passwordHash ?? undefined, attempt.password, address)
   if (!matches) {
-    const failures = await addFailure(db.system, [
+    const failures = await addFailure(db, [
       { key: account, forgetAfterS: FORGET_ACCOUNT_AFTER_S },
       { key: address, forgetAfterS: FORGET_ADDRESS_AFTER_S },
     ])
@@ -50,12 +50,12 @@ export async function checkPassword(
     return false
   }
   await rejectGuessing(db, account, address)
-  if (before.has(account)) await clearFailures(db.system, account)
+  if (before.has(account)) await clearFailures(db, account)
   return true
 }
 
-async function rejectGuessing(db: Database, account: string, address: string) {
-  const found = await readFailures(db.system, [account, address])
+async function rejectGuessing(db: Queryable, account: string, address: string) {
+  const found = await readFailures(db, [account, address])
   for (const [key, { failures, secondsAgo }] of found) {
     const wait = waitAfter(failures, key === account ? ACCOUNT_FAILURES : ADDRESS_FAILURES) - secondsAgo
     if (wait > 0) throw tooMany(wait)

@@ -28,7 +28,7 @@ export function authRoutes(app: App, { db, tokens, config, lastSeen }: Services)
     const passwordHash = account?.passwordHash
     const attempt = { email, address: request.ip, passwordHash, password }
     const wrong = () => new RequestError('unauthorized', 'The e-mail address or the password is wrong.')
-    if (!(await checkPassword(db, attempt)) || !account) throw wrong()
+    if (!(await checkPassword(db.system, attempt)) || !account) throw wrong()
     await lastSeen.flushUsers()
     const opened = await db.system.transaction(async tx => {
       // Somebody may have changed it while it was compared.
@@ -77,7 +77,7 @@ export function authRoutes(app: App, { db, tokens, config, lastSeen }: Services)
     const { email, passwordHash } = found('account', await findAccountById(db.system, accountId))
     const wrong = () => invalid('currentPassword', 'This is not the present password.')
     const attempt = { email, address: request.ip, passwordHash, password: currentPassword }
-    if (!(await checkPassword(db, attempt)) || passwordHash === null) throw wrong()
+    if (!(await checkPassword(db.system, attempt)) || passwordHash === null) throw wrong()
     const newHash = await hashPassword(newPassword, request.caller.organizationId)
     await db.system.transaction(async tx => {
       // Of two changes at once the second finds another password than it proved.

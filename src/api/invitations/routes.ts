@@ -87,7 +87,7 @@ export function invitationRoutes(app: App, { db, tokens }: Services): void {
       const problem = newPassword.safeParse(password).error?.issues[0]?.message
       if (problem) throw invalid('password', problem)
       first = await hashPassword(password, addressKey(request.ip))
-    } else if (!(await checkPassword(db, { email, address: request.ip, passwordHash, password }))) {
+    } else if (!(await checkPassword(db.system, { email, address: request.ip, passwordHash, password }))) {
       throw new RequestError('unauthorized', 'This is not the present password of the account.')
     }
 
