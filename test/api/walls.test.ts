@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import WebSocket from 'ws'
 import { type Database, newId } from '../../db/client.ts'
 import { PERMISSIONS } from '../../src/http/permissions.ts'
+import { forEach } from '../support/at-once.ts'
 import { type Answer, type Client, createClient, createDevice, signIn } from '../support/client.ts'
 import { createTestDatabase, openTestDatabase, type TestDatabase, usualKind } from '../support/database.ts'
 import { listOperations, type OpenApi, type Operation, readDocument } from '../support/openapi.ts'
@@ -24,7 +25,6 @@ import { pause, until } from '../support/wait.ts'
 const SECRET = 'a secret of thirty-two characters'
 /** Stands in the names of whatever is not the caller's to see. */
 const MARK = 'Xyzzy'
-const AT_ONCE = 8
 
 /**
  * Tenants are walls: every operation of the OpenAPI document, with every kind of token and with identifiers of another
@@ -133,15 +133,6 @@ describe.runIf(usualKind() === 'postgres')('The wall between organizations', () 
     const found = [...hidden].filter(id => text.includes(id) && !sent.toLowerCase().includes(id))
     if (text.includes(MARK.toLowerCase()) && !sent.includes(MARK)) found.push(MARK)
     return found
-  }
-
-  /** Some at once: a request waits for the database more than it works. */
-  async function forEach<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
-    const left = [...items]
-    const worker = async () => {
-      for (let next = left.shift(); next !== undefined; next = left.shift()) await work(next)
-    }
-    await Promise.all(Array.from({ length: AT_ONCE }, worker))
   }
 
   /** Collects what is wrong, and names the operation after which the other organization was another one. */
