@@ -15,7 +15,7 @@ describe('Jobs under kill -9', () => {
     const database = await createTestDatabase('postgres')
     const db = await openTestDatabase(database)
     await db.system.query('CREATE TABLE done (job uuid, step int)')
-    const count = 160
+    const count = 100
     await db.system.transaction(async tx => {
       for (let n = 0; n < count; n++) await insertJob(tx, { kind: 'steps', organizationId: null })
     })
@@ -42,7 +42,7 @@ describe('Jobs under kill -9', () => {
     let rounds = 0
     for (; (await left()) > 0; rounds++) {
       // In the middle of the work, however long a start takes.
-      const enough = (await steps()) + 10 + Math.random() * 50
+      const enough = (await steps()) + 20 + Math.random() * 40
       await until('they work', async () => (await steps()) > enough || (await left()) === 0, 60_000)
       await kill(workers[rounds % 2] as ChildProcess)
       workers[rounds % 2] = start()
