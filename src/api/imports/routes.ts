@@ -46,5 +46,5 @@ export function importRoutes(app: App, { db }: Services): void {
 
 async function getImport(tx: Queryable, caller: Caller, id: string, hold: '' | 'FOR UPDATE' = '') {
   const row = await findImport(tx, id, hold)
-  return found('import', row && showImport(row, caller))
+  return found('import monitoring', row && showImport(row, caller))
 }
