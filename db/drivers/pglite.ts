@@ -57,6 +57,7 @@ export async function openPglite(options: {
     waiting.clear()
   }
   const lose = (error: Error) => {
+    if (gone) return
     fail(error)
     options.onLost?.(error)
   }
@@ -75,7 +76,7 @@ export async function openPglite(options: {
     else request?.reject(Object.assign(new Error(answer.error.message), answer.error))
   })
   worker.on('error', error => lose(new GoneError('The embedded database has failed', { cause: error })))
-  worker.on('exit', () => fail(new GoneError('The embedded database is closed')))
+  worker.on('exit', () => lose(new GoneError('The thread of the embedded database has ended')))
 
   try {
     await ask({ kind: 'open' })
@@ -148,6 +149,7 @@ export async function openPglite(options: {
     async close() {
       if (!gone) {
         await inLine('writing', () => ask({ kind: 'close' }))
+        fail(new GoneError('The embedded database is closed'))
         await worker.terminate()
       }
       lock.release()

@@ -3,8 +3,9 @@ import { type LogPosition, type PointColumns, toLiterals, upsertNewest, upsertPr
 
 /**
  * Stores points none of which is there yet: COPY in PostgreSQL's binary format straight into the table, and the newest
- * fixes and the log's position with it, in one round trip and transaction. It has nothing to say about a point that is
- * there after all: the unique index refuses the whole batch (23505), and `insertPoints` has to take it.
+ * fixes and the log's position with it, in one round trip and transaction. 1.5 to 3 times as fast as `insertPoints`, more
+ * with larger batches (docs/decisions/0004-copy-what-is-new.md). It has nothing to say about a point that is
+ * there after all: the unique index rejects the whole batch (23505), and `insertPoints` has to store it.
  */
 export async function copyPoints(db: Database, points: PointColumns, position: LogPosition): Promise<void> {
   const newest = points.newest.flatMap((isNewest, index) => (isNewest ? [index] : []))
