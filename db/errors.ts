@@ -10,8 +10,8 @@ export function sqlState(error: unknown): string | undefined {
   return undefined
 }
 
-/** Whether the values themselves are refused (class 22, data exception; 23, integrity), so that no retry helps. */
-export function isRefusal(error: unknown): boolean {
+/** Whether the database rejects the values themselves (class 22, data exception; 23, integrity), so that no retry helps. */
+export function isInvalidData(error: unknown): boolean {
   const state = sqlState(error)
   return state !== undefined && (state.startsWith('22') || state.startsWith('23'))
 }

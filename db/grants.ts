@@ -1,7 +1,7 @@
 import type { PermissionDetail } from './schema/roles.ts'
 
 /**
- * What the details of a role grant. A role fails closed: a detail that says nothing clear is refused when it is written
+ * What the details of a role grant. A role fails closed: a detail that says nothing clear is rejected when it is written
  * (src/api/roles/details.ts), and grants nothing where it is stored all the same.
  */
 const SCOPES = ['all', 'team', 'own'] as const

@@ -12,7 +12,7 @@ const WEEK_MS = 7 * 24 * 3600_000
 const FIRST_MONDAY_MS = 4 * 24 * 3600_000
 const AHEAD_MS = 30 * 24 * 3600_000
 
-/** How long points are kept; older ones are refused at the door. */
+/** How long points are kept; older ones are rejected by ingest. */
 export const RETENTION_MS = 365 * 24 * 3600_000
 
 export interface Partition {

@@ -34,7 +34,7 @@ export interface SingleWriter {
   release(): Promise<void>
 }
 
-/** Waits a moment for a predecessor that is just ending, and refuses then. */
+/** Waits a moment for a predecessor that is just ending, and rejects then. */
 export async function becomeSingleWriter(options: {
   driver: Driver
   onError: (error: unknown, doing: string) => void

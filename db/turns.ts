@@ -21,7 +21,7 @@ export interface Turns {
 
 interface Waiter {
   give: () => void
-  refuse: (reason: unknown) => void
+  decline: (reason: unknown) => void
 }
 
 interface Owner {
@@ -100,7 +100,7 @@ export function createTurns(options: {
               next()
             })
           },
-          refuse(reason) {
+          decline(reason) {
             settle()
             owner.line.splice(owner.line.indexOf(waiter), 1)
             forget()
@@ -108,10 +108,10 @@ export function createTurns(options: {
           },
         }
         const timer = setTimeout(
-          () => waiter.refuse(new BusyError(`No turn came within ${options.waitMs} ms`)),
+          () => waiter.decline(new BusyError(`No turn came within ${options.waitMs} ms`)),
           options.waitMs,
         )
-        const onAbort = () => waiter.refuse(signal?.reason)
+        const onAbort = () => waiter.decline(signal?.reason)
         const settle = () => {
           clearTimeout(timer)
           signal?.removeEventListener('abort', onAbort)

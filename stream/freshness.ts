@@ -5,7 +5,7 @@ import type { Point } from './point.ts'
 /**
  * Knows for each subject up to when something is stored, so that what is newer is known to be new. The newest fix is
  * stored in the transaction that stores points, so nothing of a subject is ever newer than it. Another writer may have
- * stored meanwhile what is believed to be new here (a partition that moved in Kafka): then the unique index refuses
+ * stored meanwhile what is believed to be new here (a partition that moved in Kafka): then the unique index rejects
  * the batch, and what was believed is forgotten.
  */
 export interface Freshness {

@@ -27,7 +27,7 @@ export interface Point {
   attributes: string | null
 }
 
-/** Why a point was refused. A closed list: the contract's section 7.4. */
+/** Why a point was rejected. A closed list: the contract's section 7.4. */
 export const REASONS = [
   'not-json',
   'bad-shape',

@@ -1,5 +1,5 @@
 import type { Database } from '../db/client.ts'
-import { isMissingPartition, isRefusal, isTransient } from '../db/errors.ts'
+import { isInvalidData, isMissingPartition, isTransient } from '../db/errors.ts'
 import { createPartitionsFor } from '../db/partitions.ts'
 import { copyPoints } from '../db/queries/copy-points.ts'
 import { findConflicts, insertPoints, type LogPosition, type PointColumns } from '../db/queries/points.ts'
@@ -15,7 +15,7 @@ import { NO_OUTCOMES } from './point.ts'
  *
  * The first point stored under an identity wins. One that comes later is a duplicate where it is the same, and a
  * conflict where it differs. Points that are newer than anything stored of their subject cannot be there, and are
- * copied in without asking (`freshness.ts`). A point that the database refuses all the same is found by halving its batch.
+ * copied in without asking (`freshness.ts`). A point that the database rejects all the same is found by halving its batch.
  */
 export function createWriter(options: {
   db: Database
@@ -56,7 +56,7 @@ export function createWriter(options: {
         else if (rest.length > 0) await storePoints(rest, at)
       }
 
-      /** False where the database refuses: then one of them is there after all, or cannot be stored. */
+      /** False where the database rejects it: then one of them is there after all, or cannot be stored. */
       async function copyFresh(fresh: Numbered<Point>[], at: LogPosition): Promise<boolean> {
         const entries = fresh.map(({ entry }) => entry)
         try {
@@ -65,7 +65,7 @@ export function createWriter(options: {
           return true
         } catch (error) {
           freshness.forget(entries)
-          if (!isRefusal(error) && !isTransient(error)) throw error
+          if (!isInvalidData(error) && !isTransient(error)) throw error
           return false
         }
       }
@@ -75,12 +75,12 @@ export function createWriter(options: {
           await withPartitions(part, () => insertAndCompare(part, at))
         } catch (error) {
           // Where a partition cannot be created just now the points wait.
-          if (isMissingPartition(error) || !isRefusal(error) || part.length === 0) throw error
+          if (isMissingPartition(error) || !isInvalidData(error) || part.length === 0) throw error
           const [only] = part
           if (part.length === 1 && only) {
             // What the database says of it is the operator's to read, not the tenant's.
             options.onError?.(error, `storing a point of subject ${only.entry.subject}`)
-            refuse(only, 'unstorable', 'The point cannot be stored.')
+            reject(only, 'unstorable', 'The point cannot be stored.')
             await storePoints([], at)
             return
           }
@@ -111,11 +111,11 @@ export function createWriter(options: {
         for (const { entry } of known) outcomes.set(entry, { kind: 'duplicate' })
         for (const { index, stored: winner } of await findConflicts(db.writer, toColumns(known))) {
           const loser = known[index] as Numbered<Point>
-          refuse(loser, 'conflict', 'Another point of this subject has the same timestamp.', winner)
+          reject(loser, 'conflict', 'Another point of this subject has the same timestamp.', winner)
         }
       }
 
-      function refuse(point: Numbered<Point>, reason: Reason, message: string, winner?: unknown): void {
+      function reject(point: Numbered<Point>, reason: Reason, message: string, winner?: unknown): void {
         outcomes.set(point.entry, { kind: 'rejected', reason, message })
         const entry = toRejection(point.entry, reason, message)
         rejected.push({ entry, offset: point.offset, ordinal: point.ordinal, stored: winner ?? null })

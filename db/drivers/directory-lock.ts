@@ -45,7 +45,7 @@ const STALE_AFTER_MS = 10_000
 const PATIENCE_MS = 2_000
 const RETRY_MS = 100
 
-/** Waits for a holder that is just ending, as one that was killed is, and refuses then. */
+/** Waits for a holder that is just ending, as one that was killed is, and rejects then. */
 export function lockDirectory(directory: string): Promise<DirectoryLock> {
   const deadline = Date.now() + PATIENCE_MS
   return retry(async () => tryLock(directory), {

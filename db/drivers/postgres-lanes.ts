@@ -7,7 +7,7 @@ import { createTurns, type Turns } from '../turns.ts'
 /**
  * The connections to PostgreSQL, by what they are for, so that what is slow there holds up only its like: 16 slow searches
  * of one organization once made everybody's sign-in 503. A statement ends by itself (`statement_timeout`, since one that
- * the process gave up goes on in the database), and when its caller has gone.
+ * the process abandoned goes on in the database), and when its caller has gone.
  */
 export interface LaneLimits {
   connections: number
@@ -50,7 +50,7 @@ export interface Connections {
 
 export function openConnections(options: {
   url: string
-  /** Behind a pooler in transaction mode, which refuses or mixes up settings of a session. */
+  /** Behind a pooler in transaction mode, which rejects or mixes up settings of a session. */
   pooled: boolean
   types: pg.CustomTypesConfig
   onError: (error: unknown, doing: string) => void

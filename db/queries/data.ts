@@ -134,7 +134,7 @@ export const newRecords = (values: readonly Values[]): NewRecord[] =>
   values.map(data => ({ _id: newId(), data }))
 
 /**
- * Makes records of a type that the transaction holds (`findDataType` FOR SHARE). Returns the unique values that are
+ * Creates records of a type that the transaction has locked (`findDataType` FOR SHARE). Returns the unique values that are
  * taken; then the transaction must not commit.
  */
 export async function insertRecords(

@@ -65,7 +65,7 @@ export interface NewHub {
   address: string | null
 }
 
-/** Makes a hub that its maker has access to. */
+/** Creates a hub that its creator has access to. */
 export async function insertHub(
   tx: Queryable,
   hub: NewHub & { organizationId: string },

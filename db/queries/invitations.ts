@@ -11,7 +11,7 @@ export interface Invitation {
   invitedBy: string | null
 }
 
-/** Makes or renews the invitation of a user; a former token is no longer of use. */
+/** Creates or renews the invitation of a user; a former token is no longer of use. */
 export async function putInvitation(
   tx: Queryable,
   invitation: {

@@ -2,7 +2,7 @@ import type { Database, Queryable } from '../client.ts'
 import { isReferenced } from '../errors.ts'
 
 /**
- * Removes everything of an organization that was given up, a batch at a time, so that nothing waits for it long. The
+ * Removes everything of an organization that was deleted, a batch at a time, so that nothing waits for it long. The
  * tables are found by their column `organization_id`: a new one is covered without a line here. Points know their
  * subject alone, and go by it.
  */

@@ -29,8 +29,8 @@ export function createAdministrator(newClient: (retries: number) => KafkaClient,
         one.admin.then(admin => work(admin)),
       )
     } catch (error) {
-      // A refusal is an answer.
-      if (isRefusal(error)) throw error
+      // An error of the protocol is an answer.
+      if (isProtocolError(error)) throw error
       // Otherwise the next question begins anew: a connection may be half open for long.
       if (kept === one) kept = null
       one.client.end()
@@ -45,7 +45,7 @@ export function createAdministrator(newClient: (retries: number) => KafkaClient,
       if (!known) return askOver(kept, work)
       // A broker closes connections that were idle for long; then it is asked once more.
       return askOver(known, work).catch(error => {
-        if (isRefusal(error)) throw error
+        if (isProtocolError(error)) throw error
         kept ??= open()
         return askOver(kept, work)
       })
@@ -54,4 +54,4 @@ export function createAdministrator(newClient: (retries: number) => KafkaClient,
 }
 
 /** kafkajs' class is no named export to Node. */
-const isRefusal = (error: unknown) => error instanceof Error && error.name === 'KafkaJSProtocolError'
+const isProtocolError = (error: unknown) => error instanceof Error && error.name === 'KafkaJSProtocolError'

@@ -18,7 +18,7 @@ import type { Topics } from './topics.ts'
  * and the same batch is handed over again, so that the group keeps its order through it. When the group moves
  * partitions, that is learnt from a heartbeat and passed on to kafkajs, which joins again.
  *
- * A record that cannot be read, and a point that the database refuses, goes to the dead letters before its offset is
+ * A record that cannot be read, and a point that the database rejects, goes to the dead letters before its offset is
  * passed.
  */
 /** As many as the writer has connections to the database for: two bring more than one (152 to 256 k rows/s). */
@@ -64,7 +64,7 @@ export function createStorer(options: {
       const offsets = partitions.map(offset => ({ topic: topics.points, ...offset }))
       await inTime(COMMIT_WITHIN_MS, consumer.commitOffsets(offsets))
     } catch (error) {
-      // A broker that has just started refuses offsets for a moment, and where nothing new comes nobody would commit them
+      // A broker that has just started rejects offsets for a moment, and where nothing new comes nobody would commit them
       // later. After a join they are read again.
       for (const { partition, offset } of partitions)
         if (joined === joins && !stored.has(partition)) stored.set(partition, offset)
@@ -185,7 +185,7 @@ export function createStorer(options: {
   })
   const commits = setInterval(() => {
     const { consumer } = consuming
-    // One at a time: an offset that was refused must not come after a later one.
+    // One at a time: an offset that was rejected must not come after a later one.
     if (!consumer || committing) return
     committing = true
     commit(consumer)
