@@ -1,7 +1,7 @@
 import type { Log, Source, Subject } from '../stream/log.ts'
 import type { Entry, Reason } from '../stream/point.ts'
-import { toEntry } from './decode.ts'
-import { readNative } from './formats/native.ts'
+import { validate } from './decode.ts'
+import { FORMATS } from './formats/table.ts'
 import type { IngestMetrics } from './metrics.ts'
 import type { Turns } from './turns.ts'
 
@@ -18,10 +18,10 @@ export interface BulkResult {
 }
 
 /**
- * Takes the points of one request. Resolves when every one of them is durable or refused, to null when that took too
+ * Appends the points of one request. Resolves when every one of them is durable or rejected, to null when that took too
  * long: then nothing is acknowledged, some of it may be stored, and sending it again does no harm.
  */
-export async function takeBulk(
+export async function appendBulk(
   points: readonly { value: unknown; of: Subject }[],
   options: { log: Log; metrics: IngestMetrics; turns: Turns; waitMs?: number },
 ): Promise<BulkResult | null> {
@@ -36,11 +36,11 @@ export async function takeBulk(
     }, options.waitMs ?? WAIT_MS)
   })
   const appended = (async () => {
-    const entries = await validate(points, turns)
+    const entries = await validateAll(points, turns)
     metrics.received('http', entries)
     if (source.ended) return null
-    metrics.held('http', entries.length)
-    const outcomes = await log.append(entries, source).finally(() => metrics.held('http', -entries.length))
+    metrics.waiting('http', entries.length)
+    const outcomes = await log.append(entries, source).finally(() => metrics.waiting('http', -entries.length))
     return { entries, outcomes }
   })()
   // What ends late has been answered already.
@@ -65,8 +65,8 @@ export async function takeBulk(
   return result
 }
 
-/** The entries of the points, made piece by piece in the turns of the organization. */
-function validate(points: readonly { value: unknown; of: Subject }[], turns: Turns): Promise<Entry[]> {
+/** Validates the points, piece by piece in the turns of the organization. */
+function validateAll(points: readonly { value: unknown; of: Subject }[], turns: Turns): Promise<Entry[]> {
   const receivedAt = Date.now()
   const organizationId = points[0]?.of.organizationId ?? ''
   const entries: Entry[] = []
@@ -75,7 +75,7 @@ function validate(points: readonly { value: unknown; of: Subject }[], turns: Tur
       try {
         for (const { value, of } of points.slice(entries.length, entries.length + PIECE_POINTS)) {
           const arrival = { subject: of.subject, receivedAt, topic: null }
-          entries.push(toEntry(value, readNative(value), arrival, entries.length))
+          entries.push(validate(value, FORMATS.native.read(value), arrival, entries.length))
         }
       } catch (error) {
         reject(error)

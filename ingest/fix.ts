@@ -1,28 +1,6 @@
 import { RETENTION_MS } from '../db/partitions.ts'
-import type { Point, Reason } from '../stream/point.ts'
-
-/** A fix as a payload format reads it: SI units, but every value as it was sent and not yet judged. */
-export interface RawFix {
-  lat: unknown
-  lng: unknown
-  timestamp: unknown
-  speed?: unknown
-  heading?: unknown
-  accuracy?: unknown
-  altitude?: unknown
-  battery?: unknown
-  attributes?: unknown
-}
-
-/** Why there is no point. A class, so that no payload can look like one. */
-export class Refusal {
-  readonly reason: Reason
-  readonly message: string
-  constructor(reason: Reason, message: string) {
-    this.reason = reason
-    this.message = message
-  }
-}
+import type { Point } from '../stream/point.ts'
+import { NoPoint, type RawFix } from './formats/format.ts'
 
 /** How far a device's clock may be ahead of ours. */
 const AHEAD_MS = 10 * 60_000
@@ -33,33 +11,33 @@ const FLOAT4_SMALLEST = 2 ** -126
 const FLOAT8_SMALLEST = 2 ** -1022
 
 /**
- * Judges a fix. A required value that makes no sense refuses it with a reason; an optional one becomes null. What
+ * Validates a fix. A required value that makes no sense rejects it with a reason; an optional one becomes null. What
  * passes can be stored: numbers are in the range and precision of their columns.
  */
-export function judgeFix(raw: RawFix, subject: number, receivedAt: number): Point | Refusal {
+export function validateFix(raw: RawFix, subject: number, receivedAt: number): Point | NoPoint {
   const lat = toFloat8(raw.lat)
   const lng = toFloat8(raw.lng)
   if (lat === null || lng === null || Math.abs(lat) > 90 || Math.abs(lng) > 180) {
-    return new Refusal(
+    return new NoPoint(
       'bad-coordinates',
       'lat has to be a number from -90 to 90 and lng one from -180 to 180.',
     )
   }
   if (lat === 0 && lng === 0) {
-    return new Refusal('no-fix', 'lat and lng are exactly 0, which devices send when they have no fix.')
+    return new NoPoint('no-fix', 'lat and lng are exactly 0, which devices send when they have no fix.')
   }
   const recordedAt = readTimestamp(raw.timestamp)
   if (recordedAt === null) {
-    return new Refusal(
+    return new NoPoint(
       'bad-timestamp',
       'timestamp has to be RFC 3339 with an offset, or seconds or milliseconds since 1970.',
     )
   }
   if (recordedAt > receivedAt + AHEAD_MS) {
-    return new Refusal('future', 'timestamp is more than 10 minutes ahead.')
+    return new NoPoint('future', 'timestamp is more than 10 minutes ahead.')
   }
   if (recordedAt < receivedAt - RETENTION_MS) {
-    return new Refusal('too-old', 'timestamp is older than the history is kept, which is one year.')
+    return new NoPoint('too-old', 'timestamp is older than the history is kept, which is one year.')
   }
   return {
     kind: 'point',
@@ -77,15 +55,15 @@ export function judgeFix(raw: RawFix, subject: number, receivedAt: number): Poin
   }
 }
 
-/** A finite double without -0 and denormals, which PostgreSQL refuses to read back; null where it is no number. */
+/** A finite double without -0 and denormals, which PostgreSQL does not read back; null where it is no number. */
 function toFloat8(value: unknown): number | null {
   if (typeof value !== 'number' || !Number.isFinite(value)) return null
   return Math.abs(value) < FLOAT8_SMALLEST ? 0 : value
 }
 
 /** In the precision of a float4 column; null where it is no number, outside the bounds or beyond the range. */
-function within(value: unknown, least: number, most: number): number | null {
-  if (typeof value !== 'number' || !(value >= least && value <= most)) return null
+function within(value: unknown, min: number, max: number): number | null {
+  if (typeof value !== 'number' || !(value >= min && value <= max)) return null
   const single = Math.fround(value)
   if (!Number.isFinite(single)) return null
   return Math.abs(single) < FLOAT4_SMALLEST ? 0 : single

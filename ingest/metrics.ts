@@ -1,86 +1,87 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 import type { Entry, Reason } from '../stream/point.ts'
-import type { BreachKind } from './mqtt/protocol.ts'
+import type { ProtocolErrorKind } from './mqtt/protocol.ts'
 
-export type Door = 'mqtt' | 'http'
+/** How points come in. */
+export type Protocol = 'mqtt' | 'http'
 
-/** What the doors count. */
+/** What is counted of what comes in. */
 export interface IngestMetrics {
-  received(door: Door, entries: readonly Entry[]): void
+  received(protocol: Protocol, entries: readonly Entry[]): void
   /** Durable and acknowledged. */
-  acknowledged(door: Door, entries: number, seconds: number): void
-  /** A point that was good at the door and refused when it was stored. */
-  rejected(door: Door, reason: Reason): void
+  acknowledged(protocol: Protocol, entries: number, seconds: number): void
+  /** A point that was good when it came and rejected when it was stored. */
+  rejected(protocol: Protocol, reason: Reason): void
   /** Entries begin (or, negative, cease) to wait for the log. */
-  held(door: Door, change: number): void
-  /** An MQTT connection is refused or closed for what its client did. */
-  refused(kind: BreachKind): void
+  waiting(protocol: Protocol, change: number): void
+  /** An MQTT connection is closed for what its client did, or not accepted. */
+  closed(kind: ProtocolErrorKind): void
   /** What is asked for when the figures are read. */
-  observe(door: { waiting: () => number; sessionsAway: () => number }): void
+  observe(server: { connecting: () => number; sessionsAway: () => number }): void
 }
 
 export function createIngestMetrics(registry: Registry): IngestMetrics {
   const registers = [registry]
   /** Points since the figures were read: a sum costs a message nothing, a counter of prom-client a percent. */
-  const received: Record<Door, number> = { mqtt: 0, http: 0 }
+  const received: Record<Protocol, number> = { mqtt: 0, http: 0 }
   new Counter({
     name: 'fieldline_ingest_points_total',
-    help: 'Points that were received, by door',
-    labelNames: ['door'],
+    help: 'Points that were received, by protocol',
+    labelNames: ['protocol'],
     registers,
     collect() {
-      for (const door of ['mqtt', 'http'] as const) {
-        if (received[door] > 0) this.inc({ door }, received[door])
-        received[door] = 0
+      for (const protocol of ['mqtt', 'http'] as const) {
+        if (received[protocol] > 0) this.inc({ protocol }, received[protocol])
+        received[protocol] = 0
       }
     },
   })
   const rejected = new Counter({
     name: 'fieldline_ingest_rejected_total',
-    help: 'Points that were refused at the door or when they were stored, by reason',
-    labelNames: ['door', 'reason'],
+    help: 'Points that were rejected when they came or when they were stored, by protocol and reason',
+    labelNames: ['protocol', 'reason'],
     registers,
   })
   const acknowledged = new Counter({
     name: 'fieldline_ingest_acknowledged_total',
-    help: 'Points and rejections that are durable and acknowledged, by door',
-    labelNames: ['door'],
+    help: 'Points and rejections that are durable and acknowledged, by protocol',
+    labelNames: ['protocol'],
     registers,
   })
-  const held = new Gauge({
-    name: 'fieldline_ingest_held',
+  const waiting = new Gauge({
+    name: 'fieldline_ingest_waiting',
     help: 'Points and rejections that are not yet durable: their senders wait',
-    labelNames: ['door'],
+    labelNames: ['protocol'],
     registers,
   })
   const seconds = new Histogram({
     name: 'fieldline_ingest_acknowledge_seconds',
     help: 'Time from receipt to acknowledgement',
-    labelNames: ['door'],
+    labelNames: ['protocol'],
     buckets: [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5, 30],
     registers,
   })
-  const refused = new Counter({
-    name: 'fieldline_mqtt_refused_total',
-    help: 'MQTT connections that were refused or closed for what their client did, by kind',
+  const closed = new Counter({
+    name: 'fieldline_mqtt_closed_total',
+    help: 'MQTT connections that were closed for what their client did, or not accepted, by kind',
     labelNames: ['kind'],
     registers,
   })
   return {
-    received(door, entries) {
+    received(protocol, entries) {
       for (const entry of entries) {
-        if (entry.kind === 'point') received[door]++
-        else rejected.inc({ door, reason: entry.reason })
+        if (entry.kind === 'point') received[protocol]++
+        else rejected.inc({ protocol, reason: entry.reason })
       }
     },
-    acknowledged(door, entries, elapsed) {
-      acknowledged.inc({ door }, entries)
-      seconds.observe({ door }, elapsed)
+    acknowledged(protocol, entries, elapsed) {
+      acknowledged.inc({ protocol }, entries)
+      seconds.observe({ protocol }, elapsed)
     },
-    rejected: (door, reason) => rejected.inc({ door, reason }),
-    held: (door, change) => held.inc({ door }, change),
-    refused: kind => refused.inc({ kind }),
-    observe({ waiting, sessionsAway }) {
+    rejected: (protocol, reason) => rejected.inc({ protocol, reason }),
+    waiting: (protocol, change) => waiting.inc({ protocol }, change),
+    closed: kind => closed.inc({ kind }),
+    observe({ connecting, sessionsAway }) {
       const gauge = (name: string, help: string, read: () => number) =>
         new Gauge({
           name,
@@ -90,7 +91,7 @@ export function createIngestMetrics(registry: Registry): IngestMetrics {
             this.set(read())
           },
         })
-      gauge('fieldline_mqtt_waiting', 'MQTT connections that wait to be let in', waiting)
+      gauge('fieldline_mqtt_waiting', 'MQTT connections that wait to be accepted', connecting)
       gauge('fieldline_mqtt_sessions_away', 'MQTT sessions that wait for their client', sessionsAway)
     },
   }

@@ -10,9 +10,10 @@ import { retry } from '../db/retry.ts'
 import { becomeSingleWriter } from '../db/single-writer.ts'
 import { checkTenantRole } from '../db/tenant-role.ts'
 import { createTokens } from '../ingest/identity/tokens.ts'
+import { createWatcher } from '../ingest/identity/watcher.ts'
 import { createLastSeen } from '../ingest/last-seen.ts'
 import { createIngestMetrics } from '../ingest/metrics.ts'
-import { openMqttDoor } from '../ingest/mqtt/server.ts'
+import { openMqttServer } from '../ingest/mqtt/server.ts'
 import { createTurns } from '../ingest/turns.ts'
 import { createLiveClients } from '../stream/live/clients.ts'
 import { openLivePositions } from '../stream/live/positions.ts'
@@ -105,14 +106,17 @@ async function start(config: Config): Promise<void> {
 
   const lastSeen = createLastSeen({ db, onError })
   closers.push(() => lastSeen.close())
+  const watcher = createWatcher({ db, onError })
+  closers.push(() => watcher.close())
   const ingest = createIngestMetrics(registry)
   const turns = createTurns()
-  const door =
+  const mqtt =
     log && has('ingest')
-      ? await openMqttDoor({
+      ? await openMqttServer({
           db,
           log,
           tokens,
+          watcher,
           metrics: ingest,
           lastSeen,
           turns,
@@ -126,7 +130,7 @@ async function start(config: Config): Promise<void> {
   observe(registry, {
     log,
     liveClients: live?.clients,
-    mqttConnections: door ? () => door.connections : undefined,
+    mqttConnections: mqtt ? () => mqtt.connections : undefined,
   })
   const jobs = has('jobs')
     ? await startJobs({ db, kinds: createJobKinds(db, config), onError, alone: !config.databaseUrl })
@@ -140,8 +144,9 @@ async function start(config: Config): Promise<void> {
       db,
       log,
       tokens,
+      watcher,
       live,
-      mqtt: door,
+      mqtt,
       lastSeen,
       turns,
       metrics: { registry, ingest },
@@ -157,14 +162,14 @@ async function start(config: Config): Promise<void> {
   listening = true
   closers.push(
     () => app.close(),
-    () => door?.close(),
+    () => mqtt?.close(),
   )
 
   if (firstAccount) {
-    process.stdout.write(describeFirstSteps(firstAccount, http, has('api') && door ? door.port : null))
+    process.stdout.write(describeFirstSteps(firstAccount, http, has('api') && mqtt ? mqtt.port : null))
   }
-  const mqtt = door ? ` mqtt://${config.host}:${door.port}` : ''
-  process.stdout.write(`fieldline ready ${http}${mqtt}\n`)
+  const mqttAddress = mqtt ? ` mqtt://${config.host}:${mqtt.port}` : ''
+  process.stdout.write(`fieldline ready ${http}${mqttAddress}\n`)
 
   /** A server may start before its database, which may also go away while it starts. */
   function whenThere<T>(work: () => Promise<T>): Promise<T> {

@@ -4,9 +4,10 @@ import type { ZodTypeProvider } from 'fastify-type-provider-zod'
 import type { Registry } from 'prom-client'
 import type { Database } from '../db/client.ts'
 import type { Tokens } from '../ingest/identity/tokens.ts'
+import type { Watcher } from '../ingest/identity/watcher.ts'
 import type { LastSeen } from '../ingest/last-seen.ts'
 import type { IngestMetrics } from '../ingest/metrics.ts'
-import type { MqttDoor } from '../ingest/mqtt/server.ts'
+import type { MqttServer } from '../ingest/mqtt/server.ts'
 import type { Turns } from '../ingest/turns.ts'
 import type { LiveClients } from '../stream/live/clients.ts'
 import type { LivePositions } from '../stream/live/positions.ts'
@@ -20,8 +21,9 @@ export interface Services {
   /** Null in a process that neither takes points, stores them nor shows them live; `live` and `mqtt` likewise. */
   log: Log | null
   tokens: Tokens
+  watcher: Watcher
   live: { positions: LivePositions; clients: LiveClients } | null
-  mqtt: Pick<MqttDoor, 'accept'> | null
+  mqtt: Pick<MqttServer, 'accept'> | null
   lastSeen: LastSeen
   /** In which what is large is gone through, by whatever way it came. */
   turns: Turns

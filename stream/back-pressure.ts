@@ -1,11 +1,8 @@
-import { callEach } from './log.ts'
+import { callEach, type Log } from './log.ts'
 import { type Entry, sizeOf } from './point.ts'
 
 /** What of a log waits to become durable, and whether as much waits as may: full from the maximum up, until half of it is gone. */
-export interface BackPressure {
-  readonly waiting: { entries: number; bytes: number }
-  readonly full: boolean
-  onRelief(listener: () => void): () => void
+export interface BackPressure extends Pick<Log, 'waiting' | 'full' | 'onFull'> {
   /** Counts entries in. Returns their bytes. */
   enter(entries: readonly Entry[]): number
   /** Counts them out, with the bytes that they entered with. */
@@ -18,31 +15,36 @@ export function createBackPressure(options: {
 }): BackPressure {
   const { maxBytes, onError } = options
   const waiting = { entries: 0, bytes: 0 }
-  const reliefs = new Set<() => void>()
+  const listeners = new Set<(full: boolean) => void>()
   let full = false
+
+  function update(): void {
+    const now = waiting.bytes > (full ? maxBytes / 2 : maxBytes)
+    if (now === full) return
+    full = now
+    callEach(listeners, onError, full)
+  }
 
   return {
     waiting,
     get full() {
       return full
     },
-    onRelief(listener) {
-      reliefs.add(listener)
-      return () => reliefs.delete(listener)
+    onFull(listener) {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
     },
     enter(entries) {
       const bytes = entries.reduce((sum, entry) => sum + sizeOf(entry), 0)
       waiting.bytes += bytes
       waiting.entries += entries.length
-      if (waiting.bytes > maxBytes) full = true
+      update()
       return bytes
     },
     leave({ entries, bytes }) {
       waiting.bytes -= bytes
       waiting.entries -= entries.length
-      if (!full || waiting.bytes > maxBytes / 2) return
-      full = false
-      callEach(reliefs, onError)
+      update()
     },
   }
 }

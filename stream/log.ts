@@ -2,7 +2,7 @@ import type { Owner } from './fair-queue.ts'
 import type { Entry, Outcomes } from './point.ts'
 
 /**
- * The log between the door and the database, and the one seam between the tiers:
+ * The log between ingest and the database, and the one seam between the tiers:
  *
  *   ingest  --append-->  log  --store-->   writer  -->  table
  *                         |
@@ -19,10 +19,10 @@ export interface Log {
    * Resolves to what storing found out, as far as the tier knows by then.
    */
   append(entries: readonly Entry[], source: Source): Promise<Outcomes>
-  /** Whether as many bytes wait as may. Whoever appends holds its senders back until `onRelief` calls. */
+  /** Whether as many bytes wait as may; it stays so until half of them are durable. Whoever appends reads nothing more. */
   readonly full: boolean
-  /** Calls when the log has room again. Returns how to stop listening. */
-  onRelief(listener: () => void): () => void
+  /** Calls whenever the log has become full, or no longer is. Returns how to stop listening. */
+  onFull(listener: (full: boolean) => void): () => void
   /** Entries that wait to become durable, and their bytes. */
   readonly waiting: { entries: number; bytes: number }
 
@@ -48,7 +48,7 @@ export interface Source {
   readonly subjects: readonly Subject[]
 }
 
-/** A user or device as the door knows it. */
+/** A user or device as ingest knows it. */
 export interface Subject {
   kind: 'user' | 'device'
   id: string

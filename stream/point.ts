@@ -1,5 +1,5 @@
 /**
- * One fix of one subject as it passed the door (`ingest/fix.ts`): every value is in its column's range and
+ * One fix of one subject as it was validated (`ingest/fix.ts`): every value is in its column's range and
  * precision already, so that what is accepted can be stored, and stored again compares equal.
  */
 export interface Point {
@@ -67,7 +67,7 @@ export type Entry = Point | Rejection
 /** What storing found out about an entry; an entry without one is stored and was new. */
 export type Outcome =
   | { kind: 'duplicate' }
-  /** Refused only when it was stored: a conflict, or what the database would not take. */
+  /** Rejected only when it was stored: a conflict, or what the database would not store. */
   | { kind: 'rejected'; reason: Reason; message: string }
 
 export type Outcomes = ReadonlyMap<Entry, Outcome>

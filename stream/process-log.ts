@@ -138,7 +138,7 @@ export function createProcessLog(options: ProcessLogOptions): Log {
     get full() {
       return pressure.full
     },
-    onRelief: pressure.onRelief,
+    onFull: pressure.onFull,
 
     append(entries, source) {
       if (closed) return Promise.reject(new Error('The log is closed'))

@@ -14,6 +14,7 @@ const ROOF = ['src/api', 'src/jobs', 'src/http']
  * organization as their first parameter.
  */
 const CROSSING: readonly string[] = [
+  'ingest/identity/watcher.ts',
   'ingest/last-seen.ts',
   'ingest/mqtt/credentials.ts',
   'src/api/auth/first-account.ts',
@@ -83,10 +84,31 @@ function findImports(test: (path: string, target: string) => boolean): string[] 
   )
 }
 
+/** The import circles, each as the files that lead back to its first. */
+function findCircles(): string[] {
+  const importsOf = new Map(sources.map(({ path, imports }) => [path, imports.map(({ target }) => target)]))
+  const circles: string[] = []
+  const done = new Set<string>()
+  const visit = (path: string, way: readonly string[]): void => {
+    if (way.includes(path)) circles.push([...way.slice(way.indexOf(path)), path].join(' -> '))
+    if (done.has(path) || way.includes(path)) return
+    for (const target of importsOf.get(path) ?? []) visit(target, [...way, path])
+    done.add(path)
+  }
+  for (const { path } of sources) visit(path, [])
+  return circles
+}
+
 describe('The house', () => {
   it('has stairs that only go down', () => {
     const floorOf = (path: string) => FLOORS.indexOf(path.split('/')[0] as string)
     expect(findImports((path, target) => floorOf(target) < floorOf(path))).toEqual([])
+  })
+
+  it('has no files that import each other in a circle', () => {
+    expect(findCircles()).toEqual([])
+    // Nothing is found where nothing is read.
+    expect(sources.flatMap(({ imports }) => imports).length).toBeGreaterThan(500)
   })
 
   it('has a roof where what every route shares knows no route, and a job none either', () => {

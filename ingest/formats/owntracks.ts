@@ -1,24 +1,32 @@
-import { type RawFix, Refusal } from '../fix.ts'
+import { type Format, NoPoint, oneOrMany, type RawFix } from './format.ts'
 
 const KMH_PER_MPS = 3.6
 /** What else of a location message is worth keeping. https://owntracks.org/booklet/tech/json/ */
 const KEPT = ['tid', 't', 'conn', 'bs', 'vac', 'p', 'inregions', 'm'] as const
 
+/** OwnTracks JSON, one message or an array of them; with an empty one it clears what a broker has retained. */
+export const owntracks = {
+  isTopic: (topic, { kind }) => kind === 'device' && /^owntracks\/[^/]+\/[^/]+(\/[^/]+)?$/.test(topic),
+  values: oneOrMany,
+  read: readOwnTracks,
+  sendsEmpty: true,
+} satisfies Format
+
 /**
- * OwnTracks JSON. Speed (`vel`) is in km/h, the vertical accuracy and altitude in metres, `tst` in seconds; early
+ * A message of OwnTracks. Speed (`vel`) is in km/h, the vertical accuracy and altitude in metres, `tst` in seconds; early
  * versions write numbers as strings. Messages of other types (transition, waypoint, lwt, status, card, cmd, …) are
- * legal and hold no position: null.
+ * legal and have no position: null.
  */
-export function readOwnTracks(value: unknown): RawFix | Refusal | null {
+function readOwnTracks(value: unknown): RawFix | NoPoint | null {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    return new Refusal('bad-shape', 'An OwnTracks message has to be a JSON object.')
+    return new NoPoint('bad-shape', 'An OwnTracks message has to be a JSON object.')
   }
   const message = value as Record<string, unknown>
   if (message._type === 'encrypted') {
-    return new Refusal('encrypted', 'The payload is encrypted: switch payload encryption off in the app.')
+    return new NoPoint('encrypted', 'The payload is encrypted: switch payload encryption off in the app.')
   }
   if (typeof message._type !== 'string') {
-    return new Refusal('bad-shape', 'An OwnTracks message has to have a _type.')
+    return new NoPoint('bad-shape', 'An OwnTracks message has to have a _type.')
   }
   if (message._type !== 'location') return null
   const speedKmh = toNumber(message.vel)
@@ -36,7 +44,7 @@ export function readOwnTracks(value: unknown): RawFix | Refusal | null {
   }
 }
 
-/** A number that may be written as a string; anything else as it is, to be judged later. */
+/** A number that may be written as a string; anything else as it is, to be validated later. */
 function toNumber(value: unknown): unknown {
   return typeof value === 'string' && value.trim() !== '' ? Number(value) : value
 }

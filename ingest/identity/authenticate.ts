@@ -4,17 +4,18 @@ import type { DeviceCredential } from '../../db/queries/devices.ts'
 import type { Caller } from '../../db/queries/sessions.ts'
 import type { Tokens } from './tokens.ts'
 
-/** Who publishes: a device by its key, or a user by a bearer token. */
-export type Publisher =
-  | { kind: 'device'; id: string; organizationId: string; subject: number; keyHash: Buffer }
-  | {
-      kind: 'user'
-      id: string
-      organizationId: string
-      subject: number
-      sessionId: string
-      expiresAt: number
-    }
+/** What lets somebody in: a device's key, or the session behind a user's bearer token. */
+export type Credential =
+  | { kind: 'device'; id: string; organizationId: string; keyHash: Buffer }
+  | { kind: 'user'; id: string; organizationId: string; sessionId: string; expiresAt: number }
+
+/** Who publishes, and with what credential. */
+export type Publisher = Credential & { subject: number }
+
+/** The user behind a living session, as a publisher. */
+export function toPublisher({ userId: id, organizationId, subject, sessionId, expiresAt }: Caller) {
+  return { kind: 'user', id, organizationId, subject, sessionId, expiresAt } as const satisfies Publisher
+}
 
 /** Device keys are 256 random bits, so SHA-256 is enough: there is nothing to guess that slowness could protect. */
 export function createDeviceKey(): { key: string; hash: Buffer } {

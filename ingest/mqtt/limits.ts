@@ -1,5 +1,5 @@
 /**
- * The limits of the MQTT door, each with its answer in docs/mqtt.md. They bound what one connection, device or
+ * The limits of the MQTT server, each with its answer in docs/mqtt.md. They bound what one connection, device or
  * address can cost; a device that behaves meets none of them.
  */
 
@@ -7,7 +7,7 @@
 export const MAX_PACKET_BYTES = 256 * 1024
 /** What is no PUBLISH: the largest is a SUBSCRIBE of as many filters as a session may have, of 512 bytes each. */
 export const MAX_CONTROL_BYTES = 12 * 1024
-/** A CONNECT holds an identifier, a key or token, and a will of one point; nobody is known yet who sends it. */
+/** A CONNECT has an identifier, a key or token, and a will of one point; nobody is known yet who sends it. */
 export const MAX_CONNECT_BYTES = 8 * 1024
 /** [MQTT-3.1.3-5] asks for 23; OwnTracks and generated ones are longer. */
 export const MAX_CLIENT_ID_BYTES = 256
@@ -23,9 +23,9 @@ export const TCP_KEEPALIVE_MS = 60_000
 /** Messages and bytes of one connection that may wait for the log; beyond it the socket is not read. */
 export const MAX_PENDING = 2_000
 export const MAX_PENDING_BYTES = 1024 * 1024
-/** Points of one connection that may wait: several messages of 1,000, at 10 µs each to read and judge. */
+/** Points of one connection that may wait: several messages of 1,000, at 10 µs each to decode and validate. */
 export const MAX_PENDING_ENTRIES = 5_000
-/** Points of one organization that may wait: 25 MiB, a fifth of what the log holds. */
+/** Points of one organization that may wait: 25 MiB, a fifth of the log's room. */
 export const MAX_TENANT_ENTRIES = 100_000
 /** Points of one credential that may wait, over all its connections: four full ones, and a fifth of its organization's. */
 export const MAX_CREDENTIAL_ENTRIES = 20_000
@@ -52,5 +52,5 @@ export const MAX_CONNECTIONS_PER_CREDENTIAL = 100
 
 /** Connections of one address that have not yet been answered; those beyond it wait. Never under 500 (contract 1). */
 export const MAX_UNANSWERED_PER_ADDRESS = 500
-/** Connections that wait to be let in; those beyond it are closed. */
+/** Connections that wait to be accepted; those beyond it are closed. */
 export const MAX_WAITING = 20_000

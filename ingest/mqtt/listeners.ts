@@ -5,7 +5,7 @@ import { TCP_KEEPALIVE_MS } from './limits.ts'
 
 export interface Listener {
   readonly port: number
-  /** Takes no more connections; resolves when the last one is closed. */
+  /** Accepts no more connections; resolves when the last one is closed. */
   close(): Promise<void>
 }
 

@@ -1,28 +1,27 @@
 import { isUtf8 } from 'node:buffer'
-import type { EventEmitter } from 'node:events'
 import { MAX_CLIENT_ID_BYTES, MAX_CONNECT_BYTES, MAX_CONTROL_BYTES, MAX_PACKET_BYTES } from './limits.ts'
 import { isTopicFilter, isTopicName, isWithinLimits } from './topics.ts'
 
 /**
  * What MQTT 3.1.1 forbids and aedes or its parser let pass, each with its rule's number in the standard (OASIS, 29
- * October 2014). Some are seen while a packet is parsed, so `teach` replaces three steps of the parser and takes
- * over a fourth; the rest is a list of checks of the parsed packet.
+ * October 2014). Some are seen while a packet is parsed (`aedes.ts` asks for them); the rest is a list of checks of
+ * the parsed packet.
  *
  * The answer to all of them is [MQTT-4.8.0-1]: the connection is closed. Where the standard has a return code for a
  * CONNECT, it is sent before.
  */
-export class Breach extends Error {
-  readonly kind: BreachKind
+export class ProtocolError extends Error {
+  readonly kind: ProtocolErrorKind
   readonly returnCode: number | undefined
-  constructor(kind: BreachKind, message: string, returnCode?: number, cause?: unknown) {
+  constructor(kind: ProtocolErrorKind, message: string, returnCode?: number, cause?: unknown) {
     super(message, { cause })
     this.kind = kind
     this.returnCode = returnCode
   }
 }
 
-/** Why a connection is refused or closed: a rule or limit of this file, or something that the door finds. */
-export type BreachKind = 'protocol' | 'limit' | 'topic' | 'credentials' | 'unavailable' | 'failure'
+/** Why a connection is closed: a rule or limit of this file, or something that the server finds. */
+export type ProtocolErrorKind = 'protocol' | 'limit' | 'topic' | 'credentials' | 'unavailable' | 'failure'
 
 /** Return codes of CONNACK: MQTT 3.1.1, table 3.1. */
 export const UNACCEPTABLE_VERSION = 1
@@ -48,107 +47,45 @@ export interface Packet {
   unsubscriptions: string[]
 }
 
-/** The private parts of mqtt-packet 9.0.2 that are used here; `test/ingest/aedes.test.ts` checks that they are there. */
-export interface Parser extends EventEmitter {
-  packet: Packet
-  /** The CONNECT, once it is parsed. */
-  settings: { protocolVersion?: number }
-  _list: {
-    length: number
-    toString(encoding: 'utf8', start: number, end: number): string
-    slice(start: number, end: number): Buffer
-    readUInt8(at: number): number
-    consume(bytes: number): void
-  }
-  _pos: number
-  /** Which part of a packet comes next; 0 is a new one. */
-  _stateCounter: number
-  parse(chunk: Buffer): number
-  _parseHeader(): boolean
-  _parseLength(): boolean
-  _parseConnect(): unknown
-  _parseString(): string | null
-  _parseNum(): number
-  _emitError(error: Error): false
-}
+/** The largest packet of a command, header included. */
+const maxBytesOf = (command: string) =>
+  command === 'publish' ? MAX_PACKET_BYTES : command === 'connect' ? MAX_CONNECT_BYTES : MAX_CONTROL_BYTES
 
-/** Makes a parser of mqtt-packet as strict as the standard, and where it is stricter, as mild. */
-export function teach(parser: Parser): void {
-  parser._parseHeader = parseHeader
-  parser._parseLength = parseLength
-  parser._parseConnect = parseConnect
-  parser._parseString = parseString
-}
-
-const originalOf = (parser: Parser) => Object.getPrototypeOf(parser) as Parser
-const isConnected = (parser: Parser) => parser.settings.protocolVersion !== undefined
-
-/** PUBREL, SUBSCRIBE and UNSUBSCRIBE that are sent again: MQTT 3.1 sets DUP in them, 3.1.1 forbids it. */
-const REPEATED: Readonly<Record<number, string>> = { 106: 'pubrel', 138: 'subscribe', 170: 'unsubscribe' }
-
-function parseHeader(this: Parser): boolean {
-  const repeated = this.settings.protocolVersion === 3 && REPEATED[this._list.readUInt8(0)]
-  if (!repeated) return originalOf(this)._parseHeader.call(this)
-  Object.assign(this.packet, { cmd: repeated, qos: 1, dup: true, retain: false })
-  this._list.consume(1)
-  return true
-}
-
-const mostOf = (cmd: string) =>
-  cmd === 'publish' ? MAX_PACKET_BYTES : cmd === 'connect' ? MAX_CONNECT_BYTES : MAX_CONTROL_BYTES
-
-/** Refuses as soon as it is announced what is never to be read. */
-function parseLength(this: Parser): boolean {
-  if (!originalOf(this)._parseLength.call(this)) return false
-  const { cmd, length } = this.packet
-  const connected = isConnected(this)
+/** What is wrong with a packet as soon as its command and length are known. */
+export function findAnnouncedError(
+  { cmd, length }: Pick<Packet, 'cmd' | 'length'>,
+  connected: boolean,
+): ProtocolError | null {
   if (!connected && cmd !== 'connect')
-    this._emitError(new Breach('protocol', '[MQTT-3.1.0-1] the first packet is no CONNECT'))
-  else if (connected && cmd === 'connect')
-    this._emitError(new Breach('protocol', '[MQTT-3.1.0-2] a second CONNECT'))
+    return new ProtocolError('protocol', '[MQTT-3.1.0-1] the first packet is no CONNECT')
+  if (connected && cmd === 'connect') return new ProtocolError('protocol', '[MQTT-3.1.0-2] a second CONNECT')
   // The header of the largest is four bytes.
-  else if (length > mostOf(cmd) - 4) this._emitError(new Breach('limit', 'the packet is too large'))
-  return true
+  return length > maxBytesOf(cmd) - 4 ? new ProtocolError('limit', 'the packet is too large') : null
 }
 
-/** Name and version are looked at before the rest, which another version may lay out in its own way. */
-function parseConnect(this: Parser): unknown {
-  const name = this._parseString()
-  const version = this._pos < this.packet.length ? this._list.readUInt8(this._pos) : undefined
-  this._pos = 0
+/** What is wrong with the name and version that a CONNECT begins with; the rest may be laid out in another way. */
+export function findVersionError(name: string | null, version: number | undefined): ProtocolError | null {
   if (name !== 'MQTT' && name !== 'MQIsdp')
-    return this._emitError(new Breach('protocol', '[MQTT-3.1.2-1] the protocol name'))
-  if (version !== (name === 'MQTT' ? 4 : 3))
-    return this._emitError(
-      new Breach('protocol', '[MQTT-3.1.2-2] the protocol version', UNACCEPTABLE_VERSION),
-    )
-  return originalOf(this)._parseConnect.call(this)
+    return new ProtocolError('protocol', '[MQTT-3.1.2-1] the protocol name')
+  return version === (name === 'MQTT' ? 4 : 3)
+    ? null
+    : new ProtocolError('protocol', '[MQTT-3.1.2-2] the protocol version', UNACCEPTABLE_VERSION)
 }
 
-/** Client identifiers, topics, filters and user names. On the way of every point, so it decodes once and looks twice. */
-function parseString(this: Parser): string | null {
-  const length = this._parseNum()
-  const end = this._pos + length
-  if (length < 0 || end > this._list.length || end > this.packet.length) return null
-  const text = this._list.toString('utf8', this._pos, end)
-  if (text.includes('\0')) {
-    this._emitError(new Breach('protocol', '[MQTT-1.5.3-2] NUL in a string'))
-    return null
-  }
+/** What is wrong with a client identifier, topic, filter or user name. On the way of every point. */
+export function findTextError(text: string, bytes: () => Buffer): ProtocolError | null {
+  if (text.includes('\0')) return new ProtocolError('protocol', '[MQTT-1.5.3-2] NUL in a string')
   // What is no UTF-8 was replaced by this character, which may also have been sent.
-  if (text.includes('\uFFFD') && !isUtf8(this._list.slice(this._pos, end))) {
-    this._emitError(new Breach('protocol', '[MQTT-1.5.3-1] a string that is not UTF-8'))
-    return null
-  }
-  this._pos = end
-  return text
+  return text.includes('\uFFFD') && !isUtf8(bytes())
+    ? new ProtocolError('protocol', '[MQTT-1.5.3-1] a string that is not UTF-8')
+    : null
 }
 
 interface Check {
   rule: string
-  breaks(packet: Packet, parser: Parser): boolean
+  breaks(packet: Packet, parsedBytes: number): boolean
   returnCode?: number
-  kind?: BreachKind
+  kind?: ProtocolErrorKind
 }
 
 const identifier: Check = {
@@ -158,7 +95,7 @@ const identifier: Check = {
 /** The parser reads fields beyond the end of a short packet, and drops what a long one has left. */
 const length: Check = {
   rule: '[MQTT-4.8.0-1] fields and remaining length differ',
-  breaks: (packet, parser) => parser._pos !== packet.length,
+  breaks: (packet, parsedBytes) => parsedBytes !== packet.length,
 }
 const fromServer: Check = { rule: '[MQTT-4.8.0-1] a packet that only a server sends', breaks: () => true }
 const acknowledgement = [length, identifier]
@@ -194,7 +131,10 @@ const CHECKS: Readonly<Record<string, readonly Check[]>> = {
       rule: '[MQTT-2.3.1-1] a packet identifier of 0, or none',
       breaks: ({ qos, messageId = 0 }) => qos > 0 && messageId < 1,
     },
-    { rule: '[MQTT-4.8.0-1] fields beyond the end', breaks: (packet, parser) => parser._pos > packet.length },
+    {
+      rule: '[MQTT-4.8.0-1] fields beyond the end',
+      breaks: (packet, parsedBytes) => parsedBytes > packet.length,
+    },
     { rule: '[MQTT-3.3.1-2] DUP with QoS 0', breaks: ({ qos, dup }) => dup && qos === 0 },
     { rule: '[MQTT-3.3.2-2] a topic with wildcards, or empty', breaks: ({ topic }) => !isTopicName(topic) },
     {
@@ -247,11 +187,11 @@ const CHECKS: Readonly<Record<string, readonly Check[]>> = {
   pingresp: [fromServer],
 }
 
-/** The first rule that a packet breaks, or null. To be asked while the parser stands at its end. */
-export function findBreach(packet: Packet, parser: Parser): Breach | null {
+/** The first rule that a packet breaks, or null. `parsedBytes` is how far its fields were read. */
+export function findProtocolError(packet: Packet, parsedBytes: number): ProtocolError | null {
   for (const check of CHECKS[packet.cmd] ?? [fromServer]) {
-    if (check.breaks(packet, parser))
-      return new Breach(check.kind ?? 'protocol', check.rule, check.returnCode)
+    if (check.breaks(packet, parsedBytes))
+      return new ProtocolError(check.kind ?? 'protocol', check.rule, check.returnCode)
   }
   return null
 }

@@ -1,45 +1,48 @@
+import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { Aedes, type Client } from 'aedes'
-import { writeToStream } from 'mqtt-packet'
 import type { Database } from '../../db/client.ts'
 import type { Log } from '../../stream/log.ts'
+import { formatOf } from '../formats/table.ts'
 import type { Publisher } from '../identity/authenticate.ts'
 import type { Tokens } from '../identity/tokens.ts'
+import type { Watcher } from '../identity/watcher.ts'
 import type { LastSeen } from '../last-seen.ts'
 import type { IngestMetrics } from '../metrics.ts'
 import type { Turns } from '../turns.ts'
-import { Gate, type Hooks } from './connection.ts'
-import { createCredentials } from './credentials.ts'
+import { createPersistence, keepNoNumbers, NO_DELIVERY, willTopicOf } from './aedes.ts'
+import { Connection, type ConnectionServices } from './connection.ts'
+import { createCredentials, endSessionsOfDeleted } from './credentials.ts'
 import { CONNECT_TIMEOUT_MS, MAX_CONNECTIONS_PER_CREDENTIAL, MAX_LEFT_BYTES } from './limits.ts'
 import { listen, openTls, type TlsFiles } from './listeners.ts'
-import { createMessages } from './messages.ts'
-import { Breach, NOT_AUTHORIZED, SERVER_UNAVAILABLE } from './protocol.ts'
+import { NOT_AUTHORIZED, ProtocolError, SERVER_UNAVAILABLE } from './protocol.ts'
 import { createSessions } from './sessions.ts'
 import { createTenants } from './tenants.ts'
-import { createWaitingRoom, networkOf } from './throttle.ts'
-import { formatOf, topicsOf } from './topics.ts'
+import { createConnectionThrottle, networkOf } from './throttle.ts'
+import { topicsOf } from './topics.ts'
 
 /**
- * The MQTT door. A connection waits for its turn, is authenticated once, and is closed when its credential ends.
- * Whoever is connected publishes to its own topics alone, through its gate; aedes' part is connections, keepalives,
+ * The MQTT server. A connection waits for its turn, is authenticated once, and is closed when its credential ends.
+ * Whoever is connected publishes to its own topics alone, through its connection; aedes' part is sockets, keepalives,
  * subscriptions and wills.
  */
-export interface MqttDoor {
+export interface MqttServer {
   readonly port: number
   readonly connections: number
-  /** Takes a connection that speaks MQTT. `address` is the peer's. */
+  /** Accepts a stream that speaks MQTT. `address` is the peer's. */
   accept(stream: Duplex, address: string | undefined): void
-  /** Takes no more connections, waits for what was read to be acknowledged, and closes. */
+  /** Accepts nothing more, waits for what was read to be acknowledged, and closes. */
   close(): Promise<void>
 }
 
 const DRAIN_MS = 5_000
-const LOOK_EVERY_MS = 500
+const POLL_EVERY_MS = 500
 
-export async function openMqttDoor(options: {
+export async function openMqttServer(options: {
   db: Database
   log: Log
   tokens: Tokens
+  watcher: Watcher
   metrics: IngestMetrics
   lastSeen: Pick<LastSeen, 'see'>
   turns: Turns
@@ -48,62 +51,58 @@ export async function openMqttDoor(options: {
   tls?: { port: number } & TlsFiles
   connectionsPerSecond: number
   onError: (error: unknown, doing: string) => void
-}): Promise<MqttDoor> {
-  const { db, log, tokens, metrics, turns } = options
-  // 65,536 buffers, 12 MB, for numbers that are written here and there.
-  writeToStream.cacheNumbers = false
-  const gates = new Map<Client, Gate>()
-  /** Those that are being authenticated; some have gone meanwhile. */
-  const unknown = new Map<Client, Gate>()
-  const left = new Map<Client, number>()
-  let leftBytes = 0
+}): Promise<MqttServer> {
+  const { db, log, tokens, watcher, metrics, lastSeen, turns, host, onError } = options
+  keepNoNumbers()
   const sessions = createSessions()
-  const messages = createMessages({ log, metrics, sessions, turns })
-  const room = createWaitingRoom({ perSecond: options.connectionsPerSecond })
-  const credentials = createCredentials({
-    db,
-    tokens,
-    sessions,
-    gates: () => gates.values(),
-    onError: options.onError,
-  })
-  let holding = false
+  const services: ConnectionServices = {
+    ...{ log, turns, sessions, metrics, lastSeen, onError },
+    tenants: createTenants(),
+  }
+  const connections = new Map<Client, Connection>()
+  /** Those that are being authenticated, and for those that have gone meanwhile how many bytes they left. */
+  const unknown = new Map<Client, { connection: Connection; leftBytes: number }>()
+  let leftBytes = 0
+  const throttle = createConnectionThrottle({ perSecond: options.connectionsPerSecond })
+  const readPublisher = createCredentials({ db, tokens })
+  const stopEnding = endSessionsOfDeleted({ db, sessions, onError })
   let closing = false
 
   const broker = await Aedes.createBroker({
     connectTimeout: CONNECT_TIMEOUT_MS,
     // MQTT 3.1 limits identifiers to 23 characters, and OwnTracks sends longer ones in it. Ours: `limits.ts`.
     maxClientsIdLength: 65_535,
-    persistence: sessions.persistence,
-    mq: NOBODY_LISTENS,
+    persistence: createPersistence(sessions.isResumed),
+    mq: NO_DELIVERY,
     authenticate(client, username, password, done) {
-      const gate = unknown.get(client)
-      if (!gate) return
-      credentials
-        .check(username, password?.toString('utf8'))
+      const connection = unknown.get(client)?.connection
+      if (!connection) return
+      watcher
+        .read(() => readPublisher(username, password?.toString('utf8')))
         .then(
           publisher => {
-            if (!publisher)
-              return gate.refuse(new Breach('credentials', 'a wrong user name or password', NOT_AUTHORIZED))
-            const refusal = objectionTo(client, publisher)
-            if (refusal) return gate.refuse(refusal)
-            if (client.closed) return gate.takeLeft(publisher)
-            admit(gate, publisher)
-            done(null, true)
+            const error = findObjection(client, publisher)
+            if (error) connection.socket.closeFor(error)
+            else if (client.closed) connection.admitLeft(publisher as Publisher)
+            else {
+              admit(connection, publisher as Publisher)
+              done(null, true)
+            }
           },
-          error => gate.refuse(new Breach('unavailable', 'authenticating', SERVER_UNAVAILABLE, error)),
+          error =>
+            connection.socket.closeFor(
+              new ProtocolError('unavailable', 'authenticating', SERVER_UNAVAILABLE, error),
+            ),
         )
         .finally(() => forget(client))
     },
-    // Only wills come here: the gate takes every PUBLISH. The error keeps the broker from delivering it.
-    authorizePublish(client, packet, done) {
-      const publisher = client && gates.get(client)?.publisher
-      if (publisher)
-        messages.takeWill(publisher, { topic: packet.topic, payload: Buffer.from(packet.payload) })
+    // Only wills come here: every PUBLISH is read by its connection. The error keeps the broker from delivering it.
+    authorizePublish(client, { topic, payload }, done) {
+      if (client) connections.get(client)?.publishWill({ topic, payload: Buffer.from(payload) })
       done(new Error('Points are not delivered to subscribers'))
     },
     authorizeSubscribe(client, subscription, done) {
-      const { publisher, session } = gates.get(client) ?? {}
+      const { publisher, session } = connections.get(client) ?? {}
       // A foreign topic, `$SYS/…` and `$share/…` begin otherwise. [MQTT-3.8.4-5]: SUBACK 0x80.
       const granted =
         publisher &&
@@ -114,120 +113,83 @@ export async function openMqttDoor(options: {
     },
   })
 
-  /** Why a client that has proved to be `publisher` is not let in, or null. */
-  function objectionTo(client: Client, publisher: Publisher): Breach | null {
-    const { _will: will } = client as unknown as { _will?: { topic: string } }
-    return will && !formatOf(will.topic, publisher)
-      ? new Breach('topic', 'a will on a topic that is not its own', NOT_AUTHORIZED)
-      : null
-  }
-
-  function admit(gate: Gate, publisher: Publisher): void {
-    const { client } = gate
+  function admit(connection: Connection, publisher: Publisher): void {
+    const { client, socket } = connection
     // The same identifier from another credential is another client: none can keep another's out.
     client.id = `${publisher.id}/${client.id}`
     // [MQTT-3.1.4-2]: whoever has this identifier makes room. Here, because aedes forgets connections now and then.
-    for (const other of sessions.connectionsOf(publisher.id)) {
+    for (const other of sessions.socketsOf(publisher.id)) {
       if (other.client.id === client.id) other.client.close()
     }
-    const [oldest, ...others] = sessions.connectionsOf(publisher.id)
+    const [oldest, ...others] = sessions.socketsOf(publisher.id)
     if (others.length + 1 >= MAX_CONNECTIONS_PER_CREDENTIAL) oldest?.client.close()
-    gate.admit(publisher, sessions.open(gate, publisher))
-  }
-
-  const hooks: Hooks = {
-    log,
-    turns,
-    tenants: createTenants(),
-    read: ({ publisher }, packet) => publisher && messages.read(publisher, packet),
-    onAcknowledged: ({ publisher }, group, outcomes) => messages.acknowledged(publisher, group, outcomes),
-    onHeld: change => metrics.held('mqtt', change),
-    onFull: hold,
-    onUnsubscribe({ session }, filters) {
-      for (const filter of filters) session?.filters.delete(filter)
-    },
-    onPuback({ session }, id) {
-      if (session) sessions.acknowledge(session, id)
-    },
-    onHeard: options.lastSeen.see,
-    onRefused(error) {
-      // The parser's own errors are of the protocol as well.
-      metrics.refused(error instanceof Breach ? error.kind : 'protocol')
-      if (error.cause !== undefined) options.onError(error.cause, `MQTT: ${error.message}`)
-    },
+    connection.admit(publisher, sessions.open(socket, publisher))
+    watcher.watch(connection, publisher)
   }
 
   function accept(stream: Duplex, address: string | undefined, secure?: (stream: Duplex) => Duplex): void {
     if (closing) return void stream.destroy()
-    room.enter(stream, networkOf(address), answered => {
+    throttle.enter(stream, networkOf(address), answered => {
       // It may have gone while it waited.
       if (stream.destroyed) return
       const client = broker.handle(secure ? secure(stream) : stream)
-      const gate = new Gate(client, hooks)
-      gates.set(client, gate)
-      unknown.set(client, gate)
-      if (holding) gate.hold()
+      const connection = new Connection(client, services)
+      connections.set(client, connection)
+      unknown.set(client, { connection, leftBytes: 0 })
+      if (closing || log.full) connection.pause()
       client.once('connected', () => {
         answered()
-        if (gate.session) sessions.resume(gate.session)
+        if (connection.session) sessions.resume(connection.session)
       })
       client.conn.once('close', () => {
-        if (unknown.has(client)) leave(gate)
+        leave(connection)
         // A will is read after the connection has closed, so its publisher is remembered a little longer.
         setImmediate(() => {
-          gates.delete(client)
-          if (gate.session) sessions.leave(gate.session, gate)
+          connections.delete(client)
+          watcher.forget(connection)
+          if (connection.session) sessions.leave(connection.session, connection.socket)
         })
       })
     })
   }
 
   /** A client that is not yet known has closed the socket: what it sent waits, while there is room for it. */
-  function leave(gate: Gate): void {
-    const { client, isGreeted, unparsedBytes: bytes } = gate
-    if (!isGreeted || bytes === 0 || leftBytes + bytes > MAX_LEFT_BYTES) {
+  function leave({ client, isGreeted, unreadBytes }: Connection): void {
+    const one = unknown.get(client)
+    if (!one) return
+    if (!isGreeted || unreadBytes === 0 || leftBytes + unreadBytes > MAX_LEFT_BYTES) {
       unknown.delete(client)
       return
     }
-    left.set(client, bytes)
-    leftBytes += bytes
+    one.leftBytes = unreadBytes
+    leftBytes += unreadBytes
   }
 
   function forget(client: Client): void {
+    leftBytes -= unknown.get(client)?.leftBytes ?? 0
     unknown.delete(client)
-    leftBytes -= left.get(client) ?? 0
-    left.delete(client)
   }
 
-  function hold(): void {
-    if (holding) return
-    holding = true
-    for (const gate of gates.values()) gate.hold()
+  function pauseAll(): void {
+    for (const connection of connections.values()) connection.pause()
   }
 
-  const stopRelief = log.onRelief(() => {
-    if (closing) return
-    holding = false
-    for (const gate of gates.values()) gate.release()
+  const stopListening = log.onFull(full => {
+    if (full) pauseAll()
+    else if (!closing) for (const connection of connections.values()) connection.resume()
   })
-  const looks = setInterval(() => {
-    const now = Date.now()
-    for (const gate of gates.values()) {
-      if (gate.pending > 0 || holding) gate.refreshKeepalive()
+  const polls = setInterval(() => {
+    for (const connection of connections.values()) {
+      if (connection.pending > 0 || log.full) connection.refreshKeepalive()
     }
-    credentials.closeExpired(now)
-    sessions.expire(now)
-  }, LOOK_EVERY_MS)
-  metrics.observe({ waiting: () => room.waiting, sessionsAway: () => sessions.away })
+    sessions.expire(Date.now())
+  }, POLL_EVERY_MS)
+  metrics.observe({ connecting: () => throttle.waiting, sessionsAway: () => sessions.away })
 
-  const tls = options.tls && openTls(options.tls, options.onError)
-  const { host, onError } = options
-  const listener = await listen({
-    host,
-    port: options.port,
-    onError,
-    onSocket: socket => accept(socket, socket.remoteAddress),
-  })
+  const { port } = options
+  const tls = options.tls && openTls(options.tls, onError)
+  const onSocket = (socket: Socket) => accept(socket, socket.remoteAddress)
+  const listener = await listen({ host, port, onError, onSocket })
   const secured =
     options.tls &&
     (await listen({
@@ -241,33 +203,34 @@ export async function openMqttDoor(options: {
   return {
     port: listener.port,
     get connections() {
-      return gates.size
+      return connections.size
     },
     accept: (stream, address) => accept(stream, address),
     async close() {
       closing = true
-      credentials.close()
-      stopRelief()
-      room.close()
+      stopEnding()
+      stopListening()
+      throttle.close()
       tls?.close()
       const closed = [listener.close(), secured?.close()]
-      hold()
+      pauseAll()
       const deadline = Date.now() + DRAIN_MS
-      while ([...gates.values()].some(gate => gate.pending > 0) && Date.now() < deadline) {
+      while ([...connections.values()].some(({ pending }) => pending > 0) && Date.now() < deadline) {
         await new Promise(resolve => setTimeout(resolve, 10))
       }
-      clearInterval(looks)
+      clearInterval(polls)
       await new Promise<void>(resolve => broker.close(resolve))
-      for (const { client } of gates.values()) client.close()
+      for (const { client } of connections.values()) client.close()
       await Promise.all(closed)
     },
   }
 }
 
-/** aedes' own way of delivering, which nothing takes: `sessions.ts` sends what is sent. */
-const NOBODY_LISTENS = {
-  on: (_topic: string, _notify: unknown, done?: () => void) => void (done && setImmediate(done)),
-  removeListener: (_topic: string, _notify: unknown, done?: () => void) => void (done && setImmediate(done)),
-  emit: (_packet: unknown, done?: () => void) => void (done && setImmediate(done)),
-  close: (done: () => void) => void setImmediate(done),
+/** Why a client that has proved to be `publisher` is not accepted, or null. */
+function findObjection(client: Client, publisher: Publisher | null): ProtocolError | null {
+  if (!publisher) return new ProtocolError('credentials', 'a wrong user name or password', NOT_AUTHORIZED)
+  const topic = willTopicOf(client)
+  return topic !== undefined && !formatOf(topic, publisher)
+    ? new ProtocolError('topic', 'a will on a topic that is not its own', NOT_AUTHORIZED)
+    : null
 }

@@ -1,7 +1,5 @@
-import { Readable } from 'node:stream'
 import { generate } from 'mqtt-packet'
 import type { Publisher } from '../identity/authenticate.ts'
-import type { Gate } from './connection.ts'
 import {
   MAX_QUEUED,
   MAX_QUEUED_IN_ALL,
@@ -10,6 +8,7 @@ import {
   MAX_SUBSCRIPTIONS,
   SESSION_AWAY_MS,
 } from './limits.ts'
+import type { ClientSocket } from './socket.ts'
 import { matches } from './topics.ts'
 
 /**
@@ -25,8 +24,8 @@ export interface Session {
   readonly clientId: string
   readonly owner: Owner
   readonly kept: boolean
-  /** The open connection, or null while the client is away. */
-  gate: Gate | null
+  /** That of the open connection, or null while the client is away. */
+  socket: ClientSocket | null
   /** Whether the client is told that its session was kept. [MQTT-3.2.2-2] */
   resumed: boolean
   awaySince: number
@@ -67,7 +66,7 @@ export function createSessions() {
   }
 
   function makeRoom(owner: string): void {
-    const mine = [...(byOwner.get(owner) ?? [])].filter(({ gate }) => gate === null)
+    const mine = [...(byOwner.get(owner) ?? [])].filter(({ socket }) => socket === null)
     for (const session of mine.slice(0, Math.max(0, mine.length - MAX_SESSIONS_AWAY))) end(session)
     for (const session of away) {
       if (away.size <= MAX_SESSIONS_AWAY_IN_ALL) break
@@ -83,12 +82,12 @@ export function createSessions() {
   }
 
   function write(session: Session, message: Message): void {
-    const { gate } = session
-    if (!gate?.client.connected) return
+    const { socket } = session
+    if (!socket?.client.connected) return
     const dup = message.id > 0
     if (!dup) message.id = takeId(session)
     const { topic, payload, id } = message
-    gate.write(generate({ ...PUBLISH, topic, payload, qos: 1, dup, messageId: id }))
+    socket.write(generate({ ...PUBLISH, topic, payload, qos: 1, dup, messageId: id }))
   }
 
   return {
@@ -99,22 +98,22 @@ export function createSessions() {
       return queued
     },
 
-    /** The open connections of a credential, first opened first. */
-    connectionsOf(owner: string): Gate[] {
-      return [...(byOwner.get(owner) ?? [])].flatMap(({ gate }) =>
-        gate?.client.closed === false ? gate : [],
+    /** The sockets of the open connections of a credential, first opened first. */
+    socketsOf(owner: string): ClientSocket[] {
+      return [...(byOwner.get(owner) ?? [])].flatMap(({ socket }) =>
+        socket?.client.closed === false ? socket : [],
       )
     },
 
     /** The session of a client that has proved to be `owner`. [MQTT-3.1.2-4], [MQTT-3.1.2-6] */
-    open(gate: Gate, { kind, id }: Owner): Session {
-      const { id: clientId, clean } = gate.client
+    open(socket: ClientSocket, { kind, id }: Owner): Session {
+      const { id: clientId, clean } = socket.client
       const known = byClientId.get(clientId)
       const resumed = !clean && known?.kept === true
       if (known && !resumed) end(known)
       const owner = { kind, id }
       const fresh = { clientId, owner, kept: !clean, awaySince: 0, filters: new Map(), queue: [], nextId: 1 }
-      const session: Session = Object.assign(resumed ? (known as Session) : fresh, { gate, resumed })
+      const session: Session = Object.assign(resumed ? (known as Session) : fresh, { socket, resumed })
       away.delete(session)
       byClientId.set(clientId, session)
       const siblings = byOwner.get(id)
@@ -133,7 +132,7 @@ export function createSessions() {
     /** Ends the sessions of a device that is no more. */
     endOf(owner: string): void {
       for (const session of [...(byOwner.get(owner) ?? [])]) {
-        session.gate = null
+        session.socket = null
         end(session)
       }
     },
@@ -144,10 +143,10 @@ export function createSessions() {
     },
 
     /** The connection has ended. */
-    leave(session: Session, gate: Gate): void {
-      if (session.gate !== gate) return
+    leave(session: Session, socket: ClientSocket): void {
+      if (session.socket !== socket) return
       if (session.kept) {
-        session.gate = null
+        session.socket = null
         session.awaySince = Date.now()
         away.add(session)
         makeRoom(session.owner.id)
@@ -169,9 +168,9 @@ export function createSessions() {
       for (const session of byOwner.get(owner) ?? []) {
         const qos = qualityOf(session, topic)
         // With QoS 0 nothing is kept for whoever does not read, nor made once more for each who does.
-        if (qos === 0 && session.gate?.client.connected) {
+        if (qos === 0 && session.socket?.client.connected) {
           together ??= Buffer.concat(payloads.map(payload => generate({ ...PUBLISH, topic, payload })))
-          session.gate.offer(together)
+          session.socket.offer(together)
         }
         if (qos !== 1) continue
         for (const payload of payloads) {
@@ -201,32 +200,13 @@ export function createSessions() {
       }
     },
 
-    /** Where aedes asks for what it keeps elsewhere: it keeps nothing, and learns here that a session was kept. */
-    persistence: {
-      async setup() {},
-      async subscriptionsByClient({ id }: { id: string }) {
-        const session = byClientId.get(id)
-        // aedes sets session-present for a session with subscriptions. This one it may not have, so it stays away;
-        // the byte was reserved in MQTT 3.1.
-        return session?.resumed && session.gate?.client.version === 4 ? [{ topic: 'kept', qos: 0 }] : []
-      },
-      outgoingStream: () => Readable.from([]),
-      createRetainedStreamCombi: () => Readable.from([]),
-      streamWill: () => Readable.from([]),
-      addSubscriptions: nothing,
-      removeSubscriptions: nothing,
-      cleanSubscriptions: nothing,
-      subscriptionsByTopic: async () => [],
-      outgoingUpdate: nothing,
-      outgoingClearMessageId: nothing,
-      incomingGetPacket: () => Promise.reject(new Error('Nothing is kept')),
-      putWill: nothing,
-      delWill: nothing,
+    /** Whether a client is told that its session was kept. In MQTT 3.1 the byte that says so is reserved. */
+    isResumed(clientId: string): boolean {
+      const session = byClientId.get(clientId)
+      return session?.resumed === true && session.socket?.client.version === 4
     },
   }
 }
-
-async function nothing(): Promise<void> {}
 
 /** A packet identifier that is not in use. [MQTT-2.3.1-2] */
 function takeId(session: Session): number {

@@ -10,11 +10,15 @@ export interface Tenant {
   wait(wake: () => void): void
 }
 
+export interface Tenants {
+  of(publisher: { id: string; organizationId: string }): Tenant
+}
+
 /**
  * The log has room for so much in all: one organization that fills it would hold up every other, and one credential the others
  * of its organization.
  */
-export function createTenants(): { of(publisher: { id: string; organizationId: string }): Tenant } {
+export function createTenants(): Tenants {
   const organizations = createShares(MAX_TENANT_ENTRIES)
   const credentials = createShares(MAX_CREDENTIAL_ENTRIES)
   return {

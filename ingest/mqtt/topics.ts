@@ -1,4 +1,3 @@
-import type { Format } from '../decode.ts'
 import { MAX_TOPIC_BYTES, MAX_TOPIC_LEVELS } from './limits.ts'
 
 /** Whether a message may be sent to it: not empty, no wildcards. [MQTT-3.3.2-2], [MQTT-4.7.3-1] */
@@ -15,7 +14,7 @@ export function isTopicFilter(filter: string): boolean {
   )
 }
 
-/** Whether a topic or filter is within what we take. */
+/** Whether a topic or filter is within our limits. */
 export function isWithinLimits(topic: string): boolean {
   // A character has up to three bytes, so most topics need not be counted.
   if (topic.length * 3 > MAX_TOPIC_BYTES && Buffer.byteLength(topic) > MAX_TOPIC_BYTES) return false
@@ -33,13 +32,6 @@ export function matches(filter: string, topic: string): boolean {
     if (index >= levels.length || (level !== '+' && level !== levels[index])) return false
   }
   return wanted.length === levels.length
-}
-
-/** Which format a topic carries, or null where this publisher may not publish there. */
-export function formatOf(topic: string, publisher: { kind: 'device' | 'user'; id: string }): Format | null {
-  if (topic.endsWith('/location') && topic === `${topicsOf(publisher)}location`) return 'native'
-  if (publisher.kind !== 'device') return null
-  return /^owntracks\/[^/]+\/[^/]+(\/[^/]+)?$/.test(topic) ? 'owntracks' : null
 }
 
 /** What the topics of a publisher begin with; it may subscribe to nothing else. */

@@ -43,7 +43,7 @@ interface Waiting {
   bytes: number
 }
 
-export type Appender = Pick<Log, 'append' | 'full' | 'onRelief' | 'waiting' | 'close'>
+export type Appender = Pick<Log, 'append' | 'full' | 'onFull' | 'waiting' | 'close'>
 
 export function createAppender(options: {
   topic: string
@@ -149,7 +149,7 @@ export function createAppender(options: {
     get full() {
       return pressure.full
     },
-    onRelief: pressure.onRelief,
+    onFull: pressure.onFull,
 
     append(entries, source) {
       if (closed) return Promise.reject(new Error('The log is closed'))

@@ -93,7 +93,7 @@ export async function openKafkaLog(options: KafkaLogOptions): Promise<KafkaLog> 
     get full() {
       return appender.full
     },
-    onRelief: appender.onRelief,
+    onFull: appender.onFull,
     waiting: appender.waiting,
     unstoredSince,
 

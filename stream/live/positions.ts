@@ -42,9 +42,11 @@ export interface LivePositions {
   visibilityVersion(organizationId: string): number
   /** Takes what has changed since the last call, by organization. */
   takeChanged(): Map<string, Set<Position>>
-  /** Reads an organization's subjects again: their names, hubs, and which of them are gone. */
+  /**
+   * Resolves when an organization's subjects have been read after the call: their names, hubs, and which of them are
+   * gone. A change of who sees what has them read without being asked for.
+   */
   refresh(organizationId: string): Promise<void>
-  refreshAll(): Promise<void>
   /** Looks for subjects that have become silent. */
   age(now: number): void
   close(): Promise<void>
@@ -170,6 +172,37 @@ export async function openLivePositions(options: {
     for (const [id, version] of versions) visibilityVersions.set(id, version)
   }
 
+  const refreshAll = () => refresh(() => listAllSubjects(db.system))
+
+  /** What is being read of each organization, and what is to be read next: many changes in a row are read together. */
+  const refreshing = new Map<string, { current: Promise<void>; next: Promise<void> | undefined }>()
+
+  function refreshOne(organizationId: string): Promise<void> {
+    const running = refreshing.get(organizationId)
+    if (running) {
+      running.next ??= running.current.catch(() => {}).then(() => begin(organizationId))
+      return running.next
+    }
+    return begin(organizationId)
+  }
+
+  function begin(organizationId: string): Promise<void> {
+    const current = refresh(() => listSubjectsOf(db.system, organizationId))
+    const state: { current: Promise<void>; next: Promise<void> | undefined } = { current, next: undefined }
+    refreshing.set(organizationId, state)
+    const forget = () => {
+      if (!state.next) refreshing.delete(organizationId)
+    }
+    current.then(forget, forget)
+    return current
+  }
+
+  const failed = (error: unknown) => onError(error, 'reading who sees what')
+  const stopListening = db.onChange(event => {
+    if (event.kind === 'visibility') refreshOne(event.organizationId).catch(failed)
+    if (event.kind === 'resync') refreshAll().catch(failed)
+  })
+
   const subscription: Subscription = await log.follow(start, apply)
 
   return {
@@ -183,8 +216,7 @@ export async function openLivePositions(options: {
       changed = new Map()
       return taken
     },
-    refresh: organizationId => refresh(() => listSubjectsOf(db.system, organizationId)),
-    refreshAll: () => refresh(() => listAllSubjects(db.system)),
+    refresh: refreshOne,
     age(now) {
       for (const position of bySubject.values()) {
         if (position.state === 'offline' || now - position.fix.recordedAt < OFFLINE_AFTER_MS) continue
@@ -192,7 +224,10 @@ export async function openLivePositions(options: {
         touch(position)
       }
     },
-    close: () => subscription.close(),
+    close() {
+      stopListening()
+      return subscription.close()
+    },
   }
 }
 

@@ -1,71 +1,208 @@
+import { once } from 'node:events'
 import { createRequire } from 'node:module'
-import { PassThrough } from 'node:stream'
-import { Aedes } from 'aedes'
-import { describe, expect, it } from 'vitest'
+import { type AddressInfo, connect, createServer } from 'node:net'
+import { Aedes, type AedesOptions, type Client } from 'aedes'
+import mqttPacket, { writeToStream } from 'mqtt-packet'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import {
+  createPersistence,
+  endWith,
+  keepNoNumbers,
+  NO_DELIVERY,
+  PacketParser,
+  pauseReading,
+  refreshKeepalive,
+  resumeReading,
+  willTopicOf,
+} from '../../ingest/mqtt/aedes.ts'
+import { until } from '../support/wait.ts'
+import { connectPacket, PINGREQ, publishPacket, speak } from './raw.ts'
 
 const require = createRequire(import.meta.url)
+const SUBSCRIBE = Buffer.from([0x82, 6, 0, 1, 0, 1, 0x61, 0])
 
 /**
- * The gate leans on parts of aedes and mqtt-packet that they do not promise. An upgrade that moves one fails here,
- * with its name, and not somewhere in the field.
+ * Parts of aedes and mqtt-packet that they do not promise. An upgrade that moves one fails here, with its name, and not
+ * somewhere in the field.
  */
-describe('The private parts that the gate uses', () => {
-  it('are those of the versions that they were read in', () => {
+describe('Of aedes and mqtt-packet', () => {
+  /** A connection of a broker, read by a PacketParser; chunks and packets are as they came. */
+  async function open(options: AedesOptions = {}, keep: 'chunks' | 'nothing' = 'nothing') {
+    const broker = await Aedes.createBroker({ connectTimeout: 10_000, ...options })
+    const chunks: Buffer[] = []
+    const packets: string[] = []
+    const state = { pauses: false }
+    let opened: { client: Client; parser: PacketParser } | undefined
+    const server = createServer(socket => {
+      const client = broker.handle(socket)
+      const parser: PacketParser = new PacketParser(client, chunk => {
+        chunks.push(chunk)
+        if (keep === 'chunks') return
+        for (let at = 0; at < chunk.length; ) {
+          const end = at + (parser.missingBytes ?? 2 + (chunk[at + 1] ?? 0))
+          const packet = parser.parse(chunk.subarray(at, end))
+          at = Math.min(end, chunk.length)
+          if (!packet) continue
+          packets.push(packet.cmd)
+          parser.passOn(packet)
+        }
+        if (state.pauses) pauseReading(client)
+      })
+      opened = { client, parser }
+    }).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const raw = speak(connect((server.address() as AddressInfo).port, '127.0.0.1'))
+    await until('a connection', () => opened !== undefined)
+    onTestFinished(async () => {
+      raw.end()
+      await new Promise<void>(resolve => broker.close(resolve))
+      await new Promise(resolve => server.close(resolve))
+    })
+    return { raw, chunks, packets, state, ...(opened as NonNullable<typeof opened>) }
+  }
+
+  it('the versions are those that they were read in, and there is one parser in the tree', () => {
     expect(require('mqtt-packet/package.json').version).toBe('9.0.2')
     expect(new Aedes()).toMatchObject({ version: '1.2.0' })
-    // One parser in the tree: the one that aedes uses is the one that is taught.
     const aedes = createRequire(require.resolve('aedes'))
     expect(aedes.resolve('mqtt-packet')).toBe(require.resolve('mqtt-packet'))
   })
 
-  it('are there on a connection and on its parser', async () => {
-    const broker = await Aedes.createBroker()
-    const client = broker.handle(new PassThrough()) as unknown as Record<string, unknown>
-    for (const name of ['_parser', '_keepaliveTimer', '_parsingBatch', '_will', 'connected', 'closed']) {
-      expect(client, name).toHaveProperty(name)
-    }
-    expect([client.pause, client.resume]).toEqual([expect.any(Function), expect.any(Function)])
-    const parser = client._parser as Record<string, unknown> & { listenerCount(event: string): number }
-    // The first listener of 'packet' is aedes' own, which the gate takes the place of.
-    expect([parser.listenerCount('packet'), parser.listenerCount('error')]).toEqual([1, 1])
-    const methods = [
-      'parse',
-      '_parseHeader',
-      '_parseLength',
-      '_parseConnect',
-      '_parseString',
-      '_parseNum',
-      '_emitError',
-    ]
-    for (const name of methods) expect(Object.getPrototypeOf(parser)[name], name).toBeTypeOf('function')
-    expect(parser).toMatchObject({
-      settings: {},
-      packet: { length: -1 },
-      _list: { length: 0 },
-      _stateCounter: 0,
+  it('the parser of a client is handed every chunk, and aedes handles what is passed on and nothing else', async () => {
+    const { raw, chunks, packets } = await open({ authorizePublish: () => expect.unreachable() })
+    raw.send(connectPacket({ clientId: 'one' }))
+    await raw.next('connack')
+    raw.send(PINGREQ)
+    await raw.next('pingresp')
+    expect(packets).toEqual(['connect', 'pingreq'])
+    expect(Buffer.concat(chunks)).toEqual(
+      Buffer.concat([connectPacket({ clientId: 'one' }), Buffer.from(PINGREQ)]),
+    )
+  })
+
+  it('a packet comes out of any pieces, and it is known how much of it is missing', async () => {
+    const { raw, chunks, parser } = await open({}, 'chunks')
+    raw.send(PINGREQ)
+    await until('a chunk', () => chunks.length === 1)
+    parser.forgetConnect(4)
+    const publish = publishPacket({ topic: 'a', payload: 'x'.repeat(200), id: 7 })
+    expect(parser.missingBytes).toBeNull()
+    expect(parser.parse(publish.subarray(0, 1))).toBeNull()
+    expect(parser.missingBytes).toBe(1)
+    expect(parser.parse(publish.subarray(1, 2))).toBeNull()
+    expect(parser.missingBytes).toBe(1)
+    expect(parser.parse(publish.subarray(2, 50))).toBeNull()
+    expect(parser.missingBytes).toBe(publish.length - 50)
+    expect(parser.parse(publish.subarray(50))).toMatchObject({
+      cmd: 'publish',
+      topic: 'a',
+      messageId: 7,
+      qos: 1,
     })
-    await new Promise<void>(resolve => broker.close(resolve))
+    expect(parser.missingBytes).toBeNull()
   })
 
-  it('are used as they are here: half a packet is known by its length and what is there', () => {
-    const parser = require('mqtt-packet').parser()
-    parser.parse(Buffer.from([0x30, 20, 0, 1, 0x61]))
-    expect(parser).toMatchObject({ _stateCounter: 2, packet: { length: 20 }, _list: { length: 3 } })
-    const young = require('mqtt-packet').parser()
-    young.parse(Buffer.from([0x30, 0x80]))
-    expect(young._stateCounter).toBe(1)
+  it.each<[string, Buffer | number[], string]>([
+    ['the position stands at the end of a packet', [0x40, 3, 0, 1, 0], 'fields and remaining length differ'],
+    ['the length is announced before the rest is there', [0x82, 0xff, 0xff, 0x7f], 'too large'],
+    ['strings are read in one place', [0x30, 5, 0, 3, 0x61, 0xff, 0x61], 'not UTF-8'],
+    ['the flags are read in the header', [0x62 | 8, 2, 0, 1], 'Invalid header flag bits'],
+  ])('what is wrong is thrown: %s', async (_name, bytes, message) => {
+    const { parser } = await open({}, 'chunks')
+    parser.forgetConnect(4)
+    expect(() => parser.parse(Buffer.from(bytes))).toThrow(message)
   })
 
-  it('are used as they are here: the position stands at the end of a packet when it is handed over', () => {
-    const parser = require('mqtt-packet').parser()
-    const seen: [number, number][] = []
-    parser.on('packet', (packet: { length: number }) => seen.push([parser._pos, packet.length]))
-    parser.settings = { protocolVersion: 4 }
-    parser.parse(Buffer.from([0x40, 2, 0, 1, 0x82, 6, 0, 1, 0, 1, 0x61, 0, 0xc0, 0]))
-    expect(seen).toEqual([
-      [2, 2],
-      [6, 6],
-      [0, 0],
-    ])
+  it('name and version of a CONNECT are read before the rest, and DUP of MQTT 3.1 is allowed', async () => {
+    const { parser } = await open({}, 'chunks')
+    const five = mqttPacket.generate({ cmd: 'connect', clientId: 'a', protocolVersion: 5 })
+    expect(() => parser.parse(five)).toThrow('[MQTT-3.1.2-2]')
+    const old = (await open({}, 'chunks')).parser
+    old.forgetConnect(3)
+    expect(old.parse(Buffer.from([0x62 | 8, 2, 0, 1]))).toMatchObject({ cmd: 'pubrel', messageId: 1 })
+    const first = (await open({}, 'chunks')).parser
+    expect(() => first.parse(Buffer.from(PINGREQ))).toThrow('[MQTT-3.1.0-1]')
+  })
+
+  it('the parser goes on when aedes has closed the connection', async () => {
+    const { client, parser } = await open({}, 'chunks')
+    parser.forgetConnect(4)
+    client.close()
+    expect(parser.parse(Buffer.from(PINGREQ))).toMatchObject({ cmd: 'pingreq' })
+  })
+
+  it('a client that is paused is not read, and is read again however many packets aedes had not counted', async () => {
+    const { raw, client, chunks, packets, state } = await open()
+    raw.send(connectPacket({ clientId: 'one' }))
+    await raw.next('connack')
+    // aedes itself reads on once it has done with the CONNECT.
+    raw.send(PINGREQ)
+    await raw.next('pingresp')
+    state.pauses = true
+    raw.send(PINGREQ, PINGREQ, PINGREQ)
+    await until('three answers', () => raw.heard.filter(text => text === 'pingresp').length === 4)
+    state.pauses = false
+    const before = chunks.length
+    for (let n = 0; n < 5; n++) raw.send(PINGREQ)
+    await until('they wait', () => client.conn.readableLength === 5 * PINGREQ.length)
+    expect(chunks).toHaveLength(before)
+    resumeReading(client)
+    await until('all are read', () => packets.filter(cmd => cmd === 'pingreq').length === 9)
+    raw.send(PINGREQ)
+    await until('what comes then is read', () => packets.filter(cmd => cmd === 'pingreq').length === 10)
+  })
+
+  it('the keepalive of a client begins anew when it is told to', async () => {
+    const { raw, client } = await open()
+    raw.send(connectPacket({ clientId: 'one', keepalive: 1 }))
+    await raw.next('connack')
+    const begun = performance.now()
+    while (performance.now() - begun < 2_000) {
+      refreshKeepalive(client)
+      await new Promise(resolve => setTimeout(resolve, 50))
+    }
+    expect(client.closed).toBe(false)
+    await raw.closed
+  })
+
+  it('the will of a CONNECT is known while it is authenticated', async () => {
+    let topic: string | undefined
+    const { raw } = await open({
+      authenticate(client, _username, _password, done) {
+        topic = willTopicOf(client)
+        done(null, true)
+      },
+    })
+    raw.send(connectPacket({ clientId: 'one', will: { topic: 'the/will', payload: Buffer.from('x') } }))
+    await raw.next('connack')
+    expect(topic).toBe('the/will')
+  })
+
+  it('a last answer reaches a client that goes on sending', async () => {
+    const { raw, client } = await open({}, 'chunks')
+    raw.send(connectPacket({ clientId: 'one' }))
+    endWith(client, Buffer.from([0x20, 2, 0, 5]))
+    raw.send(Buffer.alloc(100_000))
+    expect(await raw.next('connack')).toMatchObject({ returnCode: 5 })
+    client.close()
+  })
+
+  it('numbers are written without 65,536 buffers', () => {
+    keepNoNumbers()
+    expect(writeToStream.cacheNumbers).toBe(false)
+    expect(mqttPacket.generate({ cmd: 'puback', messageId: 258 })).toEqual(Buffer.from([0x40, 2, 1, 2]))
+  })
+
+  it.each([true, false])('a session is said to be kept where it is: %s', async kept => {
+    const { raw } = await open({
+      persistence: createPersistence(id => kept && id === 'one'),
+      mq: NO_DELIVERY,
+    })
+    raw.send(connectPacket({ clientId: 'one', clean: false }))
+    expect(await raw.next('connack')).toMatchObject({ sessionPresent: kept })
+    raw.send(SUBSCRIBE)
+    expect(await raw.next('suback')).toMatchObject({ granted: [0] })
+    raw.send(PINGREQ)
+    await raw.next('pingresp')
   })
 })

@@ -1,16 +1,17 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { judgeFix, Refusal, readTimestamp } from '../../ingest/fix.ts'
+import { readTimestamp, validateFix } from '../../ingest/fix.ts'
+import { NoPoint } from '../../ingest/formats/format.ts'
 
 const NOW = Date.parse('2026-11-21T12:00:00Z')
 const good = { lat: 52.5, lng: 13.4, timestamp: '2026-11-21T11:59:00Z' }
-const judge = (change: object) => judgeFix({ ...good, ...change }, 7, NOW)
+const validate = (change: object) => validateFix({ ...good, ...change }, 7, NOW)
 const reason = (change: object) => {
-  const judged = judge(change)
-  return judged instanceof Refusal ? judged.reason : 'accepted'
+  const point = validate(change)
+  return point instanceof NoPoint ? point.reason : 'accepted'
 }
 
-describe('The door refuses a point', () => {
+describe('A point is rejected', () => {
   it.each([
     ['bad-coordinates', { lat: 90.01 }],
     ['bad-coordinates', { lng: -180.01 }],
@@ -53,18 +54,18 @@ describe('An optional value that makes no sense becomes null', () => {
     ['attributes', [1], null],
     ['attributes', { a: '\0b\ud800' }, '{"a":"b�"}'],
   ])('%s %j is kept as %j', (key, value, expected) => {
-    expect(judge({ [key]: value })).toMatchObject({ kind: 'point', [key]: expected })
+    expect(validate({ [key]: value })).toMatchObject({ kind: 'point', [key]: expected })
   })
 
   it('attributes of more than 2 KiB among them', () => {
-    expect(judge({ attributes: { text: 'x'.repeat(2037) } })).toMatchObject({
+    expect(validate({ attributes: { text: 'x'.repeat(2037) } })).toMatchObject({
       attributes: expect.any(String),
     })
-    expect(judge({ attributes: { text: 'x'.repeat(2038) } })).toMatchObject({ attributes: null })
+    expect(validate({ attributes: { text: 'x'.repeat(2038) } })).toMatchObject({ attributes: null })
   })
 
-  it('and a payload cannot pass for a refusal', () => {
-    expect(judge({ reason: 'conflict', message: 'x' })).toMatchObject({ kind: 'point' })
+  it('and a payload cannot pass for a reason why there is none', () => {
+    expect(validate({ reason: 'conflict', message: 'x' })).toMatchObject({ kind: 'point' })
   })
 })
 

@@ -3,9 +3,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Database } from '../../db/client.ts'
 import { createDeviceKey } from '../../ingest/identity/authenticate.ts'
 import { createTokens } from '../../ingest/identity/tokens.ts'
+import { createWatcher, type Watcher } from '../../ingest/identity/watcher.ts'
 import { createLastSeen, type LastSeen } from '../../ingest/last-seen.ts'
 import { createIngestMetrics } from '../../ingest/metrics.ts'
-import { type MqttDoor, openMqttDoor } from '../../ingest/mqtt/server.ts'
+import { type MqttServer, openMqttServer } from '../../ingest/mqtt/server.ts'
 import { createTurns } from '../../ingest/turns.ts'
 import { createProcessLog } from '../../stream/process-log.ts'
 import { createTestDatabase, openTestDatabase, type TestDatabase, usualKind } from '../support/database.ts'
@@ -15,8 +16,9 @@ import { connectPacket, openRaw, PINGREQ } from './raw.ts'
 describe('When a device was last heard of', () => {
   let database: TestDatabase
   let db: Database
-  let door: MqttDoor
+  let server: MqttServer
   let lastSeen: LastSeen
+  let watcher: Watcher
   let id: string
   const { key, hash } = createDeviceKey()
 
@@ -34,7 +36,9 @@ describe('When a device was last heard of', () => {
     id = device?.id as string
     const onError = (error: unknown) => console.error(error)
     lastSeen = createLastSeen({ db, onError, everyMs: 500, lookEveryMs: 20 })
-    door = await openMqttDoor({
+    watcher = createWatcher({ db, onError })
+    server = await openMqttServer({
+      watcher,
       turns: createTurns(),
       ...{ db, lastSeen, host: '127.0.0.1', port: 0, connectionsPerSecond: 0, onError },
       log: createProcessLog({ partitions: 1, start: new Map(), onError }),
@@ -43,7 +47,8 @@ describe('When a device was last heard of', () => {
     })
   })
   afterAll(async () => {
-    await door.close()
+    await server.close()
+    watcher.close()
     await lastSeen.close()
     await db.close()
     await database.remove()
@@ -58,7 +63,7 @@ describe('When a device was last heard of', () => {
   }
 
   it('moves with CONNECT and with PINGREQ, and is written once in a while however much it says', async () => {
-    const client = openRaw(door.port)
+    const client = openRaw(server.port)
     client.send(connectPacket({ clientId: 'one', username: id, password: key }))
     await client.next('connack')
     await until('CONNECT counts', async () => (await read()).at > 0)
@@ -78,7 +83,7 @@ describe('When a device was last heard of', () => {
     client.end()
   })
 
-  it('waits for no row that somebody else holds, and never goes back', async () => {
+  it('waits for no row that somebody else has locked, and never goes back', async () => {
     const before = await read()
     lastSeen.see({ kind: 'device', id })
     await db.system.transaction(async tx => {

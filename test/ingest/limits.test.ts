@@ -10,7 +10,7 @@ import { connectPacket, openRaw, PINGREQ, publishPacket, type RawClient, subscri
 
 type Options = Partial<Parameters<typeof connectPacket>[0]>
 
-describe('The limits of the MQTT door', () => {
+describe('The limits of the MQTT server', () => {
   let database: TestDatabase
   let server: Server
   let owner: Client
@@ -123,7 +123,7 @@ describe('The limits of the MQTT door', () => {
     for (const client of [...clients, last]) client.end()
   })
 
-  it.concurrent('connections beyond so many a second wait, and are let in', async () => {
+  it.concurrent('connections beyond so many a second wait, and are accepted', async () => {
     const own = await createTestDatabase(usualKind())
     const slow = await startServer(own, { MQTT_CONNECTIONS_PER_SECOND: '20' })
     const mine = await createDevice(await signIn(slow))
@@ -154,7 +154,7 @@ describe('The limits of the MQTT door', () => {
   })
 })
 
-/** Whether a text holds a number, with or without commas between its thousands. */
+/** Whether a text has a number, with or without commas between its thousands. */
 function has(text: string, value: number): boolean {
   return new RegExp(`(?<![\\d,.])${value.toLocaleString('en').replaceAll(',', ',?')}(?![\\d])`).test(text)
 }

@@ -13,7 +13,7 @@ describe('The figures of the doors', () => {
     owner = await signIn(server)
   })
 
-  it('count what was received, acknowledged, refused and held, for each door', async () => {
+  it('count what was received, acknowledged, rejected and waits, by protocol', async () => {
     const device = await createDevice(owner)
     const client = await connectDevice(server, device)
     expect((await readFigures(server)).get('fieldline_mqtt_connections')).toBe(1)
@@ -35,24 +35,24 @@ describe('The figures of the doors', () => {
 
     const figures = await readFigures(server)
     const expected = {
-      'fieldline_ingest_points_total{door="mqtt"}': 2,
-      'fieldline_ingest_points_total{door="http"}': 2,
-      'fieldline_ingest_acknowledged_total{door="mqtt"}': 4,
-      'fieldline_ingest_acknowledged_total{door="http"}': 2,
-      'fieldline_ingest_rejected_total{door="mqtt",reason="conflict"}': 1,
-      'fieldline_ingest_rejected_total{door="mqtt",reason="no-fix"}': 1,
-      'fieldline_ingest_rejected_total{door="mqtt",reason="bad-shape"}': 1,
-      'fieldline_ingest_rejected_total{door="http",reason="conflict"}': 1,
-      'fieldline_ingest_held{door="mqtt"}': 0,
-      'fieldline_ingest_held{door="http"}': 0,
-      'fieldline_ingest_acknowledge_seconds_count{door="mqtt"}': 1,
-      'fieldline_ingest_acknowledge_seconds_count{door="http"}': 1,
+      'fieldline_ingest_points_total{protocol="mqtt"}': 2,
+      'fieldline_ingest_points_total{protocol="http"}': 2,
+      'fieldline_ingest_acknowledged_total{protocol="mqtt"}': 4,
+      'fieldline_ingest_acknowledged_total{protocol="http"}': 2,
+      'fieldline_ingest_rejected_total{protocol="mqtt",reason="conflict"}': 1,
+      'fieldline_ingest_rejected_total{protocol="mqtt",reason="no-fix"}': 1,
+      'fieldline_ingest_rejected_total{protocol="mqtt",reason="bad-shape"}': 1,
+      'fieldline_ingest_rejected_total{protocol="http",reason="conflict"}': 1,
+      'fieldline_ingest_waiting{protocol="mqtt"}': 0,
+      'fieldline_ingest_waiting{protocol="http"}': 0,
+      'fieldline_ingest_acknowledge_seconds_count{protocol="mqtt"}': 1,
+      'fieldline_ingest_acknowledge_seconds_count{protocol="http"}': 1,
     }
     expect(Object.fromEntries(figures)).toMatchObject(expected)
     await client.endAsync()
   })
 
-  it('count the connections that are refused, by kind', async () => {
+  it('count the connections that are closed or not accepted, by kind', async () => {
     const device = await createDevice(owner)
     await expect(connectDevice(server, { ...device, key: 'wrong' })).rejects.toThrow()
     await expect(connectDevice(server, device, { clientId: 'x'.repeat(300) })).rejects.toThrow()
@@ -60,11 +60,11 @@ describe('The figures of the doors', () => {
     client.publish('elsewhere', '', { qos: 1 }, () => {})
     await until(
       'counted',
-      async () => (await readFigures(server)).get('fieldline_mqtt_refused_total{kind="topic"}') === 1,
+      async () => (await readFigures(server)).get('fieldline_mqtt_closed_total{kind="topic"}') === 1,
     )
     const figures = await readFigures(server)
-    expect(figures.get('fieldline_mqtt_refused_total{kind="credentials"}')).toBe(1)
-    expect(figures.get('fieldline_mqtt_refused_total{kind="limit"}')).toBe(1)
+    expect(figures.get('fieldline_mqtt_closed_total{kind="credentials"}')).toBe(1)
+    expect(figures.get('fieldline_mqtt_closed_total{kind="limit"}')).toBe(1)
     await until('closed', async () => (await readFigures(server)).get('fieldline_mqtt_connections') === 0)
   })
 })

@@ -58,7 +58,7 @@ describe('A device over MQTT', () => {
     await client.endAsync()
   })
 
-  it('hears why a point was refused', async () => {
+  it('hears why a point was rejected', async () => {
     const device = await createDevice(owner)
     const client = await connectDevice(server, device)
     await client.subscribeAsync(`devices/${device.id}/#`)
@@ -97,7 +97,7 @@ describe('A device over MQTT', () => {
     },
   )
 
-  it('is refused with CONNACK 5 for a wrong key, and let in under the identifier of another device', async () => {
+  it('gets CONNACK 5 for a wrong key, and is accepted under the identifier of another device', async () => {
     const device = await createDevice(owner)
     const other = await createDevice(owner)
     await expect(connectDevice(server, { ...device, key: other.key })).rejects.toMatchObject({ code: 5 })

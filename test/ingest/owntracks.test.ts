@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { readMessage } from '../../ingest/decode.ts'
+import { decode } from '../../ingest/decode.ts'
+import { FORMATS } from '../../ingest/formats/table.ts'
 import type { Entry, Point } from '../../stream/point.ts'
 
 const FOLDER = resolve(import.meta.dirname, '../data/payloads')
@@ -23,7 +24,7 @@ const manifest: { file: string; format: string; expect: Expected[] }[] = JSON.pa
 
 /** As long after the payload as it takes a phone to send it: the payloads are older than the history is kept. */
 function readAt(payload: Buffer, when: number): Entry[] {
-  return readMessage('owntracks', payload, {
+  return decode(FORMATS.owntracks, payload, {
     subject: 1,
     receivedAt: when + 1000,
     topic: 'owntracks/jane/phone',
@@ -58,7 +59,7 @@ describe('What OwnTracks sends', () => {
     }
   })
 
-  it('encrypted is refused as encrypted', () => {
+  it('encrypted is rejected as encrypted', () => {
     const payload = readFileSync(resolve(FOLDER, 'owntracks/encrypted.json'))
     expect(readAt(payload, Date.now())).toMatchObject([{ kind: 'rejection', reason: 'encrypted' }])
   })

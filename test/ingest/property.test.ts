@@ -65,7 +65,7 @@ const point = fc.oneof(
 
 const missing = (kind: Kind) => (kind === 'postgres' ? postgresMissing() : undefined)
 
-describe.each(['pglite', 'postgres'] as const)('Arbitrary JSON through the door, stored by %s', kind => {
+describe.each(['pglite', 'postgres'] as const)('Arbitrary JSON that is sent, stored by %s', kind => {
   const reason = missing(kind)
   let database: TestDatabase
   let server: Server

@@ -246,7 +246,7 @@ const PUBLISHES: Case[] = [
   // Mosquitto reads two bytes and no further.
   then('4.8', 'a PUBACK that is too long', () => [packet(0x40, [0, 1, 0])], CLOSED, ''),
   then('4.8', 'a PUBACK of nothing', () => [packet(0x40, [0, 1])], ''),
-  // [MQTT-4.3.3-1]: a PUBREC is answered with PUBREL, and one of nothing is no breach.
+  // [MQTT-4.3.3-1]: a PUBREC is answered with PUBREL, and one of nothing is no error.
   then('[MQTT-4.3.3-1]', 'a PUBREC of nothing', () => [packet(0x50, [0, 7])], 'pubrel 7'),
   then(
     '4.3.3',

@@ -52,7 +52,7 @@ describe('A session', () => {
     await client.closed
   }
   const topic = (device: TestDevice, rest: string) => `devices/${device.id}/${rest}`
-  /** Has a point of the device refused, over another connection of its. */
+  /** Has a point of the device rejected, over another connection of its. */
   async function sendBad(device: TestDevice, count = 1): Promise<void> {
     const client = await open(device)
     client.send(
@@ -210,7 +210,7 @@ describe('A session', () => {
     expect(await metric('fieldline_mqtt_sessions_away')).toBe(away)
   })
 
-  it('hears why the will of another was refused', async () => {
+  it('hears why the will of another was rejected', async () => {
     const device = await createDevice(owner)
     const listener = await open(device)
     listener.send(subscribePacket([[topic(device, 'rejections'), 0]]))

@@ -1,19 +1,19 @@
 import { PassThrough } from 'node:stream'
 import { describe, expect, it } from 'vitest'
-import { createWaitingRoom, networkOf } from '../../ingest/mqtt/throttle.ts'
+import { createConnectionThrottle, networkOf } from '../../ingest/mqtt/throttle.ts'
 import { pause, until } from '../support/wait.ts'
 
-/** Streams that knock; `admitted` names their addresses in the order in which they are let in. */
-function knock(room: ReturnType<typeof createWaitingRoom>) {
-  const admitted: string[] = []
+/** Streams that connect; `accepted` names their addresses in the order in which they are accepted. */
+function connectTo(throttle: ReturnType<typeof createConnectionThrottle>) {
+  const accepted: string[] = []
   const answers: (() => void)[] = []
   return {
-    admitted,
+    accepted,
     answers,
     from(address: string): PassThrough {
       const stream = new PassThrough()
-      room.enter(stream, address, answered => {
-        admitted.push(address)
+      throttle.enter(stream, address, answered => {
+        accepted.push(address)
         answers.push(answered)
       })
       return stream
@@ -21,74 +21,74 @@ function knock(room: ReturnType<typeof createWaitingRoom>) {
   }
 }
 
-describe('The waiting room', () => {
-  it('lets in so many a second; the others wait and are not turned away', async () => {
-    const room = createWaitingRoom({ perSecond: 50 })
-    const door = knock(room)
+describe('The connection throttle', () => {
+  it('accepts so many a second; the others wait and are not turned away', async () => {
+    const throttle = createConnectionThrottle({ perSecond: 50 })
+    const clients = connectTo(throttle)
     const begun = performance.now()
-    for (let n = 0; n < 100; n++) door.from('a')
-    expect(door.admitted).toHaveLength(50)
-    expect(room.waiting).toBe(50)
-    await until('all', () => door.admitted.length === 100)
+    for (let n = 0; n < 100; n++) clients.from('a')
+    expect(clients.accepted).toHaveLength(50)
+    expect(throttle.waiting).toBe(50)
+    await until('all', () => clients.accepted.length === 100)
     expect(performance.now() - begun).toBeGreaterThan(900)
-    room.close()
+    throttle.close()
   })
 
   it('has no limit a second where it is off', () => {
-    const room = createWaitingRoom({ perSecond: 0 })
-    const door = knock(room)
-    for (let n = 0; n < 400; n++) door.from('a')
-    expect(door.admitted).toHaveLength(400)
-    room.close()
+    const throttle = createConnectionThrottle({ perSecond: 0 })
+    const clients = connectTo(throttle)
+    for (let n = 0; n < 400; n++) clients.from('a')
+    expect(clients.accepted).toHaveLength(400)
+    throttle.close()
   })
 
-  it('lets in 500 of one address before any is answered, and one more for each that is or that leaves', async () => {
-    const room = createWaitingRoom({ perSecond: 0 })
-    const door = knock(room)
-    const streams = Array.from({ length: 510 }, () => door.from('a'))
-    expect(door.admitted).toHaveLength(500)
-    door.from('b')
-    await until('another address', () => door.admitted.includes('b'))
-    door.answers[0]?.()
-    door.answers[0]?.()
+  it('accepts 500 of one address before any is answered, and one more for each that is or that leaves', async () => {
+    const throttle = createConnectionThrottle({ perSecond: 0 })
+    const clients = connectTo(throttle)
+    const streams = Array.from({ length: 510 }, () => clients.from('a'))
+    expect(clients.accepted).toHaveLength(500)
+    clients.from('b')
+    await until('another address', () => clients.accepted.includes('b'))
+    clients.answers[0]?.()
+    clients.answers[0]?.()
     streams[1]?.destroy()
-    await until('two more', () => door.admitted.length === 503)
+    await until('two more', () => clients.accepted.length === 503)
     await pause(50)
-    expect(door.admitted).toHaveLength(503)
-    room.close()
+    expect(clients.accepted).toHaveLength(503)
+    throttle.close()
   })
 
-  it('gives each address its turn, however often one knocks', async () => {
-    const room = createWaitingRoom({ perSecond: 100 })
-    const door = knock(room)
-    for (let n = 0; n < 500; n++) door.from('many')
+  it('gives each address its turn, however often one connects', async () => {
+    const throttle = createConnectionThrottle({ perSecond: 100 })
+    const clients = connectTo(throttle)
+    for (let n = 0; n < 500; n++) clients.from('many')
     await pause(100)
-    door.from('one')
-    await until('its turn', () => door.admitted.includes('one'), 500)
-    room.close()
+    clients.from('one')
+    await until('its turn', () => clients.accepted.includes('one'), 500)
+    throttle.close()
   })
 
   it('forgets who hangs up, and closes who comes when it is full', async () => {
-    const room = createWaitingRoom({ perSecond: 1, most: 2 })
-    const door = knock(room)
-    const [, second, third, fourth] = [1, 2, 3, 4].map(() => door.from('a'))
+    const throttle = createConnectionThrottle({ perSecond: 1, max: 2 })
+    const clients = connectTo(throttle)
+    const [, second, third, fourth] = [1, 2, 3, 4].map(() => clients.from('a'))
     expect([third?.destroyed, fourth?.destroyed]).toEqual([false, true])
     second?.destroy(new Error('hung up'))
-    await until('forgotten', () => room.waiting === 1)
-    room.close()
+    await until('forgotten', () => throttle.waiting === 1)
+    throttle.close()
     expect(third?.destroyed).toBe(true)
   })
 
   it('that one address has filled has room for others', async () => {
-    const room = createWaitingRoom({ perSecond: 1, most: 10 })
-    const door = knock(room)
-    const many = Array.from({ length: 20 }, () => door.from('many'))
-    const others = ['b', 'c', 'd'].map(address => door.from(address))
+    const throttle = createConnectionThrottle({ perSecond: 1, max: 10 })
+    const clients = connectTo(throttle)
+    const many = Array.from({ length: 20 }, () => clients.from('many'))
+    const others = ['b', 'c', 'd'].map(address => clients.from(address))
     expect(others.map(({ destroyed }) => destroyed)).toEqual([false, false, false])
-    // One was let in, and three of ten made room.
+    // One was accepted, and three of ten made room.
     expect(many.filter(({ destroyed }) => !destroyed)).toHaveLength(8)
-    expect(room.waiting).toBe(10)
-    room.close()
+    expect(throttle.waiting).toBe(10)
+    throttle.close()
   })
 
   it('takes a /64 of IPv6 for one address, and a mapped one for what it is', () => {

@@ -104,7 +104,7 @@ describe('MQTT over TLS and WebSocket', () => {
     ;(await handshake()).destroy()
   })
 
-  it('is refused at the start without a certificate, with one that is none, or with another’s key', async () => {
+  it('does not start without a certificate, with one that is none, or with another’s key', async () => {
     // One that nobody stores into: that is looked at first.
     const own = await createTestDatabase(usualKind())
     const env = { MQTT_TLS_PORT: '0' }
@@ -151,12 +151,12 @@ describe('MQTT over TLS and WebSocket', () => {
     await closed
   })
 
-  it('a WebSocket without the subprotocol, and a request that is none, are refused', async () => {
+  it('a WebSocket without the subprotocol, and a request that is none, are not accepted', async () => {
     await expect(openSocket([])).rejects.toThrow('400')
     expect((await fetch(`${server.url}/mqtt`)).status).toBe(400)
   })
 
-  it('a refusal reaches its client over WebSocket and TLS as well', async () => {
+  it('a CONNACK that says no reaches its client over WebSocket and TLS as well', async () => {
     const streams = [createWebSocketStream(await openSocket(['mqtt'])), await handshake()]
     for (const stream of streams) {
       const client = speak(stream)

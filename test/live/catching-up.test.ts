@@ -42,7 +42,6 @@ function createProcess() {
       return taken
     },
     refresh: async () => {},
-    refreshAll: async () => {},
     age: () => {},
     close: async () => {},
   }

@@ -115,7 +115,7 @@ describe('A screen', () => {
     screen.cut()
   })
 
-  it('is refused with 401 without a valid token', async () => {
+  it('is answered 401 without a valid token', async () => {
     await expect(openScreen(server, 'nonsense')).rejects.toThrow('401')
     const device = await createDevice(owner)
     await expect(openScreen(server, device.key)).rejects.toThrow('403')

@@ -159,7 +159,7 @@ describe('A live socket', () => {
     for (const { socket } of sockets) socket.terminate()
   })
 
-  it('is one of 50 of its user; the next is refused with 429, and each makes room when it goes', async () => {
+  it('is one of 50 of its user; the next is answered 429, and each makes room when it goes', async () => {
     const [mine, other] = [await addPerson(server, owner), await addPerson(server, owner)]
     const opened = await Promise.allSettled(Array.from({ length: MAX_SOCKETS + 20 }, () => open(mine.client)))
     const sockets = opened.flatMap(one => (one.status === 'fulfilled' ? one.value : []))
@@ -178,7 +178,7 @@ describe('A live socket', () => {
     for (const { socket } of sockets) socket.terminate()
   })
 
-  it('refused tells why in the envelope', async () => {
+  it('that is not opened tells why in the envelope', async () => {
     const { client } = await addPerson(server, owner)
     const sockets = await Promise.all(Array.from({ length: MAX_SOCKETS }, () => open(client)))
     const answer = await upgrade(`Authorization: Bearer ${client.token}\r\n`)

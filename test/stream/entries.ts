@@ -67,7 +67,7 @@ export function point(subject: number, recordedAt: number, values: Partial<Point
   }
 }
 
-/** Entries at the edges of what passes the door. */
+/** Entries at the edges of what is valid. */
 export const EDGES: readonly Entry[] = [
   point(1, 0, { lat: -90, lng: -180 }),
   point(1, 1_763_683_200_001, { lat: 90, lng: 180 }),

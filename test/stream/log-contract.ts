@@ -72,18 +72,18 @@ export function testLog(name: string, bench: LogBench): void {
 
     it('acknowledges and goes on where a listener throws', async () => {
       const { under, log, table } = await open({ maxWaitingBytes: 1 })
-      let relieved = 0
-      log.onRelief(() => {
+      const told: boolean[] = []
+      log.onFull(() => {
         throw new Error('This listener throws')
       })
-      log.onRelief(() => relieved++)
+      log.onFull(full => told.push(full))
       const release = await under.hold(table)
       const storing = await log.store(table.store)
       const appended = log.append([point(1, 1)], sourceOf(1))
       expect(log.full).toBe(true)
       await release()
       await appended
-      expect(relieved).toBe(1)
+      expect(told).toEqual([true, false])
       await log.append([point(1, 2)], sourceOf(1))
       await stored(table, 2)
       await storing.close()
@@ -238,24 +238,24 @@ export function testLog(name: string, bench: LogBench): void {
       await again.close()
     })
 
-    it('is full when as many bytes wait as may, and says when there is room again', async () => {
+    it('is full when as many bytes wait as may, and says so, and when there is room again', async () => {
       const { under, log, table } = await open({ maxWaitingBytes: 20_000 })
       const storing = await log.store(table.store)
       await log.append([point(1, 0)], sourceOf(1))
       const release = await under.hold(table)
-      let reliefs = 0
-      const stop = log.onRelief(() => reliefs++)
+      const told: boolean[] = []
+      const stop = log.onFull(full => told.push(full))
       const appended: Promise<unknown>[] = []
       for (let n = 1; !log.full; n++) appended.push(log.append([point(1, n)], sourceOf(1)))
       expect(log.waiting.bytes).toBeGreaterThan(20_000)
       expect(log.waiting.entries).toBe(appended.length)
       await pause(200)
-      expect(reliefs).toBe(0)
+      expect(told).toEqual([true])
       await release()
       await Promise.all(appended)
-      expect({ full: log.full, reliefs, waiting: log.waiting }).toEqual({
+      expect({ full: log.full, told, waiting: log.waiting }).toEqual({
         full: false,
-        reliefs: 1,
+        told: [true, false],
         waiting: { entries: 0, bytes: 0 },
       })
       stop()

@@ -181,7 +181,7 @@ describe.each(['pglite', 'postgres'] as const)('The writer on %s', kind => {
   test('finds the one point that the database refuses, stores the others, and tells only us why', async () => {
     const errors: unknown[] = []
     const writer = createWriter({ db, onError: error => errors.push(error) })
-    // What the door never lets through; should it ever, its neighbours must not pay for it.
+    // What validation never lets through; should it ever, its neighbours must not pay for it.
     const offender = point(60, { attributes: '{broken' })
     const outcomes = await writer.store(batch(point(61), point(62), offender, point(63), point(64)))
     expect((await stored()).map(({ n }) => n)).toEqual(expect.arrayContaining([61, 62, 63, 64]))

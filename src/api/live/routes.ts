@@ -8,11 +8,12 @@ import { createViewers } from './viewers.ts'
  * The live positions. A socket is opened with a token and lives as long as its session and permission do; what it
  * sees follows its role. `stream/live/` decides what is sent.
  */
-export function liveRoutes(app: App, { config, db, live, turns }: Services): void {
+export function liveRoutes(app: App, services: Services): void {
+  const { config, live } = services
   const users = createUsers(config.liveSocketsPerUser, error =>
     app.log.error({ err: error }, 'Showing a live view failed'),
   )
-  const viewers = live && createViewers(app, db, live, users, turns)
+  const viewers = live && createViewers(app, live, services, users)
 
   app.get(
     '/live',

@@ -1,6 +1,8 @@
 import type { WebSocket } from 'ws'
 import { type Caller, findCallers } from '../../../db/queries/sessions.ts'
-import type { Turns } from '../../../ingest/turns.ts'
+import type { Visibility } from '../../../db/visibility.ts'
+import { type Credential, toPublisher } from '../../../ingest/identity/authenticate.ts'
+import type { Ending, Watched } from '../../../ingest/identity/watcher.ts'
 import type { LiveClient } from '../../../stream/live/clients.ts'
 import { scopeOf, visibilityOf } from '../../http/permissions.ts'
 import type { App, Services } from '../../services.ts'
@@ -19,16 +21,16 @@ const POLICY = 1008
 
 const PING_EVERY_MS = 25_000
 const POLL_EVERY_MS = 500
-/** Notifications may be lost with their connection, so every open socket is checked again. */
-const CHECK_EVERY_MS = 30_000
 
-/** Whose socket it is. What its role allows is in the client's visibility. */
-type Owner = Pick<Caller, 'sessionId' | 'userId' | 'organizationId' | 'expiresAt'>
+/** Whose socket it is. */
+type Owner = Extract<Credential, { kind: 'user' }>
 
-interface Viewer {
+interface Viewer extends Watched {
   socket: WebSocket
   client: LiveClient
   owner: Owner
+  /** What its role lets it see: the client's, or what is about to be. */
+  visibility: Visibility
   answered: boolean
   /** Since when it leaves too much unread, by `performance.now()`. */
   unreadSince: number | undefined
@@ -41,10 +43,9 @@ interface Viewer {
 /** Keeps the open sockets: reads what they say, follows what their users may see, and closes those that end. */
 export function createViewers(
   app: App,
-  db: Services['db'],
   { clients, positions }: NonNullable<Services['live']>,
+  { db, turns, watcher }: Pick<Services, 'db' | 'turns' | 'watcher'>,
   users: ReturnType<typeof createUsers>,
-  turns: Turns,
 ) {
   const viewers = new Set<Viewer>()
   const watching = createWatching(db, error =>
@@ -62,12 +63,16 @@ export function createViewers(
     const viewer: Viewer = {
       socket,
       client,
-      owner: toOwner(caller),
+      owner: toPublisher(caller),
+      visibility: client.visibility,
       answered: true,
       unreadSince: undefined,
       waiting: [],
+      follow: now => follow(viewer, now),
+      end: why => end(viewer, ...CLOSINGS[why]),
     }
     viewers.add(viewer)
+    watcher.watch(viewer, viewer.owner)
     const messages = createBudget(MESSAGES)
     const bytes = createBudget(MESSAGE_BYTES)
     const spend = (length: number): boolean => {
@@ -108,8 +113,9 @@ export function createViewers(
 
   function remove(viewer: Viewer): void {
     viewers.delete(viewer)
+    watcher.forget(viewer)
     viewer.waiting.length = 0
-    users.forget(viewer.owner.userId, viewer.socket)
+    users.forget(viewer.owner.id, viewer.socket)
     clients.unsubscribe(viewer.client)
     watching.forget(viewer.socket)
   }
@@ -131,7 +137,7 @@ export function createViewers(
       socket.send(JSON.stringify({ type: 'error', message }))
       endUnread(viewer)
     } else if (message.type === 'subscribe') {
-      users.ask(owner.userId, socket, () =>
+      users.ask(owner.id, socket, () =>
         clients.subscribe(client, message.filter ?? {}, message.since ?? null),
       )
     } else if (message.type === 'watch') {
@@ -139,7 +145,7 @@ export function createViewers(
       viewer.asks = message.topics
       if (!isAsking) void watch(viewer).catch(failed)
     } else {
-      users.forget(owner.userId, socket)
+      users.forget(owner.id, socket)
       clients.unsubscribe(client)
     }
   }
@@ -153,88 +159,41 @@ export function createViewers(
       if (!viewers.has(viewer)) return
       if (viewer.asks !== asked) continue
       viewer.asks = undefined
-      if (!caller) return end(viewer, TOKEN_ENDED, 'The token is expired or revoked')
+      if (!caller) return viewer.end('credential')
       const topics = watching.watch(socket, caller, [...new Set(asked)])
       socket.send(JSON.stringify({ type: 'watching', topics }))
     }
   }
 
-  /** Reads the callers again, all at once: a session may have ended, a role may be another one. */
-  async function check(which: (owner: Owner) => boolean): Promise<void> {
-    const checked = [...viewers].filter(viewer => which(viewer.owner))
-    if (checked.length === 0) return
-    const sessionIds = new Set(checked.map(viewer => viewer.owner.sessionId))
-    const callers = await findCallers(db.system, [...sessionIds])
-    for (const viewer of checked) {
-      const caller = callers.get(viewer.owner.sessionId)
-      if (!caller) end(viewer, TOKEN_ENDED, 'The token is expired or revoked')
-      else if (!scopeOf(caller.permissionDetails, 'view/location'))
-        end(viewer, PERMISSION_LOST, 'The permission view/location is gone')
-      else {
-        viewer.owner = toOwner(caller)
-        watching.update(viewer.socket, caller)
-        const visibility = visibilityOf(caller)
-        if (JSON.stringify(visibility) !== JSON.stringify(viewer.client.visibility))
-          clients.changeVisibility(viewer.client, visibility)
-      }
-    }
+  /** Shows a socket what its user may see now, where that is something else. Returns whether it may see anything. */
+  function follow(viewer: Viewer, caller: Caller): boolean {
+    if (!scopeOf(caller.permissionDetails, 'view/location')) return false
+    watching.update(viewer.socket, caller)
+    viewer.visibility = visibilityOf(caller)
+    if (isSame(viewer.visibility, viewer.client.visibility)) return true
+    // What changed whom it may see may have changed whom there is to see.
+    positions.refresh(caller.organizationId).then(() => {
+      if (!isSame(viewer.visibility, viewer.client.visibility))
+        clients.changeVisibility(viewer.client, viewer.visibility)
+    }, failed)
+    return true
   }
 
-  /** Organizations whose change is being followed, and whether something changed again meanwhile. */
-  const following = new Map<string, { again: boolean }>()
-
-  /** Follows a change of who sees what. Many in a row, a thousand devices being created, are followed together. */
-  async function follow(organizationId: string): Promise<void> {
-    const current = following.get(organizationId)
-    if (current) {
-      current.again = true
-      return
-    }
-    const state = { again: true }
-    following.set(organizationId, state)
-    try {
-      while (state.again) {
-        state.again = false
-        await positions.refresh(organizationId)
-        await check(owner => owner.organizationId === organizationId)
-      }
-    } finally {
-      following.delete(organizationId)
-    }
-  }
-
-  const failed = (error: unknown) => app.log.warn({ err: error }, 'Checking the live sockets failed')
+  const failed = (error: unknown) =>
+    app.log.warn({ err: error }, 'Following what a live socket may see failed')
 
   const stopListening = db.onChange(event => {
-    switch (event.kind) {
-      case 'session':
-        return void check(owner => owner.sessionId === event.sessionId).catch(failed)
-      case 'user':
-        return void check(owner => owner.userId === event.userId).catch(failed)
-      case 'organization':
-        return void check(owner => owner.organizationId === event.organizationId).catch(failed)
-      case 'visibility':
-        return void follow(event.organizationId).catch(failed)
-      case 'record':
-        return watching.change(event)
-      case 'resync':
-        watching.restart()
-        return void positions
-          .refreshAll()
-          .then(() => check(() => true))
-          .catch(failed)
-    }
+    if (event.kind === 'record') watching.change(event)
+    if (event.kind === 'resync') watching.restart()
   })
   const polls = setInterval(() => {
     const now = performance.now()
     for (const viewer of [...viewers]) {
-      if (viewer.owner.expiresAt <= Date.now()) end(viewer, TOKEN_ENDED, 'The token is expired')
       const unread = viewer.socket.bufferedAmount > MAX_UNREAD_BYTES
       viewer.unreadSince = unread ? (viewer.unreadSince ?? now) : undefined
       if (now - (viewer.unreadSince ?? now) > UNREAD_WITHIN_MS) endUnread(viewer)
     }
   }, POLL_EVERY_MS)
-  const checks = setInterval(() => check(() => true).catch(failed), CHECK_EVERY_MS)
   const pings = setInterval(() => {
     for (const viewer of viewers) {
       if (!viewer.answered) viewer.socket.terminate()
@@ -246,15 +205,15 @@ export function createViewers(
   app.addHook('preClose', async () => {
     stopListening()
     watching.close()
-    for (const timer of [polls, checks, pings]) clearInterval(timer)
+    for (const timer of [polls, pings]) clearInterval(timer)
     for (const { socket } of viewers) socket.close(SHUTDOWN, 'The server is stopping')
   })
   return { add }
 }
 
-const toOwner = ({ sessionId, userId, organizationId, expiresAt }: Caller): Owner => ({
-  sessionId,
-  userId,
-  organizationId,
-  expiresAt,
-})
+const CLOSINGS: Readonly<Record<Ending, [code: number, reason: string]>> = {
+  credential: [TOKEN_ENDED, 'The token is expired or revoked'],
+  permission: [PERMISSION_LOST, 'The permission view/location is gone'],
+}
+
+const isSame = (a: Visibility, b: Visibility) => JSON.stringify(a) === JSON.stringify(b)

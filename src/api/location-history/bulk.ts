@@ -1,4 +1,4 @@
-import { type BulkResult, takeBulk } from '../../../ingest/bulk.ts'
+import { appendBulk, type BulkResult } from '../../../ingest/bulk.ts'
 import type { IngestMetrics } from '../../../ingest/metrics.ts'
 import type { Turns } from '../../../ingest/turns.ts'
 import type { Log, Subject } from '../../../stream/log.ts'
@@ -23,7 +23,7 @@ export async function appendKnown(
     return of ? [{ value, of, index }] : []
   })
   const nothing: BulkResult = { accepted: 0, duplicates: 0, rejected: [] }
-  const result = known.length > 0 ? await takeBulk(known, to) : nothing
+  const result = known.length > 0 ? await appendBulk(known, to) : nothing
   if (!result) return null
   const rejected = [
     ...result.rejected.map(one => ({ ...one, index: known[one.index]?.index ?? one.index })),

@@ -7,6 +7,7 @@ import {
   authenticateToken,
   isDeviceKey,
   type Publisher,
+  toPublisher,
 } from '../../../ingest/identity/authenticate.ts'
 import type { App, Services } from '../../services.ts'
 import { type FailureStatus, type failure, failures } from '../envelope.ts'
@@ -117,14 +118,7 @@ export function addAuthentication(app: App, services: Services): void {
     const caller = await authenticateToken(findSession, services.tokens, token)
     if (!caller) throw new RequestError('unauthorized', 'The token is expired, revoked or not valid.')
     request.caller = caller
-    request.publisher = {
-      kind: 'user',
-      id: caller.userId,
-      organizationId: caller.organizationId,
-      subject: caller.subject,
-      sessionId: caller.sessionId,
-      expiresAt: caller.expiresAt,
-    }
+    request.publisher = toPublisher(caller)
     services.lastSeen.see(request.publisher)
   }
 }

@@ -1,5 +1,6 @@
 import type { RequestListener } from 'node:http'
 import type { Socket } from 'node:net'
+import { createTurns } from '../../../ingest/turns.ts'
 import { closeWithFailure, isAnswering } from './raw-errors.ts'
 
 /** Waiting on one connection, at 5 KB each; clients that pipeline at all send ten or so. */
@@ -31,9 +32,12 @@ export function pace(listener: RequestListener): RequestListener {
   }
 
   function handle(socket: Socket, run: () => void): void {
-    turns.take(socket.remoteAddress ?? '', () => {
+    const work = () => {
       if (!socket.destroyed) run()
-    })
+      return false
+    }
+    if (turns.isFree) work()
+    else turns.enter(socket.remoteAddress ?? '', work)
   }
 
   function next(socket: Socket, connection: Connection): void {
@@ -67,54 +71,5 @@ export function pace(listener: RequestListener): RequestListener {
     const message = `At most ${MAX_PIPELINED} requests may wait on a connection.`
     if (!isAnswering(socket)) closeWithFailure(socket, 429, message, [`Retry-After: ${RETRY_AFTER_S}`])
     socket.destroySoon()
-  }
-}
-
-/** With what else an iteration does it stays far below the quarter of a second that anybody may wait. */
-const ITERATION_MS = 10
-const MAX_TOGETHER = 64
-
-/**
- * Calls of each iteration of the event loop until its time is up, then one of each key after the other in the next. What a
- * call leaves to promises is counted, since those are done before the next call.
- */
-function createTurns(): { take(key: string, call: () => void): void } {
-  /** The lane whose turn it is comes first. */
-  const lanes = new Map<string, (() => void)[]>()
-  let deadline = 0
-  let begun = false
-
-  function begin(): void {
-    if (begun) return
-    begun = true
-    deadline = performance.now() + ITERATION_MS
-    setImmediate(again)
-  }
-
-  function again(): void {
-    begun = false
-    if (lanes.size === 0) return
-    begin()
-    for (let calls = 0; calls < MAX_TOGETHER; calls++) setImmediate(next)
-  }
-
-  function next(): void {
-    const [first] = lanes
-    if (!first || performance.now() > deadline) return
-    const [key, calls] = first
-    const call = calls.shift()
-    lanes.delete(key)
-    if (calls.length > 0) lanes.set(key, calls)
-    call?.()
-  }
-
-  return {
-    take(key, call) {
-      begin()
-      const calls = lanes.get(key)
-      if (lanes.size === 0 && performance.now() < deadline) call()
-      else if (calls) calls.push(call)
-      else lanes.set(key, [call])
-    },
   }
 }

@@ -13,12 +13,12 @@ import { pause, until } from '../support/wait.ts'
 import { createFleet } from './fleet.ts'
 import { connectPacket, openRaw, PINGREQ, publishPacket, type RawClient, subscribePacket } from './raw.ts'
 
-/** 10,000 by hand: `HOLDING_DEVICES=10000 npx vitest run test/ingest/holding.test.ts`. */
-const DEVICES = Number(process.env.HOLDING_DEVICES ?? 500)
+/** 10,000 by hand: `LOG_AWAY_DEVICES=10000 npx vitest run test/ingest/log-away.test.ts`. */
+const DEVICES = Number(process.env.LOG_AWAY_DEVICES ?? 500)
 const MESSAGES = 3
 const FROZEN_MS = 5_000
 /** The figures of docs/mqtt.md, for whoever measures. */
-const tell = (figure: string) => process.env.HOLDING_DEVICES && console.log(figure)
+const tell = (figure: string) => process.env.LOG_AWAY_DEVICES && console.log(figure)
 /** Of a connection that is not answered for this long a client would lose patience: its keepalive is 2 s. */
 const KEEPALIVE_S = 2
 
@@ -60,7 +60,7 @@ describe('While the log is away', () => {
     })
   const metric = async (name: string) => (await readFigures(server)).get(name) ?? Number.NaN
 
-  it(`${DEVICES} devices are held: no acknowledgement, no connection lost, and all goes on in order`, async context => {
+  it(`${DEVICES} devices wait: no acknowledgement, no connection lost, and all goes on in order`, async context => {
     if (!postgres.available) return context.skip(postgres.reason)
     const devices = await createFleet(database.url as string, DEVICES)
     const clients: RawClient[] = []
@@ -85,7 +85,7 @@ describe('While the log is away', () => {
         for (const [index, client] of clients.entries()) if (index % 2 === 0) client.send(PINGREQ)
       }
       expect(clients.filter(({ stream }) => stream.destroyed)).toEqual([])
-      expect(await metric('fieldline_ingest_held{door="mqtt"}')).toBe(DEVICES * MESSAGES)
+      expect(await metric('fieldline_ingest_waiting{protocol="mqtt"}')).toBe(DEVICES * MESSAGES)
       const heard = clients.flatMap(({ packets }) => packets.map(({ cmd }) => cmd))
       expect(heard.filter(cmd => cmd === 'puback' || cmd === 'pubrec')).toEqual([])
       await until('pings are answered', () =>
@@ -93,7 +93,7 @@ describe('While the log is away', () => {
           ({ heard }, index) => heard.filter(text => text === 'pingresp').length >= 5 || index % 2 === 1,
         ),
       )
-      tell(`held: ${(residentMiB(server.pid) - before).toFixed(0)} MiB more for ${DEVICES} devices`)
+      tell(`waiting: ${(residentMiB(server.pid) - before).toFixed(0)} MiB more for ${DEVICES} devices`)
     } finally {
       control.thaw()
     }
@@ -109,7 +109,7 @@ describe('While the log is away', () => {
       const answers = heard.filter(text => text.startsWith('pub'))
       expect(answers).toEqual(['puback 1', 'puback 2', 'pubrec 3'])
     }
-    expect(await metric('fieldline_ingest_held{door="mqtt"}')).toBe(0)
+    expect(await metric('fieldline_ingest_waiting{protocol="mqtt"}')).toBe(0)
     const reader = new pg.Client({ connectionString: database.url })
     await reader.connect()
     const { rows } = await reader.query('SELECT count(*)::int4 AS count FROM points')
@@ -194,10 +194,10 @@ describe('While the log is away', () => {
     bad.send(connectPacket({ clientId: 'bad', username: frozen.id, password: frozen.key }))
     await bad.next('connack')
     const good = await open(other)
-    const refused = () => metric('fieldline_mqtt_refused_total{kind="limit"}')
+    const closed = () => metric('fieldline_mqtt_closed_total{kind="limit"}')
     const crowding = watchCrowding()
     let slowest = 0
-    for (let id = 1; !((await refused()) > 0); id++) {
+    for (let id = 1; !((await closed()) > 0); id++) {
       // Each is 1,000 messages to the subscriber.
       const payload = JSON.stringify(Array(1000).fill(0))
       bad.send(publishPacket({ topic: `devices/${frozen.id}/location`, payload, id }))

@@ -1,12 +1,14 @@
 import { describe, expect, it } from 'vitest'
-import { type Format, MAX_POINTS, readMessage } from '../../ingest/decode.ts'
+import { decode, MAX_POINTS } from '../../ingest/decode.ts'
+import { FORMATS } from '../../ingest/formats/table.ts'
 
-const FORMATS: Format[] = ['native', 'owntracks']
+const NAMES = Object.keys(FORMATS) as (keyof typeof FORMATS)[]
 const arrival = { subject: 1, receivedAt: Date.now(), topic: 'a topic' }
-const read = (format: Format, text: string) => readMessage(format, Buffer.from(text), arrival)
+const read = (format: keyof typeof FORMATS, text: string) =>
+  decode(FORMATS[format], Buffer.from(text), arrival)
 const PACKET = 256 * 1024
 
-describe.each(FORMATS)('A message in the format %s', format => {
+describe.each(NAMES)('A message in the format %s', format => {
   it('of more than 1,000 points is one rejection, whatever they are', () => {
     for (const value of ['0', '{}', '{"_type":"location"}', '[]', 'null']) {
       const many = (count: number) => read(format, `[${Array(count).fill(value)}]`)

@@ -3,8 +3,9 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { Database } from '../../db/client.ts'
 import { createDeviceKey } from '../../ingest/identity/authenticate.ts'
 import { createTokens } from '../../ingest/identity/tokens.ts'
+import { createWatcher, type Watcher } from '../../ingest/identity/watcher.ts'
 import { createIngestMetrics } from '../../ingest/metrics.ts'
-import { type MqttDoor, openMqttDoor } from '../../ingest/mqtt/server.ts'
+import { type MqttServer, openMqttServer } from '../../ingest/mqtt/server.ts'
 import { createTurns } from '../../ingest/turns.ts'
 import type { Log } from '../../stream/log.ts'
 import { createProcessLog } from '../../stream/process-log.ts'
@@ -14,14 +15,17 @@ import { connectPacket, openRaw, publishPacket } from './raw.ts'
 let database: TestDatabase
 let db: Database
 let log: Log
-let door: MqttDoor
+let watcher: Watcher
+let server: MqttServer
 const errors: string[] = []
 
 beforeAll(async () => {
   database = await createTestDatabase(usualKind())
   db = await openTestDatabase(database)
   log = createProcessLog({ partitions: 1, start: new Map(), onError: () => {} })
-  door = await openMqttDoor({
+  watcher = createWatcher({ db, onError: () => {} })
+  server = await openMqttServer({
+    watcher,
     turns: createTurns(),
     db,
     log,
@@ -35,15 +39,16 @@ beforeAll(async () => {
   })
 })
 afterAll(async () => {
-  await door.close()
+  await server.close()
+  watcher.close()
   await db.close()
   await database.remove()
 })
 
-it('A connection whose message the log refuses is closed without an acknowledgement, so that its device sends again', async () => {
+it('A connection whose message the log does not keep is closed without an acknowledgement, so that its device sends again', async () => {
   const { key, hash } = createDeviceKey()
   const [device] = await db.system.query<{ id: string }>(
-    `WITH organization AS (INSERT INTO organizations (id, name) VALUES (gen_random_uuid(), 'Refused') RETURNING id),
+    `WITH organization AS (INSERT INTO organizations (id, name) VALUES (gen_random_uuid(), 'Failed') RETURNING id),
      subject AS (INSERT INTO subjects (id, organization_id, type)
        SELECT gen_random_uuid(), id, 'device' FROM organization RETURNING id, organization_id)
      INSERT INTO devices (id, organization_id, name, key_hash) SELECT id, organization_id, 'Tracker', $1 FROM subject
@@ -51,13 +56,13 @@ it('A connection whose message the log refuses is closed without an acknowledgem
     [hash],
   )
   const id = device?.id as string
-  const client = openRaw(door.port)
+  const client = openRaw(server.port)
   client.send(connectPacket({ clientId: 'one', username: id, password: key }))
   await client.next('connack')
   const payload = JSON.stringify({ lat: 1, lng: 1, timestamp: Date.now() - 1000 })
   client.send(publishPacket({ topic: `devices/${id}/location`, payload }))
   await new Promise(resolve => setTimeout(resolve, 50))
-  // Nobody stores here, so that it waits until the log refuses it.
+  // Nobody stores here, so that it waits until the log closes.
   await log.close()
   await client.closed
   expect(client.heard).toEqual(['connack 0'])

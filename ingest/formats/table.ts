@@ -1,0 +1,17 @@
+import type { Format } from './format.ts'
+import { native } from './native.ts'
+import { owntracks } from './owntracks.ts'
+
+/** Every format, by its name; over HTTP that is the last part of its path. */
+export const FORMATS = {
+  native,
+  owntracks,
+} satisfies Record<string, Format>
+
+const formats: readonly Format[] = Object.values(FORMATS)
+
+/** The format of what a publisher sends to a topic, or null where it may not publish there. */
+export function formatOf(topic: string, publisher: { kind: 'device' | 'user'; id: string }): Format | null {
+  for (const format of formats) if (format.isTopic?.(topic, publisher)) return format
+  return null
+}

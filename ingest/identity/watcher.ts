@@ -1,0 +1,152 @@
+import type { Database } from '../../db/client.ts'
+import { listDeviceKeys } from '../../db/queries/devices.ts'
+import { type Caller, findCallers } from '../../db/queries/sessions.ts'
+import type { Credential } from './authenticate.ts'
+
+/** Why something ends: its credential has, or its user may not have it open any more. */
+export type Ending = 'credential' | 'permission'
+
+/** What a credential keeps open: an MQTT connection, a live socket. */
+export interface Watched {
+  /** What its user may do now may be something else than before. Returns whether it may stay open. */
+  follow(caller: Caller): boolean
+  /** It is not watched any more. */
+  end(why: Ending): void
+}
+
+/**
+ * Ends what has ended, within a second: with a session that is revoked or expires, a user who is suspended or removed, a
+ * device that is deleted or has a new key, an organization that is deleted, a permission that is lost.
+ */
+export interface Watcher {
+  /** What `credential` keeps open from now on. */
+  watch(watched: Watched, credential: Credential): void
+  forget(watched: Watched): void
+  /**
+   * Reads a credential, again where one has ended meanwhile: nobody could have ended what is not yet watched. What is
+   * read is to be watched at once.
+   */
+  read<Found extends Credential | null>(read: () => Promise<Found>): Promise<Found>
+  close(): void
+}
+
+/** Notifications may be lost with their connection, so everything that is open is checked again. */
+const CHECK_EVERY_MS = 30_000
+const EXPIRE_EVERY_MS = 500
+/** Who sees what changes many times a second in an organization while devices are created. */
+const FOLLOW_EVERY_MS = 200
+
+/** After these a credential that has just been read may have ended. */
+const MAY_END: ReadonlySet<string> = new Set(['device', 'session', 'user', 'organization', 'resync'])
+
+export function createWatcher(options: {
+  db: Database
+  onError: (error: unknown, doing: string) => void
+}): Watcher {
+  const { db } = options
+  const open = new Map<Watched, Credential>()
+  /** Counts what may have ended a credential that is being read. */
+  let changes = 0
+  /** The same for what roles allow. */
+  let roleChanges = 0
+
+  function end(watched: Watched, why: Ending): void {
+    if (open.delete(watched)) watched.end(why)
+  }
+
+  function endWhere(test: (credential: Credential) => boolean): void {
+    for (const [watched, credential] of [...open]) if (test(credential)) end(watched, 'credential')
+  }
+
+  /** Reads the credentials of what is open again, all at once. */
+  async function check(which: (credential: Credential) => boolean): Promise<void> {
+    // Only what was asked for: other things may be opened meanwhile.
+    const checked = [...open].filter(([, credential]) => which(credential))
+    const deviceIds = new Set(checked.flatMap(([, one]) => (one.kind === 'device' ? one.id : [])))
+    const sessionIds = new Set(checked.flatMap(([, one]) => (one.kind === 'user' ? one.sessionId : [])))
+    const keys =
+      deviceIds.size > 0 ? await listDeviceKeys(db.signIn, [...deviceIds]) : new Map<string, Buffer>()
+    const callers =
+      sessionIds.size > 0 ? await findCallers(db.signIn, [...sessionIds]) : new Map<string, Caller>()
+    for (const [watched, credential] of checked) {
+      if (!open.has(watched)) continue
+      if (credential.kind === 'device') {
+        if (!keys.get(credential.id)?.equals(credential.keyHash)) end(watched, 'credential')
+        continue
+      }
+      const caller = callers.get(credential.sessionId)
+      if (!caller) end(watched, 'credential')
+      else if (!watched.follow(caller)) end(watched, 'permission')
+    }
+  }
+
+  const checkAll = () => void check(() => true).catch(failed)
+  const failed = (error: unknown) => options.onError(error, 'checking the credentials of what is open')
+
+  /** Organizations in which a change of who sees what is followed, and whether there was another meanwhile. */
+  const following = new Map<string, { again: boolean; timer: NodeJS.Timeout }>()
+
+  /** At once, and what comes soon after together. */
+  function follow(organizationId: string): void {
+    const current = following.get(organizationId)
+    if (current) {
+      current.again = true
+      return
+    }
+    const timer = setTimeout(() => {
+      const again = following.get(organizationId)?.again
+      following.delete(organizationId)
+      if (again) follow(organizationId)
+    }, FOLLOW_EVERY_MS)
+    following.set(organizationId, { again: false, timer })
+    check(credential => credential.kind === 'user' && credential.organizationId === organizationId).catch(
+      failed,
+    )
+  }
+
+  const stopListening = db.onChange(event => {
+    if (event.kind === 'visibility' || event.kind === 'resync') roleChanges++
+    if (MAY_END.has(event.kind)) changes++
+    switch (event.kind) {
+      case 'device':
+        return endWhere(({ kind, id }) => kind === 'device' && id === event.deviceId)
+      case 'session':
+        return endWhere(one => one.kind === 'user' && one.sessionId === event.sessionId)
+      // Suspended, removed, or with a new password: no session of theirs goes on.
+      case 'user':
+        return endWhere(({ kind, id }) => kind === 'user' && id === event.userId)
+      case 'organization':
+        return endWhere(({ organizationId }) => organizationId === event.organizationId)
+      case 'visibility':
+        return follow(event.organizationId)
+      case 'resync':
+        return checkAll()
+    }
+  })
+  const timers = [
+    setInterval(checkAll, CHECK_EVERY_MS),
+    setInterval(() => {
+      const now = Date.now()
+      endWhere(one => one.kind === 'user' && one.expiresAt <= now)
+    }, EXPIRE_EVERY_MS),
+  ]
+
+  return {
+    watch: (watched, credential) => void open.set(watched, credential),
+    forget: watched => void open.delete(watched),
+
+    async read(read) {
+      for (;;) {
+        const [before, rolesBefore] = [changes, roleChanges]
+        const found = await read()
+        if (changes === before && (found?.kind !== 'user' || roleChanges === rolesBefore)) return found
+      }
+    },
+
+    close() {
+      stopListening()
+      for (const timer of timers) clearInterval(timer)
+      for (const { timer } of following.values()) clearTimeout(timer)
+    },
+  }
+}

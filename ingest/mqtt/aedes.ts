@@ -1,0 +1,232 @@
+import type { EventEmitter } from 'node:events'
+import { Readable } from 'node:stream'
+import type { AedesOptions, Client } from 'aedes'
+import { writeToStream } from 'mqtt-packet'
+import {
+  findAnnouncedError,
+  findProtocolError,
+  findTextError,
+  findVersionError,
+  type Packet,
+  ProtocolError,
+} from './protocol.ts'
+
+/**
+ * Every part of aedes 1.2.0 and mqtt-packet 9.0.2 that we lean on and that they do not promise. The versions are exact,
+ * and `test/ingest/aedes.test.ts` tries each part: an upgrade that moves one fails there, with its name.
+ *
+ * aedes reads a socket and calls `parse` of its parser with each chunk; what the parser emits, its one listener handles.
+ * Both are taken over here: chunks go to the connection, which has them parsed packet by packet when it is time, and
+ * passes to aedes what is aedes' part.
+ */
+interface Internals {
+  _parser: Parser
+  _keepaliveTimer: NodeJS.Timeout | null
+  /** Packets that aedes has not done with; it reads on when there are none. */
+  _parsingBatch: number
+  /** The will of the CONNECT, before it is accepted. */
+  _will: { topic: string } | null
+  pause(): void
+  resume(): void
+}
+
+interface Parser extends EventEmitter {
+  packet: Packet
+  /** The CONNECT, once it is parsed. */
+  settings: { protocolVersion?: number }
+  _list: {
+    length: number
+    toString(encoding: 'utf8', start: number, end: number): string
+    slice(start: number, end: number): Buffer
+    readUInt8(at: number): number
+    consume(bytes: number): void
+  }
+  /** How far the fields of the packet were read. */
+  _pos: number
+  /** Which part of a packet comes next; 0 is a new one. */
+  _stateCounter: number
+  parse(chunk: Buffer): number
+  _parseHeader(): boolean
+  _parseLength(): boolean
+  _parseConnect(): unknown
+  _parseString(): string | null
+  _parseNum(): number
+  _emitError(error: Error): false
+}
+
+const internalsOf = (client: Client) => client as unknown as Internals
+const originalOf = (parser: Parser) => Object.getPrototypeOf(parser) as Parser
+
+/** The parser's step that waits for the whole packet. */
+const PAYLOAD = 2
+
+/** Reads for one client of aedes: packets from pieces, when it is asked to. */
+export class PacketParser {
+  readonly #parser: Parser
+  readonly #passOn: (packet: Packet) => void
+  readonly #keep: (packet: Packet) => void
+  #packet: Packet | null = null
+  #error: ProtocolError | null = null
+
+  /** `read` is called with each chunk that aedes reads of the socket. */
+  constructor(client: Client, read: (chunk: Buffer) => void) {
+    const { _parser: parser } = internalsOf(client)
+    this.#parser = parser
+    this.#passOn = parser.listeners('packet')[0] as (packet: Packet) => void
+    this.#keep = packet => {
+      this.#packet = packet
+      // The parser stands at the end of the packet only while it hands it over.
+      this.#error ??= findProtocolError(packet, parser._pos)
+    }
+    parser.removeAllListeners('packet').on('packet', this.#keep)
+    parser.removeAllListeners('error').on('error', error => {
+      this.#error ??= error instanceof ProtocolError ? error : new ProtocolError('protocol', error.message)
+    })
+    parser.parse = chunk => {
+      read(chunk)
+      return 0
+    }
+    parser._parseHeader = parseHeader
+    parser._parseLength = parseLength
+    parser._parseConnect = parseConnect
+    parser._parseString = parseString
+  }
+
+  /** How many bytes the packet still lacks that it has the beginning of; null between two packets. */
+  get missingBytes(): number | null {
+    const { _list, _stateCounter, packet } = this.#parser
+    if (_list.length === 0 && _stateCounter === 0) return null
+    // Before its length is known it is parsed byte by byte.
+    return _stateCounter === PAYLOAD ? Math.max(1, packet.length - _list.length) : 1
+  }
+
+  /** Parses a piece of at most one packet. Returns the packet that ends with it, or null; throws what is wrong with it. */
+  parse(piece: Buffer): Packet | null {
+    const parser = this.#parser
+    // aedes has stopped listening with the end of the connection.
+    if (parser.listenerCount('packet') === 0) parser.on('packet', this.#keep)
+    originalOf(parser).parse.call(parser, piece)
+    const packet = this.#packet
+    this.#packet = null
+    if (this.#error) throw this.#error
+    return packet
+  }
+
+  /** Has aedes handle a packet. */
+  passOn(packet: Packet): void {
+    this.#passOn.call(this.#parser, packet)
+  }
+
+  /** Drops the CONNECT with its password, of which the parser needs the version alone. */
+  forgetConnect(protocolVersion: number): void {
+    this.#parser.settings = { protocolVersion }
+  }
+}
+
+/** PUBREL, SUBSCRIBE and UNSUBSCRIBE that are sent again: MQTT 3.1 sets DUP in them, 3.1.1 forbids it. */
+const REPEATED: Readonly<Record<number, string>> = { 106: 'pubrel', 138: 'subscribe', 170: 'unsubscribe' }
+
+function parseHeader(this: Parser): boolean {
+  const repeated = this.settings.protocolVersion === 3 && REPEATED[this._list.readUInt8(0)]
+  if (!repeated) return originalOf(this)._parseHeader.call(this)
+  Object.assign(this.packet, { cmd: repeated, qos: 1, dup: true, retain: false })
+  this._list.consume(1)
+  return true
+}
+
+/** What is never to be read ends as soon as it is announced. */
+function parseLength(this: Parser): boolean {
+  if (!originalOf(this)._parseLength.call(this)) return false
+  const error = findAnnouncedError(this.packet, this.settings.protocolVersion !== undefined)
+  if (error) this._emitError(error)
+  return true
+}
+
+function parseConnect(this: Parser): unknown {
+  const name = this._parseString()
+  const version = this._pos < this.packet.length ? this._list.readUInt8(this._pos) : undefined
+  this._pos = 0
+  const error = findVersionError(name, version)
+  return error ? this._emitError(error) : originalOf(this)._parseConnect.call(this)
+}
+
+/** On the way of every point, so it decodes once. */
+function parseString(this: Parser): string | null {
+  const length = this._parseNum()
+  const end = this._pos + length
+  if (length < 0 || end > this._list.length || end > this.packet.length) return null
+  const text = this._list.toString('utf8', this._pos, end)
+  const error = findTextError(text, () => this._list.slice(this._pos, end))
+  if (error) {
+    this._emitError(error)
+    return null
+  }
+  this._pos = end
+  return text
+}
+
+/** Reads the socket no more: aedes itself stops two turns later. */
+export function pauseReading(client: Client): void {
+  internalsOf(client).pause()
+}
+
+export function resumeReading(client: Client): void {
+  const internals = internalsOf(client)
+  // While it is paused aedes does not count the packets that it has done with, and would wait for them forever.
+  internals._parsingBatch = 1
+  internals.resume()
+}
+
+/** Has the keepalive of a client begin anew. */
+export function refreshKeepalive(client: Client): void {
+  internalsOf(client)._keepaliveTimer?.refresh()
+}
+
+/** Where a client that is not yet accepted wants its will published. */
+export function willTopicOf(client: Client): string | undefined {
+  return internalsOf(client)._will?.topic
+}
+
+/** Writes a last answer. What is unread when a socket is closed resets it, so the rest is read and dropped. */
+export function endWith(client: Client, answer: Buffer): void {
+  client.conn.removeAllListeners('readable')
+  client.conn.resume()
+  client.conn.end(answer)
+}
+
+/** mqtt-packet keeps 65,536 buffers, 12 MB, for numbers that are written here and there. */
+export function keepNoNumbers(): void {
+  writeToStream.cacheNumbers = false
+}
+
+/** aedes' own way of delivering, where nobody listens: `sessions.ts` sends what is sent. */
+export const NO_DELIVERY = {
+  on: (_topic: string, _notify: unknown, done?: () => void) => void (done && setImmediate(done)),
+  removeListener: (_topic: string, _notify: unknown, done?: () => void) => void (done && setImmediate(done)),
+  emit: (_packet: unknown, done?: () => void) => void (done && setImmediate(done)),
+  close: (done: () => void) => void setImmediate(done),
+} as unknown as AedesOptions['mq']
+
+/** Where aedes asks for what it keeps elsewhere: it keeps nothing, and learns here that a session was kept. */
+export function createPersistence(isResumed: (clientId: string) => boolean): AedesOptions['persistence'] {
+  return {
+    async setup() {},
+    // aedes sets session-present for a session with subscriptions. This one it may not have, so it stays away.
+    subscriptionsByClient: async ({ id }: { id: string }) =>
+      isResumed(id) ? [{ topic: 'kept', qos: 0 }] : [],
+    outgoingStream: () => Readable.from([]),
+    createRetainedStreamCombi: () => Readable.from([]),
+    streamWill: () => Readable.from([]),
+    addSubscriptions: nothing,
+    removeSubscriptions: nothing,
+    cleanSubscriptions: nothing,
+    subscriptionsByTopic: async () => [],
+    outgoingUpdate: nothing,
+    outgoingClearMessageId: nothing,
+    incomingGetPacket: () => Promise.reject(new Error('Nothing is kept')),
+    putWill: nothing,
+    delWill: nothing,
+  }
+}
+
+async function nothing(): Promise<void> {}

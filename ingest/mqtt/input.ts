@@ -1,0 +1,60 @@
+import type { PacketParser } from './aedes.ts'
+import type { Packet } from './protocol.ts'
+import { endOfPacket, type Publish, readPublish } from './publishes.ts'
+
+const NOTHING = Buffer.alloc(0)
+
+/** What was read of a socket and not yet gone through: chunks in, packets out. */
+export class Input {
+  readonly #parser: PacketParser
+  #bytes: Buffer = NOTHING
+  #at = 0
+
+  constructor(parser: PacketParser) {
+    this.#parser = parser
+  }
+
+  /** Bytes that wait. */
+  get length(): number {
+    return this.#bytes.length - this.#at
+  }
+
+  add(chunk: Buffer): void {
+    this.#bytes = this.length > 0 ? Buffer.concat([this.#bytes.subarray(this.#at), chunk]) : chunk
+    this.#at = 0
+  }
+
+  drop(): void {
+    this.#bytes = NOTHING
+    this.#at = 0
+  }
+
+  /** The next packet, if it is a whole PUBLISH to `topic`; else null, and it is still there. */
+  nextPublish(topic: string): Publish | null {
+    if (this.#parser.missingBytes !== null) return null
+    const publish = readPublish(this.#bytes, this.#at, topic)
+    if (publish) this.#goTo(publish.end)
+    return publish
+  }
+
+  /**
+   * The next packet, or null where there is only a part of it. Throws what is wrong with it. One at a time: what follows
+   * waits for its turn, and what follows a CONNECT for the answer.
+   */
+  nextPacket(): Packet | null {
+    do {
+      const missing = this.#parser.missingBytes
+      const end = missing === null ? endOfPacket(this.#bytes, this.#at) : this.#at + missing
+      const piece = this.#bytes.subarray(this.#at, end)
+      this.#goTo(this.#at + piece.length)
+      const packet = this.#parser.parse(piece)
+      if (packet) return packet
+    } while (this.length > 0)
+    return null
+  }
+
+  #goTo(at: number): void {
+    if (at === this.#bytes.length) this.drop()
+    else this.#at = at
+  }
+}

@@ -1,0 +1,43 @@
+import type { Entry, Outcomes } from '../../stream/point.ts'
+import type { Publisher } from '../identity/authenticate.ts'
+import type { IngestMetrics } from '../metrics.ts'
+import type { Turns } from '../turns.ts'
+import type { Sessions } from './sessions.ts'
+import { topicsOf } from './topics.ts'
+
+/** Tells a device what was rejected of messages that are durable, each with so many of the entries. */
+export function sendRejections(
+  { metrics, sessions, turns }: { metrics: IngestMetrics; sessions: Sessions; turns: Turns },
+  publisher: Publisher,
+  messages: readonly { entries: number }[],
+  entries: readonly Entry[],
+  outcomes: Outcomes,
+): void {
+  if (outcomes.size === 0 && !entries.some(entry => entry.kind === 'rejection')) return
+  const topic = `${topicsOf(publisher)}rejections`
+  let [index, from] = [0, 0]
+  // To many who listen a message of 1,000 is long, and a batch of the log is many messages.
+  turns.enter(publisher.organizationId, () => {
+    const to = from + (messages[index++]?.entries ?? 0)
+    const payloads = describeRejections(entries.slice(from, to), outcomes, metrics)
+    if (payloads.length > 0) sessions.send(publisher.id, topic, payloads)
+    from = to
+    return index < messages.length
+  })
+}
+
+/** What was rejected of one message, as JSON, in its order. */
+function describeRejections(entries: readonly Entry[], outcomes: Outcomes, metrics: IngestMetrics): string[] {
+  const payloads: string[] = []
+  for (const [place, entry] of entries.entries()) {
+    const outcome = outcomes.get(entry)
+    const rejection = entry.kind === 'rejection' ? entry : outcome?.kind === 'rejected' ? outcome : undefined
+    if (!rejection) continue
+    if (entry.kind === 'point') metrics.rejected('mqtt', rejection.reason)
+    const index = 'index' in rejection ? rejection.index : entries.length > 1 ? place : null
+    const { reason, message } = rejection
+    const receivedAt = new Date(entry.receivedAt).toISOString()
+    payloads.push(JSON.stringify({ reason, message, index, receivedAt }))
+  }
+  return payloads
+}

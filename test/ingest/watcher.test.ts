@@ -1,0 +1,75 @@
+import pg from 'pg'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { type Client, createDevice, signIn, type TestDevice } from '../support/client.ts'
+import { usualKind } from '../support/database.ts'
+import { useServer } from '../support/own-server.ts'
+import { addPerson, type Person } from '../support/people.ts'
+import { openScreen } from '../support/screen.ts'
+import { pause } from '../support/wait.ts'
+import { connectPacket, openRaw, type RawClient } from './raw.ts'
+
+describe('What a credential keeps open', () => {
+  const { server, database } = useServer()
+  let owner: Client
+
+  beforeAll(async () => {
+    owner = await signIn(server)
+  })
+
+  async function connectAs(username: string, password: string): Promise<RawClient> {
+    const client = openRaw(server.mqttPort)
+    client.send(connectPacket({ clientId: 'one', username, password }))
+    await client.next('connack')
+    return client
+  }
+  const connectDevice = ({ id, key }: TestDevice) => connectAs(id, key)
+
+  /** A live socket and an MQTT connection of a user. */
+  async function openBoth({ client: { token } }: Person) {
+    return { screen: await openScreen(server, token), client: await connectAs('token', token) }
+  }
+
+  it.each<[string, (person: Person) => Promise<{ status: number }>]>([
+    ['is signed out', ({ client }) => client.post('/auth/logout')],
+    ['is suspended', ({ userId }) => owner.patch(`/user/${userId}`, { status: 'suspended' })],
+    ['is removed', ({ userId }) => owner.delete(`/user/${userId}`)],
+  ])('is closed over MQTT and live when its user %s, and nobody else is', async (_what, end) => {
+    const [person, other] = [await addPerson(server, owner), await addPerson(server, owner)]
+    const [both, others] = [await openBoth(person), await openBoth(other)]
+    expect((await end(person)).status).toBe(200)
+    expect((await both.screen.closed).code).toBe(4401)
+    await both.client.closed
+    expect(await others.client.answers(1)).toEqual(['connack 0', 'open'])
+    others.screen.cut()
+    others.client.end()
+  })
+
+  it.runIf(usualKind() === 'postgres')(
+    'and what was not told while nobody could listen is found',
+    async () => {
+      const [ended, alive] = [await addPerson(server, owner), await addPerson(server, owner)]
+      const [both, others] = [await openBoth(ended), await openBoth(alive)]
+      const devices = [await createDevice(owner), await createDevice(owner), await createDevice(owner)]
+      const [rotated, deleted, kept] = await Promise.all(devices.map(connectDevice))
+      const sql = new pg.Client({ connectionString: database.url })
+      await sql.connect()
+      await sql.query('DELETE FROM sessions WHERE user_id = $1', [ended.userId])
+      await sql.query(`UPDATE devices SET key_hash = sha256('another') WHERE id = $1`, [devices[0]?.id])
+      await sql.query('DELETE FROM devices WHERE id = $1', [devices[1]?.id])
+      await pause(300)
+      expect(await rotated?.answers(1)).toEqual(['connack 0', 'open'])
+      const { rowCount } = await sql.query(
+        `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+       WHERE datname = current_database() AND query ILIKE 'LISTEN%'`,
+      )
+      expect(rowCount).toBe(1)
+      await sql.end()
+      expect((await both.screen.closed).code).toBe(4401)
+      await Promise.all([both.client.closed, rotated?.closed, deleted?.closed])
+      expect(await kept?.answers(1)).toEqual(['connack 0', 'open'])
+      expect(await others.client.answers(1)).toEqual(['connack 0', 'open'])
+      others.screen.cut()
+      for (const client of [others.client, kept]) client?.end()
+    },
+  )
+})
