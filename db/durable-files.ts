@@ -42,7 +42,7 @@ function withDraft<T>(path: string, text: string, place: (draft: string) => T): 
 }
 
 /** A name is durable when its folder is. */
-function syncFolder(path: string): void {
+export function syncFolder(path: string): void {
   const folder = openSync(path, 'r')
   try {
     fsyncSync(folder)

@@ -7,6 +7,7 @@ import { authRoutes } from './api/auth/routes.ts'
 import { dataRoutes } from './api/data/routes.ts'
 import { dataTypeRoutes } from './api/data-types/routes.ts'
 import { deviceRoutes } from './api/devices/routes.ts'
+import { exportRoutes } from './api/exports/routes.ts'
 import { flowRoutes } from './api/flows/routes.ts'
 import { healthRoutes } from './api/health/routes.ts'
 import { hubRoutes } from './api/hubs/routes.ts'
@@ -127,6 +128,7 @@ export async function createApp(services: Services, logger: FastifyBaseLogger): 
       dataRoutes(api, services)
       importConfigRoutes(api, services)
       importRoutes(api, services)
+      exportRoutes(api, services)
       webhookRoutes(api, services)
       flowRoutes(api, services)
       userRoutes(api, services)

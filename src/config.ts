@@ -11,6 +11,8 @@ export const ROLES = ['api', 'ingest', 'writer', 'live', 'jobs'] as const
 export type Role = (typeof ROLES)[number]
 /** HMAC with SHA-256 is as strong as a key of 32 bytes. */
 const MIN_SECRET_LENGTH = 32
+/** The identifiers of what is exported directly are held. */
+const MAX_DIRECT_EXPORT = 10_000
 /** Where nothing is kept between them, they are one process. */
 const TOGETHER = ['ingest', 'writer', 'live'] as const satisfies Role[]
 
@@ -34,6 +36,8 @@ export interface Config {
   allowSignup: boolean
   /** Whether webhooks may go to private addresses. */
   webhookAllowPrivate: boolean
+  /** Records up to which an export is the answer itself. */
+  exportDirectLimit: number
   /** REST requests a minute and caller; 0 is no limit at all. */
   rateLimitPerMinute: number
   /** Per process; 0 is off. */
@@ -66,10 +70,11 @@ export function toConfig(env: Env): Config {
     problems.push(`${name} has to be a port from 0 to 65535, it is "${env[name]}"`)
     return otherwise
   }
-  const count = (name: string, otherwise: number, min = 0) => {
+  const count = (name: string, otherwise: number, min = 0, max = Number.MAX_SAFE_INTEGER) => {
     const value = Number(env[name] ?? otherwise)
-    if (Number.isSafeInteger(value) && value >= min) return value
-    problems.push(`${name} has to be a whole number from ${min}, it is "${env[name]}"`)
+    if (Number.isSafeInteger(value) && value >= min && value <= max) return value
+    const upTo = max === Number.MAX_SAFE_INTEGER ? '' : ` to ${max}`
+    problems.push(`${name} has to be a whole number from ${min}${upTo}, it is "${env[name]}"`)
     return otherwise
   }
   const flag = (name: string) => {
@@ -159,6 +164,7 @@ export function toConfig(env: Env): Config {
     jwtSecret: secret ?? '',
     allowSignup: flag('ALLOW_SIGNUP'),
     webhookAllowPrivate: flag('WEBHOOK_ALLOW_PRIVATE'),
+    exportDirectLimit: count('EXPORT_DIRECT_LIMIT', 1000, 0, MAX_DIRECT_EXPORT),
     rateLimitPerMinute: count('RATE_LIMIT_PER_MINUTE', 1200),
     liveSocketsPerUser: count('LIVE_SOCKETS_PER_USER', 50),
     trustedProxies: list('TRUSTED_PROXIES'),

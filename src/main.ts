@@ -20,6 +20,7 @@ import { openLivePositions } from '../stream/live/positions.ts'
 import { createWriterMetrics, observe } from '../stream/metrics.ts'
 import { createWriter } from '../stream/writer.ts'
 import { createFirstAccount } from './api/auth/first-account.ts'
+import { EXPORTABLES } from './api/exports/resources.ts'
 import { createApp } from './app.ts'
 import { type Config, ConfigError, type Role, readEnv, toConfig } from './config.ts'
 import { describeFirstSteps } from './first-steps.ts'
@@ -133,7 +134,12 @@ async function start(config: Config): Promise<void> {
     mqttConnections: mqtt ? () => mqtt.connections : undefined,
   })
   const jobs = has('jobs')
-    ? await startJobs({ db, kinds: createJobKinds(db, config), onError, alone: !config.databaseUrl })
+    ? await startJobs({
+        db,
+        kinds: createJobKinds(db, config, EXPORTABLES),
+        onError,
+        alone: !config.databaseUrl,
+      })
     : null
   closers.push(() => jobs?.stop())
 

@@ -20,6 +20,7 @@ const CROSSING: readonly string[] = [
   'src/api/auth/first-account.ts',
   'src/api/auth/routes.ts',
   'src/api/data-types/routes.ts',
+  'src/api/data/export.ts',
   'src/api/data/find.ts',
   'src/api/data/routes.ts',
   'src/api/devices/routes.ts',

@@ -41,7 +41,7 @@ export interface Streams {
     request: FastifyRequest,
     reply: FastifyReply,
     type: string,
-    open: () => Promise<AsyncGenerator<string>>,
+    open: () => Promise<AsyncGenerator<string | Uint8Array>>,
   ): Promise<FastifyReply>
 }
 
@@ -113,10 +113,10 @@ export function createStreams(limits: StreamLimits = LIMITS): Streams {
 
 /** The pieces; `onLate` is called when one is not read in time. */
 async function* inTime(
-  pieces: AsyncGenerator<string>,
+  pieces: AsyncGenerator<string | Uint8Array>,
   withinMs: number,
   onLate: () => void,
-): AsyncGenerator<string> {
+): AsyncGenerator<string | Uint8Array> {
   // Later pieces are asked for in the flow of the socket; their statements belong to the request's.
   const inRequest = AsyncLocalStorage.snapshot()
   try {

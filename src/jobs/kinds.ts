@@ -1,5 +1,8 @@
 import type { Database } from '../../db/client.ts'
 import type { Config } from '../config.ts'
+import { exportJob } from './exports/export.ts'
+import { createExportFiles } from './exports/files.ts'
+import type { Exportables } from './exports/source.ts'
 import type { JobKind } from './kind.ts'
 import { removalJobs } from './remove-organization.ts'
 import { sampleDataJob } from './sample-data.ts'
@@ -10,9 +13,12 @@ import { createWebhookSecrets } from './webhooks/secrets.ts'
 /** Everything that is done in the background. */
 export function createJobKinds(
   db: Database,
-  config: Pick<Config, 'webhookAllowPrivate' | 'jwtSecret'>,
+  config: Pick<Config, 'webhookAllowPrivate' | 'jwtSecret' | 'dataDir'>,
+  exportables: Exportables,
 ): JobKind[] {
   const secrets = createWebhookSecrets(config.jwtSecret)
   const webhooks = webhookJobs({ allowPrivate: config.webhookAllowPrivate, secrets })
-  return [upkeepJob(db), sampleDataJob, ...removalJobs(db), ...webhooks]
+  const files = createExportFiles(config.dataDir)
+  const exports = exportJob({ db, files, exportables }) as JobKind
+  return [upkeepJob(db, files), sampleDataJob, exports, ...removalJobs(db), ...webhooks]
 }

@@ -1,18 +1,20 @@
 import type { Database } from '../../db/client.ts'
 import { createPartitions, dropOldPartitions } from '../../db/partitions.ts'
 import { pruneAuditLog } from '../../db/queries/audit-log.ts'
+import { pruneExportLogs } from '../../db/queries/export-logs.ts'
 import { pruneKeys } from '../../db/queries/idempotency-keys.ts'
 import { pruneImports } from '../../db/queries/imports.ts'
 import { pruneJobs } from '../../db/queries/jobs.ts'
 import { pruneFailures } from '../../db/queries/login-failures.ts'
 import { pruneRejections } from '../../db/queries/rejections.ts'
 import { pruneSessions } from '../../db/queries/sessions.ts'
+import type { ExportFiles } from './exports/files.ts'
 import type { JobKind } from './kind.ts'
 
 const EVERY_MS = 10 * 60_000
 
 /** What has to be done now and then: partitions ahead of time, and the deletion of what has had its time. */
-export function upkeepJob(db: Database): JobKind {
+export function upkeepJob(db: Database, exports: ExportFiles): JobKind {
   const steps: (() => Promise<unknown>)[] = [
     () => createPartitions(db),
     () => dropOldPartitions(db),
@@ -22,6 +24,8 @@ export function upkeepJob(db: Database): JobKind {
     () => pruneAuditLog(db.system),
     () => pruneImports(db.system),
     () => pruneJobs(db.system),
+    () => pruneExportLogs(db.system),
+    () => exports.sweep(db.system),
     () => pruneKeys(db.system),
   ]
   return {

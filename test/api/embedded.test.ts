@@ -15,7 +15,7 @@ describe('On the embedded database', () => {
 
   beforeAll(async () => {
     database = await createTestDatabase('pglite')
-    server = await startServer(database)
+    server = await startServer(database, { EXPORT_DIRECT_LIMIT: '1' })
     const made = await addOrganization(server, await signIn(server))
     owner = made.client
     organizationId = made.organizationId
@@ -68,6 +68,22 @@ describe('On the embedded database', () => {
       expect((await owner.get(`/${resource}s?search=renamed`)).body.data).toMatchObject([{ _id }])
       expect((await owner.delete(`/${resource}/${_id}`)).status).toBe(200)
     }
+  })
+
+  it('data sources are exported, directly and in the background', async () => {
+    const fields = [{ key: 'name', label: 'Name', type: 'text' }]
+    const dataTypeId = (await owner.post('/data-type', { name: 'Exported', fields })).body.data._id
+    for (const name of ['Ada', 'Bob']) await owner.post('/data', { dataTypeId, data: { name } })
+    const one = await owner.post('/data/export', { dataTypeId, format: 'json', filter: { name: 'Bob' } })
+    expect([one.status, one.body]).toMatchObject([200, [{ data: { name: 'Bob' } }]])
+    for (const format of ['json', 'xlsx']) {
+      const ordered = await owner.post('/data/export', { dataTypeId, format })
+      expect(ordered.status).toBe(202)
+      const path = `/tasks/export-log/${ordered.body.data._id}`
+      await until('exported', async () => (await owner.get(path)).body.data.status === 'completed')
+      expect((await owner.get(`${path}/file`)).status).toBe(200)
+    }
+    expect((await owner.get('/tasks/export-log')).body.data).toHaveLength(3)
   })
 
   it('users are invited, changed, suspended, and their sockets and tokens end with that', async () => {

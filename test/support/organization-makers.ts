@@ -53,7 +53,9 @@ export function createMakers(given: {
     }
   }
   const isCreation = ({ method, path, spec }: Operation) =>
-    method === 'post' && /^create\/(?!organization)/.test(spec['x-permission'] ?? '') && !path.includes('{')
+    method === 'post' &&
+    /^(create|export)\/(?!organization)/.test(spec['x-permission'] ?? '') &&
+    !path.includes('{')
 
   return { build, fill }
 }

@@ -110,14 +110,9 @@ export function listRecords(
       'd.data_type_id = ANY(?::uuid[])',
       request.types.map(({ _id }) => _id),
     )
-  for (const [key, given] of Object.entries(request.filter)) {
-    const field = only?.fields.find(one => one.key === key)
+  for (const wanted of only ? readFilters(only, request.filter) : []) {
     // Not @> ANY(array): GIN finds that through no index.
-    const wanted = [given].flat().map(text => {
-      values.push(JSON.stringify({ [key]: readFilter(field as Field, text) }))
-      return `d.data @> $${values.length}::jsonb`
-    })
-    where.push(`(${wanted.join(' OR ')})`)
+    where.push(`(${wanted.map(json => `d.data @> $${values.push(json)}::jsonb`).join(' OR ')})`)
   }
   const isFiltered = Object.keys(request.filter).length > 0
   const indexed = isFiltered ? { where: [...where], values: [...values] } : null
@@ -165,6 +160,14 @@ function addRestrictedSearch(
   })
   const others = `d.data_type_id <> ALL(${param(restricting.map(({ _id }) => _id))}::uuid[])`
   where.push(`(${[others, ...within].join(' OR ')})`)
+}
+
+/** For each filter what a record has to contain, as JSON: one of these. Its keys are known (`checkNamed`). */
+export function readFilters(type: DataType, filter: RecordsRequest['filter']): string[][] {
+  return Object.entries(filter).map(([key, given]) => {
+    const field = type.fields.find(one => one.key === key) as Field
+    return [given].flat().map(text => JSON.stringify({ [key]: readFilter(field, text) }))
+  })
 }
 
 /** The value that a filter's text stands for, as it is stored. 400 where it can be none of the field. */

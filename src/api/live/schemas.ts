@@ -72,7 +72,7 @@ makes no sense. The \`name\` of a device that is mounted on a vehicle is the veh
 
 Send \`{ "type": "watch", "topics": ["tasks", "imports", "exports", "geofences"] }\` (again to change it) to be told of records
 as they change, as far as your role allows: \`{ "type": "watching", "topics" }\` says of which. Read the list over HTTP after
-that, and you miss nothing from then on. \`{ "type": "import", "import" }\` comes at most twice a second while an import works and
+that, and you miss nothing from then on. \`{ "type": "import", "import" }\` and \`{ "type": "export", "export" }\` come at most twice a second while it works, and
 once at its end.
 
 Closed with 1012 when changes may have been missed: connect and read again. Closed with 4401 when the token ends, 4403 when the permission does, 1001 when the server stops, 1008 when you send more than

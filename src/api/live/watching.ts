@@ -35,7 +35,7 @@ export function createWatching(db: Database, onError: (error: unknown) => void) 
 
   const mayWatch = ({ caller }: Watcher, name: TopicName) => {
     const topic = TOPICS[name]
-    return topic !== undefined && scopeOf(caller.permissionDetails, topic.permission) !== null
+    return topic?.permissions.some(name => scopeOf(caller.permissionDetails, name) !== null) ?? false
   }
   const watched = (watcher: Watcher) => watcher.topics.filter(name => mayWatch(watcher, name))
 

@@ -1,0 +1,159 @@
+import type { Queryable } from '../client.ts'
+import type { Field } from '../schema/flows.ts'
+
+/**
+ * All records of a type, for files: in the order of their creation and in steps, each a statement that looks at a bounded
+ * number of rows and bytes, so that nothing else waits for it (one session on PGlite). SQL makes the text, which is
+ * passed on as it is. Each record is in it once, as it is when it is read.
+ */
+export interface DataSteps {
+  organizationId: string
+  dataType: { _id: string; name: string }
+  /** The fields that are wanted, in their order. */
+  fields: readonly Pick<Field, 'key'>[]
+  /** Of references: the field that names the record which is referred to, by the key of the reference. */
+  names: ReadonlyMap<string, { dataTypeId: string; key: string }>
+  /** Each is a list of JSON objects of which a record contains one. */
+  filter: readonly (readonly string[])[]
+}
+
+/** The shape of a record in the text: an object as `GET /data` shows it, or an array with a value for each field. */
+export type TextOf = 'records' | 'cells'
+
+/** A part of what is read. */
+export interface DataStep {
+  /** Separated by commas and newlines. */
+  text: string
+  count: number
+  /** How many were looked at for it. */
+  looked: number
+  /** The identifier of the last one that was looked at. */
+  last: string | null
+  ended: boolean
+}
+
+/** PostgreSQL takes 100 arguments. */
+const MAX_ARGUMENTS = 50
+const KEY = /^[A-Za-z][A-Za-z0-9_]*$/
+
+const ISO = (column: string) => `to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
+
+/** The records after one of them up to another, at most `rows` and about `maxBytes` of them. */
+export async function readDataStep(
+  db: Queryable,
+  steps: DataSteps,
+  as: TextOf,
+  page: {
+    after: string | null
+    until: string
+    /** Only these. */
+    ids: readonly string[] | null
+    rows: number
+    maxBytes: number
+  },
+): Promise<DataStep> {
+  const values: unknown[] = []
+  const add = (value: unknown) => `$${values.push(value)}`
+  const of = [
+    `d.organization_id = ${add(steps.organizationId)}`,
+    `d.data_type_id = ${add(steps.dataType._id)}`,
+    `d.id <= ${add(page.until)}::uuid`,
+    ...(page.after === null ? [] : [`d.id > ${add(page.after)}::uuid`]),
+    ...(page.ids === null ? [] : [`d.id = ANY(${add(page.ids)}::uuid[])`]),
+  ]
+  const text = as === 'records' ? recordText(steps, add) : cellsText(steps, add)
+  const matching = matches(steps, add)
+  const rows = add(page.rows)
+  const [row] = await db.query<DataStep>(
+    `SELECT coalesce(string_agg(text, E',\\n' ORDER BY id), '') AS text, count(text)::int4 AS count,
+       count(*)::int4 AS looked, (array_agg(id ORDER BY id DESC))[1] AS last,
+       count(*) = coalesce(max(found), 0) AND count(*) < ${rows} AS ended
+     FROM (
+       SELECT d.id, d.found, ${matching ? `CASE WHEN ${matching} THEN ${text} END` : text} AS text FROM (
+         SELECT d.*, count(*) OVER () AS found,
+           sum(octet_length(d.search)) OVER (ORDER BY d.id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before
+         FROM (SELECT * FROM data_records d WHERE ${of.join(' AND ')} ORDER BY d.id LIMIT ${rows}) d
+       ) d WHERE before IS NULL OR before < ${add(page.maxBytes)}
+     ) d`,
+    values,
+  )
+  return row as DataStep
+}
+
+/** The identifiers of all records that match, or null where there are more than `limit`. */
+export async function findFewData(db: Queryable, steps: DataSteps, limit: number): Promise<string[] | null> {
+  const values: unknown[] = [steps.organizationId, steps.dataType._id]
+  const matching = matches(steps, value => `$${values.push(value)}`)
+  const rows = await db.query<{ id: string }>(
+    `SELECT d.id FROM data_records d WHERE d.organization_id = $1 AND d.data_type_id = $2
+     ${matching && `AND ${matching}`} LIMIT ${limit + 1}`,
+    values,
+  )
+  return rows.length > limit ? null : rows.map(({ id }) => id)
+}
+
+/** Of the index alone, 3 ms each. */
+const COUNTED_AT_ONCE = 20_000
+
+/** How many records there are of the type, whether or not they match. */
+export async function countData(
+  db: Queryable,
+  { organizationId, dataType }: DataSteps,
+  signal: AbortSignal,
+): Promise<number> {
+  let count = 0
+  for (let after: string | null = null; ; ) {
+    signal.throwIfAborted()
+    const [row]: { count: number; last: string | null }[] = await db.query(
+      `SELECT count(*)::int4 AS count, (array_agg(id ORDER BY id DESC))[1] AS last FROM (
+         SELECT d.id FROM data_records d WHERE d.organization_id = $1 AND d.data_type_id = $2
+           AND ($3::uuid IS NULL OR d.id > $3) ORDER BY d.id LIMIT ${COUNTED_AT_ONCE}) counted`,
+      [organizationId, dataType._id, after],
+    )
+    count += row?.count ?? 0
+    after = row?.last ?? null
+    if ((row?.count ?? 0) < COUNTED_AT_ONCE) return count
+  }
+}
+
+/** Not @> ANY(array): GIN finds that through no index. */
+const matches = ({ filter }: DataSteps, add: (value: unknown) => string) =>
+  filter.map(wanted => `(${wanted.map(json => `d.data @> ${add(json)}::jsonb`).join(' OR ')})`).join(' AND ')
+
+/** Keys stand in the text of the statement: they are checked when a type is created, and here once more. */
+function keyOf({ key }: Pick<Field, 'key'>): string {
+  if (!KEY.test(key)) throw new Error('A key that is none')
+  return key
+}
+
+function recordText({ dataType, fields }: DataSteps, add: (value: unknown) => string): string {
+  // An absent value is null, which concat leaves out.
+  const parts = fields.map(field => `',"${keyOf(field)}":' || (d.data->'${keyOf(field)}')::text`)
+  const { _id, name } = dataType
+  return `concat('{"_id":"', d.id, '","dataType":', ${add(JSON.stringify({ _id, name }))}::text, ',"data":{',
+    substr(${chunked(parts, "''", inner => `concat(${inner})`)}, 2), '},"isSample":', d.is_sample::text,
+    ',"createdAt":"', ${ISO('d.created_at')}, '","updatedAt":"', ${ISO('d.updated_at')}, '"}')`
+}
+
+function cellsText({ fields, names }: DataSteps, add: (value: unknown) => string): string {
+  const cells = fields.map(field => {
+    const key = keyOf(field)
+    const own = `(d.data->'${key}')::text`
+    const named = names.get(key)
+    if (!named) return `coalesce(${own}, 'null')`
+    const name = `(SELECT (r.data->'${keyOf(named)}')::text FROM data_records r
+      WHERE r.organization_id = d.organization_id AND r.data_type_id = ${add(named.dataTypeId)}::uuid
+        AND r.id = (d.data->>'${key}')::uuid)`
+    return `coalesce(${name}, ${own}, 'null')`
+  })
+  return `concat('[', ${chunked(cells, "''", inner => `concat_ws(',', ${inner})`)}, ']')`
+}
+
+/** A function over many arguments, as one over several of as many as it may take. */
+function chunked(parts: readonly string[], none: string, call: (inner: string) => string): string {
+  if (parts.length === 0) return none
+  const calls: string[] = []
+  for (let from = 0; from < parts.length; from += MAX_ARGUMENTS)
+    calls.push(call(parts.slice(from, from + MAX_ARGUMENTS).join(', ')))
+  return calls.length === 1 ? (calls[0] as string) : call(calls.join(', '))
+}

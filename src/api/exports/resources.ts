@@ -1,0 +1,5 @@
+import type { Exportables } from '../../jobs/exports/source.ts'
+import { exportableData } from '../data/export.ts'
+
+/** What can be exported. */
+export const EXPORTABLES: Exportables = { data: exportableData }

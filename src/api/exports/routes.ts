@@ -1,0 +1,198 @@
+import { open, rm } from 'node:fs/promises'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { isUuid, type Queryable } from '../../../db/client.ts'
+import {
+  countUnfinishedExports,
+  EXPORT_LOG_SORTS,
+  type ExportFormat,
+  type ExportLog,
+  type ExportOrder,
+  type ExportResource,
+  findExportLog,
+  insertExportLog,
+  listExportLogs,
+} from '../../../db/queries/export-logs.ts'
+import type { Caller } from '../../../db/queries/sessions.ts'
+import { createTurns } from '../../../db/turns.ts'
+import { differences, record } from '../../http/audit.ts'
+import { ok } from '../../http/envelope.ts'
+import { conflict, found, RequestError } from '../../http/errors.ts'
+import { listed, readPageRequest } from '../../http/lists.ts'
+import { createStreams } from '../../http/streams.ts'
+import { orderExport } from '../../jobs/exports/export.ts'
+import { createExportFiles } from '../../jobs/exports/files.ts'
+import { ExportFailure, type Source } from '../../jobs/exports/source.ts'
+import { writeExport } from '../../jobs/exports/write.ts'
+import type { App, Services } from '../../services.ts'
+import { EXPORTABLES } from './resources.ts'
+import * as operations from './schemas.ts'
+import { FILE_TYPES } from './schemas.ts'
+import { visibleOf } from './visible.ts'
+
+/** Made at once for an answer, of which each may have a thread with 60 MB. */
+const MAKING = { max: 3, maxPerOwner: 2, maxWaiting: 16, waitMs: 10_000 }
+/** Waiting and working exports of an organization, which works on one at a time. */
+const MAX_UNFINISHED = 20
+/** As permissions call them. */
+const AUDITED = { data: 'data', tasks: 'task' } as const
+const PIECE_BYTES = 64 * 1024
+
+export function exportRoutes(app: App, { db, config }: Services): void {
+  const files = createExportFiles(config.dataDir)
+  const making = createTurns(MAKING)
+  const streams = createStreams()
+
+  app.post('/data/export', operations.exportData, (request, reply) => {
+    const { dataTypeId, format, filter, fields } = request.body
+    const order = { resource: 'data', dataTypeId, format, filter, fields: fields ?? null } as const
+    return exportAll(request, reply, order) as never
+  })
+
+  app.get('/tasks/export-log', operations.listExportLogs, async ({ caller, query }) => {
+    const { resource, status, format } = query
+    const [dataTypeId, userId] = [query.dataTypeId, query.userId]
+    const page = readPageRequest(query, EXPORT_LOG_SORTS)
+    // What is no identifier matches nothing.
+    if ([dataTypeId, userId].some(id => id !== undefined && !isUuid(id)))
+      return listed({ rows: [], next: null, total: 0 }, query)
+    const filter = { resource, status, format, dataTypeId, userId }
+    return listed(
+      await db.tenant(caller.organizationId, tx => listExportLogs(tx, visibleOf(caller), filter, page)),
+      query,
+    )
+  })
+
+  app.get('/tasks/export-log/:id', operations.getExportLog, async ({ caller, params }) => {
+    const row = await db.tenant(caller.organizationId, tx => findExportLog(tx, visibleOf(caller), params.id))
+    return ok(found('export log', row).log)
+  })
+
+  app.get('/tasks/export-log/:id/file', operations.getExportFile, async (request, reply) => {
+    const { caller, params } = request
+    const { log, keys } = found(
+      'export log',
+      await db.tenant(caller.organizationId, tx => findExportLog(tx, visibleOf(caller), params.id)),
+    )
+    if (log.status === 'queued' || log.status === 'processing')
+      throw conflict('This export is not completed yet.')
+    await checkStillSeen(caller, log, keys)
+    if (log.fileBytes === null) throw new RequestError('not-found', 'No file of this export is kept.')
+    return sendFile(request, reply, log.format, log.fileName, () =>
+      open(files.path(log._id, log.format), 'r'),
+    )
+  })
+
+  const openSource = async (caller: Caller, order: ExportOrder): Promise<Source> =>
+    found('export', await EXPORTABLES[order.resource as ExportResource]?.open(db, caller, order))
+
+  /** Answers with the file, or has it made in the background. */
+  async function exportAll(request: FastifyRequest, reply: FastifyReply, order: ExportOrder) {
+    const { caller } = request
+    const source = await openSource(caller, order)
+    const ids = await source.findFew(config.exportDirectLimit)
+    const log = { ...order, userId: caller.userId, fileName: fileNameOf(source, order.format) }
+    if (ids === null) {
+      const noted = await note(request, order, async tx => {
+        if ((await countUnfinishedExports(tx)) >= MAX_UNFINISHED)
+          throw new RequestError('rate-limited', 'Too many exports wait already: order it when one is done.')
+        const id = await insertExportLog(tx, caller.organizationId, log, null)
+        await orderExport(tx, caller.organizationId, id)
+        return id
+      })
+      reply.code(202)
+      return ok(noted, 'The export is made in the background')
+    }
+    const leaving = new AbortController()
+    reply.raw.once('close', () => leaving.abort(new RequestError('unavailable', 'The caller has gone.')))
+    return sendFile(request, reply, order.format, log.fileName, async () => {
+      const done = await making.take(caller.organizationId, { signal: leaving.signal })
+      const draft = await files.draft(request.id)
+      try {
+        const { format } = order
+        const { count } = await writeExport(draft, { source, format, ids, signal: leaving.signal })
+        const made = { keys: source.keys, count }
+        await note(request, order, tx => insertExportLog(tx, caller.organizationId, log, made))
+        // Without a name it is gone with whoever reads it.
+        return await open(draft, 'r')
+      } catch (error) {
+        if (error instanceof ExportFailure) throw new RequestError('unimportable', error.message)
+        throw error
+      } finally {
+        await rm(draft, { force: true })
+        done()
+      }
+    })
+  }
+
+  /** Notes an export in the log, and in the audit log who took what; not by which values it was filtered. */
+  function note(
+    { caller }: FastifyRequest,
+    { resource, format, dataTypeId, fields }: ExportOrder,
+    insert: (tx: Queryable) => Promise<string>,
+  ): Promise<ExportLog> {
+    return db.tenant(caller.organizationId, async tx => {
+      const id = await insert(tx)
+      const changes = differences(null, { format, dataTypeId, fields })
+      await record(tx, caller, { action: 'export', resource: AUDITED[resource], resourceId: id, changes })
+      return found('export log', await findExportLog(tx, null, id)).log
+    })
+  }
+
+  function sendFile(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    format: ExportFormat,
+    name: string,
+    openFile: () => ReturnType<typeof open>,
+  ): Promise<never> {
+    return streams.send(request, reply, FILE_TYPES[format], async () => {
+      const file = await openFile().catch(error => {
+        if (error.code !== 'ENOENT') throw error
+        throw new RequestError('not-found', 'No file of this export is kept.')
+      })
+      reply.header('content-disposition', disposition(name))
+      reply.header('content-length', (await file.stat()).size)
+      return (async function* () {
+        try {
+          for (;;) {
+            const { buffer, bytesRead } = await file.read(
+              Buffer.allocUnsafe(PIECE_BYTES),
+              0,
+              PIECE_BYTES,
+              null,
+            )
+            if (bytesRead === 0) return
+            yield buffer.subarray(0, bytesRead)
+          }
+        } finally {
+          await file.close()
+        }
+      })()
+    }) as Promise<never>
+  }
+
+  /** A role may have lost since what a file shows. */
+  async function checkStillSeen(caller: Caller, log: ExportLog, keys: string[]): Promise<void> {
+    const { resource, dataType, format } = log
+    await openSource(caller, {
+      resource,
+      format,
+      dataTypeId: dataType?._id ?? null,
+      filter: {},
+      fields: keys,
+    })
+  }
+}
+
+const fileNameOf = ({ name }: Source, format: ExportFormat) =>
+  `${name.replaceAll(/[\p{Cc}"*/:<>?\\|]/gu, ' ').trim() || 'Export'}.${format}`
+
+/** [RFC 6266] with the name in ASCII for whoever knows no other. */
+function disposition(name: string): string {
+  const plain = name.replaceAll(/[^\x20-\x7e]|[%"\\]/g, '_')
+  const encoded = encodeURIComponent(name).replaceAll(
+    /['()*]/g,
+    character => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
+  )
+  return `attachment; filename="${plain}"; filename*=UTF-8''${encoded}`
+}

@@ -1,0 +1,144 @@
+import type { Column } from './source.ts'
+
+/**
+ * What stands in a cell: something that a spreadsheet computes with where that loses nothing, a text elsewhere. An import
+ * reads each of them back to the value that it was.
+ */
+export type Cell =
+  | { type: 'text'; value: string }
+  | { type: 'number' | 'date' | 'time'; value: number }
+  | { type: 'boolean'; value: boolean }
+
+/** More than this no spreadsheet shows, and Excel calls the file damaged. */
+export const MAX_CELL_CHARACTERS = 32_767
+
+const DAY_MS = 86_400_000
+/** The serial of a day in a spreadsheet counts from 1899-12-30, rightly from 1900-03-01 on. */
+const DAY_ZERO = Date.UTC(1899, 11, 30)
+const FIRST_DAY = Date.UTC(1900, 2, 1)
+const END_OF_DAYS = Date.UTC(10_000, 0, 1)
+
+/** How values of one column become cells; null is none. */
+export function cellOf({ type }: Pick<Column, 'type'>, timeZone: string): (value: unknown) => Cell | null {
+  const local = type === 'datetime' ? createLocalTime(timeZone) : null
+  return value => {
+    if (value === null || value === undefined) return null
+    switch (type) {
+      case 'number':
+        return typeof value === 'number' ? { type: 'number', value } : text(String(value))
+      case 'boolean':
+        return typeof value === 'boolean' ? { type: 'boolean', value } : text(String(value))
+      case 'date':
+        return dateCell(String(value))
+      case 'datetime':
+        return timeCell(String(value), local as LocalTime)
+      case 'multiselect':
+        return text(listText(value as string[]))
+      case 'location':
+        return text(placeText(value as Place))
+      default:
+        return text(String(value))
+    }
+  }
+}
+
+const text = (value: string): Cell => ({ type: 'text', value })
+
+function dateCell(day: string): Cell {
+  const at = Date.parse(`${day}T00:00:00Z`)
+  const isSerial = at >= FIRST_DAY && at < END_OF_DAYS
+  return isSerial ? { type: 'date', value: (at - DAY_ZERO) / DAY_MS } : text(day)
+}
+
+/** In the organization's time, where one time of the clock there is one time in the world. */
+function timeCell(iso: string, local: LocalTime): Cell {
+  const at = Date.parse(iso)
+  const shown = at >= FIRST_DAY + DAY_MS && at < END_OF_DAYS - DAY_MS ? local(at) : null
+  return shown === null ? text(iso) : { type: 'time', value: (shown - DAY_ZERO) / DAY_MS }
+}
+
+type LocalTime = (at: number) => number | null
+
+/** A year of them is 35,000. */
+const QUARTER_MS = 15 * 60_000
+const MAX_OFFSETS = 50_000
+
+/** The time of the clock in a zone as if it were UTC; null where the clock shows it twice, when it is put back. */
+export function createLocalTime(timeZone: string): LocalTime {
+  const format = new Intl.DateTimeFormat('en-US', {
+    timeZone,
+    hourCycle: 'h23',
+    ...{ year: 'numeric', month: 'numeric', day: 'numeric' },
+    ...{ hour: 'numeric', minute: 'numeric', second: 'numeric' },
+  })
+  const readOffset = (at: number): number => {
+    const second = Math.floor(at / 1000) * 1000
+    const parts = new Map(format.formatToParts(second).map(({ type, value }) => [type, Number(value)]))
+    const part = (type: Intl.DateTimeFormatPartTypes) => parts.get(type) ?? 0
+    const day = [part('year'), part('month') - 1, part('day')] as const
+    return Date.UTC(...day, part('hour'), part('minute'), part('second')) - second
+  }
+  const offsets = new Map<number, number>()
+  const offsetOf = (quarter: number): number => {
+    const known = offsets.get(quarter)
+    if (known !== undefined) return known
+    if (offsets.size >= MAX_OFFSETS) offsets.clear()
+    const offset = readOffset(quarter * QUARTER_MS)
+    offsets.set(quarter, offset)
+    return offset
+  }
+  const offsetAt = (at: number): number => {
+    const quarter = Math.floor(at / QUARTER_MS)
+    const offset = offsetOf(quarter)
+    return offset === offsetOf(quarter + 1) ? offset : readOffset(at)
+  }
+  return at => {
+    const own = offsetAt(at)
+    const shown = at + own
+    const others = [offsetAt(at - DAY_MS), offsetAt(at + DAY_MS)].filter(offset => offset !== own)
+    return others.some(offset => offsetAt(shown - offset) === offset) ? null : shown
+  }
+}
+
+/** `a, b`; a list of JSON where that could be read in another way. */
+function listText(options: readonly string[]): string {
+  const isPlain = options.length > 0 && options.every(option => !/[,;|\n\r"[\]]/.test(option))
+  return isPlain ? options.join(', ') : JSON.stringify(options)
+}
+
+interface Place {
+  lat: number
+  lng: number
+  address?: string
+}
+
+/** `52.52, 13.405 (Alexanderplatz 1)` */
+function placeText({ lat, lng, address }: Place): string {
+  return `${lat}, ${lng}${address === undefined ? '' : ` (${address})`}`
+}
+
+/**
+ * A text as it stands in the XML of a sheet: what XML cannot hold or would change is `_xHHHH_` [ISO 29500-1, 22.9.2.19],
+ * and so is an underscore that would be read as the beginning of one.
+ */
+export function sheetText(value: string): string {
+  return value.replaceAll(/_(?=x[0-9A-Fa-f]{4}_)/g, '_x005F_').replaceAll(
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what it is about
+    /[\0-\x08\x0b-\x1f\x7f\ufffe\uffff]/g,
+    character => `_x${character.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}_`,
+  )
+}
+
+/** The name of a sheet: at most 31 characters, and not all of them. */
+export function sheetName(name: string): string {
+  const allowed = name
+    .replaceAll(/[*?:\\/[\]\p{Cc}\ufffe\uffff]/gu, ' ')
+    .trim()
+    .replace(/^'+|'+$/g, '')
+  let cut = ''
+  for (const character of allowed)
+    if (cut.length + character.length <= 31) cut += character
+    else break
+  cut = cut.replace(/'+$/, '').trim()
+  return cut === '' || cut.toLowerCase() === 'history' ? 'Export' : cut
+}

@@ -1,0 +1,73 @@
+import type { Database } from '../../../db/client.ts'
+import type { ExportResource } from '../../../db/queries/export-logs.ts'
+import type { Standing } from '../../../db/queries/sessions.ts'
+import type { Field } from '../../../db/schema/flows.ts'
+
+/** A column of a spreadsheet. */
+export interface Column {
+  heading: string
+  type: Field['type']
+}
+
+/** A part of what is exported, as a text of JSON: objects, or arrays with a value for each column. */
+export interface Step {
+  /** Separated by commas and newlines. */
+  text: string
+  count: number
+  /** How many were looked at for it. */
+  looked: number
+  last: string | null
+  ended: boolean
+}
+
+/** What one caller may export of a resource, and asked for. */
+export interface Source {
+  /** Of the file and its sheet. */
+  name: string
+  columns: readonly Column[]
+  /** The keys of the fields in it. */
+  keys: readonly string[]
+  /** In which times are shown, where a format knows no zones. */
+  timeZone: string
+  /** Whether only some of what is looked at is exported. */
+  isFiltered: boolean
+  /** The identifiers of all of it, or null where there are more than `limit`. */
+  findFew(limit: number): Promise<string[] | null>
+  /** How many there are to look at. */
+  count(signal: AbortSignal): Promise<number>
+  read(
+    as: 'records' | 'cells',
+    page: {
+      after: string | null
+      until: string
+      ids: readonly string[] | null
+      rows: number
+      maxBytes: number
+    },
+  ): Promise<Step>
+}
+
+/** A kind of resource that can be exported. */
+export interface Exportable {
+  /** Throws a RequestError where it may not or cannot be. */
+  open(
+    db: Database,
+    who: Pick<Standing, 'permissionDetails' | 'hubIds' | 'teamIds'> & {
+      organizationId: string
+      userId: string
+    },
+    asked: Asked,
+  ): Promise<Source>
+}
+
+export interface Asked {
+  dataTypeId: string | null
+  filter: { [key: string]: string }
+  fields: string[] | null
+}
+
+/** What can be exported. */
+export type Exportables = { [resource in ExportResource]?: Exportable }
+
+/** Why there is no file, in a sentence for whoever asked for it. */
+export class ExportFailure extends Error {}

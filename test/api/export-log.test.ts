@@ -1,0 +1,169 @@
+import { existsSync } from 'node:fs'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { newId } from '../../db/client.ts'
+import { createExportFiles } from '../../src/jobs/exports/files.ts'
+import { DIRECT_LIMIT, useExports } from '../support/exports.ts'
+import { addPerson } from '../support/people.ts'
+import { openScreen, type TestScreen } from '../support/screen.ts'
+import { until } from '../support/wait.ts'
+
+describe('The log of exports', () => {
+  const { server, database, db, owner, organizationId, addType, addMany, removeMany, whenDone } = useExports()
+  /** An export that is answered directly. */
+  let direct: { dataTypeId: string; format: string; fields: string[] }
+
+  beforeAll(async () => {
+    const dataTypeId = await addType('Customers', [{ key: 'code', label: 'Code', type: 'text' }])
+    direct = { dataTypeId, format: 'json', fields: ['code'] }
+  })
+
+  it('shows exports and their files to whoever made them, and to Owner and Admin', async () => {
+    const dataTypeId = await addMany(DIRECT_LIMIT + 1)
+    const makers = { owner, planner: (await addPerson(server, owner)).client }
+    const other = (await addPerson(server, owner)).client
+    const admin = (await addPerson(server, owner, { role: 'Admin' })).client
+    for (const [name, client] of Object.entries(makers)) {
+      const answer = await client.post('/data/export', { ...direct, filter: { code: name } })
+      expect(answer.status).toBe(200)
+      const [latest] = (await client.get('/tasks/export-log?limit=1')).body.data
+      expect(latest).toMatchObject({
+        ...{ direct: true, status: 'completed', resource: 'data', format: 'json', filter: { code: name } },
+        ...{ fields: ['code'], processed: 0, total: 0, fileBytes: null },
+      })
+      expect((await client.get(`/tasks/export-log/${latest._id}/file`)).status).toBe(404)
+      const { _id } = (await client.post('/data/export', { dataTypeId, format: 'json' })).body.data
+      await whenDone(_id, client)
+      for (const id of [latest._id, _id]) {
+        expect((await client.get(`/tasks/export-log/${id}`)).status).toBe(200)
+        expect((await admin.get(`/tasks/export-log/${id}`)).status).toBe(200)
+        expect((await owner.get(`/tasks/export-log/${id}`)).status).toBe(200)
+        expect((await other.get(`/tasks/export-log/${id}`)).status).toBe(404)
+        expect((await other.get(`/tasks/export-log/${id}/file`)).status).toBe(404)
+      }
+      expect((await admin.get(`/tasks/export-log/${_id}/file`)).status).toBe(200)
+    }
+    expect((await other.get('/tasks/export-log')).body.data).toEqual([])
+    const all = (await admin.get('/tasks/export-log?limit=500')).body.data
+    for (const [query, holds] of [
+      ['status=completed', (log: { status: string }) => log.status === 'completed'],
+      ['format=xlsx', (log: { format: string }) => log.format === 'xlsx'],
+      [`dataTypeId=${dataTypeId}`, (log: { dataType: { _id: string } }) => log.dataType?._id === dataTypeId],
+      ['resource=tasks', (log: { resource: string }) => log.resource === 'tasks'],
+      ['userId=nobody', () => false],
+    ] as const) {
+      const found = (await admin.get(`/tasks/export-log?limit=500&${query}`)).body.data
+      expect(found, query).toEqual(all.filter(holds as never))
+    }
+    await removeMany(dataTypeId)
+  })
+
+  it('shows a file no longer to whoever may not see a field of it any more', async () => {
+    const dataTypeId = await addMany(DIRECT_LIMIT + 1)
+    const reach = (restrictedFields: string[]) => ({
+      name: `Fading ${newId()}`,
+      permissionDetails: [
+        { permissionName: 'view/data', dataTypes: [{ dataTypeId, restrictedFields }] },
+        { permissionName: 'export/data' },
+      ],
+    })
+    const role = (await owner.post('/role', reach([]))).body.data
+    const { client } = await addPerson(server, owner, { roleId: role._id })
+    const { _id } = (await client.post('/data/export', { dataTypeId, format: 'json' })).body.data
+    await whenDone(_id, client)
+    expect((await client.get(`/tasks/export-log/${_id}/file`)).status).toBe(200)
+    expect((await owner.put(`/role/${role._id}`, reach(['n']))).status).toBe(200)
+    const refused = await client.get(`/tasks/export-log/${_id}/file`)
+    expect([refused.status, refused.body.restrictedFields]).toEqual([403, ['n']])
+    await removeMany(dataTypeId)
+  })
+
+  it('has no file before an export is completed, says why one failed, and is bounded', async () => {
+    const dataTypeId = await addMany(DIRECT_LIMIT + 1)
+    const note = async () => {
+      const id = newId()
+      await db.system.query(
+        `INSERT INTO export_logs (id, organization_id, resource, data_type_id, format, is_direct, status, file_name)
+         VALUES ($1, $2, 'data', $3, 'json', false, 'queued', 'x.json')`,
+        [id, organizationId(), dataTypeId],
+      )
+      return id
+    }
+    const id = await note()
+    expect((await owner.get(`/tasks/export-log/${id}/file`)).status).toBe(409)
+    for (let n = 1; n < 20; n++) await note()
+    const refused = await owner.post('/data/export', { dataTypeId, format: 'json' })
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, expect.any(String)])
+    await db.system.query(`DELETE FROM export_logs WHERE status = 'queued'`)
+    const gone = await addPerson(server, owner)
+    const { _id } = (await gone.client.post('/data/export', { dataTypeId, format: 'json' })).body.data
+    await whenDone(_id)
+    await db.system.query(`UPDATE export_logs SET status = 'queued', file_bytes = NULL WHERE id = $1`, [_id])
+    await owner.patch(`/user/${gone.userId}`, { status: 'suspended' })
+    await db.system.query(
+      `INSERT INTO jobs (id, kind, organization_id, payload) VALUES ($1, 'export', $2, $3::jsonb)`,
+      [newId(), organizationId(), JSON.stringify({ exportId: _id })],
+    )
+    expect(await whenDone(_id)).toMatchObject({
+      status: 'failed',
+      error: 'Whoever ordered it is not active any more.',
+    })
+    expect((await owner.get(`/tasks/export-log/${_id}/file`)).status).toBe(404)
+    await removeMany(dataTypeId)
+  })
+
+  it('forgets exports with their files after 30 days, and files of nobody', async () => {
+    const dataTypeId = await addMany(DIRECT_LIMIT + 1)
+    const ids: string[] = []
+    for (const _ of [1, 2]) {
+      ids.push((await owner.post('/data/export', { dataTypeId, format: 'json' })).body.data._id)
+      await whenDone(ids.at(-1) as string)
+    }
+    const [old, young] = ids as [string, string]
+    const files = createExportFiles(database.dataDir)
+    await db.system.query(
+      `UPDATE export_logs SET created_at = now() - interval '30 days 1 minute' WHERE id = $1`,
+      [old],
+    )
+    expect((await owner.get(`/tasks/export-log/${old}`)).status).toBe(404)
+    expect((await owner.get(`/tasks/export-log/${old}/file`)).status).toBe(404)
+    await files.sweep(db.system)
+    expect(ids.map(id => existsSync(files.path(id, 'json')))).toEqual([false, true])
+    await db.system.query('DELETE FROM export_logs WHERE id = $1', [young])
+    await files.sweep(db.system)
+    expect(existsSync(files.path(young, 'json'))).toBe(false)
+    await removeMany(dataTypeId)
+  })
+
+  it('is told of over the live socket, to whoever sees it', async () => {
+    const dataTypeId = await addMany(DIRECT_LIMIT + 1)
+    const maker = (await addPerson(server, owner)).client
+    const other = (await addPerson(server, owner)).client
+    const screens = await Promise.all([maker, owner, other].map(({ token }) => openScreen(server, token)))
+    const heard = (screen: TestScreen, type: string) =>
+      (screen.messages as unknown as { type: string; export?: { _id: string; status: string } }[]).filter(
+        message => message.type === type,
+      )
+    for (const screen of screens) {
+      screen.send({ type: 'watch', topics: ['exports'] })
+      await until('watching', () => heard(screen, 'watching').length === 1)
+    }
+    const { _id } = (await maker.post('/data/export', { dataTypeId, format: 'json' })).body.data
+    for (const screen of screens.slice(0, 2))
+      await until('completed', () => heard(screen, 'export').at(-1)?.export?.status === 'completed')
+    const log = (await owner.get(`/tasks/export-log/${_id}`)).body.data
+    expect(heard(screens[0] as TestScreen, 'export').at(-1)?.export).toEqual(log)
+    // What is sent of one change is sent to all who watch in one turn.
+    await other.post('/data/export', direct)
+    await until('its own', () => heard(screens[2] as TestScreen, 'export').length > 0)
+    expect(JSON.stringify(screens[2]?.messages)).not.toContain(_id)
+    for (const screen of screens) screen.cut()
+    await removeMany(dataTypeId)
+  })
+
+  it('stands in the audit log, without the values that were filtered by', async () => {
+    await owner.post('/data/export', { ...direct, filter: { code: 'C3' } })
+    const [entry] = (await owner.get('/audit-log?limit=1')).body.data
+    expect(entry).toMatchObject({ action: 'export', resource: 'data', changes: { format: { to: 'json' } } })
+    expect(JSON.stringify(entry)).not.toContain('C3')
+  })
+})

@@ -1,0 +1,175 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { read } from '@e965/xlsx'
+import fc from 'fast-check'
+import { afterAll, describe, expect, it } from 'vitest'
+import { cellOf, createLocalTime, sheetName, sheetText } from '../../src/jobs/exports/cells.ts'
+import { ExportFailure, type Source, type Step } from '../../src/jobs/exports/source.ts'
+import { writeExport } from '../../src/jobs/exports/write.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'fieldline-export-'))
+afterAll(() => rmSync(folder, { recursive: true }))
+let files = 0
+const newPath = () => join(folder, String(++files))
+
+/** A source of these steps, which says when one is asked for. */
+const sourceOf = (steps: readonly Partial<Step>[], onRead = () => {}): Source => {
+  let at = 0
+  return {
+    name: 'Things',
+    columns: [{ heading: 'Name', type: 'text' }],
+    keys: ['name'],
+    timeZone: 'UTC',
+    isFiltered: false,
+    findFew: async () => null,
+    count: async () => 1,
+    async read() {
+      onRead()
+      const step = steps[at++]
+      return { text: '', count: 0, looked: 0, last: String(at), ended: at >= steps.length, ...step }
+    },
+  }
+}
+const write = (
+  source: Source,
+  format: 'xlsx' | 'json',
+  options: { signal?: AbortSignal; path?: string; maxFileBytes?: number } = {},
+) => {
+  const { signal = new AbortController().signal, path = newPath(), maxFileBytes = 1e9 } = options
+  return writeExport(path, { source, format, ids: null, signal }, { maxFileBytes })
+}
+
+describe('Writing an export', () => {
+  it.each(['xlsx', 'json'] as const)('puts steps together, empty ones and none at all: %s', async format => {
+    const rows = (from: number, count: number): Partial<Step> => {
+      const names = Array.from({ length: count }, (_, at) => `n${from + at}`)
+      const texts = names.map(name => JSON.stringify(format === 'json' ? { name } : [name]))
+      return { text: texts.join(',\n'), count, looked: count + 1 }
+    }
+    for (const steps of [[], [rows(0, 0), rows(0, 3), rows(0, 0), rows(3, 2000), rows(0, 0)]]) {
+      const path = newPath()
+      const { count, bytes } = await write(sourceOf(steps), format, { path })
+      const file = readFileSync(path)
+      expect([count, bytes]).toEqual([steps.length && 2003, file.length])
+      const sheet = () => read(file).Sheets.Things as { [cell: string]: { v: unknown } }
+      const names =
+        format === 'json'
+          ? JSON.parse(file.toString()).map(({ name }: { name: string }) => name)
+          : Array.from(
+              { length: count },
+              (
+                (cells = sheet()) =>
+                (_, at) =>
+                  cells[`A${at + 2}`]?.v
+              )(),
+            )
+      expect(names).toEqual(Array.from({ length: count }, (_, at) => `n${at}`))
+    }
+  })
+
+  it('stops when it is told to, and asks for nothing more', async () => {
+    for (const format of ['xlsx', 'json'] as const) {
+      const stopping = new AbortController()
+      let asked = 0
+      const endless = Array.from({ length: 10_000 }, () => ({ text: '["x"]', count: 1 }))
+      const source = sourceOf(endless, () => ++asked === 5 && stopping.abort(new Error('told to')))
+      await expect(write(source, format, { signal: stopping.signal })).rejects.toThrow('told to')
+      expect(asked).toBeLessThan(8)
+    }
+  })
+
+  it('fails where the thread that writes does, and where it cannot write', async () => {
+    const path = join(folder, 'nowhere', 'file')
+    for (const format of ['xlsx', 'json'] as const)
+      await expect(write(sourceOf([{ text: '["x"]', count: 1 }]), format, { path })).rejects.toThrow('ENOENT')
+    await expect(write(sourceOf([{ text: 'no JSON', count: 1 }]), 'xlsx')).rejects.toThrow('JSON')
+  })
+
+  it('says what a file cannot hold: too many rows of a sheet, too long a cell, too many bytes', async () => {
+    const many = [
+      { text: '["x"]', count: 600_000 },
+      { text: '["x"]', count: 600_000 },
+    ]
+    await expect(write(sourceOf(many), 'xlsx')).rejects.toThrow('at most 1,048,575 records')
+    expect((await write(sourceOf(many), 'json')).count).toBe(1_200_000)
+    const long = [{ text: JSON.stringify(['x'.repeat(32_768)]), count: 1 }]
+    await expect(write(sourceOf(long), 'xlsx')).rejects.toThrow(ExportFailure)
+    const large = Array.from({ length: 20 }, () => ({ text: JSON.stringify(['x'.repeat(9_000)]), count: 1 }))
+    for (const format of ['xlsx', 'json'] as const)
+      await expect(write(sourceOf(large), format, { maxFileBytes: 100 })).rejects.toThrow('would be larger')
+  })
+})
+
+describe('A cell', () => {
+  it('holds any text so that XML and spreadsheets change nothing of it', () => {
+    const decode = (text: string) =>
+      text.replaceAll(/_x([0-9A-Fa-f]{4})_/g, (_, hex) => String.fromCharCode(Number.parseInt(hex, 16)))
+    const part = fc.oneof(
+      fc.string({ unit: 'binary' }),
+      fc.constantFrom('_x0041_', '_x005F_', '_', 'x0041_', '\r\n', '\u0001', '\uffff', '_x', '0041_'),
+    )
+    fc.assert(
+      fc.property(fc.array(part), parts => {
+        const text = parts.join('')
+        expect(decode(sheetText(text))).toBe(text)
+        expect(sheetText(text)).not.toMatch(/[^\t\n\x20-\x7e\x80-\ufffd]/)
+      }),
+    )
+  })
+
+  it('shows a time of the clock of which there is one, or else the text', () => {
+    const berlin = cellOf({ type: 'datetime' }, 'Europe/Berlin')
+    expect(berlin('2026-10-25T00:30:00.000Z')).toEqual({ type: 'text', value: '2026-10-25T00:30:00.000Z' })
+    expect(berlin('2026-10-25T01:30:00.000Z')?.type).toBe('text')
+    expect(berlin('2026-10-24T23:59:59.999Z')?.type).toBe('time')
+    expect(berlin('2026-10-25T02:00:00.000Z')?.type).toBe('time')
+    const zones = [
+      'UTC',
+      'Europe/Berlin',
+      'America/St_Johns',
+      'Australia/Lord_Howe',
+      'Asia/Kathmandu',
+      'Pacific/Apia',
+    ]
+    const span = { min: Date.UTC(1901, 0, 1), max: Date.UTC(2100, 0, 1) }
+    fc.assert(
+      fc.property(fc.constantFrom(...zones), fc.integer(span), fc.integer(span), (timeZone, one, other) => {
+        const local = createLocalTime(timeZone)
+        const [a, b] = [local(one), local(other)]
+        if (a !== null && b !== null && one !== other) expect(a).not.toBe(b)
+        const near = [0, 15, 30, 60, 61].flatMap(minutes => local(one + minutes * 60_000) ?? [])
+        expect(new Set(near).size).toBe(near.length)
+        if (a === null) return
+        const format = new Intl.DateTimeFormat('sv-SE', { timeZone, dateStyle: 'short', timeStyle: 'medium' })
+        expect(new Date(a).toISOString().slice(0, 19).replace('T', ' ')).toBe(format.format(one))
+      }),
+      { numRuns: 500 },
+    )
+  })
+
+  it('is a text where a spreadsheet would count other days', () => {
+    const date = cellOf({ type: 'date' }, 'UTC')
+    expect(['0001-01-01', '1900-02-28', '1900-03-01', '9999-12-31'].map(date)).toEqual([
+      { type: 'text', value: '0001-01-01' },
+      { type: 'text', value: '1900-02-28' },
+      { type: 'date', value: 61 },
+      { type: 'date', value: 2_958_465 },
+    ])
+  })
+
+  it('stands in a sheet whose name every spreadsheet takes', () => {
+    const part = fc.oneof(
+      fc.string({ unit: 'binary' }),
+      fc.constantFrom("'", '[', ':', 'History', '\u{1f600}'),
+    )
+    fc.assert(
+      fc.property(fc.array(part), parts => {
+        const name = sheetName(parts.join(''))
+        expect(name).toMatch(/^(?!')[^*?:\\/[\]]{1,31}(?<!')$/s)
+        expect(name.isWellFormed() || !parts.join('').isWellFormed()).toBe(true)
+        expect(name.toLowerCase()).not.toBe('history')
+      }),
+    )
+  })
+})

@@ -1,0 +1,20 @@
+import { openDatabase } from '../../db/client.ts'
+import { EXPORTABLES } from '../../src/api/exports/resources.ts'
+import { exportJob } from '../../src/jobs/exports/export.ts'
+import { createExportFiles } from '../../src/jobs/exports/files.ts'
+import type { JobKind } from '../../src/jobs/kind.ts'
+import { startJobs } from '../../src/jobs/runner.ts'
+
+// A process that makes exports, to be killed at any moment (test/jobs/export-kill.test.ts).
+const [, , url, dataDir = ''] = process.argv
+const db = await openDatabase({ url, directory: '', onError: () => {} })
+const job = exportJob({ db, files: createExportFiles(dataDir), exportables: EXPORTABLES })
+await startJobs({
+  db,
+  alone: false,
+  leaseMs: 900,
+  pollMs: 50,
+  onError: error => console.error(error),
+  // How often it may die is what the runner's own tests are about.
+  kinds: [{ ...job, attempts: 100 } as JobKind],
+})
