@@ -101,7 +101,7 @@ describe('Exports', () => {
       ['s', FULL.phone],
       ['s', FULL.web],
       ['s', 'L'],
-      ['s', 'a, b'],
+      ['s', '["a","b"]'],
       ['s', '52.5, 13.4 (Am Markt 1 (links), Köln)'],
     ])
     expect([row(2)[4].z, row(2)[5].z, row(2)[1].z]).toEqual(['yyyy-mm-dd', 'yyyy-mm-dd hh:mm:ss', '@'])

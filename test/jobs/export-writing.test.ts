@@ -18,7 +18,7 @@ const sourceOf = (steps: readonly Partial<Step>[], onRead = () => {}): Source =>
   let at = 0
   return {
     name: 'Things',
-    columns: [{ heading: 'Name', type: 'text' }],
+    columns: [{ heading: 'Name', type: 'text', options: [] }],
     keys: ['name'],
     timeZone: 'UTC',
     isFiltered: false,
@@ -119,7 +119,7 @@ describe('A cell', () => {
   })
 
   it('shows a time of the clock of which there is one, or else the text', () => {
-    const berlin = cellOf({ type: 'datetime' }, 'Europe/Berlin')
+    const berlin = cellOf({ type: 'datetime', options: [] }, 'Europe/Berlin')
     expect(berlin('2026-10-25T00:30:00.000Z')).toEqual({ type: 'text', value: '2026-10-25T00:30:00.000Z' })
     expect(berlin('2026-10-25T01:30:00.000Z')?.type).toBe('text')
     expect(berlin('2026-10-24T23:59:59.999Z')?.type).toBe('time')
@@ -149,13 +149,36 @@ describe('A cell', () => {
   })
 
   it('is a text where a spreadsheet would count other days', () => {
-    const date = cellOf({ type: 'date' }, 'UTC')
+    const date = cellOf({ type: 'date', options: [] }, 'UTC')
     expect(['0001-01-01', '1900-02-28', '1900-03-01', '9999-12-31'].map(date)).toEqual([
       { type: 'text', value: '0001-01-01' },
       { type: 'text', value: '1900-02-28' },
       { type: 'date', value: 61 },
       { type: 'date', value: 2_958_465 },
     ])
+  })
+
+  it('holds a list or a place as people write it, and as JSON where that could be read in another way', () => {
+    const list = (options: string[]) => cellOf({ type: 'multiselect', options }, 'UTC')
+    const place = cellOf({ type: 'location', options: [] }, 'UTC')
+    expect([
+      ...[['a', 'b'], ['a'], []].map(list(['a', 'b', 'c d'])),
+      ...[['a', 'b'], ['ab']].map(list(['a', 'b', 'ab'])),
+      ...[['a', 'b'], ['a, b']].map(list(['a', 'b', 'a, b'])),
+      ...[
+        { lat: 52.5, lng: -13 },
+        { lat: 1, lng: 2, address: 'A (b)\nc' },
+      ].map(place),
+      ...[
+        { lat: 1e-7, lng: 2 },
+        { lat: 1, lng: 2, address: ' x' },
+      ].map(place),
+    ]).toEqual(
+      [
+        ...['a, b', 'a', '[]', '["a","b"]', 'ab', '["a","b"]', '["a, b"]', '52.5, -13', '1, 2 (A (b)\nc)'],
+        ...['{"lat":1e-7,"lng":2}', '{"lat":1,"lng":2,"address":" x"}'],
+      ].map(value => ({ type: 'text', value })),
+    )
   })
 
   it('stands in a sheet whose name every spreadsheet takes', () => {

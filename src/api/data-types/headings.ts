@@ -1,11 +1,5 @@
 import type { Field } from '../../../db/schema/flows.ts'
-
-/** How headings are compared when a file is imported. */
-const folded = (heading: string) =>
-  heading
-    .normalize('NFKD')
-    .toLowerCase()
-    .replaceAll(/[^\p{L}\p{N}]/gu, '')
+import { fold } from '../../imports/values/fold.ts'
 
 /**
  * What stands above the columns of a type's fields in a spreadsheet, by their keys: the label, and the key beside it where
@@ -16,15 +10,15 @@ export function headingsOf(fields: readonly Pick<Field, 'key' | 'label'>[]): Map
   const headings = new Map(fields.map(({ key, label }) => [key, label]))
   const taken = new Set<string>()
   for (const { key, label } of fields) {
-    const isAlone = fields.every(other => other.key === key || folded(other.label) !== folded(label))
-    if (isAlone && folded(label) !== '') taken.add(folded(label))
+    const isAlone = fields.every(other => other.key === key || fold(other.label) !== fold(label))
+    if (isAlone && fold(label) !== '') taken.add(fold(label))
     else headings.delete(key)
   }
   for (const { key, label } of fields) {
     if (headings.has(key)) continue
     let heading = `${label} (${key})`
-    for (let n = 2; taken.has(folded(heading)); n++) heading = `${label} (${key} ${n})`
-    taken.add(folded(heading))
+    for (let n = 2; taken.has(fold(heading)); n++) heading = `${label} (${key} ${n})`
+    taken.add(fold(heading))
     headings.set(key, heading)
   }
   return headings

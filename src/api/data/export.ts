@@ -34,7 +34,11 @@ export const exportableData: Exportable = {
     }
     return {
       name: type.name,
-      columns: fields.map(({ key, type }) => ({ heading: headings.get(key) as string, type })),
+      columns: fields.map(({ key, type, options }) => ({
+        heading: headings.get(key) as string,
+        type,
+        options,
+      })),
       keys: fields.map(({ key }) => key),
       timeZone,
       isFiltered: steps.filter.length > 0,

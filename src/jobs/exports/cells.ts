@@ -1,3 +1,4 @@
+import { fold } from '../../imports/values/fold.ts'
 import type { Column } from './source.ts'
 
 /**
@@ -19,7 +20,13 @@ const FIRST_DAY = Date.UTC(1900, 2, 1)
 const END_OF_DAYS = Date.UTC(10_000, 0, 1)
 
 /** How values of one column become cells; null is none. */
-export function cellOf({ type }: Pick<Column, 'type'>, timeZone: string): (value: unknown) => Cell | null {
+export function cellOf(
+  { type, options }: Pick<Column, 'type' | 'options'>,
+  timeZone: string,
+): (value: unknown) => Cell | null {
+  const folded = new Set(options.map(fold))
+  // An option that holds what separates others could be read as two of them.
+  const isPlain = options.every(option => /^[\p{L}\p{N} _-]+$/u.test(option))
   const local = type === 'datetime' ? createLocalTime(timeZone) : null
   return value => {
     if (value === null || value === undefined) return null
@@ -33,7 +40,7 @@ export function cellOf({ type }: Pick<Column, 'type'>, timeZone: string): (value
       case 'datetime':
         return timeCell(String(value), local as LocalTime)
       case 'multiselect':
-        return text(listText(value as string[]))
+        return text(listText(value as string[], isPlain ? folded : null))
       case 'location':
         return text(placeText(value as Place))
       default:
@@ -101,9 +108,10 @@ export function createLocalTime(timeZone: string): LocalTime {
 }
 
 /** `a, b`; a list of JSON where that could be read in another way. */
-function listText(options: readonly string[]): string {
-  const isPlain = options.length > 0 && options.every(option => !/[,;|\n\r"[\]]/.test(option))
-  return isPlain ? options.join(', ') : JSON.stringify(options)
+function listText(chosen: readonly string[], folded: ReadonlySet<string> | null): string {
+  const plain = chosen.join(', ')
+  const isClear = folded && chosen.length > 0 && (chosen.length === 1 || !folded.has(fold(plain)))
+  return isClear ? plain : JSON.stringify(chosen)
 }
 
 interface Place {
@@ -112,8 +120,11 @@ interface Place {
   address?: string
 }
 
-/** `52.52, 13.405 (Alexanderplatz 1)` */
-function placeText({ lat, lng, address }: Place): string {
+/** `52.52, 13.405 (Alexanderplatz 1)`; JSON where that could be read in another way. */
+function placeText(place: Place): string {
+  const { lat, lng, address } = place
+  const isPlain = [lat, lng].every(degrees => /^-?\d{1,3}(\.\d+)?$/.test(String(degrees)))
+  if (!isPlain || address !== address?.trim()) return JSON.stringify(place)
   return `${lat}, ${lng}${address === undefined ? '' : ` (${address})`}`
 }
 

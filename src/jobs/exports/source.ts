@@ -7,6 +7,8 @@ import type { Field } from '../../../db/schema/flows.ts'
 export interface Column {
   heading: string
   type: Field['type']
+  /** Of a select or multiselect. */
+  options: readonly string[]
 }
 
 /** A part of what is exported, as a text of JSON: objects, or arrays with a value for each column. */
