@@ -1,12 +1,23 @@
 import type { Queryable } from '../client.ts'
 import { type Visibility, visibleCondition } from '../visibility.ts'
+import {
+  type HistoryKey,
+  type HistoryPoint,
+  type HistorySubject,
+  LINE_END,
+  type Lines,
+  type POINT_PARTS,
+  pointLine,
+  readLines,
+  skippedLine,
+} from './point-lines.ts'
 
 /**
  * The history of subjects. Points are under no row-level security, so each query takes what the caller may see first, with
  * the organization, and finds the subjects through it; `test/api/walls` shows that it holds.
  *
- * The answer is made by SQL as text and passed on as bytes: a day of 86,400 points takes 0.14 s with 40 ms of Node,
- * built row by row it takes 0.3 s of the event loop.
+ * A statement reads some thousand points at the most, as one text (`point-lines.ts`): PGlite is held up by each for
+ * milliseconds, and memory by their bytes.
  */
 export interface HistoryFilter {
   /** Identifiers of users and devices. */
@@ -19,25 +30,15 @@ export interface HistoryFilter {
   bbox: readonly [number, number, number, number] | null
 }
 
-/** Where a page ends: the time and subject of its last point. */
-export interface HistoryKey {
-  recordedAt: number
-  subject: number
-}
-
 export interface HistoryChunk {
-  /** The points as JSON objects, separated by commas. */
-  text: string
-  count: number
+  lines: Lines
   /** Whether there is nothing after it. */
   ended: boolean
-  /** The last point that was looked at, whether or not it is in the box. */
-  last: HistoryKey | null
 }
 
 /** How much of a history one statement reads, so that none takes long whatever is asked for. */
 export interface ChunkLimits {
-  /** Points in the answer, and points that are looked at for them. */
+  /** Points that are wanted, and points that are looked at for them. */
   limit: number
   rows: number
   maxBytes: number
@@ -47,26 +48,11 @@ export interface ChunkLimits {
 const MAX_ROWS_READ = 40_000
 const MIN_ROWS = 50
 
-/** The rows of `page`, whose `text` is null where they are not in the box, up to a number of bytes and of texts. */
-const withinLimits = (order: string, maxBytes: string, limit: string) => `
-  SELECT * FROM (
-    SELECT *, sum(coalesce(octet_length(text), 0)) OVER so_far - coalesce(octet_length(text), 0) AS before,
-      count(text) OVER so_far AS nth
-    FROM page WINDOW so_far AS (ORDER BY ${order} ROWS UNBOUNDED PRECEDING)
-  ) sized WHERE before < ${maxBytes}::int4 AND nth <= ${limit}::int4`
-
-/** The time in ISO 8601 with milliseconds, in UTC. */
-const ISO = (column: string) => `to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
-
-/** One point as JSON; `s` is what has the subject. Concatenated: json_build_object takes three times as long. */
-const pointJson = (
-  s: string,
-) => `concat('{"_id":"', ${s}.id, '_', (extract(epoch FROM p.recorded_at) * 1000)::int8,
-  '","subjectId":"', ${s}.id, '","subjectType":"', ${s}.type, '","lat":', ST_Y(p.position), ',"lng":', ST_X(p.position),
-  ',"timestamp":"', ${ISO('p.recorded_at')}, '","receivedAt":"', ${ISO('p.received_at')},
-  '","speed":', coalesce(p.speed::text, 'null'), ',"heading":', coalesce(p.heading::text, 'null'),
-  ',"accuracy":', coalesce(p.accuracy::text, 'null'), ',"altitude":', coalesce(p.altitude::text, 'null'),
-  ',"battery":', coalesce(p.battery::text, 'null'), ',"attributes":', coalesce(p.attributes::text, 'null'), '}')`
+/** Bytes of a line beside its attributes. */
+const POINT_BYTES = 90
+/** Bytes up to a row, in one window: of several each has to be gone through. */
+const BYTES_SO_FAR = (order: string) => `sum(${POINT_BYTES} + coalesce(octet_length(p.attributes::text), 0))
+  OVER (ORDER BY ${order} ROWS UNBOUNDED PRECEDING) AS bytes`
 
 const POINT_COLUMNS = (p: string) =>
   [
@@ -83,68 +69,139 @@ const POINT_COLUMNS = (p: string) =>
     .map(column => `${p}.${column}`)
     .join(', ')
 
+/** A subject with what it is called. */
+const NAMED = `s.key, s.id, s.type, coalesce(d.name, u.name, '') AS name`
+const NAMES = 'LEFT JOIN devices d ON d.id = s.id LEFT JOIN users u ON u.id = s.id'
+
 /** Subjects of the filter with the intervals that count: all of a subject, and of a vehicle while it was mounted. */
-const tracks = (seen: string, seenVehicle: string) => `
-  SELECT s.key, s.id, s.type, '-infinity'::timestamptz AS since, 'infinity'::timestamptz AS until
-  FROM subjects s WHERE s.organization_id = $1 AND s.id = ANY($2::uuid[]) AND ${seen}
-  UNION ALL
-  SELECT s.key, s.id, s.type, m.mounted_at, coalesce(m.unmounted_at, 'infinity')
-  FROM mounts m JOIN vehicles v ON v.id = m.vehicle_id JOIN subjects s ON s.id = m.device_id
-  WHERE m.organization_id = $1 AND m.vehicle_id = ANY($3::uuid[]) AND s.id <> ALL($2::uuid[])
-    AND ${seen} AND ${seenVehicle}`
+function tracks(visibility: Visibility, add: (value: unknown) => string): string {
+  const seen = visibleCondition('s', visibility, add)
+  const seenVehicle = visibility.hubIds
+    ? `(v.hub_id IS NULL OR v.hub_id = ANY(${add(visibility.hubIds)}::uuid[]))`
+    : 'true'
+  return `
+    SELECT ${NAMED}, '-infinity'::timestamptz AS since, 'infinity'::timestamptz AS until
+    FROM subjects s ${NAMES} WHERE s.organization_id = $1 AND s.id = ANY($2::uuid[]) AND ${seen}
+    UNION ALL
+    SELECT ${NAMED}, m.mounted_at, coalesce(m.unmounted_at, 'infinity')
+    FROM mounts m JOIN vehicles v ON v.id = m.vehicle_id JOIN subjects s ON s.id = m.device_id ${NAMES}
+    WHERE m.organization_id = $1 AND m.vehicle_id = ANY($3::uuid[]) AND s.id <> ALL($2::uuid[])
+      AND ${seen} AND ${seenVehicle}`
+}
+
+/** The subjects of the filter that may be seen, in order of their keys. */
+export async function listTracked(
+  db: Queryable,
+  visibility: Visibility,
+  filter: HistoryFilter,
+): Promise<HistorySubject[]> {
+  const values: unknown[] = [visibility.organizationId, filter.subjectIds, filter.vehicleIds]
+  const from = tracks(visibility, value => `$${values.push(value)}`)
+  return db.query(`SELECT DISTINCT key, id, type, name FROM (${from}) t ORDER BY key`, values)
+}
+
+/** What a statement answers with: lines of points, how many rows it looked at, how many of these fit, and whose they are. */
+interface Answer {
+  text: string | null
+  looked: number
+  fitting: number
+  subjects: { [key: string]: Omit<HistorySubject, 'key'> }
+}
+
+const SUBJECTS_JSON = `json_object_agg(key, json_build_object('id', id, 'type', type, 'name', name))`
 
 /** Points in order of time, after `after`, as many as fit in `maxBytes` and one more. */
 export async function readHistory(
   db: Queryable,
   visibility: Visibility,
   filter: HistoryFilter,
-  page: ChunkLimits & { order: 'asc' | 'desc'; after: HistoryKey | null },
+  page: ChunkLimits & {
+    order: 'asc' | 'desc'
+    after: HistoryKey | null
+    parts?: keyof typeof POINT_PARTS
+    /** Of this subject of the filter alone. */
+    subject?: number
+  },
 ): Promise<HistoryChunk> {
   const ascending = page.order === 'asc'
   const order = ascending ? 'ASC' : 'DESC'
-  const subjects = filter.subjectIds.length + filter.vehicleIds.length
+  const subjects = page.subject === undefined ? filter.subjectIds.length + filter.vehicleIds.length : 1
   const share = Math.max(MIN_ROWS, Math.floor(MAX_ROWS_READ / Math.max(1, subjects)))
   const rows = Math.min(filter.bbox ? page.rows : Math.min(page.rows, page.limit), share)
   const values: unknown[] = [visibility.organizationId, filter.subjectIds, filter.vehicleIds, rows]
   const add = (value: unknown) => `$${values.push(value)}`
-  const conditions = ['p.recorded_at >= s.since AND p.recorded_at < s.until']
-  if (filter.from !== null)
-    conditions.push(`p.recorded_at >= to_timestamp(${add(filter.from)}::float8 / 1000)`)
-  if (filter.to !== null) conditions.push(`p.recorded_at < to_timestamp(${add(filter.to)}::float8 / 1000)`)
+  const conditions = ['p.recorded_at >= s.since AND p.recorded_at < s.until', ...timeConditions(filter, add)]
   if (page.after) {
     const time = `to_timestamp(${add(page.after.recordedAt)}::float8 / 1000)`
     // The first comparison alone is what an index and the pruning of partitions can use.
     conditions.push(`p.recorded_at ${ascending ? '>=' : '<='} ${time}
       AND (p.recorded_at, p.subject_key) ${ascending ? '>' : '<'} (${time}, ${add(page.after.subject)}::int4)`)
   }
-  const seen = visibleCondition('s', visibility, add)
-  const seenVehicle = visibility.hubIds
-    ? `(v.hub_id IS NULL OR v.hub_id = ANY(${add(visibility.hubIds)}::uuid[]))`
-    : 'true'
-  const [row] = await db.query<{
-    text: string | null
-    count: number
-    ended: boolean
-    at: number | null
-    subject: number | null
-  }>(
-    `WITH tracks AS MATERIALIZED (${tracks(seen, seenVehicle)}), found AS (
-       SELECT p.*, s.id, s.type FROM tracks s CROSS JOIN LATERAL (
-         SELECT * FROM points p WHERE p.subject_key = s.key AND ${conditions.join(' AND ')}
-         ORDER BY p.recorded_at ${order} LIMIT $4
-       ) p ORDER BY p.recorded_at ${order}, p.subject_key ${order} LIMIT $4
-     ), page AS MATERIALIZED (
-       SELECT p.recorded_at, p.subject_key, ${inBox(pointJson('p'), filter.bbox, add)} AS text FROM found p
+  const only = page.subject === undefined ? '' : `WHERE s.key = ${add(page.subject)}::int4`
+  const inside = filter.bbox ? withinBox(filter.bbox, add) : 'true'
+  const line = pointLine('p.subject_key', page.parts)
+  const sorted = `p.recorded_at ${order}, p.subject_key ${order}`
+  const fits = `bytes <= ${add(page.maxBytes)}::int4`
+  const [row] = await db.query<Answer>(
+    `WITH tracks AS MATERIALIZED (${tracks(visibility, add)}), sized AS (
+       SELECT p.*, ${BYTES_SO_FAR(sorted)}
+       FROM (SELECT p.* FROM tracks s CROSS JOIN LATERAL (
+           SELECT * FROM points p WHERE p.subject_key = s.key AND ${conditions.join(' AND ')}
+           ORDER BY p.recorded_at ${order} LIMIT $4
+         ) p ${only} ORDER BY ${sorted} LIMIT $4) p
      )
-     SELECT string_agg(text, ',' ORDER BY p.recorded_at ${order}, p.subject_key ${order}) AS text,
-       count(text)::int4 AS count, count(*) < $4 AND count(*) = (SELECT count(*) FROM page) AS ended,
-       (extract(epoch FROM ${ascending ? 'max' : 'min'}(p.recorded_at)) * 1000)::float8 AS at,
-       (array_agg(p.subject_key ORDER BY p.recorded_at ${order}, p.subject_key ${order}))[count(*)] AS subject
-     FROM (${withinLimits(`recorded_at ${order}, subject_key ${order}`, add(page.maxBytes), add(page.limit))}) p`,
+     SELECT string_agg(CASE WHEN ${inside} THEN ${line} ELSE ${skippedLine('p.subject_key')} END, '${LINE_END}'
+         ORDER BY ${sorted}) FILTER (WHERE ${fits}) AS text,
+       count(*)::int4 AS looked, count(*) FILTER (WHERE ${fits})::int4 AS fitting,
+       (SELECT ${SUBJECTS_JSON} FROM tracks) AS subjects
+     FROM sized p`,
     values,
   )
-  const last = row?.at != null && row.subject != null ? { recordedAt: row.at, subject: row.subject } : null
-  return { text: row?.text ?? '', count: row?.count ?? 0, ended: row?.ended ?? true, last }
+  return toChunk(row, rows)
+}
+
+/** The points of the first of these keys, in their order; `count` says how many keys that were. */
+export async function readPoints(
+  db: Queryable,
+  visibility: Visibility,
+  keys: readonly HistoryKey[],
+  maxBytes: number,
+): Promise<{ lines: Lines; count: number }> {
+  const values: unknown[] = [
+    visibility.organizationId,
+    keys.map(({ subject }) => subject),
+    keys.map(({ recordedAt }) => recordedAt),
+    maxBytes,
+  ]
+  const seen = visibleCondition('s', visibility, value => `$${values.push(value)}`)
+  const [row] = await db.query<Pick<Answer, 'text' | 'subjects'> & { count: number | null }>(
+    `WITH tracks AS MATERIALIZED (
+       SELECT ${NAMED} FROM subjects s ${NAMES} WHERE s.organization_id = $1 AND s.key = ANY($2::int4[]) AND ${seen}
+     ), sized AS (
+       SELECT p.*, k.nth, ${BYTES_SO_FAR('k.nth')}
+       FROM unnest($2::int4[], $3::float8[]) WITH ORDINALITY k (key, at, nth) JOIN tracks s ON s.key = k.key
+         JOIN points p ON p.subject_key = k.key AND p.recorded_at = to_timestamp(k.at / 1000)
+     )
+     SELECT string_agg(${pointLine('p.subject_key')}, '${LINE_END}' ORDER BY nth) FILTER (WHERE bytes <= $4::int4) AS text,
+       (min(nth) FILTER (WHERE bytes > $4::int4) - 1)::int4 AS count, (SELECT ${SUBJECTS_JSON} FROM tracks) AS subjects
+     FROM sized p`,
+    values,
+  )
+  const count = row?.count ?? keys.length
+  return { lines: readLines(row?.text ?? '', count, row?.subjects ?? {}), count }
+}
+
+/** What was read; `rows` is how many could have been looked at. */
+function toChunk(row: Answer | undefined, rows: number): HistoryChunk {
+  const { text, subjects, looked, fitting } = row ?? { text: null, subjects: null, looked: 0, fitting: 0 }
+  return { lines: readLines(text ?? '', fitting, subjects ?? {}), ended: looked < rows && fitting === looked }
+}
+
+function timeConditions({ from, to }: HistoryFilter, add: (value: unknown) => string): string[] {
+  const conditions: string[] = []
+  if (from !== null) conditions.push(`p.recorded_at >= to_timestamp(${add(from)}::float8 / 1000)`)
+  if (to !== null) conditions.push(`p.recorded_at < to_timestamp(${add(to)}::float8 / 1000)`)
+  return conditions
 }
 
 /**
@@ -158,7 +215,7 @@ export async function readNewest(
   visibility: Visibility,
   filter: Pick<HistoryFilter, 'from' | 'to' | 'bbox'>,
   page: ChunkLimits & { after: number },
-): Promise<Omit<HistoryChunk, 'last'> & { last: number | null }> {
+): Promise<HistoryChunk> {
   const rows = Math.min(page.rows, filter.bbox ? page.rows : page.limit)
   const values: unknown[] = [visibility.organizationId, page.after, rows]
   const add = (value: unknown) => `$${values.push(value)}`
@@ -181,45 +238,41 @@ export async function readNewest(
            ORDER BY o.recorded_at DESC LIMIT 1)
        ) p`
     : 'newest_fixes p ON p.subject_key = s.key'
-  const [row] = await db.query<{ text: string | null; count: number; ended: boolean; last: number | null }>(
-    `WITH page AS MATERIALIZED (
-       SELECT s.key, ${inBox(pointJson('s'), filter.bbox, add)} AS text FROM subjects s JOIN ${newest}
-       LEFT JOIN devices d ON d.id = s.id
-       WHERE ${conditions.join(' AND ')} ORDER BY s.key LIMIT $3
+  const inside = filter.bbox ? withinBox(filter.bbox, add) : 'true'
+  const fits = `bytes <= ${add(page.maxBytes)}::int4`
+  const [row] = await db.query<Answer>(
+    `WITH sized AS (
+       SELECT p.*, ${BYTES_SO_FAR('p.key')}
+       FROM (SELECT ${NAMED}, ${POINT_COLUMNS('p')} FROM subjects s JOIN ${newest} ${NAMES}
+         WHERE ${conditions.join(' AND ')} ORDER BY s.key LIMIT $3) p
      )
-     SELECT string_agg(text, ',' ORDER BY key) AS text, count(text)::int4 AS count,
-       count(*) < $3 AND count(*) = (SELECT count(*) FROM page) AS ended, max(key) AS last
-     FROM (${withinLimits('key', add(page.maxBytes), add(page.limit))}) p`,
+     SELECT string_agg(CASE WHEN ${inside} THEN ${pointLine('p.key')} ELSE ${skippedLine('p.key')} END, '${LINE_END}'
+         ORDER BY p.key) FILTER (WHERE ${fits}) AS text,
+       count(*)::int4 AS looked, count(*) FILTER (WHERE ${fits})::int4 AS fitting, ${SUBJECTS_JSON} AS subjects
+     FROM sized p`,
     values,
   )
-  return {
-    text: row?.text ?? '',
-    count: row?.count ?? 0,
-    ended: row?.ended ?? true,
-    last: row?.last ?? null,
-  }
+  return toChunk(row, rows)
 }
 
-/** One point as the text of a JSON object, or null. */
+/** One point, or null. */
 export async function readPoint(
   db: Queryable,
   visibility: Visibility,
   subjectId: string,
   recordedAt: number,
-): Promise<string | null> {
+): Promise<HistoryPoint | null> {
   const values: unknown[] = [visibility.organizationId, subjectId, recordedAt]
-  const [row] = await db.query<{ text: string }>(
-    `SELECT ${pointJson('s')} AS text FROM subjects s JOIN points p ON p.subject_key = s.key
+  const [row] = await db.query<Pick<Answer, 'text' | 'subjects'>>(
+    `SELECT ${pointLine('s.key')} AS text,
+       json_build_object(s.key, json_build_object('id', s.id, 'type', s.type, 'name', '')) AS subjects
+     FROM subjects s JOIN points p ON p.subject_key = s.key
      WHERE s.organization_id = $1 AND s.id = $2 AND p.recorded_at = to_timestamp($3::float8 / 1000)
        AND ${visibleCondition('s', visibility, value => `$${values.push(value)}`)}`,
     values,
   )
-  return row?.text ?? null
+  return readLines(row?.text ?? '', 1, row?.subjects ?? {}).take(1)[0] ?? null
 }
-
-/** The text of a point in the box, or null. What is not in it is read, too, so that what is read is bounded. */
-const inBox = (text: string, bbox: HistoryFilter['bbox'], add: (value: unknown) => string) =>
-  bbox ? `CASE WHEN ${withinBox(bbox, add)} THEN ${text} END` : text
 
 /** A box that crosses the antimeridian has its west east of its east, and is two boxes. */
 function withinBox(bbox: readonly [number, number, number, number], add: (value: unknown) => string): string {

@@ -1,23 +1,25 @@
-import { z } from 'zod'
 import { isUuid } from '../../../db/client.ts'
-import { readHistory, readNewest, readPoint } from '../../../db/queries/history.ts'
+import { readPoint } from '../../../db/queries/history.ts'
 import { PIECE_POINTS } from '../../../ingest/bulk.ts'
-import { cursorKey, readCursor } from '../../http/cursors.ts'
 import { ok } from '../../http/envelope.ts'
 import { found, invalid, RequestError } from '../../http/errors.ts'
-import { splitIds } from '../../http/lists.ts'
 import { visibilityOf } from '../../http/permissions.ts'
 import { createStreams } from '../../http/streams.ts'
 import type { App, Services } from '../../services.ts'
 import { appendKnown } from './bulk.ts'
+import { csv } from './formats/csv.ts'
+import { geojson } from './formats/geojson.ts'
+import { gpx } from './formats/gpx.ts'
+import { toJson } from './formats/json.ts'
+import { readList, readTracks } from './read.ts'
+import { toHistoryRequest } from './request.ts'
 import * as operations from './schemas.ts'
 import { MAX_BYTES, MAX_POINTS } from './schemas.ts'
-import { streamPoints } from './stream.ts'
+import { writeFile, writeList } from './stream.ts'
 import { findSubjects } from './subjects.ts'
 
 const JSON_TYPE = 'application/json; charset=utf-8'
-const newestKey = cursorKey.subject
-const historyKey = z.object({ recordedAt: cursorKey.time, subject: cursorKey.subject })
+const FORMATS = { geojson, gpx, csv }
 
 export function locationHistoryRoutes(app: App, { db, log, metrics, turns }: Services): void {
   const streams = createStreams()
@@ -45,40 +47,29 @@ export function locationHistoryRoutes(app: App, { db, log, metrics, turns }: Ser
   })
 
   app.get('/location-histories', operations.listPoints, async (request, reply) => {
-    const { userId, deviceId, vehicleId, ...query } = request.query
-    const visibility = visibilityOf(request.caller)
-    const filter = {
-      subjectIds: [...(splitIds(userId) ?? []), ...(splitIds(deviceId) ?? [])],
-      vehicleIds: splitIds(vehicleId) ?? [],
-      from: query.from ?? null,
-      to: query.to ?? null,
-      bbox: query.bbox ?? null,
-    }
-    if ((userId ?? deviceId ?? vehicleId) === undefined) {
-      const after = readCursor(query.cursor, newestKey)
-      return streams.send(request, reply, JSON_TYPE, () =>
-        streamPoints(query.limit, after ?? 0, (page, key) =>
-          readNewest(db.system, visibility, filter, { ...page, after: key ?? 0 }),
-        ),
+    const { query } = request
+    const history = toHistoryRequest(request.caller, query)
+    if (query.format === 'json') {
+      return streams.send(request, reply, JSON_TYPE, async () =>
+        writeList(history.limit, await readList(db, history), key => (history.named ? key : key.subject)),
       ) as never
     }
-    const after = readCursor(query.cursor, historyKey)
-    return streams.send(request, reply, JSON_TYPE, () =>
-      streamPoints(query.limit, after, (page, key) =>
-        readHistory(db.system, visibility, filter, { ...page, order: query.order, after: key }),
-      ),
+    const format = FORMATS[query.format]
+    reply.header('content-disposition', `attachment; filename="location-history.${format.extension}"`)
+    return streams.send(request, reply, format.type, async () =>
+      writeFile(format, await readTracks(db, history)),
     ) as never
   })
 
   app.get('/location-history/:id', operations.getPoint, async ({ caller, params }, reply) => {
     const [subjectId, time = ''] = params.id.split('_')
     const recordedAt = /^\d{1,15}$/.test(time) ? Number(time) : null
-    const text =
+    const point =
       isUuid(subjectId) && recordedAt !== null
         ? await readPoint(db.system, visibilityOf(caller), subjectId, recordedAt)
         : null
-    const answer = `{"status":true,"message":"Done","data":${found('point', text)}}`
-    // Text of SQL goes out as it is.
+    const answer = `{"status":true,"message":"Done","data":${toJson(found('point', point))}}`
+    // Text that is made already goes out as it is.
     return reply
       .type(JSON_TYPE)
       .serializer((payload: unknown) => payload as string)

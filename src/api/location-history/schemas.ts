@@ -7,7 +7,13 @@ import { queryTime } from '../../http/times.ts'
 /** The points and bytes of one request, and the points of one page of history. */
 export const MAX_POINTS = 5_000
 export const MAX_BYTES = 4 * 1024 * 1024
-const MAX_HISTORY = 100_000
+export const MAX_HISTORY = 100_000
+export const STANDARD_LIMIT = 1_000
+/** Points of a file. */
+export const MAX_FILE = 1_000_000
+/** The circumference of the Earth: beyond it nothing is left to simplify. */
+const MAX_TOLERANCE_M = 40_000_000
+const MAX_SHAPE = 10_000
 
 /**
  * A point is described here and validated one by one in `ingest/fix.ts`: a wrong one among good ones is rejected alone,
@@ -100,9 +106,37 @@ const historyQuery = z.object({
   to: queryTime.optional().describe('Exclusive'),
   bbox: box.optional().describe('west,south,east,north in degrees; west > east crosses the antimeridian'),
   order: z.enum(['asc', 'desc']).default('asc'),
-  limit: z.coerce.number().int().min(1).max(MAX_HISTORY).default(1000),
-  cursor: z.string().optional(),
+  limit: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(MAX_FILE)
+    .optional()
+    .describe('Standard 1,000 and at most 100,000; of a file 1,000,000'),
+  cursor: z.string().optional().describe('`nextCursor` of the page before'),
+  simplify: z.coerce
+    .number()
+    .min(0)
+    .max(MAX_TOLERANCE_M)
+    .optional()
+    .describe('Metres: leaves out points without which each track stays as close as this to where it was'),
+  maxPoints: z.coerce
+    .number()
+    .int()
+    .min(2)
+    .max(MAX_SHAPE)
+    .optional()
+    .describe(
+      'Leaves out the points whose absence is seen least until at most so many are left, of all subjects together',
+    ),
+  format: z.enum(['json', 'geojson', 'gpx', 'csv']).default('json'),
+  includeAnomalies: z
+    .enum(['true', 'false'])
+    .default('false')
+    .describe('Whether points that are judged to be wrong are in the answer'),
 })
+
+export type HistoryQuery = z.output<typeof historyQuery>
 
 const tags = ['Location history']
 
@@ -126,9 +160,26 @@ export const listPoints = operation({
   summary: 'The points of subjects in order of time',
   description: `Without a subject: the newest point of each that the caller may see, with \`to\` the newest before
 it. A vehicle's points are those of its devices while they were mounted. Who sees whose follows the role's scope, the
-teams and the hubs.`,
+teams and the hubs.
+
+\`simplify\` and \`maxPoints\` keep the shape of each track: its ends and turns stay. A page is made from at most 1,000,000
+points, and \`nextCursor\` goes on after them.
+
+\`format\` other than json is a file of everything that matches, subject after subject: GeoJSON (a LineString a subject, its
+times in \`properties.coordTimes\`; of a single point it is there twice), GPX 1.1 (a \`trk\` a subject) or CSV (a header with
+the point's field names).`,
   querystring: historyQuery,
-  response: { 200: list(historyPoint) },
+  response: {
+    200: {
+      description: 'A page of the list, or a file',
+      content: {
+        'application/json': { schema: list(historyPoint) },
+        'application/geo+json': { schema: text('{"type":"FeatureCollection","features":[]}') },
+        'application/gpx+xml': { schema: text('<gpx version="1.1" creator="Fieldline"></gpx>') },
+        'text/csv': { schema: text('_id,subjectId,subjectType,lat,lng,timestamp') },
+      },
+    },
+  },
 })
 
 export const getPoint = operation({

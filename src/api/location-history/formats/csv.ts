@@ -1,0 +1,39 @@
+import type { HistoryPoint } from '../../../../db/queries/point-lines.ts'
+import type { FileFormat } from './format.ts'
+import { toIso } from './iso.ts'
+
+const LINE_END = '\r\n'
+
+const COLUMNS: { [field: string]: (point: HistoryPoint) => string } = {
+  _id: ({ subject, recordedAt }) => `${subject.id}_${recordedAt}`,
+  subjectId: ({ subject }) => subject.id,
+  subjectType: ({ subject }) => subject.type,
+  lat: point => point.lat,
+  lng: point => point.lng,
+  timestamp: point => toIso(point.recordedAt),
+  receivedAt: point => toIso(point.receivedAt),
+  speed: point => point.speed,
+  heading: point => point.heading,
+  accuracy: point => point.accuracy,
+  altitude: point => point.altitude,
+  battery: point => point.battery,
+  attributes: point => point.attributes && `"${point.attributes.replaceAll('"', '""')}"`,
+}
+
+const values = Object.values(COLUMNS)
+
+/**
+ * RFC 4180. No spreadsheet takes a cell for a formula: all are identifiers, words of ours, times and numbers, but
+ * `attributes`, which begins with its brace.
+ */
+export const csv: FileFormat = {
+  type: 'text/csv; charset=utf-8; header=present',
+  extension: 'csv',
+  begin: () => Object.keys(COLUMNS).join(',') + LINE_END,
+  end: () => '',
+  createTrack: () => ({
+    begin: () => '',
+    add: points => points.map(point => values.map(value => value(point)).join(',') + LINE_END).join(''),
+    end: () => [],
+  }),
+}

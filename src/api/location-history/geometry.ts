@@ -1,0 +1,26 @@
+export interface Place {
+  lat: number
+  lng: number
+}
+
+const EARTH_RADIUS_M = 6_371_008.8
+const RADIANS = Math.PI / 180
+
+/**
+ * How far a place is from the straight way between two others, in metres, on a plane around it: what is nearest to it
+ * is right, and what is a hundred kilometres away matters to a few per cent.
+ */
+export function distanceToWayM(place: Place, from: Place, to: Place): number {
+  const perLng = RADIANS * EARTH_RADIUS_M * Math.cos(place.lat * RADIANS)
+  const perLat = RADIANS * EARTH_RADIUS_M
+  const fromX = turn(from.lng - place.lng) * perLng
+  const fromY = (from.lat - place.lat) * perLat
+  const wayX = turn(to.lng - from.lng) * perLng
+  const wayY = (to.lat - from.lat) * perLat
+  const length = wayX * wayX + wayY * wayY
+  const along = length === 0 ? 0 : Math.min(1, Math.max(0, -(fromX * wayX + fromY * wayY) / length))
+  return Math.hypot(fromX + along * wayX, fromY + along * wayY)
+}
+
+/** A difference of longitudes the shorter way round. */
+const turn = (degrees: number) => (degrees > 180 ? degrees - 360 : degrees < -180 ? degrees + 360 : degrees)

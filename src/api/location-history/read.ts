@@ -1,0 +1,77 @@
+import type { Database } from '../../../db/client.ts'
+import {
+  type HistoryChunk,
+  type HistoryFilter,
+  listTracked,
+  readHistory,
+  readNewest,
+} from '../../../db/queries/history.ts'
+import { type HistoryKey, readLines } from '../../../db/queries/point-lines.ts'
+import type { Visibility } from '../../../db/visibility.ts'
+import { invalid } from '../../http/errors.ts'
+import { findShape, MAX_KEPT, readKept, type Simplification } from './simplified.ts'
+import { type Read, type Reading, startReading } from './stream.ts'
+
+/** What of the history is read, and how. */
+export interface HistoryRequest extends Simplification {
+  visibility: Visibility
+  filter: HistoryFilter
+  /** Whether subjects are named; otherwise the newest point of each is meant. */
+  named: boolean
+  order: 'asc' | 'desc'
+  limit: number
+  after: HistoryKey | null
+}
+
+const isSimplified = ({ simplify, maxPoints }: Simplification) =>
+  simplify !== undefined || maxPoints !== undefined
+
+/** Points in order of time, of all subjects together. */
+export async function readList(db: Database, request: HistoryRequest): Promise<Reading> {
+  const { visibility, filter, order, limit, after } = request
+  if (!request.named) return startReading(limit, after, readNewestOnes(db, request))
+  if (!isSimplified(request)) {
+    return startReading(limit, after, (page, key) =>
+      readHistory(db.system, visibility, filter, { ...page, order, after: key }),
+    )
+  }
+  const { keys, rest } = await findShape(db, visibility, filter, { ...request, enough: limit })
+  const sign = order === 'asc' ? 1 : -1
+  keys.sort((a, b) => sign * (a.recordedAt - b.recordedAt || a.subject - b.subject))
+  const reading = await startReading(limit, null, readKept(db, visibility, keys))
+  const next = keys.length > limit ? (keys[limit - 1] as HistoryKey) : rest
+  return { ...reading, findNext: async () => next }
+}
+
+/** Points subject by subject, as a file has its tracks. */
+export async function readTracks(db: Database, request: HistoryRequest): Promise<Reading> {
+  const { visibility, filter, order, limit } = request
+  if (!request.named) return startReading(limit, null, readNewestOnes(db, request))
+  if (!isSimplified(request)) return startReading(limit, null, await readBySubject(db, request))
+  const { keys, rest } = await findShape(db, visibility, filter, { ...request, enough: MAX_KEPT })
+  if (rest || keys.length > MAX_KEPT) {
+    const what = request.maxPoints === undefined ? 'simplify' : 'maxPoints'
+    throw invalid(what, 'This is more than a simplified file is made from. Ask for a shorter time.')
+  }
+  const sign = order === 'asc' ? 1 : -1
+  keys.sort((a, b) => a.subject - b.subject || sign * (a.recordedAt - b.recordedAt))
+  return startReading(limit, null, readKept(db, visibility, keys))
+}
+
+function readNewestOnes(db: Database, { visibility, filter }: HistoryRequest): Read {
+  return (page, key) => readNewest(db.system, visibility, filter, { ...page, after: key?.subject ?? 0 })
+}
+
+/** One subject after the other, each in order of time. */
+async function readBySubject(db: Database, { visibility, filter, order }: HistoryRequest): Promise<Read> {
+  const subjects = await listTracked(db.system, visibility, filter)
+  let at = 0
+  return async (page, key): Promise<HistoryChunk> => {
+    const subject = subjects[at]?.key
+    if (subject === undefined) return { lines: readLines('', 0, {}), ended: true }
+    const after = key?.subject === subject ? key : null
+    const chunk = await readHistory(db.system, visibility, filter, { ...page, order, after, subject })
+    if (chunk.ended) at++
+    return { ...chunk, ended: at >= subjects.length }
+  }
+}

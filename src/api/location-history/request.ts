@@ -1,0 +1,48 @@
+import { z } from 'zod'
+import type { Caller } from '../../../db/queries/sessions.ts'
+import { cursorKey, readCursor } from '../../http/cursors.ts'
+import { invalid } from '../../http/errors.ts'
+import { splitIds } from '../../http/lists.ts'
+import { visibilityOf } from '../../http/permissions.ts'
+import type { HistoryRequest } from './read.ts'
+import { type HistoryQuery, MAX_FILE, MAX_HISTORY, STANDARD_LIMIT } from './schemas.ts'
+
+const newestKey = cursorKey.subject
+const historyKey = z.object({ recordedAt: cursorKey.time, subject: cursorKey.subject })
+
+/** What a query asks for. 400 where its parts do not go together. */
+export function toHistoryRequest(caller: Caller, query: HistoryQuery): HistoryRequest {
+  const { userId, deviceId, vehicleId, format, simplify, maxPoints, cursor } = query
+  const named = (userId ?? deviceId ?? vehicleId) !== undefined
+  const isFile = format !== 'json'
+  if (query.limit !== undefined && query.limit > MAX_HISTORY && !isFile) {
+    throw invalid('limit', `This has to be at most ${MAX_HISTORY}, or format one of geojson, gpx and csv.`)
+  }
+  if (isFile && cursor !== undefined) {
+    throw invalid('cursor', 'A file holds everything that matches: ask for another time instead.')
+  }
+  if (maxPoints !== undefined && simplify !== undefined) {
+    throw invalid('maxPoints', 'Give simplify or maxPoints, not both.')
+  }
+  if (!named && (simplify ?? maxPoints) !== undefined) {
+    const path = simplify === undefined ? 'maxPoints' : 'simplify'
+    throw invalid(path, 'This needs a subject: name a userId, deviceId or vehicleId.')
+  }
+  const subject = named ? null : readCursor(cursor, newestKey)
+  return {
+    visibility: visibilityOf(caller),
+    filter: {
+      subjectIds: [...(splitIds(userId) ?? []), ...(splitIds(deviceId) ?? [])],
+      vehicleIds: splitIds(vehicleId) ?? [],
+      from: query.from ?? null,
+      to: query.to ?? null,
+      bbox: query.bbox ?? null,
+    },
+    named,
+    order: query.order,
+    limit: query.limit ?? (isFile ? MAX_FILE : STANDARD_LIMIT),
+    after: named ? readCursor(cursor, historyKey) : subject === null ? null : { subject, recordedAt: 0 },
+    simplify,
+    maxPoints,
+  }
+}

@@ -1,0 +1,77 @@
+import type { Database } from '../../../db/client.ts'
+import { type HistoryFilter, readHistory, readPoints } from '../../../db/queries/history.ts'
+import type { HistoryKey } from '../../../db/queries/point-lines.ts'
+import type { Visibility } from '../../../db/visibility.ts'
+import { createCountSimplifier, createToleranceSimplifier, type Simplifier } from './shape.ts'
+import type { Read } from './stream.ts'
+
+/** Points that one answer is made from; the next page goes on after them. At most 4 s of PostgreSQL, in steps of 20 ms. */
+export const MAX_LOOKED_AT = 1_000_000
+/** Points that are kept of them: of 16 bytes each until they are read. */
+export const MAX_KEPT = 100_000
+/** Points of one statement; their tracks are 80 bytes each. */
+const STEP_POINTS = 10_000
+const STEP_BYTES = 4 * 1024 * 1024
+
+export interface Simplification {
+  /** In metres. */
+  simplify?: number | undefined
+  maxPoints?: number | undefined
+}
+
+export interface Kept {
+  keys: HistoryKey[]
+  /** After what was looked at, where there may be more. */
+  rest: HistoryKey | null
+}
+
+/**
+ * Finds which points make the shape of the tracks. It goes through them in order of time, stops where more than `enough`
+ * are kept, and holds no more than those in memory.
+ */
+export async function findShape(
+  db: Database,
+  visibility: Visibility,
+  filter: HistoryFilter,
+  how: Simplification & { order: 'asc' | 'desc'; after: HistoryKey | null; enough: number },
+): Promise<Kept> {
+  const simplifier: Simplifier =
+    how.maxPoints === undefined
+      ? createToleranceSimplifier(how.simplify ?? 0)
+      : createCountSimplifier(how.maxPoints)
+  let last = how.after
+  let looked = 0
+  let ended = false
+  while (
+    !ended &&
+    looked < MAX_LOOKED_AT &&
+    (how.maxPoints !== undefined || simplifier.count <= how.enough)
+  ) {
+    const chunk = await readHistory(db.system, visibility, filter, {
+      limit: MAX_LOOKED_AT - looked,
+      rows: STEP_POINTS,
+      maxBytes: STEP_BYTES,
+      order: how.order,
+      after: last,
+      parts: 'track',
+    })
+    const points = chunk.lines.take(STEP_POINTS)
+    for (const { subject, recordedAt, lat, lng } of points)
+      simplifier.add({ subject: subject.key, recordedAt, lat: Number(lat), lng: Number(lng) })
+    looked += points.length
+    last = chunk.lines.last ?? last
+    ended = chunk.ended
+  }
+  return { keys: simplifier.finish(), rest: ended ? null : last }
+}
+
+/** Reads the points of keys, in the order of the keys, whatever is asked for next. */
+export function readKept(db: Database, visibility: Visibility, keys: readonly HistoryKey[]): Read {
+  let at = 0
+  return async ({ limit, rows, maxBytes }) => {
+    const asked = keys.slice(at, at + Math.min(limit, rows))
+    const { lines, count } = await readPoints(db.system, visibility, asked, maxBytes)
+    at += count
+    return { lines, ended: at >= keys.length }
+  }
+}
