@@ -20,3 +20,19 @@ export const queryTime = z
     return z.NEVER
   })
   .meta({ examples: ['2026-11-21T10:00:00Z'] })
+
+/** The name of a time zone. */
+export const timeZone = z
+  .string()
+  .max(100)
+  .refine(isTimeZone, 'This is not a time zone such as Europe/Berlin.')
+  .meta({ examples: ['Europe/Berlin'] })
+
+function isTimeZone(name: string): boolean {
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: name })
+    return true
+  } catch {
+    return false
+  }
+}

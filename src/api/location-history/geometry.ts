@@ -6,6 +6,14 @@ export interface Place {
 const EARTH_RADIUS_M = 6_371_008.8
 const RADIANS = Math.PI / 180
 
+/** The great circle between two places, in metres. */
+export function distanceM(a: Place, b: Place): number {
+  const north = Math.sin(((b.lat - a.lat) * RADIANS) / 2)
+  const east = Math.sin(((b.lng - a.lng) * RADIANS) / 2)
+  const chord = north * north + Math.cos(a.lat * RADIANS) * Math.cos(b.lat * RADIANS) * east * east
+  return 2 * EARTH_RADIUS_M * Math.asin(Math.min(1, Math.sqrt(chord)))
+}
+
 /**
  * How far a place is from the straight way between two others, in metres, on a plane around it: what is nearest to it
  * is right, and what is a hundred kilometres away matters to a few per cent.
@@ -22,5 +30,6 @@ export function distanceToWayM(place: Place, from: Place, to: Place): number {
   return Math.hypot(fromX + along * wayX, fromY + along * wayY)
 }
 
-/** A difference of longitudes the shorter way round. */
-const turn = (degrees: number) => (degrees > 180 ? degrees - 360 : degrees < -180 ? degrees + 360 : degrees)
+/** A longitude, or a difference of longitudes the shorter way round. */
+export const turn = (degrees: number) =>
+  degrees > 180 ? degrees - 360 : degrees < -180 ? degrees + 360 : degrees

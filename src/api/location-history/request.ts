@@ -1,11 +1,12 @@
 import { z } from 'zod'
+import type { HistoryFilter } from '../../../db/queries/history.ts'
 import type { Caller } from '../../../db/queries/sessions.ts'
 import { cursorKey, readCursor } from '../../http/cursors.ts'
 import { invalid } from '../../http/errors.ts'
 import { splitIds } from '../../http/lists.ts'
 import { visibilityOf } from '../../http/permissions.ts'
 import type { HistoryRequest } from './read.ts'
-import { type HistoryQuery, MAX_FILE, MAX_HISTORY, STANDARD_LIMIT } from './schemas.ts'
+import { type HistoryQuery, MAX_FILE, MAX_HISTORY, STANDARD_LIMIT, type TripsQuery } from './schemas.ts'
 
 const newestKey = cursorKey.subject
 const historyKey = z.object({ recordedAt: cursorKey.time, subject: cursorKey.subject })
@@ -45,4 +46,17 @@ export function toHistoryRequest(caller: Caller, query: HistoryQuery): HistoryRe
     simplify,
     maxPoints,
   }
+}
+
+const YEAR_MS = 366 * 24 * 3_600_000
+
+/** Whose trips a query asks for. 400 where that is not one subject, or a time that is too long. */
+export function toTripFilter({ userId, deviceId, vehicleId, from, to }: TripsQuery): HistoryFilter {
+  const given = [userId, deviceId, vehicleId].filter(id => id !== undefined)
+  if (given.length !== 1 || given[0]?.includes(',')) {
+    throw invalid('deviceId', 'Give one userId, one deviceId or one vehicleId.')
+  }
+  if (to - from > YEAR_MS) throw invalid('from', 'There are at most 366 days between from and to.')
+  const subjectIds = [...(splitIds(userId) ?? []), ...(splitIds(deviceId) ?? [])]
+  return { subjectIds, vehicleIds: splitIds(vehicleId) ?? [], from, to, bbox: null }
 }

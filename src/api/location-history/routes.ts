@@ -1,5 +1,6 @@
 import { isUuid } from '../../../db/client.ts'
 import { readPoint } from '../../../db/queries/history.ts'
+import { findOrganization } from '../../../db/queries/organizations.ts'
 import { PIECE_POINTS } from '../../../ingest/bulk.ts'
 import { ok } from '../../http/envelope.ts'
 import { found, invalid, RequestError } from '../../http/errors.ts'
@@ -7,12 +8,13 @@ import { visibilityOf } from '../../http/permissions.ts'
 import { createStreams } from '../../http/streams.ts'
 import type { App, Services } from '../../services.ts'
 import { appendKnown } from './bulk.ts'
+import { findTrips } from './find-trips.ts'
 import { csv } from './formats/csv.ts'
 import { geojson } from './formats/geojson.ts'
 import { gpx } from './formats/gpx.ts'
 import { toJson } from './formats/json.ts'
 import { readList, readTracks } from './read.ts'
-import { toHistoryRequest } from './request.ts'
+import { toHistoryRequest, toTripFilter } from './request.ts'
 import * as operations from './schemas.ts'
 import { MAX_BYTES, MAX_POINTS } from './schemas.ts'
 import { writeFile, writeList } from './stream.ts'
@@ -61,6 +63,19 @@ export function locationHistoryRoutes(app: App, { db, log, metrics, turns }: Ser
     ) as never
   })
 
+  app.get('/location-histories/trips', operations.listTrips, async (request, reply) => {
+    const { caller, query } = request
+    const filter = toTripFilter(query)
+    return streams.send(request, reply, JSON_TYPE, async () => {
+      const organization = await db.tenant(caller.organizationId, tx =>
+        findOrganization(tx, caller.organizationId),
+      )
+      const timeZone = query.timezone ?? found('organization', organization).timeZone
+      const { stopMinutes } = query
+      return whole(ok(await findTrips(db, visibilityOf(caller), filter, { stopMinutes, timeZone })))
+    }) as never
+  })
+
   app.get('/location-history/:id', operations.getPoint, async ({ caller, params }, reply) => {
     const [subjectId, time = ''] = params.id.split('_')
     const recordedAt = /^\d{1,15}$/.test(time) ? Number(time) : null
@@ -75,4 +90,9 @@ export function locationHistoryRoutes(app: App, { db, log, metrics, turns }: Ser
       .serializer((payload: unknown) => payload as string)
       .send(answer as never) as never
   })
+}
+
+/** An answer in one piece. */
+async function* whole(answer: unknown): AsyncGenerator<string> {
+  yield JSON.stringify(answer)
 }

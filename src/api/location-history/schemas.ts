@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { REASONS } from '../../../stream/point.ts'
 import { failure, failures, id, list, success, text } from '../../http/envelope.ts'
 import { operation } from '../../http/operation.ts'
-import { queryTime } from '../../http/times.ts'
+import { queryTime, timeZone } from '../../http/times.ts'
 
 /** The points and bytes of one request, and the points of one page of history. */
 export const MAX_POINTS = 5_000
@@ -181,6 +181,72 @@ the point's field names).`,
     },
   },
 })
+
+const place = z.object({ lat: number(52.52), lng: number(13.405) })
+const seconds = number(1260).describe('Seconds')
+const metres = number(8420.5).describe('Metres')
+
+const tripsQuery = z.object({
+  userId: z.string().optional(),
+  deviceId: z.string().optional(),
+  vehicleId: z.string().optional().describe('Exactly one of the three is given'),
+  from: queryTime.describe('Inclusive: RFC 3339, or seconds or milliseconds since 1970'),
+  to: queryTime.describe('Exclusive, and at most 366 days later'),
+  stopMinutes: z.coerce
+    .number()
+    .min(1)
+    .max(1_440)
+    .default(5)
+    .describe('How long it stays within 100 m where it stops'),
+  timezone: timeZone.optional().describe("Whose days are meant; the organization's unless given"),
+})
+
+export type TripsQuery = z.output<typeof tripsQuery>
+
+export const listTrips = operation(
+  {
+    access: 'view/location',
+    tags,
+    summary: 'The trips, stops and days of a subject',
+    description: `A stop is \`stopMinutes\` within 100 m. Between stops are trips, from the last fix of one to the first of the
+next; more than 30 minutes without a fix end a trip, and what never goes 100 m from its beginning is none. Late points correct
+what comes out. Up to 5,000,000 points and 20,000 trips and stops are gone through for one answer.`,
+    querystring: tripsQuery,
+    response: {
+      200: success(
+        z.object({
+          trips: z.array(
+            z.object({
+              startTime: text('2026-11-21T08:00:00.000Z'),
+              endTime: text('2026-11-21T08:21:00.000Z'),
+              start: place,
+              end: place,
+              distance: metres,
+              duration: seconds,
+              maxSpeed: number(16.5).describe('Metres per second'),
+              points: z.int().describe('How many fixes it has'),
+            }),
+          ),
+          stops: z.array(
+            place.extend({
+              startTime: text('2026-11-21T08:21:00.000Z'),
+              endTime: text('2026-11-21T08:42:00.000Z'),
+              duration: seconds,
+            }),
+          ),
+          days: z.array(
+            z.object({
+              date: text('2026-11-21'),
+              distance: metres,
+              duration: seconds.describe('Seconds in trips'),
+            }),
+          ),
+        }),
+      ),
+    },
+  },
+  { heavy: true },
+)
 
 export const getPoint = operation({
   access: 'view/location',

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { failures, id, success, text } from '../../http/envelope.ts'
 import { invalid } from '../../http/errors.ts'
 import { operation } from '../../http/operation.ts'
+import { timeZone } from '../../http/times.ts'
 import { signedIn } from '../auth/schemas.ts'
 
 export const organizationName = z
@@ -63,11 +64,7 @@ const fields = {
     .string()
     .regex(/^[A-Z]{3}$/, 'A currency has three capital letters, such as EUR.')
     .meta({ examples: ['EUR'] }),
-  timeZone: z
-    .string()
-    .max(100)
-    .refine(isTimeZone, 'This is not a time zone such as Europe/Berlin.')
-    .meta({ examples: ['Europe/Berlin'] }),
+  timeZone,
   // What the service itself goes by; the rest is the organization's own.
   settings: z
     .looseObject({
@@ -95,15 +92,6 @@ export function checkSettings(settings: object): void {
 function isLanguage(tag: string): boolean {
   try {
     return Intl.getCanonicalLocales(tag).length === 1
-  } catch {
-    return false
-  }
-}
-
-function isTimeZone(name: string): boolean {
-  try {
-    new Intl.DateTimeFormat('en', { timeZone: name })
-    return true
   } catch {
     return false
   }
