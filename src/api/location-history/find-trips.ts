@@ -1,4 +1,4 @@
-import type { Database } from '../../../db/client.ts'
+import type { Queryable } from '../../../db/client.ts'
 import { type HistoryFilter, readHistory } from '../../../db/queries/history.ts'
 import type { HistoryKey } from '../../../db/queries/point-lines.ts'
 import type { Visibility } from '../../../db/visibility.ts'
@@ -17,7 +17,7 @@ const STEP_BYTES = 2 * 1024 * 1024
 
 /** The trips, stops and days of a track, as the interface shows them: read in steps and kept as sums. */
 export async function findTrips(
-  db: Database,
+  db: Queryable,
   visibility: Visibility,
   filter: HistoryFilter,
   how: { stopMinutes: number; timeZone: string },
@@ -26,7 +26,7 @@ export async function findTrips(
   let after: HistoryKey | null = null
   for (let [points, ended] = [0, false]; !ended; ) {
     const page = { limit: STEP_POINTS, rows: STEP_POINTS, maxBytes: STEP_BYTES, order: 'asc', after } as const
-    const chunk = await readHistory(db.system, visibility, filter, { ...page, parts: 'track' })
+    const chunk = await readHistory(db, visibility, filter, { ...page, parts: 'track' })
     for (const { recordedAt, lat, lng, speed } of chunk.lines.take(STEP_POINTS)) {
       const speedMps = speed === '' ? null : Number(speed)
       fold.add({ time: recordedAt, lat: Number(lat), lng: Number(lng), speedMps })

@@ -1,4 +1,4 @@
-import type { Database } from '../../../db/client.ts'
+import type { Queryable } from '../../../db/client.ts'
 import {
   type HistoryChunk,
   type HistoryFilter,
@@ -27,12 +27,12 @@ const isSimplified = ({ simplify, maxPoints }: Simplification) =>
   simplify !== undefined || maxPoints !== undefined
 
 /** Points in order of time, of all subjects together. */
-export async function readList(db: Database, request: HistoryRequest): Promise<Reading> {
+export async function readList(db: Queryable, request: HistoryRequest): Promise<Reading> {
   const { visibility, filter, order, limit, after } = request
   if (!request.named) return startReading(limit, after, readNewestOnes(db, request))
   if (!isSimplified(request)) {
     return startReading(limit, after, (page, key) =>
-      readHistory(db.system, visibility, filter, { ...page, order, after: key }),
+      readHistory(db, visibility, filter, { ...page, order, after: key }),
     )
   }
   const { keys, rest } = await findShape(db, visibility, filter, { ...request, enough: limit })
@@ -44,7 +44,7 @@ export async function readList(db: Database, request: HistoryRequest): Promise<R
 }
 
 /** Points subject by subject, as a file has its tracks. */
-export async function readTracks(db: Database, request: HistoryRequest): Promise<Reading> {
+export async function readTracks(db: Queryable, request: HistoryRequest): Promise<Reading> {
   const { visibility, filter, order, limit } = request
   if (!request.named) return startReading(limit, null, readNewestOnes(db, request))
   if (!isSimplified(request)) return startReading(limit, null, await readBySubject(db, request))
@@ -58,19 +58,19 @@ export async function readTracks(db: Database, request: HistoryRequest): Promise
   return startReading(limit, null, readKept(db, visibility, keys))
 }
 
-function readNewestOnes(db: Database, { visibility, filter }: HistoryRequest): Read {
-  return (page, key) => readNewest(db.system, visibility, filter, { ...page, after: key?.subject ?? 0 })
+function readNewestOnes(db: Queryable, { visibility, filter }: HistoryRequest): Read {
+  return (page, key) => readNewest(db, visibility, filter, { ...page, after: key?.subject ?? 0 })
 }
 
 /** One subject after the other, each in order of time. */
-async function readBySubject(db: Database, { visibility, filter, order }: HistoryRequest): Promise<Read> {
-  const subjects = await listTracked(db.system, visibility, filter)
+async function readBySubject(db: Queryable, { visibility, filter, order }: HistoryRequest): Promise<Read> {
+  const subjects = await listTracked(db, visibility, filter)
   let at = 0
   return async (page, key): Promise<HistoryChunk> => {
     const subject = subjects[at]?.key
     if (subject === undefined) return { lines: readLines('', 0, {}), ended: true }
     const after = key?.subject === subject ? key : null
-    const chunk = await readHistory(db.system, visibility, filter, { ...page, order, after, subject })
+    const chunk = await readHistory(db, visibility, filter, { ...page, order, after, subject })
     if (chunk.ended) at++
     return { ...chunk, ended: at >= subjects.length }
   }

@@ -53,13 +53,15 @@ export function locationHistoryRoutes(app: App, { db, log, metrics, turns }: Ser
     const history = toHistoryRequest(request.caller, query)
     if (query.format === 'json') {
       return streams.send(request, reply, JSON_TYPE, async () =>
-        writeList(history.limit, await readList(db, history), key => (history.named ? key : key.subject)),
+        writeList(history.limit, await readList(db.system, history), key =>
+          history.named ? key : key.subject,
+        ),
       ) as never
     }
     const format = FORMATS[query.format]
     reply.header('content-disposition', `attachment; filename="location-history.${format.extension}"`)
     return streams.send(request, reply, format.type, async () =>
-      writeFile(format, await readTracks(db, history)),
+      writeFile(format, await readTracks(db.system, history)),
     ) as never
   })
 
@@ -72,7 +74,7 @@ export function locationHistoryRoutes(app: App, { db, log, metrics, turns }: Ser
       )
       const timeZone = query.timezone ?? found('organization', organization).timeZone
       const { stopMinutes } = query
-      return whole(ok(await findTrips(db, visibilityOf(caller), filter, { stopMinutes, timeZone })))
+      return whole(ok(await findTrips(db.system, visibilityOf(caller), filter, { stopMinutes, timeZone })))
     }) as never
   })
 

@@ -1,4 +1,4 @@
-import type { Database } from '../../../db/client.ts'
+import type { Queryable } from '../../../db/client.ts'
 import { type HistoryFilter, readHistory, readPoints } from '../../../db/queries/history.ts'
 import type { HistoryKey } from '../../../db/queries/point-lines.ts'
 import type { Visibility } from '../../../db/visibility.ts'
@@ -30,7 +30,7 @@ export interface Kept {
  * are kept, and holds no more than those in memory.
  */
 export async function findShape(
-  db: Database,
+  db: Queryable,
   visibility: Visibility,
   filter: HistoryFilter,
   how: Simplification & { order: 'asc' | 'desc'; after: HistoryKey | null; enough: number },
@@ -47,7 +47,7 @@ export async function findShape(
     looked < MAX_LOOKED_AT &&
     (how.maxPoints !== undefined || simplifier.count <= how.enough)
   ) {
-    const chunk = await readHistory(db.system, visibility, filter, {
+    const chunk = await readHistory(db, visibility, filter, {
       limit: MAX_LOOKED_AT - looked,
       rows: STEP_POINTS,
       maxBytes: STEP_BYTES,
@@ -66,11 +66,11 @@ export async function findShape(
 }
 
 /** Reads the points of keys, in the order of the keys, whatever is asked for next. */
-export function readKept(db: Database, visibility: Visibility, keys: readonly HistoryKey[]): Read {
+export function readKept(db: Queryable, visibility: Visibility, keys: readonly HistoryKey[]): Read {
   let at = 0
   return async ({ limit, rows, maxBytes }) => {
     const asked = keys.slice(at, at + Math.min(limit, rows))
-    const { lines, count } = await readPoints(db.system, visibility, asked, maxBytes)
+    const { lines, count } = await readPoints(db, visibility, asked, maxBytes)
     at += count
     return { lines, ended: at >= keys.length }
   }
