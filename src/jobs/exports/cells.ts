@@ -140,16 +140,15 @@ export function sheetText(value: string): string {
   )
 }
 
-/** The name of a sheet: at most 31 characters, and not all of them. */
+/** The name of a sheet: at most 31 characters, and not all of them; apostrophes stand within it alone. */
 export function sheetName(name: string): string {
-  const allowed = name
-    .replaceAll(/[*?:\\/[\]\p{Cc}\ufffe\uffff]/gu, ' ')
-    .trim()
-    .replace(/^'+|'+$/g, '')
+  const isOuter = /^['\s]+|['\s]+$/g
+  const allowed = name.replaceAll(/[*?:\\/[\]\p{Cc}\ufffe\uffff]/gu, ' ').replaceAll(isOuter, '')
   let cut = ''
-  for (const character of allowed)
-    if (cut.length + character.length <= 31) cut += character
-    else break
-  cut = cut.replace(/'+$/, '').trim()
+  for (const character of allowed) {
+    if (cut.length + character.length > 31) break
+    cut += character
+  }
+  cut = cut.replaceAll(isOuter, '')
   return cut === '' || cut.toLowerCase() === 'history' ? 'Export' : cut
 }
