@@ -10,6 +10,7 @@ import { benchIngest } from './ingest.ts'
 import { benchLive } from './live.ts'
 import { readOptions } from './options.ts'
 import { type Row, toMarkdown } from './report.ts'
+import { benchTasks } from './tasks.ts'
 import { openTier } from './tiers.ts'
 
 const options = readOptions(process.argv.slice(2))
@@ -26,6 +27,7 @@ for (const name of options.tiers) {
     if (options.figures.includes('history') && name !== 'cluster')
       rows.push(...(await benchHistory(tier, options)))
     if (options.figures.includes('disk') && name === 'one-machine') rows.push(...(await benchDisk(tier)))
+    if (options.figures.includes('tasks') && name === 'one-machine') rows.push(...(await benchTasks(tier)))
     if (options.figures.includes('live')) rows.push(...(await benchLive(tier, options)))
     if (options.figures.includes('connections')) rows.push(...(await benchConnections(tier, options)))
   } finally {

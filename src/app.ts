@@ -23,6 +23,7 @@ import { organizationRoutes } from './api/organizations/routes.ts'
 import { registrationRoutes } from './api/registration/routes.ts'
 import { rejectionRoutes } from './api/rejections/routes.ts'
 import { roleRoutes } from './api/roles/routes.ts'
+import { taskRoutes } from './api/tasks/routes.ts'
 import { teamRoutes } from './api/teams/routes.ts'
 import { userRoutes } from './api/users/routes.ts'
 import { vehicleRoutes } from './api/vehicles/routes.ts'
@@ -136,6 +137,7 @@ export async function createApp(services: Services, logger: FastifyBaseLogger): 
       teamRoutes(api, services)
       auditRoutes(api, services)
       vehicleRoutes(api, services)
+      taskRoutes(api, services)
       deviceRoutes(api, services)
       rejectionRoutes(api, services)
       locationHistoryRoutes(api, services)

@@ -10,8 +10,8 @@ const FLOORS = ['src', 'ingest', 'stream', 'db']
 const ROOF = ['src/api', 'src/jobs', 'src/http']
 /**
  * Who may cross organizations: the writer, live, accounts (signing in, switching, creating, inviting, registering,
- * passwords, sessions), jobs, retention, and what reads points, newest fixes and data records, whose queries take the
- * organization as their first parameter.
+ * passwords, sessions), jobs, retention, and what reads points, newest fixes, data records and lists of tasks,
+ * whose queries take the organization as their first parameter.
  */
 const CROSSING: readonly string[] = [
   'ingest/identity/watcher.ts',
@@ -29,6 +29,8 @@ const CROSSING: readonly string[] = [
   'src/api/location-history/routes.ts',
   'src/api/organizations/routes.ts',
   'src/api/registration/routes.ts',
+  'src/api/tasks/routes.ts',
+  'src/api/tasks/writes.ts',
   'src/api/users/routes.ts',
   'src/http/plugins/authentication.ts',
   'src/http/plugins/idempotency.ts',

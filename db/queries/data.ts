@@ -228,6 +228,18 @@ export async function findRecordByKey(
   return row ?? null
 }
 
+/** Of these identifiers, the records that exist. */
+export function listRecordsById(
+  db: Queryable,
+  organizationId: string,
+  ids: readonly string[],
+): Promise<DataRecord[]> {
+  return db.query(
+    `SELECT ${RECORD_COLUMNS} FROM data_records d WHERE d.organization_id = $1 AND d.id = ANY($2::uuid[])`,
+    [organizationId, ids],
+  )
+}
+
 /**
  * Of these identifiers, the records that exist, with their types; locked, so that nobody deletes them meanwhile,
  * unless the caller only looks.

@@ -31,10 +31,20 @@ export function listFlows(tx: Queryable, page: PageRequest): Promise<Page<Flow>>
   )
 }
 
-/** A flow of the organization, or null. */
-export async function findFlow(tx: Queryable, id: string): Promise<Flow | null> {
-  const [row] = await tx.query<Flow>(`SELECT ${COLUMNS} FROM flows f WHERE f.id = $1`, [id])
+/** A flow of the organization, or null. With a lock nobody replaces it until the transaction ends. */
+export async function findFlow(
+  tx: Queryable,
+  id: string,
+  lock: '' | 'FOR SHARE' | 'FOR NO KEY UPDATE' = '',
+): Promise<Flow | null> {
+  const [row] = await tx.query<Flow>(`SELECT ${COLUMNS} FROM flows f WHERE f.id = $1 ${lock}`, [id])
   return row ?? null
+}
+
+/** The flow of a task that names none: the first that came with the organization, or else the oldest; null without any. */
+export async function findUsualFlow(tx: Queryable): Promise<string | null> {
+  const [row] = await tx.query<{ id: string }>('SELECT id FROM flows ORDER BY is_default DESC, id LIMIT 1')
+  return row?.id ?? null
 }
 
 export interface NewFlow {

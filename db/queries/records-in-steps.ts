@@ -10,13 +10,15 @@ import {
 } from './page.ts'
 
 /**
- * Pages of data records for a database that is one session (PGlite): a statement over 100,000 records takes 0.5 to
+ * Pages of data records and of tasks for a database that is one session (PGlite): a statement over 100,000 of them takes 0.5 to
  * 1.3 s there, no timeout ends it, and no point is acknowledged meanwhile. So the records are gone through in steps, each
  * statement a turn of its own; the best rows so far take part in the next step, and the database alone compares.
  */
 export interface RecordsListing extends Listing {
+  /** The table, of which a row is `d`. */
+  table: 'data_records' | 'tasks'
   /** Which records the list is of, by an index that ends with the identifier; `where` holds of them, too. */
-  of: { organizationId: string; dataTypeId: string | undefined }
+  of: { organizationId: string; dataTypeId?: string | undefined }
   /** Those of the conditions that an index finds by itself, with theirs of the values; null where there is none. */
   indexed: { where: string[]; values: unknown[] } | null
 }
@@ -91,7 +93,7 @@ async function findStep(
   const [end] = await db.query<{ id: string }>(
     `SELECT id FROM (
        SELECT d.id, row_number() OVER step AS n, sum(octet_length(d.search)) OVER step AS bytes
-       FROM data_records d WHERE ${recordsOf(listing, add)} ${beyond}
+       FROM ${listing.table} d WHERE ${recordsOf(listing, add)} ${beyond}
        WINDOW step AS (ORDER BY d.id ${direction} ROWS UNBOUNDED PRECEDING) ORDER BY d.id ${direction} LIMIT ${STEP_ROWS}
      ) sized WHERE n = 1 OR bytes <= ${STEP_BYTES} ORDER BY n DESC LIMIT 1`,
     values,
@@ -115,8 +117,8 @@ function stepOf(
     ...(after === null ? [] : [`d.id ${backwards ? '<' : '>'} ${add(after)}`]),
   ].join(' AND ')
   const from = `(
-    (SELECT * FROM data_records d WHERE ${within} OFFSET 0)
-    UNION ALL (SELECT * FROM data_records d
+    (SELECT * FROM ${listing.table} d WHERE ${within} OFFSET 0)
+    UNION ALL (SELECT * FROM ${listing.table} d
       WHERE ${recordsOf(listing, add)} AND d.id = ANY(${add(best)}::uuid[]) OFFSET 0)) d`
   return { ...listing, from, values }
 }
@@ -134,7 +136,7 @@ async function findByIndex(
   if (/[\p{L}\p{N}]{3}/u.test(search)) conditions.push(`d.search ILIKE ${add(patternOf(search))}`)
   if (conditions.length === 0) return null
   const found = await db.query<{ id: string }>(
-    `SELECT d.id FROM data_records d WHERE ${[recordsOf(listing, add), ...conditions].join(' AND ')}
+    `SELECT d.id FROM ${listing.table} d WHERE ${[recordsOf(listing, add), ...conditions].join(' AND ')}
      LIMIT ${INDEXED_ROWS + 1}`,
     values,
   )

@@ -74,6 +74,26 @@ export async function findTeam(tx: Queryable, visibility: TeamVisibility, id: st
   return row ?? null
 }
 
+/** Of these teams, those that exist and may be seen; null is every hub. */
+export async function listKnownTeams(
+  tx: Queryable,
+  ids: readonly string[],
+  visible: readonly string[] | null,
+): Promise<Set<string>> {
+  const rows = await tx.query<{ id: string }>(
+    `SELECT id FROM teams
+     WHERE id = ANY($1::uuid[]) AND ($2::uuid[] IS NULL OR hub_id IS NULL OR hub_id = ANY($2))`,
+    [ids, visible],
+  )
+  return new Set(rows.map(({ id }) => id))
+}
+
+/** Whether a user belongs to a team, as a member or a leader. */
+export async function isOfTeam(tx: Queryable, teamId: string, userId: string): Promise<boolean> {
+  const rows = await tx.query('SELECT FROM team_users WHERE team_id = $1 AND user_id = $2', [teamId, userId])
+  return rows.length > 0
+}
+
 export interface NewTeam {
   name: string
   hubId: string | null

@@ -36,3 +36,16 @@ function isTimeZone(name: string): boolean {
     return false
   }
 }
+
+/** A time of a body. */
+export const bodyTime = z
+  .string()
+  .max(MAX_CHARACTERS)
+  .transform((text, context) => {
+    const time = readTimestamp(text)
+    if (time !== null && time >= MIN_TIME_MS && time <= MAX_TIME_MS) return new Date(time)
+    const message = 'This has to be a time with its zone, such as 2026-11-21T09:00:00Z.'
+    context.addIssue({ code: 'custom', message })
+    return z.NEVER
+  })
+  .meta({ examples: ['2026-11-21T09:00:00Z'] })

@@ -131,7 +131,7 @@ export function listRecords(
   }
   if (!db.isOneSession) return readPage(db.system, listing, page)
   const of = { organizationId, dataTypeId: request.oneType ? only?._id : undefined }
-  return readRecordsInSteps(db.system, { ...listing, of, indexed }, page)
+  return readRecordsInSteps(db.system, { ...listing, table: 'data_records', of, indexed }, page)
 }
 
 /**

@@ -2,16 +2,18 @@ import type { Queryable } from '../../../db/client.ts'
 import {
   deleteFlow,
   FLOW_SORTS,
+  type Flow,
   findFlow,
   insertFlows,
   listFlows,
   type NewFlow,
   updateFlow,
 } from '../../../db/queries/flows.ts'
+import { countTasksIn } from '../../../db/queries/tasks.ts'
 import { audited } from '../../http/audit.ts'
-import { unique } from '../../http/conflicts.ts'
+import { unique, unreferenced } from '../../http/conflicts.ts'
 import { created, ok } from '../../http/envelope.ts'
-import { found } from '../../http/errors.ts'
+import { conflict, found } from '../../http/errors.ts'
 import { listed, readPageRequest } from '../../http/lists.ts'
 import type { App, Services } from '../../services.ts'
 import { checkDataTypes } from '../data-types/known.ts'
@@ -42,8 +44,9 @@ export function flowRoutes(app: App, { db }: Services): void {
   app.put('/flow/:id', operations.replaceFlow, async request => {
     const { body, params } = request
     const flow = await audited(db, request, async (tx, { organizationId }) => {
-      const before = found('flow', await findFlow(tx, params.id))
+      const before = found('flow', await findFlow(tx, params.id, 'FOR NO KEY UPDATE'))
       await checkNamedTypes(tx, organizationId, body)
+      await checkVanishing(tx, before, body)
       await unique(`flow named ${body.name}`, () => updateFlow(tx, before._id, body))
       return { before, after: found('flow', await findFlow(tx, before._id)) }
     })
@@ -54,11 +57,24 @@ export function flowRoutes(app: App, { db }: Services): void {
     const { id } = request.params
     await audited(db, request, async tx => {
       const before = found('flow', await findFlow(tx, id))
-      await deleteFlow(tx, id)
+      const bound = 'Tasks or schedules still go by this flow. Give them another one first.'
+      await unreferenced(bound, () => deleteFlow(tx, id))
       return { before, after: null }
     })
     return ok({ _id: id }, 'Flow deleted')
   })
+}
+
+/** 409 where tasks are in steps that the flow would not have any more. Whoever moves a task there waits for this flow. */
+async function checkVanishing(tx: Queryable, before: Flow, { steps }: NewFlow): Promise<void> {
+  const gone = before.steps
+    .map(({ status }) => status)
+    .filter(name => !steps.some(({ status }) => status === name))
+  const count = gone.length > 0 ? await countTasksIn(tx, before._id, gone) : 0
+  if (count > 0)
+    throw conflict(
+      `Tasks have a status that the flow would lose (${gone.join(', ')}): ${count}. Move them first.`,
+    )
 }
 
 function checkNamedTypes(tx: Queryable, organizationId: string, { dataTypeId, steps }: NewFlow) {

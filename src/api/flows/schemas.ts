@@ -114,7 +114,7 @@ export const replaceFlow = operation({
   access: 'update/flow',
   tags,
   summary: 'Replace a flow',
-  description: 'Default flows may be replaced too.',
+  description: 'Default flows may be replaced too. A step stays while tasks are in it (409).',
   params,
   body: newFlow,
   response: { 200: success(flow), ...failures(409) },
@@ -124,7 +124,7 @@ export const deleteFlow = operation({
   access: 'delete/flow',
   tags,
   summary: 'Delete a flow',
-  description: 'Default flows may be deleted too.',
+  description: 'Default flows may be deleted too, while no task goes by them.',
   params,
-  response: { 200: success(z.object({ _id: id })) },
+  response: { 200: success(z.object({ _id: id })), ...failures(409) },
 })

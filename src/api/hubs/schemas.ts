@@ -81,7 +81,7 @@ export const deleteHub = operation({
   access: 'delete/hub',
   tags,
   summary: 'Delete a hub',
-  description: 'Possible once no team, vehicle or device is bound to it.',
+  description: 'Possible once no team, vehicle, device or task is bound to it.',
   params,
   response: { 200: success(z.object({ _id: id })), ...failures(409) },
 })

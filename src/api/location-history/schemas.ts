@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { REASONS } from '../../../stream/point.ts'
+import { queryBox } from '../../http/boxes.ts'
 import { failure, failures, id, list, success, text } from '../../http/envelope.ts'
 import { operation } from '../../http/operation.ts'
 import { queryTime, timeZone } from '../../http/times.ts'
@@ -80,31 +81,15 @@ const historyPoint = z.object({
 
 const ids = z.string().optional()
 
-type Box = [west: number, south: number, east: number, north: number]
-
-const box = z.string().transform((text, context) => {
-  const numbers = text.split(',').map(part => (part.trim() === '' ? Number.NaN : Number(part)))
-  const [west = 0, south = 0, east = 0, north = 0] = numbers
-  const valid =
-    numbers.length === 4 &&
-    numbers.every(Number.isFinite) &&
-    Math.abs(west) <= 180 &&
-    Math.abs(east) <= 180 &&
-    south >= -90 &&
-    north <= 90 &&
-    south <= north
-  if (valid) return numbers as Box
-  context.addIssue({ code: 'custom', message: 'This has to be west,south,east,north in degrees.' })
-  return z.NEVER
-})
-
 const historyQuery = z.object({
   userId: ids.describe('Users, separated by commas'),
   deviceId: ids.describe('Devices, separated by commas'),
   vehicleId: ids.describe('Vehicles, separated by commas: the devices while they were mounted'),
   from: queryTime.optional().describe('Inclusive: RFC 3339, or seconds or milliseconds since 1970'),
   to: queryTime.optional().describe('Exclusive'),
-  bbox: box.optional().describe('west,south,east,north in degrees; west > east crosses the antimeridian'),
+  bbox: queryBox
+    .optional()
+    .describe('west,south,east,north in degrees; west > east crosses the antimeridian'),
   order: z.enum(['asc', 'desc']).default('asc'),
   limit: z.coerce
     .number()

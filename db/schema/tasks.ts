@@ -1,0 +1,48 @@
+import { bigint, boolean, customType, jsonb, pgTable, text, timestamp, uuid } from 'drizzle-orm/pg-core'
+
+const point = customType<{ data: string }>({ dataType: () => 'geometry(Point, 4326)' })
+
+/** A status that a task has taken: when, by whom and where, and what its step asked for. */
+export interface HistoryEntry {
+  status: string
+  /** ISO 8601 in UTC with milliseconds, so that the order of the texts is that of the times. */
+  at: string
+  /** Null is nobody: a schedule. */
+  by: string | null
+  lat: number | null
+  lng: number | null
+  note: string | null
+  fields: { [key: string]: unknown }
+}
+
+export const tasks = pgTable('tasks', {
+  id: uuid('id').notNull(),
+  organizationId: uuid('organization_id').notNull(),
+  code: text('code').notNull(),
+  name: text('name').notNull(),
+  status: text('status').notNull(),
+  flowId: uuid('flow_id').notNull(),
+  dataIds: uuid('data_ids').array().notNull().default([]),
+  dataTypeIds: uuid('data_type_ids').array().notNull().default([]),
+  hubId: uuid('hub_id'),
+  teamId: uuid('team_id'),
+  assigneeId: uuid('assignee_id'),
+  vehicleId: uuid('vehicle_id'),
+  scheduleId: uuid('schedule_id'),
+  position: point('position'),
+  address: text('address'),
+  startTime: timestamp('start_time', { withTimezone: true }),
+  endTime: timestamp('end_time', { withTimezone: true }),
+  content: jsonb('content').$type<{ [key: string]: unknown }>().notNull().default({}),
+  history: jsonb('history').$type<HistoryEntry[]>().notNull(),
+  search: text('search').notNull(),
+  isSample: boolean('is_sample').notNull().default(false),
+  createdAt: timestamp('created_at', { withTimezone: true }).notNull().defaultNow(),
+  updatedAt: timestamp('updated_at', { withTimezone: true }).notNull().defaultNow(),
+})
+
+/** The number of the last code that was drawn. */
+export const taskCounters = pgTable('task_counters', {
+  organizationId: uuid('organization_id').primaryKey(),
+  last: bigint('last', { mode: 'number' }).notNull(),
+})

@@ -1,0 +1,54 @@
+import type { Queryable } from '../../../db/client.ts'
+import { type DataType, listDataTypesById } from '../../../db/queries/data-types.ts'
+import type { Caller } from '../../../db/queries/sessions.ts'
+import type { Task, TaskVisibility } from '../../../db/queries/tasks.ts'
+import { type Permission, scopeOf } from '../../http/permissions.ts'
+import { type DataAccess, dataAccess } from '../data/access.ts'
+
+/** Which tasks a caller may do this with. */
+export function visibilityOf(caller: Caller, permission: Permission): TaskVisibility {
+  const { userId, hubIds, teamIds } = caller
+  return { userId, hubIds, teamIds, scope: scopeOf(caller.permissionDetails, permission) ?? 'own' }
+}
+
+export const everyTask = ({ userId }: Pick<Caller, 'userId'>): TaskVisibility => ({
+  userId,
+  hubIds: null,
+  teamIds: [],
+  scope: 'all',
+})
+
+type Types = ReadonlyMap<string, Pick<DataType, 'fields'>>
+
+/** The types of data records that tasks refer to, as far as they say what a role hides of a task. */
+export async function readTypes(
+  db: Queryable,
+  organizationId: string,
+  tasks: readonly Pick<Task, 'dataTypeIds'>[],
+): Promise<Types> {
+  const ids = [...new Set(tasks.flatMap(({ dataTypeIds }) => dataTypeIds))]
+  const types = ids.length > 0 ? await listDataTypesById(db, organizationId, ids) : []
+  return new Map(types.map(type => [type._id, type]))
+}
+
+/**
+ * A task as a caller sees it: without the content that its role restricts in the type of one of the data records, but
+ * for what the request itself has set.
+ */
+export function presentTask(caller: Caller, task: Task, types: Types, set: object = {}) {
+  const access = dataAccess(caller, 'view/data')
+  const shown = (values: Task['content']) =>
+    Object.fromEntries(
+      Object.entries(values).filter(([key]) => Object.hasOwn(set, key) || !hides(access, task, types, key)),
+    )
+  const { dataTypeIds, ...rest } = task
+  const history = task.history.map(entry => ({ ...entry, fields: shown(entry.fields) }))
+  return { ...rest, content: shown(task.content), history }
+}
+
+/** A type that the role does not grant hides its fields, and one that is gone and was not granted everything. */
+const hides = (access: DataAccess, { dataTypeIds }: Task, types: Types, key: string): boolean =>
+  dataTypeIds.some(typeId => {
+    if (access.grants(typeId)) return access.isRestricted(typeId, key)
+    return types.get(typeId)?.fields.some(field => field.key === key) ?? true
+  })

@@ -1,0 +1,60 @@
+import type { Caller } from '../../../db/queries/sessions.ts'
+import { findTask, listTasks, TASK_SORTS, type Task } from '../../../db/queries/tasks.ts'
+import { created, ok } from '../../http/envelope.ts'
+import { found } from '../../http/errors.ts'
+import { listed, readPageRequest, splitIds } from '../../http/lists.ts'
+import type { App, Services } from '../../services.ts'
+import { presentTask, readTypes, visibilityOf } from './present.ts'
+import * as operations from './schemas.ts'
+import { changeStatus, changeTask, createTask, removeTask } from './writes.ts'
+
+export function taskRoutes(app: App, { db }: Services): void {
+  const show = async (caller: Caller, task: Task, set?: object) =>
+    presentTask(caller, task, await readTypes(db.system, caller.organizationId, [task]), set)
+
+  app.get('/tasks', operations.listTasks, async ({ caller, query }) => {
+    const { organizationId } = caller
+    const page = readPageRequest(query, TASK_SORTS)
+    const filter = {
+      statuses: query.status?.split(',').map(status => status.trim()),
+      flowIds: splitIds(query.flowId),
+      hubIds: splitIds(query.hubId),
+      teamIds: splitIds(query.teamId),
+      assigneeIds: splitIds(query.assigneeId),
+      vehicleIds: splitIds(query.vehicleId),
+      scheduleIds: splitIds(query.scheduleId),
+      from: query.from,
+      to: query.to,
+      bbox: query.bbox,
+    }
+    const tasks = await listTasks(db, organizationId, visibilityOf(caller, 'view/task'), filter, page)
+    const types = await readTypes(db.system, organizationId, tasks.rows)
+    return listed({ ...tasks, rows: tasks.rows.map(task => presentTask(caller, task, types)) }, query)
+  })
+
+  app.get('/task/:id', operations.getTask, async ({ caller, params }) => {
+    const visibility = visibilityOf(caller, 'view/task')
+    const task = await db.tenant(caller.organizationId, tx => findTask(tx, visibility, params.id))
+    return ok(await show(caller, found('task', task)))
+  })
+
+  app.post('/task', operations.createTask, async ({ caller, body }, reply) => {
+    const task = await db.tenant(caller.organizationId, tx => createTask(tx, caller, body))
+    return created(reply, await show(caller, task, body.content), 'Task created')
+  })
+
+  app.patch('/task/:id', operations.updateTask, async ({ caller, params, body }) => {
+    const task = await db.tenant(caller.organizationId, tx => changeTask(tx, caller, params.id, body))
+    return ok(await show(caller, task, body.content), 'Task changed')
+  })
+
+  app.post('/task/:id/status', operations.moveTask, async ({ caller, params, body }) => {
+    const task = await db.tenant(caller.organizationId, tx => changeStatus(tx, caller, params.id, body))
+    return ok(await show(caller, task, body.fields), 'Status changed')
+  })
+
+  app.delete('/task/:id', operations.deleteTask, async ({ caller, params }) => {
+    await db.tenant(caller.organizationId, tx => removeTask(tx, caller, params.id))
+    return ok({ _id: params.id }, 'Task deleted')
+  })
+}
