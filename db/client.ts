@@ -22,8 +22,11 @@ export type ChangeEvent =
   /** The organization was deleted: whatever is open of it ends. */
   | { kind: 'organization'; organizationId: string }
   | { kind: 'visibility'; organizationId: string }
-  /** A record that somebody may watch has changed (src/api/live/topics.ts). */
-  | { kind: 'record'; topic: string; organizationId: string; recordId: string }
+  /**
+   * A record that somebody may watch has changed (src/api/live/topics.ts). `before` is what decided who saw it until then,
+   * where that may be another now.
+   */
+  | { kind: 'record'; topic: string; organizationId: string; recordId: string; before?: string }
   /** A job was made or is to stop. */
   | { kind: 'jobs' }
   /** The connection that listens was lost meanwhile: anything may have changed. */

@@ -73,3 +73,20 @@ BEGIN
 END $$;
 GRANT SELECT, INSERT, UPDATE, DELETE ON tasks TO fieldline_tenant;
 GRANT SELECT, INSERT, UPDATE ON task_counters TO fieldline_tenant;
+
+-- Whatever changes a task, whichever statement it was, is told to whoever watches: its identifier, and through which hub,
+-- team and assignee it was seen before.
+CREATE FUNCTION tell_task() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+DECLARE
+  row tasks := coalesce(NEW, OLD);
+BEGIN
+  -- Nobody watches what goes with its organization.
+  IF TG_OP <> 'INSERT' AND EXISTS (SELECT FROM organizations WHERE id = row.organization_id AND deleted_at IS NOT NULL) THEN
+    RETURN NULL;
+  END IF;
+  PERFORM pg_notify('fieldline', json_strip_nulls(json_build_object('kind', 'record', 'topic', 'tasks',
+    'organizationId', row.organization_id, 'recordId', row.id, 'before',
+    CASE WHEN TG_OP <> 'INSERT' THEN concat(OLD.hub_id, ',', OLD.team_id, ',', OLD.assignee_id) END))::text);
+  RETURN NULL;
+END $$;
+CREATE TRIGGER tell_task AFTER INSERT OR UPDATE OR DELETE ON tasks FOR EACH ROW EXECUTE FUNCTION tell_task();

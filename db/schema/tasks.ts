@@ -1,6 +1,7 @@
+import { sql } from 'drizzle-orm'
 import { bigint, boolean, customType, jsonb, pgTable, text, timestamp, uuid } from 'drizzle-orm/pg-core'
 
-const point = customType<{ data: string }>({ dataType: () => 'geometry(Point, 4326)' })
+const point = customType<{ data: string }>({ dataType: () => 'geometry(Point,4326)' })
 
 /** A status that a task has taken: when, by whom and where, and what its step asked for. */
 export interface HistoryEntry {
@@ -35,7 +36,8 @@ export const tasks = pgTable('tasks', {
   endTime: timestamp('end_time', { withTimezone: true }),
   content: jsonb('content').$type<{ [key: string]: unknown }>().notNull().default({}),
   history: jsonb('history').$type<HistoryEntry[]>().notNull(),
-  search: text('search').notNull(),
+  /** Generated: what a search looks into. */
+  search: text('search').notNull().default(sql`code || name || address`),
   isSample: boolean('is_sample').notNull().default(false),
   createdAt: timestamp('created_at', { withTimezone: true }).notNull().defaultNow(),
   updatedAt: timestamp('updated_at', { withTimezone: true }).notNull().defaultNow(),

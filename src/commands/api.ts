@@ -18,7 +18,7 @@ export class RequestFailed extends CommandError {
 /** The REST interface as a command uses it. */
 export interface Api {
   /** The body of the answer. Waits and asks again where the server says so; throws ServerAway or RequestFailed. */
-  call<T>(method: 'GET' | 'POST', path: string, body?: unknown): Promise<T>
+  call<T>(method: 'GET' | 'POST' | 'PATCH', path: string, body?: unknown): Promise<T>
 }
 
 const ANSWER_WITHIN_MS = 30_000

@@ -15,6 +15,8 @@ export interface SimulateOptions extends WatchOptions {
   devices: number
   pointsPerSecond: number
   trace: TraceName
+  /** Whether the drivers are given tasks. */
+  day: boolean
   /** Undefined is until Ctrl-C. */
   durationS: number | undefined
 }
@@ -43,6 +45,7 @@ ${SERVER_HELP}
   --devices <number>   how many                          (20)
   --rate <number>      points per second and device      (1; 0.1 is one every 10 s)
   --trace <name>       ${Object.keys(TRACES).join(' or ').padEnd(34)}(capmetro-2015)
+  --day                a working day: drivers accept tasks, drive there, complete most and fail some
   --duration <seconds> when to stop                      (Ctrl-C)
 
 The devices are named after the vehicles. A device of that name that is there already is used again: it gets a
@@ -62,6 +65,7 @@ export function readSimulateOptions(args: string[], env: Env): SimulateOptions |
     devices: { type: 'string', default: '20' },
     rate: { type: 'string', default: '1' },
     trace: { type: 'string', default: 'capmetro-2015' },
+    day: { type: 'boolean', default: false },
     duration: { type: 'string' },
   } as const
   const values = parse(() => parseArgs({ args, options }).values)
@@ -81,6 +85,7 @@ export function readSimulateOptions(args: string[], env: Env): SimulateOptions |
     devices: readNumber('--devices', values.devices, { min: 1, max: 20_000, whole: true }),
     pointsPerSecond: readNumber('--rate', values.rate, { min: 0.001, max: 100 }),
     trace: values.trace as TraceName,
+    day: values.day,
     durationS:
       values.duration === undefined
         ? undefined

@@ -7,6 +7,7 @@ import { readSimulateOptions, SIMULATE_HELP } from './options.ts'
 import { readTrace, TRACES } from './traces.ts'
 import { createTrack, placeAt, type Track } from './track.ts'
 import { openTracker, type Tally, type Tracker } from './tracker.ts'
+import { type Driver, playDay } from './working-day.ts'
 
 const REPORT_EVERY_MS = 5_000
 /** How long the end waits for acknowledgements that are under way. */
@@ -35,6 +36,7 @@ async function simulate(): Promise<void> {
   const stop = stopping.signal
   const tally = createTally()
   const trackers: Tracker[] = []
+  const drivers: Driver[] = []
   const startedAt = Date.now()
   const everyMs = 1000 / pointsPerSecond
   for (const [index, device] of devices.entries()) {
@@ -43,10 +45,11 @@ async function simulate(): Promise<void> {
     // Vehicles that share a track are spread over the whole round.
     const round = Math.floor(index / tracks.size) / Math.ceil(count / tracks.size)
     const headStartS = round * 2 * track.seconds
+    const driver = { device, placeAt: (now: number) => placeAt(track, headStartS + (now - startedAt) / 1000) }
+    drivers.push(driver)
     const tracker = openTracker({
       url: mqttUrl,
-      device,
-      placeAt: now => placeAt(track, headStartS + (now - startedAt) / 1000),
+      ...driver,
       everyMs,
       delayMs: (everyMs * index) / count,
       tally,
@@ -58,11 +61,14 @@ async function simulate(): Promise<void> {
   say(`Watch them with: npm run watch -- --url ${url}   End with Ctrl-C.`)
 
   if (durationS) setTimeout(() => stopping.abort(), durationS * 1000)
-  await report(trackers, tally, stop)
+  const day = options.day ? playDay(api, drivers, stop) : undefined
+  await Promise.all([report(trackers, tally, stop), day?.finally(() => stopping.abort())])
   for (const tracker of trackers) tracker.halt()
   await finish(trackers)
   await Promise.race([Promise.all(trackers.map(tracker => tracker.close())), sleep(2_000)])
   summarize(trackers, tally, (Date.now() - startedAt) / 1000)
+  const done = await day
+  if (done) say(`Of the day: ${done.completed} tasks completed, ${done.failed} failed.`)
 }
 
 function readTracks(name: keyof typeof TRACES): Map<string, Track> {

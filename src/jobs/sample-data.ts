@@ -1,8 +1,10 @@
 import type { Queryable } from '../../db/client.ts'
 import { cancelJob, findActiveJob, insertJob } from '../../db/queries/jobs.ts'
-import { deleteSampleVehicles, insertVehicles } from '../../db/queries/vehicles.ts'
+import { deleteSampleTasks } from '../../db/queries/tasks.ts'
+import { deleteSampleVehicles } from '../../db/queries/vehicles.ts'
 import { doublingBackoff, type JobKind } from './kind.ts'
 import { createSampleRecords, deleteSampleRecords } from './sample-records.ts'
+import { createSampleTasks, createSampleVehicles } from './sample-work.ts'
 
 /**
  * What a new organization finds to try things out with. Each resource adds its own records, marked as samples;
@@ -16,17 +18,9 @@ interface Samples {
 }
 
 const SAMPLES: readonly Samples[] = [
-  {
-    resource: 'vehicles',
-    async create(tx, organizationId) {
-      const [hub] = await tx.query<{ id: string }>('SELECT id FROM hubs ORDER BY id LIMIT 1')
-      const names = ['Sample van', 'Sample truck', 'Sample cargo bike']
-      const vehicles = names.map(name => ({ name, hubId: hub?.id ?? null, isSample: true }))
-      await insertVehicles(tx, organizationId, vehicles)
-    },
-    delete: deleteSampleVehicles,
-  },
+  { resource: 'vehicles', create: createSampleVehicles, delete: deleteSampleVehicles },
   { resource: 'dataSources', create: createSampleRecords, delete: deleteSampleRecords },
+  { resource: 'tasks', create: createSampleTasks, delete: deleteSampleTasks },
 ]
 
 const KIND = 'sample-data'

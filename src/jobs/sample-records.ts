@@ -1,5 +1,6 @@
 import { acrossOrganizations, type Queryable } from '../../db/client.ts'
 import {
+  type DataRecord,
   deleteRecord,
   insertRecords,
   listReferring,
@@ -117,6 +118,16 @@ export function createSampleRecords(tx: Queryable, organizationId: string): Prom
       const created = await findDataType(tx, organizationId, { dataTypeId }, 'FOR SHARE')
       if (created) await insertRecords(tx, organizationId, created, newRecords(records), true)
     }
+  })
+}
+
+/** The sample customers that are there. */
+export function listSampleCustomers(tx: Queryable, organizationId: string): Promise<DataRecord[]> {
+  return acrossOrganizations(tx, async () => {
+    const [type] = SAMPLES.filter(({ type }) => type.type === 'customer')
+    const found = type && (await findDataType(tx, organizationId, { dataTypeName: type.type.name }))
+    const records = await listSampleRecords(tx, organizationId)
+    return records.filter(({ dataTypeId }) => dataTypeId === found?._id)
   })
 }
 

@@ -86,6 +86,34 @@ describe('On the embedded database', () => {
     expect((await owner.get('/tasks/export-log')).body.data).toHaveLength(3)
   })
 
+  it('vehicles and tasks are created, moved, found by filter, box and text, and deleted', async () => {
+    const vehicle = await owner.post('/vehicle', { name: 'Van', capacity: { units: 3 } })
+    const vehicleId = vehicle.body.data._id
+    expect((await owner.patch(`/vehicle/${vehicleId}`, { speed: 9 })).body.data.capacity.units).toBe(3)
+    const location = { lat: 10, lng: 20, address: 'Quick Street 1' }
+    const made = await owner.post('/task', {
+      name: 'Embedded',
+      vehicleId,
+      location,
+      startTime: '2026-11-21T09:00:00Z',
+    })
+    expect(made.status).toBe(201)
+    const path = `/task/${made.body.data._id}`
+    expect((await owner.post(`${path}/status`, { status: 'completed' })).status).toBe(409)
+    const moved = await owner.post(`${path}/status`, { status: 'assigned' })
+    expect(moved.body.data.history).toHaveLength(2)
+    const queries = [
+      `vehicleId=${vehicleId}&sort=name`,
+      'search=quick%20st&sort=startTime',
+      'status=assigned&bbox=19,9,21,11',
+      'from=2026-11-21T00:00:00Z&to=2026-11-22T00:00:00Z&search=Embedded',
+    ]
+    for (const query of queries)
+      expect((await owner.get(`/tasks?${query}`)).body.data, query).toMatchObject([{ name: 'Embedded' }])
+    expect((await owner.delete(path)).status).toBe(200)
+    expect((await owner.delete(`/vehicle/${vehicleId}`)).status).toBe(200)
+  })
+
   it('users are invited, changed, suspended, and their sockets and tokens end with that', async () => {
     const person = await addPerson(server, owner)
     const screen = await openScreen(server, person.client.token)

@@ -124,6 +124,29 @@ describe('a fleet', () => {
     await startAgain()
   })
 
+  test('plays a working day: tasks are accepted, driven to and ended where the vehicles are', async () => {
+    const fleet = simulate('--devices', '3', '--rate', '2', '--day')
+    await until(
+      'two tasks have ended',
+      () => (fleet.output.match(/ has (completed|failed) T-/g)?.length ?? 0) > 1,
+      90_000,
+    )
+    fleet.interrupt()
+    expect(await fleet.exitCode, fleet.output).toBe(0)
+    expect(fleet.output).toMatch(/Of the day: \d+ tasks completed, \d+ failed/)
+    const vehicles = (await owner.get('/vehicles')).body.data
+    const tasks = (await owner.get('/tasks?status=completed,failed')).body.data
+    expect(tasks.length).toBeGreaterThan(1)
+    for (const { history, location, vehicleId } of tasks) {
+      const statuses = history.map(({ status }: { status: string }) => status)
+      expect(statuses.slice(0, 4)).toEqual(['unassigned', 'assigned', 'accepted', 'on_the_way'])
+      const end = history.at(-1)
+      // Where the task is, and in the traces of the vehicle: as far as it drives in a few seconds.
+      expect(Math.hypot(end.lat - location.lat, end.lng - location.lng)).toBeLessThan(0.01)
+      expect(vehicles.find(({ _id }: { _id: string }) => _id === vehicleId).deviceId).toBeTruthy()
+    }
+  }, 120_000)
+
   test('whose keys are replaced says so and ends', async () => {
     const args = ['--devices', '2', '--trace', 'liverpool']
     const first = simulate(...args)

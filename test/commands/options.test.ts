@@ -14,13 +14,14 @@ describe('the options of simulate', () => {
       devices: 20,
       pointsPerSecond: 1,
       trace: 'capmetro-2015',
+      day: false,
       durationS: undefined,
     })
   })
 
   test('are used as given', () => {
     const text =
-      '--url https://a.example/base/ --mqtt mqtts://b.example:8883 --token abc --devices 1000 --rate 0.1 --trace liverpool --duration 30'
+      '--url https://a.example/base/ --mqtt mqtts://b.example:8883 --token abc --devices 1000 --rate 0.1 --trace liverpool --day --duration 30'
     expect(read(text)).toEqual({
       url: 'https://a.example/base',
       mqttUrl: 'mqtts://b.example:8883',
@@ -28,6 +29,7 @@ describe('the options of simulate', () => {
       devices: 1000,
       pointsPerSecond: 0.1,
       trace: 'liverpool',
+      day: true,
       durationS: 30,
     })
   })

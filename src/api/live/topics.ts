@@ -2,23 +2,39 @@ import type { Queryable } from '../../../db/client.ts'
 import { listExportLogsById } from '../../../db/queries/export-logs.ts'
 import { listImportsById } from '../../../db/queries/imports.ts'
 import type { Caller } from '../../../db/queries/sessions.ts'
+import { listTasksById } from '../../../db/queries/tasks.ts'
 import type { Permission } from '../../http/permissions.ts'
 import { visibleOf } from '../exports/visible.ts'
 import { showImport } from '../imports/present.ts'
+import { readTypes, tellTask } from '../tasks/present.ts'
 
 /** What may be watched (contract 7.5). */
 export const TOPIC_NAMES = ['tasks', 'imports', 'exports', 'geofences'] as const
 export type TopicName = (typeof TOPIC_NAMES)[number]
 
+/** The message about a record for a caller, or null where there is none; `before` as in the notifications. */
+type Tell = (caller: Caller, before: readonly string[]) => object | null
+
 /** A kind of record that is sent when it changes. Whoever changes one says so: `notify(tx, { kind: 'record', topic, … })`. */
 interface Topic {
   /** Of which a caller needs one to be told anything of it. */
   permissions: readonly Permission[]
-  /** The records with these identifiers: the message about each for a caller, or null where it may not see it. */
-  read(tx: Queryable, ids: readonly string[]): Promise<Map<string, (caller: Caller) => object | null>>
+  /** What is to be said of the records with these identifiers. */
+  read(tx: Queryable, ids: readonly string[], organizationId: string): Promise<Map<string, Tell>>
 }
 
 export const TOPICS: { [name in TopicName]?: Topic } = {
+  tasks: {
+    permissions: ['view/task'],
+    async read(tx, ids, organizationId) {
+      const found = await listTasksById(tx, ids)
+      const types = await readTypes(tx, organizationId, found)
+      const tasks = new Map(found.map(task => [task._id, task]))
+      return new Map(
+        ids.map(id => [id, (caller, before) => tellTask(caller, id, tasks.get(id), before, types)]),
+      )
+    },
+  },
   imports: {
     permissions: ['import/data'],
     async read(tx, ids) {

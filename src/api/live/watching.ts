@@ -20,8 +20,8 @@ interface Watcher {
   caller: Caller
   /** What it asked for; of these it is told what its role allows. */
   topics: readonly TopicName[]
-  /** Records that changed since it was last sent something. */
-  pending: Map<TopicName, Set<string>>
+  /** Records that changed since it was last sent something, with what the notifications say of before. */
+  pending: Map<TopicName, Map<string, Set<string>>>
 }
 
 /**
@@ -51,14 +51,15 @@ export function createWatching(db: Database, onError: (error: unknown) => void) 
           watcher.pending.delete(name)
           return ids ? [{ watcher, ids }] : []
         })
-        const ids = [...new Set(asked.flatMap(({ ids }) => [...ids]))]
+        const ids = [...new Set(asked.flatMap(({ ids }) => [...ids.keys()]))]
         for (let at = 0; at < ids.length; at += READ_AT_ONCE) {
           const some = ids.slice(at, at + READ_AT_ONCE)
           const found = await read(organizationId, name, some)
           for (const { watcher, ids } of asked) {
             for (const id of some) {
-              if (!ids.has(id) || !mayWatch(watcher, name)) continue
-              const message = found.get(id)?.(watcher.caller)
+              const before = ids.get(id)
+              if (!before || !mayWatch(watcher, name)) continue
+              const message = found.get(id)?.(watcher.caller, [...before])
               if (message && watchers.get(watcher.socket) === watcher)
                 watcher.socket.send(JSON.stringify(message))
             }
@@ -70,7 +71,7 @@ export function createWatching(db: Database, onError: (error: unknown) => void) 
 
   const read = (organizationId: string, name: TopicName, ids: readonly string[]) =>
     withDemand({ lane: 'reading', owner: organizationId }, () =>
-      db.tenant(organizationId, async tx => (await TOPICS[name]?.read(tx, ids)) ?? new Map()),
+      db.tenant(organizationId, async tx => (await TOPICS[name]?.read(tx, ids, organizationId)) ?? new Map()),
     )
 
   const timer = setInterval(() => {
@@ -104,22 +105,27 @@ export function createWatching(db: Database, onError: (error: unknown) => void) 
       return watched(watcher)
     },
 
-    /** What a caller may see is another thing now. */
+    /** What a caller may see may be another thing now. Then it is told again of which topics, and reads the lists again. */
     update(socket: WebSocket, caller: Caller): void {
       const watcher = watchers.get(socket)
-      if (watcher) watcher.caller = caller
+      if (!watcher) return
+      const same = JSON.stringify(reachOf(watcher.caller)) === JSON.stringify(reachOf(caller))
+      watcher.caller = caller
+      if (!same) socket.send(JSON.stringify({ type: 'watching', topics: watched(watcher) }))
     },
 
     forget(socket: WebSocket): void {
       watchers.delete(socket)
     },
 
-    change({ topic, organizationId, recordId }: Extract<ChangeEvent, { kind: 'record' }>): void {
+    change({ topic, organizationId, recordId, before }: Extract<ChangeEvent, { kind: 'record' }>): void {
       for (const watcher of watchers.values()) {
         const name = watcher.topics.find(name => name === topic)
         if (!name || watcher.caller.organizationId !== organizationId) continue
-        const ids = watcher.pending.get(name) ?? new Set()
-        ids.add(recordId)
+        const ids = watcher.pending.get(name) ?? new Map<string, Set<string>>()
+        const states = ids.get(recordId) ?? new Set()
+        if (typeof before === 'string') states.add(before)
+        ids.set(recordId, states)
         watcher.pending.set(name, ids)
         if (ids.size <= MAX_PENDING) continue
         watchers.delete(watcher.socket)
@@ -133,3 +139,10 @@ export function createWatching(db: Database, onError: (error: unknown) => void) 
     close: () => clearInterval(timer),
   }
 }
+
+const reachOf = ({ roleId, permissionDetails, hubIds, teamIds }: Caller) => [
+  roleId,
+  permissionDetails,
+  hubIds,
+  teamIds,
+]

@@ -1,7 +1,7 @@
 import type { Queryable } from '../../../db/client.ts'
 import { type DataType, listDataTypesById } from '../../../db/queries/data-types.ts'
 import type { Caller } from '../../../db/queries/sessions.ts'
-import type { Task, TaskVisibility } from '../../../db/queries/tasks.ts'
+import { isTaskVisible, type SeenThrough, type Task, type TaskVisibility } from '../../../db/queries/tasks.ts'
 import { type Permission, scopeOf } from '../../http/permissions.ts'
 import { type DataAccess, dataAccess } from '../data/access.ts'
 
@@ -44,6 +44,28 @@ export function presentTask(caller: Caller, task: Task, types: Types, set: objec
   const { dataTypeIds, ...rest } = task
   const history = task.history.map(entry => ({ ...entry, fields: shown(entry.fields) }))
   return { ...rest, content: shown(task.content), history }
+}
+
+/**
+ * What whoever watches is told of a task that has changed, or is gone: the task where it may be seen, that it is deleted
+ * where it was seen before, and nothing otherwise. `before` is what the trigger on tasks says of it.
+ */
+export function tellTask(
+  caller: Caller,
+  taskId: string,
+  task: Task | undefined,
+  before: readonly string[],
+  types: Types,
+) {
+  const visibility = visibilityOf(caller, 'view/task')
+  if (task && isTaskVisible(visibility, task)) return { type: 'task', task: presentTask(caller, task, types) }
+  if (!before.some(text => isTaskVisible(visibility, readSeenThrough(text)))) return null
+  return { type: 'task', deleted: true, task: { _id: taskId, deleted: true } }
+}
+
+function readSeenThrough(text: string): SeenThrough {
+  const [hubId, teamId, assigneeId] = text.split(',').map(id => id || null)
+  return { hubId: hubId ?? null, teamId: teamId ?? null, assigneeId: assigneeId ?? null }
 }
 
 /** A type that the role does not grant hides its fields, and one that is gone and was not granted everything. */

@@ -1,0 +1,161 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Api, RequestFailed, ServerAway } from './api.ts'
+import { say } from './command.ts'
+import type { Credentials } from './fleet.ts'
+import type { Place } from './track.ts'
+
+/**
+ * A working day in a few minutes: each driver is given a task on the way ahead, accepts it, drives there and completes it,
+ * or fails. A driver says when something happened and keeps saying it until it is taken, as a phone does.
+ */
+export interface Driver {
+  device: Credentials
+  placeAt: (now: number) => Place
+}
+
+interface Step {
+  status: string
+  fields: { key: string; type: string; required: boolean; options: string[] }[]
+}
+interface Flow {
+  _id: string
+  name: string
+  steps: Step[]
+}
+
+/** More would be a crowd on the screen. */
+const MAX_DRIVERS = 12
+/** How far ahead a task is, in seconds of driving. */
+const AHEAD_S = { least: 15, most: 40 }
+const WORK_S = { least: 3, most: 8 }
+/** Of all tasks, those that fail. */
+const FAILING = 0.15
+const RETRY_MS = 2_000
+const WAY = ['assigned', 'accepted', 'on_the_way', 'in_progress', 'completed', 'failed']
+const JOBS = ['Deliver parcels', 'Collect returns', 'Read the meter', 'Bring the post', 'Check the lift']
+
+/** Gives work to the first drivers until `stop`. Resolves to how many tasks were completed and failed. */
+export async function playDay(
+  api: Api,
+  drivers: readonly Driver[],
+  stop: AbortSignal,
+): Promise<{ completed: number; failed: number }> {
+  const flow = await findFlow(api)
+  const done = { completed: 0, failed: 0 }
+  const working = drivers.slice(0, MAX_DRIVERS)
+  const vehicles = await prepareVehicles(api, working)
+  say(`${working.length} drivers are given work by the flow ${flow.name}: see GET /tasks, or the page at /.`)
+  await Promise.all(
+    working.map(async (driver, index) => {
+      const vehicleId = vehicles[index] as string
+      await pause(index * 500, stop)
+      while (!stop.aborted) {
+        const end = await work(api, flow, driver, vehicleId, stop)
+        if (end) done[end]++
+      }
+    }),
+  )
+  return done
+}
+
+async function work(
+  api: Api,
+  flow: Flow,
+  { device, placeAt }: Driver,
+  vehicleId: string,
+  stop: AbortSignal,
+): Promise<'completed' | 'failed' | null> {
+  const there = Date.now() + between(AHEAD_S) * 1000
+  const { lat, lng } = placeAt(there)
+  const task = await keepTrying(stop, () =>
+    api.call<{ data: { _id: string; code: string } }>('POST', '/task', {
+      name: JOBS[Math.floor(Math.random() * JOBS.length)],
+      flowId: flow._id,
+      vehicleId,
+      location: { lat, lng },
+      startTime: new Date(there).toISOString(),
+      endTime: new Date(there + 10 * 60_000).toISOString(),
+    }),
+  )
+  if (!task) return null
+  const { _id, code } = task.data
+  const move = async (status: string) => {
+    const now = Date.now()
+    const { lat, lng } = placeAt(now)
+    const at = new Date(now).toISOString()
+    const body = { status, at, lat, lng, fields: asked(flow, status) }
+    return (await keepTrying(stop, () => api.call('POST', `/task/${_id}/status`, body))) !== null
+  }
+  for (const status of ['assigned', 'accepted', 'on_the_way']) {
+    if (!(await move(status))) return null
+    await pause(1_500, stop)
+  }
+  await pause(there - Date.now(), stop)
+  const end = Math.random() < FAILING ? 'failed' : 'completed'
+  if (end === 'completed') {
+    if (!(await move('in_progress'))) return null
+    await pause(between(WORK_S) * 1000, stop)
+  }
+  if (!(await move(end))) return null
+  say(`${device.name} has ${end} ${code}.`)
+  return end
+}
+
+/** What a server answers that is there; null once the end is asked for. What it refuses is a mistake of ours. */
+async function keepTrying<T>(stop: AbortSignal, call: () => Promise<T>): Promise<T | null> {
+  while (!stop.aborted) {
+    try {
+      return await call()
+    } catch (error) {
+      if (!(error instanceof ServerAway)) throw error
+      await pause(RETRY_MS, stop)
+    }
+  }
+  return null
+}
+
+/** A vehicle for each driver, of the device's name, with the device on it. */
+async function prepareVehicles(api: Api, drivers: readonly Driver[]): Promise<string[]> {
+  const vehicles: string[] = []
+  for (const { device } of drivers) {
+    const query = `search=${encodeURIComponent(device.name)}&limit=500`
+    const { data } = await api.call<{ data: { _id: string; name: string }[] }>('GET', `/vehicles?${query}`)
+    const known = data.find(({ name }) => name === device.name)
+    const id = known?._id ?? (await create(api, device.name))
+    await api.call('PATCH', `/vehicle/${id}`, { deviceId: device._id })
+    vehicles.push(id)
+  }
+  return vehicles
+}
+
+const create = async (api: Api, name: string) =>
+  (await api.call<{ data: { _id: string } }>('POST', '/vehicle', { name })).data._id
+
+/** A flow with all the steps of a day; one that asks for something shows more. */
+async function findFlow(api: Api): Promise<Flow> {
+  const { data } = await api.call<{ data: Flow[] }>('GET', '/flows?limit=500')
+  const whole = data.filter(({ steps }) => WAY.every(name => steps.some(({ status }) => status === name)))
+  const flow = whole.find(({ name }) => name === 'Delivery') ?? whole[0]
+  if (!flow) throw new RequestFailed(404, `No flow has the steps ${WAY.join(', ')}.`)
+  return flow
+}
+
+/** Something for each field that a step asks for. */
+function asked({ steps }: Flow, status: string): { [key: string]: unknown } {
+  const fields = steps.find(step => step.status === status)?.fields.filter(({ required }) => required) ?? []
+  return Object.fromEntries(
+    fields.map(({ key, type, options }) => [
+      key,
+      options.length > 0
+        ? options[Math.floor(Math.random() * options.length)]
+        : type === 'number'
+          ? 1
+          : 'As ordered',
+    ]),
+  )
+}
+
+const between = ({ least, most }: { least: number; most: number }) => least + Math.random() * (most - least)
+
+const pause = (ms: number, stop: AbortSignal) =>
+  sleep(Math.max(0, ms), undefined, { signal: stop }).catch(() => {})
