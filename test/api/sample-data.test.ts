@@ -139,6 +139,8 @@ describe.runIf(usualKind() === 'postgres')('In the background', () => {
     it('is deleted with every row of it, and nothing of another one is', async () => {
       const { client, organizationId, hubIds } = await addOrganization(server, await admin())
       const other = await addOrganization(server, await admin())
+      for (const id of [organizationId, other.organizationId])
+        await until('samples', async () => (await jobs(id))[0]?.status === 'done')
       for (const one of [client, other.client]) {
         const person = await addPerson(server, one)
         await one.post('/team', { name: 'Team', memberIds: [person.userId] })
