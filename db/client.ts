@@ -1,10 +1,13 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { drizzle, type PgRemoteDatabase } from 'drizzle-orm/pg-proxy'
-import { v7 as uuid } from 'uuid'
 import { currentDemand } from './demand.ts'
 import type { CopyIn, Driver, Statement } from './drivers/driver.ts'
 import { openPglite } from './drivers/pglite.ts'
 import { openPostgres } from './drivers/postgres.ts'
+import { isUuid } from './ids.ts'
+
+// Whoever has a database names its records; threads that have none load the names alone.
+export { isUuid, newId } from './ids.ts'
 
 /** What runs SQL: inside a transaction, or one statement at a time. */
 export interface Queryable {
@@ -207,16 +210,4 @@ function readChange(payload: string): ChangeEvent | null {
 /** Tells every process of a change, when the transaction commits. */
 export async function notify(tx: Queryable, event: ChangeEvent): Promise<void> {
   await tx.query('SELECT pg_notify($1, $2)', [CHANNEL, JSON.stringify(event)])
-}
-
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
-
-/** Whether a text is an identifier of ours; a malformed one must not reach a uuid column as an error. */
-export function isUuid(text: unknown): text is string {
-  return typeof text === 'string' && UUID.test(text)
-}
-
-/** A new identifier: UUID version 7, so that identifiers sort by when they were made. */
-export function newId(): string {
-  return uuid()
 }

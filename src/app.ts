@@ -28,6 +28,7 @@ import { teamRoutes } from './api/teams/routes.ts'
 import { userRoutes } from './api/users/routes.ts'
 import { vehicleRoutes } from './api/vehicles/routes.ts'
 import { webhookRoutes } from './api/webhooks/routes.ts'
+import { addArrivalTime, UPLOAD_WITHIN_MS } from './http/plugins/arrival.ts'
 import { addAuthentication } from './http/plugins/authentication.ts'
 import { addBodies, addBodyTurns } from './http/plugins/bodies.ts'
 import { addBodyBudget } from './http/plugins/body-budget.ts'
@@ -44,11 +45,11 @@ import { addStrictInputs, parseQuery } from './http/plugins/strict-inputs.ts'
 import { addTextCheck } from './http/plugins/text.ts'
 import { addUnreadBodies, drain } from './http/plugins/unread-bodies.ts'
 import { addUpgrades } from './http/plugins/upgrades.ts'
+import { addUploads } from './http/plugins/uploads.ts'
 import { useOwnSentences, validatorCompiler } from './http/validation.ts'
 import type { App, Services } from './services.ts'
 
-/** A request, its body included (contract section 2). */
-const ARRIVES_WITHIN_MS = 30_000
+const HEADERS_WITHIN_MS = 30_000
 const MAX_HEADER_BYTES = 16 * 1024
 /** Longer than balancers keep theirs, or they send into a connection that closes. */
 const IDLE_MS = 72_000
@@ -74,9 +75,8 @@ export async function createApp(services: Services, logger: FastifyBaseLogger): 
     serverFactory: listener =>
       createServer(
         {
-          requestTimeout: ARRIVES_WITHIN_MS,
-          // Node 20 swaps the two where the second is larger.
-          headersTimeout: ARRIVES_WITHIN_MS,
+          requestTimeout: UPLOAD_WITHIN_MS,
+          headersTimeout: HEADERS_WITHIN_MS,
           connectionsCheckingInterval: 1_000,
           keepAliveTimeout: IDLE_MS,
           maxHeaderSize: MAX_HEADER_BYTES,
@@ -101,6 +101,7 @@ export async function createApp(services: Services, logger: FastifyBaseLogger): 
   await addCors(app, services)
   await addUpgrades(app)
   addMethods(app)
+  addArrivalTime(app)
   addBodies(app, services)
   addUnreadBodies(app)
 
@@ -116,6 +117,7 @@ export async function createApp(services: Services, logger: FastifyBaseLogger): 
       addStrictInputs(api)
       addAuthentication(api, services)
       addBodyBudget(api)
+      await addUploads(api)
       addBodyTurns(api, services)
       addTextCheck(api)
       addIdempotency(api, services)

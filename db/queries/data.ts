@@ -1,8 +1,8 @@
 import { newId, type Queryable } from '../client.ts'
 import { type Shown, shownColumns } from '../columns.ts'
-import { foldEmail } from '../email-address.ts'
 import { dataRecords, type Values } from '../schema/data-records.ts'
 import type { Field } from '../schema/flows.ts'
+import { uniqueValue } from '../unique-value.ts'
 import type { DataType } from './data-types.ts'
 
 /**
@@ -30,13 +30,8 @@ export const RECORD_COLUMNS = shownColumns(dataRecords, 'd', HIDDEN)
 /** The time that an identifier of version 7 holds, in milliseconds since 1970. */
 const timeOf = (id: string) => Number.parseInt(id.replaceAll('-', '').slice(0, 12), 16)
 
-/** How a unique value is compared: addresses without case, all else as it is. */
-export function uniqueValue(field: Pick<Field, 'type'>, value: unknown): string {
-  return field.type === 'email' ? foldEmail(String(value)) : String(value)
-}
-
 /** What a search looks into: texts and numbers, a line each, whatever field they are of. */
-function searchText(data: Values): string {
+export function searchText(data: Values): string {
   const lines = (value: unknown): string[] => {
     if (typeof value === 'string') return [value.replaceAll('\n', ' ')]
     if (typeof value === 'number') return [String(value)]
@@ -46,7 +41,7 @@ function searchText(data: Values): string {
   return Object.values(data).flatMap(lines).join('\n')
 }
 
-const uniqueFields = (fields: readonly Field[], data: Values) =>
+export const uniqueFields = (fields: readonly Field[], data: Values) =>
   fields.filter(field => field.unique && Object.hasOwn(data, field.key))
 
 /**

@@ -56,6 +56,9 @@ const COLUMNS = `i.id AS "_id", i.user_id AS "userId", i.status, i.file_name AS 
 
 export const IMPORT_SORTS = { createdAt: { sql: 'i.id', type: 'uuid' } } as const
 
+/** Failures that stand in the record itself (contract section 5). */
+const SHOWN_FAILURES = 1_000
+
 /** The imports into these types; null is any. */
 export function listImports(
   tx: Queryable,
@@ -98,9 +101,93 @@ export function listImportsById(tx: Queryable, ids: readonly string[]): Promise<
   return tx.query(`SELECT ${COLUMNS} FROM imports i WHERE i.id = ANY($1::uuid[])`, [ids])
 }
 
+export type NewImport = Pick<
+  Import,
+  '_id' | 'userId' | 'fileName' | 'format' | 'dataTypeId' | 'dataTypeName' | 'mode' | 'dryRun' | 'mapping'
+>
+
+export async function insertImport(tx: Queryable, organizationId: string, given: NewImport): Promise<void> {
+  await tx.query(
+    `INSERT INTO imports (id, organization_id, user_id, file_name, format, data_type_id, data_type_name, mode, dry_run,
+       mapping)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10::jsonb)`,
+    [
+      given._id,
+      organizationId,
+      given.userId,
+      given.fileName,
+      given.format,
+      given.dataTypeId,
+      given.dataTypeName,
+      given.mode,
+      given.dryRun,
+      JSON.stringify(given.mapping),
+    ],
+  )
+  await tell(tx, organizationId, given._id)
+}
+
 /** Whoever watches is told when the transaction commits. */
 const tell = (tx: Queryable, organizationId: string, recordId: string) =>
   notify(tx, { kind: 'record', topic: 'imports', organizationId, recordId })
+
+/** The import is being worked on. False where it has ended. */
+export async function beginImport(tx: Queryable, organizationId: string, id: string): Promise<boolean> {
+  const rows = await tx.query(
+    `UPDATE imports SET status = 'processing', started_at = coalesce(started_at, now()), updated_at = now()
+     WHERE id = $1 AND status IN ('queued', 'processing') RETURNING id`,
+    [id],
+  )
+  await tell(tx, organizationId, id)
+  return rows.length > 0
+}
+
+/** What became of some rows. */
+export interface ImportStep {
+  processed: number
+  created: number
+  updated: number
+  unchanged: number
+  /** The rows that failed, each with what is wrong with it. */
+  failed: { row: number; errors: RowError[] }[]
+  progress: number
+}
+
+/** Counts rows. False where the import has ended: then the transaction must not commit. */
+export async function advanceImport(
+  tx: Queryable,
+  organizationId: string,
+  id: string,
+  { failed, ...step }: ImportStep,
+): Promise<boolean> {
+  const shown = failed.flatMap(({ row, errors }) => errors.map(error => ({ row, ...error })))
+  const rows = await tx.query(
+    `UPDATE imports SET processed = processed + $2, created = created + $3, updated = updated + $4,
+       unchanged = unchanged + $5, failed = failed + $6, progress = $7, updated_at = now(),
+       failures = CASE WHEN $8::jsonb = '[]' OR jsonb_array_length(failures) >= ${SHOWN_FAILURES} THEN failures
+         ELSE jsonb_path_query_array(failures || $8::jsonb, '$[0 to ${SHOWN_FAILURES - 1}]') END
+     WHERE id = $1 AND status = 'processing' RETURNING id`,
+    [
+      id,
+      step.processed,
+      step.created,
+      step.updated,
+      step.unchanged,
+      failed.length,
+      step.progress,
+      JSON.stringify(shown.slice(0, SHOWN_FAILURES)),
+    ],
+  )
+  if (failed.length > 0) {
+    await tx.query(
+      `INSERT INTO import_failures (organization_id, import_id, row, errors)
+       SELECT $1, $2, row, errors::jsonb FROM unnest($3::int4[], $4::text[]) AS f(row, errors)`,
+      [organizationId, id, failed.map(({ row }) => row), failed.map(({ errors }) => JSON.stringify(errors))],
+    )
+  }
+  await tell(tx, organizationId, id)
+  return rows.length > 0
+}
 
 /** Ends an import that has not ended. Without a status it is complete. */
 export async function endImport(
@@ -118,6 +205,25 @@ export async function endImport(
     [id, end.status, 'error' in end ? (end.error ?? null) : null, done],
   )
   await tell(tx, organizationId, id)
+}
+
+/** The rows that failed, in their order, some at a time. */
+export function listFailedRows(
+  tx: Queryable,
+  importId: string,
+  afterRow: number,
+  limit: number,
+): Promise<{ row: number; errors: RowError[] }[]> {
+  return tx.query(
+    `SELECT row, errors FROM import_failures WHERE import_id = $1 AND row > $2 ORDER BY row LIMIT $3`,
+    [importId, afterRow, limit],
+  )
+}
+
+/** Of these identifiers, those of imports: whoever sweeps files asks, across organizations. */
+export async function listKnownImports(db: Queryable, ids: readonly string[]): Promise<Set<string>> {
+  const rows = await db.query<{ id: string }>('SELECT id FROM imports WHERE id = ANY($1::uuid[])', [ids])
+  return new Set(rows.map(({ id }) => id))
 }
 
 /** Removes imports that are older than 30 days (specification 2.3); their failures go with them. */

@@ -58,6 +58,7 @@ const DESCRIPTIONS = {
   409: 'A conflict with what is there, or an Idempotency-Key that was used with another body',
   413: 'Too large',
   415: 'Not a media type that is accepted here',
+  422: 'A file that was read and cannot be imported as it is',
   429: 'Too many requests',
   500: 'Something went wrong on our side',
   503: 'A dependency is away; nothing was acknowledged, send it again',

@@ -1,5 +1,7 @@
 import type { Database } from '../../db/client.ts'
 import type { Config } from '../config.ts'
+import { createImportFiles } from '../imports/files.ts'
+import { importJob } from '../imports/job.ts'
 import { exportJob } from './exports/export.ts'
 import { createExportFiles } from './exports/files.ts'
 import type { Exportables } from './exports/source.ts'
@@ -18,7 +20,15 @@ export function createJobKinds(
 ): JobKind[] {
   const secrets = createWebhookSecrets(config.jwtSecret)
   const webhooks = webhookJobs({ allowPrivate: config.webhookAllowPrivate, secrets })
-  const files = createExportFiles(config.dataDir)
-  const exports = exportJob({ db, files, exportables }) as JobKind
-  return [upkeepJob(db, files), sampleDataJob, exports, ...removalJobs(db), ...webhooks]
+  const exported = createExportFiles(config.dataDir)
+  const imported = createImportFiles(config.dataDir)
+  const exports = exportJob({ db, files: exported, exportables }) as JobKind
+  return [
+    upkeepJob(db, [exported, imported]),
+    sampleDataJob,
+    exports,
+    importJob(db, imported),
+    ...removalJobs(db),
+    ...webhooks,
+  ]
 }

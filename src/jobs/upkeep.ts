@@ -1,4 +1,4 @@
-import type { Database } from '../../db/client.ts'
+import type { Database, Queryable } from '../../db/client.ts'
 import { createPartitions, dropOldPartitions } from '../../db/partitions.ts'
 import { pruneAuditLog } from '../../db/queries/audit-log.ts'
 import { pruneExportLogs } from '../../db/queries/export-logs.ts'
@@ -8,13 +8,17 @@ import { pruneJobs } from '../../db/queries/jobs.ts'
 import { pruneFailures } from '../../db/queries/login-failures.ts'
 import { pruneRejections } from '../../db/queries/rejections.ts'
 import { pruneSessions } from '../../db/queries/sessions.ts'
-import type { ExportFiles } from './exports/files.ts'
 import type { JobKind } from './kind.ts'
 
 const EVERY_MS = 10 * 60_000
 
+/** A folder of files whose records go after some time. */
+interface Swept {
+  sweep(db: Queryable): Promise<void>
+}
+
 /** What has to be done now and then: partitions ahead of time, and the deletion of what has had its time. */
-export function upkeepJob(db: Database, exports: ExportFiles): JobKind {
+export function upkeepJob(db: Database, files: readonly Swept[]): JobKind {
   const steps: (() => Promise<unknown>)[] = [
     () => createPartitions(db),
     () => dropOldPartitions(db),
@@ -25,7 +29,7 @@ export function upkeepJob(db: Database, exports: ExportFiles): JobKind {
     () => pruneImports(db.system),
     () => pruneJobs(db.system),
     () => pruneExportLogs(db.system),
-    () => exports.sweep(db.system),
+    ...files.map(one => () => one.sweep(db.system)),
     () => pruneKeys(db.system),
   ]
   return {

@@ -3,7 +3,6 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest
 import type { Database } from '../../db/client.ts'
 import { migrate } from '../../db/migrate.ts'
 import { createPartitions, dropOldPartitions, listPartitions, neededPartitions } from '../../db/partitions.ts'
-import { createExportFiles } from '../../src/jobs/exports/files.ts'
 import type { JobContext } from '../../src/jobs/kind.ts'
 import { upkeepJob } from '../../src/jobs/upkeep.ts'
 import { createWriter } from '../../stream/writer.ts'
@@ -131,7 +130,7 @@ describe.each([
   const names = async () => (await listPartitions(db.system)).map(partition => partition.name)
   const run = () => {
     const job = { signal: new AbortController().signal } as JobContext<unknown>
-    return upkeepJob(db, createExportFiles(files.dataDir)).run(job)
+    return upkeepJob(db, []).run(job)
   }
 
   test('a good point whose partition is missing is stored, and not refused', async () => {

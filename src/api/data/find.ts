@@ -1,5 +1,5 @@
 import { type Database, isUuid } from '../../../db/client.ts'
-import { type DataRecord, RECORD_COLUMNS, uniqueValue } from '../../../db/queries/data.ts'
+import { type DataRecord, RECORD_COLUMNS } from '../../../db/queries/data.ts'
 import type { DataType } from '../../../db/queries/data-types.ts'
 import {
   conditions,
@@ -11,6 +11,7 @@ import {
 } from '../../../db/queries/page.ts'
 import { readRecordsInSteps } from '../../../db/queries/records-in-steps.ts'
 import type { Field } from '../../../db/schema/flows.ts'
+import { uniqueValue } from '../../../db/unique-value.ts'
 import { invalid } from '../../http/errors.ts'
 import { type DataAccess, restrictedFields, visibleKeys } from './access.ts'
 import { checkValue } from './values.ts'

@@ -15,7 +15,7 @@ const dataRecord = z.object({
   updatedAt: z.date(),
 })
 
-const whichType = {
+export const whichType = {
   dataTypeId: z
     .string()
     .optional()

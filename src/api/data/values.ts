@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
 import { z } from 'zod'
-import { isUuid } from '../../../db/client.ts'
+import { isUuid } from '../../../db/ids.ts'
 import type { Field } from '../../../db/schema/flows.ts'
 import { isStorable } from '../../../db/text.ts'
 

@@ -15,6 +15,7 @@ import {
 import type { Caller } from '../../../db/queries/sessions.ts'
 import { createTurns } from '../../../db/turns.ts'
 import { differences, record } from '../../http/audit.ts'
+import { disposition } from '../../http/disposition.ts'
 import { ok } from '../../http/envelope.ts'
 import { conflict, found, RequestError } from '../../http/errors.ts'
 import { listed, readPageRequest } from '../../http/lists.ts'
@@ -186,13 +187,3 @@ export function exportRoutes(app: App, { db, config }: Services): void {
 
 const fileNameOf = ({ name }: Source, format: ExportFormat) =>
   `${name.replaceAll(/[\p{Cc}"*/:<>?\\|]/gu, ' ').trim() || 'Export'}.${format}`
-
-/** [RFC 6266] with the name in ASCII for whoever knows no other. */
-function disposition(name: string): string {
-  const plain = name.replaceAll(/[^\x20-\x7e]|[%"\\]/g, '_')
-  const encoded = encodeURIComponent(name).replaceAll(
-    /['()*]/g,
-    character => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
-  )
-  return `attachment; filename="${plain}"; filename*=UTF-8''${encoded}`
-}

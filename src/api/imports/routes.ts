@@ -1,19 +1,43 @@
 import type { Queryable } from '../../../db/client.ts'
-import { endImport, findImport, IMPORT_SORTS, listImports } from '../../../db/queries/imports.ts'
+import { findDataType } from '../../../db/queries/data-types.ts'
+import {
+  endImport,
+  findImport,
+  IMPORT_SORTS,
+  type Import,
+  listFailedRows,
+  listImports,
+} from '../../../db/queries/imports.ts'
 import { cancelJob, findActiveJob } from '../../../db/queries/jobs.ts'
 import type { Caller } from '../../../db/queries/sessions.ts'
 import { record } from '../../http/audit.ts'
+import { disposition } from '../../http/disposition.ts'
 import { ok } from '../../http/envelope.ts'
-import { conflict, found } from '../../http/errors.ts'
+import { conflict, forbidden, found } from '../../http/errors.ts'
 import { listed, readPageRequest } from '../../http/lists.ts'
+import { createStreams } from '../../http/streams.ts'
+import { createImportFiles } from '../../imports/files.ts'
+import { IMPORT_JOB } from '../../imports/job.ts'
+import { streamFailedRows } from '../../imports/stream-failed-rows.ts'
 import type { App, Services } from '../../services.ts'
 import { dataAccess } from '../data/access.ts'
 import { showImport } from './present.ts'
+import { receiveImport } from './receive.ts'
 import * as operations from './schemas.ts'
 
-export const IMPORT_JOB = 'import'
+/** Rows with what is wrong with them, of one statement. */
+const FAILED_AT_ONCE = 1_000
 
-export function importRoutes(app: App, { db }: Services): void {
+export function importRoutes(app: App, { db, config }: Services): void {
+  const files = createImportFiles(config.dataDir)
+  const streams = createStreams()
+
+  app.post('/data/import', operations.importFile, async (request, reply) => {
+    const accepted = await receiveImport(db, files, request)
+    reply.code(202)
+    return ok(accepted, 'Import accepted')
+  })
+
   app.get('/import-monitoring', operations.listImports, async ({ caller, query }) => {
     const { dataTypeIds } = dataAccess(caller, 'import/data')
     const filter = { ...query, dryRun: query.dryRun && query.dryRun === 'true' }
@@ -26,6 +50,26 @@ export function importRoutes(app: App, { db }: Services): void {
   app.get('/import-monitoring/:id', operations.getImport, async ({ caller, params }) =>
     ok(await db.tenant(caller.organizationId, tx => getImport(tx, caller, params.id))),
   )
+
+  app.get('/import-monitoring/:id/failed-rows', operations.getFailedRows, async (request, reply) => {
+    const { caller, params } = request
+    const { organizationId } = caller
+    const row = await db.tenant(organizationId, async tx => {
+      await getImport(tx, caller, params.id)
+      const row = (await findImport(tx, params.id)) as Import
+      if (row.userId !== caller.userId) await checkSeesType(tx, caller, row)
+      return row
+    })
+    const { _id, format, mapping, fileName } = row
+    const failed = (after: number) =>
+      db.tenant(organizationId, tx => listFailedRows(tx, _id, after, FAILED_AT_ONCE))
+    return streams.send(request, reply, operations.FILE_TYPES[format], async () => {
+      const pieces = await streamFailedRows({ path: files.pathOf(_id), found: { format, mapping } }, failed)
+      const name = `${fileName.replace(/\.[^.]*$/, '')} - failed rows.${format}`
+      reply.header('content-disposition', disposition(name))
+      return pieces
+    }) as Promise<never>
+  })
 
   app.post('/import-monitoring/:id/cancel', operations.cancelImport, async ({ caller, params }) => {
     const { organizationId } = caller
@@ -42,6 +86,18 @@ export function importRoutes(app: App, { db }: Services): void {
     })
     return ok(cancelled, 'Import cancelled')
   })
+}
+
+/** The file holds values of every column: it is for those who may see every field. */
+async function checkSeesType(
+  tx: Queryable,
+  caller: Caller,
+  { dataTypeId, dataTypeName }: Import,
+): Promise<void> {
+  const access = dataAccess(caller, 'view/data')
+  if (!access.grants(dataTypeId)) throw forbidden(`Your role may not see records of ${dataTypeName}.`)
+  const type = await findDataType(tx, caller.organizationId, { dataTypeId })
+  access.checkKeys(dataTypeId, type?.fields.map(({ key }) => key) ?? [])
 }
 
 async function getImport(tx: Queryable, caller: Caller, id: string, hold: '' | 'FOR UPDATE' = '') {

@@ -1,8 +1,10 @@
 import { z } from 'zod'
 import { IMPORT_MODES, IMPORT_SORTS, IMPORT_STATUSES } from '../../../db/queries/imports.ts'
-import { failures, id, list, pathId, success, text } from '../../http/envelope.ts'
+import { failures, id, list, pathId, reference, success, text } from '../../http/envelope.ts'
 import { listQuery } from '../../http/lists.ts'
 import { operation } from '../../http/operation.ts'
+import { MAX_FILE_BYTES } from '../../imports/limits.ts'
+import { whichType } from '../data/schemas.ts'
 
 const rows = z.int().meta({ examples: [120] })
 
@@ -41,6 +43,13 @@ const importRecord = z.object({
   finishedAt: z.date().nullable(),
 })
 
+/** What the files of failed rows are. */
+export const FILE_TYPES = {
+  csv: 'text/csv; charset=utf-8',
+  json: 'application/json; charset=utf-8',
+  xlsx: 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
+}
+
 const tags = ['Imports']
 const params = z.object({ id: pathId })
 
@@ -68,6 +77,26 @@ failed does not stop the rest. Values of fields that the role restricts are null
   response: { 200: success(importRecord) },
 })
 
+export const getFailedRows = operation({
+  access: 'import/data',
+  tags,
+  summary: 'The rows that failed, as a file to be mended and sent again',
+  description: `In the shape of the upload, with a column that says what is wrong with each row. A CSV comes with semicolons, in UTF-8.
+It holds values of every column, so where the role restricts fields of the data type it is 403, but for whoever sent the file.`,
+  params,
+  response: {
+    200: {
+      description: 'The file',
+      content: Object.fromEntries(
+        Object.values(FILE_TYPES).map(type => [
+          type,
+          { schema: z.string().meta({ format: 'binary', examples: ['Name;Phone;Import error'] }) },
+        ]),
+      ),
+    },
+  },
+})
+
 export const cancelImport = operation({
   access: 'import/data',
   tags,
@@ -76,3 +105,39 @@ export const cancelImport = operation({
   params,
   response: { 200: success(importRecord), ...failures(409) },
 })
+
+const fields = z.strictObject({
+  ...whichType,
+  importConfigId: reference.optional(),
+  mapping: z
+    .string()
+    .optional()
+    .describe(
+      'JSON: the heading of a column by the key of a field. Without it, it is proposed from the headings',
+    )
+    .meta({ examples: ['{ "name": "Customer name" }'] }),
+  mode: z.enum(IMPORT_MODES).default('create'),
+  dryRun: z.enum(['true', 'false']).default('false'),
+})
+
+/** What an import is sent as. The document says what is read by `receiveUpload`. */
+export const importUpload = { fields, maxBytes: MAX_FILE_BYTES }
+
+export const importFile = operation(
+  {
+    access: 'import/data',
+    tags,
+    summary: 'Import data sources from a file',
+    description: `An .xlsx, .csv or .json file as an export makes it, up to 256 MiB. It is looked at at once: a file that cannot be
+imported as it is answers 415 or 422 and says why. The rows are then read in the background, and the answer is the record to watch.
+
+The first sheet counts, and its first row names the columns. Which column goes to which field is said by an import config,
+by \`mapping\`, or proposed from the headings: as they are, then without case, accents and punctuation. With \`dryRun\` the
+record tells what would become of each row, and nothing changes.
+
+In mode \`create\` a row whose primary key is known is \`unchanged\` where it is equal and fails where it differs; in mode
+\`upsert\` it changes the record, and fields without a column keep their values. Of two rows with one key the first counts.`,
+    response: { 202: success(importRecord), ...failures(400, 409, 413, 415, 422) },
+  },
+  { upload: importUpload },
+)

@@ -24,7 +24,8 @@ export function addBodyBudget(app: App): void {
   app.decorateRequest('giveBackBody', null)
   app.addHook('onRequest', async request => {
     const { headers, method, publisher, routeOptions, ip } = request
-    if (method === 'GET' || method === 'HEAD') return
+    // A file goes to the disk as it comes.
+    if (method === 'GET' || method === 'HEAD' || routeOptions.config.upload) return
     const announced = headers['transfer-encoding']
       ? Number.POSITIVE_INFINITY
       : Number(headers['content-length'])

@@ -1,6 +1,8 @@
 import swagger from '@fastify/swagger'
 import swaggerUi from '@fastify/swagger-ui'
+import type { FastifyContextConfig } from 'fastify'
 import { jsonSchemaTransform, jsonSchemaTransformObject } from 'fastify-type-provider-zod'
+import { z } from 'zod'
 import type { App } from '../../services.ts'
 import { exampleOf, type JsonSchema } from './examples.ts'
 import { checkQuery } from './strict-inputs.ts'
@@ -93,7 +95,7 @@ export async function gatherRoutes(app: App, webhooks: { [event: string]: object
         },
       },
     },
-    transform: jsonSchemaTransform,
+    transform: describeUploads,
     transformObject: jsonSchemaTransformObject,
   })
   // @fastify/websocket hides its routes; ours are described like any other.
@@ -101,6 +103,22 @@ export async function gatherRoutes(app: App, webhooks: { [event: string]: object
     if ((route as { websocket?: boolean }).websocket) route.schema = { ...route.schema, hide: false }
   })
   app.addHook('onReady', async () => complete(app.swagger() as unknown as Document))
+}
+
+/** A file with fields is read by its handler, so its schema is not the body's. */
+const describeUploads: typeof jsonSchemaTransform = input => {
+  const upload = (input.route.config as FastifyContextConfig | undefined)?.upload
+  if (!upload) return jsonSchemaTransform(input)
+  const body = upload.fields.extend({
+    file: z
+      .string()
+      .meta({ format: 'binary', examples: ['name;phone'] })
+      .describe('The file'),
+  })
+  return jsonSchemaTransform({
+    ...input,
+    schema: { ...input.schema, body, consumes: ['multipart/form-data'] },
+  })
 }
 
 /** The page that reads the document, at docs. */

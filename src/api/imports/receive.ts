@@ -1,0 +1,202 @@
+import type { FastifyRequest } from 'fastify'
+import type { z } from 'zod'
+import { acrossOrganizations, type Database, isUuid, newId, type Queryable } from '../../../db/client.ts'
+import { type DataType, findDataType } from '../../../db/queries/data-types.ts'
+import { findImportConfig } from '../../../db/queries/import-configs.ts'
+import { findImport, insertImport, type Mapping } from '../../../db/queries/imports.ts'
+import { insertJob } from '../../../db/queries/jobs.ts'
+import { type Caller, findCallers } from '../../../db/queries/sessions.ts'
+import { createTurns } from '../../../db/turns.ts'
+import { record } from '../../http/audit.ts'
+import {
+  type ErrorCode,
+  FieldErrors,
+  forbidden,
+  found,
+  invalid,
+  RequestError,
+  sessionEnded,
+} from '../../http/errors.ts'
+import { scopeOf } from '../../http/permissions.ts'
+import { receiveUpload } from '../../http/plugins/uploads.ts'
+import { InvalidInput } from '../../http/validation.ts'
+import { FileError, unimportable } from '../../imports/file-error.ts'
+import type { ImportFiles } from '../../imports/files.ts'
+import { IMPORT_JOB } from '../../imports/job.ts'
+import { INSPECTED_AT_ONCE } from '../../imports/limits.ts'
+import { proposeMapping, resolveMapping } from '../../imports/mapping.ts'
+import { inspectFile } from '../../imports/reader.ts'
+import { dataAccess } from '../data/access.ts'
+import { namedType } from '../data/find.ts'
+import { ONE_TYPE } from '../data/schemas.ts'
+import { isAbsent } from '../data/values.ts'
+import { mapping as mappingShape } from '../import-configs/schemas.ts'
+import { showImport } from './present.ts'
+import { importUpload } from './schemas.ts'
+
+type Fields = z.infer<typeof importUpload.fields>
+
+const STATUSES: { [reason in FileError['reason']]: ErrorCode } = {
+  unsupported: 'unsupported-media-type',
+  unimportable: 'unimportable',
+  'too-large': 'too-large',
+}
+
+/** Files are looked into by threads, of which each takes a core. */
+const inspections = createTurns({ max: INSPECTED_AT_ONCE, maxPerOwner: 1, maxWaiting: 16, waitMs: 30_000 })
+
+/**
+ * Takes a file in: to the disk as it arrives, then its header is looked at, and then there is an import with its job. A
+ * file that is refused on the way is deleted.
+ */
+export async function receiveImport(db: Database, files: ImportFiles, request: FastifyRequest) {
+  const importId = newId()
+  try {
+    const { fields, fileName } = await receiveUpload(request, importUpload, file =>
+      files.receive(importId, file),
+    )
+    const caller = (await findCallers(db.system, [request.caller.sessionId])).get(request.caller.sessionId)
+    // All of it is there only now, and much may have happened meanwhile.
+    if (!caller) throw sessionEnded()
+    if (!scopeOf(caller.permissionDetails, 'import/data'))
+      throw forbidden('Your role lacks the permission import/data.')
+    const { type, given } = await db.tenant(caller.organizationId, tx => readTarget(tx, caller, fields))
+    const file = await inspect(files.pathOf(importId), type, caller)
+    const mapping = chooseMapping(type, given, file)
+    checkColumns(type, fields, mapping, file.format)
+    return await db.tenant(caller.organizationId, async tx => {
+      const { organizationId, userId } = caller
+      const { format } = file
+      const { mode } = fields
+      await insertImport(tx, organizationId, {
+        _id: importId,
+        userId,
+        fileName,
+        format,
+        dataTypeId: type._id,
+        dataTypeName: type.name,
+        mode,
+        dryRun: fields.dryRun === 'true',
+        mapping,
+      })
+      await insertJob(tx, { kind: IMPORT_JOB, organizationId, payload: { importId }, uniqueKey: importId })
+      if (fields.dryRun === 'false')
+        await record(tx, caller, { action: 'import', resource: 'data', resourceId: importId })
+      return found('import', showImport(found('import', await findImport(tx, importId)), caller))
+    })
+  } catch (error) {
+    await files.delete(importId)
+    throw error instanceof FileError ? new RequestError(STATUSES[error.reason], error.message) : error
+  }
+}
+
+/** The type that the rows go to, and the mapping that was given for it, if one. */
+async function readTarget(
+  tx: Queryable,
+  caller: Caller,
+  fields: Fields,
+): Promise<{ type: DataType; given: Mapping | null }> {
+  if ((fields.dataTypeId === undefined) === (fields.dataTypeName === undefined))
+    throw invalid('dataTypeId', ONE_TYPE)
+  const which = namedType(fields)
+  const type = which && (await acrossOrganizations(tx, () => findDataType(tx, caller.organizationId, which)))
+  if (!type) {
+    const path = fields.dataTypeId === undefined ? 'dataTypeName' : 'dataTypeId'
+    throw invalid(path, 'There is no such data type.')
+  }
+  if (!dataAccess(caller, 'import/data').grants(type._id)) {
+    throw forbidden(`Your role may not import into ${type.name}.`)
+  }
+  if (fields.mode === 'upsert' && type.primaryKey === null) {
+    throw invalid('mode', `${type.name} has no primary key by which its records could be found again.`)
+  }
+  return { type, given: await readMapping(tx, type, fields) }
+}
+
+async function readMapping(tx: Queryable, type: DataType, fields: Fields): Promise<Mapping | null> {
+  const { importConfigId, mapping } = fields
+  if (importConfigId !== undefined && mapping !== undefined)
+    throw invalid('mapping', 'Give an import config or a mapping, not both.')
+  if (importConfigId !== undefined) {
+    const config = isUuid(importConfigId) ? await findImportConfig(tx, importConfigId) : null
+    if (!config) throw invalid('importConfigId', 'There is no such import config.')
+    if (config.dataTypeId !== type._id)
+      throw invalid('importConfigId', 'The import config is for another data type.')
+    return checkKeys(type, config.mapping, 'importConfigId')
+  }
+  if (mapping === undefined) return null
+  let value: unknown
+  try {
+    value = JSON.parse(mapping)
+  } catch {
+    throw invalid('mapping', 'This has to be JSON: { "field": "Column" }.')
+  }
+  const checked = mappingShape.safeParse(value)
+  if (!checked.success) {
+    throw new InvalidInput(
+      checked.error.issues.map(issue => ({ ...issue, path: ['mapping', ...issue.path] })),
+    )
+  }
+  return checkKeys(type, checked.data, 'mapping')
+}
+
+function checkKeys(type: DataType, mapping: Mapping, path: string): Mapping {
+  const known = new Set(type.fields.map(({ key }) => key))
+  const errors = Object.keys(mapping)
+    .filter(key => !known.has(key))
+    .map(key => ({
+      path: path === 'mapping' ? `mapping.${key}` : path,
+      message: `${type.name} has no field ${key}.`,
+    }))
+  if (errors[0]) throw new FieldErrors(errors, errors[0].message)
+  return mapping
+}
+
+async function inspect(path: string, type: DataType, { organizationId }: Caller) {
+  const giveBack = await inspections.take(organizationId)
+  try {
+    return await inspectFile(
+      path,
+      type.fields.map(({ key }) => key),
+    )
+  } finally {
+    giveBack()
+  }
+}
+
+type Inspected = Awaited<ReturnType<typeof inspectFile>>
+
+function chooseMapping(type: DataType, given: Mapping | null, { headings, format }: Inspected): Mapping {
+  if (given) return resolveMapping(given, headings)
+  if (format === 'json') return Object.fromEntries(headings.map(key => [key, key]))
+  const proposed = proposeMapping(type.fields, headings)
+  if (Object.keys(proposed).length > 0) return proposed
+  const labels = type.fields.slice(0, 10).map(({ label }) => label)
+  throw unimportable(
+    `No column of the file is called like a field of ${type.name}: ${labels.join(', ')}. Name the columns so, or give a mapping.`,
+  )
+}
+
+/** Refuses a file of which every row would fail. */
+function checkColumns(type: DataType, { mode }: Fields, mapping: Mapping, format: Inspected['format']): void {
+  const missing = (key: string) => !Object.hasOwn(mapping, key)
+  const labelOf = (key: string) => type.fields.find(field => field.key === key)?.label ?? key
+  if (mode === 'upsert') {
+    if (type.primaryKey !== null && missing(type.primaryKey))
+      throw unimportable(
+        `There is no column for ${labelOf(type.primaryKey)}, by which records are found again.`,
+      )
+    return
+  }
+  const wanting = type.fields.filter(
+    ({ key, required, default: usual }) => required && isAbsent(usual) && missing(key),
+  )
+  if (wanting.length > 0 && format !== 'json') {
+    throw unimportable(
+      `There is no column for ${wanting
+        .slice(0, 10)
+        .map(({ label }) => label)
+        .join(', ')}, which every record needs.`,
+    )
+  }
+}

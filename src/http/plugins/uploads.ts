@@ -1,0 +1,138 @@
+import type { Readable } from 'node:stream'
+import multipart from '@fastify/multipart'
+import type { FastifyRequest } from 'fastify'
+import type { z } from 'zod'
+import { isStorable } from '../../../db/text.ts'
+import type { App } from '../../services.ts'
+import { invalid, RequestError } from '../errors.ts'
+import { InvalidInput } from '../validation.ts'
+
+/** Beside the file: names, and a mapping of 200 fields. */
+const MAX_FIELDS = 16
+const MAX_FIELD_BYTES = 256 * 1024
+const MAX_FILE_NAME = 255
+/** Files that arrive at once, which go to the disk as they come. */
+const MAX_UPLOADS = 8
+const MAX_UPLOADS_OF_ONE = 2
+const RETRY_AFTER_S = 5
+
+/** What an operation takes as multipart/form-data: one file, and fields. */
+export interface Upload {
+  fields: z.ZodObject
+  maxBytes: number
+}
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** The body is a file with fields; nothing of it is read before the handler asks (`receiveUpload`). */
+    upload?: Upload
+  }
+}
+
+/** Files that are sent along with fields, on the routes that take them; elsewhere they are 415. */
+export async function addUploads(app: App): Promise<void> {
+  await app.register(multipart, { throwFileSizeLimit: false })
+  app.addHook('preParsing', async request => {
+    const { upload } = request.routeOptions.config
+    const isMultipart = /^\s*multipart\//i.test(request.headers['content-type'] ?? '')
+    if (isMultipart === (upload !== undefined)) return
+    const message = upload
+      ? 'Send the file as multipart/form-data.'
+      : 'This media type is not accepted here: send application/json.'
+    throw new RequestError('unsupported-media-type', message)
+  })
+}
+
+let arriving = 0
+const arrivingOf = new Map<string, number>()
+
+/**
+ * Reads an upload: hands the file to `receive` as it arrives, and returns the fields. 400 for what is no such body, 413
+ * for what is too large, 503 where too many arrive at once.
+ */
+export async function receiveUpload<Shape extends z.ZodObject>(
+  request: FastifyRequest,
+  { fields: shape, maxBytes }: Upload & { fields: Shape },
+  receive: (file: Readable) => Promise<void>,
+): Promise<{ fields: z.infer<Shape>; fileName: string }> {
+  const owner = request.caller.organizationId
+  const own = arrivingOf.get(owner) ?? 0
+  if (arriving >= MAX_UPLOADS || own >= MAX_UPLOADS_OF_ONE) {
+    throw new RequestError(
+      'unavailable',
+      'Too many files arrive at once. Send this again in a few seconds.',
+      {},
+      RETRY_AFTER_S,
+    )
+  }
+  arriving++
+  arrivingOf.set(owner, own + 1)
+  try {
+    const given: { [name: string]: unknown } = {}
+    let fileName: string | undefined
+    for await (const part of partsOf(request, maxBytes)) {
+      if (part.type === 'field') {
+        if (Object.hasOwn(given, part.fieldname))
+          throw invalid(part.fieldname, 'This is given more than once.')
+        if (part.valueTruncated) throw invalid(part.fieldname, 'This is longer than what is accepted here.')
+        if (!isStorable(String(part.value)) || !isStorable(part.fieldname))
+          throw invalid(part.fieldname, 'This text has a character that cannot be stored.')
+        given[part.fieldname] = part.value
+        continue
+      }
+      if (part.fieldname !== 'file' || fileName !== undefined) {
+        throw invalid(part.fieldname, 'Send one file, in the field "file".')
+      }
+      fileName = nameOf(part.filename)
+      await receive(part.file).catch(error => {
+        // What fails at the disk says at which call.
+        throw (error as NodeJS.ErrnoException).syscall === undefined ? notWhole() : error
+      })
+      if (part.file.truncated) {
+        throw new RequestError('too-large', `A file has at most ${maxBytes / 1024 / 1024} MiB here.`)
+      }
+    }
+    if (fileName === undefined) throw invalid('file', 'Send the file in the field "file".')
+    const checked = shape.safeParse(given)
+    if (!checked.success) throw new InvalidInput(checked.error.issues)
+    return { fields: checked.data as z.infer<Shape>, fileName }
+  } finally {
+    arriving--
+    const left = (arrivingOf.get(owner) ?? 1) - 1
+    if (left > 0) arrivingOf.set(owner, left)
+    else arrivingOf.delete(owner)
+  }
+}
+
+async function* partsOf(request: FastifyRequest, maxBytes: number) {
+  try {
+    yield* request.parts({
+      limits: {
+        fileSize: maxBytes,
+        files: 1,
+        fields: MAX_FIELDS,
+        parts: MAX_FIELDS + 1,
+        fieldSize: MAX_FIELD_BYTES,
+        fieldNameSize: 100,
+        headerPairs: 20,
+      },
+    })
+  } catch (error) {
+    const { code } = error as { code?: string }
+    if (/^FST_(FILES|FIELDS|PARTS)_LIMIT$/.test(code ?? '')) {
+      throw new RequestError('too-large', `Send one file and at most ${MAX_FIELDS} fields.`)
+    }
+    throw notWhole()
+  }
+}
+
+const notWhole = () => invalid('', 'The body is not multipart/form-data, or it did not arrive whole.')
+
+/** The last part of a path, without what no name has. */
+function nameOf(given: string | undefined): string {
+  const [name = ''] = (given ?? '').split(/[\\/]/).slice(-1)
+  const plain = [...name.toWellFormed()]
+    .filter(character => character >= ' ' && character !== '\u007f')
+    .join('')
+  return plain.slice(0, MAX_FILE_NAME).toWellFormed() || 'file'
+}

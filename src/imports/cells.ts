@@ -1,0 +1,42 @@
+import type { LocalTime } from './values/dates.ts'
+
+/**
+ * What a cell of a file holds. A value of JSON is as it is; an error of a spreadsheet (`#REF!`) stands for a value that
+ * is not there to be read.
+ */
+export type Cell = null | string | number | boolean | LocalTime | { json: unknown } | { fault: string }
+
+/** A row with its number as a spreadsheet shows it, and how much of the file is read. */
+export interface SourceRow {
+  number: number
+  /** By their column, from 0; those that are left out are empty. */
+  cells: Cell[]
+  /** What it holds besides, by its name. */
+  unknown?: readonly string[]
+}
+
+/** A row of a file whose columns have names: the first is the header. */
+export type Rows = AsyncGenerator<SourceRow, void, undefined>
+
+export interface Source {
+  rows: Rows
+  /** 0 to 1. */
+  fraction(): number
+  close(): void
+}
+
+export const isBlank = (cell: Cell | undefined): boolean =>
+  cell === null || cell === undefined || (typeof cell === 'string' && cell.trim() === '')
+
+/** A cell as a person reads it. */
+export function cellText(cell: Cell): string {
+  if (cell === null) return ''
+  if (typeof cell !== 'object') return String(cell)
+  if ('local' in cell)
+    return cell.local
+      .replace(/T00:00:00\.000$/, '')
+      .replace('T', ' ')
+      .replace(/\.000$/, '')
+  if ('fault' in cell) return cell.fault
+  return typeof cell.json === 'string' ? cell.json : JSON.stringify(cell.json)
+}

@@ -1,0 +1,62 @@
+import { mkdir, open, readdir, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Readable } from 'node:stream'
+import { isUuid, type Queryable } from '../../db/client.ts'
+import { listKnownImports } from '../../db/queries/imports.ts'
+
+/** The files of imports, in a folder under DATA_DIR, each under the identifier of its import. */
+export interface ImportFiles {
+  pathOf(importId: string): string
+  /** Writes what arrives, whole or not at all. */
+  receive(importId: string, arriving: Readable): Promise<void>
+  delete(importId: string): Promise<void>
+  /** Deletes files that no import has: of those that are over, of organizations that are gone, of processes that died. */
+  sweep(db: Queryable): Promise<void>
+}
+
+/** Longer than an upload may take, and than an import takes from its file to its record. */
+const LEFT_BEHIND_MS = 60 * 60_000
+
+export function createImportFiles(dataDir: string): ImportFiles {
+  const folder = join(dataDir, 'imports')
+  const pathOf = (importId: string) => join(folder, importId)
+  return {
+    pathOf,
+    /**
+     * What is still arriving has another name: what has its name is synced and whole. It gets it before there is an import,
+     * so that there is none without a file.
+     */
+    async receive(importId, arriving) {
+      await mkdir(folder, { recursive: true, mode: 0o700 })
+      const part = `${pathOf(importId)}.part`
+      const file = await open(part, 'wx', 0o600)
+      try {
+        await writeFile(file, arriving)
+        await file.sync()
+        await file.close()
+        await rename(part, pathOf(importId))
+        const names = await open(folder, 'r')
+        await names.sync().finally(() => names.close())
+      } catch (error) {
+        await file.close().catch(() => {})
+        await rm(part, { force: true })
+        throw error
+      }
+    },
+    delete: importId => rm(pathOf(importId), { force: true }),
+    async sweep(db) {
+      const names = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
+        if (error.code === 'ENOENT') return []
+        throw error
+      })
+      const ids = names.filter(isUuid)
+      const known = ids.length > 0 ? await listKnownImports(db, ids) : new Set<string>()
+      for (const name of names) {
+        if (known.has(name)) continue
+        const path = join(folder, name)
+        const written = await stat(path).catch(() => null)
+        if (written && Date.now() - written.mtimeMs > LEFT_BEHIND_MS) await rm(path, { force: true })
+      }
+    },
+  }
+}

@@ -1,0 +1,46 @@
+import { open } from 'node:fs/promises'
+import type { ImportFormat } from '../../db/queries/imports.ts'
+import { unsupported } from './file-error.ts'
+
+const HEAD_BYTES = 4_096
+const OLE = Buffer.from('d0cf11e0a1b11ae1', 'hex')
+
+/** What else people send, by its first bytes. */
+const OTHERS: [bytes: Buffer, message: string][] = [
+  [Buffer.from('%PDF'), 'This is a PDF: save the table as .xlsx or .csv.'],
+  [Buffer.from([0x1f, 0x8b]), 'This is a compressed file: send it unpacked.'],
+  [Buffer.from('Rar!'), 'This is a compressed file: send it unpacked.'],
+  [Buffer.from('7z\xbc\xaf', 'latin1'), 'This is a compressed file: send it unpacked.'],
+  [Buffer.from([0x89, 0x50, 0x4e, 0x47]), 'This is a picture.'],
+  [Buffer.from([0xff, 0xd8, 0xff]), 'This is a picture.'],
+]
+
+/** Of which format a file is, by what it holds, whatever it is called. Refuses what is none of ours. */
+export async function detectFormat(path: string): Promise<ImportFormat> {
+  const file = await open(path)
+  let head: Buffer
+  try {
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(HEAD_BYTES), 0, HEAD_BYTES, 0)
+    head = buffer.subarray(0, bytesRead)
+  } finally {
+    await file.close()
+  }
+  if (head.subarray(0, 2).toString('latin1') === 'PK') return 'xlsx'
+  if (head.subarray(0, OLE.length).equals(OLE)) {
+    throw unsupported(
+      'This is an old .xls workbook, or one that a password protects: save it as .xlsx without a password.',
+    )
+  }
+  const other = OTHERS.find(([bytes]) => head.subarray(0, bytes.length).equals(bytes))
+  if (other) throw unsupported(other[1])
+  const begin = head
+    .toString('utf8')
+    .replace(/^\ufeff/, '')
+    .trimStart()
+  if (/^<(\?xml|!doctype|html|\w+[\s>])/i.test(begin)) {
+    throw unsupported(
+      'This is a web page or an XML file, whatever it is called: save the table as .xlsx or .csv.',
+    )
+  }
+  return /^\[\s*(\{|\]|$)/.test(begin) ? 'json' : 'csv'
+}

@@ -1,0 +1,166 @@
+import { acrossOrganizations, type Database, type Queryable } from '../../db/client.ts'
+import { isTransient } from '../../db/errors.ts'
+import { type DataType, findDataType } from '../../db/queries/data-types.ts'
+import { advanceImport, beginImport, endImport, findImport, type Import } from '../../db/queries/imports.ts'
+import { findOrganization } from '../../db/queries/organizations.ts'
+import { findStanding } from '../../db/queries/sessions.ts'
+import { type DataAccess, dataAccess } from '../api/data/access.ts'
+import { doublingBackoff, type JobContext, type JobKind, Stopped } from '../jobs/kind.ts'
+import { FileError, unimportable } from './file-error.ts'
+import type { ImportFiles } from './files.ts'
+import type { ReadRow } from './read-rows.ts'
+import { readBatches } from './reader.ts'
+import { storeRows } from './store-rows.ts'
+
+/**
+ * Imports a file: rows are read by a thread of their own and stored in batches. A batch is one transaction, with its
+ * records, their webhook events, its counts and the last row that it holds: whoever goes on after a process that died
+ * begins with the row after that.
+ */
+export const IMPORT_JOB = 'import'
+
+/** On the embedded database nobody else gets a turn while a batch is stored. */
+const BATCH_ROWS = 1_000
+const EMBEDDED_BATCH_ROWS = 200
+/** A batch that others were in the way of. */
+const STORE_ATTEMPTS = 10
+const OUR_FAULT =
+  'The import could not be finished: something went wrong on our side. What is in stays in; send the file again.'
+
+interface Payload {
+  importId: string
+}
+type Context = JobContext<Payload>
+
+/** What an import goes by, as it is at the moment. */
+interface Plan {
+  found: Import
+  type: DataType
+  access: DataAccess
+  language: string
+  timeZone: string
+}
+
+/** The type is another one than the rows were read for. */
+class TypeChanged extends Error {}
+
+export function importJob(db: Database, files: ImportFiles): JobKind {
+  const batchRows = db.isOneSession ? EMBEDDED_BATCH_ROWS : BATCH_ROWS
+  const kind: JobKind<Payload> = {
+    kind: IMPORT_JOB,
+    slots: 2,
+    slotsPerOrganization: 1,
+    attempts: 50,
+    backoffMs: doublingBackoff,
+    timeoutMs: 6 * 3600_000,
+    async run(context) {
+      const { commit, job } = context
+      const { importId } = job.payload
+      const organizationId = job.organizationId as string
+      if (!(await commit(tx => beginImport(tx, organizationId, importId)))) return
+      try {
+        await importFile(context, organizationId, files.pathOf(importId), batchRows)
+        await commit(tx => endImport(tx, organizationId, importId, { status: 'completed' }))
+      } catch (error) {
+        const reason = explain(error)
+        if (reason === null) throw error
+        await commit(tx => endImport(tx, organizationId, importId, { status: 'failed', error: reason }))
+      }
+    },
+    async ended(tx, { payload, organizationId }, { status }) {
+      const error = status === 'failed' ? OUR_FAULT : null
+      await endImport(tx, organizationId as string, payload.importId, { status, error })
+    },
+  }
+  return kind as JobKind
+}
+
+/** Why the file cannot be imported; null is no fault of it. */
+function explain(error: unknown): string | null {
+  if (error instanceof FileError) return error.message
+  return (error as NodeJS.ErrnoException | null)?.code === 'ENOENT'
+    ? 'The file of this import is gone.'
+    : null
+}
+
+async function importFile(
+  context: Context,
+  organizationId: string,
+  path: string,
+  batchRows: number,
+): Promise<void> {
+  const { job, signal, commit } = context
+  let after = (job.progress as { row: number } | null)?.row ?? 0
+  for (;;) {
+    const plan = await commit(tx => readPlan(tx, organizationId, job.payload.importId))
+    const { found, type, language, timeZone } = plan
+    const { fields, primaryKey, _id: dataTypeId } = type
+    const { format, mapping } = found
+    const reading = { path, format, dataTypeId, fields, primaryKey, mapping, language, timeZone, after }
+    try {
+      for await (const { rows, fraction } of readBatches(reading, batchRows, signal)) {
+        if (rows.length === 0) continue
+        await storeBatch(context, plan, rows, fraction)
+        after = rows.at(-1)?.row ?? after
+      }
+      return
+    } catch (error) {
+      if (!(error instanceof TypeChanged)) throw error
+    }
+  }
+}
+
+async function readPlan(tx: Queryable, organizationId: string, importId: string): Promise<Plan> {
+  const found = await findImport(tx, importId)
+  const organization = await findOrganization(tx, organizationId)
+  if (!found || !organization) throw new Stopped('cancelled', 'The import is gone')
+  const type = await findDataType(tx, organizationId, found)
+  if (!type) throw unimportable(`The data type ${found.dataTypeName} has been deleted.`)
+  const standing = await acrossOrganizations(tx, () => findStanding(tx, found.userId))
+  if (!standing || !dataAccess(standing, 'import/data').grants(type._id)) {
+    throw unimportable(`Whoever sent the file may not import into ${type.name} any more.`)
+  }
+  const gone = Object.keys(found.mapping).find(key => !type.fields.some(field => field.key === key))
+  if (gone !== undefined) {
+    throw unimportable(`${type.name} has no field ${gone} any more: send what is left of the file again.`)
+  }
+  const access = dataAccess(standing, 'view/data')
+  return { found, type, access, language: organization.language, timeZone: organization.timeZone }
+}
+
+async function storeBatch(
+  { commit, job }: Context,
+  { found, type, access }: Plan,
+  rows: readonly ReadRow[],
+  progress: number,
+): Promise<void> {
+  const { _id: importId, mode, dryRun, mapping } = found
+  const mapped = Object.keys(mapping)
+  const organizationId = job.organizationId as string
+  const store = (tx: Queryable) =>
+    acrossOrganizations(tx, async () => {
+      const now = await findDataType(tx, organizationId, { dataTypeId: type._id }, 'FOR SHARE')
+      if (!now || !isSameType(now, type)) throw new TypeChanged('The data type has changed')
+      const target = { organizationId, type, mode, dryRun, mapped, access }
+      return storeRows(tx, target, rows)
+    })
+  for (let attempt = 1; ; attempt++) {
+    try {
+      await commit(
+        async tx => {
+          const outcome = await store(tx)
+          const step = { ...outcome, processed: rows.length, progress }
+          if (!(await advanceImport(tx, organizationId, importId, step)))
+            throw new Stopped('cancelled', 'The import was cancelled')
+        },
+        { row: rows.at(-1)?.row },
+      )
+      return
+    } catch (error) {
+      if (!isTransient(error) || attempt >= STORE_ATTEMPTS) throw error
+    }
+  }
+}
+
+const isSameType = (one: DataType, other: DataType) =>
+  one.primaryKey === other.primaryKey && JSON.stringify(one.fields) === JSON.stringify(other.fields)

@@ -1,0 +1,27 @@
+/** What one file may cost. A million rows of twenty columns meet none of it. */
+
+/** Of the file as it is sent: a million rows of CSV are about 100 MB, of XLSX 50. */
+export const MAX_FILE_BYTES = 256 * 1024 * 1024
+/** Of all parts of a workbook together, unpacked: the sheet of a million rows is 400 MB of XML. */
+export const MAX_UNPACKED_BYTES = 2 * 1024 * 1024 * 1024
+/** Texts that cells share, held outside the heap. */
+export const MAX_SHARED_TEXT_BYTES = 192 * 1024 * 1024
+/** As many as a spreadsheet has. */
+export const MAX_ROWS = 1_048_576
+export const MAX_COLUMNS = 16_384
+/** Read one by one, and of most nothing is kept. */
+export const MAX_CELLS = 64 * 1024 * 1024
+/** Of one cell, a text of XML or a record of JSON: a text field takes 10,000 characters. */
+export const MAX_CELL_CHARACTERS = 256 * 1024
+/** Of one row of CSV. */
+export const MAX_ROW_CHARACTERS = 1024 * 1024
+/** Parts of a workbook: a sheet, its drawings, its comments. */
+export const MAX_PARTS = 10_000
+/** Of the thread that reads. Its texts and buffers stand beside that. */
+export const READER_HEAP_MB = 256
+/** Between two batches; a thousand rows take 30 ms. */
+export const BATCH_WITHIN_MS = 60_000
+/** Until the header is known, while somebody waits for the answer. */
+export const INSPECT_WITHIN_MS = 20_000
+/** Files that are looked into at once, for whoever waits for an answer. */
+export const INSPECTED_AT_ONCE = 2

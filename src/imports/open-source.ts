@@ -1,0 +1,29 @@
+import type { ImportFormat } from '../../db/queries/imports.ts'
+import { cellText, isBlank, type Source } from './cells.ts'
+import { unimportable } from './file-error.ts'
+import { openCsv } from './readers/csv.ts'
+import { openJson } from './readers/json.ts'
+import { openXlsx } from './readers/xlsx.ts'
+
+export function openSource(
+  { path, format }: { path: string; format: ImportFormat },
+  keys: readonly string[],
+  options: { header?: boolean } = {},
+): Promise<Source> {
+  if (format === 'csv') return openCsv(path)
+  return format === 'json' ? openJson(path, keys) : openXlsx(path, options)
+}
+
+/** The names of the columns, from the first row that has any; an empty text is a column without a name. */
+export async function readHeadings(source: Source): Promise<{ row: number; headings: string[] }> {
+  for (;;) {
+    const next = await source.rows.next()
+    if (next.done) throw unimportable('The file is empty: there is no header, and there are no rows.')
+    const { cells, number } = next.value
+    if (cells.every(isBlank)) continue
+    // Of a sparse row, too.
+    const headings = Array.from(cells, cell => cellText(cell ?? null).trim())
+    while (headings.at(-1) === '') headings.pop()
+    return { row: number, headings }
+  }
+}

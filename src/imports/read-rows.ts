@@ -1,0 +1,126 @@
+import type { ImportFormat, Mapping, RowError } from '../../db/queries/imports.ts'
+import type { Values } from '../../db/schema/data-records.ts'
+import type { Field } from '../../db/schema/flows.ts'
+import { uniqueValue } from '../../db/unique-value.ts'
+import { isAbsent } from '../api/data/values.ts'
+import { type Cell, cellText, isBlank, type Source } from './cells.ts'
+import { convert, type Style, styleOf } from './convert.ts'
+import { resolveMapping } from './mapping.ts'
+import { readHeadings } from './open-source.ts'
+import { createSeenValues, digestOf, type SeenValues } from './seen-values.ts'
+
+/** What is read of a file, and as what. */
+export interface Reading {
+  path: string
+  format: ImportFormat
+  dataTypeId: string
+  fields: Field[]
+  primaryKey: string | null
+  mapping: Mapping
+  language: string
+  timeZone: string
+  /** The last row that is done with; it and those before it are only looked through. */
+  after: number
+}
+
+/** A row as far as it can be told without the database. */
+export interface ReadRow {
+  row: number
+  /** The values of the columns that are there; null is an empty cell. References are still texts. */
+  values: Values
+  errors: RowError[]
+  /** Fields of which the reference is to a row before this one. */
+  toEarlier: string[]
+  /** Whether a row before this one is exactly the same. */
+  repeats: boolean
+}
+
+/** A value as a report quotes it. */
+const MAX_QUOTED = 200
+
+export const quote = (text: string) => (text.length > MAX_QUOTED ? `${text.slice(0, MAX_QUOTED)}…` : text)
+
+/** Rows with values, one after the other; those up to `after` are looked through for what later ones repeat. */
+export async function* readRows(reading: Reading, source: Source): AsyncGenerator<ReadRow> {
+  const { fields, format, after, primaryKey, dataTypeId } = reading
+  const { headings } = await readHeadings(source)
+  const mapping = resolveMapping(reading.mapping, headings)
+  const style = styleOf(reading.language, reading.timeZone)
+  const columns = fields
+    .filter(({ key }) => Object.hasOwn(mapping, key))
+    .map(field => ({ field, column: headings.indexOf(mapping[field.key] as string) }))
+  const seen = new Map(
+    columns.filter(({ field }) => field.unique).map(({ field }) => [field.key, createSeenValues()]),
+  )
+  const ofRecords = columns.filter(
+    ({ field }) => field.type === 'reference' && field.dataTypeId === dataTypeId,
+  )
+  const keyField = fields.find(({ key }) => key === primaryKey)
+
+  for await (const { number, cells, unknown = [] } of source.rows) {
+    const named = format === 'csv' ? cells : headings.map((_, at) => cells[at] ?? null)
+    if (format !== 'json' && named.every(isBlank)) continue
+    const read: ReadRow = { row: number, values: {}, errors: [], toEarlier: [], repeats: false }
+    for (const key of unknown.slice(0, 10)) {
+      read.errors.push({
+        field: null,
+        value: quote(key),
+        message: `The data type has no field ${quote(key)}.`,
+      })
+    }
+    if (format === 'csv' && cells.slice(headings.length).some(cell => !isBlank(cell))) {
+      const message = `The row has ${cells.length} values, and the header ${headings.length}: perhaps one of them has to stand in quotation marks.`
+      read.errors.push({ field: null, value: null, message })
+    }
+    for (const { field, column } of columns) readCell(read, field, cells[column] ?? null, style, format)
+    if (keyField) findEarlier(read, ofRecords, keyField, seen.get(keyField.key))
+    findRepeats(read, columns, seen, primaryKey)
+    if (number > after) yield read
+  }
+}
+
+function readCell(read: ReadRow, field: Field, cell: Cell, style: Style, format: ImportFormat): void {
+  // A record of JSON that lacks a key says nothing of it.
+  if (format === 'json' && cell === null) return
+  const converted = convert(field, cell, style)
+  if ('value' in converted) {
+    read.values[field.key] = converted.value
+    if (converted.value !== null || !field.required || !isAbsent(field.default)) return
+    read.errors.push({ field: field.key, value: null, message: `${field.label} is required.` })
+  } else read.errors.push({ field: field.key, value: quote(cellText(cell)), message: converted.message })
+}
+
+function findEarlier(
+  read: ReadRow,
+  columns: readonly { field: Field }[],
+  keyField: Field,
+  keys: SeenValues | undefined,
+): void {
+  for (const { field } of columns) {
+    const text = read.values[field.key]
+    if (typeof text === 'string' && keys?.has(uniqueValue(keyField, text))) read.toEarlier.push(field.key)
+  }
+}
+
+/** Of two rows with one unique value the first counts; one that repeats all of an earlier one is harmless. */
+function findRepeats(
+  read: ReadRow,
+  columns: readonly { field: Field }[],
+  seen: ReadonlyMap<string, SeenValues>,
+  primaryKey: string | null,
+): void {
+  const digest = seen.size > 0 ? digestOf(JSON.stringify(read.values)).readUInt32LE(0) : 0
+  for (const { field } of columns) {
+    const value = read.values[field.key]
+    const values = seen.get(field.key)
+    if (!values || value === null || value === undefined) continue
+    const earlier = values.add(uniqueValue(field, value), read.row, digest)
+    if (!earlier || read.repeats) continue
+    if (field.key === primaryKey && earlier.digest === digest && read.errors.length === 0) {
+      read.repeats = true
+      continue
+    }
+    const message = `Row ${earlier.row} has this ${field.label} already, and the first one counts.`
+    read.errors.push({ field: field.key, value: quote(String(value)), message })
+  }
+}

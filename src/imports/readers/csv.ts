@@ -1,0 +1,95 @@
+import { statSync } from 'node:fs'
+import { Readable } from 'node:stream'
+import { type CsvError, parse } from 'csv-parse'
+import type { Rows, Source } from '../cells.ts'
+import { tooLarge, unimportable } from '../file-error.ts'
+import { MAX_COLUMNS, MAX_ROW_CHARACTERS } from '../limits.ts'
+import { detectEncoding, openText } from './text-file.ts'
+
+const DELIMITERS = [',', ';', '\t', '|']
+/** As much as is looked at for the delimiter. */
+const SAMPLE_CHARACTERS = 64 * 1024
+/** What spreadsheets write before the header to say it themselves. */
+const SAID = /^"?sep=(.)"?\r?\n/i
+
+/** A table as text: in UTF-8, UTF-16 or Windows-1252, with a comma, semicolon, tab or bar between its cells. */
+export async function openCsv(path: string): Promise<Source> {
+  const size = statSync(path).size
+  const { pieces, file } = openText(path, await detectEncoding(path))
+  let begin = ''
+  while (begin.length < SAMPLE_CHARACTERS) {
+    const next = await pieces.next()
+    if (next.done) break
+    begin += next.value
+  }
+  const said = SAID.exec(begin)
+  const delimiter = said?.[1] ?? detectDelimiter(begin)
+  const skipped = said ? 1 : 0
+  async function* text() {
+    yield said ? begin.slice(said[0].length) : begin
+    yield* pieces
+  }
+
+  async function* rows(): Rows {
+    const parser = parse({
+      delimiter,
+      relax_column_count: true,
+      // The inches of `5" pipe`.
+      relax_quotes: true,
+      max_record_size: MAX_ROW_CHARACTERS,
+    })
+    let number = skipped
+    const source = Readable.from(text())
+    source.on('error', error => parser.destroy(error))
+    source.pipe(parser)
+    try {
+      for await (const cells of parser as AsyncIterable<string[]>) {
+        number++
+        if (cells.length > MAX_COLUMNS) {
+          throw tooLarge(`Row ${number} has more than ${MAX_COLUMNS.toLocaleString('en')} columns.`)
+        }
+        yield { number, cells }
+      }
+    } catch (error) {
+      throw explain(error, skipped)
+    } finally {
+      source.destroy()
+      parser.destroy()
+    }
+  }
+  return {
+    rows: rows(),
+    fraction: () => (size === 0 ? 1 : file.bytesRead / size),
+    close: () => file.destroy(),
+  }
+}
+
+function explain(error: unknown, skipped: number): unknown {
+  const { code, records } = error as CsvError & { records?: number }
+  const row = skipped + (records ?? 0) + 1
+  if (code === 'CSV_QUOTE_NOT_CLOSED') {
+    return unimportable(`A quotation mark that is opened in row ${row} is never closed.`)
+  }
+  if (code === 'CSV_MAX_RECORD_SIZE') {
+    return tooLarge(
+      `Row ${row} has more than ${MAX_ROW_CHARACTERS.toLocaleString('en')} characters: perhaps a quotation mark in it is never closed.`,
+    )
+  }
+  return error
+}
+
+/** What separates the cells of the first row, outside of quotation marks. */
+function detectDelimiter(text: string): string {
+  const counts = new Map(DELIMITERS.map(delimiter => [delimiter, 0]))
+  let quoted = false
+  for (const character of text) {
+    if (character === '"') quoted = !quoted
+    else if (!quoted) {
+      const count = counts.get(character)
+      if (count !== undefined) counts.set(character, count + 1)
+      const hasFound = [...counts.values()].some(count => count > 0)
+      if (character === '\n' && hasFound) break
+    }
+  }
+  return [...counts].reduce((best, next) => (next[1] > best[1] ? next : best))[0]
+}

@@ -1,0 +1,93 @@
+import { statSync } from 'node:fs'
+import type { Cell, Rows, Source } from '../cells.ts'
+import { tooLarge, unimportable, unsupported } from '../file-error.ts'
+import { MAX_CELL_CHARACTERS } from '../limits.ts'
+import { detectEncoding, openText } from './text-file.ts'
+
+/**
+ * What an export makes: an array of records as `GET /data` shows them. The columns are the keys that are asked for; a
+ * record that lacks one says nothing of it.
+ */
+export async function openJson(path: string, keys: readonly string[]): Promise<Source> {
+  const size = statSync(path).size
+  const encoding = await detectEncoding(path)
+  if (encoding === 'windows1252') throw unsupported('JSON is read in UTF-8 or UTF-16 alone.')
+  const { pieces, file } = openText(path, encoding)
+
+  async function* rows(): Rows {
+    yield { number: 1, cells: [...keys] }
+    let number = 1
+    for await (const text of elements(pieces)) {
+      number++
+      let record: { data?: unknown } | null
+      try {
+        record = JSON.parse(text)
+      } catch {
+        throw unimportable(`Record ${number - 1} is not valid JSON.`)
+      }
+      const data = record?.data
+      if (typeof data !== 'object' || data === null || Array.isArray(data)) {
+        throw unimportable(`Record ${number - 1} has no "data": send the records as an export makes them.`)
+      }
+      const values = data as { [key: string]: unknown }
+      const unknown = Object.keys(values).filter(key => !keys.includes(key))
+      const cells = keys.map((key): Cell => (Object.hasOwn(values, key) ? { json: values[key] } : null))
+      yield { number, cells, unknown }
+    }
+  }
+  return {
+    rows: rows(),
+    fraction: () => (size === 0 ? 1 : file.bytesRead / size),
+    close: () => file.destroy(),
+  }
+}
+
+/** The elements of an array, each as its text. */
+async function* elements(pieces: AsyncIterable<string>): AsyncGenerator<string> {
+  let state: 'before' | 'first' | 'value' | 'between' | 'after' = 'before'
+  let current = ''
+  let depth = 0
+  let inText = false
+  let escaped = false
+  const wrong = () => unimportable('The file is not a JSON array of records.')
+  for await (const piece of pieces) {
+    let begin = 0
+    for (let at = 0; at < piece.length; at++) {
+      const code = piece.charCodeAt(at)
+      if (state === 'value') {
+        if (inText) {
+          if (escaped) escaped = false
+          else if (code === 0x5c) escaped = true
+          else if (code === 0x22) inText = false
+          continue
+        }
+        if (code === 0x22) inText = true
+        else if (code === 0x7b || code === 0x5b) depth++
+        else if (code === 0x7d || code === 0x5d) {
+          depth--
+          if (depth > 0) continue
+          yield current + piece.slice(begin, at + 1)
+          current = ''
+          state = 'between'
+        }
+        continue
+      }
+      if (code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09) continue
+      if (state === 'before' && code === 0x5b) state = 'first'
+      else if (code === 0x7b && state === 'first') {
+        state = 'value'
+        depth = 1
+        begin = at
+      } else if (state === 'between' && code === 0x2c) {
+        state = 'first'
+      } else if (code === 0x5d && (state === 'first' || state === 'between')) state = 'after'
+      else throw wrong()
+    }
+    if (state !== 'value') continue
+    current += piece.slice(begin)
+    if (current.length > MAX_CELL_CHARACTERS) {
+      throw tooLarge(`A record has more than ${MAX_CELL_CHARACTERS.toLocaleString('en')} characters.`)
+    }
+  }
+  if (state !== 'after') throw unimportable('The file ends in the middle of a record: it is not whole.')
+}

@@ -1,0 +1,61 @@
+import { createReadStream, type ReadStream } from 'node:fs'
+import { open } from 'node:fs/promises'
+import iconv from 'iconv-lite'
+import { unsupported } from '../file-error.ts'
+
+export type Encoding = 'utf8' | 'utf16le' | 'utf16be' | 'windows1252'
+
+const SAMPLE_BYTES = 64 * 1024
+
+/** How a text is encoded: by its mark, as UTF-16 by where its zeros stand, as UTF-8 if it is all of that, or else as Windows-1252. */
+export async function detectEncoding(path: string): Promise<Encoding> {
+  const file = await open(path)
+  let sample: Buffer
+  try {
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(SAMPLE_BYTES), 0, SAMPLE_BYTES, 0)
+    sample = buffer.subarray(0, bytesRead)
+  } finally {
+    await file.close()
+  }
+  if (sample[0] === 0xff && sample[1] === 0xfe) return 'utf16le'
+  if (sample[0] === 0xfe && sample[1] === 0xff) return 'utf16be'
+  const zeros = [0, 0]
+  for (let at = 0; at < sample.length; at++)
+    if (sample[at] === 0) (zeros[at % 2] as number) = (zeros[at % 2] ?? 0) + 1
+  const [even = 0, odd = 0] = zeros
+  if (even + odd > 0) {
+    const pairs = sample.length / 2
+    if (odd > pairs * 0.3 && even < pairs * 0.05) return 'utf16le'
+    if (even > pairs * 0.3 && odd < pairs * 0.05) return 'utf16be'
+    throw unsupported('The file holds NUL bytes, so it is no text: save the table as .xlsx or .csv.')
+  }
+  return (await isUtf8File(path)) ? 'utf8' : 'windows1252'
+}
+
+async function isUtf8File(path: string): Promise<boolean> {
+  const decoder = new TextDecoder('utf-8', { fatal: true })
+  try {
+    for await (const chunk of createReadStream(path, { highWaterMark: 1024 * 1024 }))
+      decoder.decode(chunk as Buffer, { stream: true })
+    decoder.decode()
+    return true
+  } catch (error) {
+    if (error instanceof TypeError) return false
+    throw error
+  }
+}
+
+/** A file as text, without its mark, piece by piece. */
+export function openText(
+  path: string,
+  encoding: Encoding,
+): { pieces: AsyncGenerator<string>; file: ReadStream } {
+  const file = createReadStream(path, { highWaterMark: 64 * 1024 })
+  // A mark is not handed on.
+  const decoder = iconv.getDecoder(encoding, { stripBOM: true })
+  async function* read() {
+    for await (const chunk of file) yield decoder.write(chunk as Buffer)
+    yield decoder.end() ?? ''
+  }
+  return { pieces: read(), file }
+}

@@ -1,0 +1,116 @@
+import { posix } from 'node:path'
+import { unimportable, unsupported } from '../file-error.ts'
+import { readWhole } from './xml.ts'
+import type { Parts } from './zip.ts'
+
+/** What of a workbook is needed to read its first sheet. */
+export interface Workbook {
+  sheet: string
+  sharedStrings: string | null
+  /** Whether times count from 1904. */
+  date1904: boolean
+  /** Whether cells of a style show a time, by the style's number. */
+  isTime: boolean[]
+}
+
+const MAX_SHEETS = 10_000
+const MAX_STYLES = 100_000
+
+/** Finds the first sheet by what the workbook lists, not by the order of its parts. [ECMA-376 part 1, 18.2 and part 2, 6.5] */
+export async function readWorkbook(parts: Parts): Promise<Workbook> {
+  const root = await readRelations(parts, '_rels/.rels')
+  const main = [...root.values()].find(({ type }) => /\/officeDocument$/.test(type))?.target
+  if (!main || !parts.has(main) || !/\.xml$/i.test(main)) throw explainOther(parts)
+  const relations = await readRelations(
+    parts,
+    posix.join(posix.dirname(main), '_rels', `${posix.basename(main)}.rels`),
+  )
+  const sheets: string[] = []
+  let date1904 = false
+  await readWhole(await parts.read(main), 'The list of sheets', {
+    open(name, attributes) {
+      if (name === 'workbookPr') date1904 = /^(1|true|on)$/i.test(attributes.date1904 ?? '')
+      if (name !== 'sheet' || sheets.length >= MAX_SHEETS) return
+      const id = Object.entries(attributes).find(([key]) => /(^|:)id$/.test(key) && key !== 'id')?.[1]
+      if (id !== undefined) sheets.push(id)
+    },
+  })
+  const ofKind = (kind: RegExp) => [...relations.values()].find(({ type }) => kind.test(type))?.target ?? null
+  const sheet = sheets
+    .map(id => relations.get(id))
+    .find(found => found && /\/worksheet$/.test(found.type))?.target
+  if (!sheet || !parts.has(sheet)) throw unimportable('The workbook has no sheet with cells.')
+  const styles = ofKind(/\/styles$/)
+  const sharedStrings = ofKind(/\/sharedStrings$/)
+  return {
+    sheet,
+    sharedStrings: sharedStrings && parts.has(sharedStrings) ? sharedStrings : null,
+    date1904,
+    isTime: styles && parts.has(styles) ? await readStyles(parts, styles) : [],
+  }
+}
+
+function explainOther(parts: Parts): Error {
+  const names = parts.names()
+  if (names.includes('mimetype') || names.includes('content.xml')) {
+    return unsupported('This is an OpenDocument file, whatever it is called: save it as .xlsx.')
+  }
+  if (names.some(name => /xl\/workbook\.bin$/.test(name))) {
+    return unsupported('This is a binary workbook (.xlsb): save it as .xlsx.')
+  }
+  if (names.some(name => /^(word|ppt)\//.test(name))) {
+    return unsupported('This is a document and no workbook: save the table as .xlsx or .csv.')
+  }
+  return unsupported('This is an archive and no workbook: send an .xlsx or .csv file.')
+}
+
+interface Relation {
+  type: string
+  target: string
+}
+
+/** What a part refers to, by identifier; what is outside of the file is left out. */
+async function readRelations(parts: Parts, name: string): Promise<Map<string, Relation>> {
+  const relations = new Map<string, Relation>()
+  if (!parts.has(name)) return relations
+  const base = posix.join(posix.dirname(name), '..')
+  await readWhole(await parts.read(name), 'The list of parts', {
+    open(element, { Id, Type, Target, TargetMode }) {
+      if (element !== 'Relationship' || !Id || !Type || !Target || TargetMode === 'External') return
+      if (relations.size >= MAX_SHEETS) return
+      const target = Target.startsWith('/') ? Target.slice(1) : posix.join(base, Target)
+      relations.set(Id, { type: Type, target })
+    },
+  })
+  return relations
+}
+
+/** Formats that come with every workbook. [ECMA-376 part 1, 18.8.30] */
+const isBuiltInTime = (id: number) =>
+  (id >= 14 && id <= 22) || (id >= 27 && id <= 36) || (id >= 45 && id <= 47) || (id >= 50 && id <= 58)
+
+async function readStyles(parts: Parts, name: string): Promise<boolean[]> {
+  const formats = new Map<number, boolean>()
+  const isTime: boolean[] = []
+  let inCells = false
+  await readWhole(await parts.read(name), 'The list of styles', {
+    open(element, { numFmtId, formatCode }) {
+      if (element === 'numFmt') formats.set(Number(numFmtId), isTimeFormat(formatCode ?? ''))
+      else if (element === 'cellXfs') inCells = true
+      else if (element === 'xf' && inCells && isTime.length < MAX_STYLES) {
+        const id = Number(numFmtId ?? 0)
+        isTime.push(formats.get(id) ?? isBuiltInTime(id))
+      }
+    },
+    close(element) {
+      if (element === 'cellXfs') inCells = false
+    },
+  })
+  return isTime
+}
+
+/** Whether a format shows a time: it has a day, month, year, hour or second beside what is quoted. */
+function isTimeFormat(code: string): boolean {
+  const [positive = ''] = code.replaceAll(/"[^"]*"|\\.|_.|\*.|\[[^\]]*\]/g, '').split(';')
+  return /[dmyhs]/i.test(positive) && !/general/i.test(positive)
+}

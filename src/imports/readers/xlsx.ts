@@ -1,0 +1,176 @@
+import type { Cell, Rows, Source } from '../cells.ts'
+import { tooLarge, unimportable } from '../file-error.ts'
+import { MAX_CELL_CHARACTERS, MAX_CELLS, MAX_COLUMNS, MAX_ROWS } from '../limits.ts'
+import { readSerial } from '../values/dates.ts'
+import { readSharedStrings, type SharedStrings } from './shared-strings.ts'
+import { readWorkbook, type Workbook } from './workbook.ts'
+import { readXml } from './xml.ts'
+import { openParts, type Parts } from './zip.ts'
+
+/**
+ * The first sheet of a workbook, its parts read as streams. `header` reads no further than the first row with values:
+ * of the texts that cells share it takes those that the header needs, however many come after.
+ */
+export async function openXlsx(path: string, { header = false } = {}): Promise<Source> {
+  const parts = await openParts(path)
+  let read = 0
+  let size = 1
+  async function* rows(): Rows {
+    const workbook = await readWorkbook(parts)
+    size = parts.size(workbook.sheet) || 1
+    const needed = header ? await listHeaderTexts(parts, workbook) : undefined
+    const shared = await readSharedStrings(parts, workbook.sharedStrings, needed)
+    yield* readSheet(parts, workbook, shared, bytes => {
+      read += bytes
+    })
+  }
+  return { rows: rows(), fraction: () => Math.min(1, read / size), close: () => parts.close() }
+}
+
+/** The highest index of a shared text in the first row that has any cell with a value. */
+async function listHeaderTexts(parts: Parts, workbook: Workbook): Promise<number> {
+  let highest = -1
+  const pass: SharedStrings = {
+    get(index) {
+      highest = Math.max(highest, index)
+      return '-'
+    },
+  }
+  for await (const { cells } of readSheet(parts, workbook, pass, () => {}))
+    if (cells.some(cell => cell !== null && cell !== undefined)) break
+  return highest
+}
+
+async function* readSheet(
+  parts: Parts,
+  { sheet, date1904, isTime }: Workbook,
+  shared: SharedStrings,
+  onRead: (bytes: number) => void,
+): Rows {
+  let ready: { number: number; cells: Cell[] }[] = []
+  let number = 0
+  let cells: Cell[] = []
+  let column = -1
+  let type = 'n'
+  let style = 0
+  let value: string | null = null
+  let hasFormula = false
+  let inValue = false
+  let inSheet = false
+  let phonetic = false
+  let done = false
+  let count = 0
+
+  const place = () => `row ${number}, column ${columnName(column)}`
+  const readCell = (): Cell => {
+    if (value === null) return hasFormula ? { fault: 'a formula that was never calculated' } : null
+    switch (type) {
+      case 's': {
+        const text = shared.get(Number(value))
+        if (text === undefined)
+          throw unimportable(`The cell in ${place()} refers to a text that is not there.`)
+        return decodeText(text)
+      }
+      case 'b':
+        return value.trim() === '1' || value.trim() === 'true'
+      case 'e':
+        return { fault: value }
+      case 'n': {
+        const serial = value.trim() === '' ? Number.NaN : Number(value)
+        if (Number.isNaN(serial)) return value.trim() === '' ? null : { fault: 'no number' }
+        return isTime[style] ? (readSerial(serial, date1904) ?? serial) : serial
+      }
+      default:
+        return decodeText(value)
+    }
+  }
+
+  const stream = await parts.read(sheet)
+  stream.on('data', (chunk: Buffer) => onRead(chunk.length))
+  stream.pause()
+  const reading = readXml(stream, 'The sheet', {
+    open(name, attributes) {
+      if (name === 'sheetData') inSheet = true
+      if (!inSheet || done) return
+      if (name === 'row') {
+        const next = attributes.r === undefined ? number + 1 : Number(attributes.r)
+        if (!(next > number))
+          throw unimportable(`After row ${number} the rows of the sheet are not in their order.`)
+        if (!(next <= MAX_ROWS))
+          throw tooLarge(`The sheet has more than ${MAX_ROWS.toLocaleString('en')} rows.`)
+        number = next
+        cells = []
+        column = -1
+      } else if (name === 'c') {
+        column = attributes.r === undefined ? column + 1 : columnOf(attributes.r)
+        if (!(column < MAX_COLUMNS)) {
+          throw tooLarge(`Row ${number} has more than ${MAX_COLUMNS.toLocaleString('en')} columns.`)
+        }
+        if (++count > MAX_CELLS)
+          throw tooLarge(`The sheet has more than ${MAX_CELLS.toLocaleString('en')} cells.`)
+        type = attributes.t ?? 'n'
+        style = Number(attributes.s ?? 0)
+        value = null
+        hasFormula = false
+      } else if (name === 'v' || name === 't') inValue = !phonetic
+      else if (name === 'rPh') phonetic = true
+      else if (name === 'f') hasFormula = true
+    },
+    text(text) {
+      if (!inValue) return
+      value = (value ?? '') + text
+      if (value.length > MAX_CELL_CHARACTERS) {
+        throw tooLarge(
+          `The cell in ${place()} has more than ${MAX_CELL_CHARACTERS.toLocaleString('en')} characters.`,
+        )
+      }
+    },
+    close(name) {
+      if (!inSheet || done) return
+      if (name === 'v' || name === 't') {
+        inValue = false
+        value ??= type === 'n' ? null : ''
+      } else if (name === 'rPh') phonetic = false
+      else if (name === 'c') {
+        const cell = readCell()
+        if (cell !== null) cells[column] = cell
+      } else if (name === 'row') ready.push({ number, cells })
+      else if (name === 'sheetData') done = true
+    },
+  })
+  // What comes after the cells, merged ones above all, is not needed.
+  for await (const _ of reading) {
+    const some = ready
+    ready = []
+    yield* some
+    if (done) return
+  }
+  if (!inSheet) throw unimportable('The sheet has no cells.')
+}
+
+/** What XML cannot hold stands as `_xHHHH_` in a text. [ISO 29500-1, 22.9.2.19] */
+const decodeText = (text: string) =>
+  text.includes('_x')
+    ? text.replaceAll(/_x([0-9A-Fa-f]{4})_/g, (_, code: string) =>
+        String.fromCharCode(Number.parseInt(code, 16)),
+      )
+    : text
+
+/** The column of a reference such as `AB12`, from 0. */
+function columnOf(reference: string): number {
+  let column = 0
+  let at = 0
+  for (; at < reference.length; at++) {
+    const code = reference.charCodeAt(at) & ~0x20
+    if (code < 65 || code > 90) break
+    column = column * 26 + code - 64
+    if (column > MAX_COLUMNS) return MAX_COLUMNS
+  }
+  if (at === 0) throw unimportable(`A cell of the sheet says that it is at "${reference.slice(0, 20)}".`)
+  return column - 1
+}
+
+function columnName(column: number): string {
+  const rest = Math.floor(column / 26)
+  return (rest > 0 ? columnName(rest - 1) : '') + String.fromCharCode(65 + (column % 26))
+}

@@ -1,0 +1,154 @@
+import { fold } from './fold.ts'
+
+/** How dates are written in a language, and where its clocks stand. */
+export interface DateStyle {
+  /** Of 3/4/2026, whether 3 is the month. */
+  monthFirst: boolean
+  /** The months by their names and abbreviations, folded; English ones too. */
+  months: ReadonlyMap<string, number>
+  timeZone: string
+}
+
+/** A time of a wall clock, without a zone: `2026-11-21T09:00:00.000`. */
+export interface LocalTime {
+  local: string
+}
+
+export function dateStyle(language: string, timeZone: string): DateStyle {
+  const parts = new Intl.DateTimeFormat(language, { dateStyle: 'short' }).formatToParts(0)
+  const order = parts.map(({ type }) => type).filter(type => type === 'day' || type === 'month')
+  const months = new Map<string, number>()
+  for (const locale of ['en', language]) {
+    for (const month of ['long', 'short'] as const) {
+      for (const day of ['numeric', undefined] as const) {
+        const format = new Intl.DateTimeFormat(locale, { month, day, timeZone: 'UTC' })
+        for (let at = 0; at < 12; at++) {
+          const part = format.formatToParts(Date.UTC(2026, at, 1)).find(({ type }) => type === 'month')
+          const name = fold(part?.value ?? '')
+          if (/\p{L}/u.test(name)) months.set(name, at + 1)
+        }
+      }
+    }
+  }
+  return { monthFirst: order[0] === 'month', months, timeZone }
+}
+
+const TIME =
+  /(?:^|[T\s,]+)(\d{1,2}):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?\s*([ap]\.?m\.?)?\s*(Z|UTC|[+-]\d\d:?\d\d)?$/i
+const YEAR_FIRST = /^(\d{4})[-/.\s](\d{1,2})[-/.\s](\d{1,2})\.?$/
+const COMPACT = /^(\d{4})(\d\d)(\d\d)$/
+const NUMERIC = /^(\d{1,2})([-/.]|\s)\s*(\d{1,2})[-/.\s]\s*(\d{2}|\d{4})\.?$/
+/** Weekdays, and words such as the `de` of Spanish, say nothing about the day. */
+const DAY_NAMED =
+  /^(?:\p{L}+\.?,?\s+)?(\d{1,2})(?:st|nd|rd|th|º|er)?[.\s-]+(?:de\s+)?(\p{L}+)[.,]?[\s-]+(?:de\s+)?(\d{2}|\d{4})$/iu
+const NAMED_DAY = /^(?:\p{L}+,\s+)?(\p{L}+)\.?\s+(\d{1,2})(?:st|nd|rd|th)?,?\s+(\d{4})$/iu
+
+/** A date or a time as people write it; with a zone it is an instant. Null where it is none. */
+export function readTime(text: string, style: DateStyle): LocalTime | { instant: number } | null {
+  const given = text.trim()
+  const time = TIME.exec(given)
+  const date = readDay(time ? given.slice(0, time.index).trim() : given, style)
+  if (!date) return null
+  const [, hours = '0', minutes = '0', seconds = '0', fraction = '', half, zone] = time ?? []
+  let hour = Number(hours)
+  if (half) {
+    if (hour < 1 || hour > 12) return null
+    hour = (hour % 12) + (/^p/i.test(half) ? 12 : 0)
+  }
+  if (hour > 23 || Number(minutes) > 59 || Number(seconds) > 59) return null
+  const ms = fraction.slice(0, 3).padEnd(3, '0')
+  const local = `${date}T${pad(hour)}:${minutes.padStart(2, '0')}:${seconds.padStart(2, '0')}.${ms}`
+  if (!zone) return { local }
+  const offset = /^[+-]/.test(zone) ? `${zone.slice(0, 3)}:${zone.slice(-2)}` : 'Z'
+  const instant = Date.parse(`${local}${offset}`)
+  return Number.isNaN(instant) ? null : { instant }
+}
+
+const pad = (value: number, length = 2) => String(value).padStart(length, '0')
+
+/** `YYYY-MM-DD`, or null. */
+function readDay(text: string, { monthFirst, months }: DateStyle): string | null {
+  const whole = YEAR_FIRST.exec(text) ?? COMPACT.exec(text)
+  if (whole) return toDay(Number(whole[1]), Number(whole[2]), Number(whole[3]))
+  const numeric = NUMERIC.exec(text)
+  if (numeric) {
+    const [first, second] = [Number(numeric[1]), Number(numeric[3])]
+    const year = readYear(numeric[4] as string)
+    // Nobody who writes points puts the month first.
+    const month = monthFirst && numeric[2] !== '.' ? first : second
+    const day = month === first && monthFirst && numeric[2] !== '.' ? second : first
+    return toDay(year, month, day) ?? toDay(year, day, month)
+  }
+  const named = DAY_NAMED.exec(text)
+  if (named)
+    return toDay(readYear(named[3] as string), months.get(fold(named[2] as string)), Number(named[1]))
+  const turned = NAMED_DAY.exec(text)
+  if (turned) return toDay(Number(turned[3]), months.get(fold(turned[1] as string)), Number(turned[2]))
+  return null
+}
+
+/** Two digits are of the years 1930 to 2029, as spreadsheets have it. */
+const readYear = (digits: string) =>
+  digits.length === 4 ? Number(digits) : Number(digits) + (Number(digits) < 30 ? 2000 : 1900)
+
+function toDay(year: number, month: number | undefined, day: number): string | null {
+  if (!month || month > 12 || year < 1 || day < 1) return null
+  const last = new Date(Date.UTC(2000 + (year % 400), month, 0)).getUTCDate()
+  return day <= last ? `${pad(year, 4)}-${pad(month)}-${pad(day)}` : null
+}
+
+/** Days from 1970 to the first day of the two systems, 1900 (which counts a 29 February 1900) and 1904. */
+const EPOCH_1900 = -25_569
+const EPOCH_1904 = -24_107
+const DAY_MS = 86_400_000
+/** 9999-12-31. */
+const LAST_SERIAL = 2_958_466
+
+/** The time that a spreadsheet keeps as a number of days; null beyond what it can show. */
+export function readSerial(serial: number, date1904: boolean): LocalTime | null {
+  if (!(serial >= 0 && serial < LAST_SERIAL)) return null
+  // Before 1 March 1900 the system of 1900 is a day behind.
+  const days = date1904 ? serial + EPOCH_1904 : serial + EPOCH_1900 + (serial < 60 ? 1 : 0)
+  const ms = Math.round(days * DAY_MS)
+  return { local: new Date(ms).toISOString().slice(0, -1) }
+}
+
+const formats = new Map<string, Intl.DateTimeFormat>()
+
+/** How far a zone is ahead of UTC at an instant, in milliseconds. */
+function offsetAt(instant: number, timeZone: string): number {
+  let format = formats.get(timeZone)
+  if (!format) {
+    format = new Intl.DateTimeFormat('en-US', {
+      timeZone,
+      hourCycle: 'h23',
+      year: 'numeric',
+      month: 'numeric',
+      day: 'numeric',
+      hour: 'numeric',
+      minute: 'numeric',
+      second: 'numeric',
+      era: 'short',
+    })
+    formats.set(timeZone, format)
+  }
+  const parts = Object.fromEntries(format.formatToParts(instant).map(({ type, value }) => [type, value]))
+  const year = parts.era === 'BC' ? 1 - Number(parts.year) : Number(parts.year)
+  const wall = new Date(0)
+  wall.setUTCFullYear(year, Number(parts.month) - 1, Number(parts.day))
+  wall.setUTCHours(Number(parts.hour), Number(parts.minute), Number(parts.second))
+  return wall.getTime() - Math.floor(instant / 1000) * 1000
+}
+
+/** The instant of a wall clock's time. One that the clocks skip moves on by the gap, of two the first counts. */
+export function toInstant(local: string, timeZone: string): number {
+  const wall = Date.parse(`${local}Z`)
+  const before = offsetAt(wall - DAY_MS, timeZone)
+  const after = offsetAt(wall + DAY_MS, timeZone)
+  const first = wall - Math.max(before, after)
+  const second = wall - Math.min(before, after)
+  for (const instant of [first, second]) {
+    if (instant + offsetAt(instant, timeZone) === wall) return instant
+  }
+  return wall - before
+}

@@ -1,0 +1,20 @@
+import { writeDigits } from './numbers.ts'
+
+const SCIENTIFIC = /^\+?(\d)(?:[.,](\d+))?e\+?(\d{1,2})$/i
+
+/**
+ * A phone number out of a cell. A spreadsheet makes a number of it: of that all digits are there. Where it was saved as the
+ * text `8.49E+10`, its last digits are lost, and nobody can know them.
+ */
+export function readPhone(cell: string | number): { value: string } | { message: string } {
+  if (typeof cell === 'number') return { value: writeDigits(cell) }
+  const text = cell.trim()
+  const [, first = '', decimals = '', exponent = ''] = SCIENTIFIC.exec(text) ?? []
+  if (first === '') return { value: text }
+  if (decimals.length >= Number(exponent))
+    return { value: `${first}${decimals}`.slice(0, Number(exponent) + 1) }
+  return {
+    message:
+      'A spreadsheet has turned this phone number into a number and dropped its last digits. Format the column as text, and enter it again.',
+  }
+}

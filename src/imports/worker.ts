@@ -1,0 +1,92 @@
+import { parentPort, workerData } from 'node:worker_threads'
+import { FileError } from './file-error.ts'
+import { detectFormat } from './format.ts'
+import { checkHeadings } from './mapping.ts'
+import { openSource, readHeadings } from './open-source.ts'
+import type { Reading, ReadRow } from './read-rows.ts'
+
+/**
+ * The thread that reads a file, so that what a file costs in time and memory is apart from everybody else's. It is asked
+ * for a batch at a time, and knows nothing of the database.
+ */
+export type Task =
+  | { kind: 'inspect'; path: string; keys: string[] }
+  | { kind: 'read'; reading: Reading; batchRows: number }
+
+export interface Batch {
+  rows: ReadRow[]
+  fraction: number
+  done: boolean
+}
+
+export type Reply =
+  | { inspected: { format: Reading['format']; headings: string[] } }
+  | { batch: Batch }
+  | { error: { reason: FileError['reason']; message: string } }
+
+const port = parentPort
+if (!port) throw new Error('This runs in a worker thread alone')
+const reply = (message: Reply) => port.postMessage(message)
+
+async function inspect(path: string, keys: string[]): Promise<void> {
+  const format = await detectFormat(path)
+  const source = await openSource({ path, format }, keys, { header: true })
+  try {
+    const { headings } = await readHeadings(source)
+    checkHeadings(headings)
+    reply({ inspected: { format, headings } })
+  } finally {
+    source.close()
+  }
+}
+
+async function read(reading: Reading, batchRows: number): Promise<void> {
+  // What checks values is much to load, and a header needs none of it.
+  const { readRows } = await import('./read-rows.ts')
+  const source = await openSource(
+    reading,
+    reading.fields.map(({ key }) => key),
+  )
+  const rows = readRows(reading, source)
+  const asked = requests()
+  for (;;) {
+    await asked.next()
+    const batch: ReadRow[] = []
+    let done = false
+    while (batch.length < batchRows && !done) {
+      const next = await rows.next()
+      if (next.done) done = true
+      else batch.push(next.value)
+    }
+    reply({ batch: { rows: batch, fraction: source.fraction(), done } })
+    if (done) return source.close()
+  }
+}
+
+/** A turn for each message that came. */
+async function* requests(): AsyncGenerator<void> {
+  let waiting = 0
+  let wake = () => {}
+  port?.on('message', () => {
+    waiting++
+    wake()
+  })
+  for (;;) {
+    while (waiting === 0) {
+      await new Promise<void>(resolve => {
+        wake = resolve
+      })
+    }
+    waiting--
+    yield
+  }
+}
+
+const task = workerData as Task
+try {
+  await (task.kind === 'inspect' ? inspect(task.path, task.keys) : read(task.reading, task.batchRows))
+} catch (error) {
+  if (!(error instanceof FileError)) throw error
+  reply({ error: { reason: error.reason, message: error.message } })
+}
+port.close()

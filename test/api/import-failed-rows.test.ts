@@ -1,0 +1,133 @@
+import { parse } from 'csv-parse/sync'
+import exceljs from 'exceljs'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { type Client, signIn } from '../support/client.ts'
+import { importFile } from '../support/imports.ts'
+import { useServer } from '../support/own-server.ts'
+import { addOrganization, addPerson } from '../support/people.ts'
+
+describe('The rows of an import that failed', () => {
+  const { server } = useServer()
+  let owner: Client
+  let dataTypeId: string
+  let number = 0
+
+  beforeAll(async () => {
+    owner = (await addOrganization(server, await signIn(server))).client
+  })
+
+  async function newType(): Promise<void> {
+    const fields = [
+      { key: 'number', label: 'Customer number', type: 'text' },
+      { key: 'name', label: 'Name', type: 'text', required: true },
+      { key: 'since', label: 'Since', type: 'date' },
+    ]
+    const made = await owner.post('/data-type', { name: `Type ${++number}`, primaryKey: 'number', fields })
+    dataTypeId = made.body.data._id
+  }
+  const send = (file: Buffer | string, fileName = 'kunden.any') =>
+    importFile(server, owner, file, { dataTypeId }, fileName)
+  const read = async () =>
+    // biome-ignore lint/suspicious/noExplicitAny: as in Answer
+    (await owner.get(`/data?dataTypeId=${dataTypeId}`)).body.data.map((one: any) => one.data)
+  const failedRows = async (client: Client, importId: string) => {
+    const url = `${server.url}/api/v3/import-monitoring/${importId}/failed-rows`
+    const response = await fetch(url, { headers: { authorization: `Bearer ${client.token}` } })
+    return { response, file: Buffer.from(await response.arrayBuffer()) }
+  }
+
+  it.each<[string, (rows: string[][]) => Promise<Buffer> | Buffer]>([
+    ['CSV', rows => Buffer.from(rows.map(cells => cells.join(',')).join('\n'))],
+    ['XLSX', writeWorkbook],
+  ])('come back as %s, to be mended and sent again without a row too many', async (_format, make) => {
+    await newType()
+    const header = ['Customer number', 'Name', 'Note of ours', 'Since']
+    const rows = [
+      header,
+      ['1', 'Ada', 'x', ''],
+      ['2', '', 'say "hi"; now', '2026-13-01'],
+      ['3', 'Cleo', '', 'never'],
+    ]
+    const done = await send(await make(rows))
+    expect(done).toMatchObject({ created: 1, failed: 2 })
+    const { response, file } = await failedRows(owner, done._id)
+    expect(response.status).toBe(200)
+    expect(response.headers.get('content-disposition')).toContain('kunden - failed rows.')
+    // Sent as it is it fails again, and says the same of the rows that are left.
+    const again = await send(file)
+    expect(again.failures.map(({ row, field }) => [row, field])).toEqual([
+      [2, 'name'],
+      [2, 'since'],
+      [3, 'since'],
+    ])
+    const mended = (await readTable(file)).map(cells =>
+      cells.map(cell => (cell === '2026-13-01' || cell === 'never' ? '2026-12-01' : cell)),
+    )
+    expect(mended[0]).toEqual([...header, 'Import error'])
+    expect(mended[1]?.[2]).toBe('say "hi"; now')
+    expect(mended[2]?.[4]).toContain('Since: This has to be a date')
+    ;(mended[1] as string[])[1] = 'Bob'
+    const csv = mended.map(cells => cells.map(cell => `"${cell.replaceAll('"', '""')}"`).join(',')).join('\n')
+    expect(await send(Buffer.from(csv))).toMatchObject({ created: 2, failed: 0 })
+    expect((await read()).map((one: { name: string }) => one.name)).toEqual(['Ada', 'Bob', 'Cleo'])
+  })
+
+  it('come back as JSON, each with its data and why', async () => {
+    await newType()
+    const records = [{ data: { number: '1', name: 'Ada' } }, { data: { number: '2', since: 'never' } }]
+    const done = await send(JSON.stringify(records))
+    const { file } = await failedRows(owner, done._id)
+    expect(JSON.parse(String(file))).toEqual([
+      {
+        data: { number: '2', since: 'never' },
+        error: expect.stringContaining('since: This has to be a date'),
+      },
+    ])
+    expect(await send(file)).toMatchObject({ failed: 1, created: 0 })
+  })
+
+  it('come in thousands, and are read as they are written', async () => {
+    await newType()
+    const rows = Array.from({ length: 12_000 }, (_, at) => `${at},${at % 4 === 0 ? 'Ada' : ''},x`)
+    const done = await send(`Customer number,Name,Note\n${rows.join('\n')}`)
+    expect(done).toMatchObject({ created: 3_000, failed: 9_000 })
+    expect(done.failures).toHaveLength(1_000)
+    const { file } = await failedRows(owner, done._id)
+    const table = parse(file, { delimiter: ';', bom: true }) as string[][]
+    expect(table).toHaveLength(9_001)
+    expect(table.at(-1)).toEqual(['11999', '', 'x', 'Name: Name is required.'])
+  })
+
+  it('are for whoever sent them, and who sees every field of the type', async () => {
+    await newType()
+    const done = await send('Customer number,Name\n1,\n')
+    const role = async (more: object) => {
+      const permissionDetails = [{ permissionName: 'import/data' }, { permissionName: 'view/data', ...more }]
+      const { body } = await owner.post('/role', { name: `Role ${++number}`, permissionDetails })
+      return (await addPerson(server, owner, { roleId: body.data._id })).client
+    }
+    const restricted = await role({ dataTypes: [{ dataTypeId, restrictedFields: ['since'] }] })
+    expect((await failedRows(await role({}), done._id)).response.status).toBe(200)
+    const refused = await failedRows(restricted, done._id)
+    expect([refused.response.status, JSON.parse(String(refused.file)).restrictedFields]).toEqual([
+      403,
+      ['since'],
+    ])
+    const own = await importFile(server, restricted, 'Customer number,Name\n1,\n', { dataTypeId })
+    expect((await failedRows(restricted, own._id)).response.status).toBe(200)
+  })
+})
+
+async function writeWorkbook(rows: string[][]): Promise<Buffer> {
+  const workbook = new exceljs.Workbook()
+  workbook.addWorksheet('One').addRows(rows)
+  return Buffer.from(await workbook.xlsx.writeBuffer())
+}
+
+async function readTable(file: Buffer): Promise<string[][]> {
+  if (file.subarray(0, 2).toString() !== 'PK') return parse(file, { delimiter: ';', bom: true })
+  const workbook = new exceljs.Workbook()
+  await workbook.xlsx.load(file as unknown as ArrayBuffer)
+  const rows = workbook.worksheets[0]?.getSheetValues() as exceljs.CellValue[][]
+  return rows.slice(1).map(cells => Array.from(cells.slice(1), cell => String(cell ?? '')))
+}

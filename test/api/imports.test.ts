@@ -1,0 +1,373 @@
+import { beforeAll, describe, expect, it } from 'vitest'
+import { type Client, signIn } from '../support/client.ts'
+import { ended, importFile, upload } from '../support/imports.ts'
+import { useServer } from '../support/own-server.ts'
+import { addOrganization, addPerson } from '../support/people.ts'
+import { openScreen } from '../support/screen.ts'
+import { until } from '../support/wait.ts'
+
+describe('Imports', () => {
+  const { server } = useServer()
+  let owner: Client
+  let dataTypeId: string
+  let number = 0
+  const FIELDS = [
+    { key: 'number', label: 'Customer number', type: 'text' },
+    { key: 'name', label: 'Name', type: 'text', required: true },
+    { key: 'phone', label: 'Phone', type: 'phone' },
+    { key: 'email', label: 'E-mail', type: 'email', unique: true },
+    { key: 'size', label: 'Größe', type: 'number' },
+    { key: 'since', label: 'Since', type: 'date' },
+    { key: 'seen', label: 'Last seen', type: 'datetime' },
+    { key: 'active', label: 'Active', type: 'boolean' },
+    { key: 'kind', label: 'Kind', type: 'select', options: ['Shop', 'Café'], default: 'Shop' },
+    { key: 'tags', label: 'Tags', type: 'multiselect', options: ['a', 'b', 'a, b; c'] },
+    { key: 'place', label: 'Place', type: 'location' },
+  ]
+
+  beforeAll(async () => {
+    owner = (await addOrganization(server, await signIn(server))).client
+    await owner.patch('/organization', { language: 'de', timeZone: 'Europe/Berlin' })
+  })
+
+  /** A type of its own for a test. */
+  async function newType(
+    more: object = { primaryKey: 'number' },
+    fields: object[] = FIELDS,
+  ): Promise<string> {
+    const made = await owner.post('/data-type', { name: `Customer ${++number}`, fields, ...more })
+    expect(made.status, JSON.stringify(made.body)).toBe(201)
+    dataTypeId = made.body.data._id
+    return dataTypeId
+  }
+  const read = async (id = dataTypeId) =>
+    // biome-ignore lint/suspicious/noExplicitAny: as in Answer
+    (await owner.get(`/data?dataTypeId=${id}&limit=500`)).body.data.map((one: any) => one.data)
+  const send = (file: Buffer | string, fields: { [name: string]: string } = {}, name = 'file.csv') =>
+    importFile(server, owner, file, { dataTypeId, ...fields }, name)
+
+  it('bring values in as people write them, in the language and time zone of the organization', async () => {
+    await newType()
+    const file = [
+      'customer NUMBER;Name;phone;E-Mail;grosse;Since;last seen;active;kind;TAGS;place',
+      '007;Ada;+49 30 1234567;ADA@example.com;1.234,5;21.11.2026;21.11.2026 09:00;ja;cafe;b, a;52.5, 13.4',
+      '008;"Bob; ""Sons""";8.49123456789E+11;;-0,5;1. März 2024;2026-07-01T10:00:00Z;Nein;Shop;"a, b; c; b";',
+      '',
+      '009;Eve;;;;;;;;;"52,5; 13,4; Am Platz 1"',
+    ].join('\r\n')
+    const done = await send(file)
+    expect(done).toMatchObject({
+      status: 'completed',
+      total: 3,
+      processed: 3,
+      created: 3,
+      failed: 0,
+      progress: 1,
+    })
+    expect(done.mapping).toMatchObject({
+      number: 'customer NUMBER',
+      size: 'grosse',
+      email: 'E-Mail',
+      tags: 'TAGS',
+    })
+    expect(await read()).toEqual([
+      {
+        number: '007',
+        name: 'Ada',
+        phone: '+49 30 1234567',
+        email: 'ADA@example.com',
+        size: 1234.5,
+        since: '2026-11-21',
+        seen: '2026-11-21T08:00:00.000Z',
+        active: true,
+        kind: 'Café',
+        tags: ['b', 'a'],
+        place: { lat: 52.5, lng: 13.4 },
+      },
+      {
+        number: '008',
+        name: 'Bob; "Sons"',
+        phone: '849123456789',
+        size: -0.5,
+        since: '2024-03-01',
+        seen: '2026-07-01T10:00:00.000Z',
+        active: false,
+        kind: 'Shop',
+        tags: ['a, b; c', 'b'],
+      },
+      { number: '009', name: 'Eve', place: { lat: 52.5, lng: 13.4, address: 'Am Platz 1' } },
+    ])
+  })
+
+  it('report each bad row with its reason, and the rest is in', async () => {
+    await newType()
+    const file = [
+      'Customer number,Name,Phone,Since,E-mail',
+      '1,Ada,8.49E+10,,a@example.com',
+      '2,,n/a,31.02.2026,b@example.com',
+      '3,Cleo,,,c@example.com',
+      '3,Other,,,d@example.com',
+      '4,Dora,,,C@example.com',
+      '5,Eve,1,2,3,4',
+    ].join('\n')
+    const done = await send(file)
+    expect(done).toMatchObject({ status: 'completed_with_errors', created: 1, failed: 5, processed: 6 })
+    expect(done.failures.map(({ row, field, value }) => [row, field, value])).toEqual([
+      [2, 'phone', '8.49E+10'],
+      [3, 'name', null],
+      [3, 'phone', 'n/a'],
+      [3, 'since', '31.02.2026'],
+      [5, 'number', '3'],
+      [6, 'email', 'C@example.com'],
+      [7, null, null],
+      [7, 'phone', '1'],
+      [7, 'email', '3'],
+      [7, 'since', '2'],
+    ])
+    expect(done.failures[0]?.message).toContain('dropped its last digits')
+    expect(done.failures[4]?.message).toContain('Row 4 has this Customer number already')
+    expect(await read()).toEqual([{ number: '3', name: 'Cleo', email: 'c@example.com', kind: 'Shop' }])
+  })
+
+  it('of known rows are a success: equal ones are unchanged, others fail in mode create and change in mode upsert', async () => {
+    await newType()
+    const file = 'Customer number;Name;Größe\n1;Ada;1\n2;Bob;2\n'
+    expect(await send(file)).toMatchObject({ created: 2 })
+    expect(await send(file)).toMatchObject({ status: 'completed', created: 0, unchanged: 2, failed: 0 })
+    const other = 'Customer number;Name;Phone\n1;Ada;030 123\n2;Bob;\n3;Cleo;\n'
+    const report = await send(other, { dryRun: 'true' })
+    expect(report).toMatchObject({ created: 1, unchanged: 1, failed: 1 })
+    const upsert = await send(other, { mode: 'upsert', dryRun: 'true' })
+    expect(upsert).toMatchObject({ created: 1, updated: 1, unchanged: 1, failed: 0 })
+    expect(await read()).toHaveLength(2)
+    expect(await send(other, { mode: 'upsert' })).toMatchObject({ created: 1, updated: 1, unchanged: 1 })
+    // What has no column keeps its value, an empty cell takes one away.
+    expect(await send('Customer number;Größe\n1;\n', { mode: 'upsert' })).toMatchObject({ updated: 1 })
+    expect(await read()).toEqual([
+      { number: '1', name: 'Ada', phone: '030 123', kind: 'Shop' },
+      { number: '2', name: 'Bob', size: 2, kind: 'Shop' },
+      { number: '3', name: 'Cleo', kind: 'Shop' },
+    ])
+  })
+
+  it('a dry run gives the report of the import and changes nothing', async () => {
+    await newType()
+    const rows = ['1;Ada;a@example.com', '2;;', '1;Ada;a@example.com', '1;Bob;', '4;Dora;A@example.com']
+    const file = `Customer number;Name;E-mail\n${rows.join('\n')}`
+    const { _id, ...dry } = await send(file, { dryRun: 'true' })
+    expect(await read()).toEqual([])
+    const real = await send(file)
+    const compared = ({ failures, created, unchanged, failed, status, total }: typeof real) => ({
+      ...{ failures, created, unchanged, failed, status, total },
+    })
+    expect(compared({ _id, ...dry })).toEqual(compared(real))
+    expect(real).toMatchObject({ created: 1, unchanged: 1, failed: 3 })
+  })
+
+  it('follow references by the primary key of the other type, to rows before them too', async () => {
+    const customers = await newType()
+    await send('Customer number;Name\n7;Ada\n')
+    const [ada] = (await owner.get(`/data?dataTypeId=${customers}`)).body.data
+    const made = await owner.post('/data-type', {
+      name: 'Orders',
+      primaryKey: 'id',
+      fields: [{ key: 'id', label: 'Id', type: 'text' }],
+    })
+    const fields = [
+      { key: 'id', label: 'Id', type: 'text' },
+      { key: 'customer', label: 'Customer', type: 'reference', dataTypeId: customers },
+      { key: 'parent', label: 'Parent', type: 'reference', dataTypeId: made.body.data._id },
+    ]
+    const put = await owner.put(`/data-type/${made.body.data._id}`, {
+      name: 'Orders',
+      primaryKey: 'id',
+      fields,
+    })
+    expect(put.status, JSON.stringify(put.body)).toBe(200)
+    dataTypeId = made.body.data._id
+    const file = `Id;Customer;Parent\na;7;\nb;${ada._id};a\nc;8;\nd;7;z\n`
+    const dry = await send(file, { dryRun: 'true' })
+    const done = await send(file)
+    expect(done.failures).toEqual(dry.failures)
+    expect(done).toMatchObject({ created: 2, failed: 2 })
+    const [a, b] = (await owner.get(`/data?dataTypeId=${dataTypeId}`)).body.data
+    expect([a.data, b.data]).toEqual([
+      { id: 'a', customer: ada._id },
+      { id: 'b', customer: ada._id, parent: a._id },
+    ])
+  })
+
+  it.each<[string, Buffer]>([
+    ['UTF-8', Buffer.from('Name;Kind\nÄnne;Café\n')],
+    ['UTF-8 with a mark', Buffer.from('\ufeffName;Kind\nÄnne;Café\n')],
+    ['Windows-1252', Buffer.from('Name;Kind\nÄnne;Café\n', 'latin1')],
+    ['UTF-16 with a mark', Buffer.from('\ufeffName;Kind\nÄnne;Café\n', 'utf16le')],
+    ['UTF-16 without one', Buffer.from('Name;Kind\nÄnne;Café\n', 'utf16le')],
+    ['UTF-16 the other way round', Buffer.from('\ufeffName;Kind\nÄnne;Café\n', 'utf16le').swap16()],
+    ['UTF-16 the other way round, without a mark', Buffer.from('Name;Kind\nÄnne;Café\n', 'utf16le').swap16()],
+    ['tabs', Buffer.from('Name\tKind\nÄnne\tCafé\n')],
+    ['commas', Buffer.from('Name,Kind\nÄnne,Café\n')],
+    ['a delimiter that it says itself', Buffer.from('sep=|\nName|Kind\nÄnne|Café\n')],
+    ['a JSON export', Buffer.from('[{"_id":"x","data":{"name":"Änne","kind":"Café"}}]')],
+  ])('read %s', async (_name, file) => {
+    await newType({})
+    expect(await send(file)).toMatchObject({ status: 'completed', created: 1 })
+    expect(await read()).toEqual([{ name: 'Änne', kind: 'Café' }])
+  })
+
+  it('go by a mapping that is given, or by an import config', async () => {
+    await newType()
+    const file = 'Nr,Firma,Name\n1,Ada GmbH,x\n'
+    const mapping = { number: 'nr', name: 'FIRMA' }
+    expect(await send(file, { mapping: JSON.stringify(mapping) })).toMatchObject({
+      created: 1,
+      mapping: { number: 'Nr', name: 'Firma' },
+    })
+    const config = await owner.post('/import-config', { name: 'Shop', dataTypeId, mapping })
+    expect(await send(file, { importConfigId: config.body.data._id })).toMatchObject({ unchanged: 1 })
+    expect(await read()).toEqual([{ number: '1', name: 'Ada GmbH', kind: 'Shop' }])
+  })
+
+  it.each<[number, string, string, { [name: string]: string }]>([
+    [422, 'The file is empty', '', {}],
+    [422, 'The file is empty', '\n\n', {}],
+    [422, 'names these columns twice: name', 'Name;name\nA;B\n', {}],
+    [422, 'No column of the file is called', 'Ada;Bob\nCleo;Dora\n', {}],
+    [422, 'no column Firma', 'Name\nA\n', { mapping: '{"name":"Firma"}' }],
+    [422, 'no column for Customer number, Name', 'Phone\n1234\n', {}],
+    [422, 'no column for Customer number', 'Name\nA\n', { mode: 'upsert' }],
+    [400, 'has no field shoe', 'Name\nA\n', { mapping: '{"shoe":"Name"}' }],
+    [400, 'has to be JSON', 'Name\nA\n', { mapping: '{' }],
+    [400, 'There is no such data type', 'Name\nA\n', { dataTypeId: 'x' }],
+    [400, 'There is no such import config', 'Name\nA\n', { importConfigId: 'x' }],
+    [400, '"shoe" is not valid', 'Name\nA\n', { shoe: 'x' }],
+    [400, '"mode" is not valid', 'Name\nA\n', { mode: 'replace' }],
+  ])('are refused with %d where %s', async (status, message, file, fields) => {
+    await newType()
+    const answer = await upload(server, owner, file, { dataTypeId, ...fields })
+    expect([answer.status, answer.body.message]).toEqual([status, expect.stringContaining(message)])
+    expect(await read()).toEqual([])
+  })
+
+  it('without a file, or as something else than a form, are refused', async () => {
+    const headers = { 'content-type': 'multipart/form-data; boundary=x' }
+    for (const body of [
+      '',
+      '--x--\r\n',
+      '--x\r\nContent-Disposition: form-data; name="mode"\r\n\r\ncreate\r\n--x--\r\n',
+      'x',
+      '--x\r\n',
+    ]) {
+      const answer = await owner.post('/data/import', body, headers)
+      expect([body, answer.status]).toEqual([body, 400])
+    }
+    const cut = '--x\r\nContent-Disposition: form-data; name="file"; filename="a.csv"\r\n\r\nName\nA'
+    expect((await owner.post('/data/import', cut, headers)).status).toBe(400)
+    expect((await owner.post('/data/import', {})).status).toBe(415)
+    expect((await owner.post('/hub', 'x', headers)).status).toBe(415)
+  })
+
+  it('are listed and filtered, and seen by those who import into the type', async () => {
+    await newType()
+    const made = await send('Name;Customer number\nA;1\n')
+    const listed = await owner.get(
+      `/import-monitoring?dataTypeId=${dataTypeId}&status=completed&dryRun=false`,
+    )
+    expect(listed.body.data).toEqual([made])
+    expect((await owner.get(`/import-monitoring?dataTypeId=${dataTypeId}&dryRun=true`)).body.data).toEqual([])
+    const role = async (dataTypes?: object[]) => {
+      const permissionDetails = [{ permissionName: 'import/data', ...(dataTypes ? { dataTypes } : {}) }]
+      const { body } = await owner.post('/role', { name: `Importer ${++number}`, permissionDetails })
+      return (await addPerson(server, owner, { roleId: body.data._id })).client
+    }
+    const other = (await owner.get('/data-types?limit=500')).body.data.find(
+      (type: { _id: string }) => type._id !== dataTypeId,
+    )
+    const [all, elsewhere] = [await role(), await role([{ dataTypeId: other._id, restrictedFields: [] }])]
+    expect((await all.get(`/import-monitoring/${made._id}`)).status).toBe(200)
+    expect((await elsewhere.get(`/import-monitoring/${made._id}`)).status).toBe(404)
+    expect(
+      (await elsewhere.get('/import-monitoring')).body.data.map(({ _id }: { _id: string }) => _id),
+    ).not.toContain(made._id)
+    expect((await upload(server, elsewhere, 'Name\nA\n', { dataTypeId })).status).toBe(403)
+    const stranger = (await addOrganization(server, await signIn(server))).client
+    expect((await stranger.get(`/import-monitoring/${made._id}`)).status).toBe(404)
+    expect((await stranger.post(`/import-monitoring/${made._id}/cancel`)).status).toBe(404)
+    expect((await upload(server, stranger, 'Name\nA\n', { dataTypeId })).status).toBe(400)
+  })
+
+  it('tell nobody a value that the role restricts', async () => {
+    await newType()
+    await send('Customer number;Name;Phone\n1;Ada;030 123456\n')
+    const bad = await send('Customer number;Name;Phone\n2;Bob;not to be seen\n')
+    const restricted = [{ dataTypeId, restrictedFields: ['phone'] }]
+    const { body } = await owner.post('/role', {
+      name: `Restricted ${++number}`,
+      permissionDetails: [
+        { permissionName: 'import/data' },
+        { permissionName: 'view/data', dataTypes: restricted },
+      ],
+    })
+    const { client } = await addPerson(server, owner, { roleId: body.data._id })
+    const seen = await client.get(`/import-monitoring/${bad._id}`)
+    expect(seen.body.data.failures).toMatchObject([{ row: 2, field: 'phone', value: null }])
+    // Nor whether it is the one that was tried.
+    const tried = []
+    for (const phone of ['030 123456', '030 999999']) {
+      const file = `Customer number;Name;Phone\n1;Ada;${phone}\n`
+      const { unchanged, failed } = await importFile(server, client, file, { dataTypeId, dryRun: 'true' })
+      tried.push([unchanged, failed])
+    }
+    expect(tried).toEqual([
+      [0, 1],
+      [0, 1],
+    ])
+  })
+
+  it('are cancelled: what is in stays in, and nothing more comes', async () => {
+    await newType({})
+    const file = `Name\n${Array.from({ length: 200_000 }, (_, at) => `Row ${at}`).join('\n')}`
+    const { _id } = (await upload(server, owner, file, { dataTypeId })).body.data
+    await until(
+      'it has begun',
+      async () => (await owner.get(`/import-monitoring/${_id}`)).body.data.created > 0,
+    )
+    const cancelled = await owner.post(`/import-monitoring/${_id}/cancel`)
+    expect([cancelled.status, cancelled.body.data.status]).toEqual([200, 'cancelled'])
+    const { created } = await ended(owner, _id)
+    expect(created).toBeGreaterThan(0)
+    expect(created).toBeLessThan(200_000)
+    const again = await owner.post(`/import-monitoring/${_id}/cancel`)
+    expect(again.status).toBe(409)
+    // Another one goes on at once, and finds as many as were counted.
+    await send('Name\nafterwards\n')
+    let found = 0
+    for (let cursor = ''; ; ) {
+      const page = await owner.get(`/data?dataTypeId=${dataTypeId}&limit=500${cursor}`)
+      found += page.body.data.length
+      if (page.body.pagination.nextCursor === null) break
+      cursor = `&cursor=${page.body.pagination.nextCursor}`
+    }
+    expect(found).toBe(created + 1)
+  })
+
+  it('are watched: at most twice a second while they work, and once at their end', async () => {
+    await newType({})
+    const screen = await openScreen(server, owner.token)
+    screen.send({ type: 'watch', topics: ['imports'] })
+    await until('the answer', () => screen.messages.some(({ type }) => type === 'watching'))
+    const begun = performance.now()
+    const file = `Name\n${Array.from({ length: 5_000 }, (_, at) => `Row ${at}`).join('\n')}`
+    const done = await send(file)
+    const seen = () =>
+      screen.messages.filter(({ type }) => type === 'import') as unknown as { import: typeof done }[]
+    await until('the end', () => seen().some(one => one.import.status === 'completed'))
+    const tookMs = performance.now() - begun
+    expect(seen().length).toBeLessThanOrEqual(tookMs / 500 + 2)
+    expect(seen().filter(one => one.import.status === 'completed')).toHaveLength(1)
+    expect(seen().at(-1)?.import).toEqual(done)
+    const progress = seen().map(one => one.import.processed)
+    expect(progress).toEqual([...progress].sort((a, b) => a - b))
+    screen.cut()
+  })
+})

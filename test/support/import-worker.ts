@@ -1,0 +1,17 @@
+import { openDatabase } from '../../db/client.ts'
+import { createImportFiles } from '../../src/imports/files.ts'
+import { importJob } from '../../src/imports/job.ts'
+import { startJobs } from '../../src/jobs/runner.ts'
+
+// A process that imports, to be killed at any moment (test/jobs/import-kill.test.ts).
+const [, , url, dataDir = ''] = process.argv
+const db = await openDatabase({ url, directory: '', onError: () => {} })
+await startJobs({
+  db,
+  alone: false,
+  leaseMs: 900,
+  pollMs: 50,
+  onError: error => console.error(error),
+  // How often it may die is what the runner's own tests are about.
+  kinds: [{ ...importJob(db, createImportFiles(dataDir)), attempts: 100 }],
+})

@@ -1,0 +1,63 @@
+import type { Answer, Client } from './client.ts'
+import { until } from './wait.ts'
+
+export interface ImportRecord {
+  _id: string
+  status: string
+  total: number | null
+  processed: number
+  created: number
+  updated: number
+  unchanged: number
+  failed: number
+  progress: number
+  error: string | null
+  mapping: { [key: string]: string }
+  failures: { row: number; field: string | null; value: string | null; message: string }[]
+}
+
+/** Sends a file as a form does. */
+export async function upload(
+  server: { url: string },
+  client: Client,
+  file: Buffer | string,
+  fields: { [name: string]: string } = {},
+  fileName = 'file.csv',
+): Promise<Answer> {
+  const form = new FormData()
+  for (const [name, value] of Object.entries(fields)) form.append(name, value)
+  form.append('file', new Blob([file]), fileName)
+  const response = await fetch(`${server.url}/api/v3/data/import`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${client.token}` },
+    body: form,
+  })
+  return { status: response.status, body: await response.json(), headers: response.headers }
+}
+
+/** Waits until an import has ended, and returns it. */
+export async function ended(client: Client, importId: string, timeoutMs = 60_000): Promise<ImportRecord> {
+  let found: ImportRecord | undefined
+  await until(
+    'the import ends',
+    async () => {
+      found = (await client.get(`/import-monitoring/${importId}`)).body.data
+      return !['queued', 'processing'].includes(found?.status ?? '')
+    },
+    timeoutMs,
+  )
+  return found as ImportRecord
+}
+
+/** Sends a file that is accepted, and returns what became of it. */
+export async function importFile(
+  server: { url: string },
+  client: Client,
+  file: Buffer | string,
+  fields: { [name: string]: string } = {},
+  fileName = 'file.csv',
+): Promise<ImportRecord> {
+  const answer = await upload(server, client, file, fields, fileName)
+  if (answer.status !== 202) throw new Error(`Refused with ${answer.status}: ${JSON.stringify(answer.body)}`)
+  return ended(client, answer.body.data._id)
+}
