@@ -1,5 +1,5 @@
 import type { Log, Source, Subject } from '../stream/log.ts'
-import type { Entry, Reason } from '../stream/point.ts'
+import type { Entry, Outcomes, Reason } from '../stream/point.ts'
 import { validate } from './decode.ts'
 import { FORMATS } from './formats/table.ts'
 import type { IngestMetrics } from './metrics.ts'
@@ -17,39 +17,27 @@ export interface BulkResult {
   rejected: { index: number; reason: Reason; message: string }[]
 }
 
+/** What a request's points go through. */
+export interface BulkServices {
+  log: Log
+  metrics: IngestMetrics
+  turns: Turns
+  waitMs?: number
+}
+
 /**
  * Appends the points of one request. Resolves when every one of them is durable or rejected, to null when that took too
  * long: then nothing is acknowledged, some of it may be stored, and sending it again does no harm.
  */
 export async function appendBulk(
   points: readonly { value: unknown; of: Subject }[],
-  options: { log: Log; metrics: IngestMetrics; turns: Turns; waitMs?: number },
+  services: BulkServices,
 ): Promise<BulkResult | null> {
-  const { log, metrics, turns } = options
-  const begun = performance.now()
-  const source: Source = { ended: false, subjects: [...new Set(points.map(point => point.of))] }
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<null>(resolve => {
-    timer = setTimeout(() => {
-      source.ended = true
-      resolve(null)
-    }, options.waitMs ?? WAIT_MS)
-  })
-  const appended = (async () => {
-    const entries = await validateAll(points, turns)
-    metrics.received('http', entries)
-    if (source.ended) return null
-    metrics.waiting('http', entries.length)
-    const outcomes = await log.append(entries, source).finally(() => metrics.waiting('http', -entries.length))
-    return { entries, outcomes }
-  })()
-  // What ends late has been answered already.
-  appended.catch(() => {})
-  const durable = await Promise.race([appended, late]).finally(() => clearTimeout(timer))
+  const { metrics } = services
+  const subjects = [...new Set(points.map(point => point.of))]
+  const durable = await appendInTime(() => validateAll(points, services.turns), subjects, services)
   if (!durable) return null
   const { entries, outcomes } = durable
-  metrics.acknowledged('http', entries.length, (performance.now() - begun) / 1000)
-
   const result: BulkResult = { accepted: 0, duplicates: 0, rejected: [] }
   entries.forEach((entry, index) => {
     const outcome = outcomes.get(entry)
@@ -65,23 +53,69 @@ export async function appendBulk(
   return result
 }
 
+/** What is durable of the entries that `decode` finds and what storing them found out; null where that took too long. */
+export async function appendInTime(
+  decode: () => Promise<Entry[]>,
+  subjects: readonly Subject[],
+  { log, metrics, waitMs = WAIT_MS }: BulkServices,
+): Promise<{ entries: Entry[]; outcomes: Outcomes } | null> {
+  const begun = performance.now()
+  const source: Source = { ended: false, subjects }
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<null>(resolve => {
+    timer = setTimeout(() => {
+      source.ended = true
+      resolve(null)
+    }, waitMs)
+  })
+  const appended = (async () => {
+    const entries = await decode()
+    metrics.received('http', entries)
+    if (source.ended) return null
+    metrics.waiting('http', entries.length)
+    const outcomes = await log.append(entries, source).finally(() => metrics.waiting('http', -entries.length))
+    return { entries, outcomes }
+  })()
+  // What ends late has been answered already.
+  appended.catch(() => {})
+  const durable = await Promise.race([appended, late]).finally(() => clearTimeout(timer))
+  if (durable) {
+    metrics.acknowledged('http', durable.entries.length, (performance.now() - begun) / 1000)
+  }
+  return durable
+}
+
 /** Validates the points, piece by piece in the turns of the organization. */
 function validateAll(points: readonly { value: unknown; of: Subject }[], turns: Turns): Promise<Entry[]> {
   const receivedAt = Date.now()
   const organizationId = points[0]?.of.organizationId ?? ''
+  return inPieces(points, organizationId, turns, (piece, from) =>
+    piece.map(({ value, of }, index) => {
+      const arrival = { subject: of.subject, receivedAt, topic: null }
+      return validate(value, FORMATS.native.read(value), arrival, from + index)
+    }),
+  )
+}
+
+/** The entries of all values, of a piece in each turn of the organization. */
+export function inPieces<Value>(
+  values: readonly Value[],
+  organizationId: string,
+  turns: Turns,
+  decode: (piece: readonly Value[], from: number) => Entry[],
+): Promise<Entry[]> {
   const entries: Entry[] = []
+  let done = 0
   return new Promise((resolve, reject) => {
     turns.enter(organizationId, () => {
       try {
-        for (const { value, of } of points.slice(entries.length, entries.length + PIECE_POINTS)) {
-          const arrival = { subject: of.subject, receivedAt, topic: null }
-          entries.push(validate(value, FORMATS.native.read(value), arrival, entries.length))
-        }
+        entries.push(...decode(values.slice(done, done + PIECE_POINTS), done))
       } catch (error) {
         reject(error)
         return false
       }
-      if (entries.length < points.length) return true
+      done += PIECE_POINTS
+      if (done < values.length) return true
       resolve(entries)
       return false
     })

@@ -21,21 +21,41 @@ export const MAX_POINTS = 1000
  */
 export function decode(format: Format, payload: Uint8Array, arrival: Arrival): Entry[] {
   if (payload.length === 0 && format.sendsEmpty) return []
+  const values = listValues(format, payload, MAX_POINTS)
+  if (values instanceof NoPoint) return [rejectPayload(values, payload, arrival)]
+  return decodeValues(format, values, arrival)
+}
+
+/** The values of a payload of JSON, by their place in a list, or why it has none. */
+export function listValues(format: Format, payload: Uint8Array, max: number): Value[] | NoPoint {
   const parsed = parseJson(payload)
-  if (parsed instanceof NoPoint) return [reject(parsed, arrival, null, decodeLoosely(payload))]
+  if (parsed instanceof NoPoint) return parsed
   const values = format.values(parsed.value)
-  if (values.length > MAX_POINTS) {
-    const message = `A message holds at most ${MAX_POINTS} points, this one has ${values.length}.`
-    return [reject(new NoPoint('too-many', message), arrival, null, decodeLoosely(payload))]
+  if (values.length > max) {
+    return new NoPoint('too-many', `A message holds at most ${max} points, this one has ${values.length}.`)
   }
-  const isList = Array.isArray(parsed.value)
+  const isList = Array.isArray(parsed.value) || values.length > 1
+  return values.map((value, index) => ({ value, index: isList ? index : null }))
+}
+
+/** A value of a message, and its place where the message is a list. */
+export interface Value {
+  value: unknown
+  index: number | null
+}
+
+export function decodeValues(format: Format, values: readonly Value[], arrival: Arrival): Entry[] {
   const entries: Entry[] = []
-  for (const [index, value] of values.entries()) {
+  for (const { value, index } of values) {
     const read = format.read(value)
-    if (read) entries.push(validate(value, read, arrival, isList ? index : null))
+    if (read) entries.push(validate(value, read, arrival, index))
   }
   return entries
 }
+
+/** A payload that is rejected as a whole. */
+export const rejectPayload = (why: NoPoint, payload: Uint8Array, arrival: Arrival): Rejection =>
+  reject(why, arrival, null, decodeLoosely(payload))
 
 /** The point that a format has read of `value`, or why it is none. */
 export function validate(

@@ -13,6 +13,7 @@ import { healthRoutes } from './api/health/routes.ts'
 import { hubRoutes } from './api/hubs/routes.ts'
 import { importConfigRoutes } from './api/import-configs/routes.ts'
 import { importRoutes } from './api/imports/routes.ts'
+import { ingestRoutes } from './api/ingest/routes.ts'
 import { describeEvents } from './api/interface/events.ts'
 import { interfaceRoutes } from './api/interface/routes.ts'
 import { invitationRoutes } from './api/invitations/routes.ts'
@@ -60,7 +61,8 @@ const UNREAD_MS = 90_000
 export async function createApp(services: Services, logger: FastifyBaseLogger): Promise<App> {
   const app: App = Fastify({
     loggerInstance: logger,
-    // A line a request is for whoever looks for a fault; what fails is logged in any case.
+    // A line a request is for whoever looks for a fault; what fails is logged in any case. An address may hold a
+    // device's key, so none is ever logged (test/api/apps.test.ts).
     logController: new LogController({ disableRequestLogging: true }),
     genReqId: () => newId(),
     // Without any, the address is the connection's own.
@@ -143,6 +145,7 @@ export async function createApp(services: Services, logger: FastifyBaseLogger): 
       deviceRoutes(api, services)
       rejectionRoutes(api, services)
       locationHistoryRoutes(api, services)
+      ingestRoutes(api, services)
       liveRoutes(api, services)
     },
     { prefix: '/api/v3' },

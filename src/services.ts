@@ -23,7 +23,7 @@ export interface Services {
   tokens: Tokens
   watcher: Watcher
   live: { positions: LivePositions; clients: LiveClients } | null
-  mqtt: Pick<MqttServer, 'accept'> | null
+  mqtt: Pick<MqttServer, 'accept' | 'port'> | null
   lastSeen: LastSeen
   /** In which what is large is gone through, by whatever way it came. */
   turns: Turns

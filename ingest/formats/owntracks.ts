@@ -1,8 +1,11 @@
-import { type Format, NoPoint, oneOrMany, type RawFix } from './format.ts'
+import { type Format, isFields, NoPoint, oneOrMany, pick, type RawFix, toNumber } from './format.ts'
 
 const KMH_PER_MPS = 3.6
 /** What else of a location message is worth keeping. https://owntracks.org/booklet/tech/json/ */
-const KEPT = ['tid', 't', 'conn', 'bs', 'vac', 'p', 'inregions', 'm'] as const
+const KEPT = [
+  ...['tid', 't', 'conn', 'bs', 'vac', 'p', 'rad', 'inregions', 'inrids', 'm', 'motionactivities'],
+  ...['SSID', 'BSSID', 'poi', 'tag', 'created_at'],
+]
 
 /** OwnTracks JSON, one message or an array of them; with an empty one it clears what a broker has retained. */
 export const owntracks = {
@@ -10,41 +13,48 @@ export const owntracks = {
   values: oneOrMany,
   read: readOwnTracks,
   sendsEmpty: true,
+  http: {
+    summary: 'Send what OwnTracks sends in its HTTP mode',
+    description: `A location is stored; messages of other types hold no position of the device and are accepted
+and ignored, as an empty body is. Encrypted ones are rejected. Answers no positions of others.`,
+    example: {
+      _type: 'location',
+      lat: 52.52,
+      lon: 13.405,
+      tst: 1763722800,
+      vel: 43,
+      cog: 271,
+      batt: 67,
+      tid: 'AJ',
+    },
+    answer: [],
+  },
 } satisfies Format
 
 /**
  * A message of OwnTracks. Speed (`vel`) is in km/h, the vertical accuracy and altitude in metres, `tst` in seconds; early
- * versions write numbers as strings. Messages of other types (transition, waypoint, lwt, status, card, cmd, …) are
- * legal and have no position: null.
+ * versions write numbers as texts. Messages of other types (transition, waypoint, waypoints, lwt, status, card, cmd, steps,
+ * beacon, dump, …) are legal and have no position of the device: null.
  */
 function readOwnTracks(value: unknown): RawFix | NoPoint | null {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    return new NoPoint('bad-shape', 'An OwnTracks message has to be a JSON object.')
-  }
-  const message = value as Record<string, unknown>
-  if (message._type === 'encrypted') {
+  if (!isFields(value)) return new NoPoint('bad-shape', 'An OwnTracks message has to be a JSON object.')
+  if (value._type === 'encrypted') {
     return new NoPoint('encrypted', 'The payload is encrypted: switch payload encryption off in the app.')
   }
-  if (typeof message._type !== 'string') {
+  if (typeof value._type !== 'string') {
     return new NoPoint('bad-shape', 'An OwnTracks message has to have a _type.')
   }
-  if (message._type !== 'location') return null
-  const speedKmh = toNumber(message.vel)
-  const attributes = Object.fromEntries(KEPT.filter(key => key in message).map(key => [key, message[key]]))
+  if (value._type !== 'location') return null
+  const speedKmh = toNumber(value.vel)
   return {
-    lat: toNumber(message.lat),
-    lng: toNumber(message.lon),
-    timestamp: toNumber(message.tst),
+    lat: toNumber(value.lat),
+    lng: toNumber(value.lon),
+    timestamp: toNumber(value.tst),
     speed: typeof speedKmh === 'number' ? speedKmh / KMH_PER_MPS : null,
-    heading: toNumber(message.cog),
-    accuracy: toNumber(message.acc),
-    altitude: toNumber(message.alt),
-    battery: toNumber(message.batt),
-    attributes: Object.keys(attributes).length > 0 ? attributes : null,
+    heading: toNumber(value.cog),
+    accuracy: toNumber(value.acc),
+    altitude: toNumber(value.alt),
+    battery: toNumber(value.batt),
+    attributes: pick(value, KEPT),
   }
-}
-
-/** A number that may be written as a string; anything else as it is, to be validated later. */
-function toNumber(value: unknown): unknown {
-  return typeof value === 'string' && value.trim() !== '' ? Number(value) : value
 }

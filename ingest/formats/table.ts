@@ -1,11 +1,15 @@
 import type { Format } from './format.ts'
 import { native } from './native.ts'
+import { osmand } from './osmand.ts'
+import { overland } from './overland.ts'
 import { owntracks } from './owntracks.ts'
 
 /** Every format, by its name; over HTTP that is the last part of its path. */
 export const FORMATS = {
   native,
   owntracks,
+  overland,
+  osmand,
 } satisfies Record<string, Format>
 
 const formats: readonly Format[] = Object.values(FORMATS)

@@ -1,26 +1,8 @@
-import { readFileSync } from 'node:fs'
-import { resolve } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { decode } from '../../ingest/decode.ts'
 import { FORMATS } from '../../ingest/formats/table.ts'
 import type { Entry, Point } from '../../stream/point.ts'
-
-const FOLDER = resolve(import.meta.dirname, '../data/payloads')
-
-interface Expected {
-  ts: string
-  lat: number
-  lon: number
-  speed_mps: number | null
-  heading: number | null
-  altitude_m: number | null
-  accuracy_m: number | null
-  battery_pct: number | null
-}
-
-const manifest: { file: string; format: string; expect: Expected[] }[] = JSON.parse(
-  readFileSync(resolve(FOLDER, 'manifest.json'), 'utf8'),
-)
+import { expectPoint, readPayloads } from '../support/payloads.ts'
 
 /** As long after the payload as it takes a phone to send it: the payloads are older than the history is kept. */
 function readAt(payload: Buffer, when: number): Entry[] {
@@ -31,36 +13,46 @@ function readAt(payload: Buffer, when: number): Entry[] {
   })
 }
 
+const encrypted = ({ file }: { file: string }) => file === 'owntracks/encrypted.json'
+const payloads = readPayloads('owntracks')
+
 describe('What OwnTracks sends', () => {
-  it.each(
-    manifest.filter(({ file, format }) => format === 'owntracks' && file !== 'owntracks/encrypted.json'),
-  )('is read: $file', ({ file, expect: expected }) => {
-    const raw = readFileSync(resolve(FOLDER, file))
-    const payload = file.endsWith('.http') ? Buffer.alloc(0) : raw
+  it.each(payloads.filter(one => !encrypted(one)))('is read: $file', ({ bytes, expect: expected }) => {
     const when = expected[0] ? Date.parse(expected[0].ts) : Date.now()
-    const points = readAt(payload, when) as Point[]
+    const points = readAt(bytes, when) as Point[]
     expect(points).toHaveLength(expected.length)
     for (const [index, one] of expected.entries()) {
       const point = points[index] as Point
-      expect(point).toMatchObject({
-        kind: 'point',
-        recordedAt: Date.parse(one.ts),
-        lat: one.lat,
-        lng: one.lon,
-      })
-      expect(point.speed ?? 0).toBeCloseTo(one.speed_mps ?? 0, 2)
-      expect([point.speed === null, point.heading, point.altitude, point.accuracy, point.battery]).toEqual([
-        one.speed_mps === null,
-        one.heading,
-        one.altitude_m,
-        one.accuracy_m,
-        one.battery_pct,
-      ])
+      expect(point).toMatchObject({ kind: 'point', recordedAt: Date.parse(one.ts) })
+      expectPoint(point, one)
     }
   })
 
   it('encrypted is rejected as encrypted', () => {
-    const payload = readFileSync(resolve(FOLDER, 'owntracks/encrypted.json'))
+    const payload = payloads.find(encrypted)?.bytes as Buffer
     expect(readAt(payload, Date.now())).toMatchObject([{ kind: 'rejection', reason: 'encrypted' }])
+  })
+
+  it('beside the position is kept as attributes', () => {
+    const message = {
+      _type: 'location',
+      tst: 1763722800,
+      lat: 1,
+      lon: 2,
+      tid: 'AJ',
+      conn: 'w',
+      SSID: 'Depot',
+      x: 1,
+    }
+    const [point] = readAt(Buffer.from(JSON.stringify(message)), 1763722800000) as Point[]
+    expect(JSON.parse(point?.attributes ?? '')).toEqual({ tid: 'AJ', conn: 'w', SSID: 'Depot' })
+  })
+
+  it.each([
+    ...['transition', 'waypoint', 'waypoints', 'lwt', 'status', 'card', 'cmd', 'steps', 'beacon', 'dump'],
+    ...['request', 'configuration', 'whatever comes next'],
+  ])('without a position of its own is nothing, and no fault: %s', type => {
+    const message = JSON.stringify({ _type: type, tst: 1763722800, lat: 1, lon: 2 })
+    expect(readAt(Buffer.from(message), 1763722800000)).toEqual([])
   })
 })

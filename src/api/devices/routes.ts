@@ -22,8 +22,9 @@ import { listed, readPageRequest, splitIds } from '../../http/lists.ts'
 import { checkReferences } from '../../http/references.ts'
 import type { App, Services } from '../../services.ts'
 import * as operations from './schemas.ts'
+import { describeSetup } from './setup.ts'
 
-export function deviceRoutes(app: App, { db }: Services): void {
+export function deviceRoutes(app: App, { db, config, mqtt }: Services): void {
   const withLastSeen = async <D extends Device>(organizationId: string, devices: D[]) => {
     const ids = devices.map(({ _id }) => _id)
     const lastSeen = await listLastSeen(db.system, organizationId, ids)
@@ -43,6 +44,19 @@ export function deviceRoutes(app: App, { db }: Services): void {
     const device = await db.tenant(caller.organizationId, tx => getDevice(tx, params.id, caller))
     const [shown] = await withLastSeen(caller.organizationId, [device])
     return ok(found('device', shown))
+  })
+
+  app.get('/device/:id/setup', operations.getSetup, async ({ caller, params, protocol, host, hostname }) => {
+    const device = await db.tenant(caller.organizationId, tx => getDevice(tx, params.id, caller))
+    const { mqttTls } = config
+    return ok(
+      describeSetup(device, {
+        origin: `${protocol}://${host}`,
+        hostname,
+        // Port 0 of the configuration is any; a process without MQTT knows that of the others by the configuration alone.
+        mqtt: { port: mqttTls?.port || (mqtt?.port ?? config.mqttPort), tls: mqttTls !== undefined },
+      }),
+    )
   })
 
   app.post('/device', operations.createDevice, async (request, reply) => {

@@ -92,3 +92,23 @@ export const deleteDevice = operation({
   params,
   response: { 200: success(z.object({ _id: id })) },
 })
+
+const setup = z.object({
+  app: text('Overland'),
+  steps: z
+    .array(z.object({ label: text('Access token'), value: text('DEVICE_KEY') }))
+    .describe('What to enter, by what the app calls it'),
+  url: text('overland://setup?url=https%3A%2F%2Fexample.com%2Fapi%2Fv3%2Fingest%2Foverland&token=DEVICE_KEY')
+    .optional()
+    .describe('What to open on the phone instead, as a link or a QR code'),
+})
+
+export const getSetup = operation({
+  access: 'view/device',
+  tags,
+  summary: 'What to enter in an app to make it this device',
+  description: `For each app that sends here over HTTP or MQTT, with the host and port that the caller has reached.
+\`DEVICE_KEY\` stands for the key, which was shown when the device was created or its key rotated.`,
+  params,
+  response: { 200: success(z.array(setup)) },
+})

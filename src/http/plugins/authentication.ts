@@ -18,6 +18,12 @@ import { createRateLimits } from './rate-limits.ts'
 /** 100 bytes each. */
 const MAX_KNOWN_KEYS = 50_000
 
+/** What the document says of how callers are known; a bearer token where nothing stands here. */
+const SECURITY: { [access in Access]?: { [scheme: string]: [] }[] } = {
+  public: [],
+  device: [{ bearer: [] }, { password: [] }, { token: [] }],
+}
+
 declare module 'fastify' {
   interface FastifyContextConfig {
     /** What the route asks of its caller. Every route says so. */
@@ -52,7 +58,7 @@ export function addAuthentication(app: App, services: Services): void {
       ...route.schema,
       response: { ...usualFailures(route), ...(route.schema?.response as object) },
       ...({ 'x-permission': access } as object),
-      security: access === 'public' ? [] : [{ bearer: [] }],
+      security: SECURITY[access] ?? [{ bearer: [] }],
     }
   })
 
@@ -106,8 +112,10 @@ export function addAuthentication(app: App, services: Services): void {
 
   /** Sets who calls. Throws 401 where nobody does. */
   async function authenticate(request: FastifyRequest): Promise<void> {
-    const token = readBearer(request)
-    if (!token) throw new RequestError('unauthorized', 'A bearer token is required.')
+    const isApp = request.routeOptions.config.access === 'device'
+    const token = isApp ? readAppKey(request) : readBearer(request)
+    if (!token)
+      throw new RequestError('unauthorized', `A ${isApp ? 'device key' : 'bearer token'} is required.`)
     if (isDeviceKey(token)) {
       const device = await authenticateKey(hash => findKnownDevice(hash, request.ip), token)
       if (!device) throw new RequestError('unauthorized', 'The device key is not valid.')
@@ -130,7 +138,8 @@ function authorize({ caller, routeOptions }: FastifyRequest): void {
     if (!deviceKey) throw forbidden('A device key opens only the routes that accept points.')
     return
   }
-  if (!access || access === 'public' || access === 'session' || access === 'device') return
+  if (access === 'device') throw forbidden('Apps sign in here with the key of a device.')
+  if (!access || access === 'public' || access === 'session') return
   if (!scopeOf(caller.permissionDetails, access)) {
     throw forbidden(denial ?? `Your role lacks the permission ${access}.`)
   }
@@ -156,4 +165,16 @@ function readBearer(request: FastifyRequest): string | undefined {
   if (request.headers.upgrade?.toLowerCase() !== 'websocket') return undefined
   const protocols = request.headers['sec-websocket-protocol']?.split(',').map(protocol => protocol.trim())
   return protocols?.[0] === 'bearer' ? protocols[1] : undefined
+}
+
+/** The key of an app's device: as a bearer token, as Basic's password under any name, or, where an app has only an address to enter, as `token`. */
+function readAppKey(request: FastifyRequest): string | undefined {
+  const header = request.headers.authorization
+  if (header === undefined) {
+    const { token } = request.query as { token?: unknown }
+    return typeof token === 'string' ? token : undefined
+  }
+  const basic = /^Basic +(\S+)$/i.exec(header)?.[1]
+  if (basic === undefined) return readBearer(request)
+  return /^[^:]*:(.*)$/s.exec(Buffer.from(basic, 'base64').toString('utf8'))?.[1]
 }

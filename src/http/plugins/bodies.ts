@@ -57,35 +57,40 @@ export function addBodyTurns(app: App, { turns }: Pick<Services, 'turns'>): void
 const ownerOf = ({ publisher, ip }: FastifyRequest) => publisher?.organizationId ?? ip
 
 async function readJson(request: FastifyRequest, compressed: Buffer, turns: Turns): Promise<unknown> {
-  const { config, schema } = request.routeOptions
   const charset = /;\s*charset\s*=\s*"?([^\s;"]*)/i.exec(request.headers['content-type'] ?? '')?.[1]
   if (charset !== undefined && !/^utf-?8$/i.test(charset)) {
     throw new RequestError('unsupported-media-type', 'JSON is accepted in UTF-8 alone.')
   }
-  if (request.headers['idempotency-key'] !== undefined) {
-    request.bodyDigest = createHash('sha256').update(compressed).digest('base64')
-  }
-  const bytes = await decompress(request, compressed)
+  const bytes = await unpackBody(request, compressed, turns)
   if (bytes.length === 0) {
-    if (!schema?.body) return undefined
+    if (!request.routeOptions.schema?.body) return undefined
     throw invalid('', 'The body is empty: send JSON.')
   }
-  request.bodyBytes = bytes.length
-  // Those that end together would be parsed together otherwise, however many they are.
-  if (bytes.length > SMALL_BYTES) await turns.pass(ownerOf(request))
   if (!isUtf8(bytes)) throw invalid('', 'The body is not valid UTF-8.')
-  const { depth, values } = config.role === 'ingest' ? POINTS_BOUNDS : RECORD_BOUNDS
-  const exceeded = measure(bytes, depth, values)
-  if (exceeded === 'depth') throw invalid('', `The body is nested more than ${depth} levels deep.`)
-  if (exceeded === 'values') {
-    throw new RequestError('too-large', `A body has at most ${values} values and lists here.`)
-  }
   const text = bytes.toString('utf8')
   try {
     return JSON.parse(text.startsWith(BYTE_ORDER_MARK) ? text.slice(1) : text)
   } catch {
     throw invalid('', 'The body is not valid JSON.')
   }
+}
+
+/** The bytes of a body that may be parsed: unpacked, within its bounds, and when it is its turn. */
+export async function unpackBody(request: FastifyRequest, compressed: Buffer, turns: Turns): Promise<Buffer> {
+  if (request.headers['idempotency-key'] !== undefined) {
+    request.bodyDigest = createHash('sha256').update(compressed).digest('base64')
+  }
+  const bytes = await decompress(request, compressed)
+  request.bodyBytes = bytes.length
+  // Those that end together would be parsed together otherwise, however many they are.
+  if (bytes.length > SMALL_BYTES) await turns.pass(ownerOf(request))
+  const { depth, values } = request.routeOptions.config.role === 'ingest' ? POINTS_BOUNDS : RECORD_BOUNDS
+  const exceeded = measure(bytes, depth, values)
+  if (exceeded === 'depth') throw invalid('', `The body is nested more than ${depth} levels deep.`)
+  if (exceeded === 'values') {
+    throw new RequestError('too-large', `A body has at most ${values} values and lists here.`)
+  }
+  return bytes
 }
 
 const inflate = promisify(gunzip)

@@ -92,6 +92,8 @@ export async function gatherRoutes(app: App, webhooks: { [event: string]: object
       components: {
         securitySchemes: {
           bearer: { type: 'http', scheme: 'bearer', description: 'A token, or a device key' },
+          password: { type: 'http', scheme: 'basic', description: 'A device key, under any name' },
+          token: { type: 'apiKey', in: 'query', name: 'token', description: 'A device key' },
         },
       },
     },

@@ -1,0 +1,70 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { type AppRequest, appendAppRequest } from '../../../ingest/app-requests.ts'
+import { type Fields, type Format, NoPoint } from '../../../ingest/formats/format.ts'
+import { FORMATS } from '../../../ingest/formats/table.ts'
+import { RequestError } from '../../http/errors.ts'
+import { unpackBody } from '../../http/plugins/bodies.ts'
+import { parseQuery } from '../../http/plugins/strict-inputs.ts'
+import type { App, Services } from '../../services.ts'
+import { appOperations, FORM, FORM_BYTES } from './schemas.ts'
+
+interface Body {
+  body: Buffer
+  unreadable: NoPoint | null
+}
+
+/** Where the apps that people have on their phones send to: every format of the table that comes over HTTP. */
+export function ingestRoutes(app: App, { log, metrics, turns }: Services): void {
+  // Bodies of any media type, as bytes: what cannot be read is rejected, and not refused.
+  app.register(async scope => {
+    scope.removeAllContentTypeParsers()
+    scope.addContentTypeParser(
+      '*',
+      { parseAs: 'buffer' },
+      async (request: FastifyRequest, sent: Buffer): Promise<Body> => {
+        try {
+          return { body: await unpackBody(request, sent, turns), unreadable: null }
+        } catch (error) {
+          if (!(error instanceof RequestError) || error.code !== 'invalid-input') throw error
+          return { body: sent, unreadable: new NoPoint('not-json', error.message) }
+        }
+      },
+    )
+    for (const [name, format] of Object.entries<Format>(FORMATS)) {
+      const { http } = format
+      if (!http) continue
+      const handler = async (request: FastifyRequest, reply: FastifyReply) => {
+        if (!log || log.full)
+          throw new RequestError('unavailable', 'Too much is waiting to be stored. Send the request again.')
+        const sent = readRequest(request, http.takesFields ?? false)
+        const services = { log, metrics: metrics.ingest, turns }
+        if (!(await appendAppRequest(format, sent, request.publisher, services)))
+          throw new RequestError('unavailable', 'The points could not be stored yet. Send the request again.')
+        if (typeof http.answer === 'string') reply.type('text/plain; charset=utf-8')
+        return reply.send(http.answer)
+      }
+      const operations = appOperations(http)
+      scope.post(`/ingest/${name}`, operations.post, handler)
+      if (http.takesFields) scope.get(`/ingest/${name}`, operations.get, handler)
+    }
+  })
+}
+
+/** What stands in the address counts where there is no body, without the key. */
+function readRequest(request: FastifyRequest, takesFields: boolean): AppRequest {
+  const { body, unreadable } = (request.body ?? { body: Buffer.alloc(0), unreadable: null }) as Body
+  const nothing = { body, fields: null, unreadable }
+  if (!takesFields || unreadable) return nothing
+  if (body.length === 0) {
+    const { token: _key, ...fields } = request.query as Fields
+    return { body, fields, unreadable }
+  }
+  if (!request.headers['content-type']?.toLowerCase().startsWith(FORM)) return nothing
+  // What is no form and says so, as many clients do by themselves, is JSON.
+  if (/^\s*[[{]/.test(body.toString('latin1', 0, 64))) return nothing
+  if (body.length > FORM_BYTES) {
+    const message = `A form holds one fix, and has at most ${FORM_BYTES / 1024} KiB.`
+    return { ...nothing, unreadable: new NoPoint('bad-shape', message) }
+  }
+  return { body, fields: parseQuery(body.toString('utf8')) as Fields, unreadable }
+}

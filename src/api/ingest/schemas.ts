@@ -1,0 +1,44 @@
+import { z } from 'zod'
+import type { OverHttp } from '../../../ingest/formats/format.ts'
+import { operation } from '../../http/operation.ts'
+
+/** As much as a request of our own with points in it may have. */
+export const MAX_BYTES = 4 * 1024 * 1024
+/** A form holds one fix. */
+export const FORM_BYTES = 16 * 1024
+export const FORM = 'application/x-www-form-urlencoded'
+
+const RULE = `Signed in with the device's key as bearer token, as Basic's password under any name, or as \`?token=\`. 200 when all
+that is right is durable; what is wrong, or cannot be read, is answered 200 as well and listed among the device's rejections,
+since the app would send it for ever.`
+
+/** The operations of an app's format: every app's request and receipt are its own, and none has our envelope. */
+export function appOperations({ summary, description, example, answer, takesFields }: OverHttp) {
+  const body = z.unknown().meta({ type: 'object', additionalProperties: true, examples: [example] })
+  const receipt =
+    typeof answer === 'string'
+      ? {
+          description: 'Durable',
+          content: { 'text/plain': { schema: z.string().meta({ examples: [answer] }) } },
+        }
+      : z
+          .unknown()
+          .meta({ const: answer, examples: [answer] })
+          .describe('Durable')
+  const promised = {
+    access: 'device' as const,
+    tags: ['Apps'],
+    summary,
+    description: `${description}\n\n${RULE}`,
+    // Apps add what they like.
+    querystring: z.looseObject({}),
+    response: { 200: receipt },
+  }
+  const config = { deviceKey: true, role: 'ingest', gzip: true, idempotencyKey: false } as const
+  const posted = operation({ ...promised, body }, config)
+  const consumes = ['application/json', ...(takesFields ? [FORM] : [])]
+  return {
+    post: { ...posted, schema: { ...posted.schema, consumes }, bodyLimit: MAX_BYTES },
+    get: operation(promised, config),
+  }
+}

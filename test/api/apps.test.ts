@@ -1,0 +1,298 @@
+import { gzipSync } from 'node:zlib'
+import pg from 'pg'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { type Client, createDevice, readHistory, signIn, type TestDevice } from '../support/client.ts'
+import { postgresMissing } from '../support/database.ts'
+import { readFigures } from '../support/figures.ts'
+import { useServer } from '../support/own-server.ts'
+import { expectPoint, type Payload, queryOf, readPayloads } from '../support/payloads.ts'
+import { startServer } from '../support/server.ts'
+import { pause, until } from '../support/wait.ts'
+
+/** What each app takes for a receipt, to the byte; anything else, and it sends again. */
+const RECEIPTS = { owntracks: '[]', overland: '{"result":"ok"}', osmand: '' } as const
+type App = keyof typeof RECEIPTS
+
+const appOf = ({ format }: Payload): App => (format in RECEIPTS ? (format as App) : 'osmand')
+const isAddress = ({ file }: Payload) => file.endsWith('.url.txt')
+const bearer = ({ key }: TestDevice) => ({ authorization: `Bearer ${key}` })
+const basic = (name: string, password: string) => ({
+  authorization: `Basic ${Buffer.from(`${name}:${password}`).toString('base64')}`,
+})
+
+describe('Apps that people have', () => {
+  const { server, database } = useServer()
+  let owner: Client
+  let device: TestDevice
+
+  beforeAll(async () => {
+    owner = await signIn(server)
+    device = await createDevice(owner)
+  })
+
+  const send = (
+    app: App,
+    body: string | Buffer,
+    headers: Record<string, string> = bearer(device),
+    query = '',
+  ) => fetch(`${server.url}/api/v3/ingest/${app}${query}`, { method: 'POST', headers, body: body as string })
+  const get = (app: App, query: string, headers: Record<string, string> = bearer(device)) =>
+    fetch(`${server.url}/api/v3/ingest/${app}?${query}`, { headers })
+  const reasons = async ({ id }: TestDevice): Promise<{ [reason: string]: number }> =>
+    (await owner.get(`/device/${id}/rejections`)).body.counts
+  /** A position now, as `app` writes it. */
+  const fixOf = (app: App, seconds = Math.floor(Date.now() / 1000)) => {
+    const properties = { timestamp: new Date(seconds * 1000).toISOString() }
+    const geometry = { type: 'Point', coordinates: [13, 52] }
+    if (app === 'owntracks') return JSON.stringify({ _type: 'location', lat: 52, lon: 13, tst: seconds })
+    if (app === 'overland') return JSON.stringify({ locations: [{ type: 'Feature', geometry, properties }] })
+    return JSON.stringify({
+      location: { ...properties, coords: { latitude: 52, longitude: 13 } },
+      device_id: 'any',
+    })
+  }
+  const APPS = Object.keys(RECEIPTS) as App[]
+
+  const recorded = readPayloads('owntracks', 'overland', 'osmand', 'gpslogger', 'traccar-client-json')
+
+  it.each(recorded)('get their receipt for what they really send: $file', async payload => {
+    const own = await createDevice(owner)
+    const app = appOf(payload)
+    const answers = isAddress(payload)
+      ? [
+          await get(app, queryOf(payload), bearer(own)),
+          await send(app, '', bearer(own), `?${queryOf(payload)}`),
+          await send(app, queryOf(payload), {
+            ...bearer(own),
+            'content-type': 'application/x-www-form-urlencoded',
+          }),
+        ]
+      : [
+          await send(app, payload.bytes, { ...bearer(own), 'content-type': 'application/json' }),
+          await send(app, payload.bytes, bearer(own)),
+          await send(app, gzipSync(payload.bytes), { ...bearer(own), 'content-encoding': 'gzip' }),
+        ]
+    for (const answer of answers) expect([answer.status, await answer.text()]).toEqual([200, RECEIPTS[app]])
+    // They are older than the history is kept, which is the only thing that is wrong with them.
+    const known = payload.file === 'owntracks/encrypted.json' ? 'encrypted' : 'too-old'
+    const wrong =
+      known === 'encrypted' ? 1 : payload.file === 'osmand/q01.url.txt' ? 1 : payload.expect.length
+    expect(await reasons(own)).toEqual(wrong > 0 ? { [known]: 3 * wrong } : {})
+  })
+
+  it.each(recorded.filter(({ expect: [first] }) => first))(
+    'find it in the history: $file, with its time moved to the present',
+    async payload => {
+      const own = await createDevice(owner)
+      const [expected] = payload.expect as [(typeof payload.expect)[number]]
+      const recordedAt = Date.parse(expected.ts)
+      const now = Math.floor(Date.now() / 1000) * 1000
+      const moved = payload.bytes
+        .toString('utf8')
+        .replaceAll(String(recordedAt), String(now))
+        .replaceAll(String(recordedAt / 1000), String(now / 1000))
+        .replaceAll(/\d{4}-\d\d-\d\d(T|\+)[\d%A:]+(\.\d+)?(Z|-\d{4})?/g, new Date(now).toISOString())
+      const app = appOf(payload)
+      const sent = isAddress(payload)
+        ? await get(app, queryOf({ ...payload, bytes: Buffer.from(moved) }), bearer(own))
+        : await send(app, moved, bearer(own))
+      expect(sent.status).toBe(200)
+      expect(await reasons(own)).toEqual({})
+      const history = await readHistory(owner, own.id)
+      expect(history.map(({ timestamp }) => timestamp)).toEqual([new Date(now).toISOString()])
+      expectPoint(history[0], expected)
+    },
+  )
+
+  describe('sign in with a device key', () => {
+    it.each(APPS)('as bearer token, as the password of any name, and in the address: %s', async app => {
+      const own = await createDevice(owner)
+      const now = Math.floor(Date.now() / 1000)
+      const fix = (n: number) => fixOf(app, now - n)
+      const answers = [
+        await send(app, fix(1), bearer(own)),
+        await send(app, fix(2), basic('jane', own.key)),
+        await send(app, fix(3), basic('', own.key)),
+        await send(app, fix(4), {}, `?token=${own.key}`),
+        await send(app, fix(5), {}, `?u=jane&d=phone&token=${own.key}`),
+      ]
+      expect(answers.map(({ status }) => status)).toEqual(Array(5).fill(200))
+      expect(await readHistory(owner, own.id)).toHaveLength(5)
+      expect(await reasons(own)).toEqual({})
+    })
+
+    it.each(APPS)('and with nothing else: %s', async app => {
+      const wrong = `${device.key.slice(0, -4)}AAAA`
+      const statuses = [
+        await send(app, fixOf(app), {}),
+        await send(app, fixOf(app), { authorization: `Bearer ${wrong}` }),
+        await send(app, fixOf(app), basic('jane', wrong)),
+        await send(app, fixOf(app), basic(device.key, '')),
+        await send(app, fixOf(app), { authorization: 'Basic =' }),
+        await send(app, fixOf(app), {}, `?token=${wrong}`),
+        await send(app, fixOf(app), {}, `?token=${device.key}&token=${device.key}`),
+        // A header counts before the address.
+        await send(app, fixOf(app), basic('jane', wrong), `?token=${device.key}`),
+      ].map(({ status }) => status)
+      expect(statuses).toEqual(Array(8).fill(401))
+      expect((await send(app, fixOf(app), { authorization: `Bearer ${owner.token}` })).status).toBe(403)
+    })
+
+    it('which opens nothing else from the address or as a password', async () => {
+      const url = `${server.url}/api/v3/location-history/bulk`
+      const body = JSON.stringify({ points: [{ lat: 1, lng: 2, timestamp: Date.now() }] })
+      const type = { 'content-type': 'application/json' }
+      for (const [query, headers] of [
+        [`?token=${device.key}`, {}],
+        ['', basic('jane', device.key)],
+      ] as const) {
+        const answer = await fetch(url + query, { method: 'POST', headers: { ...type, ...headers }, body })
+        expect(answer.status).toBe(401)
+      }
+    })
+
+    it('that no log, rejection or point has', async () => {
+      const own = await createDevice(owner)
+      const token = `token=${own.key}`
+      await get('osmand', `${token}&lat=95&lon=1&timestamp=1`, {})
+      await get('osmand', `lat=52&${token}&lon=1&timestamp=${Date.now()}`, {})
+      await send('owntracks', '{', {}, `?${token}`)
+      await send('owntracks', 'x'.repeat(5_000_000), {}, `?${token}`)
+      await fetch(`${server.url}/api/v3/ingest/other?${token}`)
+      await fetch(`${server.url}/api/v3/devices?${token}`)
+      const stored = [
+        await owner.get(`/device/${own.id}/rejections`),
+        await owner.get(`/location-histories?deviceId=${own.id}`),
+      ].map(({ body }) => JSON.stringify(body.data))
+      expect(stored[0]).toContain('bad-coordinates')
+      expect(stored[1]).toContain(own.id)
+      expect([...stored, server.output.stdout, server.output.stderr].join('\n')).not.toContain(own.key)
+    })
+  })
+
+  describe('are not sent into a loop', () => {
+    it.each(APPS)('by what cannot be read, which is a rejection: %s', async app => {
+      const own = await createDevice(owner)
+      const form = { ...bearer(own), 'content-type': 'application/x-www-form-urlencoded' }
+      const bodies: [string | Buffer, Record<string, string>][] = [
+        ['{"_type":', bearer(own)],
+        [Buffer.from([0x7b, 0xff, 0xfe]), bearer(own)],
+        ['['.repeat(20_000), bearer(own)],
+        ['not gzip', { ...bearer(own), 'content-encoding': 'gzip' }],
+        ['<a/>', { ...bearer(own), 'content-type': 'application/xml' }],
+        ['a=1&'.repeat(100_000), form],
+      ]
+      for (const [body, headers] of bodies) {
+        const answer = await send(app, body, headers)
+        expect([answer.status, await answer.text()]).toEqual([200, RECEIPTS[app]])
+      }
+      const counts = await reasons(own)
+      expect(counts['not-json']).toBeGreaterThanOrEqual(5)
+      expect(Object.values(counts).reduce((sum, count) => sum + count)).toBe(bodies.length)
+      // The process is still there for those who are right.
+      expect((await send(app, fixOf(app), bearer(own))).status).toBe(200)
+      expect(await readHistory(owner, own.id)).toHaveLength(1)
+    })
+
+    it('by one wrong point, which spoils no other; and more than 5,000 are one rejection', async () => {
+      const own = await createDevice(owner)
+      const one = JSON.parse(fixOf('overland')).locations[0]
+      const many = (count: number) => JSON.stringify({ locations: Array(count).fill(one) })
+      expect((await send('overland', JSON.stringify({ locations: [one, 7] }), bearer(own))).status).toBe(200)
+      expect((await send('overland', many(5_000), bearer(own))).status).toBe(200)
+      expect((await send('overland', many(5_001), bearer(own))).status).toBe(200)
+      expect(await readHistory(owner, own.id)).toHaveLength(1)
+      expect(await reasons(own)).toEqual({ 'bad-shape': 1, 'too-many': 1 })
+    })
+
+    it.each(APPS)('and are told when a body is larger than 4 MiB, also unpacked: %s', async app => {
+      const large = `"${'x'.repeat(5_000_000)}"`
+      const packed = { ...bearer(device), 'content-encoding': 'gzip' }
+      expect((await send(app, large)).status).toBe(413)
+      expect((await send(app, gzipSync(large), packed)).status).toBe(413)
+      expect((await send(app, `[${'0,'.repeat(300_000)}0]`)).status).toBe(413)
+    })
+  })
+
+  const missing = postgresMissing()
+  describe.skipIf(missing)(`while nothing can be stored${missing ? ` (${missing})` : ''}`, () => {
+    /** Holds the table of points, so that what is appended waits. Returns how to let go. */
+    async function hold(): Promise<() => Promise<void>> {
+      const holder = new pg.Client({ connectionString: database.url })
+      await holder.connect()
+      await holder.query('BEGIN; LOCK TABLE points IN ACCESS EXCLUSIVE MODE')
+      return () => holder.end()
+    }
+
+    it('are answered 503, send again, and have it once', async () => {
+      const own = await createDevice(owner)
+      const fix = fixOf('overland')
+      const release = await hold()
+      const answer = await send('overland', fix, bearer(own)).finally(release)
+      expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '5'])
+      await until('the receipt', async () => {
+        const again = await send('overland', fix, bearer(own))
+        return (await again.text()) === RECEIPTS.overland
+      })
+      expect(await readHistory(owner, own.id)).toHaveLength(1)
+    })
+
+    it('and hang up, take nothing of others with them', async () => {
+      const own = await createDevice(owner)
+      const release = await hold()
+      const leaving = new AbortController()
+      const url = `${server.url}/api/v3/ingest/osmand?lat=52&lon=13&timestamp=${Date.now() - 60_000}&token=${own.key}`
+      const gone = fetch(url, { signal: leaving.signal }).then(
+        () => 'answered',
+        () => 'gone',
+      )
+      const waiting = async () => (await readFigures(server)).get('fieldline_ingest_waiting{protocol="http"}')
+      await until('the first waits', async () => ((await waiting()) ?? 0) > 0)
+      leaving.abort()
+      expect(await gone).toBe('gone')
+      const sent = send('owntracks', fixOf('owntracks'), bearer(own))
+      await until('the second waits', async () => ((await waiting()) ?? 0) > 1)
+      await release()
+      expect((await sent).status).toBe(200)
+    })
+  })
+
+  it('whose server dies under them send again until they have their receipt, and every point is there once', async () => {
+    const own = await Promise.all(APPS.map(async app => ({ app, device: await createDevice(owner) })))
+    const POINTS = 60
+    const begin = Math.floor(Date.now() / 1000) - POINTS
+    let received = 0
+    let unanswered = 0
+    // As the apps do: the oldest first, and off the queue only for a receipt.
+    const queues = own.map(async ({ app, device: { key } }) => {
+      for (let n = 0; n < POINTS; ) {
+        const answer = await fetch(`${server.url}/api/v3/ingest/${app}?token=${key}`, {
+          method: 'POST',
+          body: fixOf(app, begin + n),
+        }).then(
+          async one => (one.status === 200 ? one.text() : null),
+          () => null,
+        )
+        if (answer === RECEIPTS[app]) {
+          n++
+          received++
+        } else {
+          unanswered++
+          await pause(20)
+        }
+      }
+    })
+    await until('a part of them', () => received >= APPS.length * 5)
+    await server.kill9()
+    expect(received).toBeLessThan(APPS.length * POINTS)
+    Object.assign(server, await startServer(database))
+    await Promise.all(queues)
+    expect(unanswered).toBeGreaterThan(0)
+    owner = await signIn(server)
+    for (const { device: one } of own) {
+      const times = (await readHistory(owner, one.id)).map(({ timestamp }) => Date.parse(timestamp) / 1000)
+      expect(times).toEqual(Array.from({ length: POINTS }, (_, n) => begin + n))
+      expect(await reasons(one)).toEqual({})
+    }
+  })
+})

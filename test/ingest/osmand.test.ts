@@ -1,0 +1,82 @@
+import { describe, expect, it } from 'vitest'
+import { decodeValues } from '../../ingest/decode.ts'
+import { osmand } from '../../ingest/formats/osmand.ts'
+import { parseQuery } from '../../src/http/plugins/strict-inputs.ts'
+import type { Entry, Point } from '../../stream/point.ts'
+import { expectPoint, queryOf, readPayloads } from '../support/payloads.ts'
+
+const WHEN = '2026-11-21T10:00:00Z'
+
+function read(message: unknown, when = WHEN): Entry[] {
+  const values = osmand.values(message).map(value => ({ value, index: null }))
+  return decodeValues(osmand, values, { subject: 1, receivedAt: Date.parse(when) + 1000, topic: null })
+}
+const readQuery = (query: string, when = WHEN) => read(parseQuery(query), when)
+
+describe('What Traccar Client, OsmAnd and GPSLogger send', () => {
+  const recorded = readPayloads('osmand', 'gpslogger', 'traccar-client-json')
+  it.each(recorded.filter(({ expect: [first] }) => first))('is read: $file', payload => {
+    const [expected] = payload.expect as [(typeof payload.expect)[number]]
+    const message = payload.file.endsWith('.json')
+      ? JSON.parse(payload.bytes.toString())
+      : parseQuery(queryOf(payload))
+    const [point, ...more] = read(message, expected.ts) as Point[]
+    expect(more).toEqual([])
+    expect(point?.recordedAt).toBe(Date.parse(expected.ts))
+    expectPoint(point as Point, expected)
+  })
+
+  it('has its speed in knots as speed, and in metres per second as s and in JSON', () => {
+    const fix = `lat=52.5&lon=13.4&timestamp=${WHEN}`
+    expect(readQuery(`${fix}&speed=10`)).toMatchObject([{ speed: expect.closeTo(5.1444, 4) }])
+    expect(readQuery(`${fix}&s=10`)).toMatchObject([{ speed: 10 }])
+    const coords = { latitude: 52.5, longitude: 13.4, speed: 10, heading: -1, accuracy: 5 }
+    expect(read({ location: { timestamp: WHEN, coords, battery: { level: 0.5 } } })).toMatchObject([
+      { speed: 10, heading: null, accuracy: 5, battery: 50 },
+    ])
+  })
+
+  it('has every spelling of a field, and keeps the others as attributes', () => {
+    const at = Date.parse(WHEN)
+    for (const query of [
+      `lat=52.5&lon=13.4&timestamp=${at}&bearing=90&altitude=34&accuracy=5&batt=67&id=1&hdop=0.9&sat=12`,
+      `lat=52.5&lon=13.4&time=${WHEN}&dir=90&alt=34&acc=5&batt=67&u=1&hdop=0.9&sat=12`,
+      `location=52.5,13.4&timestamp=${at / 1000}&heading=90&alt=34&acc=5&batt=67&hdop=0.9&sat=12`,
+      // The plus sign of an offset that nobody has escaped.
+      'lat=52.5&lon=13.4&time=2026-11-21T12:00:00+02:00&dir=90&alt=34&acc=5&batt=67&hdop=0.9&sat=12',
+    ]) {
+      const [point] = readQuery(query) as Point[]
+      expect(point, query).toMatchObject({
+        ...{ recordedAt: at, lat: 52.5, lng: 13.4 },
+        ...{ heading: 90, altitude: 34, accuracy: 5, battery: 67 },
+      })
+      expect(JSON.parse(point?.attributes ?? '')).toEqual({ hdop: '0.9', sat: '12' })
+    }
+    const location = {
+      timestamp: WHEN,
+      coords: { latitude: 1, longitude: 2 },
+      ...{
+        is_moving: true,
+        event: 'motionchange',
+        uuid: 'x',
+        activity: { type: 'still' },
+        extras: { shift: 7 },
+      },
+    }
+    const [point] = read({ location: [location], device_id: '1' }) as Point[]
+    expect(JSON.parse(point?.attributes ?? '')).toEqual({
+      ...{ is_moving: true, event: 'motionchange', activity: 'still', shift: 7 },
+    })
+  })
+
+  it('without a position is nothing where it is of cells and networks, else rejected', () => {
+    expect(readQuery(queryOf(readPayloads('osmand')[0] as never))).toEqual([])
+    expect(readQuery(`timestamp=${WHEN}`)).toMatchObject([{ reason: 'bad-coordinates' }])
+    expect(readQuery(`lat=1&lat=2&lon=3&timestamp=${WHEN}`)).toMatchObject([{ reason: 'bad-coordinates' }])
+    expect(readQuery('lat=1&lon=2')).toMatchObject([{ reason: 'bad-timestamp' }])
+    expect(readQuery(`lat=1&lon=2&timestamp=${WHEN}&valid=false`)).toMatchObject([{ reason: 'no-fix' }])
+    expect(read({ location: { timestamp: WHEN } })).toMatchObject([{ reason: 'bad-coordinates' }])
+    expect(read({ location: { timestamp: WHEN, coords: 1 } })).toMatchObject([{ reason: 'bad-shape' }])
+    expect(read('x')).toMatchObject([{ reason: 'bad-shape' }])
+  })
+})
