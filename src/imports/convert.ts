@@ -110,6 +110,7 @@ function findOption(options: readonly string[], text: string): string {
 }
 
 const SEPARATOR = /^\s*[,;|\n]\s*/
+const SEPARATOR_CHARACTERS = 20
 
 /** As an export writes a list that could be read in another way. */
 function readList(text: string): string[] | null {
@@ -124,24 +125,34 @@ function readList(text: string): string[] | null {
 /** The options of a list; an option may itself hold what separates them. What is left over is an option that is none. */
 function splitOptions(options: readonly string[], text: string): string[] {
   const given = text.trim()
-  const whole = findOption(options, given)
-  if (options.includes(whole)) return [whole]
+  if (options.includes(given)) return [given]
   const list = given.startsWith('[') ? readList(given) : null
   if (list) return list
-  const byLength = [...options].sort((a, b) => b.length - a.length)
-  const dead = new Set<number>()
-  const split = (at: number): string[] | null => {
-    if (dead.has(at)) return null
-    for (const option of byLength) {
-      if (!given.startsWith(option, at)) continue
+  const exact = splitExactly(options, given)
+  if (exact) return exact
+  const alike = findOption(options, given)
+  return options.includes(alike) ? [alike] : given.split(/[,;|\n]/).map(part => findOption(options, part))
+}
+
+/** Where all of a text is options and what separates them: the longest first. From its end, so that each place is seen once. */
+function splitExactly(options: readonly string[], text: string): string[] | null {
+  const byFirst = new Map<string, string[]>()
+  for (const option of [...options].sort((a, b) => b.length - a.length))
+    byFirst.set(option.slice(0, 1), [...(byFirst.get(option.slice(0, 1)) ?? []), option])
+  const found = new Map<number, { option: string; next: number }>()
+  for (let at = text.length - 1; at >= 0; at--) {
+    for (const option of byFirst.get(text[at] as string) ?? []) {
+      if (!text.startsWith(option, at)) continue
       const end = at + option.length
-      if (end === given.length) return [option]
-      const separator = SEPARATOR.exec(given.slice(end, end + 20))?.[0]
-      const rest = separator === undefined ? null : split(end + separator.length)
-      if (rest) return [option, ...rest]
+      const separator = SEPARATOR.exec(text.slice(end, end + SEPARATOR_CHARACTERS))?.[0]
+      const next = end === text.length ? end : separator === undefined ? -1 : end + separator.length
+      if (next !== text.length && !found.has(next)) continue
+      if (next === text.length && end !== next) continue
+      found.set(at, { option, next })
+      break
     }
-    dead.add(at)
-    return null
   }
-  return split(0) ?? given.split(/[,;|\n]/).map(part => findOption(options, part))
+  const list: string[] = []
+  for (let step = found.get(0); step; step = found.get(step.next)) list.push(step.option)
+  return list.length > 0 ? list : null
 }

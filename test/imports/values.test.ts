@@ -1,0 +1,263 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import type { Field } from '../../db/schema/flows.ts'
+import type { Cell } from '../../src/imports/cells.ts'
+import { convert, styleOf } from '../../src/imports/convert.ts'
+import { proposeMapping } from '../../src/imports/mapping.ts'
+import { createSeenValues } from '../../src/imports/seen-values.ts'
+import { readSerial, toInstant } from '../../src/imports/values/dates.ts'
+
+const field = (type: Field['type'], more: Partial<Field> = {}): Field => ({
+  ...{ key: 'a', label: 'A', type, required: false, unique: false, options: [], order: 0, dataTypeId: null },
+  ...more,
+})
+const read = (
+  type: Field['type'],
+  cell: Cell,
+  language = 'en',
+  timeZone = 'UTC',
+  more: Partial<Field> = {},
+) => {
+  const found = convert(field(type, more), cell, styleOf(language, timeZone))
+  return 'value' in found ? found.value : found.message
+}
+
+describe('A cell becomes', () => {
+  it.each<[string, string, number | string]>([
+    ['de', '1.234,5', 1234.5],
+    ['de', '1.234', 1234],
+    ['en', '1.234', 1.234],
+    ['en', '1,234', 1234],
+    ['de', '1,234', 1.234],
+    ['en', '1,5', 1.5],
+    ['de', '1.5', 1.5],
+    ['en', '1,234,567.89', 1234567.89],
+    ['de', '1.234.567', 1234567],
+    ['fr', '1 234 567,5', 1234567.5],
+    ['fr', '1\u202f234,5', 1234.5],
+    ['de-CH', "1'234.50", 1234.5],
+    ['en', '−7', -7],
+    ['en', ' +1e3 ', 1000],
+    ['en', '.5', 0.5],
+    ['de', '0.123', 0.123],
+    ['en', '1.2.3', 'This has to be a number.'],
+    ['en', '12,34,5', 'This has to be a number.'],
+    ['en', '1,23.4', 'This has to be a number.'],
+    ['en', '0x10', 'This has to be a number.'],
+    ['en', 'Infinity', 'This has to be a number.'],
+    ['en', '12 %', 'This has to be a number.'],
+  ])('a number as it is written in %s: %s', (language, text, expected) => {
+    expect(read('number', text, language)).toBe(expected)
+  })
+
+  it('a number, whatever number it is and however it is grouped', () => {
+    fc.assert(
+      fc.property(
+        fc
+          .double({ noNaN: true, noDefaultInfinity: true, min: -1e15, max: 1e15 })
+          .map(value => Number(value.toFixed(2))),
+        fc.constantFrom('en', 'de', 'fr', 'pl', 'de-CH', 'es'),
+        (value, language) => {
+          const text = new Intl.NumberFormat(language, {
+            maximumFractionDigits: 2,
+            minimumFractionDigits: 2,
+          }).format(value)
+          expect(read('number', text, language)).toBeCloseTo(value, 2)
+        },
+      ),
+    )
+  })
+
+  it.each<[string, string, string]>([
+    ['en', '2026-11-21', '2026-11-21'],
+    ['en-US', '11/21/2026', '2026-11-21'],
+    ['en-US', '3/4/26', '2026-03-04'],
+    ['en-GB', '3/4/2026', '2026-04-03'],
+    ['de', '3.4.2026', '2026-04-03'],
+    ['en-US', '3.4.2026', '2026-04-03'],
+    ['en-US', '21/11/2026', '2026-11-21'],
+    ['de', '1. März 2024', '2024-03-01'],
+    ['de', 'Sonntag, 1. Mrz. 2024', 'This has to be a date such as 2026-11-21.'],
+    ['de', 'Freitag, 1. März 2024', '2024-03-01'],
+    ['fr', '14 juil. 2026', '2026-07-14'],
+    ['es', '2 de mayo de 2026', '2026-05-02'],
+    ['en', 'November 21, 2026', '2026-11-21'],
+    ['en', '21-Nov-26', '2026-11-21'],
+    ['en', '1/1/31', '1931-01-01'],
+    ['en', '20261121', '2026-11-21'],
+    ['en', '2026-11-21 00:00:00', '2026-11-21'],
+    ['en', '29.02.2023', 'This has to be a date such as 2026-11-21.'],
+    ['en', '2026-13-01', 'This has to be a date such as 2026-11-21.'],
+    ['en', 'soon', 'This has to be a date such as 2026-11-21.'],
+  ])('a date as it is written in %s: %s', (language, text, expected) => {
+    expect(read('date', text, language)).toBe(expected)
+  })
+
+  it.each<[string, string]>([
+    ['2026-11-21 09:00', '2026-11-21T08:00:00.000Z'],
+    ['21.11.2026, 9:00 pm', '2026-11-21T20:00:00.000Z'],
+    ['2026-07-01T09:00:00', '2026-07-01T07:00:00.000Z'],
+    ['2026-07-01T09:00:00.123Z', '2026-07-01T09:00:00.123Z'],
+    ['2026-07-01T09:00:00+0530', '2026-07-01T03:30:00.000Z'],
+    // The clocks skip 02:30, and show 02:30 twice.
+    ['2026-03-29 02:30', '2026-03-29T01:30:00.000Z'],
+    ['2026-10-25 02:30', '2026-10-25T00:30:00.000Z'],
+  ])('a time of the organization where it names no zone: %s', (text, expected) => {
+    expect(read('datetime', text, 'de', 'Europe/Berlin')).toBe(expected)
+  })
+
+  it('the same time as before, through any zone and year', () => {
+    fc.assert(
+      fc.property(
+        fc.date({ min: new Date('1900-01-02'), max: new Date('2100-01-01'), noInvalidDate: true }),
+        fc.constantFrom(
+          'UTC',
+          'Europe/Berlin',
+          'America/New_York',
+          'Australia/Lord_Howe',
+          'Asia/Kathmandu',
+          'Pacific/Apia',
+        ),
+        (at, timeZone) => {
+          const parts = new Intl.DateTimeFormat('sv-SE', {
+            timeZone,
+            dateStyle: 'short',
+            timeStyle: 'medium',
+          })
+          const local = `${parts.format(at).replace(' ', 'T')}.000`
+          // A time that the clock shows twice may be the other one: it is shown alike.
+          const found = toInstant(local, timeZone)
+          expect(`${parts.format(found).replace(' ', 'T')}.000`).toBe(local)
+        },
+      ),
+      { numRuns: 500 },
+    )
+  })
+
+  it('a day of a spreadsheet in both systems', () => {
+    expect(readSerial(1, false)).toEqual({ local: '1900-01-01T00:00:00.000' })
+    expect(readSerial(59, false)).toEqual({ local: '1900-02-28T00:00:00.000' })
+    expect(readSerial(61, false)).toEqual({ local: '1900-03-01T00:00:00.000' })
+    expect(readSerial(46_347.375, false)).toEqual({ local: '2026-11-21T09:00:00.000' })
+    expect(readSerial(46_347 - 1462, true)).toEqual({ local: '2026-11-21T00:00:00.000' })
+    expect([readSerial(-1, false), readSerial(2_958_466, false)]).toEqual([null, null])
+  })
+
+  it.each<[Cell, string]>([
+    ['+49 30 1234567', '+49 30 1234567'],
+    [84912345678, '84912345678'],
+    ['8.4912345678E+10', '84912345678'],
+    ['8,4912345678E10', '84912345678'],
+  ])('a phone number: %s', (cell, expected) => {
+    expect(read('phone', cell)).toBe(expected)
+  })
+
+  it('no phone number where its last digits are lost', () => {
+    expect(read('phone', '8.49E+10')).toContain('dropped its last digits')
+    expect(read('phone', '8E10')).toContain('dropped its last digits')
+  })
+
+  it.each<[string, object | string]>([
+    ['52.5, 13.4', { lat: 52.5, lng: 13.4 }],
+    ['52.5;13.4', { lat: 52.5, lng: 13.4 }],
+    ['-52.5,-13', { lat: -52.5, lng: -13 }],
+    ['52,5; 13,4', { lat: 52.5, lng: 13.4 }],
+    ['52,5 13,4', { lat: 52.5, lng: 13.4 }],
+    ['52.5, 13.4 (Am Platz (1))', { lat: 52.5, lng: 13.4, address: 'Am Platz (1)' }],
+    ['52.5, 13.4, Am Platz 1, Berlin', { lat: 52.5, lng: 13.4, address: 'Am Platz 1, Berlin' }],
+    ['1e-7, 0 ( x )', { lat: 1e-7, lng: 0, address: ' x ' }],
+    ['{"lat":1,"lng":2}', { lat: 1, lng: 2 }],
+    ['Am Platz 1', 'This has to be a place: { lat, lng, address? } in degrees.'],
+    ['91, 0', 'This has to be a place: { lat, lng, address? } in degrees.'],
+  ])('a place: %s', (text, expected) => {
+    expect(read('location', text)).toEqual(expected)
+  })
+
+  it('options, also those that hold what separates them', () => {
+    const options = ['a', 'b', 'a, b', 'x; y', 'Größe']
+    const list = (text: string) => read('multiselect', text, 'en', 'UTC', { options })
+    expect(list('b, a')).toEqual(['b', 'a'])
+    expect(list('a, b')).toEqual(['a, b'])
+    expect(list('a, b; x; y, a')).toEqual(['a, b', 'x; y', 'a'])
+    expect(list('["a","b"]')).toEqual(['a', 'b'])
+    expect(list('A; grosse')).toEqual(['a', 'Größe'])
+    expect(list('a, c')).toContain('some of')
+    expect(list(Array(4_000).fill('a').join(','))).toEqual(['a'])
+    expect(read('select', ' größe ', 'en', 'UTC', { options })).toBe('Größe')
+  })
+
+  it('true or false in the languages of Europe', () => {
+    for (const yes of ['ja', 'Oui', 'SÍ', 'sim', 'tak', 'yes', '1', 'x', true, 1] as Cell[])
+      expect(read('boolean', yes)).toBe(true)
+    for (const no of ['nein', 'non', 'No', 'Não', 'nie', '0', false, 0] as Cell[])
+      expect(read('boolean', no)).toBe(false)
+    expect(read('boolean', 'maybe')).toBe('This has to be true or false.')
+  })
+
+  it('something or a sentence, whatever stands in it, and soon', () => {
+    const types: Field['type'][] = [
+      'text',
+      'number',
+      'boolean',
+      'date',
+      'datetime',
+      'email',
+      'phone',
+      'url',
+      'select',
+      'multiselect',
+      'location',
+      'reference',
+    ]
+    const cell = fc.oneof(
+      fc.string({ unit: 'binary' }),
+      fc.double(),
+      fc.boolean(),
+      fc.constantFrom(
+        '1'.repeat(9_999),
+        `${' '.repeat(9_000)}x`,
+        '1,'.repeat(4_900),
+        'a'.repeat(10_000),
+        '1 '.repeat(4_900),
+      ),
+    )
+    fc.assert(
+      fc.property(fc.constantFrom(...types), cell, (type, given) => {
+        const begun = performance.now()
+        expect(() => read(type, given, 'de', 'Europe/Berlin', { options: ['a', '1'] })).not.toThrow()
+        expect(performance.now() - begun).toBeLessThan(1_000)
+      }),
+      { numRuns: 2_000 },
+    )
+  })
+})
+
+describe('Columns are proposed', () => {
+  const fields = [
+    field('text', { key: 'name', label: 'Name' }),
+    field('text', { key: 'street', label: 'Straße' }),
+    field('phone', { key: 'phone', label: 'Phone no.' }),
+    field('phone', { key: 'mobile', label: 'Phone' }),
+  ]
+
+  it('by label and key, exactly first, then without case, accents and punctuation', () => {
+    expect(proposeMapping(fields, ['NAME', 'strasse', 'Phone', 'PHONE NO', 'Note'])).toEqual({
+      name: 'NAME',
+      street: 'strasse',
+      phone: 'PHONE NO',
+      mobile: 'Phone',
+    })
+  })
+
+  it('and none where two come in question', () => {
+    expect(proposeMapping(fields, ['na me', 'NA-ME'])).toEqual({})
+  })
+})
+
+it('What a file had before is known, for as many values as there are', () => {
+  const seen = createSeenValues()
+  for (let row = 1; row <= 20_000; row++) expect(seen.add(`value ${row}`, row, row % 7)).toBeNull()
+  for (let row = 1; row <= 20_000; row += 97)
+    expect(seen.add(`value ${row}`, 99, 0)).toEqual({ row, digest: row % 7 })
+  expect([seen.has('value 7'), seen.has('value 0')]).toEqual([true, false])
+})
