@@ -67,7 +67,6 @@ export class Connection implements Watched {
   #topic = ''
   #waitsForTurn = false
   #waitsForRoom = false
-  #turnUntil = 0
   /** The CONNECT has been passed on. */
   #isGreeted = false
   #isOrderly = false
@@ -158,7 +157,7 @@ export class Connection implements Watched {
 
   /** Goes through what was read, packet by packet, for a moment. Returns whether there is more. */
   #advance(): boolean {
-    this.#turnUntil = performance.now() + TURN_MS
+    const until = performance.now() + TURN_MS
     let published = false
     try {
       do {
@@ -170,7 +169,7 @@ export class Connection implements Watched {
           const packet = this.#input.nextPacket()
           if (packet) this.#handle(packet)
         }
-      } while (this.#mayAdvance && performance.now() < this.#turnUntil)
+      } while (this.#mayAdvance && performance.now() < until)
     } catch (error) {
       // Nothing that a client sends may end the process.
       const known = error instanceof ProtocolError

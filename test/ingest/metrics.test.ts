@@ -5,7 +5,7 @@ import { connectDevice, publish } from '../support/mqtt.ts'
 import { useServer } from '../support/own-server.ts'
 import { until } from '../support/wait.ts'
 
-describe('The figures of the doors', () => {
+describe('The figures of what comes in', () => {
   const { server } = useServer()
   let owner: Client
 
