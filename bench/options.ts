@@ -6,7 +6,7 @@ import { FORMS, type Form } from './limit/statements.ts'
 import type { Checkout } from './server.ts'
 import { TIERS, type TierName } from './tiers.ts'
 
-export const FIGURES = ['ingest', 'history', 'disk', 'connections', 'live', 'tasks'] as const
+export const FIGURES = ['ingest', 'history', 'disk', 'connections', 'live', 'tasks', 'export'] as const
 export type Figure = (typeof FIGURES)[number]
 
 export interface Options extends Checkout {

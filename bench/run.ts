@@ -5,6 +5,7 @@
 import { availableParallelism, cpus, loadavg } from 'node:os'
 import { benchConnections } from './connections.ts'
 import { benchDisk } from './disk.ts'
+import { benchExport } from './export.ts'
 import { benchHistory } from './history.ts'
 import { benchIngest } from './ingest.ts'
 import { benchLive } from './live.ts'
@@ -28,6 +29,8 @@ for (const name of options.tiers) {
       rows.push(...(await benchHistory(tier, options)))
     if (options.figures.includes('disk') && name === 'one-machine') rows.push(...(await benchDisk(tier)))
     if (options.figures.includes('tasks') && name === 'one-machine') rows.push(...(await benchTasks(tier)))
+    if (options.figures.includes('export') && name === 'one-machine')
+      rows.push(...(await benchExport(tier, options)))
     if (options.figures.includes('live')) rows.push(...(await benchLive(tier, options)))
     if (options.figures.includes('connections')) rows.push(...(await benchConnections(tier, options)))
   } finally {

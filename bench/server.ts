@@ -163,7 +163,13 @@ export async function makeDevices(server: Server, count: number): Promise<Device
   return devices
 }
 
-async function call<Answer>(server: Server, path: string, body: unknown, token?: string): Promise<Answer> {
+/** Sends a POST, and returns what is answered. */
+export async function call<Answer>(
+  server: Server,
+  path: string,
+  body: unknown,
+  token?: string,
+): Promise<Answer> {
   const response = await fetch(`${server.url}/api/v3${path}`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', ...(token ? { authorization: `Bearer ${token}` } : {}) },
