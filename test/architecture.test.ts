@@ -30,6 +30,7 @@ const CROSSING: readonly string[] = [
   'src/api/location-history/routes.ts',
   'src/api/organizations/routes.ts',
   'src/api/registration/routes.ts',
+  'src/api/tasks/export.ts',
   'src/api/tasks/routes.ts',
   'src/api/tasks/writes.ts',
   'src/api/users/routes.ts',

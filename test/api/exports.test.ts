@@ -46,7 +46,11 @@ describe('Exports', () => {
   beforeAll(async () => {
     await owner.patch('/organization', { timeZone: 'Europe/Berlin' })
     typeId = await addType('Customers: all?', FIELDS)
-    for (const data of [FULL, { code: 'C2', note: ' \t<&"\'>\n\u0001\u007f\u{1f600} ' }, { code: 'C3' }])
+    for (const data of [
+      FULL,
+      { code: 'C2', note: ' \t<&"\'>\r_x0041_\n\u0001\u007f\u{1f600} ' },
+      { code: 'C3' },
+    ])
       expect((await owner.post('/data', { dataTypeId: typeId, data })).status).toBe(201)
   })
 
@@ -105,7 +109,7 @@ describe('Exports', () => {
       ['s', '52.5, 13.4 (Am Markt 1 (links), Köln)'],
     ])
     expect([row(2)[4].z, row(2)[5].z, row(2)[1].z]).toEqual(['yyyy-mm-dd', 'yyyy-mm-dd hh:mm:ss', '@'])
-    expect(row(3)[1].v).toBe(' \t<&"\'>\n\u0001\u007f\u{1f600} ')
+    expect(row(3)[1].v).toBe(' \t<&"\'>\r_x0041_\n\u0001\u007f\u{1f600} ')
     expect(row(4).map(cell => cell?.v)).toEqual(['C3', ...Array(11).fill(undefined)])
     expect(Object.values(sheet).filter(cell => cell?.f !== undefined)).toEqual([])
   })

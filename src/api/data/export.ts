@@ -1,7 +1,7 @@
 import { countData, type DataSteps, findFewData, readDataStep } from '../../../db/queries/data-in-steps.ts'
 import { type DataType, findDataType, listDataTypesById } from '../../../db/queries/data-types.ts'
 import { findOrganization } from '../../../db/queries/organizations.ts'
-import { forbidden, found, invalid } from '../../http/errors.ts'
+import { forbidden, found, invalid, notFound } from '../../http/errors.ts'
 import type { Exportable } from '../../jobs/exports/source.ts'
 import { headingsOf } from '../data-types/headings.ts'
 import { type DataAccess, dataAccess } from './access.ts'
@@ -46,6 +46,13 @@ export const exportableData: Exportable = {
       count: signal => countData(db.system, steps, signal),
       read: (as, page) => readDataStep(db.system, steps, as, page),
     }
+  },
+
+  async checkFile(_db, { permissionDetails }, dataTypeId, keys) {
+    if (dataTypeId === null) throw notFound('data type')
+    const access = dataAccess({ permissionDetails }, 'view/data', 'export/data')
+    if (!access.grants(dataTypeId)) throw forbidden('Your role may not export records of this type any more.')
+    access.checkKeys(dataTypeId, keys)
   },
 }
 

@@ -7,12 +7,10 @@ import {
   type ExportFormat,
   type ExportLog,
   type ExportOrder,
-  type ExportResource,
   findExportLog,
   insertExportLog,
   listExportLogs,
 } from '../../../db/queries/export-logs.ts'
-import type { Caller } from '../../../db/queries/sessions.ts'
 import { createTurns } from '../../../db/turns.ts'
 import { differences, record } from '../../http/audit.ts'
 import { disposition } from '../../http/disposition.ts'
@@ -49,6 +47,12 @@ export function exportRoutes(app: App, { db, config }: Services): void {
     return exportAll(request, reply, order) as never
   })
 
+  app.post('/tasks/export', operations.exportTasks, (request, reply) => {
+    const { format, filter, fields } = request.body
+    const order = { resource: 'tasks', dataTypeId: null, format, filter, fields: fields ?? null } as const
+    return exportAll(request, reply, order) as never
+  })
+
   app.get('/tasks/export-log', operations.listExportLogs, async ({ caller, query }) => {
     const { resource, status, format } = query
     const [dataTypeId, userId] = [query.dataTypeId, query.userId]
@@ -76,20 +80,18 @@ export function exportRoutes(app: App, { db, config }: Services): void {
     )
     if (log.status === 'queued' || log.status === 'processing')
       throw conflict('This export is not completed yet.')
-    await checkStillSeen(caller, log, keys)
     if (log.fileBytes === null) throw new RequestError('not-found', 'No file of this export is kept.')
+    // A role may have lost since what a file shows.
+    await EXPORTABLES[log.resource].checkFile(db, caller, log.dataType?._id ?? null, keys)
     return sendFile(request, reply, log.format, log.fileName, () =>
       open(files.path(log._id, log.format), 'r'),
     )
   })
 
-  const openSource = async (caller: Caller, order: ExportOrder): Promise<Source> =>
-    found('export', await EXPORTABLES[order.resource as ExportResource]?.open(db, caller, order))
-
   /** Answers with the file, or has it made in the background. */
   async function exportAll(request: FastifyRequest, reply: FastifyReply, order: ExportOrder) {
     const { caller } = request
-    const source = await openSource(caller, order)
+    const source = await EXPORTABLES[order.resource].open(db, caller, order)
     const ids = await source.findFew(config.exportDirectLimit)
     const log = { ...order, userId: caller.userId, fileName: fileNameOf(source, order.format) }
     if (ids === null) {
@@ -170,18 +172,6 @@ export function exportRoutes(app: App, { db, config }: Services): void {
         }
       })()
     }) as Promise<never>
-  }
-
-  /** A role may have lost since what a file shows. */
-  async function checkStillSeen(caller: Caller, log: ExportLog, keys: string[]): Promise<void> {
-    const { resource, dataType, format } = log
-    await openSource(caller, {
-      resource,
-      format,
-      dataTypeId: dataType?._id ?? null,
-      filter: {},
-      fields: keys,
-    })
   }
 }
 

@@ -47,7 +47,7 @@ const asked = {
   filter: z
     .record(z.string(), z.union([z.string(), z.number(), z.boolean()]).transform(String))
     .default({})
-    .describe('Values by the keys of fields: only records that have them all')
+    .describe('Values by key, as the filters of the list: only what has them all')
     .meta({ examples: [{}] }),
   fields: z
     .array(z.string().max(100))
@@ -58,6 +58,7 @@ const asked = {
 }
 
 const dataExport = z.strictObject({ dataTypeId: reference, ...asked })
+const tasksExport = z.strictObject(asked)
 
 const file = z.unknown().meta({ type: 'string', format: 'binary', examples: ['The bytes of a workbook'] })
 const records = z
@@ -89,6 +90,21 @@ file can be fetched when it is completed. A spreadsheet has a column for each fi
 label; JSON is an array of records as \`GET /data\` shows them. Both can be imported again. \`filter\` and \`fields\` are
 those of \`GET /data\`; a restricted field named in either is 403 with \`restrictedFields\`.`,
     body: dataExport,
+    response: answers,
+  },
+  { heavy: true },
+)
+
+export const exportTasks = operation(
+  {
+    access: 'export/task',
+    tags,
+    summary: 'Export tasks as XLSX or JSON',
+    description: `Those that the role may both see and export. Up to \`EXPORT_DIRECT_LIMIT\` tasks the file itself, beyond
+that 202 with a record in the log, whose file can be fetched when it is completed. JSON is an array of tasks as \`GET /tasks\`
+shows them; a spreadsheet has a column for each field of a task, and for each field that the steps of flows ask for.
+\`filter\` has the names of the filters of \`GET /tasks\`, \`fields\` the keys of a task.`,
+    body: tasksExport,
     response: answers,
   },
   { heavy: true },

@@ -6,7 +6,10 @@ import { type Permission, scopeOf } from '../../http/permissions.ts'
 import { type DataAccess, dataAccess } from '../data/access.ts'
 
 /** Which tasks a caller may do this with. */
-export function visibilityOf(caller: Caller, permission: Permission): TaskVisibility {
+export function visibilityOf(
+  caller: Pick<Caller, 'userId' | 'hubIds' | 'teamIds' | 'permissionDetails'>,
+  permission: Permission,
+): TaskVisibility {
   const { userId, hubIds, teamIds } = caller
   return { userId, hubIds, teamIds, scope: scopeOf(caller.permissionDetails, permission) ?? 'own' }
 }
@@ -35,7 +38,12 @@ export async function readTypes(
  * A task as a caller sees it: without the content that its role restricts in the type of one of the data records, but
  * for what the request itself has set.
  */
-export function presentTask(caller: Caller, task: Task, types: Types, set: object = {}) {
+export function presentTask(
+  caller: Pick<Caller, 'permissionDetails'>,
+  task: Task,
+  types: Types,
+  set: object = {},
+) {
   const access = dataAccess(caller, 'view/data')
   const shown = (values: Task['content']) =>
     Object.fromEntries(

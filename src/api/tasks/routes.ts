@@ -2,8 +2,9 @@ import type { Caller } from '../../../db/queries/sessions.ts'
 import { findTask, listTasks, TASK_SORTS, type Task } from '../../../db/queries/tasks.ts'
 import { created, ok } from '../../http/envelope.ts'
 import { found } from '../../http/errors.ts'
-import { listed, readPageRequest, splitIds } from '../../http/lists.ts'
+import { listed, readPageRequest } from '../../http/lists.ts'
 import type { App, Services } from '../../services.ts'
+import { readFilter } from './filter.ts'
 import { presentTask, readTypes, visibilityOf } from './present.ts'
 import * as operations from './schemas.ts'
 import { changeStatus, changeTask, createTask, removeTask } from './writes.ts'
@@ -15,19 +16,8 @@ export function taskRoutes(app: App, { db }: Services): void {
   app.get('/tasks', operations.listTasks, async ({ caller, query }) => {
     const { organizationId } = caller
     const page = readPageRequest(query, TASK_SORTS)
-    const filter = {
-      statuses: query.status?.split(',').map(status => status.trim()),
-      flowIds: splitIds(query.flowId),
-      hubIds: splitIds(query.hubId),
-      teamIds: splitIds(query.teamId),
-      assigneeIds: splitIds(query.assigneeId),
-      vehicleIds: splitIds(query.vehicleId),
-      scheduleIds: splitIds(query.scheduleId),
-      from: query.from,
-      to: query.to,
-      bbox: query.bbox,
-    }
-    const tasks = await listTasks(db, organizationId, visibilityOf(caller, 'view/task'), filter, page)
+    const visibility = visibilityOf(caller, 'view/task')
+    const tasks = await listTasks(db, organizationId, visibility, readFilter(query), page)
     const types = await readTypes(db.system, organizationId, tasks.rows)
     return listed({ ...tasks, rows: tasks.rows.map(task => presentTask(caller, task, types)) }, query)
   })

@@ -158,9 +158,28 @@ const task = z
   })
   .meta({ id: 'Task' })
 
+/** What is shown of a task. */
+export const TASK_KEYS = Object.keys(task.shape) as (keyof typeof task.shape)[]
+
 const tags = ['Tasks']
 const params = z.object({ id: pathId })
 const several = (what: string) => z.string().optional().describe(`${what}, separated by commas`)
+
+/** What a list of tasks is filtered by. */
+export const taskFilter = {
+  status: several('Statuses'),
+  hubId: several('Hubs'),
+  teamId: several('Teams'),
+  assigneeId: several('Users'),
+  vehicleId: several('Vehicles'),
+  scheduleId: several('Schedules'),
+  flowId: several('Flows'),
+  from: queryTime.optional().describe('`startTime` at this time or later'),
+  to: queryTime.optional().describe('`startTime` before this time'),
+  bbox: queryBox
+    .optional()
+    .describe('west,south,east,north in degrees; west > east crosses the antimeridian'),
+}
 
 export const listTasks = operation({
   access: 'view/task',
@@ -168,20 +187,7 @@ export const listTasks = operation({
   summary: 'The tasks of the organization',
   description: `Those of the caller's hubs and of none, and by the role's scope the own teams' and the own ones alone.
 Searches look into code, name and address. A task without \`startTime\` is sorted after the others and is on no day.`,
-  querystring: listQuery(TASK_SORTS, '-createdAt').extend({
-    status: several('Statuses'),
-    hubId: several('Hubs'),
-    teamId: several('Teams'),
-    assigneeId: several('Users'),
-    vehicleId: several('Vehicles'),
-    scheduleId: several('Schedules'),
-    flowId: several('Flows'),
-    from: queryTime.optional().describe('`startTime` at this time or later'),
-    to: queryTime.optional().describe('`startTime` before this time'),
-    bbox: queryBox
-      .optional()
-      .describe('west,south,east,north in degrees; west > east crosses the antimeridian'),
-  }),
+  querystring: listQuery(TASK_SORTS, '-createdAt').extend(taskFilter),
   response: { 200: list(task) },
 })
 

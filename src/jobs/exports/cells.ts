@@ -40,14 +40,17 @@ export function cellOf(
       case 'datetime':
         return timeCell(String(value), local as LocalTime)
       case 'multiselect':
-        return text(listText(value as string[], isPlain ? folded : null))
+        return text(Array.isArray(value) ? listText(value, isPlain ? folded : null) : textOf(value))
       case 'location':
         return text(placeText(value as Place))
       default:
-        return text(String(value))
+        return text(textOf(value))
     }
   }
 }
+
+/** A field of a flow may have been of another type when its value was written. */
+const textOf = (value: unknown): string => (typeof value === 'object' ? JSON.stringify(value) : String(value))
 
 const text = (value: string): Cell => ({ type: 'text', value })
 

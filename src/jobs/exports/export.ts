@@ -3,7 +3,6 @@ import type { Database, Queryable } from '../../../db/client.ts'
 import {
   beginExport,
   completeExport,
-  type ExportResource,
   failExport,
   updateExportProgress,
 } from '../../../db/queries/export-logs.ts'
@@ -49,9 +48,11 @@ export function exportJob({
     const { userId } = order
     const standing = userId && (await commit(tx => findStanding(tx, userId)))
     if (!standing) throw new ExportFailure('Whoever ordered it is not active any more.')
-    const exportable = exportables[order.resource as ExportResource]
-    if (!exportable) throw new ExportFailure('This cannot be exported.')
-    return exportable.open(db, { ...standing, userId, organizationId: job.organizationId as string }, order)
+    return exportables[order.resource].open(
+      db,
+      { ...standing, userId, organizationId: job.organizationId as string },
+      order,
+    )
   }
 
   return {

@@ -27,7 +27,7 @@ export interface Source {
   /** Of the file and its sheet. */
   name: string
   columns: readonly Column[]
-  /** The keys of the fields in it. */
+  /** What decides who may be shown the file: the keys of the fields in it, say. */
   keys: readonly string[]
   /** In which times are shown, where a format knows no zones. */
   timeZone: string
@@ -49,17 +49,17 @@ export interface Source {
   ): Promise<Step>
 }
 
-/** A kind of resource that can be exported. */
+/** Who exports, and what it may do. */
+export type Exporter = Pick<Standing, 'permissionDetails' | 'hubIds' | 'teamIds'> & {
+  organizationId: string
+  userId: string
+}
+
+/** A kind of resource that can be exported. Each throws a RequestError where that may not or cannot be. */
 export interface Exportable {
-  /** Throws a RequestError where it may not or cannot be. */
-  open(
-    db: Database,
-    who: Pick<Standing, 'permissionDetails' | 'hubIds' | 'teamIds'> & {
-      organizationId: string
-      userId: string
-    },
-    asked: Asked,
-  ): Promise<Source>
+  open(db: Database, who: Exporter, asked: Asked): Promise<Source>
+  /** Whether somebody may be shown a file with these keys, of an export by itself or, as Owner or Admin, anybody. */
+  checkFile(db: Database, who: Exporter, dataTypeId: string | null, keys: readonly string[]): Promise<void>
 }
 
 export interface Asked {
@@ -69,7 +69,7 @@ export interface Asked {
 }
 
 /** What can be exported. */
-export type Exportables = { [resource in ExportResource]?: Exportable }
+export type Exportables = { [resource in ExportResource]: Exportable }
 
 /** Why there is no file, in a sentence for whoever asked for it. */
 export class ExportFailure extends Error {}

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createWriteStream } from 'node:fs'
 import type { Writable } from 'node:stream'
 import { parentPort, workerData } from 'node:worker_threads'
-import excel from 'exceljs'
+import excel, { type CellRichTextValue } from 'exceljs'
 import { cellOf, MAX_CELL_CHARACTERS, sheetName, sheetText } from './cells.ts'
 import type { Column } from './source.ts'
 
@@ -50,10 +50,16 @@ const cells = order.columns.map(column => cellOf(column, order.timeZone))
 const header = sheet.addRow([])
 for (const [at, { heading }] of order.columns.entries()) {
   const cell = header.getCell(at + 1)
-  cell.value = sheetText(heading)
+  cell.value = textValue(heading)
   cell.style = STYLES.heading
 }
 header.commit()
+
+/** As a run of rich text exceljs keeps blanks at the ends, and readers know what is escaped. */
+function textValue(value: string): string | CellRichTextValue {
+  const text = sheetText(value)
+  return text === value && value === value.trim() ? value : { richText: [{ text }] }
+}
 
 function addRow(values: readonly unknown[]): void {
   const row = sheet.addRow([])
@@ -68,7 +74,7 @@ function addRow(values: readonly unknown[]): void {
           `A value of ${field} has more than ${MAX_CELL_CHARACTERS} characters, which no cell holds: export it as JSON.`,
         )
       }
-      cell.value = sheetText(made.value)
+      cell.value = textValue(made.value)
       cell.style = STYLES.text
     } else {
       cell.value = made.value
