@@ -30,6 +30,8 @@ export type ChangeEvent =
    * where that may be another now.
    */
   | { kind: 'record'; topic: string; organizationId: string; recordId: string; before?: string }
+  /** A tracking link was revoked. */
+  | { kind: 'tracking-link'; linkId: string; organizationId: string }
   /** A job was made or is to stop. */
   | { kind: 'jobs' }
   /** The connection that listens was lost meanwhile: anything may have changed. */
@@ -189,6 +191,7 @@ const FIELDS: { [Kind in ChangeEvent['kind']]: readonly string[] } = {
   organization: ['organizationId'],
   visibility: ['organizationId'],
   record: ['topic', 'organizationId', 'recordId'],
+  'tracking-link': ['linkId', 'organizationId'],
   jobs: [],
   resync: [],
 }

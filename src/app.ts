@@ -26,6 +26,7 @@ import { rejectionRoutes } from './api/rejections/routes.ts'
 import { roleRoutes } from './api/roles/routes.ts'
 import { taskRoutes } from './api/tasks/routes.ts'
 import { teamRoutes } from './api/teams/routes.ts'
+import { trackingLinkRoutes } from './api/tracking-links/routes.ts'
 import { userRoutes } from './api/users/routes.ts'
 import { vehicleRoutes } from './api/vehicles/routes.ts'
 import { webhookRoutes } from './api/webhooks/routes.ts'
@@ -147,6 +148,7 @@ export async function createApp(services: Services, logger: FastifyBaseLogger): 
       locationHistoryRoutes(api, services)
       ingestRoutes(api, services)
       liveRoutes(api, services)
+      trackingLinkRoutes(api, services)
     },
     { prefix: '/api/v3' },
   )

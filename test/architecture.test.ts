@@ -33,6 +33,7 @@ const CROSSING: readonly string[] = [
   'src/api/tasks/export.ts',
   'src/api/tasks/routes.ts',
   'src/api/tasks/writes.ts',
+  'src/api/tracking-links/routes.ts',
   'src/api/users/routes.ts',
   'src/http/plugins/authentication.ts',
   'src/http/plugins/idempotency.ts',

@@ -53,11 +53,20 @@ const asGranted = <Row extends Standing>(row: Row): Row => ({
 
 /** What an active user may do now, or null where it is not active. */
 export async function findStanding(tx: Queryable, userId: string): Promise<Standing | null> {
-  const [row] = await tx.query<Standing>(
-    `SELECT ${STANDING} FROM users u JOIN roles r ON r.id = u.role_id WHERE u.id = $1 AND u.status = 'active'`,
-    [userId],
+  return (await listStandings(tx, [userId])).get(userId) ?? null
+}
+
+/** What those of these users who are active may do now, by user. */
+export async function listStandings(
+  tx: Queryable,
+  userIds: readonly string[],
+): Promise<Map<string, Standing>> {
+  const rows = await tx.query<Standing & { userId: string }>(
+    `SELECT u.id AS "userId", ${STANDING} FROM users u JOIN roles r ON r.id = u.role_id
+     WHERE u.id = ANY($1::uuid[]) AND u.status = 'active'`,
+    [userIds],
   )
-  return row ? asGranted(row) : null
+  return new Map(rows.map(({ userId, ...standing }) => [userId, asGranted(standing)]))
 }
 
 /** The callers of those of these sessions that are alive, by session. */

@@ -93,7 +93,9 @@ export function scopeOf(
 }
 
 /** Whose positions a caller may see: by the scope of its role, and of these those of its hubs and of none. */
-export function visibilityOf(caller: Caller): Visibility {
+export function visibilityOf(
+  caller: Pick<Caller, 'organizationId' | 'userId' | 'teamIds' | 'hubIds' | 'permissionDetails'>,
+): Visibility {
   const { organizationId, userId, teamIds, hubIds } = caller
   const scope = scopeOf(caller.permissionDetails, 'view/location')
   return {

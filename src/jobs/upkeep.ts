@@ -8,6 +8,7 @@ import { pruneJobs } from '../../db/queries/jobs.ts'
 import { pruneFailures } from '../../db/queries/login-failures.ts'
 import { pruneRejections } from '../../db/queries/rejections.ts'
 import { pruneSessions } from '../../db/queries/sessions.ts'
+import { pruneTrackingLinks } from '../../db/queries/tracking-links.ts'
 import type { JobKind } from './kind.ts'
 
 const EVERY_MS = 10 * 60_000
@@ -26,6 +27,7 @@ export function upkeepJob(db: Database, files: readonly Swept[]): JobKind {
     () => pruneSessions(db.system),
     () => pruneFailures(db.system),
     () => pruneAuditLog(db.system),
+    () => pruneTrackingLinks(db.system),
     () => pruneImports(db.system),
     () => pruneJobs(db.system),
     () => pruneExportLogs(db.system),

@@ -1,0 +1,150 @@
+import type { WebSocket } from 'ws'
+import type { ChangeEvent, Queryable } from '../../../db/client.ts'
+import type { LiveClient } from '../../../stream/live/clients.ts'
+import type { App, Services } from '../../services.ts'
+import { createBudget } from '../live/budget.ts'
+import { listOpenLinks, type OpenLink } from './open-links.ts'
+
+/** Close codes: of our own, and of RFC 6455. */
+const LINK_ENDED = 4403
+const SHUTDOWN = 1001
+const POLICY = 1008
+
+/** Of one link on one process: a page and its reloads, in a family or an office. */
+const MAX_SOCKETS = 100
+/** A frame of one position is 150 bytes. */
+const MAX_UNREAD_BYTES = 64 * 1024
+/** Nothing has to be sent here; what a client of the usual socket says is not held against it. */
+const MESSAGES = { atOnce: 10, perSecond: 0.1 }
+
+const POLL_EVERY_MS = 250
+const PING_EVERY_MS = 25_000
+/** Notifications may be lost with their connection, so every open link is checked again. */
+const CHECK_EVERY_MS = 30_000
+
+interface Tracker {
+  socket: WebSocket
+  client: LiveClient
+  link: OpenLink
+  answered: boolean
+}
+
+/** Keeps the sockets of tracking links, shows each its subject, and closes those whose link ends. */
+export function createTrackers(
+  app: App,
+  db: Queryable,
+  onChange: Services['db']['onChange'],
+  { clients }: NonNullable<Services['live']>,
+) {
+  const trackers = new Set<Tracker>()
+  const opened = new Map<string, number>()
+  const failed = (error: unknown) => app.log.warn({ err: error }, 'Checking the tracking links failed')
+
+  function end(tracker: Tracker, code: number, reason: string): void {
+    trackers.delete(tracker)
+    clients.unsubscribe(tracker.client)
+    tracker.socket.close(code, reason)
+  }
+
+  /** Reads the links again, all at once. */
+  async function check(which: (link: OpenLink) => boolean): Promise<void> {
+    const checked = [...trackers].filter(({ link }) => which(link))
+    if (checked.length === 0) return
+    const ids = [...new Set(checked.map(({ link }) => link.id))]
+    const open = new Map((await listOpenLinks(db, { ids })).map(link => [link.id, link]))
+    for (const tracker of checked) {
+      const link = open.get(tracker.link.id)
+      if (link) tracker.link = link
+      else end(tracker, LINK_ENDED, 'The link has ended')
+    }
+  }
+
+  function follow(event: ChangeEvent): void {
+    if (event.kind === 'tracking-link') void check(({ id }) => id === event.linkId).catch(failed)
+    else if (event.kind === 'user') void check(({ userId }) => userId === event.userId).catch(failed)
+    else if (event.kind === 'resync') void check(() => true).catch(failed)
+    else if (event.kind === 'organization' || event.kind === 'visibility')
+      void check(({ organizationId }) => organizationId === event.organizationId).catch(failed)
+  }
+
+  const stopListening = onChange(follow)
+  const checks = setInterval(() => void check(() => true).catch(failed), CHECK_EVERY_MS)
+  const polls = setInterval(() => {
+    for (const tracker of [...trackers]) {
+      if (tracker.link.expiresAt.getTime() <= Date.now()) end(tracker, LINK_ENDED, 'The link has expired')
+      else if (tracker.socket.bufferedAmount > MAX_UNREAD_BYTES)
+        end(tracker, POLICY, 'Too much is left unread')
+    }
+  }, POLL_EVERY_MS)
+  const pings = setInterval(() => {
+    for (const tracker of trackers) {
+      if (!tracker.answered) tracker.socket.terminate()
+      tracker.answered = false
+      tracker.socket.ping()
+    }
+  }, PING_EVERY_MS)
+
+  app.addHook('preClose', async () => {
+    stopListening()
+    for (const timer of [checks, polls, pings]) clearInterval(timer)
+    for (const { socket } of trackers) socket.close(SHUTDOWN, 'The server is stopping')
+  })
+
+  return {
+    /** Counts a socket that is about to be opened. Null where the link has as many as it may; else how to leave. */
+    enter(linkId: string): (() => void) | null {
+      const count = opened.get(linkId) ?? 0
+      if (count >= MAX_SOCKETS) return null
+      opened.set(linkId, count + 1)
+      return () => {
+        const left = (opened.get(linkId) ?? 1) - 1
+        if (left > 0) opened.set(linkId, left)
+        else opened.delete(linkId)
+      }
+    },
+
+    add(socket: WebSocket, link: OpenLink): void {
+      const client: LiveClient = {
+        send(text) {
+          const frame = toPublic(text)
+          if (frame) socket.send(frame)
+        },
+        get waitingBytes() {
+          return socket.bufferedAmount
+        },
+        visibility: link.visibility,
+      }
+      const tracker = { socket, client, link, answered: true }
+      trackers.add(tracker)
+      const messages = createBudget(MESSAGES)
+      socket.on('message', () => {
+        if (!messages.use(1)) end(tracker, POLICY, 'Too many messages')
+      })
+      socket.on('pong', () => {
+        tracker.answered = true
+      })
+      socket.on('close', () => {
+        trackers.delete(tracker)
+        clients.unsubscribe(client)
+      })
+      socket.on('error', error => app.log.info({ err: error }, 'A tracking socket failed'))
+      clients.subscribe(client, { subjectIds: [link.subjectId] }, null)
+      // What ended it between the request and here was told to nobody.
+      void check(({ id }) => id === link.id).catch(failed)
+    },
+  }
+}
+
+/** What of a frame is for everybody: where the subject is, and no identifier, battery or cursor. */
+function toPublic(text: string): string | null {
+  const frame = JSON.parse(text) as { type: string; positions?: { [field: string]: unknown }[] }
+  if (!frame.positions) return null
+  const positions = frame.positions.map(({ lat, lng, timestamp, speed, heading }) => ({
+    lat,
+    lng,
+    timestamp,
+    speed,
+    heading,
+  }))
+  return JSON.stringify({ type: frame.type, positions })
+}
