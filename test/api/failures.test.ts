@@ -7,6 +7,8 @@ import { sendBytes } from '../support/requests.ts'
 const ORIGIN = 'https://dispatch.example'
 
 /** Contract section 2: every failure has the envelope and is the right one, also before a route is found. */
+const NO_PARTS = { body: '--b--\r\n', headers: { 'content-type': 'multipart/form-data; boundary=b' } }
+
 describe('A failure', () => {
   const { server } = useServer({ CORS_ORIGINS: `https://other.example, ${ORIGIN}` })
   let owner: Client
@@ -162,7 +164,10 @@ describe('A failure', () => {
       const client = spec['x-permission'] === 'public' ? createClient(server, '') : owner
       const url = path.replace('/api/v3', '').replaceAll(/\{\w+\}/g, 'x')
       const body = spec.requestBody?.content['application/json']?.example
-      const call = (query: string) => client[method as 'put'](`${url}?${query}`, body)
+      const call = (query: string) =>
+        spec.requestBody?.content['multipart/form-data']
+          ? client.post(`${url}?${query}`, NO_PARTS.body, NO_PARTS.headers)
+          : client[method as 'put'](`${url}?${query}`, body)
       const unknown = await call('limti=1')
       expect([name, unknown.status, unknown.body.errors?.[0].path]).toEqual([name, 400, 'limti'])
       const twice = await call('limit=1&limit=2')

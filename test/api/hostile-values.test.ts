@@ -94,6 +94,15 @@ describe.runIf(usualKind() === 'postgres')('A hostile value', () => {
         expect(record.status).toBe(201)
         own.set('dataRecordId', record.body.data._id)
       }
+      const part = (name: string, value: string) =>
+        `--b\r\ncontent-disposition: form-data; ${name}\r\n\r\n${value}\r\n`
+      const parts = part('name="dataTypeName"', name) + part('name="file"; filename="a.csv"', 'text\nx\n')
+      const headers = { 'content-type': 'multipart/form-data; boundary=b' }
+      const config = { name, dataTypeId: type.body.data._id, mapping: { text: 'Text' } }
+      own.set('importConfigId', (await client.post('/import-config', config)).body.data._id)
+      const { dataTypeId } = config
+      expect((await client.post('/data/export', { dataTypeId, format: 'json' })).status).toBe(200)
+      expect((await client.post('/data/import', `${parts}--b--\r\n`, headers)).status).toBe(202)
     }
   }
 
