@@ -1,0 +1,209 @@
+import {
+  type CalendarDay,
+  calendarDay,
+  DAY_MS,
+  dayOf,
+  daysInMonth,
+  HOUR_MS,
+  LAST_DAY,
+  MINUTE_MS,
+  modulo,
+  weekdayOf,
+  weekNumber,
+} from './calendar.ts'
+import type { RecurrenceRule } from './parse-rrule.ts'
+import type { DayTimes } from './simple-repeats.ts'
+import type { TimeZone } from './time-zones.ts'
+
+/**
+ * The days of a rule by RFC 5545, with their times, from a day on. It works in whole numbers day by day, so that what a
+ * rule costs is bounded by the days that there are: 36,525 up to the last year, some milliseconds. What the rule does not
+ * say is taken from the start; days that a month does not have and local times that the clocks skip are left out, before
+ * BYSETPOS selects and COUNT counts.
+ */
+export function* rruleDays(
+  rule: RecurrenceRule,
+  startLocal: number,
+  zone: TimeZone,
+  fromDay: number,
+): Generator<DayTimes> {
+  const startDay = Math.floor(startLocal / DAY_MS)
+  let left = rule.count ?? Number.POSITIVE_INFINITY
+  // Whoever counts has to count from the start.
+  for (const { day, times } of listDays(rule, startLocal, zone, rule.count === null ? fromDay : startDay)) {
+    const begun = day > startDay ? times : times.filter(time => day * DAY_MS + time >= startLocal)
+    const counted = begun.length > left ? begun.slice(0, left) : begun
+    left -= counted.length
+    if (counted.length > 0 && day >= fromDay) yield { day, times: counted }
+    if (left === 0) return
+  }
+}
+
+function* listDays(
+  rule: RecurrenceRule,
+  startLocal: number,
+  zone: TimeZone,
+  fromDay: number,
+): Generator<DayTimes> {
+  const timesOf = createTimes(rule, startLocal)
+  const matches = createDayFilter(rule, startLocal)
+  for (const [first, last] of listPeriods(rule, Math.floor(startLocal / DAY_MS), fromDay)) {
+    const found: DayTimes[] = []
+    for (let day = first; day <= last; day++) {
+      if (!matches(day)) continue
+      const skipped = zone.skippedOn(day)
+      const all = timesOf(day)
+      const times = skipped.length === 0 ? all : all.filter(time => !isSkipped(day * DAY_MS + time, skipped))
+      if (times.length > 0) found.push({ day, times })
+    }
+    yield* rule.bySetPos ? select(found, rule.bySetPos) : found
+  }
+}
+
+const isSkipped = (local: number, skipped: ReturnType<TimeZone['skippedOn']>) =>
+  skipped.some(([from, to]) => local >= from && local < to)
+
+/** The periods as their first and last days. Below a day the period is the day, and `createTimes` knows its parts. */
+function* listPeriods(
+  { frequency, interval, weekStart }: RecurrenceRule,
+  startDay: number,
+  fromDay: number,
+): Generator<[first: number, last: number]> {
+  const start = calendarDay(startDay)
+  const from = calendarDay(Math.max(startDay, fromDay))
+  const whole = (periods: number, by = interval) => Math.floor(periods / by) * by
+  switch (frequency) {
+    case 'YEARLY':
+      for (let year = start.year + whole(from.year - start.year); ; year += interval) {
+        const first = dayOf(year, 1, 1)
+        // NaN beyond the years of a Date.
+        if (!(first <= LAST_DAY)) return
+        yield [first, dayOf(year, 12, 31)]
+      }
+    case 'MONTHLY': {
+      const months = (from.year - start.year) * 12 + from.month - start.month
+      for (let month = start.month + whole(months); ; month += interval) {
+        const first = dayOf(start.year, month, 1)
+        if (!(first <= LAST_DAY)) return
+        yield [first, dayOf(start.year, month + 1, 1) - 1]
+      }
+    }
+    case 'WEEKLY': {
+      const weekBegin = startDay - modulo(weekdayOf(startDay) - weekStart, 7)
+      const weeks = Math.floor((Math.max(startDay, fromDay) - weekBegin) / 7)
+      for (let first = weekBegin + 7 * whole(weeks); first <= LAST_DAY; first += 7 * interval)
+        yield [first, first + 6]
+      return
+    }
+    default: {
+      const step = frequency === 'DAILY' ? interval : 1
+      const days = Math.max(0, fromDay - startDay)
+      for (let day = startDay + whole(days, step); day <= LAST_DAY; day += step) yield [day, day]
+    }
+  }
+}
+
+/** Which days the parts of the rule allow; those that would say nothing are taken from the start. */
+function createDayFilter(rule: RecurrenceRule, startLocal: number): (day: number) => boolean {
+  const startDay = Math.floor(startLocal / DAY_MS)
+  const start = calendarDay(startDay)
+  const { frequency } = rule
+  let { byMonth, byMonthDay, byDay } = rule
+  const { byYearDay, byWeekNo } = rule
+  if (!byMonthDay && !byYearDay && !byDay) {
+    if (frequency === 'WEEKLY' || byWeekNo) byDay = [{ nth: 0, weekday: weekdayOf(startDay) }]
+    else if (frequency === 'MONTHLY' || frequency === 'YEARLY') byMonthDay = [start.dayOfMonth]
+    if (frequency === 'YEARLY' && !byWeekNo) byMonth ??= [start.month]
+  }
+  const months = byMonth && new Set(byMonth)
+  const monthDays = byMonthDay && new Set(byMonthDay)
+  const yearDays = byYearDay && new Set(byYearDay)
+  const weekNumbers = byWeekNo && new Set(byWeekNo)
+  const isNamed = byDay && createWeekdayFilter(byDay, frequency === 'MONTHLY' || rule.byMonth !== null)
+
+  return day => {
+    const date = calendarDay(day)
+    if (months && !months.has(date.month)) return false
+    if (monthDays && !counts(monthDays, date.dayOfMonth, daysInMonth(date.year, date.month))) return false
+    if (yearDays) {
+      const first = dayOf(date.year, 1, 1)
+      if (!counts(yearDays, day - first + 1, dayOf(date.year + 1, 1, 1) - first)) return false
+    }
+    if (weekNumbers) {
+      const { week, weeks } = weekNumber(day, rule.weekStart)
+      if (!counts(weekNumbers, week, weeks)) return false
+    }
+    return !isNamed || isNamed(day, date)
+  }
+}
+
+/** Whether a list has the number of a thing, from 1, or how far it is from the end, as a negative one. */
+const counts = (list: ReadonlySet<number>, number: number, total: number) =>
+  list.has(number) || list.has(number - total - 1)
+
+/** Which days BYDAY names, counted within their month or their year. */
+function createWeekdayFilter(
+  byDay: readonly { nth: number; weekday: number }[],
+  inMonth: boolean,
+): (day: number, date: CalendarDay) => boolean {
+  const nths = Array.from({ length: 7 }, () => new Set<number>())
+  for (const { nth, weekday } of byDay) nths[weekday]?.add(nth)
+  return (day, { year, month }) => {
+    const wanted = nths[weekdayOf(day)] as Set<number>
+    if (wanted.size === 0 || wanted.has(0)) return wanted.size > 0
+    const first = inMonth ? dayOf(year, month, 1) : dayOf(year, 1, 1)
+    const last = (inMonth ? dayOf(year, month + 1, 1) : dayOf(year + 1, 1, 1)) - 1
+    const before = Math.floor((day - first) / 7)
+    return counts(wanted, before + 1, before + 1 + Math.floor((last - day) / 7))
+  }
+}
+
+/** The times of a day in milliseconds after midnight, in order. */
+function createTimes(rule: RecurrenceRule, startLocal: number): (day: number) => readonly number[] {
+  const { frequency, interval } = rule
+  const startTime = modulo(startLocal, DAY_MS)
+  const hour = Math.floor(startTime / HOUR_MS)
+  const minute = Math.floor(startTime / MINUTE_MS) % 60
+  const second = rule.bySecond
+    ? (rule.bySecond[0] as number) * 1000 + (startTime % 1000)
+    : startTime % MINUTE_MS
+  const all = (to: number) => Array.from({ length: to }, (_, index) => index)
+  const ordered = (list: readonly number[]) => [...new Set(list)].sort((a, b) => a - b)
+  const belowDay = frequency === 'HOURLY' || frequency === 'MINUTELY'
+  const hours = ordered(rule.byHour ?? (belowDay ? all(24) : [hour]))
+  const minutes = ordered(rule.byMinute ?? (frequency === 'MINUTELY' ? all(60) : [minute]))
+  const combined = hours.flatMap(h => minutes.map(m => h * HOUR_MS + m * MINUTE_MS + second))
+  if (!belowDay || interval === 1) return () => combined
+
+  // Of all hours (or minutes) since the start every interval-th; days that begin alike have the same.
+  const unit = frequency === 'HOURLY' ? HOUR_MS : MINUTE_MS
+  const byBegin = new Map<number, readonly number[]>()
+  const startUnit = Math.floor(startLocal / unit)
+  const units = DAY_MS / unit
+  return day => {
+    const begin = modulo(day * units - startUnit, interval)
+    // Most days have none where it is longer than a day.
+    if (begin > 0 && interval - begin >= units) return []
+    const known = byBegin.get(begin)
+    if (known) return known
+    const times = combined.filter(time => (begin + Math.floor(time / unit)) % interval === 0)
+    byBegin.set(begin, times)
+    return times
+  }
+}
+
+/** Of the occurrences of one period those at these positions, from its begin or, where negative, from its end. */
+function* select(days: readonly DayTimes[], positions: readonly number[]): Generator<DayTimes> {
+  const total = days.reduce((sum, { times }) => sum + times.length, 0)
+  const chosen = new Set(positions.map(position => (position > 0 ? position - 1 : total + position)))
+  const inOrder = [...chosen].filter(index => index >= 0 && index < total).sort((a, b) => a - b)
+  let before = 0
+  let next = 0
+  for (const { day, times } of days) {
+    const here: number[] = []
+    while (next < inOrder.length && (inOrder[next] as number) < before + times.length)
+      here.push(times[(inOrder[next++] as number) - before] as number)
+    before += times.length
+    if (here.length > 0) yield { day, times: here }
+  }
+}
