@@ -24,6 +24,7 @@ import { organizationRoutes } from './api/organizations/routes.ts'
 import { registrationRoutes } from './api/registration/routes.ts'
 import { rejectionRoutes } from './api/rejections/routes.ts'
 import { roleRoutes } from './api/roles/routes.ts'
+import { scheduleRoutes } from './api/schedules/routes.ts'
 import { taskRoutes } from './api/tasks/routes.ts'
 import { teamRoutes } from './api/teams/routes.ts'
 import { trackingLinkRoutes } from './api/tracking-links/routes.ts'
@@ -140,6 +141,7 @@ export async function createApp(services: Services, logger: FastifyBaseLogger): 
       userRoutes(api, services)
       invitationRoutes(api, services)
       teamRoutes(api, services)
+      scheduleRoutes(api, services)
       auditRoutes(api, services)
       vehicleRoutes(api, services)
       taskRoutes(api, services)

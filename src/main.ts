@@ -136,7 +136,7 @@ async function start(config: Config): Promise<void> {
   const jobs = has('jobs')
     ? await startJobs({
         db,
-        kinds: createJobKinds(db, config, EXPORTABLES),
+        kinds: createJobKinds(db, config, EXPORTABLES, onError),
         onError,
         alone: !config.databaseUrl,
       })

@@ -47,6 +47,12 @@ export async function findUsualFlow(tx: Queryable): Promise<string | null> {
   return row?.id ?? null
 }
 
+/** Those of these flows that the organization has. */
+export async function listKnownFlows(tx: Queryable, ids: readonly string[]): Promise<Set<string>> {
+  const rows = await tx.query<{ id: string }>('SELECT id FROM flows WHERE id = ANY($1::uuid[])', [ids])
+  return new Set(rows.map(({ id }) => id))
+}
+
 export interface NewFlow {
   name: string
   dataTypeId: string | null

@@ -18,9 +18,11 @@ export interface Place {
 export type Task = Shown<typeof tasks, 'position' | 'address' | 'search'> & { location: Place | null }
 
 /** What a task is made of; it stands in its row as it is here. */
-export type NewTask = Omit<Task, '_id' | 'code' | 'createdAt' | 'updatedAt'> & {
+export type NewTask = Omit<Task, '_id' | 'code' | 'scheduledFor' | 'createdAt' | 'updatedAt'> & {
   /** Drawn where it is left out. */
   code?: string | undefined
+  /** Of a schedule alone. */
+  scheduledFor?: Date | null
 }
 
 const COLUMNS = `${shownColumns(tasks, 'd', ['position', 'address', 'search'])},
@@ -206,6 +208,7 @@ const WRITTEN = {
   assignee_id: 'uuid',
   vehicle_id: 'uuid',
   schedule_id: 'uuid',
+  scheduled_for: 'timestamptz',
   address: 'text',
   start_time: 'timestamptz',
   end_time: 'timestamptz',
@@ -235,6 +238,7 @@ const toRecord = (id: string, code: string, task: NewTask) => ({
   assignee_id: task.assigneeId,
   vehicle_id: task.vehicleId,
   schedule_id: task.scheduleId,
+  scheduled_for: task.scheduledFor,
   address: task.location?.address,
   lat: task.location?.lat,
   lng: task.location?.lng,
@@ -296,6 +300,19 @@ export async function updateTask(tx: Queryable, { _id, ...task }: Task): Promise
 
 export async function deleteTask(tx: Queryable, id: string): Promise<void> {
   await tx.query('DELETE FROM tasks WHERE id = $1', [id])
+}
+
+/** Of these occurrences of a schedule, those that have their task, in milliseconds since 1970. */
+export async function listMadeOccurrences(
+  tx: Queryable,
+  scheduleId: string,
+  occurrences: readonly Date[],
+): Promise<Set<number>> {
+  const rows = await tx.query<{ at: Date }>(
+    'SELECT scheduled_for AS at FROM tasks WHERE schedule_id = $1 AND scheduled_for = ANY($2::timestamptz[])',
+    [scheduleId, occurrences.map(at => at.toISOString())],
+  )
+  return new Set(rows.map(({ at }) => at.getTime()))
 }
 
 /** How many tasks of a flow have one of these statuses. */

@@ -30,6 +30,8 @@ export const tasks = pgTable('tasks', {
   assigneeId: uuid('assignee_id'),
   vehicleId: uuid('vehicle_id'),
   scheduleId: uuid('schedule_id'),
+  /** The occurrence of the schedule. */
+  scheduledFor: timestamp('scheduled_for', { withTimezone: true }),
   position: point('position'),
   address: text('address'),
   startTime: timestamp('start_time', { withTimezone: true }),

@@ -8,6 +8,7 @@ import type { Exportables } from './exports/source.ts'
 import type { JobKind } from './kind.ts'
 import { removalJobs } from './remove-organization.ts'
 import { sampleDataJob } from './sample-data.ts'
+import { scheduleJob } from './schedules/run.ts'
 import { upkeepJob } from './upkeep.ts'
 import { webhookJobs } from './webhooks/deliver.ts'
 import { createWebhookSecrets } from './webhooks/secrets.ts'
@@ -17,6 +18,7 @@ export function createJobKinds(
   db: Database,
   config: Pick<Config, 'webhookAllowPrivate' | 'jwtSecret' | 'dataDir'>,
   exportables: Exportables,
+  onError: (error: unknown, doing: string) => void,
 ): JobKind[] {
   const secrets = createWebhookSecrets(config.jwtSecret)
   const webhooks = webhookJobs({ allowPrivate: config.webhookAllowPrivate, secrets })
@@ -25,6 +27,7 @@ export function createJobKinds(
   const exports = exportJob({ db, files: exported, exportables }) as JobKind
   return [
     upkeepJob(db, [exported, imported]),
+    scheduleJob(db, onError),
     sampleDataJob,
     exports,
     importJob(db, imported),

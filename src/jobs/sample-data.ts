@@ -1,10 +1,11 @@
 import type { Queryable } from '../../db/client.ts'
 import { cancelJob, findActiveJob, insertJob } from '../../db/queries/jobs.ts'
+import { deleteSampleSchedules } from '../../db/queries/schedules.ts'
 import { deleteSampleTasks } from '../../db/queries/tasks.ts'
 import { deleteSampleVehicles } from '../../db/queries/vehicles.ts'
 import { doublingBackoff, type JobKind } from './kind.ts'
 import { createSampleRecords, deleteSampleRecords } from './sample-records.ts'
-import { createSampleTasks, createSampleVehicles } from './sample-work.ts'
+import { createSampleSchedules, createSampleTasks, createSampleVehicles } from './sample-work.ts'
 
 /**
  * What a new organization finds to try things out with. Each resource adds its own records, marked as samples;
@@ -21,6 +22,7 @@ const SAMPLES: readonly Samples[] = [
   { resource: 'vehicles', create: createSampleVehicles, delete: deleteSampleVehicles },
   { resource: 'dataSources', create: createSampleRecords, delete: deleteSampleRecords },
   { resource: 'tasks', create: createSampleTasks, delete: deleteSampleTasks },
+  { resource: 'schedules', create: createSampleSchedules, delete: deleteSampleSchedules },
 ]
 
 const KIND = 'sample-data'

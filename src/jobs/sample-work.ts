@@ -1,9 +1,11 @@
 import type { Queryable } from '../../db/client.ts'
-import { insertTasks, type NewTask } from '../../db/queries/tasks.ts'
+import { insertSchedules } from '../../db/queries/schedules.ts'
+import { insertTasks, type NewTask, type Place } from '../../db/queries/tasks.ts'
 import { insertVehicles } from '../../db/queries/vehicles.ts'
 import type { HistoryEntry } from '../../db/schema/tasks.ts'
 import type { WorkingHours } from '../../db/schema/vehicles.ts'
 import { listSampleCustomers } from './sample-records.ts'
+import { planFrom } from './schedules/plan.ts'
 
 const WEEK = ['mon', 'tue', 'wed', 'thu', 'fri'] as const
 const hours = (from: string, to: string): WorkingHours[] => WEEK.map(weekday => ({ weekday, from, to }))
@@ -114,6 +116,42 @@ export async function createSampleTasks(tx: Queryable, organizationId: string): 
     ]
   })
   await insertTasks(tx, organizationId, tasks)
+}
+
+/** A task at the first hub on every Monday from the next one on. */
+export async function createSampleSchedules(tx: Queryable, organizationId: string): Promise<void> {
+  const [of] = await tx.query<{
+    hubId: string | null
+    location: Place | null
+    flowId: string | null
+    timezone: string
+    startTime: Date
+    now: number
+  }>(
+    `SELECT h.id AS "hubId", f.id AS "flowId", o.time_zone AS timezone, (extract(epoch FROM now()) * 1000)::float8 AS now,
+       CASE WHEN h.id IS NOT NULL THEN json_build_object('lat', h.lat, 'lng', h.lng, 'address', h.address) END AS location,
+       (date_trunc('week', now() AT TIME ZONE o.time_zone) + interval '7 days 7 hours 30 minutes') AT TIME ZONE o.time_zone
+         AS "startTime"
+     FROM organizations o
+       LEFT JOIN LATERAL (SELECT * FROM hubs ORDER BY id LIMIT 1) h ON true
+       LEFT JOIN LATERAL (SELECT id FROM flows ORDER BY is_default DESC, id LIMIT 1) f ON true`,
+  )
+  if (!of?.flowId) return
+  const { hubId, location, flowId, startTime, timezone, now } = of
+  const repeat = { frequency: 'weekly' as const, interval: 1, byWeekday: ['mon' as const] }
+  const timing = { repeat, startTime, endTime: null, timezone, exceptions: [] }
+  const task = { flowId, hubId, location, duration: 1800, content: {}, dataIds: [], dataTypeIds: [] }
+  const nobody = { teamId: null, assigneeId: null, vehicleId: null }
+  await insertSchedules(tx, organizationId, [
+    {
+      name: 'Check the vehicles',
+      ...task,
+      ...nobody,
+      ...timing,
+      ...planFrom(timing, 0, now),
+      isSample: true,
+    },
+  ])
 }
 
 /** Near a pole a kilometre is many degrees, and beyond the antimeridian they begin anew. */

@@ -114,6 +114,24 @@ describe('On the embedded database', () => {
     expect((await owner.delete(`/vehicle/${vehicleId}`)).status).toBe(200)
   })
 
+  it('schedules are previewed, created, make their tasks in the background, and are deleted', async () => {
+    const startTime = new Date(Date.now() - 2.5 * 3_600_000).toISOString()
+    const repeat = { rrule: 'FREQ=HOURLY' }
+    const preview = await owner.post('/task/schedules/preview', { repeat, startTime })
+    expect(preview.body.data.past).toBe(3)
+    const made = await owner.post('/task/schedules/bulk', {
+      schedules: [{ name: 'Hourly', repeat, startTime }],
+    })
+    const { _id } = made.body.data[0].schedule
+    const tasks = async () => (await owner.get(`/tasks?scheduleId=${_id}&sort=startTime`)).body.data
+    await until('made', async () => (await tasks()).length === 3)
+    expect((await tasks())[0]).toMatchObject({ name: 'Hourly', scheduleId: _id, startTime })
+    const { body } = await owner.get(`/task/schedule/${_id}`)
+    expect(body.data.nextRunAt).toBe(preview.body.data.occurrences[0])
+    expect((await owner.delete(`/task/schedule/${_id}`)).status).toBe(200)
+    expect((await owner.get('/tasks?search=Hourly')).body.data[0]).toMatchObject({ scheduleId: null })
+  })
+
   it('users are invited, changed, suspended, and their sockets and tokens end with that', async () => {
     const person = await addPerson(server, owner)
     const screen = await openScreen(server, person.client.token)

@@ -56,8 +56,12 @@ describe.runIf(usualKind() === 'postgres')('In the background', () => {
         expect(data.filter((one: { isSample: boolean }) => !one.isSample)).toHaveLength(1)
         expect(data.filter((one: { isSample: boolean }) => one.isSample).length).toBeGreaterThan(2)
       }
+      const [schedule] = (await client.get('/task/schedules')).body.data
+      expect(schedule).toMatchObject({ isSample: true, lastError: null, lastRunAt: null })
+      expect(new Date(schedule.nextRunAt).getUTCDay()).toBe(1)
       await client.delete('/organization/sample-data')
       for (const list of ['/data-types', '/data']) expect((await client.get(list)).body.data).toHaveLength(1)
+      expect((await client.get('/task/schedules')).body.data).toEqual([])
     })
 
     it('is created for an organization that came with a registration, and not for the first one', async () => {

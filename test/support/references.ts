@@ -1,4 +1,5 @@
 import { exampleOf } from '../../src/http/plugins/examples.ts'
+import type { Answer } from './client.ts'
 import type { JsonSchema, OpenApi, Operation } from './openapi.ts'
 
 /**
@@ -81,4 +82,15 @@ function readAt(value: unknown, path: Path): unknown {
 function writeAt(value: unknown, path: Path, leaf: unknown): void {
   const parent = readAt(value, path.slice(0, -1)) as Record<string | 0, unknown>
   parent[path.at(-1) as string] = leaf
+}
+
+/** Whether an answer about several records says of each that it was not created. */
+export const refusesEach = ({ body: { data } }: Answer): boolean =>
+  Array.isArray(data) && data.length > 0 && data.every(({ status }) => status === 'failed')
+
+/** The places that an answer finds fault with; where it tells of each record, those of the only one, in the list at `place`. */
+export function refusedPaths(answer: Answer, [list]: Path): string[] {
+  const { data, errors = [] } = answer.body
+  if (!refusesEach(answer)) return errors.map(({ path }: { path: string }) => path)
+  return data[0].errors.map(({ path }: { path: string }) => `${list}.0.${path}`)
 }

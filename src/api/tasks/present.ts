@@ -34,6 +34,20 @@ export async function readTypes(
   return new Map(types.map(type => [type._id, type]))
 }
 
+/** What a caller sees of content, as `presentTask` has it. */
+export function createContentFilter(
+  caller: Pick<Caller, 'permissionDetails'>,
+  of: Pick<Task, 'dataTypeIds'>,
+  types: Types,
+  set: object = {},
+): (values: Task['content']) => Task['content'] {
+  const access = dataAccess(caller, 'view/data')
+  return values =>
+    Object.fromEntries(
+      Object.entries(values).filter(([key]) => Object.hasOwn(set, key) || !hides(access, of, types, key)),
+    )
+}
+
 /**
  * A task as a caller sees it: without the content that its role restricts in the type of one of the data records, but
  * for what the request itself has set.
@@ -44,11 +58,7 @@ export function presentTask(
   types: Types,
   set: object = {},
 ) {
-  const access = dataAccess(caller, 'view/data')
-  const shown = (values: Task['content']) =>
-    Object.fromEntries(
-      Object.entries(values).filter(([key]) => Object.hasOwn(set, key) || !hides(access, task, types, key)),
-    )
+  const shown = createContentFilter(caller, task, types, set)
   const { dataTypeIds, ...rest } = task
   const history = task.history.map(entry => ({ ...entry, fields: shown(entry.fields) }))
   return { ...rest, content: shown(task.content), history }
@@ -77,7 +87,12 @@ function readSeenThrough(text: string): SeenThrough {
 }
 
 /** A type that the role does not grant hides its fields, and one that is gone and was not granted everything. */
-const hides = (access: DataAccess, { dataTypeIds }: Task, types: Types, key: string): boolean =>
+const hides = (
+  access: DataAccess,
+  { dataTypeIds }: Pick<Task, 'dataTypeIds'>,
+  types: Types,
+  key: string,
+): boolean =>
   dataTypeIds.some(typeId => {
     if (access.grants(typeId)) return access.isRestricted(typeId, key)
     return types.get(typeId)?.fields.some(field => field.key === key) ?? true

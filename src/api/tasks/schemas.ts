@@ -29,7 +29,7 @@ const degrees = (max: number, example: number) =>
     .meta({ examples: [example] })
 
 /** Values by key; those of the flow's fields are checked against it. */
-const values = z
+export const values = z
   .record(
     z.string().regex(KEY, 'A key has letters, digits and _, and starts with a letter.').max(100),
     z.unknown(),
@@ -41,7 +41,7 @@ const values = z
   )
   .meta({ examples: [{ parcels: 3 }] })
 
-const location = z.strictObject({
+export const location = z.strictObject({
   lat: degrees(90, 52.52),
   lng: degrees(180, 13.405),
   address: z

@@ -22,9 +22,10 @@ import { unique } from '../../http/conflicts.ts'
 import { FieldErrors, forbidden, found, invalid } from '../../http/errors.ts'
 import type { Permission } from '../../http/permissions.ts'
 import { checkReferences, placed } from '../../http/references.ts'
+import { assignTask, moveTask, stepOf } from '../../tasks/history.ts'
+import { composeTask, fieldsOf, withoutNulls } from '../../tasks/new-task.ts'
 import { dataAccess } from '../data/access.ts'
 import { checkValues, defaultsOf, listBrokenReferences } from '../data/check.ts'
-import { assignTask, firstEntry, moveTask, stepOf } from './history.ts'
 import { everyTask, visibilityOf } from './present.ts'
 import { MAX_CONTENT_BYTES, type MoveBody, type NewTaskBody, type TaskPatch } from './schemas.ts'
 
@@ -43,19 +44,19 @@ export async function createTask(tx: Queryable, caller: Caller, body: NewTaskBod
   await checkTask(tx, caller, { ...body, flowId }, records)
   const flow = found('flow', await findFlow(tx, flowId, 'FOR SHARE'))
   const given = await checkContent(tx, organizationId, flow, body.content)
-  const first = firstEntry(flow, userId, new Date())
-  const task: NewTask = {
-    ...body,
-    flowId,
-    dataTypeIds: typesOf(body.dataIds, records),
-    content: withoutNulls({ ...contentOf(flow, body.dataIds, records), ...given }),
-    assigneeId: null,
-    status: first.status,
-    history: [first],
-    scheduleId: null,
-    isSample: false,
-  }
-  const assigned = assignTask(task as Task, flow, body.assigneeId, userId)
+  const assigned = composeTask(
+    {
+      ...body,
+      flowId,
+      dataTypeIds: typesOf(body.dataIds, records),
+      content: given,
+      scheduleId: null,
+      isSample: false,
+    },
+    { flow, records },
+    userId,
+    new Date(),
+  )
   checkReach(caller, 'create/task', assigned)
   const [taskId = ''] = await unique(`task with the code ${body.code}`, () =>
     insertTasks(tx, organizationId, [assigned]),
@@ -215,34 +216,14 @@ const typesOf = (
     id => records.get(id)?.dataTypeId ?? (before?.dataTypeIds[before.dataIds.indexOf(id)] as string),
   )
 
-const fieldsOf = ({ steps }: Flow): Map<string, Field> =>
-  new Map(steps.flatMap(({ fields }) => fields.map(field => [field.key, field] as const)).reverse())
-
-/** What a new task takes from its records: values under the keys of the flow's fields, of several records the first. */
-export function contentOf(
-  flow: Flow,
-  dataIds: readonly string[],
-  records: ReadonlyMap<string, Pick<DataRecord, 'data'>>,
-): Values {
-  const content: Values = {}
-  for (const key of fieldsOf(flow).keys()) {
-    const from = dataIds.map(id => records.get(id)?.data ?? {}).find(data => Object.hasOwn(data, key))
-    if (from) content[key] = from[key]
-  }
-  return content
-}
-
 /** What is merged little by little is held to what may be given at once. */
 function checkSize(path: string, { content }: Task): void {
   if (Buffer.byteLength(JSON.stringify(content)) > MAX_CONTENT_BYTES)
     throw invalid(path, `A task holds at most ${MAX_CONTENT_BYTES / 1024} KiB of content.`)
 }
 
-const withoutNulls = (values: Values): Values =>
-  Object.fromEntries(Object.entries(values).filter(([, value]) => value !== null))
-
 /** Content whose keys the flow has fields for is held to them; the rest is anybody's. */
-async function checkContent(
+export async function checkContent(
   tx: Queryable,
   organizationId: string,
   flow: Flow,
@@ -297,8 +278,9 @@ async function told(
 }
 
 /** Content is named by its keys and not shown: not everybody who reads the audit log may see it. */
-function differ(before: Task | null, after: Task | null) {
-  const plain = (task: Task | null) => task && { ...task, content: undefined, history: undefined }
+export function differ<Record extends { content: Values }>(before: Record | null, after: Record | null) {
+  const plain = (one: Record | null) =>
+    one && { ...one, content: undefined, history: undefined, flow: undefined }
   const keys = Object.keys(differences(before?.content ?? {}, after?.content ?? {}))
   return {
     ...differences(plain(before), plain(after)),

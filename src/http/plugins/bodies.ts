@@ -23,6 +23,8 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** Whether the body may be compressed. */
     gzip?: boolean
+    /** How many values and lists a body may have that holds many records. */
+    maxValues?: number
   }
   interface FastifyRequest {
     /** SHA-256 of the body as it came; undefined without one. */
@@ -84,7 +86,9 @@ export async function unpackBody(request: FastifyRequest, compressed: Buffer, tu
   request.bodyBytes = bytes.length
   // Those that end together would be parsed together otherwise, however many they are.
   if (bytes.length > SMALL_BYTES) await turns.pass(ownerOf(request))
-  const { depth, values } = request.routeOptions.config.role === 'ingest' ? POINTS_BOUNDS : RECORD_BOUNDS
+  const { role, maxValues } = request.routeOptions.config
+  const bounds = role === 'ingest' ? POINTS_BOUNDS : RECORD_BOUNDS
+  const { depth, values } = { ...bounds, ...(maxValues && { values: maxValues }) }
   const exceeded = measure(bytes, depth, values)
   if (exceeded === 'depth') throw invalid('', `The body is nested more than ${depth} levels deep.`)
   if (exceeded === 'values') {

@@ -14,7 +14,7 @@ export interface Timing {
   /** A name of the tz database, in which the repeat is read. */
   timezone: string
   /** What is left out: days (`2026-12-25`) of the time zone, and times of occurrences as they are answered. */
-  exceptions: readonly string[]
+  exceptions: string[]
 }
 
 /** The occurrences of one day of the time zone. */

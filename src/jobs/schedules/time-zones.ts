@@ -22,15 +22,6 @@ const MAX_ZONES = 100
 
 const zones = new Map<string, TimeZone>()
 
-export function isTimeZone(name: string): boolean {
-  try {
-    new Intl.DateTimeFormat('en', { timeZone: name })
-    return true
-  } catch {
-    return false
-  }
-}
-
 /** A time zone by its name in the tz database. Throws a RangeError where there is none. */
 export function findTimeZone(name: string): TimeZone {
   const known = zones.get(name)

@@ -60,7 +60,7 @@ describe('A time zone', () => {
   it('shows what the wall clock of Intl shows, in every zone that there is', () => {
     for (const name of Intl.supportedValuesOf('timeZone')) {
       const [ours, theirs] = [findTimeZone(name), wallClock(name)]
-      for (let at = Date.UTC(2000, 0, 2); at < Date.UTC(2040, 0, 1); at += 53 * DAY + 5 * HOUR)
+      for (let at = Date.UTC(2000, 0, 2); at < Date.UTC(2040, 0, 1); at += 97 * DAY + 5 * HOUR)
         expect(ours.toLocal(at), `${name} ${new Date(at).toISOString()}`).toBe(theirs(at))
     }
   }, 60_000)

@@ -1,8 +1,8 @@
-import type { Flow } from '../../../db/queries/flows.ts'
-import type { Task } from '../../../db/queries/tasks.ts'
-import type { Step } from '../../../db/schema/flows.ts'
-import type { HistoryEntry } from '../../../db/schema/tasks.ts'
-import { conflict, RequestError } from '../../http/errors.ts'
+import type { Flow } from '../../db/queries/flows.ts'
+import type { Task } from '../../db/queries/tasks.ts'
+import type { Step } from '../../db/schema/flows.ts'
+import type { HistoryEntry } from '../../db/schema/tasks.ts'
+import { conflict, RequestError } from '../http/errors.ts'
 
 /**
  * How a task moves through its flow. Its history is in the order of the times at which things happened, and its status is

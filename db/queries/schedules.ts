@@ -1,0 +1,191 @@
+import { eq, sql } from 'drizzle-orm'
+import { newId, type Queryable } from '../client.ts'
+import { type Shown, shownColumns } from '../columns.ts'
+import type { Step } from '../schema/flows.ts'
+import { schedules } from '../schema/schedules.ts'
+import { conditions, type Page, type PageRequest, readPage, storedBytes } from './page.ts'
+
+const HIDDEN = ['failures', 'retryAt'] as const
+
+/** A schedule with its flow. */
+export type Schedule = Shown<typeof schedules, (typeof HIDDEN)[number]> & {
+  flow: { _id: string; name: string; steps: Step[] }
+}
+
+/** What somebody says of a schedule, and how far it is with that. */
+export type NewSchedule = Omit<
+  Schedule,
+  '_id' | 'flow' | 'lastRunAt' | 'lastError' | 'isSample' | 'createdAt' | 'updatedAt'
+>
+
+/** Hubs whose schedules may be seen, besides those of none; null is all of them. */
+type Visible = readonly string[] | null
+
+const COLUMNS = `${shownColumns(schedules, 's', HIDDEN)},
+  json_build_object('_id', f.id, 'name', f.name, 'steps', f.steps) AS flow`
+const FROM = 'schedules s JOIN flows f ON f.organization_id = s.organization_id AND f.id = s.flow_id'
+
+export const SCHEDULE_SORTS = {
+  name: { sql: 'lower(s.name)', type: 'text' },
+  createdAt: { sql: 's.created_at', type: 'timestamptz' },
+  nextRunAt: { sql: `coalesce(s.next_run_at, 'infinity')`, type: 'timestamptz' },
+} as const
+
+export interface ScheduleFilter {
+  flowIds?: readonly string[]
+  hubIds?: readonly string[]
+  teamIds?: readonly string[]
+}
+
+export function listSchedules(
+  tx: Queryable,
+  visible: Visible,
+  filter: ScheduleFilter,
+  page: PageRequest,
+): Promise<Page<Schedule>> {
+  const { where, values, add } = conditions()
+  if (visible) add('(s.hub_id IS NULL OR s.hub_id = ANY(?::uuid[]))', visible)
+  if (filter.flowIds) add('s.flow_id = ANY(?::uuid[])', filter.flowIds)
+  if (filter.hubIds) add('s.hub_id = ANY(?::uuid[])', filter.hubIds)
+  if (filter.teamIds) add('s.team_id = ANY(?::uuid[])', filter.teamIds)
+  return readPage(
+    tx,
+    {
+      columns: COLUMNS,
+      bytes: `1000 + ${storedBytes('s.content', 's.repeat', 's.exceptions', 's.data_ids', 'f.steps')}`,
+      from: FROM,
+      where,
+      values,
+      id: 's.id',
+      sorts: SCHEDULE_SORTS,
+      search: ['s.name'],
+    },
+    page,
+  )
+}
+
+/** A schedule of the organization that may be seen, or null. A lock keeps it from changing until the transaction ends. */
+export async function findSchedule(
+  tx: Queryable,
+  id: string,
+  visible: Visible,
+  lock: '' | 'FOR UPDATE OF s' = '',
+): Promise<Schedule | null> {
+  const [row] = await tx.query<Schedule>(
+    `SELECT ${COLUMNS} FROM ${FROM}
+     WHERE s.id = $1 AND ($2::uuid[] IS NULL OR s.hub_id IS NULL OR s.hub_id = ANY($2)) ${lock}`,
+    [id, visible],
+  )
+  return row ?? null
+}
+
+/** The schedules with these identifiers, in the order given. */
+export async function listSchedulesById(tx: Queryable, ids: readonly string[]): Promise<Schedule[]> {
+  const rows = await tx.query<Schedule>(
+    `SELECT ${COLUMNS} FROM ${FROM} WHERE s.id = ANY($1::uuid[]) ORDER BY array_position($1, s.id)`,
+    [ids],
+  )
+  return rows
+}
+
+/** Returns the identifiers in the order given. */
+export async function insertSchedules(
+  tx: Queryable,
+  organizationId: string,
+  given: readonly (NewSchedule & { isSample?: boolean })[],
+): Promise<string[]> {
+  const rows = given.map(schedule => ({ ...schedule, id: newId(), organizationId }))
+  if (rows.length > 0) await tx.orm.insert(schedules).values(rows)
+  return rows.map(row => row.id)
+}
+
+/** Changes a schedule. What went wrong before is tried again at once. */
+export async function updateSchedule(tx: Queryable, id: string, change: NewSchedule): Promise<void> {
+  await tx.orm
+    .update(schedules)
+    .set({ ...change, failures: 0, retryAt: null, lastError: null, updatedAt: sql`now()` })
+    .where(eq(schedules.id, id))
+}
+
+export async function deleteSchedule(tx: Queryable, id: string): Promise<void> {
+  await tx.orm.delete(schedules).where(eq(schedules.id, id))
+}
+
+/** What a schedule has by default. */
+export interface ScheduleDefaults {
+  /** The database's clock, in milliseconds since 1970. */
+  now: number
+  /** The organization's. */
+  timezone: string
+  /** The flow of a task that names none; null where there is none yet. */
+  flowId: string | null
+}
+
+/** In one round trip, since every write begins with it. */
+export async function readScheduleDefaults(tx: Queryable): Promise<ScheduleDefaults> {
+  const [row] = await tx.query<ScheduleDefaults>(
+    `SELECT o.time_zone AS timezone, (extract(epoch FROM now()) * 1000)::float8 AS now,
+       (SELECT id FROM flows ORDER BY is_default DESC, id LIMIT 1) AS "flowId" FROM organizations o`,
+  )
+  return row as ScheduleDefaults
+}
+
+/** Removes the sample schedules. Returns how many there were. */
+export async function deleteSampleSchedules(tx: Queryable): Promise<number> {
+  return (await tx.query('DELETE FROM schedules WHERE is_sample RETURNING id')).length
+}
+
+/** Organizations of which a schedule is due, the one that waits longest first: the cheap question, asked again and again. */
+export async function listDueOrganizations(db: Queryable): Promise<string[]> {
+  const rows = await db.query<{ organizationId: string }>(
+    `SELECT organization_id AS "organizationId" FROM schedules
+     WHERE next_run_at IS NOT NULL AND greatest(next_run_at, retry_at) <= now()
+     GROUP BY organization_id ORDER BY min(greatest(next_run_at, retry_at))`,
+  )
+  return rows.map(({ organizationId }) => organizationId)
+}
+
+/** A schedule that is due, held until the transaction ends. */
+export type DueSchedule = Omit<Schedule, 'flow'> & {
+  nextRunAt: Date
+  failures: number
+  /** The clock of the database, in milliseconds since 1970. */
+  now: number
+}
+
+/** The schedule of the organization that is due longest and that nobody holds, or null. */
+export async function claimSchedule(tx: Queryable, organizationId: string): Promise<DueSchedule | null> {
+  const [row] = await tx.query<DueSchedule>(
+    `SELECT ${shownColumns(schedules, 's', ['retryAt'])}, (extract(epoch FROM now()) * 1000)::float8 AS now
+     FROM schedules s
+     WHERE organization_id = $1 AND next_run_at IS NOT NULL AND greatest(next_run_at, retry_at) <= now()
+     ORDER BY greatest(next_run_at, retry_at) LIMIT 1 FOR UPDATE SKIP LOCKED`,
+    [organizationId],
+  )
+  return row ?? null
+}
+
+/** Moves a schedule on whose tasks are made up to `lastRunAt`. */
+export async function moveSchedule(
+  tx: Queryable,
+  id: string,
+  to: { nextRunAt: Date | null; lastRunAt: Date | null; skipped: number },
+): Promise<void> {
+  await tx.orm
+    .update(schedules)
+    .set({ ...to, failures: 0, retryAt: null, lastError: null })
+    .where(eq(schedules.id, id))
+}
+
+/** Tells on a schedule why it could not make its task, and when it is tried again. */
+export async function delaySchedule(
+  tx: Queryable,
+  id: string,
+  { error, delayMs }: { error: string; delayMs: number },
+): Promise<void> {
+  await tx.query(
+    `UPDATE schedules SET failures = failures + 1, last_error = $2,
+       retry_at = now() + make_interval(secs => $3::float8 / 1000) WHERE id = $1`,
+    [id, error, delayMs],
+  )
+}

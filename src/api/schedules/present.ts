@@ -1,0 +1,16 @@
+import type { Database } from '../../../db/client.ts'
+import type { Schedule } from '../../../db/queries/schedules.ts'
+import type { Caller } from '../../../db/queries/sessions.ts'
+import { createContentFilter, readTypes } from '../tasks/present.ts'
+
+/**
+ * Resolves to how a caller sees these schedules: without the content that its role restricts in the type of one of the data
+ * records, but for what the request itself has set.
+ */
+export async function createPresenter(db: Database, caller: Caller, schedules: readonly Schedule[]) {
+  const types = await readTypes(db.system, caller.organizationId, schedules)
+  return ({ dataTypeIds, ...schedule }: Schedule, set: object = {}) => {
+    const shown = createContentFilter(caller, { dataTypeIds }, types, set)
+    return { ...schedule, content: shown(schedule.content) }
+  }
+}

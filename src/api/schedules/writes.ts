@@ -1,0 +1,244 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { Database, Queryable } from '../../../db/client.ts'
+import {
+  deleteSchedule,
+  findSchedule,
+  insertSchedules,
+  listSchedulesById,
+  type NewSchedule,
+  readScheduleDefaults,
+  type Schedule,
+  type ScheduleDefaults,
+  updateSchedule,
+} from '../../../db/queries/schedules.ts'
+import type { Caller } from '../../../db/queries/sessions.ts'
+import type { Turns } from '../../../ingest/turns.ts'
+import { record } from '../../http/audit.ts'
+import { type FieldError, FieldErrors, found, invalid, RequestError } from '../../http/errors.ts'
+import { InvalidInput } from '../../http/validation.ts'
+import type { Timing } from '../../jobs/schedules/occurrences.ts'
+import { differ } from '../tasks/writes.ts'
+import { checkSchedules, findDataTypes } from './check.ts'
+import { completeTiming, planOrRefuse } from './plan.ts'
+import { type NewScheduleBody, newSchedule, type SchedulePatch } from './schemas.ts'
+
+/** A schedule that is to be written, but for what its records say. */
+type Planned = Omit<NewSchedule, 'dataTypeIds'>
+
+/** A new schedule with its defaults and its first occurrence. 400 where it has none. */
+export function planNew(body: NewScheduleBody, defaults: ScheduleDefaults): Planned {
+  const timing = completeTiming(body, defaults)
+  return { ...body, flowId: flowOf(body, defaults), ...timing, ...planOrRefuse(timing, 0, defaults.now) }
+}
+
+function flowOf({ flowId }: Pick<NewScheduleBody, 'flowId'>, defaults: ScheduleDefaults): string {
+  const known = flowId ?? defaults.flowId
+  if (known === null) throw invalid('flowId', 'There is no flow yet. Create one first.')
+  return known
+}
+
+/** Checks a schedule and creates it, with its entry of the audit log. */
+export async function createSchedule(tx: Queryable, caller: Caller, schedule: Planned): Promise<Schedule> {
+  refuse(await checkSchedules(tx, caller, [{ at: '', schedule }]))
+  const [made] = await insert(tx, caller, [schedule])
+  return made as Schedule
+}
+
+interface Outcome {
+  index: number
+  status: 'created' | 'failed'
+  schedule?: Schedule
+  errors?: FieldError[]
+}
+
+/** Of a long list so many are written in one transaction, so that nobody waits for all of them. */
+const PIECE = 50
+
+/** Creates each schedule of a list, or tells what is wrong with it. */
+export async function createEach(
+  db: Database,
+  turns: Turns,
+  caller: Caller,
+  given: readonly unknown[],
+): Promise<Outcome[]> {
+  const { organizationId } = caller
+  const defaults = await db.tenant(organizationId, readScheduleDefaults)
+  const outcomes: Outcome[] = []
+  for (let from = 0; from < given.length; from += PIECE) {
+    const planned: { index: number; schedule: Planned }[] = []
+    for (const [at, body] of given.slice(from, from + PIECE).entries()) {
+      // To look through a rule may take some milliseconds.
+      await turns.pass(organizationId)
+      const read = readOne(body, defaults)
+      if ('errors' in read) outcomes.push({ index: from + at, status: 'failed', errors: read.errors })
+      else planned.push({ index: from + at, schedule: read.schedule })
+    }
+    outcomes.push(...(await db.tenant(organizationId, tx => createPiece(tx, caller, planned))))
+  }
+  return outcomes.sort((a, b) => a.index - b.index)
+}
+
+function readOne(
+  body: unknown,
+  defaults: ScheduleDefaults,
+): { schedule: Planned } | { errors: FieldError[] } {
+  const read = newSchedule.safeParse(body)
+  if (!read.success) return { errors: new InvalidInput(read.error.issues).errors }
+  try {
+    return { schedule: planNew(read.data, defaults) }
+  } catch (error) {
+    if (error instanceof RequestError && error.details.errors)
+      return { errors: error.details.errors as FieldError[] }
+    throw error
+  }
+}
+
+async function createPiece(
+  tx: Queryable,
+  caller: Caller,
+  planned: readonly { index: number; schedule: Planned }[],
+): Promise<Outcome[]> {
+  const places = planned.map(({ index, schedule }) => ({ at: `${index}.`, schedule }))
+  const wrong = new Map<number, FieldError[]>()
+  for (const { path, message } of await checkSchedules(tx, caller, places)) {
+    const [index, ...rest] = path.split('.')
+    const errors = wrong.get(Number(index)) ?? []
+    wrong.set(Number(index), [...errors, { path: rest.join('.'), message }])
+  }
+  const right = planned.filter(({ index }) => !wrong.has(index))
+  const made = await insert(
+    tx,
+    caller,
+    right.map(({ schedule }) => schedule),
+  )
+  return [
+    ...[...wrong].map(([index, errors]) => ({ index, status: 'failed' as const, errors })),
+    ...right.map(({ index }, at) => ({
+      index,
+      status: 'created' as const,
+      schedule: made[at] as Schedule,
+    })),
+  ]
+}
+
+async function insert(tx: Queryable, caller: Caller, given: readonly Planned[]): Promise<Schedule[]> {
+  const { organizationId } = caller
+  const ids = await insertSchedules(tx, organizationId, await withTypes(tx, organizationId, given))
+  const made = await listSchedulesById(tx, ids)
+  for (const schedule of made) await tell(tx, caller, 'create', null, schedule)
+  return made
+}
+
+/** With the types of their records, by which their content is restricted. */
+async function withTypes<T extends { dataIds: string[] }>(
+  tx: Queryable,
+  organizationId: string,
+  given: readonly T[],
+): Promise<(T & { dataTypeIds: string[] })[]> {
+  const dataIds = given.flatMap(({ dataIds }) => dataIds)
+  const types =
+    dataIds.length > 0 ? await findDataTypes(tx, organizationId, dataIds) : new Map<string, string>()
+  return given.map(schedule => {
+    const known = schedule.dataIds.map(id => types.get(id)).filter(type => type !== undefined)
+    return { ...schedule, dataTypeIds: [...new Set(known)] }
+  })
+}
+
+/** What a schedule becomes: the fields of a body, complete. */
+type Become = (before: Schedule) => NewScheduleBody
+
+/** What PUT makes of a schedule: the times that it leaves out stay. */
+export const replacing =
+  (body: NewScheduleBody): Become =>
+  ({ startTime, timezone }) => ({ startTime, timezone, ...body })
+
+/** What PATCH makes of a schedule: the content is merged by key, and null takes a key away. */
+export const merging =
+  (patch: SchedulePatch): Become =>
+  before => {
+    const content = Object.entries({ ...before.content, ...patch.content }).filter(
+      ([, value]) => value !== null,
+    )
+    return { ...before, ...patch, content: Object.fromEntries(content) }
+  }
+
+/**
+ * Changes a schedule. A changed timing holds from now on, or from the start where no task was made yet; another change
+ * leaves the next occurrence alone.
+ */
+export async function changeSchedule(
+  tx: Queryable,
+  caller: Caller,
+  id: string,
+  become: Become,
+): Promise<Schedule> {
+  const before = found('schedule', await findSchedule(tx, id, caller.hubIds, 'FOR UPDATE OF s'))
+  const defaults = await readScheduleDefaults(tx)
+  const body = become(before)
+  const timing = completeTiming(body, defaults)
+  if (timing.endTime && timing.endTime < timing.startTime) {
+    throw invalid('endTime', 'This must not be before startTime.')
+  }
+  const { nextRunAt, skipped } = before
+  const plan = isDeepStrictEqual(timingOf(before), timing)
+    ? { nextRunAt, skipped }
+    : replan(before, timing, defaults)
+  const schedule = { ...pickFields(body), flowId: flowOf(body, defaults), ...timing, ...plan }
+  refuse(await checkSchedules(tx, caller, [{ at: '', schedule }], before))
+  const [typed] = await withTypes(tx, caller.organizationId, [schedule])
+  await updateSchedule(tx, id, typed as NewSchedule)
+  const after = found('schedule', await findSchedule(tx, id, null))
+  await tell(tx, caller, 'update', before, after)
+  return after
+}
+
+export async function removeSchedule(tx: Queryable, caller: Caller, id: string): Promise<void> {
+  const before = found('schedule', await findSchedule(tx, id, caller.hubIds))
+  await deleteSchedule(tx, id)
+  await tell(tx, caller, 'delete', before, null)
+}
+
+function tell(
+  tx: Queryable,
+  caller: Caller,
+  action: string,
+  before: Schedule | null,
+  after: Schedule | null,
+): Promise<void> {
+  const resourceId = (after ?? before)?._id ?? null
+  const changes = differ(before, after)
+  return record(tx, caller, { action, resource: 'task-schedule', resourceId, changes })
+}
+
+function replan({ lastRunAt, skipped }: Schedule, timing: Timing, { now }: ScheduleDefaults) {
+  // What the clock of the database made too early counts as well.
+  const from = lastRunAt ? Math.max(now, lastRunAt.getTime() + 1) : 0
+  const plan = planOrRefuse(timing, from, now)
+  return { ...plan, skipped: lastRunAt ? skipped : plan.skipped }
+}
+
+const timingOf = ({ repeat, startTime, endTime, timezone, exceptions }: Timing): Timing => ({
+  repeat,
+  startTime,
+  endTime,
+  timezone,
+  exceptions,
+})
+
+/** What of a schedule a body says, but for its timing. */
+const pickFields = (body: NewScheduleBody) => ({
+  name: body.name,
+  dataIds: body.dataIds,
+  hubId: body.hubId,
+  teamId: body.teamId,
+  assigneeId: body.assigneeId,
+  vehicleId: body.vehicleId,
+  location: body.location,
+  duration: body.duration,
+  content: body.content,
+})
+
+function refuse(errors: FieldError[]): void {
+  const [first] = errors
+  if (first) throw new FieldErrors(errors, first.message)
+}
