@@ -29,14 +29,14 @@ export function hashDeviceKey(key: string): Buffer {
 
 export const isDeviceKey = (token: string) => token.startsWith('fld_')
 
-/** The device that a user name (its identifier) and a password (its key) belong to, or null. */
+/** The device that a user name (its identifier, in capitals or not) and a password (its key) belong to, or null. */
 export async function authenticateDevice(
   find: (id: string) => Promise<DeviceCredential | null>,
   id: string,
   key: string,
 ): Promise<Publisher | null> {
   if (!isUuid(id)) return null
-  const device = await find(id)
+  const device = await find(id.toLowerCase())
   // Compared in any case, so that an unknown device takes as long as a wrong key.
   const matches = timingSafeEqual(hashDeviceKey(key), device?.keyHash ?? Buffer.alloc(32))
   return device && matches ? { kind: 'device', ...device } : null

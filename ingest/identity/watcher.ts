@@ -1,4 +1,4 @@
-import type { Database } from '../../db/client.ts'
+import type { ChangeEvent, Database } from '../../db/client.ts'
 import { listDeviceKeys } from '../../db/queries/devices.ts'
 import { type Caller, findCallers } from '../../db/queries/sessions.ts'
 import type { Credential } from './authenticate.ts'
@@ -36,19 +36,14 @@ const EXPIRE_EVERY_MS = 500
 /** Who sees what changes many times a second in an organization while devices are created. */
 const FOLLOW_EVERY_MS = 200
 
-/** After these a credential that has just been read may have ended. */
-const MAY_END: ReadonlySet<string> = new Set(['device', 'session', 'user', 'organization', 'resync'])
-
 export function createWatcher(options: {
   db: Database
   onError: (error: unknown, doing: string) => void
 }): Watcher {
   const { db } = options
   const open = new Map<Watched, Credential>()
-  /** Counts what may have ended a credential that is being read. */
-  let changes = 0
-  /** The same for what roles allow. */
-  let roleChanges = 0
+  /** Of each reading that goes on, what has changed since it began. */
+  const readings = new Set<ChangeEvent[]>()
 
   function end(watched: Watched, why: Ending): void {
     if (open.delete(watched)) watched.end(why)
@@ -105,23 +100,11 @@ export function createWatcher(options: {
   }
 
   const stopListening = db.onChange(event => {
-    if (event.kind === 'visibility' || event.kind === 'resync') roleChanges++
-    if (MAY_END.has(event.kind)) changes++
-    switch (event.kind) {
-      case 'device':
-        return endWhere(({ kind, id }) => kind === 'device' && id === event.deviceId)
-      case 'session':
-        return endWhere(one => one.kind === 'user' && one.sessionId === event.sessionId)
-      // Suspended, removed, or with a new password: no session of theirs goes on.
-      case 'user':
-        return endWhere(({ kind, id }) => kind === 'user' && id === event.userId)
-      case 'organization':
-        return endWhere(({ organizationId }) => organizationId === event.organizationId)
-      case 'visibility':
-        return follow(event.organizationId)
-      case 'resync':
-        return checkAll()
-    }
+    if (event.kind === 'record' || event.kind === 'jobs') return
+    for (const changes of readings) changes.push(event)
+    if (event.kind === 'visibility') follow(event.organizationId)
+    else if (event.kind === 'resync') checkAll()
+    else endWhere(credential => concerns(event, credential))
   })
   const timers = [
     setInterval(checkAll, CHECK_EVERY_MS),
@@ -136,10 +119,17 @@ export function createWatcher(options: {
     forget: watched => void open.delete(watched),
 
     async read(read) {
-      for (;;) {
-        const [before, rolesBefore] = [changes, roleChanges]
-        const found = await read()
-        if (changes === before && (found?.kind !== 'user' || roleChanges === rolesBefore)) return found
+      const changes: ChangeEvent[] = []
+      readings.add(changes)
+      try {
+        for (;;) {
+          changes.length = 0
+          const found = await read()
+          // What changes of others all the time keeps nobody out.
+          if (!found || !changes.some(event => concerns(event, found))) return found
+        }
+      } finally {
+        readings.delete(changes)
       }
     },
 
@@ -148,5 +138,26 @@ export function createWatcher(options: {
       for (const timer of timers) clearInterval(timer)
       for (const { timer } of following.values()) clearTimeout(timer)
     },
+  }
+}
+
+/** Whether what has changed may have ended a credential, or what its user may do. */
+function concerns(event: ChangeEvent, credential: Credential): boolean {
+  switch (event.kind) {
+    case 'device':
+      return credential.kind === 'device' && credential.id === event.deviceId
+    case 'session':
+      return credential.kind === 'user' && credential.sessionId === event.sessionId
+    // Suspended, removed, or with a new password: no session of theirs goes on.
+    case 'user':
+      return credential.kind === 'user' && credential.id === event.userId
+    case 'organization':
+      return credential.organizationId === event.organizationId
+    case 'visibility':
+      return credential.kind === 'user' && credential.organizationId === event.organizationId
+    case 'resync':
+      return true
+    default:
+      return false
   }
 }

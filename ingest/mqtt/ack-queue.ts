@@ -48,6 +48,7 @@ export class AckQueue {
   /** A PUBREL, which is answered in its turn. [MQTT-4.3.3-2] */
   addRelease(messageId: number): void {
     this.#acks.push({ answer: PUBCOMP, messageId, bytes: 0, entries: 0, durable: true })
+    this.#count(0, 0)
   }
 
   /** Takes out what is durable, up to the first message that is not. Returns the answers in one piece. */

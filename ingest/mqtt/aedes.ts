@@ -24,8 +24,6 @@ interface Internals {
   _keepaliveTimer: NodeJS.Timeout | null
   /** Packets that aedes has not done with; it reads on when there are none. */
   _parsingBatch: number
-  /** The will of the CONNECT, before it is accepted. */
-  _will: { topic: string } | null
   pause(): void
   resume(): void
 }
@@ -37,7 +35,9 @@ interface Parser extends EventEmitter {
   _list: {
     length: number
     toString(encoding: 'utf8', start: number, end: number): string
-    slice(start: number, end: number): Buffer
+    slice(start?: number, end?: number): Buffer
+    append(bytes: Buffer): void
+    getBuffers(): readonly Buffer[]
     readUInt8(at: number): number
     consume(bytes: number): void
   }
@@ -59,6 +59,8 @@ const originalOf = (parser: Parser) => Object.getPrototypeOf(parser) as Parser
 
 /** The parser's step that waits for the whole packet. */
 const PAYLOAD = 2
+/** Pieces of a packet that are kept as they came: a byte that came alone takes 280. */
+const MAX_PIECES = 1_000
 
 /** Reads for one client of aedes: packets from pieces, when it is asked to. */
 export class PacketParser {
@@ -105,6 +107,12 @@ export class PacketParser {
     const parser = this.#parser
     // aedes has stopped listening with the end of the connection.
     if (parser.listenerCount('packet') === 0) parser.on('packet', this.#keep)
+    const { _list } = parser
+    if (_list.getBuffers().length >= MAX_PIECES) {
+      const bytes = _list.slice()
+      _list.consume(bytes.length)
+      _list.append(bytes)
+    }
     originalOf(parser).parse.call(parser, piece)
     const packet = this.#packet
     this.#packet = null
@@ -180,11 +188,6 @@ export function resumeReading(client: Client): void {
 /** Has the keepalive of a client begin anew. */
 export function refreshKeepalive(client: Client): void {
   internalsOf(client)._keepaliveTimer?.refresh()
-}
-
-/** Where a client that is not yet accepted wants its will published. */
-export function willTopicOf(client: Client): string | undefined {
-  return internalsOf(client)._will?.topic
 }
 
 /** Writes a last answer. What is unread when a socket is closed resets it, so the rest is read and dropped. */

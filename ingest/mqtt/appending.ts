@@ -4,7 +4,6 @@ import type { Publisher } from '../identity/authenticate.ts'
 import type { IngestMetrics } from '../metrics.ts'
 import type { Turns } from '../turns.ts'
 import { type Ack, AckQueue } from './ack-queue.ts'
-import { LEFT_MS } from './limits.ts'
 import { ProtocolError } from './protocol.ts'
 import type { Publish } from './publishes.ts'
 import { sendRejections } from './rejections.ts'
@@ -80,15 +79,9 @@ export class Appending {
     else this.#tenant?.wait(wake)
   }
 
-  /**
-   * The client has gone and not said goodbye: it comes again with what was not acknowledged, so its messages wait a
-   * little while, and not as long as the log is away.
-   */
-  endSoon(): void {
-    const source = this.#source
-    setTimeout(() => {
-      source.ended = true
-    }, LEFT_MS).unref()
+  /** What waits need not be stored any more, unless nobody would send it again. */
+  end(): void {
+    if (this.#publisher) this.#source.ended = true
   }
 
   /** Gathers the entries of a PUBLISH with those that are read together with it. */

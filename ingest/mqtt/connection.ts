@@ -12,7 +12,7 @@ import type { Turns } from '../turns.ts'
 import { PacketParser, pauseReading, refreshKeepalive, resumeReading } from './aedes.ts'
 import { Appending } from './appending.ts'
 import { Input } from './input.ts'
-import { TURN_MS } from './limits.ts'
+import { LEFT_MS, TURN_MS } from './limits.ts'
 import { type Packet, ProtocolError } from './protocol.ts'
 import type { Publish } from './publishes.ts'
 import { sendRejections } from './rejections.ts'
@@ -27,8 +27,9 @@ import { topicsOf } from './topics.ts'
  *
  * The connection stands around aedes' parser. Ahead of it, what a tracker sends all day is read straight from the chunk
  * (`publishes.ts`). Behind it, what breaks a rule of MQTT (`protocol.ts`) goes no further, nor does a PUBLISH. What
- * belongs to a message is answered here as well: PUBREL, PUBREC, PUBCOMP, and PUBACK for what `sessions.ts` sends.
- * Everything else (CONNECT, SUBSCRIBE, PINGREQ, …) goes on to aedes as if there were nothing between.
+ * belongs to a message is answered here as well: PUBREL, PUBREC, PUBCOMP, and PUBACK for what `sessions.ts` sends. So
+ * is PINGREQ, and the will stays here. Everything else (CONNECT, SUBSCRIBE, …) goes on to aedes as if there were
+ * nothing between.
  *
  * This keeps three promises that aedes' own way cannot: while the log is away PINGREQ is still answered and the
  * keepalive stands still; acknowledgements of one batch leave in one write (three times the rate of one by one);
@@ -52,6 +53,7 @@ export interface ConnectionServices {
 }
 
 const PUBREL = 0x62
+const PINGRESP = Buffer.from([0xd0, 0])
 
 export class Connection implements Watched {
   readonly client: Client
@@ -67,6 +69,9 @@ export class Connection implements Watched {
   #topic = ''
   #waitsForTurn = false
   #waitsForRoom = false
+  /** PINGREQs of this turn. */
+  #pings = 0
+  #will: Packet['will']
   /** The CONNECT has been passed on. */
   #isGreeted = false
   #isOrderly = false
@@ -96,9 +101,18 @@ export class Connection implements Watched {
     return this.#isGreeted
   }
 
-  /** What was read and waits, in bytes. */
-  get unreadBytes(): number {
-    return this.#input.length
+  /** Whether the client waits for us: its messages for the log, or what it sends to be read. */
+  get isWaiting(): boolean {
+    return this.pending > 0 || this.#isUnread
+  }
+
+  get willTopic(): string | undefined {
+    return this.#will?.topic
+  }
+
+  /** What a client that has gone has left, in bytes: what was read and waits, and its will. */
+  get leftBytes(): number {
+    return this.#input.length + (this.#will?.payload.length ?? 0)
   }
 
   /** The client has proved who it is. */
@@ -110,7 +124,13 @@ export class Connection implements Watched {
   /** The client has proved who it is after it had closed the socket: what it sent before counts. */
   admitLeft(publisher: Publisher): void {
     this.#open(publisher)
-    this.#end()
+    this.#updateReading()
+  }
+
+  /** Who it was will not be asked: what the client has left is lost. */
+  drop(): void {
+    this.#input.drop()
+    this.#will = undefined
   }
 
   #open(publisher: Publisher): void {
@@ -159,6 +179,7 @@ export class Connection implements Watched {
   #advance(): boolean {
     const until = performance.now() + TURN_MS
     let published = false
+    this.#pings = 0
     try {
       do {
         const publish = this.#mayPublish ? this.#input.nextPublish(this.#ownTopic) : null
@@ -177,6 +198,8 @@ export class Connection implements Watched {
     }
     // [MQTT-3.1.2-24]: any packet shows that the client is alive.
     if (published) this.refreshKeepalive()
+    // In one piece: one by one each takes fifty bytes more until it is read.
+    if (this.#pings > 0) this.socket.write(Buffer.alloc(PINGRESP.length * this.#pings, PINGRESP))
     if (this.socket.isClosing || this.#isOrderly) this.#input.drop()
     return this.#mayAdvance
   }
@@ -185,7 +208,8 @@ export class Connection implements Watched {
   get #mayAdvance(): boolean {
     // [MQTT-3.14.4-2]: nothing counts that follows a DISCONNECT.
     if (this.#input.length === 0 || this.socket.isClosing || this.#isOrderly) return false
-    return !this.#isGreeted || (this.#mayPublish && !this.#isPaused && !this.#appending.over)
+    if (!this.#isGreeted) return true
+    return this.#mayPublish && (!this.#isPaused || this.#hasEnded) && !this.#appending.over
   }
 
   /** The client is connected, or has proved who it is and gone. */
@@ -204,6 +228,8 @@ export class Connection implements Watched {
     switch (packet.cmd) {
       case 'connect':
         this.#isGreeted = true
+        if (packet.will) this.#will = { ...packet.will, payload: Buffer.from(packet.will.payload) }
+        packet.will = undefined
         break
       case 'publish':
         this.#publish(packet)
@@ -220,6 +246,9 @@ export class Connection implements Watched {
         return
       case 'pubcomp':
         return
+      case 'pingreq':
+        this.#pings++
+        return
       case 'unsubscribe':
         for (const filter of packet.unsubscriptions) this.session?.filters.delete(filter)
         break
@@ -227,9 +256,10 @@ export class Connection implements Watched {
         this.#isOrderly = true
         break
     }
-    if (!this.#hasEnded) this.#parser.passOn(packet)
+    const isAsking = packet.cmd === 'connect'
+    if (isAsking || !(this.#hasEnded || this.socket.closeUnread())) this.#parser.passOn(packet)
     // Nothing more is read before it is answered.
-    if (packet.cmd === 'connect') pauseReading(this.client)
+    if (isAsking) pauseReading(this.client)
   }
 
   /** Decodes a message, and gathers its entries with those that are read together with them. */
@@ -253,12 +283,18 @@ export class Connection implements Watched {
     return entries
   }
 
-  /** Publishes its will, which nobody acknowledges: where there is no room for it, it is lost. */
-  publishWill(will: Pick<Publish, 'topic' | 'payload'>): void {
+  /**
+   * Publishes the will of a client that has gone and not said goodbye. Nobody acknowledges it: where there is no room for
+   * it, it is lost. [MQTT-3.1.2-8], [MQTT-3.14.4-3]
+   */
+  #publishWill(): void {
     const { publisher } = this
     const { log } = this.#services
-    const entries = publisher && !log.full ? this.#decode(publisher, will) : null
-    if (!publisher || !entries?.length) return
+    const will = this.#will
+    if (!publisher || !will) return
+    this.#will = undefined
+    const entries = this.#isOrderly || log.full ? null : this.#decode(publisher, will)
+    if (!entries?.length) return
     log.append(entries, { ended: false, subjects: [publisher] }).then(
       outcomes => sendRejections(this.#services, publisher, [{ entries: entries.length }], entries, outcomes),
       () => {},
@@ -268,14 +304,27 @@ export class Connection implements Watched {
   /** The connection has ended, and perhaps not what the client sent. */
   #end(): void {
     this.#hasEnded = true
-    if (!this.publisher) return
-    if (!this.#isOrderly) this.#appending.endSoon()
+    // What has arrived and was not asked for.
+    const rest = this.#isOrderly || this.socket.isClosing ? null : this.client.conn.read()
+    if (rest) this.#input.add(rest)
+    if (!this.#isGreeted && this.#mayAdvance) this.#advance()
+    if (this.pending > 0 || this.#input.length > 0)
+      setTimeout(Connection.#endAppending, LEFT_MS, this).unref()
     this.#updateReading()
+  }
+
+  /**
+   * The client has gone and not said goodbye: it comes again with what was not acknowledged, so its messages wait a
+   * little while, and not as long as the log is away.
+   */
+  static #endAppending(connection: Connection): void {
+    if (!connection.#isOrderly) connection.#appending.end()
   }
 
   /** Reads on or stops reading, as what waits here and in the log allows. */
   #updateReading(): void {
     if (this.#mayAdvance) this.#waitForTurn()
+    else if (this.#hasEnded && !this.#appending.over) this.#publishWill()
     if (this.#appending.over) this.#waitForRoom()
     const isUnread = this.#isPaused || this.#appending.over || this.#input.length > 0
     if (!this.client.connected || this.client.closed || isUnread === this.#isUnread) return

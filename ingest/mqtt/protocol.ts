@@ -42,7 +42,7 @@ export interface Packet {
   protocolVersion: number
   username?: string
   password?: Buffer
-  will?: { qos: number; topic: string }
+  will?: { qos: number; topic: string; payload: Buffer }
   subscriptions: { topic: string; qos: 0 | 1 | 2 }[]
   unsubscriptions: string[]
 }

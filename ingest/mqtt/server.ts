@@ -10,7 +10,7 @@ import type { Watcher } from '../identity/watcher.ts'
 import type { LastSeen } from '../last-seen.ts'
 import type { IngestMetrics } from '../metrics.ts'
 import type { Turns } from '../turns.ts'
-import { createPersistence, keepNoNumbers, NO_DELIVERY, willTopicOf } from './aedes.ts'
+import { createPersistence, keepNoNumbers, NO_DELIVERY } from './aedes.ts'
 import { Connection, type ConnectionServices } from './connection.ts'
 import { createCredentials, endSessionsOfDeleted } from './credentials.ts'
 import { CONNECT_TIMEOUT_MS, MAX_CONNECTIONS_PER_CREDENTIAL, MAX_LEFT_BYTES } from './limits.ts'
@@ -81,7 +81,9 @@ export async function openMqttServer(options: {
         .read(() => readPublisher(username, password?.toString('utf8')))
         .then(
           publisher => {
-            const error = findObjection(client, publisher)
+            // It has gone, and what it left is nothing, or too much.
+            if (!unknown.has(client)) return
+            const error = findObjection(connection, publisher)
             if (error) connection.socket.closeFor(error)
             else if (client.closed) connection.admitLeft(publisher as Publisher)
             else {
@@ -95,11 +97,6 @@ export async function openMqttServer(options: {
             ),
         )
         .finally(() => forget(client))
-    },
-    // Only wills come here: every PUBLISH is read by its connection. The error keeps the broker from delivering it.
-    authorizePublish(client, { topic, payload }, done) {
-      if (client) connections.get(client)?.publishWill({ topic, payload: Buffer.from(payload) })
-      done(new Error('Points are not delivered to subscribers'))
     },
     authorizeSubscribe(client, subscription, done) {
       const { publisher, session } = connections.get(client) ?? {}
@@ -143,26 +140,25 @@ export async function openMqttServer(options: {
       })
       client.conn.once('close', () => {
         leave(connection)
-        // A will is read after the connection has closed, so its publisher is remembered a little longer.
-        setImmediate(() => {
-          connections.delete(client)
-          watcher.forget(connection)
-          if (connection.session) sessions.leave(connection.session, connection.socket)
-        })
+        connections.delete(client)
+        watcher.forget(connection)
+        if (connection.session) sessions.leave(connection.session, connection.socket)
       })
     })
   }
 
   /** A client that is not yet known has closed the socket: what it sent waits, while there is room for it. */
-  function leave({ client, isGreeted, unreadBytes }: Connection): void {
+  function leave(connection: Connection): void {
+    const { client, isGreeted, leftBytes: bytes } = connection
     const one = unknown.get(client)
     if (!one) return
-    if (!isGreeted || unreadBytes === 0 || leftBytes + unreadBytes > MAX_LEFT_BYTES) {
+    if (!isGreeted || bytes === 0 || leftBytes + bytes > MAX_LEFT_BYTES) {
       unknown.delete(client)
+      connection.drop()
       return
     }
-    one.leftBytes = unreadBytes
-    leftBytes += unreadBytes
+    one.leftBytes = bytes
+    leftBytes += bytes
   }
 
   function forget(client: Client): void {
@@ -180,7 +176,7 @@ export async function openMqttServer(options: {
   })
   const polls = setInterval(() => {
     for (const connection of connections.values()) {
-      if (connection.pending > 0 || log.full) connection.refreshKeepalive()
+      if (connection.isWaiting) connection.refreshKeepalive()
     }
     sessions.expire(Date.now())
   }, POLL_EVERY_MS)
@@ -227,10 +223,9 @@ export async function openMqttServer(options: {
 }
 
 /** Why a client that has proved to be `publisher` is not accepted, or null. */
-function findObjection(client: Client, publisher: Publisher | null): ProtocolError | null {
+function findObjection({ willTopic }: Connection, publisher: Publisher | null): ProtocolError | null {
   if (!publisher) return new ProtocolError('credentials', 'a wrong user name or password', NOT_AUTHORIZED)
-  const topic = willTopicOf(client)
-  return topic !== undefined && !formatOf(topic, publisher)
+  return willTopic !== undefined && !formatOf(willTopic, publisher)
     ? new ProtocolError('topic', 'a will on a topic that is not its own', NOT_AUTHORIZED)
     : null
 }

@@ -54,14 +54,19 @@ export class ClientSocket {
     const { conn } = client
     // A message of 1,000 bad points is 1,000 messages to whoever listens: one write, not as many.
     if (conn.writableCorked === 0) {
-      if (conn.writableLength > MAX_UNREAD_BYTES) {
-        this.closeFor(new ProtocolError('limit', 'the client does not read'))
-        return
-      }
+      if (this.closeUnread()) return
       conn.cork()
       process.nextTick(uncork, conn)
     }
     conn.write(bytes)
+  }
+
+  /** Closes the connection of a client that leaves too much unread. Returns whether it is closed. */
+  closeUnread(): boolean {
+    const { conn } = this.client
+    if (conn.writableCorked === 0 && conn.writableLength > MAX_UNREAD_BYTES)
+      this.closeFor(new ProtocolError('limit', 'the client does not read'))
+    return this.#isClosing
   }
 
   /** Writes what may be left out, unless this turn has written more than enough. */

@@ -13,7 +13,6 @@ import {
   pauseReading,
   refreshKeepalive,
   resumeReading,
-  willTopicOf,
 } from '../../ingest/mqtt/aedes.ts'
 import { until } from '../support/wait.ts'
 import { connectPacket, PINGREQ, publishPacket, speak } from './raw.ts'
@@ -31,7 +30,7 @@ describe('Of aedes and mqtt-packet', () => {
     const broker = await Aedes.createBroker({ connectTimeout: 10_000, ...options })
     const chunks: Buffer[] = []
     const packets: string[] = []
-    const state = { pauses: false }
+    const state = { pauses: false, takesWill: false }
     let opened: { client: Client; parser: PacketParser } | undefined
     const server = createServer(socket => {
       const client = broker.handle(socket)
@@ -44,6 +43,7 @@ describe('Of aedes and mqtt-packet', () => {
           at = Math.min(end, chunk.length)
           if (!packet) continue
           packets.push(packet.cmd)
+          if (state.takesWill) packet.will = undefined
           parser.passOn(packet)
         }
         if (state.pauses) pauseReading(client)
@@ -100,6 +100,19 @@ describe('Of aedes and mqtt-packet', () => {
       qos: 1,
     })
     expect(parser.missingBytes).toBeNull()
+  })
+
+  it('a packet that comes byte by byte is kept in few pieces: each takes as much as 280 bytes', async () => {
+    const { client, parser } = await open({}, 'chunks')
+    parser.forgetConnect(4)
+    const payload = Buffer.from(Array.from({ length: 5_000 }, (_, n) => n & 255))
+    const publish = publishPacket({ topic: 'a', payload: payload as never, id: 7 })
+    const { _list } = (client as unknown as { _parser: { _list: { getBuffers(): Buffer[] } } })._parser
+    for (let at = 0; at < publish.length - 1; at++) {
+      expect(parser.parse(publish.subarray(at, at + 1))).toBeNull()
+      expect(_list.getBuffers().length).toBeLessThanOrEqual(1_000)
+    }
+    expect(parser.parse(publish.subarray(-1))).toMatchObject({ cmd: 'publish', payload })
   })
 
   it.each<[string, Buffer | number[], string]>([
@@ -165,17 +178,13 @@ describe('Of aedes and mqtt-packet', () => {
     await raw.closed
   })
 
-  it('the will of a CONNECT is known while it is authenticated', async () => {
-    let topic: string | undefined
-    const { raw } = await open({
-      authenticate(client, _username, _password, done) {
-        topic = willTopicOf(client)
-        done(null, true)
-      },
-    })
+  it('the will is the connection’s: without one aedes publishes none', async () => {
+    const { raw, client, state } = await open({ authorizePublish: () => expect.unreachable() })
+    state.takesWill = true
     raw.send(connectPacket({ clientId: 'one', will: { topic: 'the/will', payload: Buffer.from('x') } }))
     await raw.next('connack')
-    expect(topic).toBe('the/will')
+    raw.end()
+    await until('the end', () => client.closed)
   })
 
   it('a last answer reaches a client that goes on sending', async () => {

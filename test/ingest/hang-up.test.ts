@@ -118,6 +118,31 @@ describe('A client that sends and hangs up', () => {
     },
   )
 
+  it('may write its user name in capitals, as identifiers may be written', async () => {
+    const device = await createDevice(owner)
+    const client = openRaw(server.mqttPort)
+    client.send(hello(device, { username: device.id.toUpperCase() }), point(device))
+    expect(await client.answers(2)).toEqual(['connack 0', 'puback 1', 'open'])
+    client.end()
+  })
+
+  it('has its will heard, unless it said goodbye', async () => {
+    const device = await createDevice(owner)
+    const will = {
+      topic: `devices/${device.id}/location`,
+      payload: JSON.stringify({ lat: 1, lng: 1, timestamp: time++ }),
+    }
+    const other = { ...will, payload: JSON.stringify({ lat: 2, lng: 1, timestamp: time++ }) }
+    await hitAndRun(
+      [hello(device, { will: other }), point(device), Buffer.from(DISCONNECT)],
+      client => void client.stream.destroy(),
+    )
+    await hitAndRun([hello(device, { will })], client => void client.stream.destroy())
+    await until('the point and the will', async () => (await countOf(device)) === 2)
+    await pause(200)
+    expect((await readHistory(owner, device.id)).map(({ lat }) => lat)).toEqual([1, 1])
+  })
+
   it('is heard over a WebSocket', async () => {
     const device = await createDevice(owner)
     const socket = new WebSocket(`${server.url.replace('http', 'ws')}/mqtt`, 'mqtt')
