@@ -1,5 +1,6 @@
 import type { Mapping } from '../../db/queries/imports.ts'
 import type { Field } from '../../db/schema/flows.ts'
+import { headingsOf } from '../api/data-types/headings.ts'
 import { unimportable } from './file-error.ts'
 import { fold } from './values/fold.ts'
 
@@ -27,12 +28,17 @@ export function checkHeadings(headings: readonly string[]): void {
 }
 
 /**
- * Which column goes to which field, from their names alone: the label or the key as it is, then without case, accents
+ * Which column goes to which field, from their names alone: the heading of an export, the label or the key as it is, then without case, accents
  * and punctuation. What comes in question for two is proposed for none.
  */
 export function proposeMapping(fields: readonly Field[], headings: readonly string[]): Mapping {
   const mapping: Mapping = {}
   const taken = new Set<string>()
+  for (const [key, heading] of headingsOf(fields)) {
+    if (!headings.includes(heading)) continue
+    mapping[key] = heading
+    taken.add(heading)
+  }
   const passes = [(text: string) => text, fold]
   for (const name of passes) {
     for (const names of [(field: Field) => field.label, (field: Field) => field.key]) {
