@@ -11,6 +11,7 @@ import {
   bodySchema,
   createResolver,
   exampleBody,
+  inADay,
   listReferences,
   type Path,
   refusedPaths,
@@ -100,6 +101,8 @@ describe.runIf(usualKind() === 'postgres')('A hostile value', () => {
         `--b\r\ncontent-disposition: form-data; ${name}\r\n\r\n${value}\r\n`
       const parts = part('name="dataTypeName"', name) + part('name="file"; filename="a.csv"', 'text\nx\n')
       const headers = { 'content-type': 'multipart/form-data; boundary=b' }
+      const link = { subjectId: own.get('deviceId'), subjectType: 'device', expiresAt: inADay() }
+      own.set('trackingLinkId', (await client.post('/tracking-link', link)).body.data._id)
       const config = { name, dataTypeId: type.body.data._id, mapping: { text: 'Text' } }
       own.set('importConfigId', (await client.post('/import-config', config)).body.data._id)
       const { dataTypeId } = config

@@ -149,7 +149,7 @@ describe('While nothing is stored', () => {
   })
 
   /** Clients that have hung up after these were read, and before it was known who they are. */
-  async function hangUp(sent: { first: Buffer[]; then?: Buffer[] }[]): Promise<void> {
+  async function hangUp(sent: { first: Buffer[]; later?: Buffer[] }[]): Promise<void> {
     let answer = () => {}
     reading = new Promise(resolve => {
       answer = resolve
@@ -163,7 +163,7 @@ describe('While nothing is stored', () => {
     })
     await until('all are accepted', () => server.connections === others + clients.length)
     await pause(200)
-    for (const [index, client] of clients.entries()) client.send(...(sent[index]?.then ?? []))
+    for (const [index, client] of clients.entries()) client.send(...(sent[index]?.later ?? []))
     await pause(500)
     for (const { stream } of clients) (stream as Socket).resetAndDestroy()
     await until('all have gone', () => server.connections === others)
@@ -191,8 +191,8 @@ describe('While nothing is stored', () => {
     const [hasty, polite] = [await addDevice(), await addDevice()]
     const before = log.waiting.entries
     await hangUp([
-      { first: [hello(hasty)], then: [points(hasty, 1)] },
-      { first: [hello(polite)], then: [points(polite, 1), Buffer.from(DISCONNECT)] },
+      { first: [hello(hasty)], later: [points(hasty, 1)] },
+      { first: [hello(polite)], later: [points(polite, 1), Buffer.from(DISCONNECT)] },
     ])
     await until('both wait', () => log.waiting.entries === before + 2)
     await pause(limits.LEFT_MS + 1_000)

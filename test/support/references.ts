@@ -45,6 +45,8 @@ export function exampleBody(operation: Operation, document: OpenApi, own: Map<st
     const id = own.get(name.replace(/Ids$/, 'Id'))
     if (id && readAt(body, path) !== undefined) writeAt(body, path, id)
   }
+  // An example in the document is over one day.
+  if (readAt(body, ['expiresAt']) !== undefined) writeAt(body, ['expiresAt'], inADay())
   return body
 }
 
@@ -72,6 +74,8 @@ export function withReference(
   }
   return put(structuredClone(body), schema, path)
 }
+
+export const inADay = () => new Date(Date.now() + 86_400_000).toISOString()
 
 function readAt(value: unknown, path: Path): unknown {
   let current = value
