@@ -19,8 +19,10 @@ export interface Watched {
  * device that is deleted or has a new key, an organization that is deleted, a permission that is lost.
  */
 export interface Watcher {
-  /** What `credential` keeps open from now on. */
+  /** What `credential` keeps open from now on. It comes from `read`, or is checked soon by `recheck`. */
   watch(watched: Watched, credential: Credential): void
+  /** What is watched whose credential was read a while before: it may have ended in between, and is read again soon. */
+  recheck(watched: Watched): void
   forget(watched: Watched): void
   /**
    * Reads a credential, again where one has ended meanwhile: nobody could have ended what is not yet watched. What is
@@ -33,6 +35,8 @@ export interface Watcher {
 /** Notifications may be lost with their connection, so everything that is open is checked again. */
 const CHECK_EVERY_MS = 30_000
 const EXPIRE_EVERY_MS = 500
+/** Many sockets are opened at once, and read in one statement. */
+const RECHECK_AFTER_MS = 200
 /** Who sees what changes many times a second in an organization while devices are created. */
 const FOLLOW_EVERY_MS = 200
 
@@ -54,9 +58,9 @@ export function createWatcher(options: {
   }
 
   /** Reads the credentials of what is open again, all at once. */
-  async function check(which: (credential: Credential) => boolean): Promise<void> {
+  async function check(which: (credential: Credential, watched: Watched) => boolean): Promise<void> {
     // Only what was asked for: other things may be opened meanwhile.
-    const checked = [...open].filter(([, credential]) => which(credential))
+    const checked = [...open].filter(([watched, credential]) => which(credential, watched))
     const deviceIds = new Set(checked.flatMap(([, one]) => (one.kind === 'device' ? one.id : [])))
     const sessionIds = new Set(checked.flatMap(([, one]) => (one.kind === 'user' ? one.sessionId : [])))
     const keys =
@@ -99,6 +103,19 @@ export function createWatcher(options: {
     )
   }
 
+  let rechecked = new Set<Watched>()
+  let rechecking: NodeJS.Timeout | undefined
+
+  function recheck(watched: Watched): void {
+    rechecked.add(watched)
+    rechecking ??= setTimeout(() => {
+      const these = rechecked
+      rechecked = new Set()
+      rechecking = undefined
+      check((_, one) => these.has(one)).catch(failed)
+    }, RECHECK_AFTER_MS)
+  }
+
   const stopListening = db.onChange(event => {
     if (event.kind === 'record' || event.kind === 'jobs') return
     for (const changes of readings) changes.push(event)
@@ -116,6 +133,7 @@ export function createWatcher(options: {
 
   return {
     watch: (watched, credential) => void open.set(watched, credential),
+    recheck,
     forget: watched => void open.delete(watched),
 
     async read(read) {
@@ -136,6 +154,7 @@ export function createWatcher(options: {
     close() {
       stopListening()
       for (const timer of timers) clearInterval(timer)
+      clearTimeout(rechecking)
       for (const { timer } of following.values()) clearTimeout(timer)
     },
   }

@@ -1,11 +1,15 @@
+import { decodeJwt } from 'jose'
 import pg from 'pg'
 import { beforeAll, describe, expect, it } from 'vitest'
+import { type Caller, findCallers } from '../../db/queries/sessions.ts'
+import { toPublisher } from '../../ingest/identity/authenticate.ts'
+import { createWatcher } from '../../ingest/identity/watcher.ts'
 import { type Client, createDevice, signIn, type TestDevice } from '../support/client.ts'
-import { usualKind } from '../support/database.ts'
+import { openTestDatabase, usualKind } from '../support/database.ts'
 import { useServer } from '../support/own-server.ts'
 import { addPerson, type Person } from '../support/people.ts'
 import { openScreen } from '../support/screen.ts'
-import { pause } from '../support/wait.ts'
+import { pause, until } from '../support/wait.ts'
 import { connectPacket, openRaw, type RawClient } from './raw.ts'
 
 describe('What a credential keeps open', () => {
@@ -70,6 +74,35 @@ describe('What a credential keeps open', () => {
       expect(await others.client.answers(1)).toEqual(['connack 0', 'open'])
       others.screen.cut()
       for (const client of [others.client, kept]) client?.end()
+    },
+  )
+
+  it.runIf(usualKind() === 'postgres')(
+    'is closed within a second when that ended between its reading and its opening',
+    async () => {
+      const db = await openTestDatabase(database)
+      const watcher = createWatcher({ db, onError: error => expect(error).toBeUndefined() })
+      const [ended, alive] = [await addPerson(server, owner), await addPerson(server, owner)]
+      const [callerOfEnded, callerOfAlive] = await Promise.all([ended, alive].map(readCaller))
+      expect((await ended.client.post('/auth/logout')).status).toBe(200)
+      const endings: string[] = []
+      for (const [name, caller] of [
+        ['ended', callerOfEnded],
+        ['alive', callerOfAlive],
+      ] as const) {
+        const watched = { follow: () => true, end: (why: string) => void endings.push(`${name} ${why}`) }
+        watcher.watch(watched, toPublisher(caller as Caller))
+        watcher.recheck(watched)
+      }
+      await until('the ended one is closed', () => endings.length > 0, 10_000)
+      expect(endings).toEqual(['ended credential'])
+      watcher.close()
+      await db.close()
+
+      async function readCaller({ client }: Person): Promise<Caller> {
+        const { jti } = decodeJwt(client.token)
+        return (await findCallers(db.signIn, [jti as string])).get(jti as string) as Caller
+      }
     },
   )
 })

@@ -73,6 +73,8 @@ export function createViewers(
     }
     viewers.add(viewer)
     watcher.watch(viewer, viewer.owner)
+    // Its session was read before the upgrade.
+    watcher.recheck(viewer)
     const messages = createBudget(MESSAGES)
     const bytes = createBudget(MESSAGE_BYTES)
     const spend = (length: number): boolean => {
