@@ -192,7 +192,9 @@ describe('Creating an organization', () => {
       const flow = { name: 'Pickup', steps: [{ status: 'new', label: 'New' }] }
       await client.post('/flow', flow)
       const flows = (await client.get('/flows')).body.data
-      await client.put(`/flow/${flows[0]._id}`, { ...flow, name: 'Standard' })
+      // Sample tasks may be in any of its steps, so none may go.
+      const steps = [...flows[0].steps, ...flow.steps]
+      expect((await client.put(`/flow/${flows[0]._id}`, { name: 'Standard', steps })).status).toBe(200)
       return client
     }
 
@@ -233,7 +235,7 @@ describe('Creating an organization', () => {
       // Default flows are the source's own, changed as they are there.
       expect(flows.find((flow: { name: string }) => flow.name === 'Standard')).toMatchObject({
         isDefault: true,
-        steps: [{ status: 'new' }],
+        steps: expect.arrayContaining([expect.objectContaining({ status: 'new' })]),
       })
     })
 
