@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Database, newId } from '../../db/client.ts'
 import { type Answer, type Client, createClient, signIn } from '../support/client.ts'
 import { createTestDatabase, openTestDatabase, type TestDatabase, usualKind } from '../support/database.ts'
-import { HOSTILE, hostileTo, listPlaces, placesOf, put } from '../support/hostile.ts'
+import { forge, HOSTILE, hostileTo, listPlaces, NO_CURSORS, put, toText } from '../support/hostile.ts'
 import { listOperations, type OpenApi, type Operation, readDocument } from '../support/openapi.ts'
 import { createMakers } from '../support/organization-makers.ts'
 import { addPerson, type Person } from '../support/people.ts'
@@ -376,26 +376,6 @@ function findProblem({ status, body, headers }: Answer): string | null {
   const named = Array.isArray(body.errors) && body.errors.length > 0
   return status === 400 && !named ? `400 without errors: ${body.message}` : null
 }
-
-/** A cursor with each of its keys replaced. What is no cursor at all, every list reads in one place: see `NO_CURSORS`. */
-function forge(cursor: string | undefined): string[] {
-  if (cursor === undefined || cursor === null) return NO_CURSORS
-  const keys = JSON.parse(Buffer.from(cursor, 'base64url').toString('utf8')) as unknown
-  const places = placesOf(keys).filter(({ length }) => length > 0)
-  const forged = places.flatMap(place => HOSTILE.map(value => encode(put(keys, place, value))))
-  return [...forged, ...['', 'x', 'null', '[]', '{}', '0'].map(encode), `${cursor}x`, cursor.slice(1)]
-}
-
-const encode = (value: unknown) => Buffer.from(toText(value) ?? '').toString('base64url')
-
-/** As JSON; 1e400 and the like are written by hand, since JSON.stringify makes null of them. */
-const toText = (value: unknown): string | undefined =>
-  value === undefined ? undefined : JSON.stringify(value)
-
-const NO_CURSORS = [
-  ...HOSTILE.map(encode),
-  ...HOSTILE.map(value => (typeof value === 'string' ? value : '!')),
-]
 
 const toParameter = (value: unknown): string => (typeof value === 'string' ? value : (toText(value) ?? ''))
 

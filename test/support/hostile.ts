@@ -75,7 +75,28 @@ export function put(value: unknown, [step, ...rest]: Path, leaf: unknown): unkno
 }
 
 /** The places of a value that is there: of a cursor, say. */
-export function placesOf(value: unknown): Path[] {
+function placesOf(value: unknown): Path[] {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return [[]]
   return [[], ...Object.entries(value).flatMap(([key, inner]) => placesOf(inner).map(path => [key, ...path]))]
 }
+
+/** A cursor with each of its keys replaced. What is no cursor at all, every list reads in one place: see `NO_CURSORS`. */
+export function forge(cursor: string | undefined): string[] {
+  if (cursor === undefined || cursor === null) return NO_CURSORS
+  const keys = JSON.parse(Buffer.from(cursor, 'base64url').toString('utf8')) as unknown
+  const places = placesOf(keys).filter(({ length }) => length > 0)
+  const forged = places.flatMap(place => HOSTILE.map(value => encode(put(keys, place, value))))
+  return [...forged, ...['', 'x', 'null', '[]', '{}', '0'].map(encode), `${cursor}x`, cursor.slice(1)]
+}
+
+const encode = (value: unknown) => Buffer.from(toText(value) ?? '').toString('base64url')
+
+/** As JSON; 1e400 and the like are written by hand, since JSON.stringify makes null of them. */
+export const toText = (value: unknown): string | undefined =>
+  value === undefined ? undefined : JSON.stringify(value)
+
+/** What is no cursor at all. */
+export const NO_CURSORS = [
+  ...HOSTILE.map(encode),
+  ...HOSTILE.map(value => (typeof value === 'string' ? value : '!')),
+]
