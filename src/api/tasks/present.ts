@@ -59,7 +59,7 @@ export function presentTask(
   set: object = {},
 ) {
   const shown = createContentFilter(caller, task, types, set)
-  const { dataTypeIds, ...rest } = task
+  const { dataTypeIds, scheduledFor, ...rest } = task
   const history = task.history.map(entry => ({ ...entry, fields: shown(entry.fields) }))
   return { ...rest, content: shown(task.content), history }
 }
