@@ -133,6 +133,11 @@ async function insert(system: Database['system'], size: number): Promise<Filled>
     `INSERT INTO vehicles (id, organization_id, name) SELECT unnest($2::uuid[]), $1, 'Bench'`,
     [organizationId, vehicles],
   )
+  await system.query(
+    `INSERT INTO schedules (id, organization_id, name, flow_id, repeat, start_time, timezone)
+     SELECT unnest($2::uuid[]), $1, 'Bench', $3, '{"frequency": "daily"}', now(), 'UTC'`,
+    [organizationId, schedules, flowId],
+  )
   await system.transaction(async tx => {
     await tx.query('SET LOCAL statement_timeout = 0')
     await tx.query(FILL, [organizationId, size, flowId, hubs, teams, users, vehicles, schedules])
