@@ -1,6 +1,9 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { ChangeEvent, Database } from '../../db/client.ts'
+import { withDemand } from '../../db/demand.ts'
 import { listDeviceKeys } from '../../db/queries/devices.ts'
 import { type Caller, findCallers } from '../../db/queries/sessions.ts'
+import { retry } from '../../db/retry.ts'
 import type { Credential } from './authenticate.ts'
 
 /** Why something ends: its credential has, or its user may not have it open any more. */
@@ -35,10 +38,11 @@ export interface Watcher {
 /** Notifications may be lost with their connection, so everything that is open is checked again. */
 const CHECK_EVERY_MS = 30_000
 const EXPIRE_EVERY_MS = 500
-/** Many sockets are opened at once, and read in one statement. */
-const RECHECK_AFTER_MS = 200
-/** Who sees what changes many times a second in an organization while devices are created. */
-const FOLLOW_EVERY_MS = 200
+/** Many sockets are opened at once, and who sees what changes many times a second while devices are created. */
+const PAUSE_MS = 200
+/** Until the database is back: what should have ended meanwhile ends within a second of that. */
+const RETRY_FIRST_MS = 100
+const RETRY_MAX_MS = 500
 
 export function createWatcher(options: {
   db: Database
@@ -79,47 +83,44 @@ export function createWatcher(options: {
     }
   }
 
-  const checkAll = () => void check(() => true).catch(failed)
-  const failed = (error: unknown) => options.onError(error, 'checking the credentials of what is open')
+  /** What is to be checked: one thing that is open, or what is open of an organization's users. */
+  let due = new Set<Watched | string>()
+  let isChecking = false
+  let closed = false
 
-  /** Organizations in which a change of who sees what is followed, and whether there was another meanwhile. */
-  const following = new Map<string, { again: boolean; timer: NodeJS.Timeout }>()
+  const checkAll = () => checkSoon(open.keys())
 
   /** At once, and what comes soon after together. */
-  function follow(organizationId: string): void {
-    const current = following.get(organizationId)
-    if (current) {
-      current.again = true
-      return
-    }
-    const timer = setTimeout(() => {
-      const again = following.get(organizationId)?.again
-      following.delete(organizationId)
-      if (again) follow(organizationId)
-    }, FOLLOW_EVERY_MS)
-    following.set(organizationId, { again: false, timer })
-    check(credential => credential.kind === 'user' && credential.organizationId === organizationId).catch(
-      failed,
-    )
+  function checkSoon(some: Iterable<Watched | string>): void {
+    for (const one of some) due.add(one)
+    // On nobody's behalf: it would end when the one that asked first hangs up.
+    if (!isChecking) void withDemand({ lane: 'requests' }, checkDue)
   }
 
-  let rechecked = new Set<Watched>()
-  let rechecking: NodeJS.Timeout | undefined
-
-  function recheck(watched: Watched): void {
-    rechecked.add(watched)
-    rechecking ??= setTimeout(() => {
-      const these = rechecked
-      rechecked = new Set()
-      rechecking = undefined
-      check((_, one) => these.has(one)).catch(failed)
-    }, RECHECK_AFTER_MS)
+  async function checkDue(): Promise<void> {
+    isChecking = true
+    while (due.size > 0 && !closed) {
+      const these = due
+      due = new Set()
+      const isDue = (one: Credential, watched: Watched) =>
+        these.has(watched) || (one.kind === 'user' && these.has(one.organizationId))
+      await retry(() => check(isDue), {
+        firstMs: RETRY_FIRST_MS,
+        maxMs: RETRY_MAX_MS,
+        again(error) {
+          options.onError(error, 'checking the credentials of what is open')
+          return !closed
+        },
+      }).catch(() => {})
+      await sleep(PAUSE_MS, undefined, { ref: false })
+    }
+    isChecking = false
   }
 
   const stopListening = db.onChange(event => {
     if (event.kind === 'record' || event.kind === 'jobs') return
     for (const changes of readings) changes.push(event)
-    if (event.kind === 'visibility') follow(event.organizationId)
+    if (event.kind === 'visibility') checkSoon([event.organizationId])
     else if (event.kind === 'resync') checkAll()
     else endWhere(credential => concerns(event, credential))
   })
@@ -133,7 +134,7 @@ export function createWatcher(options: {
 
   return {
     watch: (watched, credential) => void open.set(watched, credential),
-    recheck,
+    recheck: watched => checkSoon([watched]),
     forget: watched => void open.delete(watched),
 
     async read(read) {
@@ -152,10 +153,9 @@ export function createWatcher(options: {
     },
 
     close() {
+      closed = true
       stopListening()
       for (const timer of timers) clearInterval(timer)
-      clearTimeout(rechecking)
-      for (const { timer } of following.values()) clearTimeout(timer)
     },
   }
 }

@@ -1,6 +1,7 @@
 import { decodeJwt } from 'jose'
 import pg from 'pg'
 import { beforeAll, describe, expect, it } from 'vitest'
+import { withDemand } from '../../db/demand.ts'
 import { type Caller, findCallers } from '../../db/queries/sessions.ts'
 import { toPublisher } from '../../ingest/identity/authenticate.ts'
 import { createWatcher } from '../../ingest/identity/watcher.ts'
@@ -92,7 +93,8 @@ describe('What a credential keeps open', () => {
       ] as const) {
         const watched = { follow: () => true, end: (why: string) => void endings.push(`${name} ${why}`) }
         watcher.watch(watched, toPublisher(caller as Caller))
-        watcher.recheck(watched)
+        // Whoever asks first may hang up, which concerns nobody else.
+        withDemand({ lane: 'requests', signal: AbortSignal.abort() }, () => watcher.recheck(watched))
       }
       await until('the ended one is closed', () => endings.length > 0, 10_000)
       expect(endings).toEqual(['ended credential'])
@@ -103,6 +105,49 @@ describe('What a credential keeps open', () => {
         const { jti } = decodeJwt(client.token)
         return (await findCallers(db.signIn, [jti as string])).get(jti as string) as Caller
       }
+    },
+  )
+
+  it.runIf(usualKind() === 'postgres')(
+    'is checked again soon when the database is away just when it may have ended',
+    async () => {
+      const db = await openTestDatabase(database)
+      let failures = 0
+      const away = {
+        query: () => Promise.reject(new Error(`away ${++failures}`)),
+        get orm(): never {
+          throw new Error('Not read by it')
+        },
+      }
+      const watcher = createWatcher({
+        db: {
+          ...db,
+          get signIn() {
+            return failures < 3 ? away : db.signIn
+          },
+        },
+        onError: error => expect((error as Error).message).toBe(`away ${failures}`),
+      })
+      const person = await addPerson(server, owner)
+      const { jti } = decodeJwt(person.client.token)
+      const caller = (await findCallers(db.signIn, [jti as string])).get(jti as string) as Caller
+      const follows: boolean[] = []
+      const follow = ({ permissionDetails }: Caller) => follows.push(permissionDetails.length > 0) === 0
+      const endings: string[] = []
+      watcher.watch({ follow, end: why => void endings.push(why) }, toPublisher(caller))
+      const { organizationId } = caller
+      await db.system.query(`SELECT pg_notify('fieldline', $1)`, [
+        JSON.stringify({ kind: 'visibility', organizationId }),
+      ])
+      // All that is open is checked every 30 s, which is not what this waits for.
+      await until('it is checked', () => endings.length > 0, 25_000)
+      expect({ failures, follows, endings }).toEqual({
+        failures: 3,
+        follows: [true],
+        endings: ['permission'],
+      })
+      watcher.close()
+      await db.close()
     },
   )
 })
