@@ -70,9 +70,13 @@ export async function listAllSubjects(db: Queryable): Promise<SubjectInfo[]> {
 }
 
 /** The visibility version of each of these organizations. */
-export async function listVisibilityVersions(db: Queryable): Promise<Map<string, number>> {
+export async function listVisibilityVersions(
+  db: Queryable,
+  organizationId: string | null,
+): Promise<Map<string, number>> {
   const rows = await db.query<{ id: string; version: number }>(
-    'SELECT id, visibility_version AS version FROM organizations',
+    'SELECT id, visibility_version AS version FROM organizations WHERE $1::uuid IS NULL OR id = $1',
+    [organizationId],
   )
   return new Map(rows.map(row => [row.id, row.version]))
 }

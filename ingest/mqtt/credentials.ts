@@ -2,6 +2,7 @@ import type { Database } from '../../db/client.ts'
 import { createLookup } from '../../db/lookup.ts'
 import { listDeviceCredentials, listDeviceKeys } from '../../db/queries/devices.ts'
 import { findCallers } from '../../db/queries/sessions.ts'
+import { retry } from '../../db/retry.ts'
 import {
   authenticateDevice,
   authenticateToken,
@@ -14,6 +15,8 @@ import type { Sessions } from './sessions.ts'
 
 /** The user name of whoever signs in with a bearer token. */
 const TOKEN = 'token'
+const RETRY_FIRST_MS = 100
+const RETRY_MAX_MS = 500
 
 /** Reads whose user name and password a CONNECT has: those of a device, or of a user who may send positions. */
 export function createCredentials({ db, tokens }: { db: Database; tokens: Tokens }) {
@@ -41,9 +44,22 @@ export function endSessionsOfDeleted(options: {
     for (const id of deviceIds) if (!keys.has(id)) sessions.endOf(id)
   }
 
-  return db.onChange(event => {
+  let stopped = false
+  const stopListening = db.onChange(event => {
     const deviceIds =
       event.kind === 'device' ? [event.deviceId] : event.kind === 'resync' ? sessions.deviceIds() : []
-    endDeleted(deviceIds).catch(error => options.onError(error, 'ending the sessions of deleted devices'))
+    // Nothing else looks for them.
+    retry(() => endDeleted(deviceIds), {
+      firstMs: RETRY_FIRST_MS,
+      maxMs: RETRY_MAX_MS,
+      again(error) {
+        options.onError(error, 'ending the sessions of deleted devices, trying again')
+        return !stopped
+      },
+    }).catch(() => {})
   })
+  return () => {
+    stopped = true
+    stopListening()
+  }
 }

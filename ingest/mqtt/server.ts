@@ -56,8 +56,13 @@ export async function openMqttServer(options: {
   keepNoNumbers()
   const sessions = createSessions()
   const services: ConnectionServices = {
-    ...{ log, turns, sessions, metrics, lastSeen, onError },
+    log,
+    turns,
     tenants: createTenants(),
+    sessions,
+    metrics,
+    lastSeen,
+    onError,
   }
   const connections = new Map<Client, Connection>()
   /** Those that are being authenticated, and for those that have gone meanwhile how many bytes they left. */

@@ -8,6 +8,7 @@ import {
   readNewestFixes,
   type SubjectInfo,
 } from '../../db/queries/newest-fixes.ts'
+import { retry } from '../../db/retry.ts'
 import type { Batch, Log, Positions, Subscription } from '../log.ts'
 
 /**
@@ -33,6 +34,8 @@ export type State = 'moving' | 'idle' | 'offline'
 const MOVING_FROM_MPS = 0.5
 export const OFFLINE_AFTER_MS = 5 * 60_000
 const EARTH_RADIUS_M = 6_371_000
+const RETRY_FIRST_MS = 100
+const RETRY_MAX_MS = 500
 
 export interface LivePositions {
   /** The positions of an organization's subjects. */
@@ -68,6 +71,7 @@ export async function openLivePositions(options: {
   let watermark: Positions = new Map()
   const nameless = new Set<number>()
   let naming = false
+  let closed = false
 
   function add(position: Position): void {
     bySubject.set(position.fix.subject, position)
@@ -159,20 +163,34 @@ export async function openLivePositions(options: {
     for (const fix of fixes) {
       add({ fix, info: infos.get(fix.subject), state: stateOf(fix, now), json: undefined })
     }
-    for (const [id, version] of await listVisibilityVersions(db.system)) visibilityVersions.set(id, version)
+    for (const [id, version] of await listVisibilityVersions(db.system, null))
+      visibilityVersions.set(id, version)
     for (const [partition, offset] of positions) read.set(partition, offset)
     watermark = new Map(read)
     return positions
   }
 
-  /** The versions are read first and come into force last: with them everything they stand for is in here. */
-  async function refresh(read: () => Promise<SubjectInfo[]>): Promise<void> {
-    const versions = await listVisibilityVersions(db.system)
-    for (const info of await read()) name(info)
-    for (const [id, version] of versions) visibilityVersions.set(id, version)
+  /**
+   * Reads who is seen by whom, of one organization or of all. The versions are read first and come into force last: with them
+   * everything they stand for is in here. Until it is done, since nobody may go on seeing what they may see no more because the database was away for a moment.
+   */
+  function refresh(organizationId: string | null): Promise<void> {
+    const refreshOnce = async () => {
+      const versions = await listVisibilityVersions(db.system, organizationId)
+      const infos = organizationId ? listSubjectsOf(db.system, organizationId) : listAllSubjects(db.system)
+      for (const info of await infos) name(info)
+      for (const [id, version] of versions) visibilityVersions.set(id, version)
+    }
+    return retry(refreshOnce, {
+      firstMs: RETRY_FIRST_MS,
+      maxMs: RETRY_MAX_MS,
+      again(error) {
+        if (closed) return false
+        onError(error, 'reading who sees what, trying again')
+        return true
+      },
+    })
   }
-
-  const refreshAll = () => refresh(() => listAllSubjects(db.system))
 
   /** What is being read of each organization, and what is to be read next: many changes in a row are read together. */
   const refreshing = new Map<string, { current: Promise<void>; next: Promise<void> | undefined }>()
@@ -187,7 +205,7 @@ export async function openLivePositions(options: {
   }
 
   function begin(organizationId: string): Promise<void> {
-    const current = refresh(() => listSubjectsOf(db.system, organizationId))
+    const current = refresh(organizationId)
     const state: { current: Promise<void>; next: Promise<void> | undefined } = { current, next: undefined }
     refreshing.set(organizationId, state)
     const forget = () => {
@@ -197,10 +215,9 @@ export async function openLivePositions(options: {
     return current
   }
 
-  const failed = (error: unknown) => onError(error, 'reading who sees what')
   const stopListening = db.onChange(event => {
-    if (event.kind === 'visibility') refreshOne(event.organizationId).catch(failed)
-    if (event.kind === 'resync') refreshAll().catch(failed)
+    if (event.kind === 'visibility') refreshOne(event.organizationId).catch(ignoreClosed)
+    if (event.kind === 'resync') refresh(null).catch(ignoreClosed)
   })
 
   const subscription: Subscription = await log.follow(start, apply)
@@ -225,11 +242,15 @@ export async function openLivePositions(options: {
       }
     },
     close() {
+      closed = true
       stopListening()
       return subscription.close()
     },
   }
 }
+
+/** What was being read when it was closed. */
+function ignoreClosed(): void {}
 
 /** Moving by the device's own speed, or by the way since the fix before where it has none. */
 function stateOf(fix: NewestFix, now: number, before?: NewestFix): State {
