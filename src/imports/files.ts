@@ -1,6 +1,5 @@
 import { mkdir, open, readdir, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Readable } from 'node:stream'
 import { isUuid, type Queryable } from '../../db/client.ts'
 import { listKnownImports } from '../../db/queries/imports.ts'
 
@@ -8,7 +7,7 @@ import { listKnownImports } from '../../db/queries/imports.ts'
 export interface ImportFiles {
   pathOf(importId: string): string
   /** Writes what arrives, whole or not at all. */
-  receive(importId: string, arriving: Readable): Promise<void>
+  receive(importId: string, arriving: AsyncIterable<Buffer>): Promise<void>
   delete(importId: string): Promise<void>
   /** Deletes files that no import has: of those that are over, of organizations that are gone, of processes that died. */
   sweep(db: Queryable): Promise<void>

@@ -23,13 +23,14 @@ export async function upload(
   file: Buffer | string,
   fields: { [name: string]: string } = {},
   fileName = 'file.csv',
+  headers: { [name: string]: string } = {},
 ): Promise<Answer> {
   const form = new FormData()
   for (const [name, value] of Object.entries(fields)) form.append(name, value)
   form.append('file', new Blob([file]), fileName)
   const response = await fetch(`${server.url}/api/v3/data/import`, {
     method: 'POST',
-    headers: { authorization: `Bearer ${client.token}` },
+    headers: { authorization: `Bearer ${client.token}`, ...headers },
     body: form,
   })
   return { status: response.status, body: await response.json(), headers: response.headers }

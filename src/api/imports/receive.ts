@@ -1,4 +1,4 @@
-import type { FastifyRequest } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { z } from 'zod'
 import { acrossOrganizations, type Database, isUuid, newId, type Queryable } from '../../../db/client.ts'
 import { type DataType, findDataType } from '../../../db/queries/data-types.ts'
@@ -18,7 +18,7 @@ import {
   sessionEnded,
 } from '../../http/errors.ts'
 import { scopeOf } from '../../http/permissions.ts'
-import { receiveUpload } from '../../http/plugins/uploads.ts'
+import { checkFields, receiveUpload } from '../../http/plugins/uploads.ts'
 import { InvalidInput } from '../../http/validation.ts'
 import { FileError, unimportable } from '../../imports/file-error.ts'
 import type { ImportFiles } from '../../imports/files.ts'
@@ -47,19 +47,28 @@ const inspections = createTurns({ max: INSPECTED_AT_ONCE, maxPerOwner: 1, maxWai
 
 /**
  * Takes a file in: to the disk as it arrives, then its header is looked at, and then there is an import with its job. A
- * file that is refused on the way is deleted.
+ * file that is refused on the way is deleted. Null where the answer of before has been sent again (`reply.replay`).
  */
-export async function receiveImport(db: Database, files: ImportFiles, request: FastifyRequest) {
+export async function receiveImport(
+  db: Database,
+  files: ImportFiles,
+  request: FastifyRequest,
+  reply: FastifyReply,
+) {
   const importId = newId()
   try {
-    const { fields, fileName } = await receiveUpload(request, importUpload, file =>
-      files.receive(importId, file),
-    )
+    const arrived = await receiveUpload(request, importUpload, file => files.receive(importId, file))
     const caller = (await findCallers(db.system, [request.caller.sessionId])).get(request.caller.sessionId)
     // All of it is there only now, and much may have happened meanwhile.
     if (!caller) throw sessionEnded()
     if (!scopeOf(caller.permissionDetails, 'import/data'))
       throw forbidden('Your role lacks the permission import/data.')
+    if (await reply.replay(arrived.digest)) {
+      await files.delete(importId)
+      return null
+    }
+    const { fileName } = arrived
+    const fields = checkFields(importUpload, arrived.fields)
     const { type, given } = await db.tenant(caller.organizationId, tx => readTarget(tx, caller, fields))
     const file = await inspect(files.pathOf(importId), type, caller)
     const mapping = chooseMapping(type, given, file)

@@ -33,7 +33,8 @@ export function importRoutes(app: App, { db, config }: Services): void {
   const streams = createStreams()
 
   app.post('/data/import', operations.importFile, async (request, reply) => {
-    const accepted = await receiveImport(db, files, request)
+    const accepted = await receiveImport(db, files, request, reply)
+    if (accepted === null) return reply as never
     reply.code(202)
     return ok(accepted, 'Import accepted')
   })

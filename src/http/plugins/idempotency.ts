@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { FastifyRequest } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { extendKey, keepAnswer, releaseKey, takeKey } from '../../../db/queries/idempotency-keys.ts'
 import type { App, Services } from '../../services.ts'
 import { conflict, invalid, RequestError } from '../errors.ts'
@@ -25,6 +25,13 @@ declare module 'fastify' {
     /** The key that is this request's until it is answered. */
     idempotency: { id: Buffer; heartbeat: NodeJS.Timeout } | null
   }
+  interface FastifyReply {
+    /**
+     * Takes the request's Idempotency-Key, if it has one. True where an answer of before has been sent again: nothing is
+     * left to be done. Called for every body that is read before the handler; whoever reads a file calls it after that.
+     */
+    replay(bodyDigest: string | undefined): Promise<boolean>
+  }
 }
 
 export function addIdempotency(app: App, { db, config }: Services): void {
@@ -33,18 +40,31 @@ export function addIdempotency(app: App, { db, config }: Services): void {
 
   // After the caller is known and the body is read, and before it is validated: a failure is an answer like any other.
   app.addHook('preValidation', async (request, reply) => {
+    if (request.routeOptions.config.upload) readKey(request)
+    else if (await replay(request, reply, request.bodyDigest)) return reply
+  })
+  app.decorateReply('replay', function (bodyDigest) {
+    return replay(this.request, this, bodyDigest)
+  })
+
+  /** The key of a request that counts; null where it has none. */
+  function readKey(request: FastifyRequest): string | null {
     const key = request.headers['idempotency-key']
     const device = request.publisher?.kind === 'device'
-    if (key === undefined || request.method !== 'POST' || device) return
-    if (request.routeOptions.config.idempotencyKey === false) return
+    if (key === undefined || request.method !== 'POST' || device) return null
+    if (request.routeOptions.config.idempotencyKey === false) return null
     if (typeof key !== 'string' || key === '' || key.length > LONGEST_KEY) {
       throw invalid('Idempotency-Key', `An Idempotency-Key has 1 to ${LONGEST_KEY} characters.`)
     }
-    // A body that is still to be read, a file, is told apart by its length.
-    const body = request.bodyDigest ?? request.headers['content-length'] ?? ''
+    return key
+  }
+
+  async function replay(request: FastifyRequest, reply: FastifyReply, bodyDigest = ''): Promise<boolean> {
+    const key = readKey(request)
+    if (key === null) return false
     // A trailing slash is no difference.
     // A body may hold a password, so what is kept of it is no use to whoever guesses.
-    const fingerprint = box.digest(request.url.replace(/\/(?=\?|$)/, ''), body)
+    const fingerprint = box.digest(request.url.replace(/\/(?=\?|$)/, ''), bodyDigest)
     const { caller } = request
     const whose = caller ? `${caller.accountId} ${caller.organizationId}` : fingerprint.toString('base64')
     // Another secret opens no answer of before, so its keys are others too.
@@ -61,7 +81,7 @@ export function addIdempotency(app: App, { db, config }: Services): void {
           )
         }, LEASE_MS / 3)
         request.idempotency = { id, heartbeat }
-        return
+        return false
       }
       if (state.kind === 'other') {
         throw conflict('This Idempotency-Key was used with another request. Use a new one for each.')
@@ -71,14 +91,15 @@ export function addIdempotency(app: App, { db, config }: Services): void {
         if (answer === null)
           throw conflict('The answer of this Idempotency-Key cannot be read any more. Use a new one.')
         const { type, body } = JSON.parse(answer) as { type: string; body: string }
-        return reply.code(state.status).header('idempotency-replayed', 'true').type(type).send(body)
+        void reply.code(state.status).header('idempotency-replayed', 'true').type(type).send(body)
+        return true
       }
       if (Date.now() > deadline) {
         throw new RequestError('unavailable', 'The first request with this Idempotency-Key is not done yet.')
       }
       await sleep(wait)
     }
-  })
+  }
 
   app.addHook('onSend', async (request, reply, payload) => {
     const leased = endLease(request)

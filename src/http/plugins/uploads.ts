@@ -1,4 +1,4 @@
-import type { Readable } from 'node:stream'
+import { createHash, type Hash } from 'node:crypto'
 import multipart from '@fastify/multipart'
 import type { FastifyRequest } from 'fastify'
 import type { z } from 'zod'
@@ -46,15 +46,26 @@ export async function addUploads(app: App): Promise<void> {
 let arriving = 0
 const arrivingOf = new Map<string, number>()
 
+/** What has arrived beside the file. */
+export interface Arrived {
+  fields: { [name: string]: unknown }
+  fileName: string
+  /**
+   * By which the same file with the same fields is known when it comes again: each time a form puts another mark between
+   * its parts. Only where somebody asks (`Idempotency-Key`).
+   */
+  digest: string | undefined
+}
+
 /**
  * Reads an upload: hands the file to `receive` as it arrives, and returns the fields. 400 for what is no such body, 413
  * for what is too large, 503 where too many arrive at once.
  */
-export async function receiveUpload<Shape extends z.ZodObject>(
+export async function receiveUpload(
   request: FastifyRequest,
-  { fields: shape, maxBytes }: Upload & { fields: Shape },
-  receive: (file: Readable) => Promise<void>,
-): Promise<{ fields: z.infer<Shape>; fileName: string }> {
+  { maxBytes }: Upload,
+  receive: (file: AsyncIterable<Buffer>) => Promise<void>,
+): Promise<Arrived> {
   const owner = request.caller.organizationId
   const own = arrivingOf.get(owner) ?? 0
   if (arriving >= MAX_UPLOADS || own >= MAX_UPLOADS_OF_ONE) {
@@ -68,40 +79,65 @@ export async function receiveUpload<Shape extends z.ZodObject>(
   arriving++
   arrivingOf.set(owner, own + 1)
   try {
-    const given: { [name: string]: unknown } = {}
-    let fileName: string | undefined
-    for await (const part of partsOf(request, maxBytes)) {
-      if (part.type === 'field') {
-        if (Object.hasOwn(given, part.fieldname))
-          throw invalid(part.fieldname, 'This is given more than once.')
-        if (part.valueTruncated) throw invalid(part.fieldname, 'This is longer than what is accepted here.')
-        if (!isStorable(String(part.value)) || !isStorable(part.fieldname))
-          throw invalid(part.fieldname, 'This text has a character that cannot be stored.')
-        given[part.fieldname] = part.value
-        continue
-      }
-      if (part.fieldname !== 'file' || fileName !== undefined) {
-        throw invalid(part.fieldname, 'Send one file, in the field "file".')
-      }
-      fileName = nameOf(part.filename)
-      await receive(part.file).catch(error => {
-        // What fails at the disk says at which call.
-        throw (error as NodeJS.ErrnoException).syscall === undefined ? notWhole() : error
-      })
-      if (part.file.truncated) {
-        throw new RequestError('too-large', `A file has at most ${maxBytes / 1024 / 1024} MiB here.`)
-      }
-    }
-    if (fileName === undefined) throw invalid('file', 'Send the file in the field "file".')
-    const checked = shape.safeParse(given)
-    if (!checked.success) throw new InvalidInput(checked.error.issues)
-    return { fields: checked.data as z.infer<Shape>, fileName }
+    return await readParts(request, maxBytes, receive)
   } finally {
     arriving--
     const left = (arrivingOf.get(owner) ?? 1) - 1
     if (left > 0) arrivingOf.set(owner, left)
     else arrivingOf.delete(owner)
   }
+}
+
+async function readParts(
+  request: FastifyRequest,
+  maxBytes: number,
+  receive: (file: AsyncIterable<Buffer>) => Promise<void>,
+): Promise<Arrived> {
+  const fields: { [name: string]: unknown } = {}
+  let fileName: string | undefined
+  const hash = request.headers['idempotency-key'] === undefined ? undefined : createHash('sha256')
+  for await (const part of partsOf(request, maxBytes)) {
+    if (part.type === 'field') {
+      if (Object.hasOwn(fields, part.fieldname))
+        throw invalid(part.fieldname, 'This is given more than once.')
+      if (part.valueTruncated) throw invalid(part.fieldname, 'This is longer than what is accepted here.')
+      if (!isStorable(String(part.value)) || !isStorable(part.fieldname))
+        throw invalid(part.fieldname, 'This text has a character that cannot be stored.')
+      fields[part.fieldname] = part.value
+      continue
+    }
+    if (part.fieldname !== 'file' || fileName !== undefined) {
+      throw invalid(part.fieldname, 'Send one file, in the field "file".')
+    }
+    fileName = nameOf(part.filename)
+    await receive(hash ? hashed(part.file, hash) : part.file).catch(error => {
+      // What fails at the disk says at which call.
+      throw (error as NodeJS.ErrnoException).syscall === undefined ? notWhole() : error
+    })
+    if (part.file.truncated) {
+      throw new RequestError('too-large', `A file has at most ${maxBytes / 1024 / 1024} MiB here.`)
+    }
+  }
+  if (fileName === undefined) throw invalid('file', 'Send the file in the field "file".')
+  const beside = JSON.stringify([fileName, Object.entries(fields).sort()])
+  return { fields, fileName, digest: hash?.update(beside).digest('base64') }
+}
+
+async function* hashed(file: AsyncIterable<Buffer>, hash: Hash): AsyncGenerator<Buffer> {
+  for await (const piece of file) {
+    hash.update(piece)
+    yield piece
+  }
+}
+
+/** The fields that came with a file. 400 for what the operation does not take. */
+export function checkFields<Shape extends z.ZodObject>(
+  { fields: shape }: Upload & { fields: Shape },
+  given: Arrived['fields'],
+): z.infer<Shape> {
+  const checked = shape.safeParse(given)
+  if (!checked.success) throw new InvalidInput(checked.error.issues)
+  return checked.data as z.infer<Shape>
 }
 
 async function* partsOf(request: FastifyRequest, maxBytes: number) {

@@ -1,0 +1,92 @@
+import { once } from 'node:events'
+import { readdirSync } from 'node:fs'
+import { connect } from 'node:net'
+import { join } from 'node:path'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { type Client, signIn } from '../support/client.ts'
+import { ended, upload } from '../support/imports.ts'
+import { useServer } from '../support/own-server.ts'
+import { addOrganization, addPerson } from '../support/people.ts'
+import { until } from '../support/wait.ts'
+
+describe('A file that arrives', () => {
+  const { server, database } = useServer()
+  let owner: Client
+  let dataTypeId: string
+
+  beforeAll(async () => {
+    owner = (await addOrganization(server, await signIn(server))).client
+    const fields = [{ key: 'name', label: 'Name', type: 'text' }]
+    dataTypeId = (await owner.post('/data-type', { name: 'Customer', fields })).body.data._id
+  })
+
+  const key = () => ({ 'idempotency-key': crypto.randomUUID() })
+  const send = (file: string, headers: { [name: string]: string }, fields = {}, name = 'a.csv') =>
+    upload(server, owner, file, { dataTypeId, ...fields }, name, headers)
+  const countImports = async () => (await owner.get('/import-monitoring')).body.pagination.total
+  const files = () => readdirSync(join(database.dataDir, 'imports')).sort()
+
+  it('twice under one Idempotency-Key is one import, whatever marks the form puts between its parts', async () => {
+    const headers = key()
+    const before = await countImports()
+    const first = await send('Name\nAda\n', headers)
+    await ended(owner, first.body.data._id)
+    const kept = files()
+    const again = await send('Name\nAda\n', headers)
+    expect([first.status, again.status]).toEqual([202, 202])
+    expect(again.body).toEqual(first.body)
+    expect(again.headers.get('idempotency-replayed')).toBe('true')
+    const twins = key()
+    const both = await Promise.all([send('Name\nBob\n', twins), send('Name\nBob\n', twins)])
+    expect(both.map(({ status }) => status)).toEqual([202, 202])
+    expect(both[0]?.body).toEqual(both[1]?.body)
+    expect(await countImports()).toBe(before + 2)
+    // Nothing is kept of what came for nothing.
+    expect(files()).toEqual([...kept, both[0]?.body.data._id].sort())
+  })
+
+  it('under a key of another file, as long as it, or with other fields is 409', async () => {
+    const headers = key()
+    const before = await countImports()
+    expect((await send('Name\nAda\n', headers)).status).toBe(202)
+    expect((await send('Name\nEve\n', headers)).status).toBe(409)
+    expect((await send('Name\nAda\n', headers, {}, 'b.csv')).status).toBe(409)
+    expect((await send('Name\nAda\n', headers, { dryRun: 'true' })).status).toBe(409)
+    expect(await countImports()).toBe(before + 1)
+    // A refusal is an answer like any other.
+    const refused = key()
+    expect((await send('Name\nAda\n', refused, { shoe: 'x' })).status).toBe(400)
+    expect((await send('Name\nAda\n', refused)).status).toBe(409)
+  })
+
+  it.each<[number, string, (person: Awaited<ReturnType<typeof addPerson>>) => Promise<unknown>]>([
+    [401, 'session', ({ client }) => client.post('/auth/logout')],
+    [403, 'permission', async ({ userId }) => owner.patch(`/user/${userId}`, { roleId: await plainRole() })],
+  ])('is %d and gone where its sender loses the %s meanwhile', async (status, _what, lose) => {
+    const person = await addPerson(server, owner, { role: 'Admin' })
+    const before = [await countImports(), files()]
+    const body = form('Name\nAda\n')
+    const socket = connect(Number(new URL(server.url).port), '127.0.0.1')
+    socket.write(
+      `POST /api/v3/data/import HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${person.client.token}\r\n` +
+        `Content-Type: multipart/form-data; boundary=x\r\nContent-Length: ${body.length}\r\n\r\n${body.slice(0, -10)}`,
+    )
+    await until('it arrives', () => files().some(name => name.endsWith('.part')))
+    expect(await lose(person)).toMatchObject({ status: 200 })
+    socket.write(body.slice(-10))
+    const [answer] = (await once(socket, 'data')) as [Buffer]
+    expect(answer.toString()).toMatch(new RegExp(`^HTTP/1.1 ${status} `))
+    socket.destroy()
+    await until('nothing is left', () => files().length === (before[1] as string[]).length)
+    expect([await countImports(), files()]).toEqual(before)
+  })
+
+  const form = (file: string) =>
+    `--x\r\nContent-Disposition: form-data; name="dataTypeId"\r\n\r\n${dataTypeId}\r\n` +
+    `--x\r\nContent-Disposition: form-data; name="file"; filename="a.csv"\r\n\r\n${file}\r\n--x--\r\n`
+
+  async function plainRole(): Promise<string> {
+    const permissionDetails = [{ permissionName: 'view/data' }]
+    return (await owner.post('/role', { name: 'Reader', permissionDetails })).body.data._id
+  }
+})
