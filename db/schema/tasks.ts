@@ -24,6 +24,7 @@ export const tasks = pgTable('tasks', {
   status: text('status').notNull(),
   flowId: uuid('flow_id').notNull(),
   dataIds: uuid('data_ids').array().notNull().default([]),
+  /** Of those in `dataIds`, also of records that are gone and of what was in it before. */
   dataTypeIds: uuid('data_type_ids').array().notNull().default([]),
   hubId: uuid('hub_id'),
   teamId: uuid('team_id'),

@@ -85,18 +85,21 @@ function timeOf(history: readonly HistoryEntry[], given: Date | null): string {
   return earliest !== undefined && time < earliest ? earliest : time
 }
 
+/** What of an entry's fields is the content: that which no later entry says again. */
+export function countingFields(
+  fields: HistoryEntry['fields'],
+  later: readonly HistoryEntry[],
+): HistoryEntry['fields'] {
+  const known = new Set(later.flatMap(({ fields }) => Object.keys(fields)))
+  return Object.fromEntries(Object.entries(fields).filter(([key]) => !known.has(key)))
+}
+
 function addEntry(task: Task, flow: Pick<Flow, 'steps'>, place: number, entry: HistoryEntry): Task {
   const later = task.history.slice(place)
   const history = [...task.history.slice(0, place), entry, ...later]
   if (history.length > MAX_ENTRIES || Buffer.byteLength(JSON.stringify(history)) > MAX_BYTES)
     throw conflict('The history of this task is full. Create another task.')
-  const known = new Set(later.flatMap(({ fields }) => Object.keys(fields)))
-  const fields = Object.entries(entry.fields).filter(([key]) => !known.has(key))
-  const moved = {
-    ...task,
-    history,
-    content: { ...task.content, ...Object.fromEntries(fields) },
-  }
+  const moved = { ...task, history, content: { ...task.content, ...countingFields(entry.fields, later) } }
   if (later.length > 0) return moved
   const isNobodys = entry.status === 'unassigned' && movesWithAssignee(flow)
   return { ...moved, status: entry.status, assigneeId: isNobodys ? null : moved.assigneeId }

@@ -29,6 +29,12 @@ export function composeTask(
 export const fieldsOf = ({ steps }: Flow): Map<string, Field> =>
   new Map(steps.flatMap(({ fields }) => fields.map(field => [field.key, field] as const)).reverse())
 
+/** The types that content may come from: of its records, and of those that were named before, which it still may hold. */
+export const typesOf = (
+  records: Iterable<Pick<DataRecord, 'dataTypeId'>>,
+  before: Pick<Task, 'dataTypeIds'> = { dataTypeIds: [] },
+): string[] => [...new Set([...before.dataTypeIds, ...[...records].map(({ dataTypeId }) => dataTypeId)])]
+
 /** What a new task takes from its records: values under the keys of the flow's fields, of several records the first. */
 function contentOf(
   flow: Flow,

@@ -2,6 +2,7 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { type Client, signIn } from '../support/client.ts'
 import { useServer } from '../support/own-server.ts'
 import { addOrganization, addPerson } from '../support/people.ts'
+import { until } from '../support/wait.ts'
 
 describe('The content of tasks', () => {
   const { server } = useServer()
@@ -92,5 +93,82 @@ describe('The content of tasks', () => {
     expect((await blind.client.get(path)).body.data.content).toEqual({})
     const named = await blind.client.post('/task', { name: 'x', dataIds: [second] })
     expect(named.body.errors[0].path).toBe('dataIds.0')
+  })
+
+  it('stays hidden whatever is sent: no write answers what others have set, nor takes the restriction away', async () => {
+    const field = (key: string) => ({ key, label: key, type: 'text' })
+    const type = await owner.post('/data-type', { name: 'Guarded', fields: [field('secret')] })
+    const dataTypeId = type.body.data._id
+    const records: string[] = []
+    for (const secret of ['of the record', 'of another'])
+      records.push((await owner.post('/data', { dataTypeId, data: { secret } })).body.data._id)
+    const fields = [field('secret')]
+    const flow = await owner.post('/flow', {
+      name: 'Guarded visit',
+      steps: [
+        { status: 'open', label: 'Open', next: ['seen'], fields },
+        { status: 'seen', label: 'Seen', next: ['seen', 'done'], fields },
+        { status: 'done', label: 'Done', fields },
+      ],
+    })
+    const flowId = flow.body.data._id
+    const permissions = ['view/task', 'update/task', 'view/task-schedule', 'update/task-schedule']
+    const roleId = await addRole([
+      ...permissions.map(permissionName => ({ permissionName })),
+      { permissionName: 'view/data', dataTypes: [{ dataTypeId, restrictedFields: ['secret'] }] },
+    ])
+    const { client } = await addPerson(server, owner, { roleId })
+
+    const task = await add({ flowId, dataIds: records })
+    const path = `/task/${task._id}`
+    const at = new Date().toISOString()
+    const seen = { status: 'seen', at, fields: { secret: 'of the step' } }
+    await owner.post(`${path}/status`, seen)
+    // The same step at the same time sets nothing, whatever is sent with it.
+    const again = await client.post(`${path}/status`, { ...seen, fields: { secret: 'a guess' } })
+    expect(again.status).toBe(200)
+    expect(JSON.stringify(again.body)).not.toContain('secret')
+    // Nor does one that happened before another that set it.
+    const earlier = { status: 'seen', at: task.createdAt, fields: { secret: 'too late' } }
+    const late = await client.post(`${path}/status`, earlier)
+    expect(late.status).toBe(200)
+    expect(JSON.stringify(late.body)).not.toContain('of the step')
+    expect((await owner.get(path)).body.data.content.secret).toBe('of the step')
+    // What is set anew is shown, and what it was before is not.
+    const set = await client.patch(path, { content: { secret: 'mine' } })
+    expect(set.body.data.content).toEqual({ secret: 'mine' })
+    expect(JSON.stringify(set.body)).not.toContain('of the step')
+    const done = await client.post(`${path}/status`, { status: 'done', fields: { secret: 'mine too' } })
+    expect(done.body.data.content).toEqual({ secret: 'mine too' })
+    expect(JSON.stringify(done.body)).not.toContain('of the step')
+    await client.patch(path, { dataIds: [] })
+    expect((await client.get(path)).body.data.content).toEqual({})
+
+    // A schedule and its tasks know the types of records that are gone, too.
+    const schedule = await owner.post('/task/schedule', {
+      name: 'Guarded',
+      flowId,
+      dataIds: records,
+      content: { secret: 'of the schedule' },
+    })
+    const schedulePath = `/task/schedule/${schedule.body.data._id}`
+    const tasks = async () =>
+      (await client.get(`/tasks?scheduleId=${schedule.body.data._id}`)).body.data as { _id: string }[]
+    await until('a task of the schedule', async () => (await tasks()).length > 0)
+    const [made] = await tasks()
+    expect((await client.patch(`/task/${made?._id}`, { name: 'Renamed' })).body.data.content).toEqual({})
+    await client.patch(`/task/${made?._id}`, { content: { free: 'to see' } })
+    expect((await client.get(`/task/${made?._id}`)).body.data.content).toEqual({ free: 'to see' })
+    for (const id of records) await owner.delete(`/data/${id}`)
+    expect((await client.patch(schedulePath, { name: 'Renamed' })).body.data.content).toEqual({})
+    expect((await client.get(schedulePath)).body.data.content).toEqual({})
+    // Who replaces it cannot send what it may not see: that stays.
+    const replaced = await client.put(schedulePath, { name: 'Replaced', flowId, content: { free: 'yes' } })
+    expect(replaced.body.data.content).toEqual({ free: 'yes' })
+    expect((await client.get(schedulePath)).body.data.content).toEqual({ free: 'yes' })
+    expect((await owner.get(schedulePath)).body.data.content).toEqual({
+      secret: 'of the schedule',
+      free: 'yes',
+    })
   })
 })

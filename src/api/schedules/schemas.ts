@@ -219,7 +219,7 @@ export const replaceSchedule = operation({
   access: 'update/task-schedule',
   tags,
   summary: 'Replace a task schedule',
-  description: `What is left out gets its default, \`startTime\` stays. ${CHANGES}`,
+  description: `What is left out gets its default; \`startTime\` stays, and content that the role restricts. ${CHANGES}`,
   params,
   body: newSchedule,
   response: { 200: success(schedule) },

@@ -17,6 +17,8 @@ import { record } from '../../http/audit.ts'
 import { type FieldError, FieldErrors, found, invalid, RequestError } from '../../http/errors.ts'
 import { InvalidInput } from '../../http/validation.ts'
 import type { Timing } from '../../jobs/schedules/occurrences.ts'
+import { typesOf } from '../../tasks/new-task.ts'
+import { createContentFilter, readTypes } from '../tasks/present.ts'
 import { differ } from '../tasks/writes.ts'
 import { checkSchedules, findDataTypes } from './check.ts'
 import { completeTiming, planOrRefuse } from './plan.ts'
@@ -134,23 +136,30 @@ async function withTypes<T extends { dataIds: string[] }>(
   tx: Queryable,
   organizationId: string,
   given: readonly T[],
+  before?: Schedule,
 ): Promise<(T & { dataTypeIds: string[] })[]> {
   const dataIds = given.flatMap(({ dataIds }) => dataIds)
   const types =
     dataIds.length > 0 ? await findDataTypes(tx, organizationId, dataIds) : new Map<string, string>()
   return given.map(schedule => {
     const known = schedule.dataIds.map(id => types.get(id)).filter(type => type !== undefined)
-    return { ...schedule, dataTypeIds: [...new Set(known)] }
+    const records = known.map(dataTypeId => ({ dataTypeId }))
+    return { ...schedule, dataTypeIds: typesOf(records, before) }
   })
 }
 
-/** What a schedule becomes: the fields of a body, complete. */
-type Become = (before: Schedule) => NewScheduleBody
+/** What a schedule becomes: the fields of a body, complete. `hidden` is the content that the caller may not see. */
+type Become = (before: Schedule, hidden: Schedule['content']) => NewScheduleBody
 
-/** What PUT makes of a schedule: the times that it leaves out stay. */
+/** What PUT makes of a schedule: the times that it leaves out stay, and what the caller could not see to send again. */
 export const replacing =
   (body: NewScheduleBody): Become =>
-  ({ startTime, timezone }) => ({ startTime, timezone, ...body })
+  ({ startTime, timezone }, hidden) => ({
+    startTime,
+    timezone,
+    ...body,
+    content: { ...hidden, ...body.content },
+  })
 
 /** What PATCH makes of a schedule: the content is merged by key, and null takes a key away. */
 export const merging =
@@ -174,7 +183,7 @@ export async function changeSchedule(
 ): Promise<Schedule> {
   const before = found('schedule', await findSchedule(tx, id, caller.hubIds, 'FOR UPDATE OF s'))
   const defaults = await readScheduleDefaults(tx)
-  const body = become(before)
+  const body = become(before, await readHidden(tx, caller, before))
   const timing = completeTiming(body, defaults)
   if (timing.endTime && timing.endTime < timing.startTime) {
     throw invalid('endTime', 'This must not be before startTime.')
@@ -185,11 +194,17 @@ export async function changeSchedule(
     : replan(before, timing, defaults)
   const schedule = { ...pickFields(body), flowId: flowOf(body, defaults), ...timing, ...plan }
   refuse(await checkSchedules(tx, caller, [{ at: '', schedule }], before))
-  const [typed] = await withTypes(tx, caller.organizationId, [schedule])
+  const [typed] = await withTypes(tx, caller.organizationId, [schedule], before)
   await updateSchedule(tx, id, typed as NewSchedule)
   const after = found('schedule', await findSchedule(tx, id, null))
   await tell(tx, caller, 'update', before, after)
   return after
+}
+
+async function readHidden(tx: Queryable, caller: Caller, schedule: Schedule): Promise<Schedule['content']> {
+  const types = await readTypes(tx, caller.organizationId, [schedule])
+  const shown = createContentFilter(caller, schedule, types)(schedule.content)
+  return Object.fromEntries(Object.entries(schedule.content).filter(([key]) => !Object.hasOwn(shown, key)))
 }
 
 export async function removeSchedule(tx: Queryable, caller: Caller, id: string): Promise<void> {

@@ -58,10 +58,11 @@ export function presentTask(
   types: Types,
   set: object = {},
 ) {
-  const shown = createContentFilter(caller, task, types, set)
   const { dataTypeIds, scheduledFor, ...rest } = task
+  // Under the keys that the request has set the history holds what others have.
+  const shown = createContentFilter(caller, task, types)
   const history = task.history.map(entry => ({ ...entry, fields: shown(entry.fields) }))
-  return { ...rest, content: shown(task.content), history }
+  return { ...rest, content: createContentFilter(caller, task, types, set)(task.content), history }
 }
 
 /**

@@ -39,8 +39,10 @@ export function taskRoutes(app: App, { db }: Services): void {
   })
 
   app.post('/task/:id/status', operations.moveTask, async ({ caller, params, body }) => {
-    const task = await db.tenant(caller.organizationId, tx => changeStatus(tx, caller, params.id, body))
-    return ok(await show(caller, task, body.fields), 'Status changed')
+    const { task, set } = await db.tenant(caller.organizationId, tx =>
+      changeStatus(tx, caller, params.id, body),
+    )
+    return ok(await show(caller, task, set), 'Status changed')
   })
 
   app.delete('/task/:id', operations.deleteTask, async ({ caller, params }) => {

@@ -22,8 +22,8 @@ import { unique } from '../../http/conflicts.ts'
 import { FieldErrors, forbidden, found, invalid } from '../../http/errors.ts'
 import type { Permission } from '../../http/permissions.ts'
 import { checkReferences, placed } from '../../http/references.ts'
-import { assignTask, moveTask, stepOf } from '../../tasks/history.ts'
-import { composeTask, fieldsOf, withoutNulls } from '../../tasks/new-task.ts'
+import { assignTask, countingFields, moveTask, stepOf } from '../../tasks/history.ts'
+import { composeTask, fieldsOf, typesOf, withoutNulls } from '../../tasks/new-task.ts'
 import { dataAccess } from '../data/access.ts'
 import { checkValues, defaultsOf, listBrokenReferences } from '../data/check.ts'
 import { everyTask, visibilityOf } from './present.ts'
@@ -48,7 +48,7 @@ export async function createTask(tx: Queryable, caller: Caller, body: NewTaskBod
     {
       ...body,
       flowId,
-      dataTypeIds: typesOf(body.dataIds, records),
+      dataTypeIds: typesOf(records.values()),
       content: given,
       scheduleId: null,
       isSample: false,
@@ -73,7 +73,7 @@ export async function changeTask(
   const { organizationId, userId } = caller
   const before = await lockTask(tx, caller, 'update/task', taskId)
   const given = { ...before, ...patch }
-  const records = patch.dataIds ? await readRecords(tx, organizationId, patch.dataIds) : new Map()
+  const records = await readRecords(tx, organizationId, patch.dataIds ?? [])
   await checkTask(tx, caller, given, records, before)
   const flow = found('flow', await findFlow(tx, given.flowId, 'FOR SHARE'))
   if (!stepOf(flow, before.status))
@@ -82,7 +82,7 @@ export async function changeTask(
   const changed: Task = {
     ...given,
     assigneeId: before.assigneeId,
-    dataTypeIds: typesOf(given.dataIds, records, before),
+    dataTypeIds: typesOf(records.values(), before),
     content: withoutNulls({ ...before.content, ...checked }),
   }
   checkSize('content', changed)
@@ -92,13 +92,13 @@ export async function changeTask(
   return told(tx, caller, 'update', before, taskId)
 }
 
-/** Resolves to the task as it is then, also where it has made this move before. */
+/** Resolves to the task as it is then, also where it has made this move before, and to what of its content this set. */
 export async function changeStatus(
   tx: Queryable,
   caller: Caller,
   taskId: string,
   { status, at, lat, lng, note, fields }: MoveBody,
-): Promise<Task> {
+): Promise<{ task: Task; set: Values }> {
   if ((lat === undefined) !== (lng === undefined))
     throw invalid(lat === undefined ? 'lat' : 'lng', 'A place has both lat and lng.')
   if (at && at.getTime() > Date.now() + AHEAD_MS) throw invalid('at', 'This is in the future.')
@@ -113,12 +113,14 @@ export async function changeStatus(
     note: note ?? null,
   }
   // Whether the flow allows it comes before what it asks for.
-  if (moveTask(before, flow, { ...move, fields: {} }) === before) return before
+  if (moveTask(before, flow, { ...move, fields: {} }) === before) return { task: before, set: {} }
   const asked = await checkFields(tx, caller.organizationId, stepOf(flow, status)?.fields ?? [], fields)
   const after = moveTask(before, flow, { ...move, fields: asked })
   checkSize('fields', after)
   await updateTask(tx, after)
-  return told(tx, caller, 'status', before, taskId)
+  const place = after.history.findIndex(entry => !before.history.includes(entry))
+  const set = countingFields(asked, after.history.slice(place + 1))
+  return { task: await told(tx, caller, 'status', before, taskId), set }
 }
 
 export async function removeTask(tx: Queryable, caller: Caller, taskId: string): Promise<void> {
@@ -205,16 +207,6 @@ async function readRecords(
   const records = await acrossOrganizations(tx, () => listRecordsById(tx, organizationId, asked))
   return new Map(records.map(one => [one._id, one]))
 }
-
-/** The type of each record; one that is gone keeps the type it had. */
-const typesOf = (
-  dataIds: readonly string[],
-  records: ReadonlyMap<string, DataRecord>,
-  before?: Task,
-): string[] =>
-  dataIds.map(
-    id => records.get(id)?.dataTypeId ?? (before?.dataTypeIds[before.dataIds.indexOf(id)] as string),
-  )
 
 /** What is merged little by little is held to what may be given at once. */
 function checkSize(path: string, { content }: Task): void {
