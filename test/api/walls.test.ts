@@ -153,7 +153,10 @@ describe.runIf(usualKind() === 'postgres')('The wall between organizations', () 
   it('is tried with records of every kind', async () => {
     const kinds = await listOneOfEach(db, other.organizationId)
     expect([...kinds.keys()]).toEqual(
-      expect.arrayContaining(['userId', 'roleId', 'hubId', 'teamId', 'flowId', 'deviceId', 'vehicleId']),
+      expect.arrayContaining([
+        ...['userId', 'roleId', 'hubId', 'teamId', 'flowId', 'deviceId', 'vehicleId', 'webhookId'],
+        ...['taskId', 'scheduleId', 'trackingLinkId', 'dataTypeId', 'dataRecordId', 'importConfigId'],
+      ]),
     )
     expect(foreign.ids.size).toBeGreaterThan(20)
     // The other organization sees its own: the mark is found where it may be.
@@ -312,7 +315,9 @@ describe.runIf(usualKind() === 'postgres')('The wall between organizations', () 
     const hubId = await addHub(owner, 'Bound hub')
     await makers.fill(owner, home.organizationId, 'Bound', hubId)
     const bound = await listOneOfEach(db, home.organizationId, hubId)
-    expect([...bound.keys()]).toEqual(expect.arrayContaining(['deviceId', 'teamId']))
+    expect([...bound.keys()]).toEqual(
+      expect.arrayContaining(['deviceId', 'teamId', 'vehicleId', 'taskId', 'scheduleId']),
+    )
     const all = PERMISSIONS.map(permissionName => ({ permissionName }))
     const everything = await owner.post('/role', { name: `Everything ${newId()}`, permissionDetails: all })
     const { client } = await addPerson(server, owner, { roleId: everything.body.data._id })

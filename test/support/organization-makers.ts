@@ -2,7 +2,14 @@ import { type Database, newId } from '../../db/client.ts'
 import { type Client, createClient, createDevice } from './client.ts'
 import type { OpenApi, Operation } from './openapi.ts'
 import { addOrganization, addPerson } from './people.ts'
-import { bodySchema, createResolver, exampleBody, listReferences, withReference } from './references.ts'
+import {
+  bodySchema,
+  createResolver,
+  exampleBody,
+  listReferences,
+  refusesEach,
+  withReference,
+} from './references.ts'
 import type { Server } from './server.ts'
 import { listOneOfEach } from './tenant-rows.ts'
 
@@ -48,10 +55,18 @@ export function createMakers(given: {
         const named = body as { name?: string; email?: string }
         if (named?.name) named.name = `${name} ${operation.path} ${newId()}`
         if (named?.email) named.email = `${name}-${newId()}@example.com`.toLowerCase()
-        await client.post(operation.path.replace('/api/v3', ''), body)
+        const answer = await client.post(operation.path.replace('/api/v3', ''), body)
+        // What is not made covers nothing.
+        if (answer.status >= 400 || refusesEach(answer))
+          throw new Error(`${operation.name} refuses its example: ${JSON.stringify(answer.body)}`)
+        // The examples of what comes after it go with this one.
+        own.set(idName(operation), answer.body.data?._id ?? own.get(idName(operation)))
       }
     }
   }
+  /** What bodies call the record that an operation makes: `dataTypeId`. */
+  const idName = ({ path }: Operation) =>
+    `${path.replace(/.*\//, '').replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase())}Id`
   const isCreation = ({ method, path, spec }: Operation) =>
     method === 'post' &&
     /^(create|export)\/(?!organization)/.test(spec['x-permission'] ?? '') &&

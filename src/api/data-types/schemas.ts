@@ -39,7 +39,18 @@ const newDataType = z
       .default(null)
       .describe('The key of the field that names a record; it becomes required and unique')
       .meta({ examples: [null] }),
-    fields: z.array(newField).max(200).default([]),
+    fields: z
+      .array(newField)
+      .max(200)
+      .default([])
+      .meta({
+        examples: [
+          [
+            { key: 'name', label: 'Name', type: 'text' },
+            { key: 'phone', label: 'Phone', type: 'phone' },
+          ],
+        ],
+      }),
   })
   .superRefine(({ primaryKey, fields }, context) => {
     const wrong = (path: (string | number)[], message: string) =>
