@@ -4,6 +4,7 @@ import { type Client, createClient, createDevice, signIn, type TestDevice } from
 import { createTestDatabase, type TestDatabase, usualKind } from '../support/database.ts'
 import { useServer } from '../support/own-server.ts'
 import { addPerson } from '../support/people.ts'
+import { upgradeStatus } from '../support/screen.ts'
 import { startServer } from '../support/server.ts'
 import { until } from '../support/wait.ts'
 
@@ -20,16 +21,8 @@ async function openLink(server: { url: string }, token: string) {
   const socket = new WebSocket(`${server.url.replace('http', 'ws')}/api/v3/live/tracking/${token}`)
   const messages: { type: string; positions: Shown[] }[] = []
   socket.on('message', data => messages.push(JSON.parse(String(data))))
-  socket.on('error', () => {})
   const closed = new Promise<number>(done => socket.on('close', done))
-  const status = await new Promise<number>(done => {
-    socket.once('open', () => done(101))
-    socket.once('unexpected-response', (_request, response) => {
-      done(response.statusCode ?? 0)
-      socket.terminate()
-    })
-  })
-  return { socket, messages, closed, status }
+  return { socket, messages, closed, status: await upgradeStatus(socket) }
 }
 
 describe('A tracking link', () => {

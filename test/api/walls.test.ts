@@ -18,7 +18,7 @@ import {
   refusesEach,
   withReference,
 } from '../support/references.ts'
-import { openScreen } from '../support/screen.ts'
+import { openScreen, upgradeStatus } from '../support/screen.ts'
 import { type Server, startServer } from '../support/server.ts'
 import { digestRows, listAllIds, listOneOfEach } from '../support/tenant-rows.ts'
 import { pause, until } from '../support/wait.ts'
@@ -345,18 +345,13 @@ describe.runIf(usualKind() === 'postgres')('The wall between organizations', () 
     const streams = () =>
       listOperations(document).filter(({ path, spec }) => spec.responses['101'] && path !== '/mqtt')
 
-    const upgrade = (path: string, token: string) =>
-      new Promise<number>(resolve => {
-        const socket = new WebSocket(`${server.url.replace('http', 'ws')}${path}`, {
-          headers: token ? { authorization: `Bearer ${token}` } : {},
-        })
-        socket.on('open', () => {
-          resolve(101)
-          socket.terminate()
-        })
-        socket.on('unexpected-response', (_request, response) => resolve(response.statusCode ?? 0))
-        socket.on('error', () => {})
-      })
+    async function upgrade(path: string, token: string): Promise<number> {
+      const headers = token ? { authorization: `Bearer ${token}` } : {}
+      const socket = new WebSocket(`${server.url.replace('http', 'ws')}${path}`, { headers })
+      const status = await upgradeStatus(socket)
+      socket.terminate()
+      return status
+    }
 
     it('opens to no token that is none, and to no foreign identifier', async () => {
       const device = await createDevice(home.client)

@@ -11,7 +11,7 @@ import {
 import { createTestDatabase, postgresMissing, type TestDatabase } from '../support/database.ts'
 import { startTestKafka } from '../support/kafka.ts'
 import { connectDevice, publish } from '../support/mqtt.ts'
-import { openScreen } from '../support/screen.ts'
+import { openScreen, upgradeStatus } from '../support/screen.ts'
 import { type Server, startRefused, startServer } from '../support/server.ts'
 import { until } from '../support/wait.ts'
 import { type Cluster, deployCluster } from './cluster.ts'
@@ -68,13 +68,7 @@ describe.skipIf(missing)(`Processes of one role each${missing ? ` (${missing})` 
     const upgrades = []
     for (const server of [api, ingest, live]) {
       const socket = new WebSocket(`${server.url.replace('http', 'ws')}/api/v3/live`, ['bearer', owner.token])
-      upgrades.push(
-        await new Promise(resolve => {
-          socket.on('open', () => resolve(101))
-          socket.on('unexpected-response', (_request, response) => resolve(response.statusCode))
-          socket.on('error', () => {})
-        }),
-      )
+      upgrades.push(await upgradeStatus(socket))
       socket.terminate()
     }
     expect(upgrades).toEqual([404, 404, 101])

@@ -88,6 +88,18 @@ export async function openScreen(
   return screen
 }
 
+/** The status that a socket's request is answered with: 101 where it is open. */
+export function upgradeStatus(socket: WebSocket): Promise<number> {
+  socket.on('error', () => {})
+  return new Promise(done => {
+    socket.once('open', () => done(101))
+    socket.once('unexpected-response', (_request, response) => {
+      done(response.statusCode ?? 0)
+      socket.terminate()
+    })
+  })
+}
+
 /** Whether a screen shows these points, the newest of their subjects. */
 export function shows(
   screen: TestScreen,
