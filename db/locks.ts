@@ -13,6 +13,8 @@ export const LOCKS = {
   logPositions: 5_417_302_121,
   /** Storing without Kafka: kept by the session of the one process that does (`single-writer.ts`). */
   writer: 5_417_302_122,
+  /** Numbering changes of geofences (`queries/geofences.ts`). */
+  geofenceChanges: 5_417_302_123,
 } as const
 
 type Query<Answer> = (text: string, values: unknown[]) => Promise<Answer>

@@ -9,6 +9,7 @@ import { dataTypeRoutes } from './api/data-types/routes.ts'
 import { deviceRoutes } from './api/devices/routes.ts'
 import { exportRoutes } from './api/exports/routes.ts'
 import { flowRoutes } from './api/flows/routes.ts'
+import { geofenceRoutes } from './api/geofences/routes.ts'
 import { healthRoutes } from './api/health/routes.ts'
 import { hubRoutes } from './api/hubs/routes.ts'
 import { importConfigRoutes } from './api/import-configs/routes.ts'
@@ -148,6 +149,7 @@ export async function createApp(services: Services, logger: FastifyBaseLogger): 
       deviceRoutes(api, services)
       rejectionRoutes(api, services)
       locationHistoryRoutes(api, services)
+      geofenceRoutes(api, services)
       ingestRoutes(api, services)
       liveRoutes(api, services)
       trackingLinkRoutes(api, services)

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { distanceToWayM } from '../../src/api/location-history/geometry.ts'
 import {
   createCountSimplifier,
   createToleranceSimplifier,
   type Simplifier,
   type Vertex,
 } from '../../src/api/location-history/shape.ts'
+import { distanceToWayM } from '../../stream/geometry.ts'
 import { readTrace } from '../support/traces.ts'
 
 /** How far each point is from the track that is kept, at worst, in metres; by its time it is between two of them. */

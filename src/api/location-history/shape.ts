@@ -1,5 +1,5 @@
 import type { HistoryKey } from '../../../db/queries/point-lines.ts'
-import { distanceToWayM, type Place } from './geometry.ts'
+import { distanceToWayM, type Place } from '../../../stream/geometry.ts'
 
 /** A point as far as its track's shape needs it. */
 export interface Vertex extends HistoryKey, Place {}

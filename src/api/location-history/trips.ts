@@ -1,4 +1,4 @@
-import { distanceM, type Place, turn } from './geometry.ts'
+import { distanceM, type Place, turn } from '../../../stream/geometry.ts'
 
 /**
  * Trips and stops of a track, as a fold over its fixes in the order of their times: what is in memory is the current trip's

@@ -3,7 +3,7 @@ export interface Place {
   lng: number
 }
 
-const EARTH_RADIUS_M = 6_371_008.8
+export const EARTH_RADIUS_M = 6_371_008.8
 const RADIANS = Math.PI / 180
 
 /** The great circle between two places, in metres. */

@@ -1,0 +1,110 @@
+import { newId, type Queryable } from '../client.ts'
+import { type Shown, shownColumns } from '../columns.ts'
+import { lockUntilCommit } from '../locks.ts'
+import { geofences } from '../schema/geofences.ts'
+import { conditions, type Page, type PageRequest, readPage, storedBytes } from './page.ts'
+
+const HIDDEN = ['vertices', 'shapedAt', 'deletedAt'] as const
+
+/** A geofence as the interface shows it. */
+export type Geofence = Shown<typeof geofences, (typeof HIDDEN)[number]>
+
+export type NewGeofence = Pick<Geofence, 'name' | 'hubId' | 'shape'>
+
+/** Hubs whose geofences may be seen, besides those of none; null is all of them. */
+type Visible = readonly string[] | null
+
+const COLUMNS = shownColumns(geofences, 'f', HIDDEN)
+
+export const GEOFENCE_SORTS = {
+  name: { sql: 'lower(f.name)', type: 'text' },
+  createdAt: { sql: 'f.created_at', type: 'timestamptz' },
+} as const
+
+export function listGeofences(
+  tx: Queryable,
+  visible: Visible,
+  filter: { hubIds: readonly string[] | undefined },
+  page: PageRequest,
+): Promise<Page<Geofence>> {
+  const { where, values, add } = conditions()
+  where.push('f.deleted_at IS NULL')
+  if (visible) add('(f.hub_id IS NULL OR f.hub_id = ANY(?::uuid[]))', visible)
+  if (filter.hubIds) add('f.hub_id = ANY(?::uuid[])', filter.hubIds)
+  return readPage(
+    tx,
+    {
+      columns: COLUMNS,
+      bytes: `300 + ${storedBytes('f.shape')}`,
+      from: 'geofences f',
+      where,
+      values,
+      id: 'f.id',
+      sorts: GEOFENCE_SORTS,
+      search: ['f.name'],
+    },
+    page,
+  )
+}
+
+/** A geofence of the organization that may be seen, or null. */
+export async function findGeofence(tx: Queryable, id: string, visible: Visible): Promise<Geofence | null> {
+  const [row] = await tx.query<Geofence>(
+    `SELECT ${COLUMNS} FROM geofences f
+     WHERE f.id = $1 AND f.deleted_at IS NULL AND ($2::uuid[] IS NULL OR f.hub_id IS NULL OR f.hub_id = ANY($2))`,
+    [id, visible],
+  )
+  return row ?? null
+}
+
+/**
+ * Goes before every change of geofences: waits until nobody judges by them, and keeps everybody from that and from other
+ * changes until the transaction ends. Returns how many geofences the organization has, and their vertices.
+ */
+export async function beginFenceChange(
+  tx: Queryable,
+  organizationId: string,
+): Promise<{ count: number; vertices: number }> {
+  // So that a number is seen only when all before it are.
+  await lockUntilCommit(tx, 'geofenceChanges')
+  await tx.query(
+    `INSERT INTO geofence_versions (organization_id, version) VALUES ($1, nextval('geofence_changes'))
+     ON CONFLICT (organization_id) DO UPDATE SET version = excluded.version`,
+    [organizationId],
+  )
+  const [row] = await tx.query<{ count: number; vertices: number }>(
+    `SELECT count(*)::int4 AS count, coalesce(sum(vertices), 0)::int4 AS vertices FROM geofences WHERE deleted_at IS NULL`,
+  )
+  return row as { count: number; vertices: number }
+}
+
+/** After `beginFenceChange`. Returns the identifier. */
+export async function insertGeofence(
+  tx: Queryable,
+  organizationId: string,
+  geofence: NewGeofence,
+): Promise<string> {
+  const id = newId()
+  await tx.orm.insert(geofences).values({ ...geofence, id, organizationId })
+  return id
+}
+
+/** After `beginFenceChange`. With another shape it judges what is received from now on. */
+export async function updateGeofence(
+  tx: Queryable,
+  id: string,
+  { name, hubId, shape }: NewGeofence,
+  isReshaped: boolean,
+): Promise<void> {
+  await tx.query(
+    `UPDATE geofences SET name = $2, hub_id = $3, shape = $4::jsonb, updated_at = now(), shaped_at = CASE WHEN $5
+       THEN greatest(date_trunc('milliseconds', clock_timestamp()), shaped_at + interval '1 millisecond') ELSE shaped_at END
+     WHERE id = $1`,
+    [id, name, hubId, JSON.stringify(shape), isReshaped],
+  )
+}
+
+/** After `beginFenceChange`. */
+export async function deleteGeofence(tx: Queryable, id: string): Promise<void> {
+  await tx.query('DELETE FROM geofences WHERE id = $1', [id])
+}

@@ -1,0 +1,147 @@
+import { z } from 'zod'
+import { GEOFENCE_SORTS } from '../../../db/queries/geofences.ts'
+import { failures, id, list, pathId, reference, success } from '../../http/envelope.ts'
+import { listQuery } from '../../http/lists.ts'
+import { operation } from '../../http/operation.ts'
+import { closeRing } from './ring.ts'
+
+/** A city has some hundred; every edge is held against every other (3 ms), and kept in memory by whoever stores points. */
+const MAX_VERTICES = 500
+/** Of all that an organization has: 2 MB in memory, 4 MB to read. */
+export const MAX_GEOFENCES = 2_000
+export const MAX_VERTICES_IN_ALL = 100_000
+
+const degrees = (max: number, example: number) =>
+  z
+    .number()
+    .min(-max)
+    .max(max)
+    .meta({ examples: [example] })
+
+const circle = z.strictObject({
+  type: z.literal('circle'),
+  center: z.strictObject({ lat: degrees(90, 52.52), lng: degrees(180, 13.405) }),
+  radius: z
+    .number()
+    .min(1)
+    .max(500_000)
+    .describe('Metres')
+    .meta({ examples: [150] }),
+})
+
+const vertex = z
+  .tuple([degrees(180, 13.405), degrees(90, 52.52)])
+  .describe('Longitude and latitude, in this order')
+const example = [
+  [13.37, 52.51],
+  [13.38, 52.51],
+  [13.38, 52.52],
+  [13.37, 52.51],
+]
+
+const polygon = z.strictObject({
+  type: z.literal('polygon'),
+  coordinates: z
+    .array(vertex)
+    .min(3)
+    .max(MAX_VERTICES + 1)
+    .describe(
+      `A ring of 3 to ${MAX_VERTICES} vertices that does not cross itself; the first is repeated at the end where it is not. Each edge takes the shorter way round the world, across the antimeridian too`,
+    )
+    .meta({ examples: [example] })
+    .transform((given, context) => {
+      const ring = closeRing(given)
+      if (typeof ring !== 'string') return ring
+      context.addIssue({ code: 'custom', message: ring })
+      return z.NEVER
+    }),
+})
+
+const fields = {
+  name: z
+    .string()
+    .trim()
+    .min(1)
+    .max(100)
+    .meta({ examples: ['Depot'] }),
+  hubId: reference.nullable(),
+  shape: z
+    .discriminatedUnion('type', [circle, polygon])
+    .meta({ examples: [{ type: 'circle', center: { lat: 52.52, lng: 13.405 }, radius: 150 }] }),
+}
+
+/** Whatever is left out has its default: of a new geofence, and of one that is replaced. */
+const newGeofence = z.strictObject({ ...fields, hubId: fields.hubId.default(null) })
+
+const geofence = z.object({
+  _id: id,
+  name: fields.name,
+  hubId: id.nullable(),
+  shape: z.discriminatedUnion('type', [
+    circle,
+    z.object({ type: z.literal('polygon'), coordinates: z.array(vertex).meta({ examples: [example] }) }),
+  ]),
+  createdAt: z.date(),
+  updatedAt: z.date(),
+})
+
+const tags = ['Geofences']
+const params = z.object({ id: pathId })
+
+export const listGeofences = operation({
+  access: 'view/geofence',
+  tags,
+  summary: 'The geofences of the organization',
+  description: `Those of the caller's hubs and of none; Owner and Admin see every one.`,
+  querystring: listQuery(GEOFENCE_SORTS, 'name').extend({
+    hubId: z.string().optional().describe('Hubs, separated by commas'),
+  }),
+  response: { 200: list(geofence) },
+})
+
+export const getGeofence = operation({
+  access: 'view/geofence',
+  tags,
+  summary: 'A geofence',
+  description: 'With its shape.',
+  params,
+  response: { 200: success(geofence) },
+})
+
+export const createGeofence = operation({
+  access: 'create/geofence',
+  tags,
+  summary: 'Create a geofence',
+  description: `An organization has at most ${MAX_GEOFENCES} with ${MAX_VERTICES_IN_ALL} vertices together; then 409.`,
+  body: newGeofence,
+  response: { 201: success(geofence), ...failures(409) },
+})
+
+export const replaceGeofence = operation({
+  access: 'update/geofence',
+  tags,
+  summary: 'Replace a geofence',
+  description: 'What is left out has its default afterwards: without `hubId` it belongs to no hub any more.',
+  params,
+  body: newGeofence,
+  response: { 200: success(geofence), ...failures(409) },
+})
+
+export const updateGeofence = operation({
+  access: 'update/geofence',
+  tags,
+  summary: 'Change a geofence',
+  description: 'What is left out stays; `shape` is replaced as a whole.',
+  params,
+  body: z.strictObject(fields).partial(),
+  response: { 200: success(geofence), ...failures(409) },
+})
+
+export const deleteGeofence = operation({
+  access: 'delete/geofence',
+  tags,
+  summary: 'Delete a geofence',
+  description: 'Nothing is judged by it any more.',
+  params,
+  response: { 200: success(z.object({ _id: id })) },
+})
