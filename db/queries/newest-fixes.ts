@@ -69,16 +69,23 @@ export async function listAllSubjects(db: Queryable): Promise<SubjectInfo[]> {
   return db.query(SUBJECTS)
 }
 
-/** The visibility version of each of these organizations. */
-export async function listVisibilityVersions(
-  db: Queryable,
-  organizationId: string | null,
-): Promise<Map<string, number>> {
-  const rows = await db.query<{ id: string; version: number }>(
-    'SELECT id, visibility_version AS version FROM organizations WHERE $1::uuid IS NULL OR id = $1',
+/** What decides how an organization's subjects are shown live, beside who they are. */
+export interface View {
+  /** The visibility version. */
+  version: number
+  /** Silence after which a subject counts as offline, where the organization says so. */
+  offlineAfterMs: number | null
+}
+
+/** Of one organization, or of all. */
+export async function listViews(db: Queryable, organizationId: string | null): Promise<Map<string, View>> {
+  const rows = await db.query<View & { id: string }>(
+    `SELECT id, visibility_version AS version, CASE jsonb_typeof(settings -> 'offlineAfterMinutes')
+       WHEN 'number' THEN (settings ->> 'offlineAfterMinutes')::float8 * 60000 END AS "offlineAfterMs"
+     FROM organizations WHERE $1::uuid IS NULL OR id = $1`,
     [organizationId],
   )
-  return new Map(rows.map(row => [row.id, row.version]))
+  return new Map(rows.map(({ id, ...view }) => [id, view]))
 }
 
 /** The time of the newest fix of those of these subjects that have one, in milliseconds since 1970. */

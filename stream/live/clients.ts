@@ -1,7 +1,7 @@
 import type { SubjectInfo } from '../../db/queries/newest-fixes.ts'
 import { createVisibilityTest, type Visibility } from '../../db/visibility.ts'
 import { type Cursor, digestView, readCursor, writeCursor } from './cursor.ts'
-import { type LivePositions, OFFLINE_AFTER_MS, type Position, toJson } from './positions.ts'
+import { type LivePositions, type Position, toJson } from './positions.ts'
 import { createView, type Filter } from './view.ts'
 
 /**
@@ -21,7 +21,8 @@ export interface LiveClient {
 }
 
 const TICK_MS = 250
-const AGE_EVERY_MS = 5_000
+/** How much later than by the clock a state may change: where many do at once they are gone through in steps. */
+const AGED_LATE_MS = 10_000
 /** How long a client waits for this process to read as far as its cursor; then it gets a snapshot. */
 const CATCH_UP_WITHIN_MS = 5_000
 /** Beyond this a client is passed over: a frame of 500 positions is about 100 KiB. */
@@ -145,11 +146,11 @@ export function createLiveClients(positions: LivePositions): LiveClients {
       client.send(`{"type":"snapshot","cursor":"${cursor}","positions":[${shown.join(',')}]}`)
       return
     }
+    const now = Date.now()
     const changes = [...positions.of(group.organizationId)].filter(
-      ({ fix }) =>
-        fix.logOffset >= (from.positions.get(fix.logPartition) ?? 0) ||
-        // Became offline since, give or take how often that is looked at.
-        fix.recordedAt + OFFLINE_AFTER_MS >= from.at - 2 * AGE_EVERY_MS,
+      position =>
+        position.fix.logOffset >= (from.positions.get(position.fix.logPartition) ?? 0) ||
+        positions.hasAged(position, from.at - AGED_LATE_MS, now),
     )
     const [present, absent] = partition(changes.filter(isNamed), position => isIn(group.matches, position))
     if (absent.length > 0) {
@@ -163,6 +164,7 @@ export function createLiveClients(positions: LivePositions): LiveClients {
 
   function tick(): void {
     showCaughtUp()
+    positions.age(Date.now())
     const changed = positions.takeChanged()
     for (const group of groups.values()) {
       const relevant = takeRelevant(group, changed.get(group.organizationId) ?? [])
@@ -183,7 +185,6 @@ export function createLiveClients(positions: LivePositions): LiveClients {
   }
 
   const ticks = setInterval(tick, TICK_MS)
-  const ages = setInterval(() => positions.age(Date.now()), AGE_EVERY_MS)
 
   return {
     get count() {
@@ -213,7 +214,6 @@ export function createLiveClients(positions: LivePositions): LiveClients {
 
     close() {
       clearInterval(ticks)
-      clearInterval(ages)
     },
   }
 }

@@ -3,13 +3,24 @@ import {
   listAllSubjects,
   listSubjects,
   listSubjectsOf,
-  listVisibilityVersions,
+  listViews,
   type NewestFix,
   readNewestFixes,
   type SubjectInfo,
+  type View,
 } from '../../db/queries/newest-fixes.ts'
 import { retry } from '../../db/retry.ts'
 import type { Batch, Log, Positions, Subscription } from '../log.ts'
+import {
+  changesAt,
+  DEFAULT_OFFLINE_AFTER_MS,
+  firstMotion,
+  follow,
+  type Motion,
+  type State,
+  stateAt,
+} from './presence.ts'
+import { createWheel } from './wheel.ts'
 
 /**
  * The newest position of every subject, as a live process keeps it: read from the table together with how far the
@@ -23,17 +34,17 @@ export interface Position {
   fix: NewestFix
   /** Undefined until it is read: a subject that is new to this process. */
   info: SubjectInfo | undefined
+  /** What its last fixes say of it; whoever starts knows none of before. */
+  motion: Motion
   state: State
+  /** When it is looked at next, as the wheel has it. */
+  bucket: number
   /** The position as JSON, made when first needed after a change. */
   json: string | undefined
 }
 
-export type State = 'moving' | 'idle' | 'offline'
-
-/** Slow walking. Below it the fix wanders rather than moves. */
-const MOVING_FROM_MPS = 0.5
-export const OFFLINE_AFTER_MS = 5 * 60_000
-const EARTH_RADIUS_M = 6_371_000
+/** Whose state is looked at in one turn of the event loop: 100,000 that fall silent together take 5 s and stall nothing. */
+const AGED_AT_ONCE = 5_000
 const RETRY_FIRST_MS = 100
 const RETRY_MAX_MS = 500
 
@@ -50,8 +61,10 @@ export interface LivePositions {
    * gone. A change of who sees what has them read without being asked for.
    */
   refresh(organizationId: string): Promise<void>
-  /** Looks for subjects that have become silent. */
+  /** Looks at subjects whose state the time alone may have changed. */
   age(now: number): void
+  /** Whether the time alone has changed the state of a subject since. */
+  hasAged(position: Position, since: number, now: number): boolean
   close(): Promise<void>
 }
 
@@ -65,7 +78,8 @@ export async function openLivePositions(options: {
   const { db, log, onError } = options
   const bySubject = new Map<number, Position>()
   const byOrganization = new Map<string, Set<Position>>()
-  const visibilityVersions = new Map<string, number>()
+  const views = new Map<string, View>()
+  const wheel = createWheel<Position>()
   let changed = new Map<string, Set<Position>>()
   const read = new Map<number, number>()
   let watermark: Positions = new Map()
@@ -82,6 +96,20 @@ export async function openLivePositions(options: {
     else byOrganization.set(organizationId, new Set([position]))
   }
 
+  function begin(fix: NewestFix, info: SubjectInfo | undefined, now: number): void {
+    const motion = firstMotion(fix.speed)
+    const position: Position = {
+      fix,
+      info,
+      motion,
+      state: 'idle',
+      bucket: Number.POSITIVE_INFINITY,
+      json: undefined,
+    }
+    judge(position, now)
+    add(position)
+  }
+
   function touch(position: Position): void {
     position.json = undefined
     if (!position.info) return
@@ -89,6 +117,21 @@ export async function openLivePositions(options: {
     const others = changed.get(organizationId)
     if (others) others.add(position)
     else changed.set(organizationId, new Set([position]))
+  }
+
+  const offlineAfterMs = ({ info }: Position) =>
+    (info && views.get(info.organizationId)?.offlineAfterMs) ?? DEFAULT_OFFLINE_AFTER_MS
+
+  /** The state at this time, and when to look again. Returns whether it is another one. */
+  function judge(position: Position, now: number): boolean {
+    const { recordedAt } = position.fix
+    const { moves } = position.motion
+    const after = offlineAfterMs(position)
+    const before = position.state
+    position.state = stateAt(now, recordedAt, moves, after)
+    const next = changesAt(recordedAt, moves, after).find(at => at > now)
+    if (next !== undefined) wheel.schedule(position, next, now)
+    return position.state !== before
   }
 
   function apply(batch: Batch): void {
@@ -111,13 +154,13 @@ export async function openLivePositions(options: {
           logPartition: batch.partition,
           logOffset: offset,
         }
-        const state = stateOf(fix, now, position?.fix)
         if (position) {
+          follow(position.motion, position.fix, fix)
           position.fix = fix
-          position.state = state
+          judge(position, now)
           touch(position)
         } else {
-          add({ fix, info: undefined, state, json: undefined })
+          begin(fix, undefined, now)
           nameless.add(subject)
         }
       }
@@ -152,6 +195,7 @@ export async function openLivePositions(options: {
     const same = JSON.stringify(position.info) === JSON.stringify(info)
     position.info = info
     if (same) return
+    judge(position, Date.now())
     add(position)
     touch(position)
   }
@@ -159,27 +203,28 @@ export async function openLivePositions(options: {
   async function start(): Promise<Positions> {
     const { fixes, positions } = await db.system.transaction(readNewestFixes)
     const infos = new Map((await listAllSubjects(db.system)).map(info => [info.subject, info]))
+    for (const [id, view] of await listViews(db.system, null)) views.set(id, view)
     const now = Date.now()
-    for (const fix of fixes) {
-      add({ fix, info: infos.get(fix.subject), state: stateOf(fix, now), json: undefined })
-    }
-    for (const [id, version] of await listVisibilityVersions(db.system, null))
-      visibilityVersions.set(id, version)
+    for (const fix of fixes) begin(fix, infos.get(fix.subject), now)
     for (const [partition, offset] of positions) read.set(partition, offset)
     watermark = new Map(read)
     return positions
   }
 
   /**
-   * Reads who is seen by whom, of one organization or of all. The versions are read first and come into force last: with them
-   * everything they stand for is in here. Until it is done, since nobody may go on seeing what they may see no more because the database was away for a moment.
+   * Reads who is seen by whom, and as what, of one organization or of all. The versions are read first and come into force last: with
+   * them everything they stand for is in here. Until it is done, since nobody may go on seeing what they may see no more because the database was away for a moment.
    */
   function refresh(organizationId: string | null): Promise<void> {
     const refreshOnce = async () => {
-      const versions = await listVisibilityVersions(db.system, organizationId)
+      const read = await listViews(db.system, organizationId)
       const infos = organizationId ? listSubjectsOf(db.system, organizationId) : listAllSubjects(db.system)
       for (const info of await infos) name(info)
-      for (const [id, version] of versions) visibilityVersions.set(id, version)
+      for (const [id, view] of read) {
+        const before = views.get(id)
+        views.set(id, view)
+        if (before?.offlineAfterMs !== view.offlineAfterMs) lookAtAll(id)
+      }
     }
     return retry(refreshOnce, {
       firstMs: RETRY_FIRST_MS,
@@ -192,19 +237,24 @@ export async function openLivePositions(options: {
     })
   }
 
+  function lookAtAll(organizationId: string): void {
+    const now = Date.now()
+    for (const position of byOrganization.get(organizationId) ?? []) wheel.schedule(position, now, now)
+  }
+
   /** What is being read of each organization, and what is to be read next: many changes in a row are read together. */
   const refreshing = new Map<string, { current: Promise<void>; next: Promise<void> | undefined }>()
 
   function refreshOne(organizationId: string): Promise<void> {
     const running = refreshing.get(organizationId)
     if (running) {
-      running.next ??= running.current.catch(() => {}).then(() => begin(organizationId))
+      running.next ??= running.current.catch(() => {}).then(() => startRefresh(organizationId))
       return running.next
     }
-    return begin(organizationId)
+    return startRefresh(organizationId)
   }
 
-  function begin(organizationId: string): Promise<void> {
+  function startRefresh(organizationId: string): Promise<void> {
     const current = refresh(organizationId)
     const state: { current: Promise<void>; next: Promise<void> | undefined } = { current, next: undefined }
     refreshing.set(organizationId, state)
@@ -227,7 +277,7 @@ export async function openLivePositions(options: {
     get watermark() {
       return watermark
     },
-    visibilityVersion: organizationId => visibilityVersions.get(organizationId) ?? 0,
+    visibilityVersion: organizationId => views.get(organizationId)?.version ?? 0,
     takeChanged() {
       const taken = changed
       changed = new Map()
@@ -235,11 +285,12 @@ export async function openLivePositions(options: {
     },
     refresh: refreshOne,
     age(now) {
-      for (const position of bySubject.values()) {
-        if (position.state === 'offline' || now - position.fix.recordedAt < OFFLINE_AFTER_MS) continue
-        position.state = 'offline'
-        touch(position)
-      }
+      for (const position of wheel.take(now, AGED_AT_ONCE)) if (judge(position, now)) touch(position)
+    },
+    hasAged(position, since, now) {
+      const { fix, motion } = position
+      const changes = changesAt(fix.recordedAt, motion.moves, offlineAfterMs(position))
+      return changes.some(at => at >= since && at <= now)
     },
     close() {
       closed = true
@@ -251,23 +302,6 @@ export async function openLivePositions(options: {
 
 /** What was being read when it was closed. */
 function ignoreClosed(): void {}
-
-/** Moving by the device's own speed, or by the way since the fix before where it has none. */
-function stateOf(fix: NewestFix, now: number, before?: NewestFix): State {
-  if (now - fix.recordedAt > OFFLINE_AFTER_MS) return 'offline'
-  if (fix.speed !== null) return fix.speed >= MOVING_FROM_MPS ? 'moving' : 'idle'
-  if (!before) return 'idle'
-  const seconds = (fix.recordedAt - before.recordedAt) / 1000
-  return distanceM(before, fix) / seconds >= MOVING_FROM_MPS ? 'moving' : 'idle'
-}
-
-/** Equirectangular approximation; good to 0.1 % over the distances between two fixes. */
-function distanceM(a: NewestFix, b: NewestFix): number {
-  const radians = Math.PI / 180
-  const x = (b.lng - a.lng) * radians * Math.cos(((a.lat + b.lat) / 2) * radians)
-  const y = (b.lat - a.lat) * radians
-  return Math.hypot(x, y) * EARTH_RADIUS_M
-}
 
 /** The position as the live stream shows it. */
 export function toJson(position: Position & { info: SubjectInfo }): string {

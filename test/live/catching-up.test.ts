@@ -27,7 +27,9 @@ function createProcess() {
       teamIds: [],
       gone: false,
     },
+    motion: { past: [], moves: false },
     state: 'idle',
+    bucket: Number.POSITIVE_INFINITY,
     json: undefined,
   }
   let changed = new Map<string, Set<Position>>()
@@ -43,6 +45,7 @@ function createProcess() {
     },
     refresh: async () => {},
     age: () => {},
+    hasAged: () => false,
     close: async () => {},
   }
   return {

@@ -142,6 +142,24 @@ describe('A screen', () => {
     expect((await other.get('/user')).status).toBe(401)
   })
 
+  it('sees a subject go offline and come back as idle without a point arriving, as the organization says', async () => {
+    const device = await createDevice(owner)
+    const screen = await openScreen(server, owner.token, { filter: { subjectIds: [device.id] } })
+    const state = () => screen.positions.get(device.id)?.state
+    await send(device, { lat: 1, lng: 1, timestamp: ago(20) })
+    await until('idle', () => state() === 'idle')
+    await owner.patch('/organization', { settings: { offlineAfterMinutes: 0.4 } })
+    await until('offline', () => state() === 'offline')
+    expect(Date.now()).toBeGreaterThanOrEqual(
+      Date.parse(screen.positions.get(device.id)?.timestamp ?? '') + 24_000,
+    )
+    screen.cut()
+    await owner.patch('/organization', { settings: { offlineAfterMinutes: 10 } })
+    const other = await openScreen(server, owner.token, { filter: { subjectIds: [device.id] } })
+    await until('idle again', () => other.positions.get(device.id)?.state === 'idle')
+    other.cut()
+  })
+
   it('that does not read delays no other, and has the newest states when it reads again', async () => {
     const devices = await Promise.all(
       Array.from({ length: 200 }, (_, n) => createDevice(owner, `Crowd ${n}`)),

@@ -68,7 +68,9 @@ export const openLive = operation(
 Send \`{ "type": "subscribe", "filter": { "subjectIds", "hubIds", "teamIds", "bbox": [w, s, e, n] }, "since": cursor | null }\`
 (again to change the filter) or \`{ "type": "unsubscribe" }\`. You receive \`snapshot\` once, then \`positions\` at most four
 times a second, each with a \`cursor\`; \`gone\` when a subject leaves the filter or what you may see; \`error\` for a message that
-makes no sense. The \`name\` of a device that is mounted on a vehicle is the vehicle's. Subscribe with \`since\` to go on where a lost connection ended: nothing is missed. A cursor that cannot be read leads to a snapshot.
+makes no sense. \`state\` is \`moving\` above 1 m/s or more than 25 m from where it stood 60 s before, else \`idle\`, also when the newest
+fix is a minute old, and \`offline\` when it is as old as the organization's \`settings.offlineAfterMinutes\` (10): what the time alone changes
+is sent too. The \`name\` of a device that is mounted on a vehicle is the vehicle's. Subscribe with \`since\` to go on where a lost connection ended: nothing is missed. A cursor that cannot be read leads to a snapshot.
 
 Send \`{ "type": "watch", "topics": ["tasks", "imports", "exports", "geofences"] }\` (again to change it) to be told of records
 as they change, as far as your role allows: \`{ "type": "watching", "topics" }\` says of which. Read the list over HTTP after

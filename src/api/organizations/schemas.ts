@@ -69,7 +69,12 @@ const fields = {
   settings: z
     .looseObject({
       maxAccuracy: z.number().positive().nullable().optional().describe('Metres; null is no limit'),
-      offlineAfterMinutes: z.number().positive().max(MAX_OFFLINE_AFTER_MINUTES).optional(),
+      offlineAfterMinutes: z
+        .number()
+        .positive()
+        .max(MAX_OFFLINE_AFTER_MINUTES)
+        .optional()
+        .describe('Silence after which a subject is shown as offline; 10 where it is not set'),
     })
     .meta({ examples: [{ distanceUnit: 'km', offlineAfterMinutes: 10 }] }),
 }

@@ -104,10 +104,14 @@ export function createTrackers(
     },
 
     add(socket: WebSocket, link: OpenLink): void {
+      let sent = ''
       const client: LiveClient = {
         send(text) {
           const frame = toPublic(text)
-          if (frame) socket.send(frame)
+          // What has changed is not shown here: its state, by the time alone.
+          if (!frame || frame.positions === sent) return
+          sent = frame.positions
+          socket.send(`{"type":"${frame.type}","positions":${sent}}`)
         },
         get waitingBytes() {
           return socket.bufferedAmount
@@ -136,7 +140,7 @@ export function createTrackers(
 }
 
 /** What of a frame is for everybody: where the subject is, and no identifier, battery or cursor. */
-function toPublic(text: string): string | null {
+function toPublic(text: string): { type: string; positions: string } | null {
   const frame = JSON.parse(text) as { type: string; positions?: { [field: string]: unknown }[] }
   if (!frame.positions) return null
   const positions = frame.positions.map(({ lat, lng, timestamp, speed, heading }) => ({
@@ -146,5 +150,5 @@ function toPublic(text: string): string | null {
     speed,
     heading,
   }))
-  return JSON.stringify({ type: frame.type, positions })
+  return { type: frame.type, positions: JSON.stringify(positions) }
 }
