@@ -1,28 +1,18 @@
-import { execFile, spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
+import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { openDatabase } from '../db/client.ts'
 import type { ExportFormat, ExportLog } from '../db/queries/export-logs.ts'
+import { ingestBeside } from './beside.ts'
 import { quietMoment } from './cpu.ts'
+import { CUSTOMERS } from './customers.ts'
+import { runScript } from './load/run-process.ts'
 import type { Options } from './options.ts'
-import { count, median, progress, type Row } from './report.ts'
-import { call, type Server, signIn, startFieldline } from './server.ts'
+import { count, median, progress, type Row, seconds } from './report.ts'
+import { call, get, peakMiB, type Server, signIn, startFieldline } from './server.ts'
 import type { Store, Tier } from './tiers.ts'
 
-const RECORDS = 1_000_000
-const FIELDS = [
-  { key: 'code', label: 'Code', type: 'text' },
-  { key: 'name', label: 'Name', type: 'text' },
-  { key: 'email', label: 'E-mail', type: 'email' },
-  { key: 'phone', label: 'Phone', type: 'phone' },
-  { key: 'city', label: 'City', type: 'text' },
-  { key: 'vip', label: 'VIP', type: 'boolean' },
-  { key: 'revenue', label: 'Revenue', type: 'number' },
-  { key: 'since', label: 'Since', type: 'date' },
-]
 const GOALS = { json: '0.30', xlsx: '0.50' }
 
 /** A million data records into a file, as JSON beside COPY of the same rows and as XLSX beside exceljs alone. */
@@ -35,17 +25,17 @@ export async function benchExport(tier: Tier, options: Options): Promise<Row[]> 
       const ours: number[] = []
       const theirs: number[] = []
       const ratios: number[] = []
-      let peakMiB = 0
+      let peak = 0
       for (let round = 1; round <= options.rounds; round++) {
         await quietMoment(options.patienceSeconds)
         const begun = performance.now()
-        await (format === 'json' ? copy(store, dataTypeId) : writeWorkbook(store))
+        await (format === 'json' ? copy(store, dataTypeId) : writeWorkbook(store, options))
         const beside = performance.now() - begun
         const server = await startFieldline(options, store)
         const token = await signIn(server)
         await quietMoment(options.patienceSeconds)
-        const taken = await exportAll(server, token, dataTypeId, format)
-        peakMiB = Math.max(peakMiB, peakOf(server))
+        const taken = await exportAll(server, token, dataTypeId, format, options.records)
+        peak = Math.max(peak, peakMiB(server))
         await server.stop()
         progress(`round ${round}: ${format} in ${seconds(taken)}, beside it ${seconds(beside)}`)
         ours.push(taken)
@@ -53,32 +43,36 @@ export async function benchExport(tier: Tier, options: Options): Promise<Row[]> 
         ratios.push(beside / taken)
       }
       rows.push({
-        figure: `export of ${count(RECORDS)} records as ${format.toUpperCase()}, ${tier.name}`,
-        ours: `${seconds(median(ours))}, ${count((RECORDS / median(ours)) * 1000)} records/s`,
+        figure: `export of ${count(options.records)} records as ${format.toUpperCase()}, ${tier.name}`,
+        ours: `${seconds(median(ours))}, ${count((options.records / median(ours)) * 1000)} records/s`,
         beside: `${seconds(median(theirs))}, ${format === 'json' ? 'psql COPY to a file' : 'exceljs alone'}`,
         ratio: median(ratios),
         goal: `${GOALS[format]}, within 512 MiB`,
-        note: `${count(peakMiB)} MiB at the most, the whole process`,
+        note: `${count(peak)} MiB at the most, the whole process`,
       })
     }
+    rows.push(await besideExport(tier, options))
     return rows
   } finally {
     await store.remove()
   }
 }
 
-const seconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`
+const besideExport = (tier: Tier, options: Options) =>
+  ingestBeside(tier, options, 'export', async store => {
+    const dataTypeId = await fill(store, options)
+    return async server => {
+      const token = await signIn(server)
+      const exportId = await order(server, token, dataTypeId, 'json')
+      return { isDone: async () => (await readLog(server, token, exportId)).finishedAt !== null }
+    }
+  })
 
 /** Straight in SQL, without the indexes of searches and filters, which nothing reads here. Returns the type. */
 async function fill(store: Store, options: Options): Promise<string> {
-  progress(`filling ${count(RECORDS)} records`)
+  progress(`filling ${count(options.records)} records`)
   const server = await startFieldline(options, store)
-  const made = await call<{ data: { _id: string } }>(
-    server,
-    '/data-type',
-    { name: 'Customers', fields: FIELDS },
-    await signIn(server),
-  )
+  const made = await call<{ data: { _id: string } }>(server, '/data-type', CUSTOMERS, await signIn(server))
   await server.stop()
   const db = await openDatabase({ url: store.url, directory: store.directory, onError: () => {} })
   try {
@@ -91,7 +85,7 @@ async function fill(store: Store, options: Options): Promise<string> {
            'vip', n % 10000 = 0, 'revenue', n * 7919 % 1000003, 'since', 2000 + n % 25 || '-01-01'),
          'C' || n || E'\\nCustomer number ' || n || E' Ltd\\ncontact' || n || '@example.com'
        FROM data_types t, generate_series(1::int8, $2::int8) n WHERE t.id = $1`,
-      [made.data._id, RECORDS],
+      [made.data._id, options.records],
     )
     await db.writer.query('VACUUM ANALYZE data_records')
     await db.writer.query('CHECKPOINT')
@@ -106,28 +100,32 @@ async function exportAll(
   token: string,
   dataTypeId: string,
   format: ExportFormat,
+  records: number,
 ): Promise<number> {
-  const ordered = await call<{ data: ExportLog }>(server, '/data/export', { dataTypeId, format }, token)
+  const exportId = await order(server, token, dataTypeId, format)
   for (;;) {
     await sleep(100)
-    const answer = await fetch(`${server.url}/api/v3/tasks/export-log/${ordered.data._id}`, {
-      headers: { authorization: `Bearer ${token}` },
-    })
-    const { status, processed, startedAt, finishedAt, error } = ((await answer.json()) as { data: ExportLog })
-      .data
+    const { status, processed, startedAt, finishedAt, error } = await readLog(server, token, exportId)
     if (status === 'failed') throw new Error(`The export failed: ${error}`)
     if (status !== 'completed') continue
-    if (processed !== RECORDS) throw new Error(`${processed} records instead of ${RECORDS}`)
+    if (processed !== records) throw new Error(`${processed} records instead of ${records}`)
     return Date.parse(String(finishedAt)) - Date.parse(String(startedAt))
   }
 }
 
-/** The most memory that the processes had at any time. */
-const peakOf = ({ pids }: Server) =>
-  pids.reduce((sum, pid) => {
-    const [, kib] = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? []
-    return sum + Number(kib) / 1024
-  }, 0)
+/** Orders an export in the background, and returns its identifier. */
+async function order(
+  server: Server,
+  token: string,
+  dataTypeId: string,
+  format: ExportFormat,
+): Promise<string> {
+  const path = '/data/export'
+  return (await call<{ data: ExportLog }>(server, path, { dataTypeId, format }, token)).data._id
+}
+
+const readLog = async (server: Server, token: string, id: string): Promise<ExportLog> =>
+  (await get<{ data: ExportLog }>(server, `/tasks/export-log/${id}`, token)).data
 
 async function copy({ url = '', directory }: Store, dataTypeId: string): Promise<void> {
   const select = `SELECT id, data, is_sample, created_at, updated_at FROM data_records
@@ -137,15 +135,5 @@ async function copy({ url = '', directory }: Store, dataTypeId: string): Promise
   ])
 }
 
-async function writeWorkbook({ directory }: Store): Promise<void> {
-  const script = join(import.meta.dirname, 'limit/workbook.ts')
-  const child = spawn(
-    process.execPath,
-    ['--import', 'tsx', script, join(directory, 'alone.xlsx'), String(RECORDS)],
-    {
-      stdio: 'inherit',
-    },
-  )
-  const [code] = await once(child, 'exit')
-  if (code !== 0) throw new Error(`exceljs ended with ${code}`)
-}
+const writeWorkbook = ({ directory }: Store, { records }: Options) =>
+  runScript('limit/workbook.ts', [join(directory, 'alone.xlsx'), String(records)])

@@ -6,7 +6,16 @@ import { FORMS, type Form } from './limit/statements.ts'
 import type { Checkout } from './server.ts'
 import { TIERS, type TierName } from './tiers.ts'
 
-export const FIGURES = ['ingest', 'history', 'disk', 'connections', 'live', 'tasks', 'export'] as const
+export const FIGURES = [
+  'ingest',
+  'history',
+  'disk',
+  'connections',
+  'live',
+  'tasks',
+  'import',
+  'export',
+] as const
 export type Figure = (typeof FIGURES)[number]
 
 export interface Options extends Checkout {
@@ -15,6 +24,8 @@ export interface Options extends Checkout {
   /** Of each window. */
   seconds: number
   rounds: number
+  /** Rows of files that are imported and exported. */
+  records: number
   /** 20 million rows in the growth figure instead of 2 million. */
   full: boolean
   /** How long a measurement waits for the machine to have nothing else to do. */
@@ -23,7 +34,7 @@ export interface Options extends Checkout {
   limit?: Way
 }
 
-const USAGE = `npm run bench -- [${FIGURES.join(' ')}] [--tier ${TIERS.join('|')}] [--seconds N] [--rounds N] [--full] [--patience SECONDS]
+const USAGE = `npm run bench -- [${FIGURES.join(' ')}] [--tier ${TIERS.join('|')}] [--seconds N] [--rounds N] [--records N] [--full] [--patience SECONDS]
   [--root FOLDER] [--node ARGUMENTS] [--limit ${FORMS.join('|')}:CONNECTIONS:ROWS]`
 
 /** The options of the command line. Throws with how to use it. */
@@ -35,6 +46,7 @@ export function readOptions(args: string[]): Options {
       tier: { type: 'string' },
       seconds: { type: 'string', default: '10' },
       rounds: { type: 'string', default: '3' },
+      records: { type: 'string', default: '1000000' },
       full: { type: 'boolean', default: false },
       root: { type: 'string', default: dirname(dirname(fileURLToPath(import.meta.url))) },
       patience: { type: 'string', default: '20' },
@@ -46,19 +58,23 @@ export function readOptions(args: string[]): Options {
   const tiers = values.tier ? [values.tier] : [...TIERS]
   const seconds = Number(values.seconds)
   const rounds = Number(values.rounds)
+  const records = Number(values.records)
   const known =
     figures.every(figure => FIGURES.includes(figure as Figure)) &&
     tiers.every(tier => TIERS.includes(tier as TierName)) &&
     seconds > 0 &&
     Number(values.patience) >= 0 &&
     Number.isInteger(rounds) &&
-    rounds > 0
+    rounds > 0 &&
+    Number.isInteger(records) &&
+    records > 0
   if (!known) throw new Error(USAGE)
   return {
     figures: figures as Figure[],
     tiers: tiers as TierName[],
     seconds,
     rounds,
+    records,
     patienceSeconds: Number(values.patience),
     full: values.full,
     root: resolve(values.root),

@@ -38,6 +38,8 @@ export function ms(value: number): string {
   return `${value < 10 ? value.toFixed(1) : count(value)} ms`
 }
 
+export const seconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`
+
 /** Tells whoever waits what is being measured; the table alone goes to standard output. */
 export function progress(text: string): void {
   process.stderr.write(`${new Date().toISOString().slice(11, 19)} ${text}\n`)

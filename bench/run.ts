@@ -7,6 +7,7 @@ import { benchConnections } from './connections.ts'
 import { benchDisk } from './disk.ts'
 import { benchExport } from './export.ts'
 import { benchHistory } from './history.ts'
+import { benchImport } from './import.ts'
 import { benchIngest } from './ingest.ts'
 import { benchLive } from './live.ts'
 import { readOptions } from './options.ts'
@@ -29,6 +30,8 @@ for (const name of options.tiers) {
       rows.push(...(await benchHistory(tier, options)))
     if (options.figures.includes('disk') && name === 'one-machine') rows.push(...(await benchDisk(tier)))
     if (options.figures.includes('tasks') && name === 'one-machine') rows.push(...(await benchTasks(tier)))
+    if (options.figures.includes('import') && name === 'one-machine')
+      rows.push(...(await benchImport(tier, options)))
     if (options.figures.includes('export') && name === 'one-machine')
       rows.push(...(await benchExport(tier, options)))
     if (options.figures.includes('live')) rows.push(...(await benchLive(tier, options)))

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { residentMiB } from '../test/services/processes.ts'
@@ -178,6 +179,22 @@ export async function call<Answer>(
   if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`)
   return (await response.json()) as Answer
 }
+
+/** What a GET of the interface answers. */
+export async function get<Answer>(server: Server, path: string, token: string): Promise<Answer> {
+  const response = await fetch(`${server.url}/api/v3${path}`, {
+    headers: { authorization: `Bearer ${token}` },
+  })
+  if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`)
+  return (await response.json()) as Answer
+}
+
+/** The most memory that its processes had at any time, in MiB. */
+export const peakMiB = ({ pids }: Server): number =>
+  pids.reduce((sum, pid) => {
+    const [, kib] = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? []
+    return sum + Number(kib) / 1024
+  }, 0)
 
 /** Of all its processes. */
 export const residentBytes = ({ pids }: Server): number =>

@@ -43,3 +43,14 @@ export function runProcess<Order>(work: (order: Order) => Promise<unknown>): voi
     )
   })
 }
+
+/** Runs a script of this folder's parent in a process of its own, to its end. */
+export async function runScript(path: string, args: readonly string[]): Promise<void> {
+  const script = fileURLToPath(new URL(`../${path}`, import.meta.url))
+  const child = spawn(process.execPath, ['--import', 'tsx', script, ...args], { stdio: 'inherit' })
+  const end = () => child.kill()
+  process.once('exit', end)
+  const [code, signal] = await once(child, 'exit')
+  process.off('exit', end)
+  if (code !== 0) throw new Error(`${path} ended with ${signal ?? code}`)
+}
