@@ -18,15 +18,21 @@ export async function appendKnown(
   subjects: readonly (Subject | null)[],
   to: { log: Log; metrics: IngestMetrics; turns: Turns },
 ): Promise<KnownResult | null> {
-  const known = points.flatMap((value, index) => {
-    const of = subjects[index]
-    return of ? [{ value, of, index }] : []
-  })
+  const isKnown = (of: Subject | null): of is Subject => of !== null
+  if (subjects.every(isKnown)) return appendBulk(points, subjects, to)
+  const places = subjects.flatMap((of, index) => (of ? [index] : []))
   const nothing: BulkResult = { accepted: 0, duplicates: 0, rejected: [] }
-  const result = known.length > 0 ? await appendBulk(known, to) : nothing
+  const result =
+    places.length > 0
+      ? await appendBulk(
+          places.map(index => points[index]),
+          subjects.filter(isKnown),
+          to,
+        )
+      : nothing
   if (!result) return null
   const rejected = [
-    ...result.rejected.map(one => ({ ...one, index: known[one.index]?.index ?? one.index })),
+    ...result.rejected.map(one => ({ ...one, index: places[one.index] as number })),
     ...subjects.flatMap((of, index) => (of ? [] : [{ index, ...UNKNOWN_DEVICE }])),
   ]
   return { ...result, rejected: rejected.sort((a, b) => a.index - b.index) }

@@ -122,23 +122,31 @@ async function decompress(request: FastifyRequest, compressed: Buffer): Promise<
   }
 }
 
+const [TEXT, COMMA, OPEN, CLOSE] = [1, 2, 3, 4]
+const MARKS = new Uint8Array(256)
+for (const [marks, mark] of [
+  ['"', TEXT],
+  [',', COMMA],
+  ['[{', OPEN],
+  [']}', CLOSE],
+] as const)
+  for (const byte of Buffer.from(marks)) MARKS[byte] = mark
+const [QUOTE, BACKSLASH] = Buffer.from('"\\') as unknown as [number, number]
+
 /** Which bound a text of JSON exceeds, if one. It looks at brackets and commas alone, 0.01 s for 4 MiB. */
 function measure(bytes: Buffer, maxDepth: number, maxValues: number): 'depth' | 'values' | null {
   let depth = 0
   let values = 0
-  let inText = false
   for (let at = 0; at < bytes.length; at++) {
-    const byte = bytes[at]
-    if (inText) {
-      if (byte === 0x5c) at++
-      else if (byte === 0x22) inText = false
-    } else if (byte === 0x22) inText = true
-    else if (byte === 0x2c) values++
-    else if (byte === 0x5b || byte === 0x7b) {
-      values++
-      if (++depth > maxDepth) return 'depth'
-    } else if (byte === 0x5d || byte === 0x7d) depth--
-    if (values > maxValues) return 'values'
+    const mark = MARKS[bytes[at] as number]
+    if (mark === 0) continue
+    if (mark === TEXT) {
+      while (++at < bytes.length && bytes[at] !== QUOTE) if (bytes[at] === BACKSLASH) at++
+    } else if (mark === CLOSE) depth--
+    else {
+      if (++values > maxValues) return 'values'
+      if (mark === OPEN && ++depth > maxDepth) return 'depth'
+    }
   }
   return null
 }
