@@ -28,7 +28,7 @@ describe('The list of tasks', () => {
 
   it('finds every page by an index, whatever it is filtered by', async context => {
     if (missing) return context.skip(missing)
-    const filled = await fill(db, TASKS)
+    const filled = await fill(db, TASKS, files.url as string)
     const cases = casesOf(filled, TASKS)
     expect(cases.length).toBeGreaterThan(20)
     for (const [name, filter, more] of cases) {
