@@ -3,6 +3,7 @@ import pg from 'pg'
 import { currentDemand, type Lane } from '../demand.ts'
 import { isAway } from '../errors.ts'
 import { createTurns, type Turns } from '../turns.ts'
+import type { Hosts } from './postgres-hosts.ts'
 
 /**
  * The connections to PostgreSQL, by what they are for, so that what is slow there holds up only its like: 16 slow searches
@@ -49,7 +50,7 @@ export interface Connections {
 }
 
 export function openConnections(options: {
-  url: string
+  hosts: Hosts
   /** Behind a pooler in transaction mode, which rejects or mixes up settings of a session. */
   pooled: boolean
   types: pg.CustomTypesConfig
@@ -58,7 +59,7 @@ export function openConnections(options: {
   const lanes = new Map<Lane | 'writing', { pool: pg.Pool; turns: Turns }>()
   for (const [name, limits] of Object.entries(LIMITS) as [Lane | 'writing', LaneLimits][]) {
     const pool = new pg.Pool({
-      connectionString: options.url,
+      Client: options.hosts.Client as NonNullable<pg.PoolConfig['Client']>,
       max: limits.connections,
       types: options.types,
       query_timeout: limits.statementMs + SILENCE_MS,
@@ -73,8 +74,6 @@ export function openConnections(options: {
     })
     // An idle connection that breaks must not end the process; the pool has dropped it already.
     pool.on('error', error => options.onError(error, 'idle database connection'))
-    // The pool listens while a connection is idle and `lend` while it is lent; in between an error would end the process.
-    pool.on('connect', client => client.on('error', () => {}))
     const turns = createTurns({
       max: limits.connections,
       maxPerOwner: limits.share,
@@ -88,11 +87,12 @@ export function openConnections(options: {
   return {
     async lend(name, work, owner) {
       const { pool, turns } = laneOf(name)
-      if (name === 'writing') return lendOf(pool, work, undefined)
+      const connect = () => options.hosts.connect(() => pool.connect())
+      if (name === 'writing') return lendOf(connect, work, undefined)
       const demand = currentDemand()
       const giveBack = await turns.take(owner ?? demand.owner, { signal: demand.signal })
       try {
-        return await lendOf(pool, work, demand.signal)
+        return await lendOf(connect, work, demand.signal)
       } finally {
         giveBack()
       }
@@ -113,11 +113,11 @@ export function openConnections(options: {
  * cancelled: the request to cancel might come late, and meet the next one's.
  */
 async function lendOf<T>(
-  pool: pg.Pool,
+  connect: () => Promise<pg.PoolClient>,
   work: (client: pg.PoolClient) => Promise<T>,
   signal: AbortSignal | undefined,
 ): Promise<T> {
-  const client = await pool.connect()
+  const client = await connect()
   let broken: Error | undefined
   const onBroken = (error: Error) => {
     broken = error

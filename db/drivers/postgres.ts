@@ -4,6 +4,7 @@ import { isAway } from '../errors.ts'
 import { tryLockSession } from '../locks.ts'
 import type { Driver, Statement } from './driver.ts'
 import { copyInto } from './postgres-copy.ts'
+import { createHosts } from './postgres-hosts.ts'
 import { openConnections } from './postgres-lanes.ts'
 
 const INT8_OID = 20
@@ -31,7 +32,21 @@ export function openPostgres(options: {
 }): Driver {
   // Where two addresses are given, the one for everything else is a pooler's (contract section 1).
   const pooled = options.directUrl !== options.url
-  const connections = openConnections({ url: options.url, pooled, types, onError: options.onError })
+  const connections = openConnections({
+    hosts: createHosts(options.url),
+    pooled,
+    types,
+    onError: options.onError,
+  })
+  const direct = createHosts(options.directUrl)
+  /** A session of its own, which ends with the connection. */
+  const connectDirectly = (config: pg.ClientConfig, onError: (error: Error) => void): Promise<pg.Client> =>
+    direct.connect(async () => {
+      const client = new direct.Client({ connectionTimeoutMillis: CONNECT_TIMEOUT_MS, ...config })
+      client.on('error', onError)
+      await client.connect()
+      return client
+    })
   let closed = false
   let listener: pg.Client | undefined
 
@@ -91,13 +106,9 @@ export function openPostgres(options: {
     transaction,
 
     async setUp(work) {
-      const client = new pg.Client({
-        connectionString: options.directUrl,
-        connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-        types,
-      })
-      client.on('error', error => options.onError(error, 'setting up the database'))
-      await client.connect()
+      const client = await connectDirectly({ types }, error =>
+        options.onError(error, 'setting up the database'),
+      )
       try {
         return await runTransaction(client, 'BEGIN', run =>
           work({ run, exec: async text => void (await client.query(text)) }),
@@ -109,18 +120,17 @@ export function openPostgres(options: {
     },
 
     async holdWriterLock(onLost) {
-      const client = new pg.Client({
-        connectionString: options.directUrl,
-        connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-        query_timeout: PING_TIMEOUT_MS,
-        keepAlive: true,
-        application_name: 'fieldline writer',
-        // The server notices within 11 s that this end is gone without a word.
-        options: '-c tcp_keepalives_idle=5 -c tcp_keepalives_interval=2 -c tcp_keepalives_count=3',
-      })
-      // What ends the session is told by `end`.
-      client.on('error', () => {})
-      await client.connect()
+      const client = await connectDirectly(
+        {
+          query_timeout: PING_TIMEOUT_MS,
+          keepAlive: true,
+          application_name: 'fieldline writer',
+          // The server notices within 11 s that this end is gone without a word.
+          options: '-c tcp_keepalives_idle=5 -c tcp_keepalives_interval=2 -c tcp_keepalives_count=3',
+        },
+        // What ends the session is told by `end`.
+        () => {},
+      )
       const locked = await tryLockSession(client, 'writer').catch(async error => {
         await client.end()
         throw error
@@ -146,15 +156,11 @@ export function openPostgres(options: {
     listen(channel, onPayload, onGap) {
       let first = true
       const connect = async (): Promise<void> => {
-        const client = new pg.Client({
-          connectionString: options.directUrl,
-          connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-          keepAlive: true,
-          application_name: 'fieldline listen',
-        })
+        const client = await connectDirectly(
+          { keepAlive: true, application_name: 'fieldline listen' },
+          error => options.onError(error, 'listening for changes'),
+        )
         client.on('notification', message => onPayload(message.payload ?? ''))
-        client.on('error', error => options.onError(error, 'listening for changes'))
-        await client.connect()
         await client.query(`LISTEN ${pg.escapeIdentifier(channel)}`)
         if (closed) return client.end()
         listener = client

@@ -9,12 +9,15 @@ import { deployCluster } from './cluster.ts'
 import { type Outage, outagesOf, runOutagesOn } from './outages.ts'
 import { createOwnPostgres } from './own-postgres.ts'
 import { type Deployment, deployServer, runRoundsOn } from './rounds.ts'
+import { startPrimaryAndStandby } from './standby.ts'
 
 const USAGE = `npm run integrity -- [--tier embedded|one-machine|cluster] [--rounds 100 | --outages SECONDS] [--devices 20] [--plain]
+  [--machines]
 
 Kills a random process with -9 every round while devices publish, then compares every acknowledged point with the
 history. With --outages it freezes, then kills, each service that the tier leans on, for so long each, and shows what
-piles up meanwhile. --plain takes PostgreSQL without TimescaleDB.`
+piles up meanwhile. --plain takes PostgreSQL without TimescaleDB. With --machines PostgreSQL has a standby, and what is
+killed of the two is the one that takes writes, for good: the standby takes its place, and an empty one follows.`
 
 const { values } = parseArgs({
   options: {
@@ -23,6 +26,7 @@ const { values } = parseArgs({
     outages: { type: 'string' },
     devices: { type: 'string', default: '20' },
     plain: { type: 'boolean', default: false },
+    machines: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
   },
 })
@@ -75,7 +79,7 @@ async function deployOneMachine(): Promise<Tier> {
   const postgres = await startOwnPostgres()
   return {
     deployment: await deployServer(postgres.database, [postgres.victim]),
-    outages: outagesOf('PostgreSQL', postgres.control),
+    outages: postgres.outages,
     remove: postgres.stop,
   }
 }
@@ -85,7 +89,7 @@ async function deployInCluster(): Promise<Tier> {
   if (kafka.missing) throw new Error(kafka.missing)
   return {
     deployment: await deployCluster(postgres.database, kafka, [postgres.victim]),
-    outages: [...outagesOf('Kafka', kafka.control), ...outagesOf('PostgreSQL', postgres.control)],
+    outages: [...outagesOf('Kafka', kafka.control), ...postgres.outages],
     async remove() {
       await kafka.stop()
       await postgres.stop()
@@ -94,10 +98,12 @@ async function deployInCluster(): Promise<Tier> {
 }
 
 async function startOwnPostgres() {
+  if (values.machines) return { ...(await startPrimaryAndStandby()), outages: [] }
   const service = await startPostgres({ own: true, timescaledb: !values.plain })
   if (!service.available || !service.control) throw new Error('PostgreSQL cannot be had here')
   const { control, stop } = service
-  return { ...(await createOwnPostgres(service.url, control)), control, stop }
+  const outages = outagesOf('PostgreSQL', control)
+  return { ...(await createOwnPostgres(service.url, control)), outages, stop }
 }
 
 process.exitCode = await main()

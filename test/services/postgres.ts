@@ -21,6 +21,8 @@ export interface PostgresOptions {
   port?: number
   /** Server settings that win over ours, such as `{ fsync: 'on' }`. */
   settings?: Record<string, string>
+  /** Starts as a standby of the server with this address: copies it, and follows. */
+  standbyOf?: string
   /** Starts a server even where TEST_DATABASE_URL names one: a crash test must not touch another's. */
   own?: boolean
 }
@@ -36,9 +38,10 @@ async function startOwn(options: PostgresOptions): Promise<Postgres & { stop(): 
   const root = await postgresRoot()
   const claim = await claimFolder(join(root, 'srv'), 'postgres')
   const data = join(claim.folder, 'data')
-  await run('cp', ['--archive', '--reflink=auto', join(root, template), data])
-  const port = await freePort(options.port)
   const inside = data.slice(root.length)
+  if (options.standbyOf) await copyServer(root, inside, options.standbyOf)
+  else await run('cp', ['--archive', '--reflink=auto', join(root, template), data])
+  const port = await freePort(options.port)
   const settings = {
     ...defaults(port, inside),
     ...(options.timescaledb === false ? {} : timescaledb),
@@ -53,6 +56,14 @@ async function startOwn(options: PostgresOptions): Promise<Postgres & { stop(): 
     isReady: () => isReady(data),
   })
   return { url: `postgres://postgres@127.0.0.1:${port}/postgres`, control, stop }
+}
+
+async function copyServer(root: string, folder: string, url: string): Promise<void> {
+  const { hostname, port } = new URL(url)
+  await run('chroot', [root, 'install', '--directory', '--owner=postgres', '--mode=700', folder])
+  const from = [`--host=${hostname}`, `--port=${port}`, '--username=postgres', '--checkpoint=fast']
+  const to = [`--pgdata=${folder}`, '--write-recovery-conf', '--no-sync']
+  await run('chroot', [...asPostgres(root), `${binaries}/pg_basebackup`, ...from, ...to])
 }
 
 function defaults(port: number, socketFolder: string): Record<string, string> {
@@ -81,7 +92,7 @@ const timescaledb = {
 function isReady(data: string): boolean {
   try {
     const lines = readFileSync(join(data, 'postmaster.pid'), 'utf8').split('\n')
-    return lines[7]?.trim() === 'ready' && processesIn(data).includes(Number(lines[0]))
+    return /^(ready|standby)$/.test(lines[7]?.trim() ?? '') && processesIn(data).includes(Number(lines[0]))
   } catch {
     return false
   }
