@@ -212,7 +212,7 @@ describe.each(['pglite', 'postgres'] as const)('A database on %s', kind => {
             name: column.name,
             type: column.getSQLType(),
             optional: !column.notNull,
-            given: column.hasDefault,
+            given: column.hasDefault || column.generated !== undefined,
           }))
           .sort((a, b) => (a.name < b.name ? -1 : 1))
         expect(mirror, getTableName(table)).toEqual([...rows].sort((a, b) => (a.name < b.name ? -1 : 1)))
