@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { drizzle, type PgRemoteDatabase } from 'drizzle-orm/pg-proxy'
-import { currentDemand } from './demand.ts'
+import { currentDemand, withDemand } from './demand.ts'
 import type { CopyIn, Driver, Statement } from './drivers/driver.ts'
 import { openPglite } from './drivers/pglite.ts'
 import { openPostgres } from './drivers/postgres.ts'
@@ -54,6 +54,8 @@ export interface Database {
   readonly writer: Queryable & {
     /** Copies rows into a table and runs a statement, in one transaction and round trip. */
     copyIn(copy: CopyIn): Promise<void>
+    /** Runs `work` in one transaction. */
+    transaction<T>(work: (tx: Queryable) => Promise<T>): Promise<T>
   }
   /** Whether a statement that takes long holds up everybody else, and has to be cut into several. */
   readonly isOneSession: boolean
@@ -143,7 +145,14 @@ export function createDatabase(
       { transaction: <T>(work: (tx: Queryable) => Promise<T>) => transaction('', work) },
     ),
     signIn: createQueryable(statement => driver.run('signIn', statement)),
-    writer: Object.assign(createQueryable(driver.runWriting), { copyIn: driver.copyIn }),
+    writer: Object.assign(createQueryable(driver.runWriting), {
+      copyIn: driver.copyIn,
+      // On nobody's behalf: what is stored goes on where one of those who sent it hangs up.
+      transaction: <T>(work: (tx: Queryable) => Promise<T>) =>
+        withDemand({ lane: 'requests' }, () =>
+          driver.transaction('writing', '', run => work(createQueryable(run))),
+        ),
+    }),
     onChange(listener) {
       listeners.add(listener)
       if (!listening) {

@@ -1,21 +1,23 @@
 import type { Database } from '../db/client.ts'
 import { isInvalidData, isMissingPartition, isTransient } from '../db/errors.ts'
 import { createPartitionsFor } from '../db/partitions.ts'
-import { copyPoints } from '../db/queries/copy-points.ts'
-import { findConflicts, insertPoints, type LogPosition, type PointColumns } from '../db/queries/points.ts'
+import { copyPoints, type NewestColumns } from '../db/queries/copy-points.ts'
+import { findConflicts, type LogPosition, type PointColumns, storeProgress } from '../db/queries/points.ts'
 import { insertRejections, type NumberedRejection } from '../db/queries/rejections.ts'
-import { createFreshness } from './freshness.ts'
+import { insertAndJudge } from './judge.ts'
 import type { Batch } from './log.ts'
 import type { Entry, Outcome, Outcomes, Point, Reason, Rejection } from './point.ts'
 import { NO_OUTCOMES } from './point.ts'
+import { createTails, isInaccurate } from './tails.ts'
 
 /**
  * Stores batches of the log. What it stores it can store again: points are identified by subject and time,
  * rejections by their place in the log. So a batch whose commit was lost on the way back is simply stored again.
  *
  * The first point stored under an identity wins. One that comes later is a duplicate where it is the same, and a
- * conflict where it differs. Points that are newer than anything stored of their subject cannot be there, and are
- * copied in without asking (`freshness.ts`). A point that the database rejects all the same is found by halving its batch.
+ * conflict where it differs. Points that are newer than anything stored of their subject cannot be there, and where none of
+ * them is an anomaly they are copied in without asking (`tails.ts`); the others are judged among their neighbours
+ * (`judge.ts`). A point that the database rejects all the same is found by halving its batch.
  */
 export function createWriter(options: {
   db: Database
@@ -23,7 +25,7 @@ export function createWriter(options: {
   onStored?: (stored: { points: number; duplicates: number; rejections: number; seconds: number }) => void
 }): { store(batch: Batch): Promise<Outcomes> } {
   const { db } = options
-  const freshness = createFreshness(db.writer)
+  const tails = createTails(db)
   return {
     async store(batch) {
       const begun = performance.now()
@@ -47,26 +49,52 @@ export function createWriter(options: {
 
       /** Copies what is new, which is almost everything, and asks about the rest. */
       async function storeAll(all: Numbered<Point>[], at: LogPosition): Promise<void> {
-        const areNew = await freshness.areNew(all.map(({ entry }) => entry))
-        const fresh = all.filter((_, index) => areNew[index])
-        const rest = all.filter((_, index) => !areNew[index])
+        const plan = await tails.plan(all.map(({ entry }) => entry))
+        const fresh = all.filter((_, index) => plan[index] !== null)
+        const rest = all.filter((_, index) => plan[index] === null)
         if (fresh.length === 0) return storePoints(all, at)
-        const copied = await copyFresh(fresh, rest.length > 0 ? { ...at, nextOffset: null } : at)
+        const fast = plan.filter(isFast => isFast !== null)
+        const copied = await copyFresh(fresh, fast, rest.length > 0 ? { ...at, nextOffset: null } : at)
         if (!copied) await storePoints(all, at)
         else if (rest.length > 0) await storePoints(rest, at)
       }
 
       /** False where the database rejects it: then one of them is there after all, or cannot be stored. */
-      async function copyFresh(fresh: Numbered<Point>[], at: LogPosition): Promise<boolean> {
-        const entries = fresh.map(({ entry }) => entry)
+      async function copyFresh(fresh: Numbered<Point>[], fast: boolean[], at: LogPosition): Promise<boolean> {
+        const newest = toNewest(fresh, fast)
         try {
-          await copyPoints(db, toColumns(fresh), at)
-          freshness.stored(entries)
+          await copyPoints(db, toColumns(fresh), newest, at)
+          for (const [nth, index] of newest.index.entries()) {
+            const { subject, recordedAt, lat, lng } = (fresh[index] as Numbered<Point>).entry
+            const logOffset = newest.logOffset[nth] as number
+            tails.set(subject, {
+              recordedAt,
+              lat,
+              lng,
+              fast: fast[index] as boolean,
+              isNewest: true,
+              logOffset,
+            })
+          }
           return true
         } catch (error) {
-          freshness.forget(entries)
+          tails.forget(fresh.map(({ entry }) => entry))
           if (!isInvalidData(error) && !isTransient(error)) throw error
           return false
+        }
+      }
+
+      /** Of points without twins the last of each subject. */
+      function toNewest(fresh: Numbered<Point>[], fast: boolean[]): NewestColumns {
+        const index = fresh.flatMap(({ entry }, at) =>
+          fresh[at + 1]?.entry.subject === entry.subject ? [] : [at],
+        )
+        const last = index.map(at => fresh[at] as Numbered<Point>)
+        return {
+          index,
+          logOffset: last.map(({ offset }) => offset),
+          fast: index.map(at => fast[at] as boolean),
+          replacedOffset: last.map(({ entry }) => tails.of(entry.subject).logOffset),
         }
       }
 
@@ -103,7 +131,19 @@ export function createWriter(options: {
       }
 
       async function insertAndCompare(part: Numbered<Point>[], at: LogPosition): Promise<void> {
-        const stored = await again(() => insertPoints(db.writer, toColumns(part), at))
+        if (part.length === 0) return void (await again(() => storeProgress(db.writer, at)))
+        await tails.learn(part.map(({ entry }) => entry))
+        const columns = {
+          ...toColumns(part),
+          anomaly: part.map(({ entry }) =>
+            isInaccurate(entry, tails.of(entry.subject)) ? ('accuracy' as const) : null,
+          ),
+          logOffset: part.map(({ offset }) => offset),
+        }
+        const { stored, tails: moved } = await again(() =>
+          db.writer.transaction(tx => insertAndJudge(tx, columns, at)),
+        )
+        for (const [subject, tail] of moved) tails.set(subject, tail)
         if (!stored) return
         const inserted = new Set(stored.map(row => identity(row.subject, row.recordedAt)))
         // Twice in one batch: the first of them was stored, the others were there already.
@@ -160,21 +200,7 @@ function toColumns(points: readonly Numbered<Point>[]): PointColumns {
     altitude: entries.map(point => point.altitude),
     battery: entries.map(point => point.battery),
     attributes: entries.map(point => point.attributes),
-    logOffset: points.map(point => point.offset),
-    newest: entries.map((point, index) => isNewest(entries, index, point)),
   }
-}
-
-/** Of a sorted batch: the last time of its subject, and of that time the first point, which is the one stored. */
-function isNewest(sorted: readonly Point[], index: number, point: Point): boolean {
-  const before = sorted[index - 1]
-  if (before && before.subject === point.subject && before.recordedAt === point.recordedAt) return false
-  for (let next = index + 1; next < sorted.length; next++) {
-    const later = sorted[next] as Point
-    if (later.subject !== point.subject) return true
-    if (later.recordedAt !== point.recordedAt) return false
-  }
-  return true
 }
 
 function toRejection(point: Point, reason: Reason, message: string): Rejection {

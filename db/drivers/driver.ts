@@ -12,7 +12,7 @@ export interface Driver {
    * `owner` shares the lane with others; without one it is that of the flow.
    */
   transaction<T>(
-    lane: Lane,
+    lane: Lane | 'writing',
     begin: string,
     work: (run: (statement: Statement) => Promise<unknown[]>) => Promise<T>,
     owner?: string,

@@ -71,7 +71,7 @@ export function openPostgres(options: {
   }
 
   const transaction = <T>(
-    lane: Lane,
+    lane: Lane | 'writing',
     begin: string,
     work: (run: (statement: Statement) => Promise<unknown[]>) => Promise<T>,
     owner?: string,

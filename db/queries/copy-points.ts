@@ -1,15 +1,44 @@
 import type { Database } from '../client.ts'
-import { type LogPosition, type PointColumns, toLiterals, upsertNewest, upsertProgress } from './points.ts'
+import { COLUMNS, type LogPosition, type PointColumns, toLiterals, upsertProgress } from './points.ts'
+
+/** Of a batch the last point of each subject, by its place in the columns, and what its row of `newest_fixes` becomes. */
+export interface NewestColumns {
+  index: number[]
+  logOffset: number[]
+  /** Whether more than 100 m/s lie between it and the point before it. */
+  fast: boolean[]
+  /** What `log_offset` is until then, as whoever judged these points believes; null where there is no row. */
+  replacedOffset: (number | null)[]
+}
+
+/** Brings the newest fixes up to `given`. A row that is not as was believed stays as it is. */
+const upsertNewest = (partition: string) => `
+    INSERT INTO newest_fixes AS old (${COLUMNS}, log_partition, log_offset, fast, replaced_offset)
+    SELECT ${COLUMNS}, ${partition}::int4, log_offset, fast, replaced_offset FROM given
+    ON CONFLICT (subject_key) DO UPDATE SET
+      recorded_at = excluded.recorded_at, received_at = excluded.received_at, position = excluded.position,
+      speed = excluded.speed, heading = excluded.heading, accuracy = excluded.accuracy,
+      altitude = excluded.altitude, battery = excluded.battery, attributes = excluded.attributes,
+      log_partition = excluded.log_partition, log_offset = excluded.log_offset, fast = excluded.fast,
+      replaced_offset = excluded.replaced_offset
+    WHERE old.log_offset = excluded.replaced_offset
+    RETURNING 1`
 
 /**
- * Stores points none of which is there yet: COPY in PostgreSQL's binary format straight into the table, and the newest
- * fixes and the log's position with it, in one round trip and transaction. 1.5 to 3 times as fast as `insertPoints`, more
- * with larger batches (docs/decisions/0004-copy-what-is-new.md). It has nothing to say about a point that is
- * there after all: the unique index rejects the whole batch (23505), and `insertPoints` has to store it.
+ * Stores points none of which is there yet and none of which makes an anomaly: COPY in PostgreSQL's binary format straight into the
+ * table, and the newest fixes and the log's position with it, in one round trip and transaction. 1.5 to 3 times as fast as
+ * `insertPoints`, more with larger batches (docs/decisions/0004-copy-what-is-new.md). It has nothing to say about a point that is
+ * there after all: the unique index rejects the whole batch (23505). Neither has it about a subject that another writer has
+ * stored of meanwhile: then fewer rows are brought up than were given, and the division by zero (22012) rejects the batch.
+ * `insertPoints` has to store it.
  */
-export async function copyPoints(db: Database, points: PointColumns, position: LogPosition): Promise<void> {
-  const newest = points.newest.flatMap((isNewest, index) => (isNewest ? [index] : []))
-  const pick = <T>(column: readonly T[]) => newest.map(index => column[index] as T)
+export async function copyPoints(
+  db: Database,
+  points: PointColumns,
+  newest: NewestColumns,
+  position: LogPosition,
+): Promise<void> {
+  const pick = <T>(column: readonly T[]) => newest.index.map(index => column[index] as T)
   const columns = toLiterals([
     pick(points.subject),
     pick(points.recordedAt),
@@ -22,7 +51,9 @@ export async function copyPoints(db: Database, points: PointColumns, position: L
     pick(points.altitude),
     pick(points.battery),
     pick(points.attributes),
-    pick(points.logOffset),
+    newest.logOffset,
+    newest.fast,
+    newest.replacedOffset,
   ]).map(literal => `'${literal.replaceAll("'", "''")}'`)
   const partition = `${position.partition}`
   const progress = upsertProgress(partition, position.nextOffset === null ? 'NULL' : `${position.nextOffset}`)
@@ -32,11 +63,12 @@ export async function copyPoints(db: Database, points: PointColumns, position: L
     afterwards: `WITH given AS (
       SELECT subject_key, to_timestamp(recorded_ms / 1000) AS recorded_at,
         to_timestamp(received_ms / 1000) AS received_at, ST_SetSRID(ST_MakePoint(lng, lat), 4326) AS position,
-        speed, heading, accuracy, altitude, battery, attributes, log_offset, true AS newest
+        speed, heading, accuracy, altitude, battery, attributes, log_offset, fast, replaced_offset
       FROM unnest(${TYPES.map((type, index) => `${columns[index]}::${type}[]`).join(', ')})
         AS g(subject_key, recorded_ms, received_ms, lat, lng, speed, heading, accuracy, altitude, battery, attributes,
-          log_offset)
-    ), newest AS (${upsertNewest(partition)}) ${progress}`,
+          log_offset, fast, replaced_offset)
+    ), newest AS (${upsertNewest(partition)}), progress AS (${progress})
+    SELECT 1 / (count(*) = ${newest.index.length})::int4 FROM newest`,
   })
 }
 
@@ -54,6 +86,8 @@ const TYPES = [
   'float4',
   'float4',
   'jsonb',
+  'int8',
+  'bool',
   'int8',
 ]
 

@@ -28,6 +28,8 @@ export interface HistoryFilter {
   to: number | null
   /** west, south, east, north in degrees. */
   bbox: readonly [number, number, number, number] | null
+  /** Whether points that are marked as anomalies count. */
+  includeAnomalies: boolean
 }
 
 export interface HistoryChunk {
@@ -47,6 +49,8 @@ export interface ChunkLimits {
 /** Of each of many subjects as many points are read as of all together are looked at. */
 const MAX_ROWS_READ = 40_000
 const MIN_ROWS = 50
+/** Where some of what is looked at is not wanted, however few are. */
+const LOOKED_AT_LEAST = 200
 
 /** Bytes of a line beside its attributes. */
 const POINT_BYTES = 90
@@ -127,7 +131,8 @@ export async function readHistory(
   const order = ascending ? 'ASC' : 'DESC'
   const subjects = page.subject === undefined ? filter.subjectIds.length + filter.vehicleIds.length : 1
   const share = Math.max(MIN_ROWS, Math.floor(MAX_ROWS_READ / Math.max(1, subjects)))
-  const rows = Math.min(filter.bbox ? page.rows : Math.min(page.rows, page.limit), share)
+  const wanted = filter.includeAnomalies ? page.limit : Math.max(page.limit, LOOKED_AT_LEAST)
+  const rows = Math.min(filter.bbox ? page.rows : Math.min(page.rows, wanted), share)
   const values: unknown[] = [visibility.organizationId, filter.subjectIds, filter.vehicleIds, rows]
   const add = (value: unknown) => `$${values.push(value)}`
   const conditions = ['p.recorded_at >= s.since AND p.recorded_at < s.until', ...timeConditions(filter, add)]
@@ -138,7 +143,7 @@ export async function readHistory(
       AND (p.recorded_at, p.subject_key) ${ascending ? '>' : '<'} (${time}, ${add(page.after.subject)}::int4)`)
   }
   const only = page.subject === undefined ? '' : `WHERE s.key = ${add(page.subject)}::int4`
-  const inside = filter.bbox ? withinBox(filter.bbox, add) : 'true'
+  const inside = isWanted(filter, add)
   const line = pointLine('p.subject_key', page.parts)
   const sorted = `p.recorded_at ${order}, p.subject_key ${order}`
   const fits = `bytes <= ${add(page.maxBytes)}::int4`
@@ -213,7 +218,7 @@ function timeConditions({ from, to }: HistoryFilter, add: (value: unknown) => st
 export async function readNewest(
   db: Queryable,
   visibility: Visibility,
-  filter: Pick<HistoryFilter, 'from' | 'to' | 'bbox'>,
+  filter: Pick<HistoryFilter, 'from' | 'to' | 'bbox' | 'includeAnomalies'>,
   page: ChunkLimits & { after: number },
 ): Promise<HistoryChunk> {
   const rows = Math.min(page.rows, filter.bbox ? page.rows : page.limit)
@@ -228,22 +233,29 @@ export async function readNewest(
   const from = filter.from === null ? null : `to_timestamp(${add(filter.from)}::float8 / 1000)`
   const to = filter.to === null ? null : `to_timestamp(${add(filter.to)}::float8 / 1000)`
   if (from) conditions.push(`p.recorded_at >= ${from}`)
-  const newest = to
-    ? `newest_fixes n ON n.subject_key = s.key CROSS JOIN LATERAL (
-         SELECT ${POINT_COLUMNS('n')} WHERE n.recorded_at < ${to}
-         UNION ALL (
-           SELECT ${POINT_COLUMNS('o')} FROM points o
-           WHERE n.recorded_at >= ${to} AND o.subject_key = n.subject_key AND o.recorded_at < ${to}
-             ${from ? `AND o.recorded_at >= ${from}` : ''}
-           ORDER BY o.recorded_at DESC LIMIT 1)
-       ) p`
-    : 'newest_fixes p ON p.subject_key = s.key'
+  const { includeAnomalies } = filter
+  // Where the row is not the point that is meant, one descent of the index finds it.
+  const isRow = [to ? `n.recorded_at < ${to}` : 'true', includeAnomalies ? 'n.last_at IS NULL' : 'true'].join(
+    ' AND ',
+  )
+  const isOther = [
+    to ? `n.recorded_at >= ${to}` : 'false',
+    includeAnomalies ? 'n.last_at IS NOT NULL' : 'false',
+  ].join(' OR ')
+  const newest = `newest_fixes n ON n.subject_key = s.key CROSS JOIN LATERAL (
+       SELECT ${POINT_COLUMNS('n')}, NULL::text AS anomaly WHERE n.position IS NOT NULL AND ${isRow}
+       UNION ALL (
+         SELECT ${POINT_COLUMNS('o')}, o.anomaly FROM points o
+         WHERE (${isOther}) AND o.subject_key = n.subject_key ${to ? `AND o.recorded_at < ${to}` : ''}
+           ${from ? `AND o.recorded_at >= ${from}` : ''} ${includeAnomalies ? '' : 'AND o.anomaly IS NULL'}
+         ORDER BY o.recorded_at DESC LIMIT 1)
+     ) p`
   const inside = filter.bbox ? withinBox(filter.bbox, add) : 'true'
   const fits = `bytes <= ${add(page.maxBytes)}::int4`
   const [row] = await db.query<Answer>(
     `WITH sized AS (
        SELECT p.*, ${BYTES_SO_FAR('p.key')}
-       FROM (SELECT ${NAMED}, ${POINT_COLUMNS('p')} FROM subjects s JOIN ${newest} ${NAMES}
+       FROM (SELECT ${NAMED}, p.* FROM subjects s JOIN ${newest} ${NAMES}
          WHERE ${conditions.join(' AND ')} ORDER BY s.key LIMIT $3) p
      )
      SELECT string_agg(CASE WHEN ${inside} THEN ${pointLine('p.key')} ELSE ${skippedLine('p.key')} END, '${LINE_END}'
@@ -272,6 +284,18 @@ export async function readPoint(
     values,
   )
   return readLines(row?.text ?? '', 1, row?.subjects ?? {}).take(1)[0] ?? null
+}
+
+/** Whether a point that is looked at is asked for. */
+function isWanted(
+  { bbox, includeAnomalies }: Pick<HistoryFilter, 'bbox' | 'includeAnomalies'>,
+  add: (value: unknown) => string,
+): string {
+  const conditions = [
+    ...(bbox ? [withinBox(bbox, add)] : []),
+    ...(includeAnomalies ? [] : ['p.anomaly IS NULL']),
+  ]
+  return conditions.join(' AND ') || 'true'
 }
 
 /** A box that crosses the antimeridian has its west east of its east, and is two boxes. */

@@ -12,23 +12,43 @@ export interface NewestFix {
   battery: number | null
   logPartition: number
   logOffset: number
+  /** The time of the last point where that is another, an anomaly. */
+  lastAt: number | null
 }
+
+const NEWEST_FIX = `subject_key AS subject, (extract(epoch FROM recorded_at) * 1000)::float8 AS "recordedAt",
+    ST_Y(position) AS lat, ST_X(position) AS lng, speed, heading, accuracy, battery, log_partition AS "logPartition",
+    log_offset AS "logOffset", (extract(epoch FROM last_at) * 1000)::float8 AS "lastAt"`
 
 /** All newest fixes and how far the log is stored, as of one moment. */
 export async function readNewestFixes(
   tx: Queryable,
 ): Promise<{ fixes: NewestFix[]; positions: Map<number, number> }> {
   await tx.query('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY')
-  const fixes = await tx.query<NewestFix>(
-    `SELECT subject_key AS subject, (extract(epoch FROM recorded_at) * 1000)::float8 AS "recordedAt",
-       ST_Y(position) AS lat, ST_X(position) AS lng, speed, heading, accuracy, battery,
-       log_partition AS "logPartition", log_offset AS "logOffset"
-     FROM newest_fixes`,
-  )
+  const fixes = await tx.query<NewestFix>(`SELECT ${NEWEST_FIX} FROM newest_fixes WHERE position IS NOT NULL`)
   const positions = await tx.query<{ p: number; o: number }>(
     'SELECT log_partition AS p, next_offset AS o FROM log_positions',
   )
   return { fixes, positions: new Map(positions.map(row => [row.p, row.o])) }
+}
+
+/** The newest fix of each of these, or null, and how far the log was stored then of the partition that is named with it. */
+export async function readNewestOf(
+  db: Queryable,
+  subjects: readonly { subject: number; partition: number }[],
+): Promise<{ subject: number; storedTo: number; fix: NewestFix | null }[]> {
+  const rows = await db.query<NewestFix & { key: number; storedTo: number }>(
+    `SELECT g.key, coalesce(l.next_offset, 0) AS "storedTo", f.*
+     FROM unnest($1::int4[], $2::int4[]) AS g(key, partition)
+       LEFT JOIN log_positions l ON l.log_partition = g.partition
+       LEFT JOIN (SELECT ${NEWEST_FIX} FROM newest_fixes WHERE position IS NOT NULL) f ON f.subject = g.key`,
+    [subjects.map(({ subject }) => subject), subjects.map(({ partition }) => partition)],
+  )
+  return rows.map(({ key, storedTo, ...fix }) => ({
+    subject: key,
+    storedTo,
+    fix: fix.subject === null ? null : fix,
+  }))
 }
 
 /** Who a subject is, for the live stream. */
@@ -75,28 +95,19 @@ export interface View {
   version: number
   /** Silence after which a subject counts as offline, where the organization says so. */
   offlineAfterMs: number | null
+  /** The accuracy beyond which a point is an anomaly, in metres. */
+  maxAccuracy: number | null
 }
 
 /** Of one organization, or of all. */
 export async function listViews(db: Queryable, organizationId: string | null): Promise<Map<string, View>> {
   const rows = await db.query<View & { id: string }>(
     `SELECT id, visibility_version AS version, CASE jsonb_typeof(settings -> 'offlineAfterMinutes')
-       WHEN 'number' THEN (settings ->> 'offlineAfterMinutes')::float8 * 60000 END AS "offlineAfterMs"
+       WHEN 'number' THEN (settings ->> 'offlineAfterMinutes')::float8 * 60000 END AS "offlineAfterMs",
+       CASE jsonb_typeof(settings -> 'maxAccuracy') WHEN 'number' THEN (settings ->> 'maxAccuracy')::float8 END
+         AS "maxAccuracy"
      FROM organizations WHERE $1::uuid IS NULL OR id = $1`,
     [organizationId],
   )
   return new Map(rows.map(({ id, ...view }) => [id, view]))
-}
-
-/** The time of the newest fix of those of these subjects that have one, in milliseconds since 1970. */
-export async function listNewestTimes(
-  db: Queryable,
-  subjects: readonly number[],
-): Promise<Map<number, number>> {
-  const rows = await db.query<{ subject: number; recordedAt: number }>(
-    `SELECT subject_key AS subject, (extract(epoch FROM recorded_at) * 1000)::float8 AS "recordedAt"
-     FROM newest_fixes WHERE subject_key = ANY($1::int4[])`,
-    [subjects],
-  )
-  return new Map(rows.map(row => [row.subject, row.recordedAt]))
 }

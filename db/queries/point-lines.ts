@@ -15,6 +15,8 @@ export interface HistoryPoint {
   accuracy: string
   altitude: string
   battery: string
+  /** Why it counts as wrong, or an empty text. */
+  anomaly: string
   /** A JSON object, or an empty text. */
   attributes: string
 }
@@ -36,7 +38,7 @@ const milliseconds = (column: string) => `round(date_part('epoch', ${column}) * 
 
 /** What of a point is asked for: everything, or what its track is made of. */
 export const POINT_PARTS = {
-  all: ['p.accuracy', 'p.altitude', 'p.battery', 'p.attributes'],
+  all: ['p.accuracy', 'p.altitude', 'p.battery', 'p.anomaly', 'p.attributes'],
   track: [],
 } as const
 
@@ -123,7 +125,8 @@ function toPoint(values: readonly string[], subjects: ReadonlyMap<string, Histor
     accuracy: values[7] ?? '',
     altitude: values[8] ?? '',
     battery: values[9] ?? '',
-    attributes: values[10] ? unquote(values.slice(10).join(',')) : '',
+    anomaly: values[10] ?? '',
+    attributes: values[11] ? unquote(values.slice(11).join(',')) : '',
   }
 }
 

@@ -14,9 +14,6 @@ export interface PointColumns {
   altitude: (number | null)[]
   battery: (number | null)[]
   attributes: (string | null)[]
-  logOffset: number[]
-  /** Whether it is the newest of its subject in this batch: one row a subject can be updated. */
-  newest: boolean[]
 }
 
 /** Where the batch stands in the log. `nextOffset` is null for a part of a batch that is stored piece by piece. */
@@ -28,18 +25,7 @@ export interface LogPosition {
 /** The points that were stored, or null where all of them were. */
 export type Stored = { subject: number; recordedAt: number }[] | null
 
-const COLUMNS = `subject_key, recorded_at, received_at, position, speed, heading, accuracy, altitude, battery, attributes`
-
-/** Brings the newest fixes up to those of `given` that are the newest of their subject. */
-export const upsertNewest = (partition: string) => `
-    INSERT INTO newest_fixes AS old (${COLUMNS}, log_partition, log_offset)
-    SELECT ${COLUMNS}, ${partition}::int4, log_offset FROM given WHERE newest
-    ON CONFLICT (subject_key) DO UPDATE SET
-      recorded_at = excluded.recorded_at, received_at = excluded.received_at, position = excluded.position,
-      speed = excluded.speed, heading = excluded.heading, accuracy = excluded.accuracy,
-      altitude = excluded.altitude, battery = excluded.battery, attributes = excluded.attributes,
-      log_partition = excluded.log_partition, log_offset = excluded.log_offset
-    WHERE excluded.recorded_at > old.recorded_at`
+export const COLUMNS = `subject_key, recorded_at, received_at, position, speed, heading, accuracy, altitude, battery, attributes`
 
 /** Says that the log is stored up to `nextOffset`, where that is not null. */
 export const upsertProgress = (partition: string, nextOffset: string) => `
@@ -47,36 +33,36 @@ export const upsertProgress = (partition: string, nextOffset: string) => `
     SELECT ${partition}::int4, ${nextOffset}::int8 WHERE ${nextOffset} IS NOT NULL
     ON CONFLICT (log_partition) DO UPDATE SET next_offset = greatest(old.next_offset, excluded.next_offset)`
 
-/**
- * One statement a batch, and by that one transaction and one round trip: the points that are not there yet, the
- * newest fix of each subject, and how far the log is stored. Again with the same batch it changes nothing.
- */
+/** How far the log is stored, alone. */
+export async function storeProgress(db: Queryable, { partition, nextOffset }: LogPosition): Promise<void> {
+  await db.query(upsertProgress('$1', '$2'), [partition, nextOffset])
+}
+
 const INSERT_POINTS = `
-  WITH given AS MATERIALIZED (
-    SELECT subject_key, to_timestamp(recorded_ms / 1000) AS recorded_at, to_timestamp(received_ms / 1000) AS received_at,
-      ST_SetSRID(ST_MakePoint(lng, lat), 4326) AS position,
-      speed, heading, accuracy, altitude, battery, attributes, log_offset, newest
+  WITH inserted AS (
+    INSERT INTO points (${COLUMNS}, anomaly)
+    SELECT subject_key, to_timestamp(recorded_ms / 1000), to_timestamp(received_ms / 1000),
+      ST_SetSRID(ST_MakePoint(lng, lat), 4326), speed, heading, accuracy, altitude, battery, attributes, anomaly
     FROM unnest($1::int4[], $2::float8[], $3::float8[], $4::float8[], $5::float8[], $6::float4[], $7::float4[],
-      $8::float4[], $9::float4[], $10::float4[], $11::jsonb[], $12::int8[], $13::bool[])
+      $8::float4[], $9::float4[], $10::float4[], $11::jsonb[], $12::text[])
       AS g(subject_key, recorded_ms, received_ms, lat, lng, speed, heading, accuracy, altitude, battery, attributes,
-        log_offset, newest)
-  ), inserted AS (
-    INSERT INTO points (${COLUMNS}) SELECT ${COLUMNS} FROM given
+        anomaly)
     ON CONFLICT DO NOTHING
     RETURNING subject_key, recorded_at
-  ), newest AS (${upsertNewest('$14')}), progress AS (${upsertProgress('$14', '$15')})
+  )
   SELECT CASE WHEN count(*) < cardinality($1::int4[]) THEN coalesce(
       json_agg(json_build_object('subject', subject_key, 'recordedAt', round(extract(epoch FROM recorded_at) * 1000))),
       '[]') END AS stored
   FROM inserted`
 
+/** Stores those that are not there yet, in one statement. Again with the same points it changes nothing. */
 export async function insertPoints(
   db: Queryable,
-  points: PointColumns,
-  position: LogPosition,
+  points: PointColumns & { anomaly: (string | null)[] },
 ): Promise<Stored> {
-  const [row] = await db.query<{ stored: Stored }>(INSERT_POINTS, [
-    ...toLiterals([
+  const [row] = await db.query<{ stored: Stored }>(
+    INSERT_POINTS,
+    toLiterals([
       points.subject,
       points.recordedAt,
       points.receivedAt,
@@ -88,12 +74,9 @@ export async function insertPoints(
       points.altitude,
       points.battery,
       points.attributes,
-      points.logOffset,
-      points.newest,
+      points.anomaly,
     ]),
-    position.partition,
-    position.nextOffset,
-  ])
+  )
   return row?.stored ?? null
 }
 

@@ -11,6 +11,8 @@ import {
 } from '../../db/queries/newest-fixes.ts'
 import { retry } from '../../db/retry.ts'
 import type { Batch, Log, Positions, Subscription } from '../log.ts'
+import type { Point } from '../point.ts'
+import { createDoubts } from './doubts.ts'
 import {
   changesAt,
   DEFAULT_OFFLINE_AFTER_MS,
@@ -28,7 +30,8 @@ import { createWheel } from './wheel.ts'
  * it, so that "what changed since this cursor" is a comparison, however long ago that was: there is no buffer of
  * past messages.
  *
- * The newest fix by its own timestamp wins, as in the table. A late one never moves a subject backwards.
+ * The newest fix by its own timestamp wins, as in the table. A late one never moves a subject backwards. Where the
+ * organization limits accuracy, the newest that is no anomaly is what the table says (`doubts.ts`).
  */
 export interface Position {
   fix: NewestFix
@@ -140,6 +143,12 @@ export async function openLivePositions(options: {
       for (const entry of entries) {
         if (entry.kind !== 'point') continue
         const position = bySubject.get(entry.subject)
+        if (position && isDoubtful(position, entry)) {
+          if (entry.recordedAt > position.fix.recordedAt)
+            position.fix.lastAt = Math.max(entry.recordedAt, position.fix.lastAt ?? 0)
+          doubts.raise(entry.subject, batch.partition, offset)
+          continue
+        }
         if (position && entry.recordedAt <= position.fix.recordedAt) continue
         const { lat, lng, speed, heading, accuracy, battery, subject, recordedAt } = entry
         const fix = {
@@ -153,6 +162,7 @@ export async function openLivePositions(options: {
           battery,
           logPartition: batch.partition,
           logOffset: offset,
+          lastAt: null,
         }
         if (position) {
           follow(position.motion, position.fix, fix)
@@ -166,9 +176,42 @@ export async function openLivePositions(options: {
       }
     }
     read.set(batch.partition, batch.nextOffset)
-    if (nameless.size === 0) watermark = new Map(read)
+    if (nameless.size === 0) watermark = doubts.limit(read)
     else void nameSubjects()
   }
+
+  /** Whether a point may make another fix the newest than the newest of both. */
+  function isDoubtful({ fix, info }: Position, { recordedAt, accuracy }: Point): boolean {
+    const maxAccuracy = (info && views.get(info.organizationId)?.maxAccuracy) ?? null
+    // An anomaly that came last may be none by now, and a point among those after the newest fix may be a newer one.
+    if (fix.lastAt !== null && recordedAt < fix.lastAt) return true
+    return maxAccuracy !== null && accuracy !== null && accuracy > maxAccuracy && recordedAt > fix.recordedAt
+  }
+
+  const doubts = createDoubts({
+    db: db.system,
+    onError,
+    onSettled() {
+      if (nameless.size === 0) watermark = doubts.limit(read)
+    },
+    settle(subject, fix) {
+      const position = bySubject.get(subject)
+      if (!position) return
+      if (fix) {
+        if (fix.recordedAt !== position.fix.recordedAt) position.motion = firstMotion(fix.speed)
+        position.fix = fix
+        judge(position, Date.now())
+        add(position)
+      } else {
+        // It is shown again with its next fix, like one that has just been created.
+        bySubject.delete(subject)
+        if (!position.info) return
+        byOrganization.get(position.info.organizationId)?.delete(position)
+        position.info = { ...position.info, gone: true }
+      }
+      touch(position)
+    },
+  })
 
   async function nameSubjects(): Promise<void> {
     if (naming) return
@@ -180,7 +223,7 @@ export async function openLivePositions(options: {
         // A subject that the database does not know belongs to an organization that is gone.
         for (const key of keys) nameless.delete(key)
       }
-      watermark = new Map(read)
+      watermark = doubts.limit(read)
     } catch (error) {
       onError(error, 'reading new subjects, trying again')
       setTimeout(() => void nameSubjects(), 1000).unref()
@@ -193,8 +236,16 @@ export async function openLivePositions(options: {
     const position = bySubject.get(info.subject)
     if (!position) return
     const same = JSON.stringify(position.info) === JSON.stringify(info)
+    const isNew = !position.info
     position.info = info
     if (same) return
+    const { logPartition, logOffset } = position.fix
+    if (isNew && views.get(info.organizationId)?.maxAccuracy != null) {
+      // Nobody could say of its fixes so far whether they were accurate enough.
+      doubts.raise(info.subject, logPartition, logOffset)
+      doubts.raise(info.subject, logPartition, (read.get(logPartition) ?? 1) - 1)
+      return
+    }
     judge(position, Date.now())
     add(position)
     touch(position)
@@ -295,6 +346,7 @@ export async function openLivePositions(options: {
     close() {
       closed = true
       stopListening()
+      doubts.close()
       return subscription.close()
     },
   }

@@ -1,3 +1,6 @@
+import { isFast as isImpossible } from '../anomalies.ts'
+import { distanceM } from '../geometry.ts'
+
 /**
  * Whether a subject moves, stands, or is silent: told from its newest fix, where it was before, and the time.
  *
@@ -35,12 +38,19 @@ export const firstMotion = (speed: number | null): Motion => ({ past: [], moves:
 /** Takes the next fix of a subject; `before` is the one that was its newest. */
 export function follow(motion: Motion, before: Place, fix: Place & { speed: number | null }): void {
   const { past } = motion
-  if (past.length === 0 || before.recordedAt - (past.at(-VALUES) as number) >= REMEMBERED_EVERY_MS)
-    past.push(before.recordedAt, before.lat, before.lng)
+  if (isWorthIt(past, before, fix)) past.push(before.recordedAt, before.lat, before.lng)
   const since = fix.recordedAt - MOVED_WITHIN_MS
   while (past.length > VALUES && (past[VALUES] as number) <= since) past.splice(0, VALUES)
   const [, lat, lng] = past as [number, number, number]
   motion.moves = isFast(fix.speed) || distanceM({ lat, lng }, fix) > MOVED_OVER_M
+}
+
+/** Where it was some time after the last place that is remembered, unless it has jumped there and back. */
+function isWorthIt(past: readonly number[], before: Place, fix: Place): boolean {
+  if (past.length === 0) return true
+  const [recordedAt, lat, lng] = past.slice(-VALUES) as [number, number, number]
+  if (before.recordedAt - recordedAt < REMEMBERED_EVERY_MS) return false
+  return !(isImpossible({ recordedAt, lat, lng }, before) && isImpossible(before, fix))
 }
 
 const isFast = (speed: number | null) => speed !== null && speed > MOVING_ABOVE_MPS
@@ -56,15 +66,4 @@ export function changesAt(recordedAt: number, moves: boolean, offlineAfterMs: nu
   const offlineAt = recordedAt + offlineAfterMs
   const idleAt = recordedAt + MOVED_WITHIN_MS
   return moves && idleAt < offlineAt ? [idleAt, offlineAt] : [offlineAt]
-}
-
-const EARTH_RADIUS_M = 6_371_000
-
-/** Equirectangular approximation; good to 0.1 % over the distances of a minute. */
-function distanceM(a: { lat: number; lng: number }, b: { lat: number; lng: number }): number {
-  const radians = Math.PI / 180
-  const east = Math.abs(b.lng - a.lng)
-  const x = Math.min(east, 360 - east) * radians * Math.cos(((a.lat + b.lat) / 2) * radians)
-  const y = (b.lat - a.lat) * radians
-  return Math.hypot(x, y) * EARTH_RADIUS_M
 }

@@ -118,7 +118,7 @@ describe('A history as a file', () => {
     expect(lines.length).toBe(POINTS + 3 + 2)
     expect(lines.at(-1)).toBe('')
     const line = lines.find(text => text.startsWith(`${point._id},`)) ?? ''
-    const quoted = line.slice(line.indexOf('"'))
+    const quoted = line.slice(line.indexOf('"'), line.lastIndexOf('"') + 1)
     expect(JSON.parse(quoted.slice(1, -1).replaceAll('""', '"'))).toEqual({ '=1+1': 'a,"b"\n\\' })
     expect(line).toMatch(/,1e-07,180,2.*,,12\.5,,,,"\{/)
     expect(/(^|,)"?[=@+\t]/m.test(text)).toBe(false)

@@ -55,7 +55,7 @@ describe('A device on a vehicle', () => {
     await send(second, 4)
     await owner.delete(`/device/${second.id}`)
     const latitudes = async (vehicleId: string) =>
-      (await owner.get(`/location-histories?vehicleId=${vehicleId}`)).body.data.map(
+      (await owner.get(`/location-histories?vehicleId=${vehicleId}&includeAnomalies=true`)).body.data.map(
         (point: { lat: number; subjectId: string }) => [point.lat, point.subjectId],
       )
     expect(await latitudes(van)).toEqual([

@@ -44,7 +44,7 @@ export async function checkHistories(client: Client, publishers: readonly Publis
 /** The whole history, page by page. */
 async function* readWhole(client: Client, deviceId: string): AsyncGenerator<{ timestamp: string }> {
   for (let cursor: string | null = ''; cursor !== null; ) {
-    const path = `/location-histories?deviceId=${deviceId}&limit=50000`
+    const path = `/location-histories?deviceId=${deviceId}&limit=50000&includeAnomalies=true`
     const { status, body } = await client.get(cursor ? `${path}&cursor=${cursor}` : path)
     if (status !== 200) throw new Error(`Reading the history failed: ${JSON.stringify(body)}`)
     yield* body.data

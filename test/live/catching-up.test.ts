@@ -16,6 +16,7 @@ function createProcess() {
       battery: null,
       logPartition: 0,
       logOffset: 0,
+      lastAt: null,
     },
     info: {
       subject: 1,

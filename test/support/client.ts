@@ -64,10 +64,12 @@ export async function createDevice(client: Client, name = 'Tracker'): Promise<Te
   return { id: answer.body.data._id, key: answer.body.data.key }
 }
 
-/** All points of a device, in order of time. */
+/** All points of a device, in order of time, anomalies too. */
 // biome-ignore lint/suspicious/noExplicitAny: as in Answer
 export async function readHistory(client: Client, deviceId: string): Promise<any[]> {
-  const answer = await client.get(`/location-histories?deviceId=${deviceId}&limit=100000`)
+  const answer = await client.get(
+    `/location-histories?deviceId=${deviceId}&limit=100000&includeAnomalies=true`,
+  )
   if (answer.status !== 200) throw new Error(`Reading the history failed: ${JSON.stringify(answer.body)}`)
   return answer.body.data
 }

@@ -38,6 +38,7 @@ export function toHistoryRequest(caller: Caller, query: HistoryQuery): HistoryRe
       from: query.from ?? null,
       to: query.to ?? null,
       bbox: query.bbox ?? null,
+      includeAnomalies: query.includeAnomalies === 'true',
     },
     named,
     order: query.order,
@@ -58,5 +59,5 @@ export function toTripFilter({ userId, deviceId, vehicleId, from, to }: TripsQue
   }
   if (to - from > YEAR_MS) throw invalid('from', 'There are at most 366 days between from and to.')
   const subjectIds = [...(splitIds(userId) ?? []), ...(splitIds(deviceId) ?? [])]
-  return { subjectIds, vehicleIds: splitIds(vehicleId) ?? [], from, to, bbox: null }
+  return { subjectIds, vehicleIds: splitIds(vehicleId) ?? [], from, to, bbox: null, includeAnomalies: false }
 }

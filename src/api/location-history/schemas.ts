@@ -77,6 +77,7 @@ const historyPoint = z.object({
   altitude: number(34).nullable(),
   battery: number(80).nullable(),
   attributes: z.record(z.string(), z.unknown()).nullable(),
+  anomaly: z.enum(['speed', 'accuracy']).nullable().describe('Why it counts as wrong'),
 })
 
 const ids = z.string().optional()
@@ -118,7 +119,7 @@ const historyQuery = z.object({
   includeAnomalies: z
     .enum(['true', 'false'])
     .default('false')
-    .describe('Whether points that are judged to be wrong are in the answer'),
+    .describe('Whether points that count as wrong (`anomaly`) are in the answer'),
 })
 
 export type HistoryQuery = z.output<typeof historyQuery>
@@ -146,6 +147,10 @@ export const listPoints = operation({
   description: `Without a subject: the newest point of each that the caller may see, with \`to\` the newest before
 it. A vehicle's points are those of its devices while they were mounted. Who sees whose follows the role's scope, the
 teams and the hubs.
+
+A fix that implies more than 100 m/s both from the one before it and to the one after it is marked \`anomaly: speed\`, one
+that is less accurate than the organization's \`settings.maxAccuracy\` \`accuracy\`. It is left out here and of trips, and is no
+newest point, unless \`includeAnomalies\` asks for it; late points may mark it, or show that it is right.
 
 \`simplify\` and \`maxPoints\` keep the shape of each track: its ends and turns stay. A page is made from at most 1,000,000
 points, and \`nextCursor\` goes on after them.

@@ -19,14 +19,21 @@ export function createTracked(db: Queryable) {
     const newest = await readNewest(
       db,
       visibility,
-      { from: null, to: null, bbox: null },
+      { from: null, to: null, bbox: null, includeAnomalies: false },
       { limit: 1, rows: 1, maxBytes: TRAIL_BYTES, after: subject - 1 },
     )
     const [point] = newest.lines.take(1)
     const position = point ? toPublic(point) : null
     if (trailMinutes === 0) return { position, trail: [] }
     const from = Date.now() - trailMinutes * 60_000
-    const filter = { subjectIds: [subjectId], vehicleIds: [], from, to: null, bbox: null }
+    const filter = {
+      subjectIds: [subjectId],
+      vehicleIds: [],
+      from,
+      to: null,
+      bbox: null,
+      includeAnomalies: false,
+    }
     const how = { maxPoints: TRAIL_POINTS, order: 'asc', after: null, enough: TRAIL_POINTS } as const
     const { keys } = await findShape(db, visibility, filter, how)
     const { lines } = await readPoints(db, visibility, keys, TRAIL_BYTES)

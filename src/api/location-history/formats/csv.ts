@@ -18,6 +18,7 @@ const COLUMNS: { [field: string]: (point: HistoryPoint) => string } = {
   altitude: point => point.altitude,
   battery: point => point.battery,
   attributes: point => point.attributes && `"${point.attributes.replaceAll('"', '""')}"`,
+  anomaly: point => point.anomaly,
 }
 
 const values = Object.values(COLUMNS)

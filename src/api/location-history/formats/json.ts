@@ -10,5 +10,5 @@ export function toJson(point: HistoryPoint): string {
     point.speed || 'null'
   },"heading":${point.heading || 'null'},"accuracy":${point.accuracy || 'null'},"altitude":${
     point.altitude || 'null'
-  },"battery":${point.battery || 'null'},"attributes":${point.attributes || 'null'}}`
+  },"battery":${point.battery || 'null'},"attributes":${point.attributes || 'null'},"anomaly":${point.anomaly ? `"${point.anomaly}"` : 'null'}}`
 }

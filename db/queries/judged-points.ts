@@ -1,0 +1,168 @@
+import type { Queryable } from '../client.ts'
+import { COLUMNS, type LogPosition, toLiterals, upsertProgress } from './points.ts'
+import { type StoredTail, TAIL } from './tails.ts'
+
+// What points that came late, or make an anomaly, change of what is stored beside them: read and written in the writer's
+// transaction, after the rows of `newest_fixes` are locked, so that of one subject one judges at a time.
+
+export interface LockedTail extends StoredTail {
+  subject: number
+  /** The time of the newest fix, in milliseconds since 1970. */
+  newestAt: number | null
+}
+
+/** Locks the row of each subject, and creates it where there is none. */
+export async function lockTails(
+  tx: Queryable,
+  subjects: readonly number[],
+  partition: number,
+): Promise<LockedTail[]> {
+  await tx.query(
+    `INSERT INTO newest_fixes (subject_key, log_partition, log_offset)
+     SELECT key, $2::int4, -1 FROM unnest($1::int4[]) key ORDER BY key ON CONFLICT DO NOTHING`,
+    [subjects, partition],
+  )
+  return tx.query(
+    `SELECT n.subject_key AS subject, (extract(epoch FROM n.recorded_at) * 1000)::float8 AS "newestAt", ${TAIL}
+     FROM newest_fixes n WHERE n.subject_key = ANY($1::int4[]) ORDER BY n.subject_key FOR UPDATE`,
+    [subjects],
+  )
+}
+
+export interface StoredFix {
+  subject: number
+  recordedAt: number
+  lat: number
+  lng: number
+  anomaly: string | null
+}
+
+const MS = (column: string) => `(extract(epoch FROM ${column}) * 1000)::float8`
+
+/**
+ * These points as they are stored, with the two before and the two after each, no farther away in time than `withinMs`; sorted
+ * by subject and time, each once. One descent of the index a point, in the partitions of that time alone.
+ */
+export async function listNeighbours(
+  tx: Queryable,
+  points: readonly { subject: number; recordedAt: number }[],
+  withinMs: number,
+): Promise<StoredFix[]> {
+  const times = points.map(({ recordedAt }) => recordedAt)
+  const from = `p.recorded_at >= to_timestamp($3::float8 / 1000)`
+  const to = `p.recorded_at <= to_timestamp($4::float8 / 1000)`
+  const [row] = await tx.query<{ lines: string | null }>(
+    `SELECT string_agg(concat_ws(',', key, ms, lat, lng, anomaly), ' ' ORDER BY key, ms) AS lines FROM (
+       SELECT DISTINCT g.key, ${MS('n.recorded_at')} AS ms, ST_Y(n.position) AS lat, ST_X(n.position) AS lng, n.anomaly
+       FROM unnest($1::int4[], $2::float8[]) AS g(key, ms) CROSS JOIN LATERAL (
+         (SELECT recorded_at, position, anomaly FROM points p
+          WHERE p.subject_key = g.key AND ${from} AND p.recorded_at < to_timestamp(g.ms / 1000)
+          ORDER BY p.recorded_at DESC LIMIT 2)
+         UNION ALL
+         (SELECT recorded_at, position, anomaly FROM points p
+          WHERE p.subject_key = g.key AND ${to} AND p.recorded_at >= to_timestamp(g.ms / 1000)
+          ORDER BY p.recorded_at LIMIT 3)
+       ) n) found`,
+    [
+      ...toLiterals([points.map(({ subject }) => subject), times]),
+      Math.min(...times) - withinMs,
+      Math.max(...times) + withinMs,
+    ],
+  )
+  return (row?.lines ?? '').split(' ').flatMap(line => {
+    if (line === '') return []
+    const [subject, recordedAt, lat, lng, anomaly] = line.split(',')
+    const fix = {
+      subject: Number(subject),
+      recordedAt: Number(recordedAt),
+      lat: Number(lat),
+      lng: Number(lng),
+    }
+    return [{ ...fix, anomaly: anomaly ?? null }]
+  })
+}
+
+/** How far back a newest fix is looked for: 10 ms of an index that is read backwards. */
+const MAX_ANOMALIES_IN_A_ROW = 10_000
+
+/** The last fix of a subject before this time that is no anomaly, or null; not behind too many of them in a row. */
+export async function findFixBefore(tx: Queryable, subject: number, before: number): Promise<number | null> {
+  const [row] = await tx.query<{ at: number }>(
+    `SELECT ${MS('recorded_at')} AS at FROM (
+       SELECT recorded_at, anomaly FROM points
+       WHERE subject_key = $1 AND recorded_at < to_timestamp($2::float8 / 1000)
+       ORDER BY recorded_at DESC LIMIT ${MAX_ANOMALIES_IN_A_ROW}) p
+     WHERE anomaly IS NULL ORDER BY recorded_at DESC LIMIT 1`,
+    [subject, before],
+  )
+  return row?.at ?? null
+}
+
+/** Marks points, or takes their mark from them. */
+export async function markPoints(
+  tx: Queryable,
+  points: readonly { subject: number; recordedAt: number; anomaly: string | null }[],
+): Promise<void> {
+  if (points.length === 0) return
+  const times = points.map(({ recordedAt }) => recordedAt)
+  await tx.query(
+    `UPDATE points p SET anomaly = g.anomaly
+     FROM unnest($1::int4[], $2::float8[], $3::text[]) AS g(key, ms, anomaly)
+     WHERE p.subject_key = g.key AND p.recorded_at = to_timestamp(g.ms / 1000)
+       AND p.recorded_at BETWEEN to_timestamp($4::float8 / 1000) AND to_timestamp($5::float8 / 1000)`,
+    [
+      ...toLiterals([points.map(({ subject }) => subject), times, points.map(({ anomaly }) => anomaly)]),
+      Math.min(...times),
+      Math.max(...times),
+    ],
+  )
+}
+
+/** What the row of a subject becomes. */
+export interface MovedTail {
+  subject: number
+  newestAt: number | null
+  last: { recordedAt: number; lat: number; lng: number }
+  fast: boolean
+  logOffset: number
+}
+
+/** Writes the rows of these subjects, their newest fixes as they are stored, and how far the log is stored. */
+export async function moveTails(
+  tx: Queryable,
+  tails: readonly MovedTail[],
+  position: LogPosition,
+): Promise<void> {
+  const [first, ...others] = COLUMNS.split(', ').filter(column => column !== 'subject_key')
+  const columns = [first, ...others]
+  const newest = tails.flatMap(({ newestAt }) => (newestAt === null ? [] : [newestAt]))
+  await tx.query(
+    `WITH moved AS (
+       UPDATE newest_fixes n SET ${columns.map(column => `${column} = p.${column}`).join(', ')},
+         last_at = CASE WHEN g.last_ms IS DISTINCT FROM g.newest_ms THEN to_timestamp(g.last_ms / 1000) END,
+         last_position = CASE WHEN g.last_ms IS DISTINCT FROM g.newest_ms
+           THEN ST_SetSRID(ST_MakePoint(g.last_lng, g.last_lat), 4326) END,
+         fast = g.fast, log_partition = $8::int4, log_offset = g.log_offset
+       FROM unnest($1::int4[], $2::float8[], $3::float8[], $4::float8[], $5::float8[], $6::bool[], $7::int8[])
+           AS g(key, newest_ms, last_ms, last_lat, last_lng, fast, log_offset)
+         LEFT JOIN points p ON p.subject_key = g.key AND p.recorded_at = to_timestamp(g.newest_ms / 1000)
+           AND p.recorded_at BETWEEN to_timestamp($10::float8 / 1000) AND to_timestamp($11::float8 / 1000)
+       WHERE n.subject_key = g.key
+     ) ${upsertProgress('$8', '$9')}`,
+    [
+      ...toLiterals([
+        tails.map(({ subject }) => subject),
+        tails.map(({ newestAt }) => newestAt),
+        tails.map(({ last }) => last.recordedAt),
+        tails.map(({ last }) => last.lat),
+        tails.map(({ last }) => last.lng),
+        tails.map(({ fast }) => fast),
+        tails.map(({ logOffset }) => logOffset),
+      ]),
+      position.partition,
+      position.nextOffset,
+      newest.length > 0 ? Math.min(...newest) : 0,
+      newest.length > 0 ? Math.max(...newest) : 0,
+    ],
+  )
+}

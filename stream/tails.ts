@@ -1,0 +1,121 @@
+import type { Database } from '../db/client.ts'
+import { listTails, type StoredTail } from '../db/queries/tails.ts'
+import { isFast } from './anomalies.ts'
+import type { Point } from './point.ts'
+
+/**
+ * The last point of each subject, as far as the writer knows. What is newer is known to be new, and whether the last one
+ * is an anomaly is decided by the next: so points that come in order, which is almost all, are judged without asking the
+ * database. Another writer may have stored meanwhile (a partition that moved in Kafka): then the unique index or the row of
+ * the newest fix rejects the batch (`copy-points.ts`), and what was believed is forgotten.
+ */
+export interface Tail extends StoredTail {
+  organization: { id: string | null; maxAccuracy: number | null; stale: boolean }
+}
+
+/** What of a batch can be copied in: for each point, whether more than 100 m/s lie before it; null where it cannot. */
+export type Plan = (boolean | null)[]
+
+export interface Tails {
+  /**
+   * Of points sorted by subject and time, those that cannot be stored yet and make no anomaly: in order, accurate enough, and
+   * neither they nor the last one stored before them impossible. Of two under one identity the first.
+   */
+  plan(points: readonly Point[]): Promise<Plan>
+  /** Reads what is not known of their subjects, for `of`. */
+  learn(points: readonly Point[]): Promise<void>
+  of(subject: number): Tail
+  set(subject: number, tail: StoredTail): void
+  forget(points: readonly Point[]): void
+}
+
+export function isInaccurate({ accuracy }: Point, { organization: { maxAccuracy } }: Tail): boolean {
+  return accuracy !== null && maxAccuracy !== null && accuracy > maxAccuracy
+}
+
+export function createTails(db: Database): Tails {
+  const tails = new Map<number, Tail>()
+  const organizations = new Map<string, Tail['organization']>()
+
+  // A change of who sees what is told where a change of settings is, and more often.
+  db.onChange(event => {
+    if (event.kind === 'visibility') expire(event.organizationId)
+    else if (event.kind === 'resync') for (const id of [...organizations.keys()]) expire(id)
+  })
+
+  function expire(organizationId: string): void {
+    const organization = organizations.get(organizationId)
+    if (organization) organization.stale = true
+    organizations.delete(organizationId)
+  }
+
+  async function learn(points: readonly Point[]): Promise<void> {
+    const unknown = new Set<number>()
+    for (const { subject } of points) {
+      const tail = tails.get(subject)
+      if (!tail || tail.organization.stale) unknown.add(subject)
+    }
+    if (unknown.size === 0) return
+    const nobody = { id: null, maxAccuracy: null, stale: false }
+    // Of an organization that is gone nothing is known, and nothing is kept.
+    for (const subject of unknown) tails.set(subject, { ...NOTHING, organization: nobody })
+    for (const { subject, organizationId, maxAccuracy, ...tail } of await listTails(db.writer, [
+      ...unknown,
+    ])) {
+      let organization = organizations.get(organizationId)
+      if (!organization) {
+        organization = { id: organizationId, maxAccuracy, stale: false }
+        organizations.set(organizationId, organization)
+      }
+      tails.set(subject, { ...tail, organization })
+    }
+  }
+
+  /** Plans what is of one subject, from `begin` to `end`. */
+  function planSubject(points: readonly Point[], begin: number, end: number, plan: Plan): void {
+    const tail = tails.get((points[begin] as Point).subject) as Tail
+    if (tail.recordedAt !== null && !tail.isNewest) return
+    let before: Point | Tail = tail
+    let fast = tail.fast
+    for (let index = begin; index < end; index++) {
+      const point = points[index] as Point
+      if (before.recordedAt !== null && point.recordedAt <= before.recordedAt) continue
+      const next = before.recordedAt !== null && isFast(before as Point, point)
+      if ((fast && next) || isInaccurate(point, tail)) return void plan.fill(null, begin, end)
+      plan[index] = next
+      fast = next
+      before = point
+    }
+  }
+
+  return {
+    learn,
+    async plan(points) {
+      await learn(points)
+      const plan: Plan = Array.from(points, () => null)
+      for (let begin = 0, end = 0; begin < points.length; begin = end) {
+        const { subject } = points[begin] as Point
+        while (end < points.length && points[end]?.subject === subject) end++
+        planSubject(points, begin, end, plan)
+      }
+      return plan
+    },
+    of: subject => tails.get(subject) as Tail,
+    set(subject, tail) {
+      const known = tails.get(subject)
+      if (known) tails.set(subject, { ...tail, organization: known.organization })
+    },
+    forget(points) {
+      for (const { subject } of points) tails.delete(subject)
+    },
+  }
+}
+
+const NOTHING: StoredTail = {
+  recordedAt: null,
+  lat: 0,
+  lng: 0,
+  fast: false,
+  isNewest: false,
+  logOffset: null,
+}
