@@ -3,6 +3,7 @@ import { type Shown, shownColumns } from '../columns.ts'
 import { trackingLinks } from '../schema/tracking-links.ts'
 import { type Visibility, visibleCondition } from '../visibility.ts'
 import { conditions, type Page, type PageRequest, readPage } from './page.ts'
+import { isTaskVisible, type Place, type SeenThrough, type TaskVisibility } from './tasks.ts'
 
 export type TrackingLink = Shown<typeof trackingLinks, 'tokenHash'> & { subjectType: 'user' | 'device' }
 
@@ -65,7 +66,7 @@ export async function insertTrackingLink(
   tx: Queryable,
   link: Pick<
     typeof trackingLinks.$inferInsert,
-    'organizationId' | 'subjectId' | 'userId' | 'tokenHash' | 'trailMinutes' | 'expiresAt'
+    'organizationId' | 'subjectId' | 'userId' | 'taskId' | 'tokenHash' | 'trailMinutes' | 'expiresAt'
   >,
 ): Promise<string> {
   const id = newId()
@@ -83,6 +84,14 @@ export async function deleteTrackingLink(
   await notify(tx, { kind: 'tracking-link', linkId, organizationId })
 }
 
+/** What of its task matters to a link. */
+export interface LinkTask extends SeenThrough {
+  id: string
+  /** Whether its flow has no step after the one that it is in. */
+  isDone: boolean
+  destination: Place | null
+}
+
 /** What a link opens, as long as it is not expired. */
 export interface LinkTarget {
   id: string
@@ -94,6 +103,26 @@ export interface LinkTarget {
   subjectId: string
   trailMinutes: number
   expiresAt: Date
+  task: LinkTask | null
+}
+
+const TASK = `json_build_object('id', d.id, 'hubId', d.hub_id, 'teamId', d.team_id, 'assigneeId', d.assignee_id,
+    'isDone', EXISTS (SELECT FROM jsonb_array_elements(f.steps) step
+      WHERE step ->> 'status' = d.status AND jsonb_array_length(step -> 'next') = 0),
+    'destination', CASE WHEN d.position IS NOT NULL THEN
+      json_build_object('lat', ST_Y(d.position), 'lng', ST_X(d.position), 'address', d.address) END)`
+
+/** The task of a link to be, if somebody may see it. */
+export async function findLinkTask(
+  tx: Queryable,
+  id: string,
+  visibility: TaskVisibility,
+): Promise<LinkTask | null> {
+  const [row] = await tx.query<{ task: LinkTask }>(
+    `SELECT ${TASK} AS task FROM tasks d JOIN flows f ON f.id = d.flow_id WHERE d.id = $1`,
+    [id],
+  )
+  return row && isTaskVisible(visibility, row.task) ? row.task : null
 }
 
 /** Of these links, by identifier or by the digest of their token, those that are not expired. */
@@ -103,7 +132,9 @@ export async function listLinkTargets(
 ): Promise<LinkTarget[]> {
   return db.query(
     `SELECT l.id, l.organization_id AS "organizationId", l.user_id AS "userId", s.key AS subject,
-       l.subject_id AS "subjectId", l.trail_minutes AS "trailMinutes", l.expires_at AS "expiresAt"
+       l.subject_id AS "subjectId", l.trail_minutes AS "trailMinutes", l.expires_at AS "expiresAt",
+       (SELECT ${TASK} FROM tasks d JOIN flows f ON f.id = d.flow_id
+        WHERE d.organization_id = l.organization_id AND d.id = l.task_id) AS task
      FROM ${FROM} JOIN organizations o ON o.id = l.organization_id
      WHERE (l.id = ANY($1::uuid[]) OR l.token_hash = ANY($2::bytea[])) AND l.expires_at > now() AND o.deleted_at IS NULL`,
     [by.ids ?? [], by.hashes ?? []],

@@ -10,6 +10,7 @@ export const trackingLinks = pgTable('tracking_links', {
   organizationId: uuid('organization_id').notNull(),
   subjectId: uuid('subject_id').notNull(),
   userId: uuid('user_id').notNull(),
+  taskId: uuid('task_id'),
   tokenHash: bytea('token_hash').notNull(),
   trailMinutes: integer('trail_minutes').notNull(),
   expiresAt: timestamp('expires_at', { withTimezone: true }).notNull(),

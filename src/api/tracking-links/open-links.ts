@@ -2,9 +2,11 @@ import { createHash, randomBytes } from 'node:crypto'
 import type { Queryable } from '../../../db/client.ts'
 import { listSubjects } from '../../../db/queries/newest-fixes.ts'
 import { listStandings } from '../../../db/queries/sessions.ts'
+import { isTaskVisible } from '../../../db/queries/tasks.ts'
 import { type LinkTarget, listLinkTargets } from '../../../db/queries/tracking-links.ts'
 import { createVisibilityTest, type Visibility } from '../../../db/visibility.ts'
 import { scopeOf, visibilityOf } from '../../http/permissions.ts'
+import { visibilityOf as taskVisibilityOf } from '../tasks/present.ts'
 
 /** A link that shows its subject at this moment. */
 export interface OpenLink extends LinkTarget {
@@ -29,7 +31,8 @@ export async function findOpenLink(db: Queryable, token: string): Promise<OpenLi
 
 /**
  * Those that are open: not expired, of a subject that is there, and created by somebody who still may see it and create
- * links. So a link never shows more than a person of the organization could.
+ * links. So a link never shows more than a person of the organization could. One with a task is open as long as that is to be
+ * done, and its creator may see it.
  */
 export async function listOpenLinks(
   db: Queryable,
@@ -55,6 +58,9 @@ export async function listOpenLinks(
     if (!scopeOf(permissionDetails, 'create/tracking-link') || !scopeOf(permissionDetails, 'view/location'))
       return []
     if (!createVisibilityTest(visibilityOf({ ...standing, organizationId, userId }))(subject)) return []
+    if (link.task && (link.task.isDone || !scopeOf(permissionDetails, 'view/task'))) return []
+    if (link.task && !isTaskVisible(taskVisibilityOf({ ...standing, userId }, 'view/task'), link.task))
+      return []
     const visibility = { organizationId, subjectIds: [subjectId], teamIds: [], hubIds: null }
     return [{ ...link, name: subject.name, visibility }]
   })

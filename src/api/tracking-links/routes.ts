@@ -1,7 +1,9 @@
 import type { FastifyRequest, onRequestHookHandler } from 'fastify'
+import { isUuid, type Queryable } from '../../../db/client.ts'
 import type { Caller } from '../../../db/queries/sessions.ts'
 import {
   deleteTrackingLink,
+  findLinkTask,
   findTrackingLink,
   insertTrackingLink,
   listTrackingLinks,
@@ -16,6 +18,7 @@ import { listed, readPageRequest, splitIds } from '../../http/lists.ts'
 import { scopeOf, visibilityOf } from '../../http/permissions.ts'
 import { checkReferences } from '../../http/references.ts'
 import type { App, Services } from '../../services.ts'
+import { visibilityOf as taskVisibilityOf } from '../tasks/present.ts'
 import { createLinkToken, findOpenLink, type OpenLink } from './open-links.ts'
 import * as operations from './schemas.ts'
 import { createTrackers } from './sockets.ts'
@@ -49,14 +52,14 @@ export function trackingLinkRoutes(app: App, { db, live }: Services): void {
     const leftMs = expiresAt.getTime() - Date.now()
     if (leftMs <= 0) throw invalid('expiresAt', 'This is over already: give a time to come.')
     if (leftMs > YEAR_MS) throw invalid('expiresAt', 'A link lasts a year at most.')
-    if (taskId !== null) throw invalid('taskId', 'There is no such task.')
     const { token, hash: tokenHash } = createLinkToken()
     const link = await audited(db, request, async (tx, caller) => {
       const { organizationId, userId } = caller
       const seen = seenBy(caller)
       const find = (ids: string[]) => listVisibleSubjects(tx, ids, subjectType, seen)
       await checkReferences({ what: subjectType, ids: { subjectId }, find })
-      const given = { organizationId, subjectId, userId, tokenHash, trailMinutes, expiresAt }
+      if (taskId !== null) await checkTask(tx, caller, taskId)
+      const given = { organizationId, subjectId, userId, taskId, tokenHash, trailMinutes, expiresAt }
       const id = await insertTrackingLink(tx, given)
       return { before: null, after: found('tracking link', await findTrackingLink(tx, id, seen)) }
     })
@@ -105,6 +108,14 @@ export function trackingLinkRoutes(app: App, { db, live }: Services): void {
 function seenBy(caller: Caller): Visibility {
   if (scopeOf(caller.permissionDetails, 'view/location')) return visibilityOf(caller)
   throw forbidden('Your role lacks the permission view/location.')
+}
+
+/** 400 unless the caller may see the task, and it is to be done. */
+async function checkTask(tx: Queryable, caller: Caller, taskId: string): Promise<void> {
+  const isSeen = isUuid(taskId) && scopeOf(caller.permissionDetails, 'view/task')
+  const task = isSeen ? await findLinkTask(tx, taskId, taskVisibilityOf(caller, 'view/task')) : null
+  if (!task) throw invalid('taskId', 'There is no such task.')
+  if (task.isDone) throw invalid('taskId', 'This task is done: give one that is to be done.')
 }
 
 /** The address is the secret: nobody is told where a reader came from, and nothing keeps the answer. */

@@ -17,6 +17,7 @@ const link = z.object({
   subjectId: id,
   subjectType,
   userId: id.describe('Who created it'),
+  taskId: id.nullable(),
   trailMinutes: z.int().meta({ examples: [60] }),
   expiresAt: z.date(),
   createdAt: z.date(),
@@ -53,7 +54,9 @@ export const createTrackingLink = operation({
   access: 'create/tracking-link',
   tags,
   summary: 'Create a link that shows somebody outside where one subject is',
-  description: `Whoever has it sees the subject's name, where it is, and its way of the last \`trailMinutes\`: nothing else.
+  description: `Whoever has it sees the subject's name, where it is, and its way of the last \`trailMinutes\`: nothing else. With
+\`taskId\`, a task that the caller may see and that is to be done, also where that is (\`destination\`); the link ends when the task
+is done or deleted, or its creator may see it no more.
 It ends when it expires or is deleted, with its subject, and when whoever created it may no longer see the subject or
 create links. \`token\` and \`url\` are shown once.`,
   body: z.strictObject({
@@ -92,6 +95,11 @@ has at most 500 points that keep its shape.`,
           position: publicPoint.nullable(),
           trail: z.array(publicPoint),
           expiresAt: z.date(),
+          destination: z
+            .object({ lat: number(52.49), lng: number(13.36), address: text('Alexanderplatz 1').nullable() })
+            .nullable()
+            .optional()
+            .describe('Of a link with a task; null where that has no place'),
         }),
       ),
     },
@@ -106,7 +114,8 @@ export const openTracked = operation(
     summary: 'Live positions of the subject of a tracking link over a WebSocket',
     description: `Needs no \`subscribe\`. You receive \`{ "type": "snapshot", "positions": [..] }\` once, then
 \`{ "type": "positions", "positions": [..] }\` at most four times a second; a position is
-\`{ lat, lng, timestamp, speed, heading }\`. Closed with 4403 when the link ends, 1001 when the server stops, 1008 when you send
+\`{ lat, lng, timestamp, speed, heading }\`. Of a link with a task the snapshot has its \`destination\` as well, and
+\`{ "type": "destination", "destination" }\` says when that is another. Closed with 4403 when the link ends, 1001 when the server stops, 1008 when you send
 more than ten messages or leave more than 64 KiB unread. A link has at most 100 sockets open on a process.`,
     params: tokenParams,
     response: { 101: z.null().describe('The WebSocket is open'), ...failures(404, 429, 503) },

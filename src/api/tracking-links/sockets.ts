@@ -54,13 +54,21 @@ export function createTrackers(
     const open = new Map((await listOpenLinks(db, { ids })).map(link => [link.id, link]))
     for (const tracker of checked) {
       const link = open.get(tracker.link.id)
-      if (link) tracker.link = link
-      else end(tracker, LINK_ENDED, 'The link has ended')
+      if (!link) end(tracker, LINK_ENDED, 'The link has ended')
+      else changeLink(tracker, link)
     }
+  }
+
+  function changeLink(tracker: Tracker, link: OpenLink): void {
+    const [before, after] = [tracker.link, link].map(({ task }) => JSON.stringify(task?.destination))
+    tracker.link = link
+    if (after !== before) tracker.socket.send(`{"type":"destination","destination":${after}}`)
   }
 
   function follow(event: ChangeEvent): void {
     if (event.kind === 'tracking-link') void check(({ id }) => id === event.linkId).catch(failed)
+    else if (event.kind === 'record' && event.topic === 'tasks')
+      void check(({ task }) => task?.id === event.recordId).catch(failed)
     else if (event.kind === 'user') void check(({ userId }) => userId === event.userId).catch(failed)
     else if (event.kind === 'resync') void check(() => true).catch(failed)
     else if (event.kind === 'organization' || event.kind === 'visibility')
@@ -111,14 +119,17 @@ export function createTrackers(
           // What has changed is not shown here: its state, by the time alone.
           if (!frame || frame.positions === sent) return
           sent = frame.positions
-          socket.send(`{"type":"${frame.type}","positions":${sent}}`)
+          const { task } = tracker.link
+          const destination =
+            frame.type === 'snapshot' && task ? `,"destination":${JSON.stringify(task.destination)}` : ''
+          socket.send(`{"type":"${frame.type}","positions":${sent}${destination}}`)
         },
         get waitingBytes() {
           return socket.bufferedAmount
         },
         visibility: link.visibility,
       }
-      const tracker = { socket, client, link, answered: true }
+      const tracker: Tracker = { socket, client, link, answered: true }
       trackers.add(tracker)
       const messages = createBudget(MESSAGES)
       socket.on('message', () => {

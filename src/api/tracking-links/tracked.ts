@@ -50,7 +50,8 @@ export function createTracked(db: Queryable) {
       answer.catch(() => shared.delete(link.id))
     }
     const { position, trail } = await answer
-    return { name: link.name, position, trail, expiresAt: link.expiresAt }
+    const { name, expiresAt, task } = link
+    return { name, position, trail, expiresAt, ...(task && { destination: task.destination }) }
   }
 }
 
