@@ -25,6 +25,7 @@ const CROSSING: readonly string[] = [
   'src/api/data/routes.ts',
   'src/api/devices/routes.ts',
   'src/api/imports/receive.ts',
+  'src/api/ingest/team.ts',
   'src/api/invitations/routes.ts',
   'src/api/live/viewers.ts',
   'src/api/location-history/routes.ts',
@@ -47,6 +48,7 @@ const CROSSING: readonly string[] = [
   'src/jobs/upkeep.ts',
   'src/main.ts',
   'stream/live/positions.ts',
+  'stream/tails.ts',
   'stream/writer.ts',
 ]
 

@@ -16,7 +16,9 @@ export const owntracks = {
   http: {
     summary: 'Send what OwnTracks sends in its HTTP mode',
     description: `A location is stored; messages of other types hold no position of the device and are accepted
-and ignored, as an empty body is. Encrypted ones are rejected. Answers no positions of others.`,
+and ignored, as an empty body is. Encrypted ones are rejected. Where the organization's \`settings.teamPositions\` is true the
+answer holds a \`card\` and a \`location\` of each of the team of whoever drives the vehicle that the device is on, as far as
+they may see them; else it is empty.`,
     example: {
       _type: 'location',
       lat: 52.52,
@@ -28,6 +30,7 @@ and ignored, as an empty body is. Encrypted ones are rejected. Answers no positi
       tid: 'AJ',
     },
     answer: [],
+    answersTeam: true,
   },
 } satisfies Format
 

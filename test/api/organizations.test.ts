@@ -360,6 +360,7 @@ describe('Creating an organization', () => {
     const change = (settings: object) => client.patch('/organization', { settings })
     const wrong: { [key: string]: unknown[] } = {
       maxAccuracy: [0, -1, '50', true, [50], {}],
+      teamPositions: ['true', 1, null, {}],
       offlineAfterMinutes: [0, -1, 7 * 24 * 60 + 1, '10', null, true, {}],
     }
     for (const [key, values] of Object.entries(wrong)) {

@@ -7,6 +7,7 @@ import { unpackBody } from '../../http/plugins/bodies.ts'
 import { parseQuery } from '../../http/plugins/strict-inputs.ts'
 import type { App, Services } from '../../services.ts'
 import { appOperations, FORM, FORM_BYTES } from './schemas.ts'
+import { createTeam } from './team.ts'
 
 interface Body {
   body: Buffer
@@ -14,7 +15,8 @@ interface Body {
 }
 
 /** Where the apps that people have on their phones send to: every format of the table that comes over HTTP. */
-export function ingestRoutes(app: App, { log, metrics, turns }: Services): void {
+export function ingestRoutes(app: App, { db, log, metrics, turns }: Services): void {
+  const findTeam = createTeam(db)
   // Bodies of any media type, as bytes: what cannot be read is rejected, and not refused.
   app.register(async scope => {
     scope.removeAllContentTypeParsers()
@@ -40,6 +42,7 @@ export function ingestRoutes(app: App, { log, metrics, turns }: Services): void 
         const services = { log, metrics: metrics.ingest, turns }
         if (!(await appendAppRequest(format, sent, request.publisher, services)))
           throw new RequestError('unavailable', 'The points could not be stored yet. Send the request again.')
+        if (http.answersTeam) return reply.send(await findTeam(request.publisher))
         if (typeof http.answer === 'string') reply.type('text/plain; charset=utf-8')
         return reply.send(http.answer)
       }

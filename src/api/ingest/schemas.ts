@@ -13,7 +13,8 @@ that is right is durable; what is wrong, or cannot be read, is answered 200 as w
 since the app would send it for ever.`
 
 /** The operations of an app's format: every app's request and receipt are its own, and none has our envelope. */
-export function appOperations({ summary, description, example, answer, takesFields }: OverHttp) {
+export function appOperations(http: OverHttp) {
+  const { summary, description, example, answer, answersTeam, takesFields } = http
   const body = z.unknown().meta({ type: 'object', additionalProperties: true, examples: [example] })
   const receipt =
     typeof answer === 'string'
@@ -23,7 +24,11 @@ export function appOperations({ summary, description, example, answer, takesFiel
         }
       : z
           .unknown()
-          .meta({ const: answer, examples: [answer] })
+          .meta(
+            answersTeam
+              ? { type: 'array', items: { type: 'object' }, examples: [answer] }
+              : { const: answer, examples: [answer] },
+          )
           .describe('Durable')
   const promised = {
     access: 'device' as const,

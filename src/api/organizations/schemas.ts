@@ -68,7 +68,16 @@ const fields = {
   // What the service itself goes by; the rest is the organization's own.
   settings: z
     .looseObject({
-      maxAccuracy: z.number().positive().nullable().optional().describe('Metres; null is no limit'),
+      teamPositions: z
+        .boolean()
+        .optional()
+        .describe('Whether OwnTracks is answered with the positions of the team; false where it is not set'),
+      maxAccuracy: z
+        .number()
+        .positive()
+        .nullable()
+        .optional()
+        .describe('Metres beyond which a point counts as wrong; null is no limit'),
       offlineAfterMinutes: z
         .number()
         .positive()

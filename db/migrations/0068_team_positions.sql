@@ -1,0 +1,7 @@
+-- Whether an app is answered with the positions of a team is kept by whoever answers, too.
+DROP TRIGGER raise_visibility_of_settings ON organizations;
+CREATE TRIGGER raise_visibility_of_settings BEFORE UPDATE OF settings ON organizations FOR EACH ROW
+  WHEN (OLD.settings -> 'offlineAfterMinutes' IS DISTINCT FROM NEW.settings -> 'offlineAfterMinutes'
+    OR OLD.settings -> 'maxAccuracy' IS DISTINCT FROM NEW.settings -> 'maxAccuracy'
+    OR OLD.settings -> 'teamPositions' IS DISTINCT FROM NEW.settings -> 'teamPositions')
+  EXECUTE FUNCTION raise_visibility_of_settings();

@@ -1,0 +1,67 @@
+import type { Queryable } from '../client.ts'
+import { type Visibility, visibleCondition } from '../visibility.ts'
+
+/** Whether the organization has its apps answered with the positions of teams. */
+export async function allowsTeamPositions(db: Queryable, organizationId: string): Promise<boolean> {
+  const [row] = await db.query<{ allows: boolean }>(
+    `SELECT settings -> 'teamPositions' = 'true'::jsonb AS allows FROM organizations WHERE id = $1 AND deleted_at IS NULL`,
+    [organizationId],
+  )
+  return row?.allows === true
+}
+
+/** Who drives the vehicle that a device is on, or null. */
+export async function findDriver(db: Queryable, deviceId: string): Promise<string | null> {
+  const [row] = await db.query<{ driverId: string | null }>(
+    `SELECT v.driver_id AS "driverId" FROM mounts m JOIN vehicles v ON v.id = m.vehicle_id
+     WHERE m.device_id = $1 AND m.unmounted_at IS NULL`,
+    [deviceId],
+  )
+  return row?.driverId ?? null
+}
+
+export interface TeamPosition {
+  subjectId: string
+  name: string
+  /** Seconds since 1970. */
+  recordedAt: number
+  lat: number
+  lng: number
+  speed: number | null
+  heading: number | null
+  accuracy: number | null
+  battery: number | null
+}
+
+/**
+ * The newest fixes of whoever belongs to one of these teams, and of the devices on the vehicles that they drive, as far as
+ * they may be seen and are no older than a day; not of the device or user named.
+ */
+export async function listTeamPositions(
+  db: Queryable,
+  visibility: Visibility,
+  teamIds: readonly string[],
+  not: readonly string[],
+  limit: number,
+): Promise<TeamPosition[]> {
+  const values: unknown[] = [visibility.organizationId, teamIds, not, limit]
+  const seen = visibleCondition('s', visibility, value => `$${values.push(value)}`)
+  return db.query(
+    `WITH members AS (
+       SELECT DISTINCT user_id AS id FROM team_users WHERE organization_id = $1 AND team_id = ANY($2::uuid[])
+     ), subject_ids AS (
+       SELECT id FROM members
+       UNION SELECT m.device_id FROM members JOIN vehicles v ON v.driver_id = members.id AND v.organization_id = $1
+         JOIN mounts m ON m.vehicle_id = v.id AND m.unmounted_at IS NULL
+     )
+     SELECT s.id AS "subjectId", coalesce(d.name, u.name, '') AS name,
+       floor(extract(epoch FROM f.recorded_at))::float8 AS "recordedAt", ST_Y(f.position) AS lat, ST_X(f.position) AS lng,
+       f.speed, f.heading, f.accuracy, f.battery
+     FROM subject_ids JOIN subjects s ON s.id = subject_ids.id JOIN newest_fixes f ON f.subject_key = s.key
+       LEFT JOIN devices d ON d.id = s.id LEFT JOIN users u ON u.id = s.id
+     WHERE s.organization_id = $1 AND s.id <> ALL($3::uuid[]) AND d.deleted_at IS NULL AND f.position IS NOT NULL
+       AND f.recorded_at > now() - interval '1 day' AND ${seen}
+     ORDER BY s.key LIMIT $4`,
+    values,
+  )
+}
