@@ -41,6 +41,37 @@ describe('A device over MQTT', () => {
     await client.endAsync()
   })
 
+  it('may be OwnTracks: each type on its topic is acknowledged, the location stored, and nothing is a fault but what is encrypted', async () => {
+    const device = await createDevice(owner)
+    const client = await connectDevice(server, device)
+    const tst = Math.floor(Date.now() / 1000) - 10
+    const base = 'owntracks/jane/phone'
+    const sent: [topic: string, type: string, more?: object][] = [
+      [base, 'location', { lat: 52, lon: 13, t: 'c' }],
+      [base, 'lwt'],
+      [`${base}/event`, 'transition', { lat: 52, lon: 13, event: 'enter', wtst: tst - 100, desc: 'Depot' }],
+      [`${base}/waypoint`, 'waypoint', { lat: 52, lon: 13, rad: 100, desc: 'Depot' }],
+      [
+        `${base}/waypoints`,
+        'waypoints',
+        { waypoints: [{ _type: 'waypoint', lat: 52, lon: 13, tst, desc: 'Depot' }] },
+      ],
+      [`${base}/status`, 'status', { iOS: { version: '17.0' } }],
+      [`${base}/info`, 'card', { name: 'Jane', tid: 'JA' }],
+      [`${base}/step`, 'steps', { steps: 100, from: tst - 60, to: tst }],
+      [`${base}/beacon`, 'beacon', { uuid: 'x', rssi: -60 }],
+      [`${base}/dump`, 'dump', { configuration: {} }],
+      [base, 'encrypted', { data: 'xyz' }],
+    ]
+    for (const [topic, _type, more] of sent)
+      await client.publishAsync(topic, JSON.stringify({ _type, tst, ...more }), { qos: 1, retain: true })
+    await client.publishAsync(`${base}/waypoint`, '', { qos: 1, retain: true })
+    expect(client.connected).toBe(true)
+    expect(await readHistory(owner, device.id)).toMatchObject([{ lat: 52, lng: 13 }])
+    expect((await owner.get(`/device/${device.id}/rejections`)).body.counts).toEqual({ encrypted: 1 })
+    await client.endAsync()
+  })
+
   it('publishes an array, and a bad point in it takes nothing with it', async () => {
     const device = await createDevice(owner)
     const client = await connectDevice(server, device)
