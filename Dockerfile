@@ -4,6 +4,7 @@ WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci --ignore-scripts
 COPY tsconfig.json tsconfig.build.json prune.mjs ./
+COPY console ./console
 COPY src ./src
 COPY ingest ./ingest
 COPY stream ./stream

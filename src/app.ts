@@ -4,6 +4,7 @@ import { serializerCompiler, type ZodTypeProvider } from 'fastify-type-provider-
 import { newId } from '../db/client.ts'
 import { auditRoutes } from './api/audit-log/routes.ts'
 import { authRoutes } from './api/auth/routes.ts'
+import { addMissingPage, consoleRoutes, openConsole } from './api/console/routes.ts'
 import { dataRoutes } from './api/data/routes.ts'
 import { dataTypeRoutes } from './api/data-types/routes.ts'
 import { deviceRoutes } from './api/devices/routes.ts'
@@ -105,6 +106,8 @@ export async function createApp(services: Services, logger: FastifyBaseLogger): 
   // Before what may fail, so that a page of another origin may read why.
   await addCors(app, services)
   await addUpgrades(app)
+  const console = openConsole(services.config)
+  addMissingPage(app, console)
   addMethods(app)
   addArrivalTime(app)
   addBodies(app, services)
@@ -113,6 +116,7 @@ export async function createApp(services: Services, logger: FastifyBaseLogger): 
   await gatherRoutes(app, describeEvents({ security: [] }))
   await healthRoutes(app, services)
   mqttRoutes(app, services)
+  consoleRoutes(app, console)
   await app.register(
     async scope => {
       const api = scope.withTypeProvider<ZodTypeProvider>()

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { mkdirSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { createFile, replaceFile } from '../db/durable-files.ts'
+import { type Basemap, readBasemap } from './basemap.ts'
 
 /**
  * The configuration. It comes from the environment only, in two steps: `readEnv` reads the texts, and
@@ -46,6 +47,8 @@ export interface Config {
   trustedProxies: string[]
   /** Origins of other people's pages that may call. */
   corsOrigins: string[]
+  /** What the console's map lies on. */
+  basemap: Basemap
   owner: { email: string; password: string | undefined; organization: string }
 }
 
@@ -144,6 +147,9 @@ export function toConfig(env: Env): Config {
     )
   }
 
+  const basemap = readBasemap(env.BASEMAP)
+  if (typeof basemap === 'string') problems.push(basemap)
+
   const { MQTT_TLS_CERT: certFile, MQTT_TLS_KEY: keyFile } = env
   if (env.MQTT_TLS_PORT !== undefined && !(certFile && keyFile)) {
     problems.push('MQTT_TLS_PORT requires MQTT_TLS_CERT and MQTT_TLS_KEY')
@@ -169,6 +175,7 @@ export function toConfig(env: Env): Config {
     liveSocketsPerUser: count('LIVE_SOCKETS_PER_USER', 50),
     trustedProxies: list('TRUSTED_PROXIES'),
     corsOrigins,
+    basemap: typeof basemap === 'string' ? { kind: 'world' } : basemap,
     owner: {
       email: text('FIELDLINE_OWNER_EMAIL', 'owner@example.com'),
       password,

@@ -23,7 +23,7 @@ describe('A build', () => {
   afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
   const write = (name: string, text: string) => writeFileSync(join(folder, name), text)
-  const build = () => execFileSync('npm', ['run', '--silent', 'build'], { cwd: folder, stdio: 'pipe' })
+  const build = () => execFileSync('npm', ['run', '--silent', 'build:server'], { cwd: folder, stdio: 'pipe' })
   const run = () => execFileSync('node', ['dist/src/main.js'], { cwd: folder }).toString().trim()
   const writtenAt = (name: string) => statSync(join(folder, name)).mtimeMs
 

@@ -9,6 +9,7 @@ const STATUS = {
   'too-large': 413,
   'url-too-long': 414,
   'unsupported-media-type': 415,
+  'bad-range': 416,
   unimportable: 422,
   'upgrade-required': 426,
   'rate-limited': 429,

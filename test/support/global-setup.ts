@@ -6,6 +6,7 @@ import type { TestProject } from 'vitest/node'
 import { openDatabase } from '../../db/client.ts'
 import { migrate } from '../../db/migrate.ts'
 import { createPartitions } from '../../db/partitions.ts'
+import { findChromium } from '../services/chromium.ts'
 import { startMosquitto } from '../services/mosquitto.ts'
 import { startPostgres } from '../services/postgres.ts'
 import { preparePglite } from './pglite-template.ts'
@@ -16,6 +17,8 @@ declare module 'vitest' {
     postgres: { url: string } | { reason: string }
     /** Whether Mosquitto's programs are there, or why not. */
     mosquitto: { available: true } | { reason: string }
+    /** The browser's program, or why there is none. */
+    chromium: { executable: string } | { reason: string }
     /** A migrated directory of PGlite, to be copied. */
     pgliteTemplate: string
   }
@@ -33,17 +36,24 @@ export const TEMPLATE = 'fieldline_template'
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   await build()
   project.onTestsRerun(build)
-  const [postgres, mosquitto, pgliteTemplate] = await Promise.all([
+  const [postgres, mosquitto, chromium, pgliteTemplate] = await Promise.all([
     startPostgres({ settings: { max_connections: '300' } }),
     startMosquitto(),
+    findChromium(),
     preparePglite(),
   ])
-  const missing = [postgres, mosquitto].flatMap(service => (service.available ? [] : [service.reason]))
+  const missing = [postgres, mosquitto, chromium].flatMap(service =>
+    service.available ? [] : [service.reason],
+  )
   if (process.env.REQUIRE_SERVICES === '1' && missing.length > 0) throw new Error(missing.join('\n'))
 
   if (postgres.available) await createTemplate(postgres.url)
   project.provide('postgres', postgres.available ? { url: postgres.url } : { reason: postgres.reason })
   project.provide('mosquitto', mosquitto.available ? { available: true } : { reason: mosquitto.reason })
+  project.provide(
+    'chromium',
+    chromium.available ? { executable: chromium.executable } : { reason: chromium.reason },
+  )
   project.provide('pgliteTemplate', pgliteTemplate)
   if (mosquitto.available) await mosquitto.stop()
   return async () => {

@@ -1,0 +1,35 @@
+import createClient from 'openapi-fetch'
+import { endSession, getSession } from '../session.ts'
+import { Failure } from './failure.ts'
+import type { paths } from './interface.d.ts'
+
+/** The interface, typed by its own document. */
+export const api = createClient<paths>()
+
+api.use({
+  onRequest({ request }) {
+    const session = getSession()
+    if (session) request.headers.set('authorization', `Bearer ${session.token}`)
+    return request
+  },
+  onResponse({ request, response }) {
+    const token = request.headers.get('authorization')?.slice('Bearer '.length)
+    if (response.status === 401 && token) endSession(token)
+  },
+})
+
+type Answered<T> = { data?: T; error?: unknown; response: Response }
+
+/** What was answered. Throws a Failure with the server's own words. */
+export async function answered<T>(request: Promise<Answered<T>>): Promise<NonNullable<T>> {
+  const { data, error, response } = await request.catch((cause: unknown) => {
+    if (cause instanceof DOMException && cause.name === 'AbortError') throw cause
+    throw new Failure(0, '')
+  })
+  if (data !== undefined && data !== null && response.ok) return data
+  const { message = response.statusText, errors = [] } = (error ?? {}) as {
+    message?: string
+    errors?: { path: string; message: string }[]
+  }
+  throw new Failure(response.status, message, errors)
+}

@@ -1,0 +1,12 @@
+/** What a request came to that did not succeed. Status 0 is a server that was not reached. */
+export class Failure extends Error {
+  readonly status: number
+  /** The server's sentences, by the field that they are about. */
+  readonly fields: Record<string, string>
+
+  constructor(status: number, message: string, errors: readonly { path: string; message: string }[] = []) {
+    super(message)
+    this.status = status
+    this.fields = Object.fromEntries(errors.map(error => [error.path, error.message]))
+  }
+}

@@ -1,0 +1,83 @@
+import { createHash } from 'node:crypto'
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
+
+// Bundles the pages into dist/console, and writes the types of the interface from the program that was just compiled. What
+// is up to date is left alone, so that `npm start` costs nothing; what is made is whole before it gets its place, so that
+// several may build at once and a server that starts meanwhile finds either the old pages or the new ones.
+const ROOT = resolve(import.meta.dirname, '../..')
+const OUTPUT = join(ROOT, 'dist/console')
+const TYPES = join(ROOT, 'console/api/interface.d.ts')
+/** Smaller ones fit into a packet as they are. */
+const COMPRESSED_FROM = 1_000
+const COMPRESSIBLE = /\.(js|css|html|svg|json|txt)$/
+
+const filesIn = folder =>
+  readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true })
+    .filter(entry => entry.isFile() && !entry.name.endsWith('.d.ts') && !entry.name.endsWith('.map'))
+    .map(entry => join(entry.parentPath, entry.name))
+    .sort()
+
+function digest(files) {
+  const hash = createHash('sha256').update(process.version)
+  for (const file of files) hash.update(file.slice(ROOT.length)).update(readFileSync(file))
+  return hash.digest('hex')
+}
+
+async function unlessUpToDate(stamp, files, make) {
+  const now = digest(files)
+  if (existsSync(stamp) && readFileSync(stamp, 'utf8') === now) return
+  await make()
+  mkdirSync(resolve(stamp, '..'), { recursive: true })
+  writeFileSync(stamp, now)
+}
+
+async function writeTypes() {
+  const { writeInterfaceTypes } = await import('./interface-types.mjs')
+  const partial = `${TYPES}.${process.pid}`
+  writeFileSync(partial, await writeInterfaceTypes(ROOT))
+  renameSync(partial, TYPES)
+}
+
+async function bundle() {
+  // Tests build too, and nobody ships what React is in a test.
+  process.env.NODE_ENV = 'production'
+  const { build } = await import('vite')
+  const partial = join(ROOT, `dist/console.${process.pid}`)
+  await build({
+    configFile: join(ROOT, 'console/build/vite.config.ts'),
+    logLevel: 'warn',
+    build: { outDir: partial, emptyOutDir: true },
+  })
+  for (const file of readdirSync(partial, { recursive: true, encoding: 'utf8' })) {
+    if (!COMPRESSIBLE.test(file)) continue
+    const path = join(partial, file)
+    const bytes = readFileSync(path)
+    if (bytes.length < COMPRESSED_FROM) continue
+    const params = { [constants.BROTLI_PARAM_QUALITY]: 11, [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length }
+    writeFileSync(`${path}.br`, brotliCompressSync(bytes, { params }))
+    writeFileSync(`${path}.gz`, gzipSync(bytes, { level: 9 }))
+  }
+  const old = `${partial}.old`
+  if (existsSync(OUTPUT)) renameSync(OUTPUT, old)
+  try {
+    renameSync(partial, OUTPUT)
+  } catch (error) {
+    // Somebody else has built the same meanwhile.
+    if (error.code !== 'ENOTEMPTY' && error.code !== 'EEXIST') throw error
+  }
+  for (const left of [partial, old]) rmSync(left, { recursive: true, force: true })
+}
+
+const compiled = filesIn('dist/src').filter(file => file.endsWith('.js'))
+await unlessUpToDate(
+  join(ROOT, 'dist/.console-types'),
+  [...compiled, join(import.meta.dirname, 'interface-types.mjs')],
+  writeTypes,
+)
+await unlessUpToDate(
+  join(OUTPUT, '.inputs'),
+  [...filesIn('console'), join(ROOT, 'package-lock.json'), join(ROOT, 'package.json')],
+  bundle,
+)

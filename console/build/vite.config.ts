@@ -1,0 +1,48 @@
+import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import react from '@vitejs/plugin-react'
+import { defineConfig, type Plugin } from 'vite'
+
+const CONSOLE = resolve(import.meta.dirname, '..')
+
+/** React Aria speaks thirty languages; we have texts in two, and it says its own sentences in those. */
+const ownLanguages: Plugin = {
+  name: 'own-languages',
+  load(id) {
+    const language = /\/react-(?:aria|stately)[^/]*\/.*\/intl\/.*\/(\w\w)-\w\w\.m?js$/.exec(id)?.[1]
+    if (language && language !== 'en' && language !== 'de') return 'export default {}'
+  },
+}
+
+/** Of the world's countries we draw the outlines: their names and codes stay behind. */
+const outlines: Plugin = {
+  name: 'outlines',
+  enforce: 'pre',
+  load(id) {
+    if (!/world-atlas\/countries-\w+\.json$/.test(id)) return
+    const world = JSON.parse(readFileSync(id, 'utf8'))
+    const geometries = world.objects.countries.geometries.map(
+      ({ type, arcs }: { type: string; arcs: unknown }) => ({ type, arcs }),
+    )
+    return JSON.stringify({ ...world, objects: { countries: { type: 'GeometryCollection', geometries } } })
+  },
+}
+
+export default defineConfig({
+  root: CONSOLE,
+  plugins: [react(), ownLanguages, outlines],
+  build: {
+    target: 'es2022',
+    // A file of its own is kept forever; data: would be in the way of the policy.
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+    // MapLibre alone has 900 kB; what matters is compressed, and test/console/ measures it.
+    chunkSizeWarningLimit: 1_200,
+    rolldownOptions: {
+      input: { index: resolve(CONSOLE, 'index.html'), track: resolve(CONSOLE, 'track.html') },
+    },
+  },
+  worker: { format: 'es' },
+  // `npm run dev:console` with a server beside it.
+  server: { proxy: { '/api': { target: 'http://127.0.0.1:3000', ws: true } } },
+})

@@ -1,0 +1,108 @@
+import {
+  createContext,
+  type ReactNode,
+  use,
+  useEffect,
+  useMemo,
+  useRef,
+  useState,
+  useSyncExternalStore,
+} from 'react'
+import { endSession } from '../session.ts'
+import { type LiveState, openLive } from './connection.ts'
+import { createFleet, type Fleet } from './fleet.ts'
+
+interface Live {
+  fleet: Fleet
+  state: LiveState
+  /** Whether the server has said what is there; before that, nothing is known to be absent. */
+  known: boolean
+  filter(hubIds: string[], teamIds: string[]): void
+}
+
+const Context = createContext<Live | null>(null)
+
+/** One socket for the whole page, whichever part of it is shown. */
+export function LiveProvider({ token, children }: { token: string; children: ReactNode }) {
+  const fleet = useMemo(createFleet, [])
+  const [state, setState] = useState<LiveState>({ name: 'connecting' })
+  const [known, setKnown] = useState(false)
+  const connection = useRef<ReturnType<typeof openLive> | null>(null)
+  const wanted = useRef<{ hubIds?: string[]; teamIds?: string[] }>({})
+
+  useEffect(() => {
+    const opened = openLive(token, wanted.current, {
+      onSnapshot(positions) {
+        fleet.replace(positions, performance.now())
+        setKnown(true)
+      },
+      onPositions: positions => fleet.update(positions, performance.now()),
+      onGone: ids => fleet.remove(ids),
+      onState: next => setState(now => (now.name === next.name ? now : next)),
+      onEnded: () => endSession(token),
+    })
+    connection.current = opened
+    return () => opened.close()
+  }, [token, fleet])
+
+  const value = useMemo<Live>(
+    () => ({
+      fleet,
+      state,
+      known,
+      filter(hubIds, teamIds) {
+        const next = {
+          ...(hubIds.length > 0 && { hubIds }),
+          ...(teamIds.length > 0 && { teamIds }),
+        }
+        if (JSON.stringify(next) === JSON.stringify(wanted.current)) return
+        wanted.current = next
+        connection.current?.setFilter(next)
+      },
+    }),
+    [fleet, state, known],
+  )
+  return <Context value={value}>{children}</Context>
+}
+
+export function useLive(): Live {
+  const live = use(Context)
+  if (!live) throw new Error('There are no live positions above this part')
+  return live
+}
+
+/** Counts changes of the fleet, at most once in `everyMs`: for what is read and not watched moving. */
+export function useFleetVersion(fleet: Fleet, everyMs: number): number {
+  const store = useMemo(() => {
+    let shown = fleet.version
+    let timer: ReturnType<typeof setTimeout> | undefined
+    return {
+      subscribe(listener: () => void) {
+        const leave = fleet.onChange(() => {
+          timer ??= setTimeout(() => {
+            timer = undefined
+            shown = fleet.version
+            listener()
+          }, everyMs)
+        })
+        return () => {
+          leave()
+          clearTimeout(timer)
+          timer = undefined
+        }
+      },
+      read: () => shown,
+    }
+  }, [fleet, everyMs])
+  return useSyncExternalStore(store.subscribe, store.read)
+}
+
+/** The time, again every `everyMs`. */
+export function useNow(everyMs: number): number {
+  const [now, setNow] = useState(Date.now)
+  useEffect(() => {
+    const timer = setInterval(() => setNow(Date.now()), everyMs)
+    return () => clearInterval(timer)
+  }, [everyMs])
+  return now
+}

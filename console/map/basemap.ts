@@ -1,0 +1,160 @@
+import type { FeatureCollection } from 'geojson'
+import type { LayerSpecification, Map as MapLibre, StyleSpecification } from 'maplibre-gl'
+import type { Palette } from './palette.ts'
+import { readShown } from './shown.ts'
+
+/** From here on the coarse outlines look coarse. */
+const FINE_FROM_ZOOM = 3.5
+
+/** The style of the map below everything, in the page's colours. */
+export async function createStyle(palette: Palette): Promise<StyleSpecification> {
+  const shown = readShown()
+  const style: StyleSpecification = {
+    version: 8,
+    sources: {},
+    layers: [{ id: 'water', type: 'background', paint: { 'background-color': palette.water } }],
+  }
+  if (shown.kind === 'world') {
+    style.sources.world = { type: 'geojson', data: await readWorld('coarse'), tolerance: 0.2 }
+    style.sources.grid = { type: 'geojson', data: { type: 'FeatureCollection', features: [] } }
+    style.layers.push(
+      {
+        id: 'land',
+        type: 'fill',
+        source: 'world',
+        paint: { 'fill-color': palette.land, 'fill-antialias': false },
+      },
+      {
+        id: 'borders',
+        type: 'line',
+        source: 'world',
+        paint: { 'line-color': palette.border, 'line-width': 0.8 },
+      },
+      { id: 'grid', type: 'line', source: 'grid', paint: { 'line-color': palette.grid, 'line-width': 1 } },
+    )
+    return style
+  }
+  const url = new URL(shown.url, location.href).href
+  if (shown.kind === 'file') await addFileProtocol()
+  const source = shown.kind === 'file' ? { url: `pmtiles://${url}` } : { tiles: [shown.url] }
+  if (shown.vector) {
+    style.sources.tiles = { type: 'vector', ...source, attribution: '© OpenStreetMap' }
+    style.layers.push(...vectorLayers(palette))
+  } else {
+    style.sources.tiles = { type: 'raster', tileSize: 256, ...source, attribution: '© OpenStreetMap' }
+    style.layers.push({ id: 'tiles', type: 'raster', source: 'tiles' })
+  }
+  return style
+}
+
+/** Outlines become finer where somebody looks closer, and a grid says how far things move where there are no roads. */
+export function refineWorld(map: MapLibre): () => void {
+  if (readShown().kind !== 'world') return () => {}
+  /** A style of another theme begins coarse again. */
+  let refined: unknown
+  /** The server was away: the next look tries again. */
+  const forget = () => {
+    refined = undefined
+  }
+  const refine = () => {
+    const source = map.getSource('grid')
+    if (source && 'setData' in source)
+      (source as { setData(data: FeatureCollection): void }).setData(gridOf(map))
+    const world = map.getSource('world')
+    if (world === refined || map.getZoom() < FINE_FROM_ZOOM) return
+    refined = world
+    void readWorld('fine').then(data => {
+      if (world && 'setData' in world) (world as { setData(data: FeatureCollection): void }).setData(data)
+    }, forget)
+  }
+  map.on('moveend', refine)
+  map.on('styledata', refine)
+  return () => {
+    map.off('moveend', refine)
+    map.off('styledata', refine)
+  }
+}
+
+async function readWorld(detail: 'coarse' | 'fine'): Promise<FeatureCollection> {
+  const { readOutlines } = await import('./outlines.ts')
+  return readOutlines(detail)
+}
+
+const STEPS = [30, 20, 10, 5, 2, 1, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001]
+const LINES_ACROSS = 7
+const MAX_LAT = 85
+
+/** Meridians and parallels at round degrees, some across the screen. */
+function gridOf(map: MapLibre): FeatureCollection {
+  const bounds = map.getBounds()
+  const [west, east] = [bounds.getWest(), bounds.getEast()]
+  const [south, north] = [Math.max(-MAX_LAT, bounds.getSouth()), Math.min(MAX_LAT, bounds.getNorth())]
+  const step = STEPS.find(one => (east - west) / one >= LINES_ACROSS) ?? (STEPS.at(-1) as number)
+  const lines: [number, number][][] = []
+  for (let lng = Math.ceil(west / step) * step; lng <= east; lng += step)
+    lines.push([
+      [lng, south],
+      [lng, north],
+    ])
+  for (let lat = Math.ceil(south / step) * step; lat <= north; lat += step)
+    lines.push([
+      [west, lat],
+      [east, lat],
+    ])
+  return {
+    type: 'FeatureCollection',
+    features: lines.map(coordinates => ({
+      type: 'Feature',
+      properties: {},
+      geometry: { type: 'LineString', coordinates },
+    })),
+  }
+}
+
+async function addFileProtocol(): Promise<void> {
+  const [{ Protocol }, { addProtocol }] = await Promise.all([import('pmtiles'), import('maplibre-gl')])
+  addProtocol('pmtiles', new Protocol().tile)
+}
+
+/** Of the layers that Protomaps and its files have: what is needed to know where one is, in calm colours. */
+function vectorLayers(palette: Palette): LayerSpecification[] {
+  const fill = (id: string, layer: string, color: string): LayerSpecification => ({
+    id,
+    type: 'fill',
+    source: 'tiles',
+    'source-layer': layer,
+    filter: ['==', ['geometry-type'], 'Polygon'],
+    paint: { 'fill-color': color, 'fill-antialias': false },
+  })
+  return [
+    fill('earth', 'earth', palette.land),
+    fill('lakes', 'water', palette.water),
+    {
+      id: 'roads',
+      type: 'line',
+      source: 'tiles',
+      'source-layer': 'roads',
+      paint: {
+        'line-color': palette.road,
+        'line-width': [
+          'interpolate',
+          ['exponential', 1.5],
+          ['zoom'],
+          6,
+          ['match', ['get', 'kind'], 'highway', 0.8, 'major_road', 0.4, 0],
+          12,
+          ['match', ['get', 'kind'], 'highway', 3, 'major_road', 1.6, 0.5],
+          18,
+          ['match', ['get', 'kind'], 'highway', 18, 'major_road', 12, 'path', 1.5, 7],
+        ],
+      },
+    },
+    {
+      id: 'borders',
+      type: 'line',
+      source: 'tiles',
+      'source-layer': 'boundaries',
+      paint: { 'line-color': palette.border, 'line-width': 1, 'line-dasharray': [3, 2] },
+    },
+  ]
+}

@@ -1,0 +1,127 @@
+import type { Cluster } from './clusters.ts'
+
+/** More than anybody reads at once, and what 2D drawing does in a millisecond or two. */
+const MAX_LABELS = 120
+const FONT = '600 11px system-ui, sans-serif'
+const HEIGHT = 15
+const BESIDE = 12
+const MAX_CACHED = 2_000
+const TAU = Math.PI * 2
+
+export interface LabelColors {
+  text: string
+  halo: string
+  /** Behind the number of a cluster. */
+  surface: string
+  /** By state, in the order of STATES. */
+  states: readonly [string, string, string]
+}
+
+interface Candidate {
+  key: string
+  text: string
+  x: number
+  y: number
+}
+
+/** Names beside markers that do not lie on each other, and clusters with their numbers. */
+export function createLabels(canvas: HTMLCanvasElement) {
+  const context = canvas.getContext('2d') as CanvasRenderingContext2D
+  const drawn = new Map<string, { image: HTMLCanvasElement; width: number }>()
+  /** Those of the frame before, so that names do not flicker in and out. */
+  let placed = new Set<string>()
+
+  function drawText(text: string, ratio: number, colors: LabelColors) {
+    const key = `${text}\n${ratio}${colors.text}`
+    const known = drawn.get(key)
+    if (known) return known
+    context.font = FONT
+    const width = Math.ceil(context.measureText(text).width) + 6
+    const image = document.createElement('canvas')
+    image.width = width * ratio
+    image.height = HEIGHT * ratio
+    const pen = image.getContext('2d') as CanvasRenderingContext2D
+    pen.scale(ratio, ratio)
+    pen.font = FONT
+    pen.textBaseline = 'middle'
+    pen.lineJoin = 'round'
+    pen.lineWidth = 3
+    pen.strokeStyle = colors.halo
+    pen.fillStyle = colors.text
+    pen.strokeText(text, 3, HEIGHT / 2 + 0.5)
+    pen.fillText(text, 3, HEIGHT / 2 + 0.5)
+    if (drawn.size >= MAX_CACHED) drawn.clear()
+    const made = { image, width }
+    drawn.set(key, made)
+    return made
+  }
+
+  return {
+    begin(width: number, height: number, ratio: number) {
+      context.setTransform(ratio, 0, 0, ratio, 0, 0)
+      context.clearRect(0, 0, width, height)
+    },
+    /** A ring that says how many of them are in which state, around their number. */
+    cluster(
+      x: number,
+      y: number,
+      { members }: Cluster,
+      states: Uint8Array,
+      written: string,
+      colors: LabelColors,
+    ) {
+      const radius = clusterRadius(members.length)
+      const counts = [0, 0, 0]
+      for (const slot of members) (counts[states[slot] as number] as number)++
+      context.beginPath()
+      context.arc(x, y, radius, 0, TAU)
+      context.fillStyle = colors.surface
+      context.fill()
+      context.lineWidth = 3.5
+      let from = -Math.PI / 2
+      counts.forEach((count, state) => {
+        if (count === 0) return
+        const to = from + (TAU * count) / members.length
+        context.beginPath()
+        context.arc(x, y, radius, from, to)
+        context.strokeStyle = colors.states[state] as string
+        context.stroke()
+        from = to
+      })
+      context.font = FONT
+      context.textAlign = 'center'
+      context.textBaseline = 'middle'
+      context.fillStyle = colors.text
+      context.fillText(written, x, y + 0.5)
+      context.textAlign = 'start'
+    },
+    /** The first ones first, those of the last frame before those that are new. */
+    names(
+      candidates: readonly Candidate[],
+      blocked: readonly { x: number; y: number; r: number }[],
+      ratio: number,
+      colors: LabelColors,
+    ) {
+      const boxes = blocked.map(({ x, y, r }) => [x - r, y - r, x + r, y + r] as const)
+      const now = new Set<string>()
+      const [first, ...rest] = candidates
+      const order = first
+        ? [first, ...rest.filter(one => placed.has(one.key)), ...rest.filter(one => !placed.has(one.key))]
+        : []
+      for (const { key, text, x, y } of order) {
+        if (now.size >= MAX_LABELS) break
+        const { image, width } = drawText(text, ratio, colors)
+        const left = Math.round(x + BESIDE)
+        const top = Math.round(y - HEIGHT / 2)
+        const [right, bottom] = [left + width, top + HEIGHT]
+        if (boxes.some(box => left < box[2] && right > box[0] && top < box[3] && bottom > box[1])) continue
+        boxes.push([left, top, right, bottom])
+        context.drawImage(image, left, top, width, HEIGHT)
+        now.add(key)
+      }
+      placed = now
+    },
+  }
+}
+
+export const clusterRadius = (members: number): number => 12 + Math.min(14, Math.log2(members) * 1.6)

@@ -1,0 +1,30 @@
+import 'maplibre-gl/dist/maplibre-gl.css'
+import { Map as MapLibre, setWorkerUrl } from 'maplibre-gl'
+// A file of ours: the policy of the page allows no other worker.
+import workerUrl from 'maplibre-gl/dist/maplibre-gl-worker.mjs?worker&url'
+import { createStyle } from './basemap.ts'
+import type { Palette } from './palette.ts'
+
+setWorkerUrl(workerUrl)
+
+const WORLD: [number, number] = [10, 25]
+
+/** A map that always has the north above: everything that moves on it is drawn by ourselves. */
+export async function openMap(container: HTMLElement, palette: Palette): Promise<MapLibre> {
+  const map = new MapLibre({
+    container,
+    style: await createStyle(palette),
+    center: WORLD,
+    zoom: 1.3,
+    maxZoom: 19,
+    maxPitch: 0,
+    dragRotate: false,
+    touchPitch: false,
+    pitchWithRotate: false,
+    attributionControl: { compact: true },
+    fadeDuration: 0,
+  })
+  map.touchZoomRotate.disableRotation()
+  map.keyboard.disableRotation()
+  return map
+}

@@ -1,0 +1,19 @@
+/** Web Mercator, the world as a square of 1: x grows to the east, y to the south. */
+const MAX_LAT = 85.051129
+const RADIANS = Math.PI / 180
+
+export const toX = (lng: number): number => lng / 360 + 0.5
+
+export function toY(lat: number): number {
+  const sine = Math.sin(Math.max(-MAX_LAT, Math.min(MAX_LAT, lat)) * RADIANS)
+  return 0.5 - Math.log((1 + sine) / (1 - sine)) / (4 * Math.PI)
+}
+
+export const toLng = (x: number): number => (x - 0.5) * 360
+
+export const toLat = (y: number): number => Math.atan(Math.sinh((0.5 - y) * 2 * Math.PI)) / RADIANS
+
+/** Of the world at zoom 0, as MapLibre counts. */
+export const TILE_PX = 512
+
+export const toLngLat = (x: number, y: number): [number, number] => [toLng(x), toLat(y)]

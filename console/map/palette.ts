@@ -1,0 +1,44 @@
+import type { LabelColors } from './labels.ts'
+import type { MarkerColors } from './markers.ts'
+
+/** The colours of the map, from the page's own custom properties. */
+export interface Palette {
+  markers: MarkerColors
+  labels: LabelColors
+  land: string
+  water: string
+  border: string
+  grid: string
+  trail: string
+  road: string
+  text: string
+}
+
+export function readPalette(): Palette {
+  const style = getComputedStyle(document.documentElement)
+  const read = (name: string) => style.getPropertyValue(`--${name}`).trim()
+  const states = [read('moving-mark'), read('idle-mark'), read('offline-mark')] as const
+  return {
+    markers: {
+      states: [toRgb(states[0]), toRgb(states[1]), toRgb(states[2])],
+      halo: toRgb(read('map-halo')),
+      accent: toRgb(read('accent')),
+    },
+    labels: { text: read('map-label'), halo: read('map-halo'), surface: read('surface'), states },
+    land: read('map-land'),
+    water: read('map-water'),
+    border: read('map-border'),
+    grid: read('map-grid'),
+    trail: read('accent'),
+    road: read('map-road'),
+    text: read('map-label'),
+  }
+}
+
+/** `#rrggbb`, or `#rgb` as whoever makes style sheets small writes it, in shares of 1. */
+function toRgb(color: string): readonly [number, number, number] {
+  const digits =
+    color.length === 4 ? [...color.slice(1)].map(digit => digit + digit).join('') : color.slice(1)
+  const value = Number.parseInt(digits, 16)
+  return [(value >> 16) / 255, ((value >> 8) & 255) / 255, (value & 255) / 255]
+}

@@ -1,0 +1,90 @@
+import { useInfiniteQuery, useMutation, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { answered, api } from '../api/client.ts'
+import { useLive } from '../live/live.tsx'
+import { Modal } from '../parts/modal.tsx'
+import { ActionButton } from '../parts/parts.tsx'
+import { type Column, Table } from '../parts/table.tsx'
+import { useWorkspace } from '../shell/workspace.tsx'
+import { useFormat, useTexts } from '../texts/texts.tsx'
+
+type Link = Awaited<ReturnType<typeof readLinks>>['data'][number]
+
+const readLinks = (cursor: string | undefined) =>
+  answered(api.GET('/api/v3/tracking-links', { params: { query: { cursor } } }))
+
+export function Component() {
+  const texts = useTexts()
+  const format = useFormat()
+  const { may } = useWorkspace()
+  const { fleet } = useLive()
+  const queries = useQueryClient()
+  const [revoking, setRevoking] = useState<Link | null>(null)
+  const t = texts.links
+  const list = useInfiniteQuery({
+    queryKey: ['links'],
+    queryFn: ({ pageParam }) => readLinks(pageParam),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: page => page.pagination.nextCursor ?? undefined,
+  })
+  const revoke = useMutation({
+    mutationFn: (id: string) =>
+      answered(api.DELETE('/api/v3/tracking-link/{id}', { params: { path: { id } } })),
+    onSettled: () => {
+      setRevoking(null)
+      return queries.invalidateQueries({ queryKey: ['links'] })
+    },
+  })
+  const nameOf = (link: Link) => fleet.find(link.subjectId)?.name ?? link.subjectId
+  const columns: Column<Link>[] = [
+    { id: 'subject', title: t.subject, cell: nameOf },
+    {
+      id: 'expires',
+      title: t.expires,
+      cell: link => (Date.parse(link.expiresAt) < Date.now() ? t.expired : format.dateTime(link.expiresAt)),
+    },
+    { id: 'trail', title: t.trailMinutes, cell: link => format.duration(link.trailMinutes * 60) },
+    { id: 'created', title: t.created, cell: link => format.dateTime(link.createdAt) },
+    {
+      id: 'revoke',
+      title: '',
+      cell: link =>
+        may('delete/tracking-link') && (
+          <ActionButton
+            looks="quiet"
+            aria-label={`${t.revoke}: ${nameOf(link)}`}
+            onPress={() => setRevoking(link)}
+          >
+            {t.revoke}
+          </ActionButton>
+        ),
+    },
+  ]
+  return (
+    <main className="page" id="content">
+      <title>{`${t.title} · ${texts.product}`}</title>
+      <header className="page-head">
+        <h1>{t.title}</h1>
+        <p className="hint">{t.lead}</p>
+      </header>
+      <Table label={t.title} columns={columns} list={list} empty={t.none} emptyHint={t.noneHint} />
+      {revoking && (
+        <Modal title={t.revoke} onClose={() => setRevoking(null)}>
+          <div className="stack">
+            <p>{t.revokeAsk(nameOf(revoking))}</p>
+            <div className="row-of-buttons">
+              <ActionButton
+                looks="danger"
+                isPending={revoke.isPending}
+                onPress={() => revoke.mutate(revoking._id)}
+              >
+                {t.revoke}
+              </ActionButton>
+              <ActionButton onPress={() => setRevoking(null)}>{texts.form.cancel}</ActionButton>
+            </div>
+          </div>
+        </Modal>
+      )}
+    </main>
+  )
+}

@@ -1,0 +1,86 @@
+import { useCallback, useMemo } from 'react'
+import { useSearchParams } from 'react-router'
+import { type Fleet, STATES, type State } from '../../live/fleet.ts'
+
+export const SORTS = ['name', 'speed', 'silence'] as const
+export type Sort = (typeof SORTS)[number]
+
+export interface Filters {
+  search: string
+  state: State | 'all'
+  hub: string
+  team: string
+  sort: Sort
+  subject: string | null
+  follow: boolean
+}
+
+const DEFAULTS: Filters = {
+  search: '',
+  state: 'all',
+  hub: '',
+  team: '',
+  sort: 'name',
+  subject: null,
+  follow: false,
+}
+
+/** What is shown is in the address: it can be sent, gone back to, and loaded again. */
+export function useFilters() {
+  const [params, setParams] = useSearchParams()
+  const filters = useMemo<Filters>(() => {
+    const state = params.get('state') as State
+    const sort = params.get('sort') as Sort
+    return {
+      search: params.get('search') ?? DEFAULTS.search,
+      state: STATES.includes(state) ? state : DEFAULTS.state,
+      hub: params.get('hub') ?? DEFAULTS.hub,
+      team: params.get('team') ?? DEFAULTS.team,
+      sort: SORTS.includes(sort) ? sort : DEFAULTS.sort,
+      subject: params.get('subject'),
+      follow: params.get('follow') === 'true',
+    }
+  }, [params])
+  const change = useCallback(
+    (next: Partial<Filters>) => {
+      setParams(
+        now => {
+          const changed = new URLSearchParams(now)
+          for (const [name, value] of Object.entries(next)) {
+            if (value === DEFAULTS[name as keyof Filters] || value === null) changed.delete(name)
+            else changed.set(name, String(value))
+          }
+          return changed
+        },
+        // Going back leads from subject to subject, not from letter to letter.
+        { replace: next.subject === undefined || next.subject === null },
+      )
+    },
+    [setParams],
+  )
+  return [filters, change] as const
+}
+
+/** Whether a slot passes what is looked for here; hub and team are the server's business. */
+export function createTest(fleet: Fleet, { search, state }: Filters): (slot: number) => boolean {
+  const wanted = state === 'all' ? -1 : STATES.indexOf(state)
+  const text = search.trim().toLowerCase()
+  return slot =>
+    (wanted === -1 || fleet.states[slot] === wanted) &&
+    (text === '' || (fleet.names[slot] as string).toLowerCase().includes(text))
+}
+
+/** The identifiers that pass, in order. */
+export function listSubjects(fleet: Fleet, filters: Filters, locale: string): string[] {
+  const test = createTest(fleet, filters)
+  const slots = [...fleet.ids.keys()].filter(test)
+  const { speed, timestamp } = fleet.columns
+  const numbers = { speed, silence: timestamp }
+  if (filters.sort === 'name') {
+    const { compare } = new Intl.Collator(locale, { numeric: true })
+    slots.sort((a, b) => compare(fleet.names[a] as string, fleet.names[b] as string))
+  } else if (filters.sort === 'speed') {
+    slots.sort((a, b) => (numbers.speed[b] || 0) - (numbers.speed[a] || 0))
+  } else slots.sort((a, b) => (numbers.silence[a] as number) - (numbers.silence[b] as number))
+  return slots.map(slot => fleet.ids[slot] as string)
+}

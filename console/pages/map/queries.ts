@@ -1,0 +1,97 @@
+import { useQuery } from '@tanstack/react-query'
+import { answered, api } from '../../api/client.ts'
+import { useLive } from '../../live/live.tsx'
+import { useWorkspace } from '../../shell/workspace.tsx'
+import { useFormat } from '../../texts/texts.tsx'
+
+/** As many as a list answers at once: what a choice is made from. */
+const MANY = 500
+const TRAIL_POINTS = 1_000
+const TRAIL_EVERY_MS = 30_000
+
+export function useHubs() {
+  const { may } = useWorkspace()
+  return useQuery({
+    queryKey: ['hubs', 'all'],
+    enabled: may('view/hub'),
+    queryFn: async () =>
+      (await answered(api.GET('/api/v3/hubs', { params: { query: { limit: MANY, sort: 'name' } } }))).data,
+  })
+}
+
+export function useTeams() {
+  const { may } = useWorkspace()
+  return useQuery({
+    queryKey: ['teams', 'all'],
+    enabled: may('view/team'),
+    queryFn: async () =>
+      (await answered(api.GET('/api/v3/teams', { params: { query: { limit: MANY, sort: 'name' } } }))).data,
+  })
+}
+
+/** Whose history: the subject as the live positions call it. */
+function useSubjectQuery(subjectId: string | null) {
+  const { fleet } = useLive()
+  const type = subjectId ? fleet.find(subjectId)?.subjectType : undefined
+  if (!subjectId || !type) return null
+  return type === 'user' ? { userId: subjectId } : { deviceId: subjectId }
+}
+
+/** The way of today, in the organization's day. */
+export function useTrail(subjectId: string | null) {
+  const format = useFormat()
+  const subject = useSubjectQuery(subjectId)
+  return useQuery({
+    queryKey: ['trail', subjectId],
+    enabled: subject !== null,
+    refetchInterval: TRAIL_EVERY_MS,
+    queryFn: async ({ signal }) => {
+      const from = new Date(format.startOfDay()).toISOString()
+      const query = { ...subject, from, maxPoints: TRAIL_POINTS }
+      const answer = await answered(api.GET('/api/v3/location-histories', { params: { query }, signal }))
+      // A text is what other formats are.
+      return typeof answer === 'string' ? [] : answer.data
+    },
+  })
+}
+
+export function useToday(subjectId: string) {
+  const format = useFormat()
+  const subject = useSubjectQuery(subjectId)
+  return useQuery({
+    queryKey: ['today', subjectId],
+    enabled: subject !== null,
+    refetchInterval: TRAIL_EVERY_MS,
+    queryFn: async ({ signal }) => {
+      const from = new Date(format.startOfDay()).toISOString()
+      const query = { ...subject, from, to: new Date().toISOString() }
+      return (await answered(api.GET('/api/v3/location-histories/trips', { params: { query }, signal }))).data
+    },
+  })
+}
+
+/** What a subject is in the records of the organization: its device, vehicle, driver, hub. */
+export function useSubjectRecords(subjectId: string) {
+  const { fleet } = useLive()
+  const { may } = useWorkspace()
+  const type = fleet.find(subjectId)?.subjectType
+  return useQuery({
+    queryKey: ['subject', subjectId, type],
+    enabled: type !== undefined,
+    queryFn: async () => {
+      const path = (id: string) => ({ params: { path: { id } } })
+      const device =
+        type === 'device' && may('view/device')
+          ? (await answered(api.GET('/api/v3/device/{id}', path(subjectId)))).data
+          : null
+      const vehicle =
+        device?.vehicleId && may('view/vehicle')
+          ? (await answered(api.GET('/api/v3/vehicle/{id}', path(device.vehicleId)))).data
+          : null
+      const userId = type === 'user' ? subjectId : vehicle?.driverId
+      const user =
+        userId && may('view/user') ? (await answered(api.GET('/api/v3/user/{id}', path(userId)))).data : null
+      return { device, vehicle, user, hubId: vehicle?.hubId ?? device?.hubId ?? user?.hubId[0] ?? null }
+    },
+  })
+}

@@ -1,0 +1,145 @@
+import { lazy, type ReactNode, Suspense, useState } from 'react'
+import { ToggleButton } from 'react-aria-components'
+import { useFleetVersion, useLive, useNow } from '../../live/live.tsx'
+import { Icon, StateMark } from '../../parts/icon.tsx'
+import { ActionButton, Copyable, IconButton } from '../../parts/parts.tsx'
+import { useWorkspace } from '../../shell/workspace.tsx'
+import { useFormat, useTexts } from '../../texts/texts.tsx'
+import { useHubs, useSubjectRecords, useToday } from './queries.ts'
+
+const ShareDialog = lazy(() => import('../share-dialog.tsx'))
+
+interface Props {
+  subjectId: string
+  follow: boolean
+  onFollow: (follow: boolean) => void
+  onClose: () => void
+}
+
+/** Everything about one subject, as it changes. */
+export function SubjectPanel({ subjectId, follow, onFollow, onClose }: Props) {
+  const texts = useTexts()
+  const format = useFormat()
+  const { may } = useWorkspace()
+  const { fleet, known } = useLive()
+  const [sharing, setSharing] = useState(false)
+  useFleetVersion(fleet, 250)
+  const now = useNow(1_000)
+  const position = fleet.find(subjectId)
+  const { data: records } = useSubjectRecords(subjectId)
+  const { data: hubs } = useHubs()
+  const hub = hubs?.find(one => one._id === records?.hubId)
+  const t = texts.subject
+  const name = position?.name ?? records?.device?.name ?? ''
+
+  return (
+    <aside className="panel" aria-label={name || t.position}>
+      <header className="panel-head">
+        {position && <StateMark state={position.state} />}
+        <h2>{name}</h2>
+        <IconButton icon="close" label={t.close} onPress={onClose} />
+      </header>
+      {!position && known && <p className="hint">{texts.map.notShown}</p>}
+      {position && (
+        <>
+          <p className="panel-state">
+            {texts.states[position.state]}
+            {position.speed !== null && position.state === 'moving' && <b>{format.speed(position.speed)}</b>}
+            <span className="hint">{format.ago(Date.parse(position.timestamp), now)}</span>
+          </p>
+          <div className="panel-actions">
+            <ToggleButton className="button plain" isSelected={follow} onChange={onFollow}>
+              <Icon name="follow" />
+              {t.follow}
+            </ToggleButton>
+            {may('create/tracking-link') && (
+              <ActionButton icon="share" onPress={() => setSharing(true)}>
+                {t.share}
+              </ActionButton>
+            )}
+          </div>
+          <dl className="facts">
+            <Fact term={t.speed}>{position.speed === null ? t.none : format.speed(position.speed)}</Fact>
+            <Fact term={t.heading}>
+              {position.heading === null
+                ? t.none
+                : `${Math.round(position.heading)}° ${format.compass(position.heading)}`}
+            </Fact>
+            <Fact term={t.battery}>
+              {position.battery === null ? t.none : format.percent(position.battery)}
+            </Fact>
+            <Fact term={t.accuracy}>
+              {position.accuracy === null ? t.none : format.distance(position.accuracy)}
+            </Fact>
+            <Fact term={t.lastFix}>{format.seconds(position.timestamp)}</Fact>
+            <Fact term={t.position}>
+              <Copyable value={`${position.lat.toFixed(6)}, ${position.lng.toFixed(6)}`} label={t.position}>
+                {position.lat.toFixed(5)}, {position.lng.toFixed(5)}
+              </Copyable>
+            </Fact>
+          </dl>
+          <Today subjectId={subjectId} />
+          {records && (
+            <dl className="facts wide">
+              {records.vehicle && (
+                <Fact term={t.vehicle}>
+                  {records.vehicle.name}
+                  {records.vehicle.plate && <span className="plate">{records.vehicle.plate}</span>}
+                </Fact>
+              )}
+              {records.user && (
+                <Fact term={position.subjectType === 'user' ? t.person : t.driver}>{records.user.name}</Fact>
+              )}
+              {records.device && <Fact term={t.device}>{records.device.name}</Fact>}
+              {hub && (
+                <Fact term={t.hub}>
+                  {hub.name}
+                  {hub.address && <span className="hint"> {hub.address}</span>}
+                </Fact>
+              )}
+            </dl>
+          )}
+        </>
+      )}
+      {sharing && position && (
+        <Suspense>
+          <ShareDialog subject={position} onClose={() => setSharing(false)} />
+        </Suspense>
+      )}
+    </aside>
+  )
+}
+
+function Today({ subjectId }: { subjectId: string }) {
+  const { subject: t } = useTexts()
+  const format = useFormat()
+  const { data: today } = useToday(subjectId)
+  if (!today) return null
+  const distance = today.trips.reduce((sum, trip) => sum + trip.distance, 0)
+  const driving = today.trips.reduce((sum, trip) => sum + trip.duration, 0)
+  const fastest = Math.max(0, ...today.trips.map(trip => trip.maxSpeed))
+  return (
+    <section className="today">
+      <h3>{t.today}</h3>
+      {today.trips.length + today.stops.length === 0 ? (
+        <p className="hint">{t.noTrail}</p>
+      ) : (
+        <dl className="facts">
+          <Fact term={t.distance}>{format.distance(distance)}</Fact>
+          <Fact term={t.driving}>{format.duration(driving)}</Fact>
+          <Fact term={t.stops}>{format.count(today.stops.length)}</Fact>
+          <Fact term={t.maxSpeed}>{format.speed(fastest)}</Fact>
+        </dl>
+      )}
+    </section>
+  )
+}
+
+function Fact({ term, children }: { term: string; children: ReactNode }) {
+  return (
+    <div>
+      <dt>{term}</dt>
+      <dd>{children}</dd>
+    </div>
+  )
+}

@@ -1,0 +1,67 @@
+import type { FeatureCollection } from 'geojson'
+import type { GeoJSONSource, LayerSpecification, Map as MapLibre } from 'maplibre-gl'
+import type { Fleet } from '../../live/fleet.ts'
+import { readPalette } from '../../map/palette.ts'
+
+const DRAWN_EVERY_MS = 1_000
+
+interface Point {
+  lat: number
+  lng: number
+  timestamp: string
+}
+
+/** Where something was, as a line below the markers that grows with its fixes. */
+export function showTrail(map: MapLibre, points: readonly Point[], fleet: Fleet, subjectId: string | null) {
+  const line = points.map(({ lat, lng }) => [lng, lat])
+  let newest = points.at(-1)?.timestamp ?? ''
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const describe = (): FeatureCollection => ({
+    type: 'FeatureCollection',
+    features: [{ type: 'Feature', properties: {}, geometry: { type: 'LineString', coordinates: line } }],
+  })
+  const layer = showLayer(map, 'trail', describe, () => ({
+    id: 'trail',
+    type: 'line',
+    source: 'trail',
+    layout: { 'line-cap': 'round', 'line-join': 'round' },
+    paint: { 'line-color': readPalette().trail, 'line-width': 3, 'line-opacity': 0.65 },
+  }))
+  const unlisten = fleet.onChange(() => {
+    const position = subjectId && points.length > 0 ? fleet.find(subjectId) : undefined
+    if (!position || position.timestamp <= newest) return
+    newest = position.timestamp
+    line.push([position.lng, position.lat])
+    timer ??= setTimeout(() => {
+      timer = undefined
+      layer.update()
+    }, DRAWN_EVERY_MS)
+  })
+  return () => {
+    unlisten()
+    clearTimeout(timer)
+    layer.close()
+  }
+}
+
+/** A layer with its data, now and again whenever the style below it is another. */
+export function showLayer(
+  map: MapLibre,
+  name: string,
+  data: () => FeatureCollection,
+  describe: () => LayerSpecification,
+) {
+  const show = () => {
+    if (map.getSource(name)) return
+    map.addSource(name, { type: 'geojson', data: data() })
+    map.addLayer(describe())
+  }
+  const update = () => {
+    const source = map.getSource(name) as GeoJSONSource | undefined
+    if (source) source.setData(data())
+    else if (map.isStyleLoaded()) show()
+  }
+  update()
+  map.on('styledata', show)
+  return { update, close: () => map.off('styledata', show) }
+}

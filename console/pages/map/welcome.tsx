@@ -1,0 +1,61 @@
+import { useMutation } from '@tanstack/react-query'
+import { useState } from 'react'
+import { Form } from 'react-aria-components'
+import { answered, api } from '../../api/client.ts'
+import { Failure } from '../../api/failure.ts'
+import { ActionButton, Copyable, Field, Trouble } from '../../parts/parts.tsx'
+import { useWorkspace } from '../../shell/workspace.tsx'
+import { useTexts } from '../../texts/texts.tsx'
+
+export interface MadeDevice {
+  _id: string
+  name: string
+  key: string
+}
+
+/** What an organization shows that has nothing to show: the way to its first point. */
+export default function Welcome({ onMade }: { onMade: (device: MadeDevice) => void }) {
+  const texts = useTexts()
+  const { may, user } = useWorkspace()
+  const t = texts.welcome
+  const [name, setName] = useState('')
+  const make = useMutation({
+    mutationFn: async () => (await answered(api.POST('/api/v3/device', { body: { name } }))).data,
+    onSuccess: onMade,
+  })
+  const command = `npm run simulate -- --url ${location.origin} --email ${user.email} --password ${t.fleetPassword}`
+  return (
+    <section className="welcome" aria-labelledby="welcome-title">
+      <h2 id="welcome-title">{t.title}</h2>
+      <p>{t.lead}</p>
+      {may('create/device') ? (
+        <Form
+          className="inline-form"
+          validationErrors={make.error instanceof Failure ? make.error.fields : {}}
+          onSubmit={event => {
+            event.preventDefault()
+            make.mutate()
+          }}
+        >
+          <Field
+            label={t.name}
+            name="name"
+            placeholder={t.placeholder}
+            value={name}
+            onChange={setName}
+            isRequired
+          />
+          <ActionButton looks="primary" type="submit" isPending={make.isPending}>
+            {t.create}
+          </ActionButton>
+        </Form>
+      ) : (
+        <p className="hint">{t.noPermission}</p>
+      )}
+      {make.error && <Trouble error={make.error} />}
+      <h3>{t.fleet}</h3>
+      <p className="hint">{t.fleetLead}</p>
+      <Copyable value={command} label={t.fleet} />
+    </section>
+  )
+}

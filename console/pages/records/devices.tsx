@@ -1,0 +1,155 @@
+import { useMutation, useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { useNavigate } from 'react-router'
+import { answered, api } from '../../api/client.ts'
+import { useLive } from '../../live/live.tsx'
+import { StateMark } from '../../parts/icon.tsx'
+import { ActionButton, Choose, Field, Trouble } from '../../parts/parts.tsx'
+import { useWorkspace } from '../../shell/workspace.tsx'
+import { useFormat, useTexts } from '../../texts/texts.tsx'
+import { urls } from '../../urls.ts'
+import SetupDialog from '../setup-dialog.tsx'
+import { useChoices } from './choices.ts'
+import { RecordForm } from './record-form.tsx'
+import { RecordsPage } from './records-page.tsx'
+
+type Device = Awaited<ReturnType<typeof readDevice>>
+
+const path = (id: string) => ({ params: { path: { id } } })
+const readDevice = async (id: string) => (await answered(api.GET('/api/v3/device/{id}', path(id)))).data
+
+export function Component() {
+  const texts = useTexts()
+  const format = useFormat()
+  const { may } = useWorkspace()
+  const { fleet } = useLive()
+  const hubs = useChoices('hubs')
+  const vehicles = useChoices('vehicles')
+  const t = texts.records
+  const stateOf = (device: Device) => fleet.find(device._id)?.state
+  return (
+    <RecordsPage
+      name="devices"
+      title={texts.nav.devices}
+      lead={t.devices.lead}
+      create={may('create/device') ? t.devices.create : null}
+      read={query => answered(api.GET('/api/v3/devices', { params: { query } }))}
+      columns={[
+        {
+          id: 'name',
+          title: t.name,
+          cell: device => {
+            const state = stateOf(device)
+            return (
+              <span className="named">
+                {state && <StateMark state={state} />}
+                {device.name}
+              </span>
+            )
+          },
+        },
+        { id: 'vehicle', title: texts.subject.vehicle, cell: device => vehicles.nameOf(device.vehicleId) },
+        { id: 'hub', title: texts.subject.hub, cell: device => hubs.nameOf(device.hubId), minor: true },
+        {
+          id: 'seen',
+          title: t.devices.seen,
+          cell: device => (device.lastSeenAt ? format.ago(Date.parse(device.lastSeenAt)) : texts.units.never),
+        },
+      ]}
+      form={(id, onClose) => <DeviceDialog key={id ?? 'new'} id={id} onClose={onClose} />}
+    />
+  )
+}
+
+function DeviceDialog({ id, onClose }: { id: string | null; onClose: () => void }) {
+  const found = useQuery({
+    queryKey: ['devices', id],
+    enabled: id !== null,
+    queryFn: () => readDevice(id as string),
+  })
+  if (id !== null && !found.data) return found.error ? <Trouble error={found.error} /> : null
+  return <DeviceForm device={found.data ?? null} onClose={onClose} />
+}
+
+function DeviceForm({ device, onClose }: { device: Device | null; onClose: () => void }) {
+  const texts = useTexts()
+  const navigate = useNavigate()
+  const { may } = useWorkspace()
+  const hubs = useChoices('hubs')
+  const vehicles = useChoices('vehicles')
+  const [name, setName] = useState(device?.name ?? '')
+  const [hubId, setHubId] = useState(device?.hubId ?? '')
+  const [vehicleId, setVehicleId] = useState(device?.vehicleId ?? '')
+  const [made, setMade] = useState<{ device: Device; key?: string } | null>(null)
+  const t = texts.records
+  const body = { name, hubId: hubId || null, vehicleId: vehicleId || null }
+  const rotate = useMutation({
+    mutationFn: async (id: string) =>
+      (await answered(api.POST('/api/v3/device/{id}/rotate-key', path(id)))).data,
+    onSuccess: rotated => setMade({ device: rotated, key: rotated.key }),
+  })
+  if (made) return <SetupDialog device={made.device} deviceKey={made.key} onClose={onClose} />
+  const save = async () => {
+    if (device) return answered(api.PATCH('/api/v3/device/{id}', { ...path(device._id), body }))
+    const { data } = await answered(api.POST('/api/v3/device', { body }))
+    setMade({ device: data, key: data.key })
+  }
+  const remove = device &&
+    may('delete/device') && {
+      ask: t.devices.deleteAsk(device.name),
+      run: () => answered(api.DELETE('/api/v3/device/{id}', path(device._id))),
+    }
+  return (
+    <RecordForm
+      name="devices"
+      title={device?.name ?? t.devices.create}
+      onClose={onClose}
+      save={may(device ? 'update/device' : 'create/device') ? save : undefined}
+      onSaved={device ? undefined : () => {}}
+      remove={remove || undefined}
+      actions={
+        device && (
+          <>
+            <ActionButton onPress={() => setMade({ device })}>{t.devices.setup}</ActionButton>
+            {may('update/device') && (
+              <ActionButton isPending={rotate.isPending} onPress={() => rotate.mutate(device._id)}>
+                {t.devices.newKey}
+              </ActionButton>
+            )}
+          </>
+        )
+      }
+    >
+      <Field label={t.name} name="name" value={name} onChange={setName} isRequired autoFocus={!device} />
+      <Choose
+        label={texts.subject.vehicle}
+        name="vehicleId"
+        value={vehicleId}
+        onChange={setVehicleId}
+        choices={vehicles.orNone}
+      />
+      <Choose
+        label={texts.subject.hub}
+        name="hubId"
+        value={hubId}
+        onChange={setHubId}
+        choices={hubs.orNone}
+      />
+      {rotate.error && <Trouble error={rotate.error} />}
+      {device && (
+        <p className="row-of-buttons">
+          <ActionButton looks="quiet" icon="map" onPress={() => void navigate(urls.subject(device._id))}>
+            {texts.setup.show}
+          </ActionButton>
+          <ActionButton
+            looks="quiet"
+            icon="rejected"
+            onPress={() => void navigate(urls.rejectionsOf(device._id))}
+          >
+            {texts.nav.rejections}
+          </ActionButton>
+        </p>
+      )}
+    </RecordForm>
+  )
+}

@@ -1,0 +1,111 @@
+import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { answered, api } from '../../api/client.ts'
+import { Field, Trouble } from '../../parts/parts.tsx'
+import { useWorkspace } from '../../shell/workspace.tsx'
+import { useTexts } from '../../texts/texts.tsx'
+import { RecordForm } from './record-form.tsx'
+import { RecordsPage } from './records-page.tsx'
+
+type Hub = Awaited<ReturnType<typeof readHub>>
+
+const path = (id: string) => ({ params: { path: { id } } })
+const readHub = async (id: string) => (await answered(api.GET('/api/v3/hub/{id}', path(id)))).data
+
+export function Component() {
+  const texts = useTexts()
+  const { may } = useWorkspace()
+  const t = texts.records
+  return (
+    <RecordsPage
+      name="hubs"
+      title={texts.nav.hubs}
+      lead={t.hubs.lead}
+      create={may('create/hub') ? t.hubs.create : null}
+      read={query => answered(api.GET('/api/v3/hubs', { params: { query } }))}
+      columns={[
+        { id: 'name', title: t.name, cell: hub => hub.name },
+        { id: 'address', title: t.hubs.address, cell: hub => hub.address ?? '–' },
+        { id: 'place', title: texts.subject.position, cell: hub => `${hub.lat}, ${hub.lng}`, minor: true },
+      ]}
+      form={(id, onClose) => <HubDialog key={id ?? 'new'} id={id} onClose={onClose} />}
+    />
+  )
+}
+
+function HubDialog({ id, onClose }: { id: string | null; onClose: () => void }) {
+  const found = useQuery({
+    queryKey: ['hubs', id],
+    enabled: id !== null,
+    queryFn: () => readHub(id as string),
+  })
+  if (id !== null && !found.data) return found.error ? <Trouble error={found.error} /> : null
+  return <HubForm hub={found.data ?? null} onClose={onClose} />
+}
+
+function HubForm({ hub, onClose }: { hub: Hub | null; onClose: () => void }) {
+  const texts = useTexts()
+  const { may } = useWorkspace()
+  const [draft, setDraft] = useState({
+    name: hub?.name ?? '',
+    address: hub?.address ?? '',
+    lat: hub ? String(hub.lat) : '',
+    lng: hub ? String(hub.lng) : '',
+  })
+  const set = (name: keyof typeof draft) => (value: string) => setDraft(now => ({ ...now, [name]: value }))
+  const t = texts.records
+  const save = async () => {
+    // As people write it: 52,52 is a number too.
+    const read = (text: string) => Number(text.trim().replace(',', '.'))
+    const body = {
+      name: draft.name,
+      address: draft.address || null,
+      lat: read(draft.lat),
+      lng: read(draft.lng),
+    }
+    if (hub) return answered(api.PATCH('/api/v3/hub/{id}', { ...path(hub._id), body }))
+    return answered(api.POST('/api/v3/hub', { body }))
+  }
+  const remove = hub &&
+    may('delete/hub') && {
+      ask: t.hubs.deleteAsk(hub.name),
+      run: () => answered(api.DELETE('/api/v3/hub/{id}', path(hub._id))),
+    }
+  return (
+    <RecordForm
+      name="hubs"
+      title={hub?.name ?? t.hubs.create}
+      onClose={onClose}
+      save={may(hub ? 'update/hub' : 'create/hub') ? save : undefined}
+      remove={remove || undefined}
+    >
+      <Field
+        label={t.name}
+        name="name"
+        value={draft.name}
+        onChange={set('name')}
+        isRequired
+        autoFocus={!hub}
+      />
+      <Field label={t.hubs.address} name="address" value={draft.address} onChange={set('address')} />
+      <div className="two">
+        <Field
+          label={t.hubs.lat}
+          name="lat"
+          inputMode="decimal"
+          value={draft.lat}
+          onChange={set('lat')}
+          isRequired
+        />
+        <Field
+          label={t.hubs.lng}
+          name="lng"
+          inputMode="decimal"
+          value={draft.lng}
+          onChange={set('lng')}
+          isRequired
+        />
+      </div>
+    </RecordForm>
+  )
+}

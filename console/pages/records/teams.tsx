@@ -1,0 +1,103 @@
+import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { Checkbox, CheckboxGroup, Label } from 'react-aria-components'
+import { answered, api } from '../../api/client.ts'
+import { Icon } from '../../parts/icon.tsx'
+import { Choose, Field, Trouble } from '../../parts/parts.tsx'
+import { useWorkspace } from '../../shell/workspace.tsx'
+import { useFormat, useTexts } from '../../texts/texts.tsx'
+import { useChoices } from './choices.ts'
+import { RecordForm } from './record-form.tsx'
+import { RecordsPage } from './records-page.tsx'
+
+type Team = Awaited<ReturnType<typeof readTeam>>
+
+const path = (id: string) => ({ params: { path: { id } } })
+const readTeam = async (id: string) => (await answered(api.GET('/api/v3/team/{id}', path(id)))).data
+
+export function Component() {
+  const texts = useTexts()
+  const format = useFormat()
+  const { may } = useWorkspace()
+  const hubs = useChoices('hubs')
+  const t = texts.records
+  return (
+    <RecordsPage
+      name="teams"
+      title={texts.nav.teams}
+      lead={t.teams.lead}
+      create={may('create/team') ? t.teams.create : null}
+      read={query => answered(api.GET('/api/v3/teams', { params: { query } }))}
+      columns={[
+        { id: 'name', title: t.name, cell: team => team.name },
+        { id: 'members', title: t.teams.members, cell: team => format.count(team.memberIds.length) },
+        { id: 'hub', title: texts.subject.hub, cell: team => hubs.nameOf(team.hubId) },
+      ]}
+      form={(id, onClose) => <TeamDialog key={id ?? 'new'} id={id} onClose={onClose} />}
+    />
+  )
+}
+
+function TeamDialog({ id, onClose }: { id: string | null; onClose: () => void }) {
+  const found = useQuery({
+    queryKey: ['teams', id],
+    enabled: id !== null,
+    queryFn: () => readTeam(id as string),
+  })
+  if (id !== null && !found.data) return found.error ? <Trouble error={found.error} /> : null
+  return <TeamForm team={found.data ?? null} onClose={onClose} />
+}
+
+function TeamForm({ team, onClose }: { team: Team | null; onClose: () => void }) {
+  const texts = useTexts()
+  const { may } = useWorkspace()
+  const hubs = useChoices('hubs')
+  const users = useChoices('users')
+  const [name, setName] = useState(team?.name ?? '')
+  const [hubId, setHubId] = useState(team?.hubId ?? '')
+  const [memberIds, setMemberIds] = useState<string[]>(team?.memberIds ?? [])
+  const t = texts.records
+  const save = async () => {
+    // Who is no member any more leads no more.
+    const leaderIds = (team?.leaderIds ?? []).filter(id => memberIds.includes(id))
+    const body = { name, hubId: hubId || null, memberIds, leaderIds }
+    if (team) return answered(api.PUT('/api/v3/team/{id}', { ...path(team._id), body }))
+    return answered(api.POST('/api/v3/team', { body }))
+  }
+  const remove = team &&
+    may('delete/team') && {
+      ask: t.teams.deleteAsk(team.name),
+      run: () => answered(api.DELETE('/api/v3/team/{id}', path(team._id))),
+    }
+  return (
+    <RecordForm
+      name="teams"
+      title={team?.name ?? t.teams.create}
+      onClose={onClose}
+      save={may(team ? 'update/team' : 'create/team') ? save : undefined}
+      remove={remove || undefined}
+    >
+      <Field label={t.name} name="name" value={name} onChange={setName} isRequired autoFocus={!team} />
+      <Choose
+        label={texts.subject.hub}
+        name="hubId"
+        value={hubId}
+        onChange={setHubId}
+        choices={hubs.orNone}
+      />
+      <CheckboxGroup className="field checks" name="memberIds" value={memberIds} onChange={setMemberIds}>
+        <Label>{t.teams.members}</Label>
+        <div>
+          {users.choices.map(user => (
+            <Checkbox key={user.id} value={user.id} className="check">
+              <span className="box">
+                <Icon name="check" />
+              </span>
+              {user.name}
+            </Checkbox>
+          ))}
+        </div>
+      </CheckboxGroup>
+    </RecordForm>
+  )
+}

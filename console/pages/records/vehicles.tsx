@@ -1,0 +1,133 @@
+import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { answered, api } from '../../api/client.ts'
+import { Choose, Field, Trouble } from '../../parts/parts.tsx'
+import { useWorkspace } from '../../shell/workspace.tsx'
+import { useTexts } from '../../texts/texts.tsx'
+import { useChoices } from './choices.ts'
+import { RecordForm } from './record-form.tsx'
+import { RecordsPage } from './records-page.tsx'
+
+type Vehicle = Awaited<ReturnType<typeof readVehicle>>
+
+const path = (id: string) => ({ params: { path: { id } } })
+const readVehicle = async (id: string) => (await answered(api.GET('/api/v3/vehicle/{id}', path(id)))).data
+
+export function Component() {
+  const texts = useTexts()
+  const { may } = useWorkspace()
+  const hubs = useChoices('hubs')
+  const devices = useChoices('devices')
+  const users = useChoices('users')
+  const t = texts.records
+  return (
+    <RecordsPage
+      name="vehicles"
+      title={texts.nav.vehicles}
+      lead={t.vehicles.lead}
+      create={may('create/vehicle') ? t.vehicles.create : null}
+      read={query => answered(api.GET('/api/v3/vehicles', { params: { query } }))}
+      columns={[
+        { id: 'name', title: t.name, cell: vehicle => vehicle.name },
+        { id: 'plate', title: t.vehicles.plate, cell: vehicle => vehicle.plate ?? '–' },
+        { id: 'driver', title: texts.subject.driver, cell: vehicle => users.nameOf(vehicle.driverId) },
+        {
+          id: 'device',
+          title: texts.subject.device,
+          cell: vehicle => devices.nameOf(vehicle.deviceId),
+          minor: true,
+        },
+        { id: 'hub', title: texts.subject.hub, cell: vehicle => hubs.nameOf(vehicle.hubId), minor: true },
+        { id: 'tags', title: t.vehicles.tags, cell: vehicle => vehicle.tags.join(', ') || '–', minor: true },
+      ]}
+      form={(id, onClose) => <VehicleDialog key={id ?? 'new'} id={id} onClose={onClose} />}
+    />
+  )
+}
+
+function VehicleDialog({ id, onClose }: { id: string | null; onClose: () => void }) {
+  const found = useQuery({
+    queryKey: ['vehicles', id],
+    enabled: id !== null,
+    queryFn: () => readVehicle(id as string),
+  })
+  if (id !== null && !found.data) return found.error ? <Trouble error={found.error} /> : null
+  return <VehicleForm vehicle={found.data ?? null} onClose={onClose} />
+}
+
+function VehicleForm({ vehicle, onClose }: { vehicle: Vehicle | null; onClose: () => void }) {
+  const texts = useTexts()
+  const { may } = useWorkspace()
+  const hubs = useChoices('hubs')
+  const devices = useChoices('devices')
+  const users = useChoices('users')
+  const [draft, setDraft] = useState({
+    name: vehicle?.name ?? '',
+    plate: vehicle?.plate ?? '',
+    tags: vehicle?.tags.join(', ') ?? '',
+    hubId: vehicle?.hubId ?? '',
+    deviceId: vehicle?.deviceId ?? '',
+    driverId: vehicle?.driverId ?? '',
+  })
+  const set = (name: keyof typeof draft) => (value: string) => setDraft(now => ({ ...now, [name]: value }))
+  const t = texts.records
+  const save = async () => {
+    const tags = draft.tags.split(',').map(tag => tag.trim())
+    const body = {
+      name: draft.name,
+      plate: draft.plate || null,
+      tags: tags.filter(tag => tag !== ''),
+      hubId: draft.hubId || null,
+      deviceId: draft.deviceId || null,
+      driverId: draft.driverId || null,
+    }
+    if (vehicle) return answered(api.PATCH('/api/v3/vehicle/{id}', { ...path(vehicle._id), body }))
+    return answered(api.POST('/api/v3/vehicle', { body }))
+  }
+  const remove = vehicle &&
+    may('delete/vehicle') && {
+      ask: t.vehicles.deleteAsk(vehicle.name),
+      run: () => answered(api.DELETE('/api/v3/vehicle/{id}', path(vehicle._id))),
+    }
+  return (
+    <RecordForm
+      name="vehicles"
+      title={vehicle?.name ?? t.vehicles.create}
+      onClose={onClose}
+      save={may(vehicle ? 'update/vehicle' : 'create/vehicle') ? save : undefined}
+      remove={remove || undefined}
+    >
+      <Field
+        label={t.name}
+        name="name"
+        value={draft.name}
+        onChange={set('name')}
+        isRequired
+        autoFocus={!vehicle}
+      />
+      <Field label={t.vehicles.plate} name="plate" value={draft.plate} onChange={set('plate')} />
+      <Choose
+        label={texts.subject.driver}
+        name="driverId"
+        value={draft.driverId}
+        onChange={set('driverId')}
+        choices={users.orNone}
+      />
+      <Choose
+        label={texts.subject.device}
+        name="deviceId"
+        value={draft.deviceId}
+        onChange={set('deviceId')}
+        choices={devices.orNone}
+      />
+      <Choose
+        label={texts.subject.hub}
+        name="hubId"
+        value={draft.hubId}
+        onChange={set('hubId')}
+        choices={hubs.orNone}
+      />
+      <Field label={t.vehicles.tags} name="tags" value={draft.tags} onChange={set('tags')} />
+    </RecordForm>
+  )
+}

@@ -1,0 +1,104 @@
+import { useInfiniteQuery } from '@tanstack/react-query'
+import { ToggleButton, ToggleButtonGroup } from 'react-aria-components'
+import { useSearchParams } from 'react-router'
+import { answered, api } from '../api/client.ts'
+import { Choose } from '../parts/parts.tsx'
+import { Table } from '../parts/table.tsx'
+import { useFormat, useTexts } from '../texts/texts.tsx'
+import { useChoices } from './records/choices.ts'
+
+/** What a device sent that is no position, and why: the first thing to look at when something does not appear. */
+export function Component() {
+  const texts = useTexts()
+  const format = useFormat()
+  const devices = useChoices('devices')
+  const [params, setParams] = useSearchParams()
+  const deviceId = params.get('device') ?? devices.choices[0]?.id ?? ''
+  const reason = params.get('reason') ?? 'all'
+  const t = texts.rejections
+  const list = useInfiniteQuery({
+    queryKey: ['rejections', deviceId],
+    enabled: deviceId !== '',
+    queryFn: ({ pageParam }) =>
+      answered(
+        api.GET('/api/v3/device/{id}/rejections', {
+          params: { path: { id: deviceId }, query: { cursor: pageParam } },
+        }),
+      ),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: page => page.pagination.nextCursor ?? undefined,
+  })
+  const counts = Object.entries(list.data?.pages[0]?.counts ?? {})
+  const shown = {
+    ...list,
+    data: list.data && {
+      ...list.data,
+      pages: list.data.pages.map(page => ({
+        ...page,
+        data: page.data.filter(one => reason === 'all' || one.reason === reason),
+      })),
+    },
+  } as typeof list
+  const reasonText = (name: string) => t.reasons[name as keyof typeof t.reasons] ?? name
+  return (
+    <main className="page" id="content">
+      <title>{`${t.title} · ${texts.product}`}</title>
+      <header className="page-head">
+        <h1>{t.title}</h1>
+        <div className="end">
+          <Choose
+            compact
+            label={texts.subject.device}
+            value={deviceId}
+            onChange={device => setParams({ device })}
+            choices={devices.choices}
+          />
+        </div>
+        <p className="hint">{t.lead}</p>
+        {counts.length > 0 && (
+          <ToggleButtonGroup
+            className="switch"
+            aria-label={t.reason}
+            selectionMode="single"
+            disallowEmptySelection
+            selectedKeys={[reason]}
+            onSelectionChange={keys => {
+              const [chosen] = [...keys].map(String)
+              setParams({ device: deviceId, ...(chosen !== 'all' && { reason: chosen as string }) })
+            }}
+          >
+            <ToggleButton id="all">{texts.map.all}</ToggleButton>
+            {counts.map(([name, count]) => (
+              <ToggleButton key={name} id={name}>
+                {reasonText(name)} {format.count(count ?? 0)}
+              </ToggleButton>
+            ))}
+          </ToggleButtonGroup>
+        )}
+      </header>
+      {deviceId === '' ? (
+        <div className="empty">
+          <p>{t.noDevice}</p>
+        </div>
+      ) : (
+        <Table
+          label={t.title}
+          list={shown}
+          empty={t.none}
+          emptyHint={t.noneHint}
+          columns={[
+            { id: 'received', title: t.received, cell: one => format.dateTime(one.receivedAt) },
+            { id: 'reason', title: t.reason, cell: one => reasonText(one.reason) },
+            { id: 'message', title: t.message, cell: one => <span title={one.message}>{one.message}</span> },
+            {
+              id: 'payload',
+              title: t.payload,
+              cell: one => <code title={one.payload ?? ''}>{one.payload ?? '–'}</code>,
+              minor: true,
+            },
+          ]}
+        />
+      )}
+    </main>
+  )
+}

@@ -1,0 +1,126 @@
+import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { useNavigate } from 'react-router'
+import { renderSVG } from 'uqr'
+import { answered, api } from '../api/client.ts'
+import { useFleetVersion, useLive } from '../live/live.tsx'
+import { Modal } from '../parts/modal.tsx'
+import { ActionButton, Choose, Copyable, Trouble } from '../parts/parts.tsx'
+import { useFormat, useTexts } from '../texts/texts.tsx'
+import { urls } from '../urls.ts'
+
+const KEY = 'DEVICE_KEY'
+
+interface Props {
+  device: { _id: string; name: string }
+  /** Known once, right after the device or its key was made. */
+  deviceKey?: string
+  onClose: () => void
+}
+
+/** What to enter in which app, until the first point is there. */
+export default function SetupDialog({ device, deviceKey, onClose }: Props) {
+  const texts = useTexts()
+  const format = useFormat()
+  const navigate = useNavigate()
+  const { fleet } = useLive()
+  useFleetVersion(fleet, 500)
+  const [app, setApp] = useState('')
+  const t = texts.setup
+  const setup = useQuery({
+    queryKey: ['setup', device._id],
+    queryFn: async () =>
+      (await answered(api.GET('/api/v3/device/{id}/setup', { params: { path: { id: device._id } } }))).data,
+  })
+  const fill = (value: string) => (deviceKey ? value.replaceAll(KEY, deviceKey) : value)
+  const chosen = setup.data?.find(one => one.app === app) ?? setup.data?.[0]
+  const arrived = fleet.find(device._id)
+  return (
+    <Modal title={t.title(device.name)} onClose={onClose} wide>
+      <div className="stack">
+        <p className={deviceKey ? 'note' : 'hint'}>{deviceKey ? t.key : t.noKey}</p>
+        {setup.error && <Trouble error={setup.error} onRetry={() => void setup.refetch()} />}
+        {chosen && (
+          <>
+            <Choose
+              label={t.app}
+              value={chosen.app}
+              onChange={setApp}
+              choices={(setup.data ?? []).map(one => ({ id: one.app, name: one.app }))}
+            />
+            <div className="setup">
+              <dl className="facts wide" aria-label={t.enter(chosen.app)}>
+                {chosen.steps.map(step => (
+                  <div key={step.label}>
+                    <dt>{step.label}</dt>
+                    <dd>
+                      {step.value === '' ? (
+                        <span className="hint">{t.empty}</span>
+                      ) : (
+                        <Copyable value={fill(step.value)} label={step.label} />
+                      )}
+                    </dd>
+                  </div>
+                ))}
+              </dl>
+              {chosen.url && <Scan url={fill(chosen.url)} />}
+            </div>
+            {chosen.app === 'MQTT' && <Terminal steps={chosen.steps} fill={fill} />}
+          </>
+        )}
+        <div className={arrived ? 'arrival good' : 'arrival'} role="status">
+          <span className="dot" aria-hidden="true" />
+          {arrived ? t.arrived(format.clock(arrived.timestamp)) : t.waiting}
+          {arrived && (
+            <ActionButton
+              looks="primary"
+              onPress={() => {
+                onClose()
+                void navigate(urls.subject(device._id))
+              }}
+            >
+              {t.show}
+            </ActionButton>
+          )}
+        </div>
+      </div>
+    </Modal>
+  )
+}
+
+function Scan({ url }: { url: string }) {
+  const { setup: t } = useTexts()
+  return (
+    <div className="scan">
+      <div
+        className="qr"
+        role="img"
+        aria-label={t.scan}
+        // biome-ignore lint/security/noDangerouslySetInnerHtml: squares of our own making, whatever the address says
+        dangerouslySetInnerHTML={{ __html: renderSVG(url) }}
+      />
+      <p className="hint">{t.scan}</p>
+      <a className="button plain phone-only" href={url}>
+        {t.open}
+      </a>
+    </div>
+  )
+}
+
+/** The same as a line to paste, with the time of now. */
+function Terminal(props: { steps: { label: string; value: string }[]; fill: (value: string) => string }) {
+  const { setup: t } = useTexts()
+  const value = (label: string) => props.fill(props.steps.find(step => step.label === label)?.value ?? '')
+  const payload = `{\\"lat\\":52.52,\\"lng\\":13.405,\\"timestamp\\":$(date +%s)}`
+  const command = [
+    `mosquitto_pub -h ${value('Host')} -p ${value('Port')}${value('TLS') === 'on' ? ' --tls-use-os-certs' : ''}`,
+    `-u ${value('User name')} -P ${value('Password')} -q 1`,
+    `-t ${value('Topic')} -m "${payload}"`,
+  ].join(' ')
+  return (
+    <div>
+      <h3>{t.command}</h3>
+      <Copyable value={command} label={t.command} />
+    </div>
+  )
+}

@@ -1,0 +1,83 @@
+import { useState, useSyncExternalStore } from 'react'
+import { Form } from 'react-aria-components'
+import { Navigate, useSearchParams } from 'react-router'
+import { answered, api } from '../api/client.ts'
+import { ActionButton, Field, sayFailure } from '../parts/parts.tsx'
+import { getSession, onSession, startSession } from '../session.ts'
+import { useTexts } from '../texts/texts.tsx'
+import { urls } from '../urls.ts'
+
+export function SignInPage() {
+  const texts = useTexts()
+  const session = useSyncExternalStore(onSession, getSession)
+  const [search] = useSearchParams()
+  const [failure, setFailure] = useState<unknown>(null)
+  const [busy, setBusy] = useState(false)
+  const next = search.get('next')
+  // Of this origin alone: `//elsewhere` is another host.
+  const target = next && /^\/(?![/\\])/.test(next) ? next : urls.map
+  if (session) return <Navigate to={target} replace />
+
+  const signIn = async (form: FormData) => {
+    setBusy(true)
+    setFailure(null)
+    try {
+      const body = { email: String(form.get('email')), password: String(form.get('password')) }
+      startSession(await answered(api.POST('/api/v3/auth/login', { body })))
+    } catch (error) {
+      setFailure(error)
+      setBusy(false)
+    }
+  }
+  return (
+    <main className="sign-in" id="content">
+      <title>{`${texts.signIn.title} · ${texts.product}`}</title>
+      <Form
+        onSubmit={event => {
+          event.preventDefault()
+          void signIn(new FormData(event.currentTarget))
+        }}
+      >
+        <h1>
+          <Logo />
+          {texts.product}
+        </h1>
+        {next && <p className="note">{texts.signIn.ended}</p>}
+        <Field
+          label={texts.signIn.email}
+          name="email"
+          type="email"
+          autoComplete="username"
+          isRequired
+          autoFocus
+        />
+        <Field
+          label={texts.signIn.password}
+          name="password"
+          type="password"
+          autoComplete="current-password"
+          isRequired
+        />
+        {failure !== null && (
+          <p className="field-error" role="alert">
+            {sayFailure(failure, texts)}
+          </p>
+        )}
+        <ActionButton looks="primary" type="submit" isPending={busy}>
+          {busy ? texts.signIn.submitting : texts.signIn.submit}
+        </ActionButton>
+        <p className="hint">{texts.signIn.hint}</p>
+      </Form>
+    </main>
+  )
+}
+
+export function Logo() {
+  return (
+    <svg className="logo" viewBox="0 0 32 32" aria-hidden="true">
+      <rect width="32" height="32" rx="7" />
+      <path d="M7 23c5 0 4-11 9-11s4 6 9-3" />
+      <circle cx="25" cy="9" r="3.2" />
+    </svg>
+  )
+}

@@ -1,0 +1,151 @@
+import { type ReactNode, useState } from 'react'
+import {
+  Button,
+  type ButtonProps,
+  FieldError,
+  Input,
+  Label,
+  ListBox,
+  ListBoxItem,
+  Popover,
+  Select,
+  SelectValue,
+  TextField,
+  type TextFieldProps,
+} from 'react-aria-components'
+import { Failure } from '../api/failure.ts'
+import { useTexts } from '../texts/texts.tsx'
+import { Icon, type IconName } from './icon.tsx'
+
+type Looks = 'primary' | 'plain' | 'quiet' | 'danger'
+
+/**
+ * A button that does nothing more while it works. React Aria's own way of it announces an element that is gone by then.
+ */
+export function ActionButton(props: ButtonProps & { looks?: Looks; icon?: IconName; children?: ReactNode }) {
+  const { looks = 'plain', icon, children, className, isPending = false, ...rest } = props
+  const idle = isPending ? { onPress: undefined, type: 'button' as const } : {}
+  return (
+    <Button
+      {...rest}
+      {...idle}
+      className={`button ${looks} ${isPending ? 'pending' : ''} ${className ?? ''}`}
+    >
+      {icon && <Icon name={icon} />}
+      {children}
+    </Button>
+  )
+}
+
+export function IconButton({ icon, label, ...rest }: ButtonProps & { icon: IconName; label: string }) {
+  return (
+    <Button {...rest} aria-label={label} className={`button quiet square ${rest.className ?? ''}`}>
+      <Icon name={icon} />
+    </Button>
+  )
+}
+
+/** A field with what the server says of it. */
+export function Field({
+  label,
+  placeholder,
+  ...rest
+}: TextFieldProps & { label: string; placeholder?: string }) {
+  return (
+    <TextField {...rest} className="field">
+      <Label>{label}</Label>
+      <Input placeholder={placeholder} />
+      <FieldError className="field-error" />
+    </TextField>
+  )
+}
+
+export interface Choice {
+  id: string
+  name: string
+}
+
+export function Choose(props: {
+  label: string
+  choices: readonly Choice[]
+  value: string
+  onChange: (id: string) => void
+  compact?: boolean
+  name?: string
+}) {
+  const { label, choices, value, onChange, compact, name } = props
+  return (
+    <Select
+      className={compact ? 'field compact' : 'field'}
+      name={name}
+      value={value}
+      onChange={key => onChange(String(key))}
+      {...(compact && { 'aria-label': label })}
+    >
+      {!compact && <Label>{label}</Label>}
+      <Button className="button plain choose">
+        <SelectValue />
+        <Icon name="down" />
+      </Button>
+      <FieldError className="field-error" />
+      <Popover className="popover">
+        <ListBox items={choices} className="menu">
+          {choice => (
+            <ListBoxItem id={choice.id} textValue={choice.name} className="menu-item">
+              {choice.name}
+            </ListBoxItem>
+          )}
+        </ListBox>
+      </Popover>
+    </Select>
+  )
+}
+
+/** A value with a button that copies it, and says that it did. */
+export function Copyable({ value, label, children }: { value: string; label: string; children?: ReactNode }) {
+  const texts = useTexts()
+  const [copied, setCopied] = useState(false)
+  const copy = async () => {
+    await navigator.clipboard.writeText(value).catch(() => copyBySelection(value))
+    setCopied(true)
+    setTimeout(() => setCopied(false), 2_000)
+  }
+  return (
+    <span className="copyable">
+      <code>{children ?? value}</code>
+      <Button
+        className={`button quiet square ${copied ? 'done' : ''}`}
+        aria-label={copied ? texts.copy.copied : texts.copy.of(label)}
+        onPress={() => void copy()}
+      >
+        <Icon name={copied ? 'check' : 'copy'} />
+      </Button>
+    </span>
+  )
+}
+
+/** Over plain HTTP there is no clipboard interface. */
+function copyBySelection(value: string): void {
+  const area = document.createElement('textarea')
+  area.value = value
+  document.body.append(area)
+  area.select()
+  document.execCommand('copy')
+  area.remove()
+}
+
+/** What failed, and what to do about it. */
+export function Trouble({ error, onRetry }: { error: unknown; onRetry?: () => void }) {
+  const texts = useTexts()
+  return (
+    <div className="trouble" role="alert">
+      <p>{sayFailure(error, texts)}</p>
+      {onRetry && <ActionButton onPress={onRetry}>{texts.errors.retry}</ActionButton>}
+    </div>
+  )
+}
+
+export function sayFailure(error: unknown, texts: ReturnType<typeof useTexts>): string {
+  if (error instanceof Failure) return error.status === 0 ? texts.errors.unreachable : error.message
+  return texts.errors.failed
+}

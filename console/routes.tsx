@@ -1,0 +1,27 @@
+import { createBrowserRouter } from 'react-router'
+import { MapPage } from './pages/map/map-page.tsx'
+import { BrokenPage, MissingPage } from './pages/missing.tsx'
+import { SignInPage } from './pages/sign-in.tsx'
+import { Shell } from './shell/shell.tsx'
+
+/** The map of the product. The server answers each of these addresses (src/api/console/pages.ts). */
+export const router = createBrowserRouter([
+  { path: '/sign-in', element: <SignInPage />, errorElement: <BrokenPage /> },
+  {
+    path: '/',
+    element: <Shell />,
+    errorElement: <BrokenPage />,
+    hydrateFallbackElement: <p className="middle" aria-busy="true" />,
+    children: [
+      { index: true, element: <MapPage /> },
+      // What is not looked at first comes when it is.
+      { path: 'devices/:id?', lazy: () => import('./pages/records/devices.tsx') },
+      { path: 'vehicles/:id?', lazy: () => import('./pages/records/vehicles.tsx') },
+      { path: 'teams/:id?', lazy: () => import('./pages/records/teams.tsx') },
+      { path: 'hubs/:id?', lazy: () => import('./pages/records/hubs.tsx') },
+      { path: 'rejections', lazy: () => import('./pages/rejections.tsx') },
+      { path: 'links', lazy: () => import('./pages/links.tsx') },
+      { path: '*', element: <MissingPage /> },
+    ],
+  },
+])

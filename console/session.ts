@@ -1,0 +1,65 @@
+/**
+ * Who is signed in. The token is in localStorage, which a browser shows to scripts of this origin alone, and the page's
+ * policy lets none but ours run here (docs/security.md). It is never in an address or a cookie. All tabs share it.
+ */
+export interface Session {
+  token: string
+  expiresAt: number
+}
+
+const KEY = 'fieldline.session'
+const listeners = new Set<() => void>()
+let current = read()
+let left = false
+
+function read(): Session | null {
+  try {
+    const stored = JSON.parse(localStorage.getItem(KEY) ?? 'null') as Session | null
+    return stored && stored.expiresAt > Date.now() ? stored : null
+  } catch {
+    return null
+  }
+}
+
+function set(session: Session | null): void {
+  current = session
+  for (const listener of listeners) listener()
+}
+
+window.addEventListener('storage', event => {
+  if (event.key !== KEY && event.key !== null) return
+  const stored = read()
+  if (stored?.token !== current?.token) set(stored)
+})
+
+export const getSession = (): Session | null => current
+
+export function onSession(listener: () => void): () => void {
+  listeners.add(listener)
+  return () => listeners.delete(listener)
+}
+
+/** Whether somebody signed out here, rather than came without a session or lost it. */
+export const hasLeft = (): boolean => left
+
+export function leaveSession(token: string): void {
+  left = true
+  endSession(token)
+}
+
+/** The answer of signing in, switching and creating an organization. */
+export function startSession(answer: { token: string; expires_in: number }): void {
+  const session = { token: answer.token, expiresAt: Date.now() + answer.expires_in * 1_000 }
+  localStorage.setItem(KEY, JSON.stringify(session))
+  left = false
+  set(session)
+}
+
+/** Ends it where it is still the one with this token: another tab may have gone on meanwhile. */
+export function endSession(token: string): void {
+  if (current?.token !== token) return
+  const stored = read()
+  const follows = stored && stored.token !== token ? stored : null
+  if (!follows) localStorage.removeItem(KEY)
+  set(follows)
+}

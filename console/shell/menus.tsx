@@ -1,0 +1,117 @@
+import { useMutation } from '@tanstack/react-query'
+import { useSyncExternalStore } from 'react'
+import { Button, Header, Menu, MenuItem, MenuSection, MenuTrigger, Popover } from 'react-aria-components'
+import { useNavigate } from 'react-router'
+import { answered, api } from '../api/client.ts'
+import { Icon } from '../parts/icon.tsx'
+import { getPreferences, onPreferences, type Preferences, setPreferences } from '../preferences.ts'
+import { getSession, leaveSession, startSession } from '../session.ts'
+import { useTexts } from '../texts/texts.tsx'
+import { urls } from '../urls.ts'
+import { useWorkspace } from './workspace.tsx'
+
+export function OrganizationMenu() {
+  const texts = useTexts()
+  const navigate = useNavigate()
+  const { organizations } = useWorkspace()
+  const current = organizations.find(one => one.isCurrent)
+  const change = useMutation({
+    mutationFn: (organizationId: string) =>
+      answered(api.POST('/api/v3/auth/switch-organization', { body: { organizationId } })),
+    onSuccess(answer) {
+      // What is selected here is nothing there.
+      void navigate(urls.map)
+      startSession(answer)
+    },
+  })
+  const name = change.isPending ? texts.account.switching : (current?.organizationName ?? '')
+  if (organizations.length < 2) return <p className="organization">{name}</p>
+  return (
+    <MenuTrigger>
+      <Button className="button quiet organization" aria-label={texts.account.organization(name)}>
+        <span>{name}</span>
+        <Icon name="down" />
+      </Button>
+      <Popover className="popover" placement="bottom start">
+        <Menu
+          className="menu"
+          selectionMode="single"
+          selectedKeys={current ? [current.organizationId] : []}
+          onAction={key => change.mutate(String(key))}
+        >
+          <MenuSection>
+            <Header>{texts.account.organizations}</Header>
+            {organizations.map(one => (
+              <MenuItem
+                key={one.organizationId}
+                id={one.organizationId}
+                className="menu-item"
+                textValue={one.organizationName}
+              >
+                <span>{one.organizationName}</span>
+                <small>{one.roleName}</small>
+              </MenuItem>
+            ))}
+          </MenuSection>
+        </Menu>
+      </Popover>
+    </MenuTrigger>
+  )
+}
+
+export function AccountMenu() {
+  const texts = useTexts()
+  const { user } = useWorkspace()
+  const { theme, language } = useSyncExternalStore(onPreferences, getPreferences)
+  const signOut = async () => {
+    const token = getSession()?.token
+    // Also where the server is away: here it is over in any case, there it is within hours.
+    await api.POST('/api/v3/auth/logout').catch(() => {})
+    if (token) leaveSession(token)
+  }
+  const act = (key: string) => {
+    if (key === 'sign-out') return void signOut()
+    if (key === 'interface') return void window.open(urls.interface, '_blank', 'noreferrer')
+    const [name, value] = key.split(':')
+    setPreferences({ [name as string]: value } as Partial<Preferences>)
+  }
+  const themes = { system: texts.account.system, light: texts.account.light, dark: texts.account.dark }
+  const languages = { system: texts.account.system, en: 'English', de: 'Deutsch' }
+  return (
+    <MenuTrigger>
+      <Button className="button quiet account" aria-label={texts.account.user(user.name)}>
+        <Icon name="user" />
+        <span>{user.name}</span>
+      </Button>
+      <Popover className="popover" placement="top start">
+        <Menu className="menu" onAction={key => act(String(key))}>
+          <MenuSection selectionMode="single" selectedKeys={[`theme:${theme}`]}>
+            <Header>{texts.account.theme}</Header>
+            {Object.entries(themes).map(([name, text]) => (
+              <MenuItem key={name} id={`theme:${name}`} className="menu-item">
+                {text}
+              </MenuItem>
+            ))}
+          </MenuSection>
+          <MenuSection selectionMode="single" selectedKeys={[`language:${language}`]}>
+            <Header>{texts.account.language}</Header>
+            {Object.entries(languages).map(([name, text]) => (
+              <MenuItem key={name} id={`language:${name}`} className="menu-item">
+                {text}
+              </MenuItem>
+            ))}
+          </MenuSection>
+          <MenuSection>
+            <Header>{user.email}</Header>
+            <MenuItem id="interface" className="menu-item">
+              {texts.nav.interface}
+            </MenuItem>
+            <MenuItem id="sign-out" className="menu-item">
+              {texts.account.signOut}
+            </MenuItem>
+          </MenuSection>
+        </Menu>
+      </Popover>
+    </MenuTrigger>
+  )
+}

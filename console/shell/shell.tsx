@@ -1,0 +1,96 @@
+import { QueryClient, QueryClientProvider } from '@tanstack/react-query'
+import { useMemo, useSyncExternalStore } from 'react'
+import { RouterProvider as AriaRouter } from 'react-aria-components'
+import { Navigate, NavLink, Outlet, useHref, useLocation, useNavigate } from 'react-router'
+import { Failure } from '../api/failure.ts'
+import { LiveProvider } from '../live/live.tsx'
+import { Logo } from '../pages/sign-in.tsx'
+import { Icon, type IconName } from '../parts/icon.tsx'
+import { getSession, hasLeft, onSession } from '../session.ts'
+import { useTexts } from '../texts/texts.tsx'
+import { urls } from '../urls.ts'
+import { LiveBadge } from './live-badge.tsx'
+import { AccountMenu, OrganizationMenu } from './menus.tsx'
+import { useWorkspace, WorkspaceProvider } from './workspace.tsx'
+
+const MAX_RETRIES = 3
+
+/** What is around every page of somebody who is signed in. Another token is another world: nothing is carried over. */
+export function Shell() {
+  const session = useSyncExternalStore(onSession, getSession)
+  const { pathname, search } = useLocation()
+  const navigate = useNavigate()
+  if (!session) return <Navigate to={urls.signIn(hasLeft() ? urls.map : pathname + search)} replace />
+  return (
+    <AriaRouter navigate={path => void navigate(path)} useHref={useHref}>
+      <SignedIn key={session.token} token={session.token} />
+    </AriaRouter>
+  )
+}
+
+function SignedIn({ token }: { token: string }) {
+  const queries = useMemo(
+    () =>
+      new QueryClient({
+        defaultOptions: {
+          queries: {
+            staleTime: 10_000,
+            // What is wrong stays wrong; a server that is away comes back.
+            retry: (count, error) =>
+              count < MAX_RETRIES && error instanceof Failure && (error.status === 0 || error.status >= 500),
+          },
+        },
+      }),
+    [],
+  )
+  return (
+    <QueryClientProvider client={queries}>
+      <WorkspaceProvider>
+        <LiveProvider token={token}>
+          <Frame />
+        </LiveProvider>
+      </WorkspaceProvider>
+    </QueryClientProvider>
+  )
+}
+
+function Frame() {
+  const texts = useTexts()
+  const { may } = useWorkspace()
+  return (
+    <div className="frame">
+      <a className="skip" href="#content">
+        {texts.skip}
+      </a>
+      <header className="side">
+        <div className="side-top">
+          <Logo />
+          <OrganizationMenu />
+        </div>
+        <nav aria-label={texts.nav.label}>
+          <NavItem to={urls.map} icon="map" text={texts.nav.map} />
+          {may('view/device') && <NavItem to={urls.devices} icon="device" text={texts.nav.devices} />}
+          {may('view/vehicle') && <NavItem to={urls.vehicles} icon="vehicle" text={texts.nav.vehicles} />}
+          {may('view/team') && <NavItem to={urls.teams} icon="team" text={texts.nav.teams} />}
+          {may('view/hub') && <NavItem to={urls.hubs} icon="hub" text={texts.nav.hubs} />}
+          {may('view/tracking-link') && <NavItem to={urls.links} icon="link" text={texts.nav.links} />}
+          {may('view/device') && <NavItem to={urls.rejections} icon="rejected" text={texts.nav.rejections} />}
+        </nav>
+        <div className="side-end">
+          <LiveBadge />
+          <AccountMenu />
+        </div>
+      </header>
+      <Outlet />
+    </div>
+  )
+}
+
+function NavItem({ to, icon, text }: { to: string; icon: IconName; text: string }) {
+  return (
+    <NavLink className="nav-item" to={to} end={to === urls.map} title={text}>
+      <Icon name={icon} />
+      <span>{text}</span>
+    </NavLink>
+  )
+}

@@ -1,0 +1,131 @@
+import '../styles/track.css'
+import '../preferences.ts'
+import { toX, toY } from '../map/mercator.ts'
+import { readPalette } from '../map/palette.ts'
+import { onTheme } from '../preferences.ts'
+import { de } from '../texts/de.ts'
+import { en } from '../texts/en.ts'
+import { createFormat } from '../texts/format.ts'
+import { followLink, type Point } from './link.ts'
+import { createMiniMap } from './mini-map.ts'
+
+/** Above this it drives; the live socket of a link says no more than the speed. */
+const MOVING_MPS = 1
+const SPOKEN_EVERY_MS = 15_000
+const WRITTEN_EVERY_MS = 1_000
+const LONGEST_MOVE_MS = 5_000
+
+const language = navigator.languages.find(name => /^(en|de)/.test(name)) ?? 'en'
+const texts = language.startsWith('de') ? de : en
+const format = createFormat(language, undefined, texts)
+const { track: t, errors } = texts
+document.documentElement.lang = language.slice(0, 2)
+
+const make = <K extends keyof HTMLElementTagNameMap>(
+  tag: K,
+  props: Partial<HTMLElementTagNameMap[K]>,
+  ...children: Node[]
+) => {
+  const element = Object.assign(document.createElement(tag), props)
+  element.append(...children)
+  return element
+}
+const heading = make('h1', { textContent: texts.loading })
+const sentence = make('p', { className: 'sentence' })
+const spoken = make('p', { className: 'unseen', role: 'status' })
+const note = make('p', { className: 'note', hidden: true })
+const until = make('p', { className: 'hint' })
+const canvas = make('canvas', {})
+canvas.setAttribute('role', 'img')
+const button = (text: string, label: string, onclick: () => void) =>
+  make('button', { type: 'button', textContent: text, ariaLabel: label, onclick })
+const map = createMiniMap(canvas, readPalette)
+const buttons = make(
+  'div',
+  { className: 'buttons' },
+  button('◎', t.center, () => map.goToMarker()),
+  button('+', texts.map.zoomIn, () => map.zoomBy(1)),
+  button('−', texts.map.zoomOut, () => map.zoomBy(-1)),
+)
+const card = make('div', { className: 'card' }, heading, sentence, spoken, note, until)
+const main = make('main', {}, make('div', { className: 'map' }, canvas, buttons), card)
+document.getElementById('root')?.replaceChildren(main)
+onTheme(map.request)
+
+let newest: Point | null = null
+let from = { x: 0, y: 0 }
+let startedAt = 0
+let movesMs = 0
+let shown = { x: 0, y: 0 }
+let spokenAt = 0
+
+/** "moving, 32 km/h, heading north, 2 minutes ago" */
+function describe({ speed, heading: degrees, timestamp }: Point): string {
+  const moving = (speed ?? 0) > MOVING_MPS
+  const parts = [moving ? t.moving : t.standing]
+  if (moving && speed !== null) parts.push(format.speed(speed))
+  if (moving && degrees !== null) parts.push(t.heading(format.compass(degrees)))
+  parts.push(format.ago(Date.parse(timestamp)))
+  return parts.join(', ')
+}
+
+function write(): void {
+  const said = newest ? describe(newest) : t.waiting
+  sentence.textContent = said
+  canvas.ariaLabel = `${heading.textContent}: ${said}`
+  // Read out now and then, not with every metre.
+  if (Date.now() - spokenAt < SPOKEN_EVERY_MS) return
+  spokenAt = Date.now()
+  spoken.textContent = said
+}
+
+function place(point: Point, animate: boolean): void {
+  if (newest && point.timestamp <= newest.timestamp) return
+  const now = performance.now()
+  from = animate && newest ? shown : { x: toX(point.lng), y: toY(point.lat) }
+  if (newest) map.addToTrail({ x: toX(newest.lng), y: toY(newest.lat) })
+  movesMs = animate && newest ? Math.min(LONGEST_MOVE_MS, now - startedAt) : 0
+  startedAt = now
+  newest = point
+  write()
+  move()
+}
+
+function move(): void {
+  if (!newest) return
+  const share = movesMs > 0 ? Math.min(1, (performance.now() - startedAt) / movesMs) : 1
+  const to = { x: toX(newest.lng), y: toY(newest.lat) }
+  shown = { x: from.x + (to.x - from.x) * share, y: from.y + (to.y - from.y) * share }
+  map.setMarker({ ...shown, heading: newest.heading, moving: (newest.speed ?? 0) > MOVING_MPS })
+  if (share < 1) requestAnimationFrame(move)
+}
+
+function showGone(): void {
+  document.title = t.gone
+  main.replaceChildren(
+    make(
+      'div',
+      { className: 'gone' },
+      make('h1', { textContent: t.gone }),
+      make('p', { textContent: t.goneLead }),
+    ),
+  )
+}
+
+setInterval(write, WRITTEN_EVERY_MS)
+followLink(location.pathname.split('/').at(-1) as string, {
+  onTracked({ name, position, trail, expiresAt }) {
+    heading.textContent = t.title(name)
+    document.title = t.title(name)
+    until.textContent = t.until(format.dateTime(expiresAt))
+    map.setTrail(trail)
+    if (position) place(position, false)
+    write()
+  },
+  onPoint: point => place(point, true),
+  onConnected(connected) {
+    note.hidden = connected
+    note.textContent = connected ? '' : errors.unreachable
+  },
+  onGone: showGone,
+})

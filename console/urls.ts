@@ -1,0 +1,14 @@
+/** Every address of the console, made in one place. */
+export const urls = {
+  map: '/',
+  subject: (subjectId: string) => `/?subject=${encodeURIComponent(subjectId)}`,
+  signIn: (next: string) => (next === '/' ? '/sign-in' : `/sign-in?next=${encodeURIComponent(next)}`),
+  links: '/links',
+  devices: '/devices',
+  vehicles: '/vehicles',
+  teams: '/teams',
+  hubs: '/hubs',
+  rejections: '/rejections',
+  rejectionsOf: (deviceId: string) => `/rejections?device=${deviceId}`,
+  interface: '/api/v3/docs',
+}

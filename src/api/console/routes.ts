@@ -1,0 +1,105 @@
+import { randomBytes } from 'node:crypto'
+import { createReadStream } from 'node:fs'
+import { stat } from 'node:fs/promises'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Basemap } from '../../basemap.ts'
+import type { Config } from '../../config.ts'
+import { RequestError } from '../../http/errors.ts'
+import type { App } from '../../services.ts'
+import { readBuiltFiles, type StaticFile } from './files.ts'
+import { BASEMAP_PATH, createPage, PAGES, type Page, writePolicy } from './pages.ts'
+
+/** Nothing of it is part of the interface. */
+const hidden = { schema: { hide: true } }
+/** A file under such a name never changes. */
+const FOREVER = 'public, max-age=31536000, immutable'
+/** What a map asks for at once is some kilobytes. */
+const MAX_RANGE_BYTES = 8 * 1024 * 1024
+
+/** What is served to people: pages, what they load, and the tiles of their map. */
+export interface Console {
+  files: Map<string, StaticFile>
+  page: Page
+  track: Page
+  basemap: Basemap
+}
+
+/** What was built of console/; null in a process without the role api. */
+export function openConsole({ roles, basemap }: Config): Console | null {
+  if (!roles.has('api')) return null
+  const files = readBuiltFiles()
+  const page = (name: string) => createPage(files.get(name) as StaticFile, basemap)
+  return { files, page: page('index.html'), track: page('track.html'), basemap }
+}
+
+export function consoleRoutes(app: App, built: Console | null): void {
+  if (!built) return
+  const { page, track, basemap, files } = built
+  for (const path of PAGES) app.get(path, hidden, (_request, reply) => sendPage(reply, page, basemap))
+  app.get('/track/:token', hidden, (_request, reply) =>
+    sendPage(reply.header('x-robots-tag', 'noindex'), track, basemap),
+  )
+  app.get<{ Params: { name: string } }>('/assets/:name', hidden, (request, reply) => {
+    const file = files.get(`assets/${request.params.name}`)
+    if (!file) throw new RequestError('not-found', 'There is nothing at this address.')
+    reply.headers({ 'cache-control': FOREVER, 'x-content-type-options': 'nosniff' })
+    return sendFile(request, reply, file)
+  })
+  if (basemap.kind === 'file') {
+    app.get(BASEMAP_PATH, hidden, (request, reply) => sendRange(request, reply, basemap.path))
+  }
+}
+
+/** Whoever follows a link to nowhere reads a page; whoever calls the interface an answer in the envelope. */
+export function addMissingPage(app: App, built: Console | null): void {
+  if (!built) return
+  app.addHook('onRequest', async (request, reply) => {
+    const { method, url, headers, is404 } = request
+    if (!is404 || (method !== 'GET' && method !== 'HEAD') || /^\/+(api|mqtt)(\/|\?|$)/i.test(url)) return
+    if (!headers.accept?.includes('text/html') || headers.upgrade !== undefined) return
+    return sendPage(reply.code(404), built.page, built.basemap)
+  })
+}
+
+function sendPage(reply: FastifyReply, page: Page, basemap: Basemap): FastifyReply {
+  const nonce = randomBytes(16).toString('base64url')
+  return reply
+    .headers({
+      'content-security-policy': writePolicy(basemap, nonce),
+      'cache-control': 'no-store',
+      'cross-origin-opener-policy': 'same-origin',
+      'permissions-policy': 'camera=(), geolocation=(), microphone=()',
+      'referrer-policy': 'no-referrer',
+      'x-content-type-options': 'nosniff',
+    })
+    .type('text/html; charset=utf-8')
+    .send(page(nonce))
+}
+
+function sendFile({ headers }: FastifyRequest, reply: FastifyReply, file: StaticFile): FastifyReply {
+  reply.header('etag', file.etag).header('vary', 'accept-encoding')
+  if (headers['if-none-match'] === file.etag) return reply.code(304).send()
+  reply.type(file.type)
+  const accepted = headers['accept-encoding'] ?? ''
+  if (file.br && /\bbr\b/.test(accepted)) return reply.header('content-encoding', 'br').send(file.br)
+  if (file.gzip && /\bgzip\b/.test(accepted)) return reply.header('content-encoding', 'gzip').send(file.gzip)
+  return reply.send(file.bytes)
+}
+
+/** A piece of the file of tiles, as whoever draws a map from it asks. */
+async function sendRange(request: FastifyRequest, reply: FastifyReply, path: string): Promise<FastifyReply> {
+  const { size, mtimeMs } = await stat(path)
+  reply.headers({ 'accept-ranges': 'bytes', 'cache-control': 'no-cache', etag: `"${size}-${mtimeMs}"` })
+  const [, from, to] = /^bytes=(\d{1,15})-(\d{1,15})$/.exec(request.headers.range ?? '') ?? []
+  const first = Number(from)
+  const last = Math.min(Number(to), size - 1)
+  if (from === undefined || first > last || last - first >= MAX_RANGE_BYTES) {
+    reply.header('content-range', `bytes */${size}`)
+    throw new RequestError('bad-range', 'Ask for a range of at most 8 MiB that lies in the file.')
+  }
+  return reply
+    .code(206)
+    .headers({ 'content-range': `bytes ${first}-${last}/${size}`, 'content-length': last - first + 1 })
+    .type('application/octet-stream')
+    .send(createReadStream(path, { start: first, end: last }))
+}

@@ -1,0 +1,131 @@
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, inject } from 'vitest'
+import { freePort } from '../services/commands.ts'
+import type { Client } from '../support/client.ts'
+import { createTestDatabase, type TestDatabase, usualKind } from '../support/database.ts'
+import { type Server, startServer } from '../support/server.ts'
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core'), 'utf8')
+const SHOWN_WITHIN_MS = 60_000
+
+export interface Look {
+  /** Who is signed in already. */
+  as?: Client
+  theme?: 'light' | 'dark'
+  size?: { width: number; height: number }
+  locale?: string
+  /** What the browser may complain about: a server that is away. */
+  mayFail?: RegExp
+}
+
+export interface Screens {
+  /** Opens a page as a person who has never been here, or who is signed in. */
+  open(url: string, look?: Look): Promise<Page>
+}
+
+/** A browser for the test file. A test in which it complains about anything fails. */
+export function useBrowser(): Screens {
+  const found = inject('chromium')
+  let browser: Browser
+  let contexts: BrowserContext[] = []
+  let complaints: string[] = []
+
+  beforeAll(async () => {
+    if ('reason' in found) return
+    const args = ['--no-sandbox', '--use-angle=swiftshader', '--enable-unsafe-swiftshader']
+    browser = await chromium.launch({ executablePath: await pathOf(found.executable), args })
+  })
+  beforeEach(context => {
+    if ('reason' in found) context.skip(found.reason)
+  })
+  afterEach(async () => {
+    const said = complaints
+    complaints = []
+    for (const context of contexts) await context.close()
+    contexts = []
+    expect(said).toEqual([])
+  })
+  afterAll(() => browser?.close())
+
+  return {
+    async open(url, { as, theme = 'light', size, locale = 'en-GB', mayFail } = {}) {
+      const context = await browser.newContext({
+        colorScheme: theme,
+        viewport: size ?? { width: 1_120, height: 700 },
+        locale,
+        permissions: ['clipboard-read', 'clipboard-write'],
+        reducedMotion: 'reduce',
+      })
+      contexts.push(context)
+      context.setDefaultTimeout(SHOWN_WITHIN_MS)
+      if (as) await signInBrowser(context, as)
+      const page = await context.newPage()
+      const complain = (text: string) => {
+        if (!mayFail?.test(text)) complaints.push(text)
+      }
+      page.on('console', message => {
+        if (message.type() === 'error' || message.type() === 'warning') {
+          complain(`${message.text()} ${message.location().url}`)
+        }
+      })
+      page.on('pageerror', error => complain(String(error.stack)))
+      await page.goto(url)
+      return page
+    },
+  }
+}
+
+/** As after signing in: once, so that whoever signs out stays out. */
+async function signInBrowser(context: BrowserContext, { token }: Client): Promise<void> {
+  await context.addInitScript(
+    session => {
+      if (sessionStorage.getItem('signed-in')) return
+      sessionStorage.setItem('signed-in', 'yes')
+      localStorage.setItem('fieldline.session', session)
+    },
+    JSON.stringify({ token, expiresAt: Date.now() + 3_600_000 }),
+  )
+}
+
+async function pathOf(executable: string): Promise<string> {
+  const folders = (process.env.PATH ?? '').split(':')
+  const { existsSync } = await import('node:fs')
+  return folders.map(folder => `${folder}/${executable}`).find(path => existsSync(path)) ?? executable
+}
+
+/** What is in the way of somebody, by axe's rules: `color-contrast: .hint`. */
+export async function findBarriers(page: Page): Promise<string[]> {
+  await page.evaluate(AXE)
+  return page.evaluate(async () => {
+    const { axe } = globalThis as unknown as {
+      axe: { run(): Promise<{ violations: { id: string; impact: string; nodes: { target: string[] }[] }[] }> }
+    }
+    const { violations } = await axe.run()
+    return violations
+      .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+      .flatMap(({ id, nodes }) => nodes.map(({ target }) => `${id}: ${target.join(' ')}`))
+  })
+}
+
+/** A server that may be killed and comes back under the same address. */
+export async function startLastingServer(): Promise<{
+  server: () => Server
+  restart(): Promise<void>
+  remove(): Promise<void>
+}> {
+  const database: TestDatabase = await createTestDatabase(usualKind())
+  const env = { PORT: String(await freePort()), MQTT_PORT: String(await freePort()) }
+  let server = await startServer(database, env)
+  return {
+    server: () => server,
+    async restart() {
+      server = await startServer(database, env)
+    },
+    async remove() {
+      await server.stop()
+      await database.remove()
+    },
+  }
+}

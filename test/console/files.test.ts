@@ -1,0 +1,181 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { toConfig } from '../../src/config.ts'
+import { createTestDatabase, type TestDatabase, usualKind } from '../support/database.ts'
+import { type Server, startRefused, startServer } from '../support/server.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'fieldline-basemap-'))
+const tilesFile = join(folder, 'city.pmtiles')
+
+const TILES_BYTES = 9 * 1024 * 1024
+
+/** As far as the server looks into it: the header of a file with vector tiles, and something to ask a piece of. */
+function writeTiles(path: string, type: number): void {
+  const bytes = Buffer.alloc(TILES_BYTES, 'tiles')
+  bytes.write('PMTiles', 0, 'latin1')
+  bytes[7] = 3
+  bytes[99] = type
+  writeFileSync(path, bytes)
+}
+
+afterAll(() => rmSync(folder, { recursive: true }))
+
+describe('The files of the console', () => {
+  let database: TestDatabase
+  let server: Server
+  const get = (path: string, headers: Record<string, string> = {}, method = 'GET') =>
+    fetch(`${server.url}${path}`, { method, headers })
+
+  beforeAll(async () => {
+    writeTiles(tilesFile, 1)
+    database = await createTestDatabase(usualKind())
+    server = await startServer(database, { BASEMAP: tilesFile })
+  })
+  afterAll(async () => {
+    await server.stop()
+    await database.remove()
+  })
+
+  it('a page allows no script but ours, nothing of other origins, and no frame around it', async () => {
+    for (const path of ['/', '/links?x=1', '/sign-in', `/track/${'a'.repeat(43)}`]) {
+      const answer = await get(path)
+      expect([path, answer.status, answer.headers.get('content-type')]).toEqual([
+        path,
+        200,
+        'text/html; charset=utf-8',
+      ])
+      const policy = answer.headers.get('content-security-policy') as string
+      expect(policy).toContain(`default-src 'none'; script-src 'self'; style-src 'self' 'nonce-`)
+      expect(policy).toContain(`frame-ancestors 'none'`)
+      expect(policy).not.toMatch(/unsafe|https?:|\*/)
+      const page = await answer.text()
+      expect(page).not.toMatch(/<script(?![^>]+src="\/assets\/)|<style| on\w+=/)
+      expect(policy).toContain(`'nonce-${/csp-nonce" content="([\w-]{22})"/.exec(page)?.[1]}'`)
+      const again = (await get(path)).headers.get('content-security-policy')
+      expect(again).not.toBe(policy)
+    }
+  })
+
+  it('what a page names is kept forever, and is sent compressed to whoever takes it', async () => {
+    const page = await (await get('/')).text()
+    const [script = ''] = /\/assets\/index-[\w-]+\.js/.exec(page) ?? []
+    const plain = await get(script, { 'accept-encoding': 'identity' })
+    expect(plain.headers.get('cache-control')).toBe('public, max-age=31536000, immutable')
+    expect(plain.headers.get('content-encoding')).toBeNull()
+    const bytes = Buffer.from(await plain.arrayBuffer())
+    for (const encoding of ['br', 'gzip']) {
+      const answer = await get(script, { 'accept-encoding': encoding })
+      expect(answer.headers.get('content-encoding')).toBe(encoding)
+      expect(answer.headers.get('vary')).toContain('accept-encoding')
+      expect(Number(answer.headers.get('content-length'))).toBeLessThan(bytes.length / 2)
+      expect(Buffer.from(await answer.arrayBuffer()).equals(bytes)).toBe(true)
+    }
+    const known = await get(script, { 'if-none-match': plain.headers.get('etag') as string })
+    expect([known.status, await known.text()]).toEqual([304, ''])
+  })
+
+  it('HEAD says what GET would, and other methods are 405', async () => {
+    const [page = ''] = /\/assets\/index-[\w-]+\.js/.exec(await (await get('/')).text()) ?? []
+    for (const path of ['/', page]) {
+      const [head, got] = [await get(path, {}, 'HEAD'), await get(path)]
+      expect([head.status, await head.text()]).toEqual([200, ''])
+      expect(head.headers.get('content-length')).toBe(got.headers.get('content-length'))
+      const posted = await get(path, {}, 'POST')
+      expect([posted.status, posted.headers.get('allow')]).toEqual([405, 'GET, HEAD'])
+    }
+  })
+
+  it('whoever follows a link to nowhere reads a page, and whoever calls the interface the envelope', async () => {
+    const html = { accept: 'text/html,application/xhtml+xml' }
+    const nowhere = await get('/nowhere/at/all', html)
+    expect([nowhere.status, nowhere.headers.get('content-type')]).toEqual([404, 'text/html; charset=utf-8'])
+    for (const [path, headers] of [
+      ['/api/v3/nowhere', html],
+      ['/api', html],
+      ['/nowhere', { accept: 'application/json' }],
+      ['/assets/nowhere.js', html],
+      ['/assets/..%2findex.html', html],
+    ] as const) {
+      const answer = await get(path, headers)
+      expect([path, answer.status]).toEqual([path, 404])
+      expect(await answer.json()).toMatchObject({ status: false })
+    }
+  })
+
+  it('a file of tiles is read piece by piece, and no piece is larger than 8 MiB', async () => {
+    const page = await (await get('/')).text()
+    expect(page).toContain('{&quot;kind&quot;:&quot;file&quot;,&quot;url&quot;:&quot;/basemap.pmtiles&quot;')
+    const piece = await get('/basemap.pmtiles', { range: 'bytes=0-6' })
+    expect([piece.status, await piece.text()]).toEqual([206, 'PMTiles'])
+    expect(piece.headers.get('content-range')).toBe(`bytes 0-6/${TILES_BYTES}`)
+    const end = await get('/basemap.pmtiles', { range: `bytes=${TILES_BYTES - 5}-99999999` })
+    expect([end.status, (await end.text()).length]).toEqual([206, 5])
+    const most = await get('/basemap.pmtiles', { range: `bytes=0-${8 * 1024 * 1024 - 1}` })
+    expect([most.status, (await most.arrayBuffer()).byteLength]).toEqual([206, 8 * 1024 * 1024])
+    const beyond = [
+      `bytes=0-${8 * 1024 * 1024}`,
+      `bytes=${TILES_BYTES}-${TILES_BYTES}`,
+      'bytes=5-4',
+      'bytes=-5',
+    ]
+    for (const range of beyond) {
+      expect([range, (await get('/basemap.pmtiles', { range })).status]).toEqual([range, 416])
+    }
+    expect((await get('/basemap.pmtiles')).status).toBe(416)
+  })
+
+  it('a process without the role api has no page', async () => {
+    const other = await startServer(database, {
+      ROLES: 'jobs',
+      ...(database.url ? {} : { DATA_DIR: folder }),
+    })
+    expect((await fetch(`${other.url}/`, { headers: { accept: 'text/html' } })).status).toBe(404)
+    await other.stop()
+  })
+})
+
+describe('BASEMAP', () => {
+  const basemapOf = (value?: string) => toConfig({ JWT_SECRET: 's'.repeat(32), BASEMAP: value }).basemap
+  beforeAll(() => {
+    writeTiles(tilesFile, 2)
+    writeTiles(join(folder, 'odd.pmtiles'), 77)
+    writeFileSync(join(folder, 'none.pmtiles'), 'nothing')
+  })
+
+  it('is the outlines of the world, a tile URL or a file of tiles', () => {
+    expect(basemapOf()).toEqual({ kind: 'world' })
+    const url = 'https://tiles.example/{z}/{x}/{y}.png'
+    expect(basemapOf(url)).toEqual({ kind: 'tiles', url, vector: false })
+    expect(basemapOf('http://tiles.example/{z}/{x}/{y}.mvt?key=1')).toMatchObject({ vector: true })
+    expect(basemapOf(tilesFile)).toEqual({ kind: 'file', path: tilesFile, vector: false })
+  })
+
+  it.each([
+    ['https://tiles.example/{z}/{x}.png', 'BASEMAP has to name {y} in its URL'],
+    ['maps', 'BASEMAP has to be a tile URL with {z}/{x}/{y} or a .pmtiles file'],
+    ['/nowhere/at/all.pmtiles', 'BASEMAP names a file that cannot be read'],
+    [join(folder, 'none.pmtiles'), 'BASEMAP has to be a file of PMTiles, version 3'],
+    [join(folder, 'odd.pmtiles'), 'BASEMAP has tiles of an unknown kind'],
+  ])('is refused at the start where it is wrong: %s', (value, message) => {
+    expect(() => basemapOf(value)).toThrow(message)
+  })
+
+  it('is said by a server that does not start', async () => {
+    const database = await createTestDatabase(usualKind())
+    const { code, stderr } = await startRefused(database, { BASEMAP: 'maps' })
+    expect(code).toBe(1)
+    expect(stderr).toContain('BASEMAP has to be a tile URL')
+    await database.remove()
+  })
+
+  it('lets the page load from the origin of its tiles, and from no other', async () => {
+    const { writePolicy } = await import('../../src/api/console/pages.ts')
+    const basemap = basemapOf('https://tiles.example:8443/{z}/{x}/{y}.png')
+    const policy = writePolicy(basemap, 'n')
+    expect(policy).toContain(`connect-src 'self' https://tiles.example:8443;`)
+    expect(policy).toContain(`img-src 'self' data: blob: https://tiles.example:8443;`)
+    expect(policy).toContain(`script-src 'self';`)
+  })
+})

@@ -1,0 +1,146 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { createFleet, type Position } from '../../console/live/fleet.ts'
+import { cluster } from '../../console/map/clusters.ts'
+import { toLat, toLng, toX, toY } from '../../console/map/mercator.ts'
+
+const at = (subjectId: string, lng: number, lat: number, more: Partial<Position> = {}): Position => ({
+  subjectId,
+  subjectType: 'device',
+  name: subjectId,
+  lat,
+  lng,
+  timestamp: '2026-11-21T10:00:00.000Z',
+  speed: 10,
+  heading: 90,
+  accuracy: null,
+  battery: null,
+  state: 'moving',
+  ...more,
+})
+
+/** Where a subject is shown at a time, in degrees. */
+function shown(fleet: ReturnType<typeof createFleet>, id: string, now: number): [number, number] {
+  const slot = fleet.slotOf(id) as number
+  const { x, y, fromX, fromY } = fleet.columns
+  const share = fleet.progress(slot, now)
+  const [fx, fy] = [fromX[slot] as number, fromY[slot] as number]
+  return [toLng(fx + ((x[slot] as number) - fx) * share), toLat(fy + ((y[slot] as number) - fy) * share)]
+}
+
+describe('The fleet of the live map', () => {
+  it('moves from fix to fix in the time between them, and never past the newest', () => {
+    const fleet = createFleet()
+    fleet.replace([at('a', 13, 52)], 0)
+    fleet.update([at('a', 13.01, 52)], 2_000)
+    expect(shown(fleet, 'a', 2_000)[0]).toBeCloseTo(13, 9)
+    expect(shown(fleet, 'a', 3_000)[0]).toBeCloseTo(13.005, 9)
+    for (const later of [4_000, 5_000, 60_000]) expect(shown(fleet, 'a', later)[0]).toBeCloseTo(13.01, 9)
+  })
+
+  it('is always on the way between two fixes, whatever comes when', () => {
+    const steps = fc.array(
+      fc.record({
+        lng: fc.double({ min: 13, max: 13.02, noNaN: true }),
+        after: fc.integer({ min: 1, max: 9_000 }),
+      }),
+      { minLength: 1, maxLength: 20 },
+    )
+    fc.assert(
+      fc.property(steps, moves => {
+        const fleet = createFleet()
+        fleet.replace([at('a', 13.01, 52)], 0)
+        let now = 0
+        let [low, high] = [13.01, 13.01]
+        for (const { lng, after } of moves) {
+          now += after
+          const before = shown(fleet, 'a', now)[0]
+          fleet.update([at('a', lng, 52)], now)
+          // A fix never makes it jump: it goes on from where it is shown.
+          expect(shown(fleet, 'a', now)[0]).toBeCloseTo(before, 6)
+          ;[low, high] = [Math.min(lng, before), Math.max(lng, before)]
+          for (const later of [10, 100, 1_000, 10_000]) {
+            const [shownLng] = shown(fleet, 'a', now + later)
+            expect(shownLng).toBeGreaterThanOrEqual(low - 1e-9)
+            expect(shownLng).toBeLessThanOrEqual(high + 1e-9)
+          }
+          expect(shown(fleet, 'a', now + 5_000)[0]).toBeCloseTo(lng, 9)
+        }
+      }),
+    )
+  })
+
+  it('is simply there where it is too far to have driven', () => {
+    const fleet = createFleet()
+    fleet.replace([at('a', 13, 52)], 0)
+    fleet.update([at('a', 2, 48)], 1_000)
+    expect(shown(fleet, 'a', 1_000)).toEqual([expect.closeTo(2, 9), expect.closeTo(48, 9)])
+  })
+
+  it('forgets who is gone and mixes up nobody, whatever comes and goes', () => {
+    const ids = fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f')
+    const change = fc.oneof(
+      fc.record({
+        kind: fc.constant('put' as const),
+        id: ids,
+        lng: fc.double({ min: -179, max: 179, noNaN: true }),
+      }),
+      fc.record({ kind: fc.constant('gone' as const), id: ids, lng: fc.constant(0) }),
+      fc.record({ kind: fc.constant('snapshot' as const), id: ids, lng: fc.constant(1) }),
+    )
+    fc.assert(
+      fc.property(fc.array(change, { maxLength: 40 }), changes => {
+        const fleet = createFleet()
+        const model = new Map<string, number>()
+        changes.forEach(({ kind, id, lng }, now) => {
+          if (kind === 'gone') {
+            fleet.remove([id])
+            model.delete(id)
+          } else {
+            if (kind === 'snapshot') model.clear()
+            model.set(id, lng)
+            if (kind === 'snapshot') fleet.replace([at(id, lng, 0)], now)
+            else fleet.update([at(id, lng, 0)], now)
+          }
+        })
+        const held = fleet.ids.map((id, slot) => [id, toLng(fleet.columns.x[slot] as number)] as const)
+        expect(new Map(held).size).toBe(model.size)
+        for (const [id, lng] of held) {
+          expect(lng).toBeCloseTo(model.get(id) as number, 6)
+          expect(fleet.find(id)?.lng).toBe(model.get(id))
+          expect(fleet.names[fleet.slotOf(id) as number]).toBe(id)
+        }
+      }),
+    )
+  })
+
+  it('takes 10,000 and shows each once, alone or in one cluster', () => {
+    const fleet = createFleet()
+    const all = Array.from({ length: 10_000 }, (_, index) =>
+      at(`s${index}`, 13 + (index % 100) * 0.002, 52 + Math.floor(index / 100) * 0.001),
+    )
+    fleet.replace(all, 0)
+    fleet.update(all, 250)
+    expect(fleet.size).toBe(10_000)
+    for (const zoom of [0, 5, 9, 12, 14]) {
+      const { x, y } = fleet.columns
+      const { clusters, alone } = cluster(x, y, fleet.size, 512 * 2 ** zoom)
+      const members = clusters.flatMap(one => one.members)
+      expect(new Set(members).size).toBe(members.length)
+      const single = alone.subarray(0, fleet.size).reduce((sum, one) => sum + one, 0)
+      expect(single + members.length).toBe(10_000)
+      if (zoom === 0) expect(clusters).toHaveLength(1)
+    }
+  })
+
+  it('projects there and back', () => {
+    for (const [lng, lat] of [
+      [13.4, 52.5],
+      [-179.9, -84],
+      [0, 0],
+    ] as const) {
+      expect(toLng(toX(lng))).toBeCloseTo(lng, 9)
+      expect(toLat(toY(lat))).toBeCloseTo(lat, 9)
+    }
+  })
+})

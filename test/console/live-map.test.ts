@@ -1,0 +1,189 @@
+import type { Page } from 'playwright-core'
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { type Client, createClient, createDevice, signIn, type TestDevice } from '../support/client.ts'
+import { useServer } from '../support/own-server.ts'
+import type { Server } from '../support/server.ts'
+import { until } from '../support/wait.ts'
+import { findBarriers, startLastingServer, useBrowser } from './browser.ts'
+
+/** A fix of a device, some seconds ago. */
+async function send(
+  server: Pick<Server, 'url'>,
+  device: TestDevice,
+  point: object,
+  secondsAgo = 0,
+): Promise<void> {
+  const timestamp = new Date(Date.now() - secondsAgo * 1_000).toISOString()
+  const points = [{ lat: 52.52, lng: 13.4, timestamp, ...point }]
+  const answer = await createClient(server, device.key).post('/location-history/bulk', { points })
+  expect(answer.status).toBe(200)
+}
+
+const list = (page: Page) => page.getByRole('listbox', { name: 'What is on the map' })
+const names = (page: Page) => list(page).getByRole('option').allInnerTexts()
+const isLive = (page: Page) => page.getByRole('status').getByText('Live').waitFor()
+
+describe('The first run', () => {
+  const { server } = useServer()
+  const screens = useBrowser()
+
+  it('leads by the hand from an empty map to the first point', async () => {
+    const owner = await signIn(server)
+    const page = await screens.open(server.url, { as: owner })
+    await page.getByRole('heading', { name: 'Nothing is on the map yet' }).waitFor()
+    await page.getByText(`npm run simulate -- --url ${server.url}`).waitFor()
+    await page.getByLabel('Name of the device').fill('Van 12')
+    await page.getByRole('button', { name: 'Make a device' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Set up Van 12' })
+    await dialog.getByText('Waiting for the first point…').waitFor()
+    expect(await findBarriers(page)).toEqual([])
+
+    // What is copied is what the app needs: the key of the device, and where to send.
+    await dialog.getByRole('button', { name: 'Copy Password' }).click()
+    const key = await page.evaluate(() => navigator.clipboard.readText())
+    await dialog.getByRole('button', { name: 'Copy URL' }).click()
+    const url = await page.evaluate(() => navigator.clipboard.readText())
+    await dialog.getByRole('img', { name: 'Or scan this with the phone' }).waitFor()
+    const point = { _type: 'location', lat: 52.52, lon: 13.4, tst: Math.floor(Date.now() / 1_000) }
+    const answer = await fetch(url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization: `Basic ${btoa(`x:${key}`)}` },
+      body: JSON.stringify(point),
+    })
+    expect(answer.status).toBe(200)
+
+    await dialog.getByText(/^The first point arrived at/).waitFor()
+    await dialog.getByRole('button', { name: 'Show it on the map' }).click()
+    await page.getByRole('complementary', { name: 'Van 12' }).waitFor()
+    expect(new URL(page.url()).searchParams.get('subject')).toMatch(/^[\da-f-]{36}$/)
+  })
+})
+
+describe('The live map', () => {
+  const { server } = useServer()
+  const screens = useBrowser()
+  let owner: Client
+  let van: TestDevice
+
+  beforeAll(async () => {
+    owner = await signIn(server)
+    await owner.patch('/organization', { timeZone: 'Europe/Berlin', language: 'en' })
+    van = await createDevice(owner, 'Van 7')
+    await send(server, await createDevice(owner, 'Bike 10'), { lat: 52.6, speed: 0 }, 30)
+    await send(server, await createDevice(owner, 'Bike 9'), { lat: 52.7, speed: 0 }, 60)
+    await send(server, await createDevice(owner, 'Truck'), { lat: 52.8, speed: 20 }, 3_600)
+  })
+
+  // A minute after its newest fix it would be idle.
+  beforeEach(() => send(server, van, { speed: 10, heading: 90, battery: 64, accuracy: 8 }))
+
+  it('lists what is on the map, filtered and sorted as the address says', async () => {
+    const page = await screens.open(server.url, { as: owner })
+    await isLive(page)
+    await until('four are listed', async () => (await names(page)).length === 4)
+    expect((await names(page)).map(text => text.split('\n')[0])).toEqual([
+      'Bike 9',
+      'Bike 10',
+      'Truck',
+      'Van 7',
+    ])
+    expect((await names(page))[3]).toContain('36 km/h')
+
+    await page.getByRole('radio', { name: 'Idle: 2' }).click()
+    await until('two are listed', async () => (await names(page)).length === 2)
+    expect(new URL(page.url()).search).toBe('?state=idle')
+    await page.reload()
+    await page.getByText('2 of 4').waitFor()
+    await page.getByRole('radio', { name: 'All' }).click()
+    await page.getByRole('button', { name: /Sort by/ }).click()
+    await page.getByRole('option', { name: 'Silence' }).click()
+    await until('the most silent is first', async () => (await names(page))[0]?.startsWith('Truck') ?? false)
+    await page.getByRole('searchbox', { name: 'Search by name' }).fill('bike')
+    await page.getByText('2 of 4').waitFor()
+    await page.getByRole('searchbox', { name: 'Search by name' }).fill('nobody')
+    await page.getByText('Nothing matches.').waitFor()
+  })
+
+  it('says everything of the chosen one as it changes, by keyboard as well', async () => {
+    const page = await screens.open(server.url, { as: owner })
+    await until('four are listed', async () => (await names(page)).length === 4)
+    await list(page).focus()
+    await page.keyboard.press('End')
+    const panel = page.getByRole('complementary', { name: 'Van 7' })
+    await panel.getByText('64%').waitFor()
+    await panel.getByText('90° east').waitFor()
+    await panel.getByText('8 m', { exact: true }).waitFor()
+    await send(server, van, { lat: 52.521, lng: 13.402, speed: 20, heading: 0 })
+    await panel.getByText('0° north').waitFor()
+    await panel.getByText('72 km/h').first().waitFor()
+    await panel.getByText('52.52100, 13.40200').waitFor()
+    await page.keyboard.press('ArrowUp')
+    await page.getByRole('complementary', { name: 'Truck' }).waitFor()
+    await page.goBack()
+    await panel.waitFor()
+    await panel.getByRole('button', { name: 'Close' }).click()
+    await panel.waitFor({ state: 'detached' })
+  })
+
+  it('draws them where they are: a click on the map chooses what is there', async () => {
+    const page = await screens.open(`${server.url}/?subject=${van.id}&follow=true`, { as: owner })
+    const panel = page.getByRole('complementary', { name: 'Van 7' })
+    await panel.waitFor()
+    const map = page.getByRole('region', { name: /^Map of where/ })
+    const box = await map.boundingBox()
+    if (!box) throw new Error('There is no map')
+    // Of what the panel leaves free of the map.
+    const middle = { x: (box.width - 312) / 2, y: box.height / 2 }
+    await panel.getByRole('button', { name: 'Close' }).click()
+    await panel.waitFor({ state: 'detached' })
+    await until('a click in the middle chooses the one that was followed there', async () => {
+      await map.click({ position: middle })
+      return (await panel.count()) === 1
+    })
+  })
+
+  it.each([
+    ['light', { width: 1_280, height: 800 }],
+    ['dark', { width: 1_280, height: 800 }],
+    ['light', { width: 390, height: 844 }],
+    ['dark', { width: 3_840, height: 800 }],
+  ] as const)(
+    'nothing is in the way of anybody, and nothing is wider than the screen: %s %o',
+    async (theme, size) => {
+      const page = await screens.open(`${server.url}/?subject=${van.id}`, { as: owner, theme, size })
+      await page.getByRole('complementary', { name: 'Van 7' }).waitFor()
+      await isLive(page)
+      expect(await findBarriers(page)).toEqual([])
+      expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(size.width)
+    },
+  )
+})
+
+describe('A screen that watches while the server is killed', () => {
+  const screens = useBrowser()
+
+  it('says since when it is offline, catches up with its cursor, and misses nothing', async () => {
+    const { server, restart, remove } = await startLastingServer()
+    try {
+      const owner = await signIn(server())
+      const van = await createDevice(owner, 'Van 7')
+      await send(server(), van, { speed: 10 }, 5)
+      const mayFail = /WebSocket|ERR_|Failed to (load|fetch)/
+      const page = await screens.open(`${server().url}/?subject=${van.id}`, { as: owner, mayFail })
+      const panel = page.getByRole('complementary', { name: 'Van 7' })
+      await panel.getByText('36 km/h').first().waitFor()
+      await server().kill9()
+      await page
+        .getByRole('status')
+        .getByText(/^Offline since \d\d:\d\d/)
+        .waitFor()
+      await panel.getByText('36 km/h').first().waitFor()
+      await restart()
+      await send(server(), van, { speed: 20 })
+      await isLive(page)
+      await panel.getByText('72 km/h').first().waitFor()
+    } finally {
+      await remove()
+    }
+  })
+})

@@ -1,0 +1,128 @@
+import type { Page } from 'playwright-core'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { type Client, createClient, createDevice, signIn } from '../support/client.ts'
+import { useServer } from '../support/own-server.ts'
+import { findBarriers, useBrowser } from './browser.ts'
+
+describe('The tables of the console', () => {
+  const { server } = useServer()
+  const screens = useBrowser()
+  let owner: Client
+
+  beforeAll(async () => {
+    owner = await signIn(server)
+  })
+
+  const choose = async (page: Page, field: string, name: string) => {
+    await page.getByRole('dialog').getByRole('button', { name: field }).click()
+    await page.getByRole('option', { name }).click()
+  }
+  const field = (page: Page, name: string) => page.getByRole('dialog').getByLabel(name, { exact: true })
+  const save = (page: Page) => page.getByRole('dialog').getByRole('button', { name: 'Save' }).click()
+  const row = (page: Page, name: string | RegExp) => page.getByRole('row', { name })
+
+  it('make, change and delete records, with what the server says at the field', async () => {
+    const page = await screens.open(`${server.url}/hubs`, { as: owner, mayFail: /400/ })
+    await page.getByText('Nothing here yet').waitFor()
+    await page.getByRole('button', { name: 'Add a hub' }).click()
+    await field(page, 'Name').fill('Depot')
+    await field(page, 'Latitude').fill('95')
+    await field(page, 'Longitude').fill('13,4')
+    await save(page)
+    await page.getByText('This has to be at most 90.').waitFor()
+    await field(page, 'Latitude').fill('52.5')
+    await save(page)
+    await row(page, /Depot/).waitFor()
+    const [hub] = (await owner.get('/hubs')).body.data
+    expect(hub).toMatchObject({ name: 'Depot', lat: 52.5, lng: 13.4 })
+
+    await page.getByRole('link', { name: 'Vehicles' }).click()
+    await page.getByRole('button', { name: 'Add a vehicle' }).click()
+    await field(page, 'Name').fill('Van 7')
+    await field(page, 'Tags').fill('cold, tall')
+    await choose(page, 'Hub', 'Depot')
+    await choose(page, 'Driver', 'Owner')
+    await save(page)
+    await row(page, /Van 7.*Owner.*Depot.*cold, tall/).waitFor()
+    await row(page, /Van 7/).click()
+    await field(page, 'Plate').fill('B-FL 7')
+    await save(page)
+    await row(page, /Van 7 B-FL 7 Owner/).waitFor()
+
+    await page.getByRole('link', { name: 'Teams' }).click()
+    await page.getByRole('button', { name: 'Add a team' }).click()
+    await field(page, 'Name').fill('North')
+    await page.getByRole('dialog').getByText('Owner', { exact: true }).click()
+    await save(page)
+    await row(page, /North 1/).waitFor()
+    await row(page, /North 1/).focus()
+    await page.keyboard.press('Enter')
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
+    await page.getByText('Delete North? Its members stay.').waitFor()
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
+    await page.getByText('Nothing here yet').waitFor()
+    expect((await owner.get('/teams')).body.data).toEqual([])
+  })
+
+  it('a device gets a new key, and what it sent in vain is listed by reason', async () => {
+    const device = await createDevice(owner, 'Tracker 1')
+    const points = [{ lat: 95, lng: 13, timestamp: new Date().toISOString() }]
+    await createClient(server, device.key).post('/location-history/bulk', { points })
+    const page = await screens.open(`${server.url}/devices?search=tracker`, { as: owner })
+    await row(page, /Tracker 1/).click()
+    expect(new URL(page.url()).pathname).toBe(`/devices/${device.id}`)
+    await page.getByRole('dialog').getByRole('button', { name: 'New key' }).click()
+    const setup = page.getByRole('dialog', { name: 'Set up Tracker 1' })
+    await setup.getByRole('button', { name: 'Copy Password' }).click()
+    const key = await page.evaluate(() => navigator.clipboard.readText())
+    expect(key).not.toBe(device.key)
+    const statusOf = async (secret: string) => {
+      const point = { lat: 52, lng: 13, timestamp: new Date().toISOString() }
+      return (await createClient(server, secret).post('/location-history/bulk', { points: [point] })).status
+    }
+    expect(await statusOf(device.key)).toBe(401)
+    expect(await statusOf(key)).toBe(200)
+    await setup.getByText(/^The first point arrived at/).waitFor()
+    await page.keyboard.press('Escape')
+    await row(page, /Tracker 1/).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Rejected points' }).click()
+    await page.getByRole('radio', { name: 'Impossible coordinates 1' }).click()
+    await row(page, /Impossible coordinates/).waitFor()
+    expect(new URL(page.url()).search).toBe(`?device=${device.id}&reason=bad-coordinates`)
+  })
+
+  it('read as far as somebody scrolls, and are found by name', async () => {
+    for (let index = 0; index < 60; index++) await createDevice(owner, `Bulk ${index}`)
+    const page = await screens.open(`${server.url}/devices`, { as: owner })
+    await row(page, /Bulk 0/).waitFor()
+    await row(page, /Bulk 0/).focus()
+    // More than a page of the interface has, and than is drawn at once.
+    for (let step = 0; step < 61 && (await row(page, /Tracker 1/).count()) === 0; step++) {
+      await page.keyboard.press('ArrowDown')
+    }
+    await row(page, /Tracker 1/).waitFor()
+    await page.getByRole('searchbox', { name: 'Search by name' }).fill('bulk 59')
+    await row(page, /Bulk 59/).waitFor()
+    await row(page, /Bulk 5 /).waitFor({ state: 'detached' })
+  })
+
+  it.each(['light', 'dark'] as const)('nothing is in the way of anybody: %s', async theme => {
+    const page = await screens.open(`${server.url}/devices`, { as: owner, theme })
+    for (const [link, button] of [
+      ['Devices', 'Make a device'],
+      ['Vehicles', 'Add a vehicle'],
+      ['Teams', 'Add a team'],
+      ['Hubs', 'Add a hub'],
+    ] as const) {
+      await page.getByRole('link', { name: link }).click()
+      await page.getByRole('button', { name: button }).click()
+      await page.getByRole('dialog').waitFor()
+      expect([link, ...(await findBarriers(page))]).toEqual([link])
+      await page.getByRole('dialog').getByRole('button', { name: 'Close' }).click()
+      expect([link, ...(await findBarriers(page))]).toEqual([link])
+    }
+    await page.getByRole('link', { name: 'Rejected points' }).click()
+    await page.getByRole('heading', { name: 'Rejected points' }).waitFor()
+    expect(await findBarriers(page)).toEqual([])
+  })
+})

@@ -1,0 +1,164 @@
+import type { Page } from 'playwright-core'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { type Client, createClient, createDevice, signIn, type TestDevice } from '../support/client.ts'
+import { useServer } from '../support/own-server.ts'
+import { until } from '../support/wait.ts'
+import { findBarriers, useBrowser } from './browser.ts'
+
+/** Goals of the product: the first load of the console, and of the page behind a tracking link. */
+const CONSOLE_BYTES = 600_000
+const TRACK_BYTES = 350_000
+
+/** Bytes that the server has sent for a page, as they travel. */
+async function weigh(page: Page): Promise<{ bytes: number; names: string[] }> {
+  return page.evaluate(() => {
+    const entries = performance.getEntriesByType('resource') as PerformanceResourceTiming[]
+    const [document] = performance.getEntriesByType('navigation') as PerformanceNavigationTiming[]
+    const files = entries.filter(({ name }) => !name.includes('/api/'))
+    return {
+      bytes: files.reduce(
+        (sum, { encodedBodySize }) => sum + encodedBodySize,
+        document?.encodedBodySize ?? 0,
+      ),
+      names: files.map(({ name }) => new URL(name).pathname),
+    }
+  })
+}
+
+describe('Sharing', () => {
+  const { server } = useServer()
+  const screens = useBrowser()
+  let owner: Client
+  let van: TestDevice
+  let secondsAgo = 600
+
+  const send = async (point: object) => {
+    const timestamp = new Date(Date.now() - --secondsAgo * 1_000).toISOString()
+    const points = [{ lat: 52.52, lng: 13.4, timestamp, ...point }]
+    expect((await createClient(server, van.key).post('/location-history/bulk', { points })).status).toBe(200)
+  }
+  const share = async () => {
+    const body = { subjectId: van.id, subjectType: 'device', trailMinutes: 60 }
+    const expiresAt = new Date(Date.now() + 3_600_000).toISOString()
+    return (await owner.post('/tracking-link', { ...body, expiresAt })).body.data as {
+      _id: string
+      url: string
+    }
+  }
+
+  beforeAll(async () => {
+    owner = await signIn(server)
+    van = await createDevice(owner, 'Van 7')
+    for (const lng of [13.39, 13.395, 13.4]) await send({ lng, speed: 10, heading: 0 })
+  })
+
+  it('makes a link that somebody without an account opens, and revokes it', async () => {
+    const page = await screens.open(`${server.url}/?subject=${van.id}`, { as: owner })
+    await page.getByRole('button', { name: 'Share' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Share where Van 7 is' })
+    await dialog.getByRole('button', { name: 'Make the link' }).click()
+    await dialog.getByText('The link is shown this once. Copy it now.').waitFor()
+    expect(await findBarriers(page)).toEqual([])
+    await dialog.getByRole('button', { name: 'Copy Link' }).click()
+    const url = await page.evaluate(() => navigator.clipboard.readText())
+    expect(url).toMatch(/\/track\/[\w-]{43}$/)
+    await dialog.getByRole('button', { name: 'Done' }).click()
+
+    const outside = await screens.open(url, { size: { width: 390, height: 844 } })
+    await outside.getByRole('heading', { name: 'Where Van 7 is' }).waitFor()
+    await page.getByRole('link', { name: 'Tracking links' }).click()
+    await page.getByRole('button', { name: 'Revoke: Van 7' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click()
+    await page.getByText('No links yet').waitFor()
+    await outside.getByRole('heading', { name: 'This link does not work any more' }).waitFor()
+  })
+
+  it('says to everybody what the map shows, and goes on saying it', async () => {
+    const { url } = await share()
+    const page = await screens.open(url, { size: { width: 390, height: 844 } })
+    await page
+      .getByText(/^moving, 36 km\/h, heading north, \d+ min/)
+      .first()
+      .waitFor()
+    await page.getByRole('img', { name: /^Where Van 7 is: moving, 36 km\/h/ }).waitFor()
+    await send({ lng: 13.401, speed: 20, heading: 180 })
+    await page
+      .getByText(/^moving, 72 km\/h, heading south/)
+      .first()
+      .waitFor()
+    await send({ lng: 13.402, speed: 0 })
+    await page
+      .getByText(/^standing still, \d+ min/)
+      .first()
+      .waitFor()
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(390)
+  })
+
+  it('speaks German to who reads German', async () => {
+    const page = await screens.open((await share()).url, { locale: 'de-DE' })
+    await page.getByRole('heading', { name: 'Wo Van 7 ist' }).waitFor()
+    await page.getByText(/^Der Link gilt bis/).waitFor()
+  })
+
+  it.each(['light', 'dark'] as const)('nothing is in the way of anybody: %s', async theme => {
+    const page = await screens.open((await share()).url, { theme })
+    await page.getByRole('heading', { name: 'Where Van 7 is' }).waitFor()
+    expect(await findBarriers(page)).toEqual([])
+    const links = await screens.open(`${server.url}/links`, { as: owner, theme })
+    await links.getByRole('row').nth(1).waitFor()
+    expect(await findBarriers(links)).toEqual([])
+  })
+
+  it('an unknown link says what to do', async () => {
+    const page = await screens.open(`${server.url}/track/${'a'.repeat(43)}`, { mayFail: /404/ })
+    await page.getByRole('heading', { name: 'This link does not work any more' }).waitFor()
+  })
+
+  it('the page of a link is small, and so is the first load of the console', async () => {
+    const track = await screens.open((await share()).url)
+    await until('the outlines are there', async () =>
+      (await weigh(track)).names.some(name => /countries/.test(name)),
+    )
+    await until('they are whole', async () => (await weigh(track)).bytes > 100_000)
+    expect((await weigh(track)).bytes).toBeLessThan(TRACK_BYTES)
+
+    const page = await screens.open(server.url, { as: owner })
+    await page.getByRole('option', { name: /Van 7/ }).waitFor()
+    await until('the map is drawn', async () =>
+      (await weigh(page)).names.some(name => /countries-110m/.test(name)),
+    )
+    const { bytes, names } = await weigh(page)
+    // The finer outlines come when there is nothing else to do, and are not waited for.
+    const fine = await sizeOf(names.filter(name => /countries-50m/.test(name)))
+    // A worker's file is not among what the page lists.
+    const worker = names.some(name => /worker/.test(name)) ? 0 : await sizeOf([await findWorker()])
+    expect(worker + bytes).toBeGreaterThan(400_000)
+    expect(bytes - fine + worker).toBeLessThan(CONSOLE_BYTES)
+  })
+
+  async function sizeOf(paths: string[]): Promise<number> {
+    let bytes = 0
+    for (const path of paths) {
+      const answer = await fetch(`${server.url}${path}`, { headers: { 'accept-encoding': 'br' } })
+      bytes += Number(answer.headers.get('content-length'))
+    }
+    return bytes
+  }
+
+  async function findWorker(): Promise<string> {
+    const page = await (await fetch(server.url)).text()
+    const files = [...page.matchAll(/\/assets\/[\w.-]+\.js/g)].map(([name]) => name)
+    for (const file of files) {
+      const text = await (await fetch(`${server.url}${file}`)).text()
+      for (const [name] of text.matchAll(/assets\/[\w.-]+\.js/g))
+        files.includes(`/${name}`) || files.push(`/${name}`)
+    }
+    const maps = files.find(file => /maplibre-gl-worker/.test(file))
+    if (maps) return maps
+    for (const file of files.filter(name => /maplibre/.test(name))) {
+      const found = /maplibre-gl-worker-[\w-]+\.js/.exec(await (await fetch(`${server.url}${file}`)).text())
+      if (found) return `/assets/${found[0]}`
+    }
+    throw new Error('No file names the worker')
+  }
+})
