@@ -30,11 +30,13 @@ export interface Options extends Checkout {
   full: boolean
   /** How long a measurement waits for the machine to have nothing else to do. */
   patienceSeconds: number
+  /** With so many geofences, ingest is measured with and without them instead of against its limit. */
+  fences: number
   /** How the limit is run; searched for without. */
   limit?: Way
 }
 
-const USAGE = `npm run bench -- [${FIGURES.join(' ')}] [--tier ${TIERS.join('|')}] [--seconds N] [--rounds N] [--records N] [--full] [--patience SECONDS]
+const USAGE = `npm run bench -- [${FIGURES.join(' ')}] [--tier ${TIERS.join('|')}] [--seconds N] [--rounds N] [--records N] [--full] [--patience SECONDS] [--fences N]
   [--root FOLDER] [--node ARGUMENTS] [--limit ${FORMS.join('|')}:CONNECTIONS:ROWS]`
 
 /** The options of the command line. Throws with how to use it. */
@@ -52,6 +54,7 @@ export function readOptions(args: string[]): Options {
       patience: { type: 'string', default: '20' },
       node: { type: 'string', default: '' },
       limit: { type: 'string' },
+      fences: { type: 'string', default: '0' },
     },
   })
   const figures = positionals.length > 0 ? positionals : [...FIGURES]
@@ -64,6 +67,8 @@ export function readOptions(args: string[]): Options {
     tiers.every(tier => TIERS.includes(tier as TierName)) &&
     seconds > 0 &&
     Number(values.patience) >= 0 &&
+    Number.isInteger(Number(values.fences)) &&
+    Number(values.fences) >= 0 &&
     Number.isInteger(rounds) &&
     rounds > 0 &&
     Number.isInteger(records) &&
@@ -77,6 +82,7 @@ export function readOptions(args: string[]): Options {
     records,
     patienceSeconds: Number(values.patience),
     full: values.full,
+    fences: Number(values.fences),
     root: resolve(values.root),
     nodeArgs: values.node.split(' ').filter(Boolean),
     limit: values.limit === undefined ? undefined : readWay(values.limit),

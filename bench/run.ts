@@ -6,6 +6,7 @@ import { availableParallelism, cpus, loadavg } from 'node:os'
 import { benchConnections } from './connections.ts'
 import { benchDisk } from './disk.ts'
 import { benchExport } from './export.ts'
+import { benchFences } from './fences.ts'
 import { benchHistory } from './history.ts'
 import { benchImport } from './import.ts'
 import { benchIngest } from './ingest.ts'
@@ -24,7 +25,8 @@ const loadBefore = loadavg()[0] as number
 for (const name of options.tiers) {
   const tier = await openTier(name, options)
   try {
-    if (options.figures.includes('ingest')) rows.push(...(await benchIngest(tier, options)))
+    if (options.figures.includes('ingest'))
+      rows.push(...(await (options.fences > 0 ? benchFences : benchIngest)(tier, options)))
     // Reading is the same with a Kafka beside it.
     if (options.figures.includes('history') && name !== 'cluster')
       rows.push(...(await benchHistory(tier, options)))

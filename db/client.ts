@@ -219,7 +219,10 @@ function readChange(payload: string): ChangeEvent | null {
   return whole ? (event as ChangeEvent) : null
 }
 
-/** Tells every process of a change, when the transaction commits. */
-export async function notify(tx: Queryable, event: ChangeEvent): Promise<void> {
-  await tx.query('SELECT pg_notify($1, $2)', [CHANNEL, JSON.stringify(event)])
+/** Tells every process of changes, in this order, when the transaction commits. */
+export async function notify(tx: Queryable, ...events: ChangeEvent[]): Promise<void> {
+  await tx.query('SELECT pg_notify($1, payload) FROM unnest($2::text[]) payload', [
+    CHANNEL,
+    events.map(event => JSON.stringify(event)),
+  ])
 }

@@ -10,6 +10,7 @@ import { dataTypeRoutes } from './api/data-types/routes.ts'
 import { deviceRoutes } from './api/devices/routes.ts'
 import { exportRoutes } from './api/exports/routes.ts'
 import { flowRoutes } from './api/flows/routes.ts'
+import { geofenceEventRoutes } from './api/geofence-events/routes.ts'
 import { geofenceRoutes } from './api/geofences/routes.ts'
 import { healthRoutes } from './api/health/routes.ts'
 import { hubRoutes } from './api/hubs/routes.ts'
@@ -154,6 +155,7 @@ export async function createApp(services: Services, logger: FastifyBaseLogger): 
       rejectionRoutes(api, services)
       locationHistoryRoutes(api, services)
       geofenceRoutes(api, services)
+      geofenceEventRoutes(api, services)
       ingestRoutes(api, services)
       liveRoutes(api, services)
       trackingLinkRoutes(api, services)

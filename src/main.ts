@@ -24,6 +24,7 @@ import { EXPORTABLES } from './api/exports/resources.ts'
 import { createApp } from './app.ts'
 import { type Config, ConfigError, type Role, readEnv, toConfig } from './config.ts'
 import { describeFirstSteps } from './first-steps.ts'
+import { startGeofences } from './jobs/geofences/run.ts'
 import { createJobKinds } from './jobs/kinds.ts'
 import { startJobs } from './jobs/runner.ts'
 import { createWebhookSecrets, sealStoredSecrets } from './jobs/webhooks/secrets.ts'
@@ -142,6 +143,8 @@ async function start(config: Config): Promise<void> {
       })
     : null
   closers.push(() => jobs?.stop())
+  const geofences = has('jobs') ? startGeofences({ db, onError }) : null
+  closers.push(() => geofences?.stop())
 
   let listening = false
   const app = await createApp(

@@ -17,13 +17,13 @@ export type JudgedColumns = PointColumns & { anomaly: (Anomaly | null)[]; logOff
 
 /**
  * Stores points of any time, in the transaction given, and judges anew whom they are neighbours of. What comes of it is a
- * matter of what is stored, and the same in whatever order that came.
+ * matter of what is stored, and the same in whatever order that came. Resolves also to what is stored or marked anew.
  */
 export async function insertAndJudge(
   tx: Queryable,
   points: JudgedColumns,
   at: LogPosition,
-): Promise<{ stored: Stored; tails: Map<number, StoredTail> }> {
+): Promise<{ stored: Stored; tails: Map<number, StoredTail>; changed: Identity[] }> {
   const locked = await lockTails(tx, [...new Set(points.subject)], at.partition)
   const stored = await insertPoints(tx, points)
   const inserted = stored ?? points.subject.map((subject, index) => toIdentity(points, subject, index))
@@ -58,8 +58,16 @@ export async function insertAndJudge(
   )
   for (const { subject, last, newestAt, fast, logOffset } of moved)
     tails.set(subject, { ...last, fast, isNewest: newestAt === last.recordedAt, logOffset })
-  return { stored, tails }
+  return { stored, tails, changed: [...inserted, ...marks].sort(bySubjectAndTime) }
 }
+
+/** Which point it is. */
+export interface Identity {
+  subject: number
+  recordedAt: number
+}
+
+const bySubjectAndTime = (a: Identity, b: Identity) => a.subject - b.subject || a.recordedAt - b.recordedAt
 
 const toIdentity = (points: JudgedColumns, subject: number, index: number) => ({
   subject,

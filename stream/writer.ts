@@ -2,8 +2,10 @@ import type { Database } from '../db/client.ts'
 import { isInvalidData, isMissingPartition, isTransient } from '../db/errors.ts'
 import { createPartitionsFor } from '../db/partitions.ts'
 import { copyPoints, type NewestColumns } from '../db/queries/copy-points.ts'
+import { noteSpans } from '../db/queries/geofence-spans.ts'
 import { findConflicts, type LogPosition, type PointColumns, storeProgress } from '../db/queries/points.ts'
 import { insertRejections, type NumberedRejection } from '../db/queries/rejections.ts'
+import { createFenceChanges } from './fences/changes.ts'
 import { insertAndJudge } from './judge.ts'
 import type { Batch } from './log.ts'
 import type { Entry, Outcome, Outcomes, Point, Reason, Rejection } from './point.ts'
@@ -26,6 +28,7 @@ export function createWriter(options: {
 }): { store(batch: Batch): Promise<Outcomes> } {
   const { db } = options
   const tails = createTails(db)
+  const fences = createFenceChanges(db.writer)
   return {
     async store(batch) {
       const begun = performance.now()
@@ -63,10 +66,15 @@ export function createWriter(options: {
       async function copyFresh(fresh: Numbered<Point>[], fast: boolean[], at: LogPosition): Promise<boolean> {
         const newest = toNewest(fresh, fast)
         try {
-          await copyPoints(db, toColumns(fresh), newest, at)
+          const before = (subject: number) => tails.of(subject).logOffset
+          const entries = fresh.map(({ entry }) => entry)
+          await fences.prepare(entries)
+          const spans = fences.inOrder(entries, before)
+          await copyPoints(db, toColumns(fresh), newest, at, spans)
           for (const [nth, index] of newest.index.entries()) {
             const { subject, recordedAt, lat, lng } = (fresh[index] as Numbered<Point>).entry
             const logOffset = newest.logOffset[nth] as number
+            fences.set(subject, { lat, lng }, logOffset)
             tails.set(subject, {
               recordedAt,
               lat,
@@ -132,7 +140,9 @@ export function createWriter(options: {
 
       async function insertAndCompare(part: Numbered<Point>[], at: LogPosition): Promise<void> {
         if (part.length === 0) return void (await again(() => storeProgress(db.writer, at)))
-        await tails.learn(part.map(({ entry }) => entry))
+        const entries = part.map(({ entry }) => entry)
+        await tails.learn(entries)
+        await fences.prepare(entries)
         const columns = {
           ...toColumns(part),
           anomaly: part.map(({ entry }) =>
@@ -141,7 +151,11 @@ export function createWriter(options: {
           logOffset: part.map(({ offset }) => offset),
         }
         const { stored, tails: moved } = await again(() =>
-          db.writer.transaction(tx => insertAndJudge(tx, columns, at)),
+          db.writer.transaction(async tx => {
+            const judged = await insertAndJudge(tx, columns, at)
+            await noteSpans(tx, fences.at(judged.changed))
+            return judged
+          }),
         )
         for (const [subject, tail] of moved) tails.set(subject, tail)
         if (!stored) return

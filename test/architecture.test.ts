@@ -43,6 +43,7 @@ const CROSSING: readonly string[] = [
   'src/http/plugins/authentication.ts',
   'src/http/plugins/idempotency.ts',
   'src/imports/job.ts',
+  'src/jobs/geofences/run.ts',
   'src/jobs/runner.ts',
   'src/jobs/sample-records.ts',
   'src/jobs/schedules/create-tasks.ts',

@@ -1,5 +1,7 @@
 import type { Database } from '../client.ts'
-import { COLUMNS, type LogPosition, type PointColumns, toLiterals, upsertProgress } from './points.ts'
+import { toLiterals } from '../literals.ts'
+import { type FenceSpans, insertSpans, spanValues } from './geofence-spans.ts'
+import { COLUMNS, type LogPosition, type PointColumns, upsertProgress } from './points.ts'
 
 /** Of a batch the last point of each subject, by its place in the columns, and what its row of `newest_fixes` becomes. */
 export interface NewestColumns {
@@ -37,6 +39,7 @@ export async function copyPoints(
   points: PointColumns,
   newest: NewestColumns,
   position: LogPosition,
+  spans: FenceSpans,
 ): Promise<void> {
   const pick = <T>(column: readonly T[]) => newest.index.map(index => column[index] as T)
   const columns = toLiterals([
@@ -56,6 +59,7 @@ export async function copyPoints(
     newest.replacedOffset,
   ]).map(literal => `'${literal.replaceAll("'", "''")}'`)
   const partition = `${position.partition}`
+  const noted = insertSpans(spanValues(spans).map(value => `'${value}'`))
   const progress = upsertProgress(partition, position.nextOffset === null ? 'NULL' : `${position.nextOffset}`)
   await db.writer.copyIn({
     into: `points (${COPIED})`,
@@ -67,7 +71,7 @@ export async function copyPoints(
       FROM unnest(${TYPES.map((type, index) => `${columns[index]}::${type}[]`).join(', ')})
         AS g(subject_key, recorded_ms, received_ms, lat, lng, speed, heading, accuracy, altitude, battery, attributes,
           log_offset, fast, replaced_offset)
-    ), newest AS (${upsertNewest(partition)}), progress AS (${progress})
+    ), newest AS (${upsertNewest(partition)}), spans AS (${noted}), progress AS (${progress})
     SELECT 1 / (count(*) = ${newest.index.length})::int4 FROM newest`,
   })
 }

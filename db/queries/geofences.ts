@@ -104,7 +104,7 @@ export async function updateGeofence(
   )
 }
 
-/** After `beginFenceChange`. */
+/** After `beginFenceChange`. What was told of it is deleted later, since it may be much (`pruneGeofences`). */
 export async function deleteGeofence(tx: Queryable, id: string): Promise<void> {
-  await tx.query('DELETE FROM geofences WHERE id = $1', [id])
+  await tx.query('UPDATE geofences SET deleted_at = now(), hub_id = NULL WHERE id = $1', [id])
 }

@@ -1,5 +1,6 @@
 import type { Queryable } from '../client.ts'
-import { COLUMNS, type LogPosition, toLiterals, upsertProgress } from './points.ts'
+import { toLiterals } from '../literals.ts'
+import { COLUMNS, type LogPosition, upsertProgress } from './points.ts'
 import { type StoredTail, TAIL } from './tails.ts'
 
 // What points that came late, or make an anomaly, change of what is stored beside them: read and written in the writer's

@@ -22,7 +22,11 @@ export const DELIVERY_SORTS = { createdAt: { sql: 'd.id', type: 'uuid' } } as co
 export async function insertEvents(
   tx: Queryable,
   organizationId: string,
-  { event, dataTypeId, payloads }: { event: WebhookEvent; dataTypeId: string; payloads: readonly string[] },
+  {
+    event,
+    dataTypeId,
+    payloads,
+  }: { event: WebhookEvent; dataTypeId: string | null; payloads: readonly string[] },
 ): Promise<void> {
   if (payloads.length === 0) return
   // Held, so that none is removed meanwhile.

@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm'
 import { integer, jsonb, pgTable, text, timestamp, uuid } from 'drizzle-orm/pg-core'
 
-export const WEBHOOK_EVENTS = ['data-source-created'] as const
+export const WEBHOOK_EVENTS = ['data-source-created', 'geofence-entered', 'geofence-left'] as const
 export type WebhookEvent = (typeof WEBHOOK_EVENTS)[number]
 export const WEBHOOK_STATUSES = ['active', 'disabled'] as const
 export const DELIVERY_STATUSES = ['pending', 'delivered', 'failed'] as const
@@ -37,7 +37,8 @@ export const webhookDeliveries = pgTable('webhook_deliveries', {
   webhookId: uuid('webhook_id').notNull(),
   messageId: text('message_id').notNull(),
   event: text('event', { enum: WEBHOOK_EVENTS }).notNull(),
-  dataTypeId: uuid('data_type_id').notNull(),
+  /** Null of what is no record of a type. */
+  dataTypeId: uuid('data_type_id'),
   payload: text('payload').notNull(),
   status: text('status', { enum: DELIVERY_STATUSES }).notNull().default('pending'),
   attempts: jsonb('attempts').$type<Attempt[]>().notNull().default([]),

@@ -2,6 +2,7 @@ import type { Database, Queryable } from '../../db/client.ts'
 import { createPartitions, dropOldPartitions } from '../../db/partitions.ts'
 import { pruneAuditLog } from '../../db/queries/audit-log.ts'
 import { pruneExportLogs } from '../../db/queries/export-logs.ts'
+import { pruneGeofences } from '../../db/queries/geofence-events.ts'
 import { pruneKeys } from '../../db/queries/idempotency-keys.ts'
 import { pruneImports } from '../../db/queries/imports.ts'
 import { pruneJobs } from '../../db/queries/jobs.ts'
@@ -28,6 +29,7 @@ export function upkeepJob(db: Database, files: readonly Swept[]): JobKind {
     () => pruneFailures(db.system),
     () => pruneAuditLog(db.system),
     () => pruneTrackingLinks(db.system),
+    () => pruneGeofences(db.system),
     () => pruneImports(db.system),
     () => pruneJobs(db.system),
     () => pruneExportLogs(db.system),

@@ -1,4 +1,69 @@
-import { turn } from '../geometry.ts'
+import type { FenceShape } from '../../db/schema/geofences.ts'
+import { distanceM, EARTH_RADIUS_M, type Place, turn } from '../geometry.ts'
+
+/**
+ * A geofence's shape as it is asked whether it contains a place: a circle on the sphere, or a polygon with edges that are
+ * straight on a map in degrees, as GeoJSON's are. An edge goes the shorter way round the world, so longitudes of a
+ * polygon are counted on beyond 180 where it crosses the antimeridian.
+ */
+export interface PreparedShape {
+  /** Degrees; the east may be beyond 180. Nothing outside is contained. */
+  box: Box
+  contains(place: Place): boolean
+}
+
+export interface Box {
+  west: number
+  south: number
+  east: number
+  north: number
+}
+
+const DEGREES = 180 / Math.PI
+
+export function prepareShape(shape: FenceShape): PreparedShape {
+  if (shape.type === 'polygon') return preparePolygon(shape.coordinates)
+  const { center, radius } = shape
+  return { box: boxOfCircle(center, radius), contains: place => distanceM(center, place) <= radius }
+}
+
+function boxOfCircle(center: Place, radius: number): Box {
+  const angle = radius / EARTH_RADIUS_M
+  // A little more, for what rounding takes away.
+  const high = angle * DEGREES * (1 + 1e-9)
+  const box = { south: center.lat - high, north: center.lat + high }
+  if (box.north >= 90 || box.south <= -90) return { ...box, west: -180, east: 180 }
+  const wide = Math.asin(Math.sin(angle) / Math.cos(center.lat / DEGREES)) * DEGREES * (1 + 1e-9)
+  return { ...box, ...fromWest(center.lng - wide, center.lng + wide) }
+}
+
+function preparePolygon(coordinates: readonly (readonly [number, number])[]): PreparedShape {
+  const lats = Float64Array.from(coordinates, ([, lat]) => lat)
+  const unwrapped = unwrap(coordinates.map(([lng]) => lng))
+  const box = {
+    ...fromWest(Math.min(...unwrapped), Math.max(...unwrapped)),
+    south: Math.min(...lats),
+    north: Math.max(...lats),
+  }
+  const shift = box.west - Math.min(...unwrapped)
+  const lngs = Float64Array.from(unwrapped, lng => lng + shift)
+  return {
+    box,
+    contains({ lat, lng }) {
+      const x = lng < box.west ? lng + 360 : lng
+      let inside = false
+      // Even-odd: how many edges a ray to the east crosses.
+      for (let at = 0, before = lats.length - 1; at < lats.length; before = at++) {
+        const south = lats[at] as number
+        const north = lats[before] as number
+        if (south > lat === north > lat) continue
+        const west = lngs[at] as number
+        if (x < west + ((lat - south) / (north - south)) * ((lngs[before] as number) - west)) inside = !inside
+      }
+      return inside
+    },
+  }
+}
 
 /** Longitudes of a way, each counted on from the one before it by the shorter way round. */
 export function unwrap(lngs: readonly number[]): number[] {
@@ -9,3 +74,13 @@ export function unwrap(lngs: readonly number[]): number[] {
     return at
   })
 }
+
+/** The same with its west in -180 to 180. */
+function fromWest(west: number, east: number): { west: number; east: number } {
+  if (east - west >= 360) return { west: -180, east: 180 }
+  const shift = west < -180 ? 360 : west >= 180 ? -360 : 0
+  return { west: west + shift, east: east + shift }
+}
+
+export const isInBox = ({ west, south, east, north }: Box, lat: number, lng: number): boolean =>
+  lat >= south && lat <= north && ((lng >= west && lng <= east) || lng + 360 <= east)

@@ -72,6 +72,7 @@ export async function deployCluster(
       toVictim('the first writer'),
       toVictim('live'),
       toVictim('the second writer'),
+      toVictim('api'),
       ...others,
     ],
     processes: () => names.map(name => ({ name, pid: servers[name].pid })),

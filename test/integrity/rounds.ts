@@ -4,6 +4,7 @@ import { startServer } from '../support/server.ts'
 import { pause } from '../support/wait.ts'
 import { checkHistories, type Report } from './checker.ts'
 import { countAcknowledged, startPublishers } from './publisher.ts'
+import { startWalker } from './walker.ts'
 
 export interface RoundsOptions {
   rounds: number
@@ -42,12 +43,13 @@ export async function runRounds(
 
 /**
  * Publishers with QoS 1 go on while a victim is killed with -9 at a random moment and started again, round after
- * round. At the end every acknowledged point is looked for, by content.
+ * round. At the end every acknowledged point is looked for, by content, and what somebody crossed meanwhile is told once.
  */
 export async function runRoundsOn(deployment: Deployment, options: RoundsOptions): Promise<Report> {
   const { rounds, devices, killWithinMs, log = () => {} } = options
   const owner = await signIn(deployment)
   const publishers = await startPublishers(owner, () => deployment.mqttPort, devices)
+  const walker = await startWalker(deployment, owner)
 
   for (let round = 1; round <= rounds; round++) {
     await pause(Math.random() * killWithinMs)
@@ -61,6 +63,7 @@ export async function runRoundsOn(deployment: Deployment, options: RoundsOptions
   await Promise.all(publishers.map(publisher => publisher.finish()))
 
   await deployment.settle()
+  log(`${await walker.finish()} crossings of geofences, each told once`)
   const report = await checkHistories(owner, publishers)
   await deployment.stop()
   return report

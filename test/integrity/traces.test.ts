@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { FenceShape } from '../../db/schema/geofences.ts'
 import { type Client, createDevice, readHistory, signIn, type TestDevice } from '../support/client.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { byTime, expectedCrossings } from '../support/fences.ts'
 import { connectDevice, publish } from '../support/mqtt.ts'
 import { openScreen } from '../support/screen.ts'
 import { type Server, startServer } from '../support/server.ts'
@@ -25,27 +27,47 @@ function expected(points: TracePoint[]): object[] {
     }))
 }
 
+/** Circles and squares where they drive, some over each other. */
+const shapes = Array.from({ length: 24 }, (_, n): FenceShape => {
+  const { lat, lng } = trace[Math.floor((n * trace.length) / 24)] as TracePoint
+  if (n % 3 > 0) return { type: 'circle', center: { lat, lng }, radius: 150 + n * 50 }
+  const half = 0.002 + n / 5_000
+  const corners: [number, number][] = [[-1, -1], [1, -1], [1, 1], [-1, 1], [-1, -1]] // biome-ignore format: one ring
+  return {
+    type: 'polygon',
+    coordinates: corners.map(([east, north]) => [lng + east * half, lat + north * half]),
+  }
+})
+
 describe('A day of real buses', () => {
   let database: TestDatabase
   let server: Server
   let owner: Client
   const devices = new Map<string, TestDevice>()
+  const fences: { _id: string; shape: FenceShape }[] = []
 
   beforeAll(async () => {
     database = await createTestDatabase('pglite')
     server = await startServer(database)
     owner = await signIn(server)
     for (const name of byDevice.keys()) devices.set(name, await createDevice(owner, name))
+    for (const shape of shapes) {
+      const { body } = await owner.post('/geofence', { name: 'Where they drive', shape })
+      fences.push({ _id: body.data._id, shape })
+    }
   })
   afterAll(async () => {
     await server.stop()
     await database.remove()
   })
 
-  async function publishAll(change: (points: TracePoint[]) => TracePoint[]): Promise<void> {
+  async function publishAll(
+    change: (points: TracePoint[]) => TracePoint[],
+    by: ReadonlyMap<string, TestDevice> = devices,
+  ): Promise<void> {
     await Promise.all(
       [...byDevice].map(async ([name, points]) => {
-        const device = devices.get(name) as TestDevice
+        const device = by.get(name) as TestDevice
         const client = await connectDevice(server, device)
         await Promise.all(change(points).map(({ device: _, ...point }) => publish(client, device, point)))
         await client.endAsync()
@@ -87,6 +109,48 @@ describe('A day of real buses', () => {
     screen.cut()
   })
 
+  /** Waits until what they crossed is told as reading the trace once in order finds it; resolves to all that was told. */
+  async function untilCrossed(by: ReadonlyMap<string, TestDevice>): Promise<{ retracted: boolean }[]> {
+    const expected = [...byDevice]
+      .flatMap(([name, points]) =>
+        expectedCrossings(points, fences).map(crossing => ({
+          subjectId: (by.get(name) as TestDevice).id,
+          ...crossing,
+        })),
+      )
+      .sort(bySubject)
+    expect(expected.length).toBeGreaterThan(200)
+    const subjects = [...by.values()].map(({ id }) => id).join()
+    let told: (ReturnType<typeof holding> & { retracted: boolean })[] = []
+    await until(
+      'it is told',
+      async () => {
+        told = []
+        for (let cursor = ''; ; ) {
+          const { body } = await owner.get(`/geofence-events?subjectId=${subjects}&limit=500${cursor}`)
+          told.push(...body.data)
+          if (body.pagination.nextCursor === null) break
+          cursor = `&cursor=${body.pagination.nextCursor}`
+        }
+        const now = told.filter(({ retracted }) => !retracted).map(holding)
+        return JSON.stringify(now.sort(bySubject)) === JSON.stringify(expected)
+      },
+      60_000,
+    )
+    return told
+  }
+
+  it('and what they crossed is told as it was', async () => {
+    expect((await untilCrossed(devices)).filter(({ retracted }) => retracted)).toEqual([])
+  })
+
+  it('whatever order it comes in, and how often', async () => {
+    const others = new Map<string, TestDevice>()
+    for (const name of byDevice.keys()) others.set(name, await createDevice(owner, `${name} shuffled`))
+    await publishAll(points => shuffle([...points, ...points.slice(0, points.length / 4)]), others)
+    await untilCrossed(others)
+  })
+
   function newestOn(positions: ReadonlyMap<string, { timestamp: string }>): boolean {
     return [...byDevice].every(([name, points]) => {
       const newest = Math.max(...points.map(point => point.timestamp))
@@ -94,3 +158,17 @@ describe('A day of real buses', () => {
     })
   }
 })
+
+const holding = ({ subjectId, geofenceId, event, at, lat, lng }: Crossing) => ({
+  subjectId,
+  geofenceId,
+  event,
+  at,
+  lat,
+  lng,
+})
+
+type Crossing = ReturnType<typeof expectedCrossings>[number] & { subjectId: string }
+
+const bySubject = (a: Crossing, b: Crossing) =>
+  a.subjectId === b.subjectId ? byTime(a, b) : a.subjectId < b.subjectId ? -1 : 1

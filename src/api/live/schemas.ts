@@ -76,7 +76,8 @@ Send \`{ "type": "watch", "topics": ["tasks", "imports", "exports", "geofences"]
 as they change, as far as your role allows: \`{ "type": "watching", "topics" }\` says of which. Read the list over HTTP after
 that, and you miss nothing from then on. \`{ "type": "import", "import" }\` and \`{ "type": "export", "export" }\` come at most twice a second while it works, and
 once at its end. \`{ "type": "task", "task" }\` comes with every change of a task; with \`"deleted": true\` when it goes or you may not see
-it any more. Where your role, hubs or teams become others, \`watching\` comes again: read the lists again.
+it any more. \`{ "type": "geofence", "events" }\` has crossings as \`GET /geofence-events\` shows them: new ones, those that are
+taken back, and those that hold after all. Where your role, hubs or teams become others, \`watching\` comes again: read the lists again.
 
 Closed with 1012 when changes may have been missed: connect and read again. Closed with 4401 when the token ends, 4403 when the permission does, 1001 when the server stops, 1008 when you send more than
 100 messages or 256 KiB a second for long or leave more than 1 MiB unread. A message has at most 256 KiB. A user has at most

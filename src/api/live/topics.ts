@@ -1,9 +1,11 @@
 import type { Queryable } from '../../../db/client.ts'
 import { listExportLogsById } from '../../../db/queries/export-logs.ts'
+import { listGeofenceEventsById } from '../../../db/queries/geofence-events.ts'
 import { listImportsById } from '../../../db/queries/imports.ts'
 import type { Caller } from '../../../db/queries/sessions.ts'
 import { listTasksById } from '../../../db/queries/tasks.ts'
-import type { Permission } from '../../http/permissions.ts'
+import { createVisibilityTest } from '../../../db/visibility.ts'
+import { type Permission, scopeOf, visibilityOf } from '../../http/permissions.ts'
 import { visibleOf } from '../exports/visible.ts'
 import { showImport } from '../imports/present.ts'
 import { readTypes, tellTask } from '../tasks/present.ts'
@@ -23,7 +25,7 @@ interface Topic {
   read(tx: Queryable, ids: readonly string[], organizationId: string): Promise<Map<string, Tell>>
 }
 
-export const TOPICS: { [name in TopicName]?: Topic } = {
+export const TOPICS: { [name in TopicName]: Topic } = {
   tasks: {
     permissions: ['view/task'],
     async read(tx, ids, organizationId) {
@@ -60,6 +62,24 @@ export const TOPICS: { [name in TopicName]?: Topic } = {
           caller => {
             const of = visibleOf(caller)
             return of === null || of === madeBy ? { type: 'export', export: log } : null
+          },
+        ]),
+      )
+    },
+  },
+  geofences: {
+    permissions: ['view/geofence'],
+    async read(tx, ids) {
+      const found = await listGeofenceEventsById(tx, ids)
+      return new Map(
+        found.map(({ event, fenceHubId, subject }) => [
+          event._id,
+          caller => {
+            const { hubIds, permissionDetails } = caller
+            if (!scopeOf(permissionDetails, 'view/location')) return null
+            if (hubIds && fenceHubId && !hubIds.includes(fenceHubId)) return null
+            const isSeen = createVisibilityTest(visibilityOf(caller))(subject)
+            return isSeen ? { type: 'geofence', events: [event] } : null
           },
         ]),
       )

@@ -35,7 +35,7 @@ export function createWatching(db: Database, onError: (error: unknown) => void) 
 
   const mayWatch = ({ caller }: Watcher, name: TopicName) => {
     const topic = TOPICS[name]
-    return topic?.permissions.some(name => scopeOf(caller.permissionDetails, name) !== null) ?? false
+    return topic.permissions.some(name => scopeOf(caller.permissionDetails, name) !== null)
   }
   const watched = (watcher: Watcher) => watcher.topics.filter(name => mayWatch(watcher, name))
 
@@ -71,7 +71,7 @@ export function createWatching(db: Database, onError: (error: unknown) => void) 
 
   const read = (organizationId: string, name: TopicName, ids: readonly string[]) =>
     withDemand({ lane: 'reading', owner: organizationId }, () =>
-      db.tenant(organizationId, async tx => (await TOPICS[name]?.read(tx, ids, organizationId)) ?? new Map()),
+      db.tenant(organizationId, async tx => TOPICS[name].read(tx, ids, organizationId)),
     )
 
   const timer = setInterval(() => {

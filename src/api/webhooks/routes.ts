@@ -16,10 +16,12 @@ import {
   updateWebhook,
   WEBHOOK_SORTS,
 } from '../../../db/queries/webhooks.ts'
+import type { WebhookEvent } from '../../../db/schema/webhooks.ts'
 import { audited, record } from '../../http/audit.ts'
 import { created, ok } from '../../http/envelope.ts'
 import { conflict, forbidden, found } from '../../http/errors.ts'
 import { listed, readPageRequest } from '../../http/lists.ts'
+import { scopeOf } from '../../http/permissions.ts'
 import { reauthorize } from '../../http/reauthorize.ts'
 import { createWebhookSecrets, newSecret } from '../../jobs/webhooks/secrets.ts'
 import type { App, Services } from '../../services.ts'
@@ -41,7 +43,7 @@ export function webhookRoutes(app: App, { db, config }: Services): void {
   app.post('/webhook', operations.createWebhook, async (request, reply) => {
     const secret = newSecret()
     const webhook = await audited(db, request, async (tx, caller) => {
-      checkSeesAll(await reauthorize(tx, caller, 'create/webhook'))
+      checkSeesAll(await reauthorize(tx, caller, 'create/webhook'), request.body.events)
       const id = newId()
       await insertWebhook(tx, caller.organizationId, {
         ...request.body,
@@ -56,8 +58,9 @@ export function webhookRoutes(app: App, { db, config }: Services): void {
   app.put('/webhook/:id', operations.replaceWebhook, async request => {
     const { body, params } = request
     const webhook = await audited(db, request, async (tx, caller) => {
-      checkSeesAll(await reauthorize(tx, caller, 'update/webhook'))
+      const now = await reauthorize(tx, caller, 'update/webhook')
       const before = await getWebhook(tx, params.id)
+      checkSeesAll(now, [...body.events, ...before.events])
       await updateWebhook(tx, params.id, body)
       return { before, after: await getWebhook(tx, params.id) }
     })
@@ -78,8 +81,9 @@ export function webhookRoutes(app: App, { db, config }: Services): void {
     const { id } = request.params
     const secret = newSecret()
     const rotate = async (tx: Queryable, caller: Caller) => {
-      checkSeesAll(await reauthorize(tx, caller, 'update/webhook'))
+      const now = await reauthorize(tx, caller, 'update/webhook')
       const before = await getWebhook(tx, id)
+      checkSeesAll(now, before.events)
       await rotateSecret(tx, id, secrets.seal(secret, id))
       return { before, after: await getWebhook(tx, id) }
     }
@@ -94,7 +98,7 @@ export function webhookRoutes(app: App, { db, config }: Services): void {
       return listDeliveries(tx, _id, { status: query.status }, page)
     })
     const access = dataAccess(caller, 'view/data')
-    const rows = deliveries.rows.map(row => operations.presentDelivery(row, access))
+    const rows = deliveries.rows.map(row => operations.presentDelivery(row, access, seesCrossings(caller)))
     return listed({ ...deliveries, rows }, query)
   })
 
@@ -110,17 +114,29 @@ export function webhookRoutes(app: App, { db, config }: Services): void {
       return found('webhook delivery', await findDelivery(tx, params.id))
     })
     reply.code(202)
-    return ok(operations.presentDelivery(delivery, dataAccess(caller, 'view/data')), 'Sent again')
+    return ok(
+      operations.presentDelivery(delivery, dataAccess(caller, 'view/data'), seesCrossings(caller)),
+      'Sent again',
+    )
   })
 }
 
 const getWebhook = async (tx: Queryable, webhookId: string) =>
   found('webhook', await findWebhook(tx, webhookId))
 
-/** A webhook is sent every field of every record, so it takes a role that sees them all: 403. */
-function checkSeesAll(caller: Caller): void {
-  if (dataAccess(caller, 'view/data').seesEverything) return
-  throw forbidden(
-    'A webhook is sent every field of every record. Your role lacks view/data on every data type and field.',
-  )
+/** A webhook is sent every field of every record, and all crossings, so it takes a role that sees them all: 403. */
+function checkSeesAll(caller: Caller, events: readonly WebhookEvent[]): void {
+  if (!dataAccess(caller, 'view/data').seesEverything)
+    throw forbidden(
+      'A webhook is sent every field of every record. Your role lacks view/data on every data type and field.',
+    )
+  if (events.some(event => event.startsWith('geofence-')) && !seesCrossings(caller))
+    throw forbidden(
+      'A webhook is sent what everybody crosses. Your role lacks view/geofence, view/location of all, or some hubs.',
+    )
 }
+
+const seesCrossings = ({ permissionDetails, hubIds }: Caller): boolean =>
+  hubIds === null &&
+  scopeOf(permissionDetails, 'view/geofence') !== null &&
+  scopeOf(permissionDetails, 'view/location') === 'all'

@@ -58,11 +58,14 @@ const delivery = z.object({
   createdAt: z.date(),
 })
 
-/** A delivery as the caller sees it. An answer may repeat what it was sent, so it is hidden where a field is. */
-export function presentDelivery(found: Delivery, access: DataAccess) {
+/**
+ * A delivery as the caller sees it. An answer may repeat what it was sent, so it is hidden where a field is. A crossing
+ * is seen by who sees all of them.
+ */
+export function presentDelivery(found: Delivery, access: DataAccess, seesCrossings: boolean) {
   const { dataTypeId, attempts, ...rest } = found
   const sent = JSON.parse(found.payload) as { [key: string]: unknown }
-  const payload = access.visible(dataTypeId, sent)
+  const payload = dataTypeId ? access.visible(dataTypeId, sent) : seesCrossings ? sent : {}
   const hidden = access.restrictsAnything || Object.keys(payload).length < Object.keys(sent).length
   return {
     ...rest,

@@ -1,0 +1,103 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { cpuOf, quietMoment } from './cpu.ts'
+import { loadMqtt } from './load/publish.ts'
+import type { Options } from './options.ts'
+import { count, median, progress, type Row } from './report.ts'
+import { call, type Server, signIn, startFieldline } from './server.ts'
+import type { Tier } from './tiers.ts'
+
+const WARM_UP_SECONDS = 3
+/** Circles of 150 m every 900 m, over the square degree in which the devices drive: each comes through some of them. */
+const ROW = 32
+const SPACING_DEGREES = 0.008
+const FIRST = { lat: 52.4, lng: 13.405 - (ROW / 2) * SPACING_DEGREES }
+const RADIUS_M = 150
+/** How long what is still to be judged is waited for. */
+const JUDGED_WITHIN_MS = 60_000
+
+interface Measured {
+  rate: number
+  cpuMicroseconds: number
+  /** Crossings that were told. */
+  crossings: number
+}
+
+/** MQTT beside itself: what is acknowledged and stored a second with so many geofences, and without any. */
+export async function benchFences(tier: Tier, options: Options): Promise<Row[]> {
+  const without: Measured[] = []
+  const having: Measured[] = []
+  for (let round = 1; round <= options.rounds; round++) {
+    // By turns, so that neither is always the first.
+    const both = [
+      async () => without.push(await measure(tier, options, 0)),
+      async () => having.push(await measure(tier, options, options.fences)),
+    ]
+    for (const one of round % 2 === 0 ? both.reverse() : both) await one()
+  }
+  const of = (key: keyof Measured, all: readonly Measured[]) => median(all.map(one => one[key]))
+  return [
+    {
+      figure: `MQTT QoS 1 with ${count(options.fences)} geofences, points/s acknowledged and stored, ${tier.name}`,
+      ours: count(of('rate', having)),
+      beside: `${count(of('rate', without))} without`,
+      ratio: median(having.map(({ rate }, index) => rate / (without[index] as Measured).rate)),
+      goal: '0.90',
+      note:
+        `${of('cpuMicroseconds', having).toFixed(1)} µs of processor against ${of('cpuMicroseconds', without).toFixed(1)}; ` +
+        `${count(of('crossings', having))} crossings told`,
+    },
+  ]
+}
+
+async function measure(tier: Tier, options: Options, fences: number): Promise<Measured> {
+  const store = await tier.fresh()
+  try {
+    const server = await startFieldline(options, store)
+    const token = await signIn(server)
+    for (let index = 0; index < fences; index++) {
+      const lat = FIRST.lat + Math.floor(index / ROW) * SPACING_DEGREES
+      const center = { lat, lng: FIRST.lng + (index % ROW) * SPACING_DEGREES }
+      await call(server, '/geofence', { name: `Fence ${index}`, shape: { type: 'circle', center, radius: RADIUS_M } }, token) // biome-ignore format: one line
+    }
+    await quietMoment(options.patienceSeconds)
+    const cpuSeconds = () => cpuOf(server.pids) + store.servicesCpu()
+    const before = cpuSeconds()
+    const times = { warmUpSeconds: WARM_UP_SECONDS, seconds: options.seconds }
+    const load = await loadMqtt(server.mqtt, tier.devices, times)
+    const loaded = performance.now()
+    await server.stored()
+    const lateSeconds = (performance.now() - loaded) / 1000
+    const crossings = fences > 0 ? await countCrossings(server, token) : 0
+    const cpuMicroseconds = ((cpuSeconds() - before) / load.total) * 1e6
+    await server.stop()
+    const stored = await store.countPoints()
+    if (stored !== load.total)
+      throw new Error(`${count(load.total)} points were acknowledged and ${count(stored)} are stored`)
+    const rate = load.acknowledged / (load.seconds + lateSeconds)
+    progress(
+      `${count(fences)} geofences: ${count(rate)} points/s, ${cpuMicroseconds.toFixed(1)} µs of processor, ${count(crossings)} crossings`,
+    )
+    return { rate, cpuMicroseconds, crossings }
+  } finally {
+    await store.remove()
+  }
+}
+
+/** When no more are told. */
+async function countCrossings(server: Server, token: string): Promise<number> {
+  const deadline = performance.now() + JUDGED_WITHIN_MS
+  for (let last = -1; performance.now() < deadline; ) {
+    let told = 0
+    for (let cursor: string | null = ''; cursor !== null; ) {
+      const path = `/api/v3/geofence-events?limit=500${cursor && `&cursor=${cursor}`}`
+      const answer = await fetch(server.url + path, { headers: { authorization: `Bearer ${token}` } })
+      const page = (await answer.json()) as { data: unknown[]; pagination: { nextCursor: string | null } }
+      told += page.data.length
+      cursor = page.pagination.nextCursor
+    }
+    if (told === last) return told
+    last = told
+    await sleep(1_000)
+  }
+  throw new Error('Crossings are still told')
+}

@@ -1,0 +1,9 @@
+/** Array literals. Written here since pg quotes number by number, which takes half of the time that a row costs Node. */
+export function toLiterals(columns: readonly (readonly (number | string | boolean | null)[])[]): string[] {
+  return columns.map(values => `{${values.map(toElement).join(',')}}`)
+}
+
+function toElement(value: number | string | boolean | null): number | string | boolean {
+  if (value === null) return 'NULL'
+  return typeof value === 'string' ? `"${value.replace(/[\\"]/g, '\\$&')}"` : value
+}

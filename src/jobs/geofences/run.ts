@@ -1,0 +1,151 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { type Database, notify, type Queryable } from '../../../db/client.ts'
+import { withDemand } from '../../../db/demand.ts'
+import {
+  type GeofenceEvent,
+  listKnownCrossings,
+  writeCrossings,
+} from '../../../db/queries/geofence-events.ts'
+import {
+  holdFences,
+  type JudgedFix,
+  listFences,
+  listUnjudged,
+  readFixes,
+  returnSpans,
+  takeSpans,
+} from '../../../db/queries/geofence-spans.ts'
+import { insertEvents } from '../../../db/queries/webhook-deliveries.ts'
+import { CROSSINGS } from '../../../db/schema/geofence-events.ts'
+import { createFenceMap } from '../../../stream/fences/fence-map.ts'
+import { compare, type Fences, judgeSpan, mergeSpans } from './judge.ts'
+
+/**
+ * Tells what crosses geofences. Whoever stores points notes in the same transaction between which times something may have
+ * changed (stream/fences/changes.ts). Here the history of those times is read, what it crosses is held against what was told
+ * of them, and the difference is written: a crossing that is new, one that does not hold any more, one that does after all; with
+ * the events for webhooks, and the spans are gone, in one transaction. So what is told follows from the points that are there:
+ * in whichever order they came and how often, whoever dies when.
+ *
+ * Organizations take turns, each with a step of some 50 ms. In a step its geofences are held, so of all processes one judges
+ * for it, and nobody changes them meanwhile; when it dies, the next one takes the same spans.
+ */
+const POLL_MS = 250
+const RETRY_MS = 5_000
+const SPANS = 500
+/** 20 ms to read. */
+const FIXES = 5_000
+const MIN_FIXES = 10
+const CROSSINGS_AT_ONCE = 500
+/** Of the shapes of organizations of late; 2 MB at the most each. */
+const KEPT = 50
+
+export function startGeofences(options: { db: Database; onError: (error: unknown, doing: string) => void }): {
+  stop(): Promise<void>
+} {
+  const { db, onError } = options
+  const stopping = new AbortController()
+  const step = createSteps(db)
+  /** When each organization whose step failed is tried again, by `performance.now()`. */
+  const failed = new Map<string, number>()
+
+  async function judgeAll(): Promise<boolean> {
+    let did = false
+    for (const organizationId of await listUnjudged(db.system)) {
+      if (stopping.signal.aborted) return false
+      if ((failed.get(organizationId) ?? 0) > performance.now()) continue
+      try {
+        did = (await step(organizationId)) || did
+        failed.delete(organizationId)
+      } catch (error) {
+        onError(error, `judging by geofences of the organization ${organizationId}, trying again`)
+        failed.set(organizationId, performance.now() + RETRY_MS)
+      }
+    }
+    return did
+  }
+
+  async function run(): Promise<void> {
+    while (!stopping.signal.aborted) {
+      const did = await judgeAll().catch(error => onError(error, 'looking for what geofences are to judge'))
+      if (!did) await pause(POLL_MS, undefined, { signal: stopping.signal }).catch(() => {})
+    }
+  }
+  const running = withDemand({ lane: 'background' }, run)
+
+  return {
+    async stop() {
+      stopping.abort()
+      await running
+    },
+  }
+}
+
+/** Judges part of what waits of an organization. Resolves to whether there was anything, and nobody else at it. */
+export function createSteps(db: Database): (organizationId: string) => Promise<boolean> {
+  const kept = new Map<string, { version: number; fences: Fences }>()
+
+  async function fencesOf(tx: Queryable, organizationId: string, version: number): Promise<Fences> {
+    const known = kept.get(organizationId)
+    kept.delete(organizationId)
+    const fences = known?.version === version ? known.fences : await loadFences(tx, organizationId)
+    kept.set(organizationId, { version, fences })
+    for (const oldest of kept.keys()) if (kept.size > KEPT) kept.delete(oldest)
+    return fences
+  }
+
+  return organizationId =>
+    db.system.transaction(async tx => {
+      const version = await holdFences(tx, organizationId)
+      if (version === null) return false
+      const spans = mergeSpans(await takeSpans(tx, organizationId, SPANS))
+      if (spans.length === 0) return false
+      const fences = await fencesOf(tx, organizationId, version)
+      const limit = Math.max(MIN_FIXES, Math.floor(FIXES / spans.length))
+      const fixes: JudgedFix[][] = spans.map(() => [])
+      for (const fix of await readFixes(tx, spans, limit)) fixes[fix.span]?.push(fix)
+      const judged: ReturnType<typeof judgeSpan>[] = []
+      const waiting = spans.slice()
+      let crossings = 0
+      for (const [index, span] of spans.entries()) {
+        if (crossings >= CROSSINGS_AT_ONCE) break
+        const limits = { limit, maxCrossings: CROSSINGS_AT_ONCE - crossings }
+        const found = judgeSpan(span, fixes[index] ?? [], fences, limits)
+        crossings += found.crossings.length
+        judged.push(found)
+        waiting.shift()
+      }
+      await returnSpans(tx, organizationId, [...waiting, ...judged.flatMap(({ left }) => left ?? [])])
+      const known = await listKnownCrossings(
+        tx,
+        judged.map(({ judged }) => judged),
+      )
+      const holding = judged.flatMap(({ crossings }) => crossings)
+      await tell(
+        tx,
+        organizationId,
+        await writeCrossings(tx, organizationId, compare(holding, known, fences)),
+      )
+      return true
+    })
+}
+
+async function loadFences(tx: Queryable, organizationId: string): Promise<Fences> {
+  const list = await listFences(tx, organizationId)
+  return { list, map: createFenceMap(list.map(({ shape }) => shape)) }
+}
+
+/** When it commits, webhooks and live clients hear of these as they are now. */
+async function tell(tx: Queryable, organizationId: string, events: readonly GeofenceEvent[]): Promise<void> {
+  for (const crossing of CROSSINGS) {
+    const payloads = events.filter(({ event }) => event === crossing).map(event => JSON.stringify(event))
+    await insertEvents(tx, organizationId, { event: `geofence-${crossing}`, dataTypeId: null, payloads })
+  }
+  const changes = events.map(({ _id }) => ({
+    kind: 'record' as const,
+    topic: 'geofences',
+    organizationId,
+    recordId: _id,
+  }))
+  await notify(tx, ...changes)
+}
