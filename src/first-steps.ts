@@ -9,6 +9,8 @@ export function describeFirstSteps(
   const first = `\nThe first account is ${account.email}${shown}.\n`
   if (mqttPort === null) return first
   return `${first}
+  Open ${http} in a browser and sign in. The same as lines to paste:
+
   # sign in
   TOKEN=$(curl -s ${http}/api/v3/auth/login -H 'content-type: application/json' \\
     -d "{\\"email\\":\\"${account.email}\\",\\"password\\":\\"${password}\\"}" | sed 's/.*"token":"\\([^"]*\\)".*/\\1/')

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { dirname, join, relative, resolve } from 'node:path'
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
 
 // Bundles the pages into dist/console, and writes the types of the interface from the program that was just compiled. What
-// is up to date is left alone, so that `npm start` costs nothing; what is made is whole before it gets its place, so that
-// several may build at once and a server that starts meanwhile finds either the old pages or the new ones.
+// is up to date is left alone, so that `npm start` costs nothing; each file is whole before it gets its place, and a page comes
+// after what it names, so that several may build at once and a server that starts meanwhile finds the old pages or the new ones.
 const ROOT = resolve(import.meta.dirname, '../..')
 const OUTPUT = join(ROOT, 'dist/console')
 const TYPES = join(ROOT, 'console/api/interface.d.ts')
@@ -25,9 +25,9 @@ function digest(files) {
   return hash.digest('hex')
 }
 
-async function unlessUpToDate(stamp, files, make) {
+async function unlessUpToDate(product, stamp, files, make) {
   const now = digest(files)
-  if (existsSync(stamp) && readFileSync(stamp, 'utf8') === now) return
+  if (existsSync(product) && existsSync(stamp) && readFileSync(stamp, 'utf8') === now) return
   await make()
   mkdirSync(resolve(stamp, '..'), { recursive: true })
   writeFileSync(stamp, now)
@@ -59,24 +59,31 @@ async function bundle() {
     writeFileSync(`${path}.br`, brotliCompressSync(bytes, { params }))
     writeFileSync(`${path}.gz`, gzipSync(bytes, { level: 9 }))
   }
-  const old = `${partial}.old`
-  if (existsSync(OUTPUT)) renameSync(OUTPUT, old)
-  try {
-    renameSync(partial, OUTPUT)
-  } catch (error) {
-    // Somebody else has built the same meanwhile.
-    if (error.code !== 'ENOTEMPTY' && error.code !== 'EEXIST') throw error
+  // Pages last: what they name is there by then. What no page names any more goes.
+  const made = listFiles(partial).sort((one, other) => isPage(one) - isPage(other))
+  for (const file of made) {
+    mkdirSync(join(OUTPUT, dirname(file)), { recursive: true })
+    renameSync(join(partial, file), join(OUTPUT, file))
   }
-  for (const left of [partial, old]) rmSync(left, { recursive: true, force: true })
+  for (const file of listFiles(OUTPUT)) if (!made.includes(file)) rmSync(join(OUTPUT, file), { force: true })
+  rmSync(partial, { recursive: true, force: true })
 }
+
+const isPage = file => (file.endsWith('.html') ? 1 : 0)
+const listFiles = folder =>
+  readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter(entry => entry.isFile())
+    .map(entry => relative(folder, join(entry.parentPath, entry.name)))
 
 const compiled = filesIn('dist/src').filter(file => file.endsWith('.js'))
 await unlessUpToDate(
+  TYPES,
   join(ROOT, 'dist/.console-types'),
   [...compiled, join(import.meta.dirname, 'interface-types.mjs')],
   writeTypes,
 )
 await unlessUpToDate(
+  join(OUTPUT, 'index.html'),
   join(OUTPUT, '.inputs'),
   [...filesIn('console'), join(ROOT, 'package-lock.json'), join(ROOT, 'package.json')],
   bundle,

@@ -43,6 +43,7 @@ describe('The embedded server', () => {
     server = await startServer(database)
 
     expect(beginning).toContain('The first account is owner@example.com')
+    expect(beginning).toMatch(/Open http:\/\/127\.0\.0\.1:\d+ in a browser and sign in\./)
     expect(server.output.stdout).not.toContain('first account')
     // The token of before is as good as the session.
     const authorization = `Bearer ${token}`
