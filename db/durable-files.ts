@@ -1,6 +1,17 @@
 import { randomUUID } from 'node:crypto'
-import { closeSync, fsyncSync, linkSync, openSync, renameSync, rmSync, writeSync } from 'node:fs'
-import { dirname } from 'node:path'
+import {
+  closeSync,
+  fdatasyncSync,
+  fsyncSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  writeSync,
+} from 'node:fs'
+import { dirname, join } from 'node:path'
 
 /**
  * Creates a file for its owner alone, whole or not at all: written beside its name, synced, and given its name then, so
@@ -41,12 +52,40 @@ function withDraft<T>(path: string, text: string, place: (draft: string) => T): 
   }
 }
 
+/** Creates a folder where there is none, with those above it; all of their names are durable then. */
+export function createFolder(path: string, mode?: number): void {
+  const highest = mkdirSync(path, { recursive: true, mode })
+  if (highest === undefined) return
+  for (let folder = path; folder.length >= highest.length; folder = dirname(folder)) {
+    syncFolder(dirname(folder))
+  }
+}
+
 /** A name is durable when its folder is. */
 export function syncFolder(path: string): void {
-  const folder = openSync(path, 'r')
+  withDescriptor(path, fsyncSync)
+}
+
+/** What was written to it is durable then, by whatever descriptor. */
+export function syncFile(path: string): void {
+  withDescriptor(path, fdatasyncSync)
+}
+
+/** A folder with all that is in it. */
+export function syncTree(path: string): void {
+  for (const entry of readdirSync(path, { withFileTypes: true })) {
+    const below = join(path, entry.name)
+    if (entry.isDirectory()) syncTree(below)
+    else if (entry.isFile()) syncFile(below)
+  }
+  syncFolder(path)
+}
+
+function withDescriptor(path: string, sync: (descriptor: number) => void): void {
+  const descriptor = openSync(path, 'r')
   try {
-    fsyncSync(folder)
+    sync(descriptor)
   } finally {
-    closeSync(folder)
+    closeSync(descriptor)
   }
 }

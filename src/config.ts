@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
-import { mkdirSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { createFile, replaceFile } from '../db/durable-files.ts'
+import { createFile, createFolder, replaceFile } from '../db/durable-files.ts'
 import { type Basemap, readBasemap } from './basemap.ts'
 
 /**
@@ -193,7 +193,7 @@ function isOrigin(text: string): boolean {
 /** The secret of the embedded tier, created at the first start and found again at every later one. */
 function keepSecret(dataDir: string): string {
   const path = join(dataDir, 'jwt-secret')
-  mkdirSync(dataDir, { recursive: true })
+  createFolder(dataDir)
   const created = randomBytes(32).toString('base64url')
   createFile(path, created)
   let kept = readFileSync(path, 'utf8').trim()

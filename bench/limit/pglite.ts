@@ -1,6 +1,7 @@
 /** The limit of PGlite, a process of its own, in whose main thread it runs: nothing is between it and the rows. */
 import { PGlite } from '@electric-sql/pglite'
 import { postgis } from '@electric-sql/pglite-postgis'
+import { DurableFiles } from '../../db/drivers/pglite-files.ts'
 import { runProcess } from '../load/run-process.ts'
 import { createBatches } from './batches.ts'
 import { encodeArrays, encodeCopy } from './encode.ts'
@@ -8,7 +9,8 @@ import { measureInserts, toJsonRows } from './rows.ts'
 import { COPY, FROM_STAGING, JSON_ROWS, type LimitOrder, STAGING, UNNEST } from './statements.ts'
 
 runProcess<LimitOrder>(async order => {
-  const pglite = await PGlite.create({ dataDir: order.directory, extensions: { postgis } })
+  // Acknowledged is durable, so the disk is waited for, in the service and in its limit alike.
+  const pglite = await PGlite.create({ fs: new DurableFiles(order.directory), extensions: { postgis } })
   const insert = await createInserter(order, pglite)
   const result = await measureInserts(order, [insert])
   await pglite.close()

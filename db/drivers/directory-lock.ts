@@ -1,7 +1,7 @@
-import { mkdirSync, readdirSync, readFileSync, readlinkSync, rmSync, statSync, utimesSync } from 'node:fs'
+import { readdirSync, readFileSync, readlinkSync, rmSync, statSync, utimesSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { basename, dirname } from 'node:path'
-import { createFile, replaceFile } from '../durable-files.ts'
+import { createFile, createFolder, replaceFile } from '../durable-files.ts'
 import { retry } from '../retry.ts'
 
 /**
@@ -57,7 +57,7 @@ export function lockDirectory(directory: string): Promise<DirectoryLock> {
 class InUseError extends Error {}
 
 function tryLock(directory: string): DirectoryLock {
-  mkdirSync(dirname(directory), { recursive: true })
+  createFolder(dirname(directory))
   const self = describeProcess(process.pid)
   const highest = findHighest(directory)
   if (highest?.holder && isAlive(highest.holder, self, highest.ageMs)) {

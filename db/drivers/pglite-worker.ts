@@ -1,7 +1,11 @@
+import { existsSync, renameSync, rmSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { parentPort, workerData } from 'node:worker_threads'
 import { PGlite } from '@electric-sql/pglite'
 import { pg_trgm } from '@electric-sql/pglite/contrib/pg_trgm'
 import { postgis } from '@electric-sql/pglite-postgis'
+import { syncFolder, syncTree } from '../durable-files.ts'
+import { DurableFiles } from './pglite-files.ts'
 import { createUpkeep } from './pglite-upkeep.ts'
 
 /** What the main thread asks; answered in order. */
@@ -35,6 +39,7 @@ if (!port) throw new Error('This module runs as a worker thread')
 const { directory } = workerData as { directory: string }
 
 let pglite: PGlite
+let files: DurableFiles
 let upkeep: ReturnType<typeof createUpkeep>
 // PGlite queues by itself, but a transaction's statements and the upkeep must not interleave.
 let tail: Promise<void> = Promise.resolve()
@@ -46,6 +51,8 @@ port.on('message', (request: Request) => {
     try {
       post({ kind: 'rows', id: request.id, rows: await answer(request) })
     } catch (error) {
+      // Whether it is committed nobody knows then: the thread ends, and what is on the disk counts.
+      if (files?.failure) throw error
       post({ kind: 'error', id: request.id, error: toFailure(error) })
     }
   })
@@ -81,8 +88,10 @@ async function answer(request: Request): Promise<unknown[]> {
 }
 
 async function open(): Promise<void> {
+  if (!existsSync(directory)) await createDirectory()
+  files = new DurableFiles(directory)
   pglite = await PGlite.create({
-    dataDir: directory,
+    fs: files,
     extensions: { postgis, pg_trgm },
     parsers: { [DATE_OID]: (text: string) => text },
   })
@@ -95,6 +104,17 @@ async function open(): Promise<void> {
     },
     onError: error => post({ kind: 'upkeep-failed', error: toFailure(error) }),
   })
+}
+
+/** The directory appears whole: what a first start has not finished is made again. */
+async function createDirectory(): Promise<void> {
+  const draft = `${directory}.draft`
+  rmSync(draft, { recursive: true, force: true })
+  const created = await PGlite.create({ fs: new DurableFiles(draft) })
+  await created.close()
+  syncTree(draft)
+  renameSync(draft, directory)
+  syncFolder(dirname(directory))
 }
 
 function toFailure(error: unknown): Failure {

@@ -1,6 +1,7 @@
-import { mkdir, open, readdir, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { open, readdir, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isUuid, type Queryable } from '../../db/client.ts'
+import { createFolder, syncFolder } from '../../db/durable-files.ts'
 import { listKnownImports } from '../../db/queries/imports.ts'
 
 /** The files of imports, in a folder under DATA_DIR, each under the identifier of its import. */
@@ -26,7 +27,7 @@ export function createImportFiles(dataDir: string): ImportFiles {
      * so that there is none without a file.
      */
     async receive(importId, arriving) {
-      await mkdir(folder, { recursive: true, mode: 0o700 })
+      createFolder(folder, 0o700)
       const part = `${pathOf(importId)}.part`
       const file = await open(part, 'wx', 0o600)
       try {
@@ -34,8 +35,7 @@ export function createImportFiles(dataDir: string): ImportFiles {
         await file.sync()
         await file.close()
         await rename(part, pathOf(importId))
-        const names = await open(folder, 'r')
-        await names.sync().finally(() => names.close())
+        syncFolder(folder)
       } catch (error) {
         await file.close().catch(() => {})
         await rm(part, { force: true })

@@ -8,22 +8,27 @@ import { startTestKafka } from '../support/kafka.ts'
 import { deployCluster } from './cluster.ts'
 import { type Outage, outagesOf, runOutagesOn } from './outages.ts'
 import { createOwnPostgres } from './own-postgres.ts'
+import { cutPower } from './power/cuts.ts'
+import { record } from './power/record.ts'
 import { type Deployment, deployServer, runRoundsOn } from './rounds.ts'
 import { startPrimaryAndStandby } from './standby.ts'
 
-const USAGE = `npm run integrity -- [--tier embedded|one-machine|cluster] [--rounds 100 | --outages SECONDS] [--devices 20] [--plain]
-  [--machines]
+const USAGE = `npm run integrity -- [--tier embedded|one-machine|cluster] [--rounds 100 | --outages SECONDS | --power-cuts 1000]
+  [--devices 20] [--plain] [--machines]
 
 Kills a random process with -9 every round while devices publish, then compares every acknowledged point with the
 history. With --outages it freezes, then kills, each service that the tier leans on, for so long each, and shows what
-piles up meanwhile. --plain takes PostgreSQL without TimescaleDB. With --machines PostgreSQL has a standby, and what is
-killed of the two is the one that takes writes, for good: the standby takes its place, and an empty one follows.`
+piles up meanwhile. With --power-cuts (embedded alone) it records what the server does to its directory, and looks for
+what was acknowledged in what a disk could hold after so many cuts. --plain takes PostgreSQL without TimescaleDB. With
+--machines PostgreSQL has a standby, and what is killed of the two is the one that takes writes, for good: the standby
+takes its place, and an empty one follows.`
 
 const { values } = parseArgs({
   options: {
     tier: { type: 'string', default: 'embedded' },
     rounds: { type: 'string', default: '100' },
     outages: { type: 'string' },
+    'power-cuts': { type: 'string' },
     devices: { type: 'string', default: '20' },
     plain: { type: 'boolean', default: false },
     machines: { type: 'boolean', default: false },
@@ -41,10 +46,12 @@ async function main(): Promise<number> {
   const deploy = { embedded: deployEmbedded, 'one-machine': deployOneMachine, cluster: deployInCluster }[
     values.tier
   ]
-  if (values.help || !deploy) {
+  const isElsewhere = values['power-cuts'] !== undefined && values.tier !== 'embedded'
+  if (values.help || !deploy || isElsewhere) {
     console.log(USAGE)
     return values.help ? 0 : 2
   }
+  if (values['power-cuts'] !== undefined) return cutPowerOften(Number(values['power-cuts']))
   const tier = await deploy()
   const shared = { devices: Number(values.devices), log: console.log }
   try {
@@ -66,6 +73,34 @@ async function main(): Promise<number> {
 
 const isKept = (report: { lost: number; doubled: number; altered: number; invented: number }) =>
   report.lost + report.doubled + report.altered + report.invented === 0
+
+/** Of one recording; a new one is another load, with other deaths in it. */
+const CUTS_EACH = 100
+
+async function cutPowerOften(cuts: number): Promise<number> {
+  const total = { recordings: 0, cuts: 0, promised: 0, lost: 0, invented: 0, broken: 0 }
+  while (total.cuts < cuts) {
+    const dataDir = mkdtempSync(join(tmpdir(), 'fieldline-integrity-'))
+    const remove = async () => rmSync(dataDir, { recursive: true, force: true })
+    // Each begins with the first start: the power may go while the database is set up.
+    const recording = await record(
+      { kind: 'pglite', url: undefined, dataDir, remove },
+      { lives: 3, roundsEach: 10, log: console.log },
+    )
+    const seed = Math.floor(Math.random() * 2 ** 31)
+    const report = await cutPower(recording, {
+      cuts: Math.min(CUTS_EACH, cuts - total.cuts),
+      seed,
+      log: console.log,
+    })
+    recording.remove()
+    await remove()
+    total.recordings++
+    for (const key of ['cuts', 'promised', 'lost', 'invented', 'broken'] as const) total[key] += report[key]
+    console.table([total])
+  }
+  return total.lost + total.invented + total.broken === 0 ? 0 : 1
+}
 
 async function deployEmbedded(): Promise<Tier> {
   const dataDir = mkdtempSync(join(tmpdir(), 'fieldline-integrity-'))

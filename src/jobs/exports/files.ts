@@ -1,7 +1,7 @@
-import { mkdir, readdir, rename, rm } from 'node:fs/promises'
+import { readdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isUuid, type Queryable } from '../../../db/client.ts'
-import { syncFolder } from '../../../db/durable-files.ts'
+import { createFolder, syncFolder } from '../../../db/durable-files.ts'
 import type { ExportFormat } from '../../../db/queries/export-logs.ts'
 import { listKeptFiles } from '../../../db/queries/export-logs.ts'
 
@@ -31,7 +31,7 @@ export function createExportFiles(dataDir: string): ExportFiles {
   return {
     path,
     async draft(name) {
-      await mkdir(drafts, { recursive: true, mode: 0o700 })
+      createFolder(drafts, 0o700)
       const draft = join(drafts, `${Date.now()}.${name}`)
       await rm(draft, { force: true })
       return draft

@@ -1,0 +1,61 @@
+import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { PGlite } from '@electric-sql/pglite'
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
+import { openDatabase } from '../../db/client.ts'
+import { DurableFiles } from '../../db/drivers/pglite-files.ts'
+
+/** That nothing is lost with the power is shown by test/integrity/power-cuts.test.ts; here what it leans on. */
+describe('The files of the embedded database', () => {
+  let folder: string
+  beforeAll(() => {
+    folder = mkdtempSync(join(tmpdir(), 'fieldline-files-'))
+  })
+  afterAll(() => rmSync(folder, { recursive: true }))
+
+  it('are changed by the operations that are known, and by no other', async () => {
+    const directory = join(folder, 'operations')
+    cpSync(inject('pgliteTemplate'), directory, { recursive: true })
+    const db = await PGlite.create({ fs: new DurableFiles(directory) })
+    const { NODEFS } = db.Module.FS.filesystems as unknown as { NODEFS: { [name: string]: object } }
+    const reading = ['getattr', 'lookup', 'readdir', 'readlink', 'statfs']
+    const changing = ['setattr', 'mknod', 'rename', 'unlink', 'rmdir', 'symlink']
+    expect(Object.keys(NODEFS.node_ops as object).sort()).toEqual([...reading, ...changing].sort())
+    // A mapped page comes back through `write`, and there is no `allocate`: what is preallocated is written.
+    expect(Object.keys(NODEFS.stream_ops as object).sort()).toEqual(
+      ['open', 'close', 'dup', 'read', 'write', 'llseek', 'mmap', 'msync'].sort(),
+    )
+    // Without these, what is replayed after a power cut would be torn or missing.
+    const { rows } = await db.query(
+      `SELECT name, setting FROM pg_settings
+       WHERE name IN ('full_page_writes', 'wal_level', 'data_checksums', 'synchronous_commit') ORDER BY name`,
+    )
+    expect(rows).toEqual([
+      { name: 'data_checksums', setting: 'on' },
+      { name: 'full_page_writes', setting: 'on' },
+      { name: 'synchronous_commit', setting: 'on' },
+      { name: 'wal_level', setting: 'replica' },
+    ])
+    await db.close()
+  })
+
+  it('are opened with an empty lock file of PostgreSQL, as a power cut leaves one', async () => {
+    const directory = join(folder, 'empty-lock')
+    cpSync(inject('pgliteTemplate'), directory, { recursive: true })
+    writeFileSync(join(directory, 'postmaster.pid'), '')
+    const db = await openDatabase({ directory, onError: () => {} })
+    expect(await db.system.query('SELECT 1 AS one')).toEqual([{ one: 1 }])
+    await db.close()
+  })
+
+  it('are made again where a first start was cut off', async () => {
+    const directory = join(folder, 'first', 'postgres')
+    mkdirSync(`${directory}.draft/global`, { recursive: true })
+    writeFileSync(`${directory}.draft/PG_VERSION`, '')
+    const db = await openDatabase({ directory, onError: () => {} })
+    expect(await db.system.query('SELECT 1 AS one')).toEqual([{ one: 1 }])
+    await db.close()
+    expect(existsSync(`${directory}.draft`)).toBe(false)
+  })
+})

@@ -1,0 +1,74 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { cutPower, SURVIVALS } from './power/cuts.ts'
+import { Disk, type Op } from './power/disk.ts'
+import { type Recording, record } from './power/record.ts'
+
+const CUTS = 14
+/** What the embedded database has to sync, and what is beside it. */
+const SYNCS: { [name: string]: (op: Op) => boolean } = {
+  'the log': ({ op, path }) => op === 'sync' && path.includes('/pg_wal/'),
+  'data files': ({ op, path }) => op === 'sync' && !/\/pg_wal\/|\/pg_control$/.test(path),
+  'the control file': ({ op, path }) => op === 'sync' && path.endsWith('/pg_control'),
+  'the names of the log': ({ op, path }) => op === 'sync folder' && path.endsWith('/pg_wal'),
+  'the files of exports': ({ op }) => op === 'sync whole',
+  'their names': ({ op, path }) => op === 'sync folder' && !path.startsWith('postgres/'),
+}
+
+describe('An embedded server whose power is cut', () => {
+  let database: TestDatabase
+  let recording: Recording
+  beforeAll(async () => {
+    database = await createTestDatabase('pglite')
+    recording = await record(database, { lives: 2, roundsEach: 2 })
+  })
+  afterAll(async () => {
+    recording.remove()
+    await database.remove()
+  })
+
+  it('has everything that was acknowledged, whatever else the disk kept', async () => {
+    const report = await cutPower(recording, { cuts: CUTS, seed: 1 })
+    expect(report).toEqual({
+      cuts: CUTS,
+      promised: report.promised,
+      lost: 0,
+      invented: 0,
+      broken: 0,
+      complaints: [],
+    })
+    expect(report.promised).toBeGreaterThan(100)
+  })
+
+  it.each(Object.keys(SYNCS))('would have lost something without a sync of %s', async name => {
+    const moments = [recording.ops.length]
+    const report = await cutPower(recording, {
+      moments,
+      seed: 1,
+      survivals: ['nothing'],
+      forgets: SYNCS[name],
+    })
+    expect(report.lost + report.broken).toBeGreaterThan(0)
+  })
+
+  it('was recorded whole: with all that was written the disk holds what the directory does', () => {
+    const disk = new Disk(recording.base)
+    for (const [order, op] of recording.ops.entries()) disk.apply(op, order)
+    const folder = mkdtempSync(join(tmpdir(), 'fieldline-whole-'))
+    disk.write(folder, SURVIVALS.everything())
+    const list = (path: string) =>
+      readdirSync(path, { recursive: true, withFileTypes: true })
+        .filter(entry => entry.isFile())
+        .map(entry => join(entry.parentPath, entry.name).slice(path.length))
+        .sort()
+    expect(list(folder)).toEqual(list(database.dataDir))
+    const differing = list(folder).filter(
+      name => !readFileSync(folder + name).equals(readFileSync(database.dataDir + name)),
+    )
+    expect(differing).toEqual([])
+    rmSync(folder, { recursive: true })
+  })
+})
