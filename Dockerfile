@@ -3,7 +3,7 @@ FROM node:22-bookworm-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci --ignore-scripts
-COPY tsconfig.json tsconfig.build.json prune.mjs ./
+COPY tsconfig.json tsconfig.build.json prune.mjs slim-postgis.mjs ./
 COPY console ./console
 COPY src ./src
 COPY ingest ./ingest

@@ -11,14 +11,21 @@ describe('A build', () => {
   let folder: string
   beforeEach(() => {
     folder = mkdtempSync(join(tmpdir(), 'fieldline-build-'))
-    for (const name of ['package.json', 'tsconfig.json', 'tsconfig.build.json', 'prune.mjs'])
+    for (const name of [
+      'package.json',
+      'tsconfig.json',
+      'tsconfig.build.json',
+      'prune.mjs',
+      'slim-postgis.mjs',
+    ])
       writeFileSync(join(folder, name), readFileSync(join(ROOT, name)))
     mkdirSync(join(folder, 'src/parts'), { recursive: true })
     write('src/main.ts', `import { part } from './parts/part.ts'\nconsole.log(part)\n`)
     write('src/parts/part.ts', `export const part = 'the old one'\n`)
     mkdirSync(join(folder, 'node_modules'))
     execFileSync('ln', ['-s', join(ROOT, 'node_modules/.bin'), join(folder, 'node_modules/.bin')])
-    execFileSync('ln', ['-s', join(ROOT, 'node_modules/@types'), join(folder, 'node_modules/@types')])
+    for (const name of ['@types', '@electric-sql'])
+      execFileSync('ln', ['-s', join(ROOT, 'node_modules', name), join(folder, 'node_modules', name)])
   })
   afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
@@ -44,9 +51,10 @@ describe('A build', () => {
   })
 
   it('of what is up to date writes nothing', () => {
+    const outputs = ['dist/src/main.js', 'dist/src/parts/part.js', 'dist/db/drivers/postgis.tar.gz']
     build()
-    const before = ['dist/src/main.js', 'dist/src/parts/part.js'].map(writtenAt)
+    const before = outputs.map(writtenAt)
     build()
-    expect(['dist/src/main.js', 'dist/src/parts/part.js'].map(writtenAt)).toEqual(before)
+    expect(outputs.map(writtenAt)).toEqual(before)
   })
 })

@@ -1,9 +1,8 @@
 import { existsSync, renameSync, rmSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { dirname, join } from 'node:path'
 import { parentPort, workerData } from 'node:worker_threads'
-import { PGlite } from '@electric-sql/pglite'
+import { type Extension, PGlite } from '@electric-sql/pglite'
 import { pg_trgm } from '@electric-sql/pglite/contrib/pg_trgm'
-import { postgis } from '@electric-sql/pglite-postgis'
 import { syncFolder, syncTree } from '../durable-files.ts'
 import { DurableFiles } from './pglite-files.ts'
 import { createUpkeep } from './pglite-upkeep.ts'
@@ -37,6 +36,15 @@ const DATE_OID = 1082
 const port = parentPort
 if (!port) throw new Error('This module runs as a worker thread')
 const { directory } = workerData as { directory: string }
+
+/** What `npm run build` makes of @electric-sql/pglite-postgis (slim-postgis.mjs). */
+const postgis: Extension = {
+  name: 'postgis',
+  setup: async (_pglite, emscriptenOpts) => ({
+    emscriptenOpts,
+    bundlePath: new URL('./postgis.tar.gz', import.meta.url),
+  }),
+}
 
 let pglite: PGlite
 let files: DurableFiles
@@ -88,7 +96,7 @@ async function answer(request: Request): Promise<unknown[]> {
 }
 
 async function open(): Promise<void> {
-  if (!existsSync(directory)) await createDirectory()
+  if (!existsSync(join(directory, 'PG_VERSION'))) await createDirectory()
   files = new DurableFiles(directory)
   pglite = await PGlite.create({
     fs: files,

@@ -17,6 +17,7 @@ export async function preparePglite(): Promise<string> {
   const hash = createHash('sha256').update(
     readFileSync(resolve(import.meta.dirname, '../../package-lock.json')),
   )
+  hash.update(readFileSync(resolve(import.meta.dirname, '../../slim-postgis.mjs')))
   for (const name of readdirSync(MIGRATIONS).sort()) hash.update(readFileSync(join(MIGRATIONS, name)))
   hash.update(new Date().toISOString().slice(0, 7))
   const cache = process.env.FIELDLINE_CACHE ?? join(homedir(), '.cache/fieldline')
