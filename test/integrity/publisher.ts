@@ -47,10 +47,12 @@ export function startPublisher(
   let client: MqttClient | undefined
   let ended: (() => void) | undefined
 
+  /** A few metres a second, as devices move; one in a thousand has jumped away and is an anomaly. */
   function pointAt(n: number): SentPoint {
+    const jump = n % 1_000 === 500 ? 1 : 0
     return {
-      lat: 40 + ((seed * 7919 + n * 31) % 100_000) / 10_000,
-      lng: -5 + ((seed * 104_729 + n * 17) % 100_000) / 10_000,
+      lat: 40 + ((seed * 7919) % 100_000) / 10_000 + ((n * 31) % 100_000) / 1e8 + jump,
+      lng: -5 + ((seed * 104_729) % 100_000) / 10_000 + ((n * 17) % 100_000) / 1e8,
       timestamp: new Date(begun + n * 10).toISOString(),
       speed: (n % 400) / 8,
       heading: n % 360,
