@@ -47,7 +47,7 @@ async function bundle() {
   const partial = join(ROOT, `dist/console.${process.pid}`)
   await build({
     configFile: join(ROOT, 'console/build/vite.config.ts'),
-    logLevel: 'warn',
+    logLevel: 'error',
     build: { outDir: partial, emptyOutDir: true },
   })
   for (const file of readdirSync(partial, { recursive: true, encoding: 'utf8' })) {
