@@ -4,7 +4,7 @@ import { createTestDatabase, postgresMissing } from '../support/database.ts'
 import { startTestKafka } from '../support/kafka.ts'
 import { shows } from '../support/screen.ts'
 import { until } from '../support/wait.ts'
-import { deployCluster } from './cluster.ts'
+import { deployCluster, toBroker } from './cluster.ts'
 import { runRoundsOn } from './rounds.ts'
 import { startWatcher } from './watcher.ts'
 
@@ -15,7 +15,7 @@ afterAll(() => kafka.stop())
 describe.skipIf(missing)(`In the cluster tier${missing ? ` (${missing})` : ''}`, () => {
   it('every acknowledged point is stored once, and shown, though each process and Kafka are killed', async () => {
     const database = await createTestDatabase('postgres')
-    const cluster = await deployCluster(database, kafka)
+    const cluster = await deployCluster(database, kafka, [toBroker(kafka)])
     const owner = await signIn(cluster)
     const watcher = await startWatcher(() => cluster.servers.live.url, owner)
     const report = await runRoundsOn(

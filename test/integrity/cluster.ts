@@ -15,26 +15,41 @@ const PROCESSES = {
 }
 type Name = keyof typeof PROCESSES
 
-/** The cluster tier: every role in a process of its own, PostgreSQL and a Kafka that is a victim too. */
+/** The cluster tier: every role in a process of its own, and what it leans on. */
 export interface Cluster extends Deployment {
   servers: Record<Name, Server>
   /** Starts a process again that was killed, on its ports. */
   restart(name: Name): Promise<void>
 }
 
+/** The one broker of a cluster, as a victim. */
+export const toBroker = ({ control }: Pick<TestKafka, 'control'>): Victim => ({
+  name: 'Kafka',
+  async killAndRestart() {
+    await control.kill9()
+    await control.start()
+  },
+})
+
 export function startProcess(
   database: TestDatabase,
-  kafka: TestKafka,
+  kafka: Pick<TestKafka, 'brokers'>,
   roles: string,
   ports: Record<string, string> = {},
 ): Promise<Server> {
-  const env = { ROLES: roles, KAFKA_BROKERS: kafka.brokers.join(','), KAFKA_PARTITIONS: '4', ...ports }
+  const env = {
+    ROLES: roles,
+    KAFKA_BROKERS: kafka.brokers.join(','),
+    KAFKA_PARTITIONS: '4',
+    KAFKA_REPLICATION: `${kafka.brokers.length}`,
+    ...ports,
+  }
   return startServer(database, env)
 }
 
 export async function deployCluster(
   database: TestDatabase,
-  kafka: TestKafka,
+  kafka: Pick<TestKafka, 'brokers'>,
   others: readonly Victim[] = [],
 ): Promise<Cluster> {
   const servers = {} as Record<Name, Server>
@@ -54,20 +69,12 @@ export async function deployCluster(
       await restart(name)
     },
   })
-  const broker: Victim = {
-    name: 'Kafka',
-    async killAndRestart() {
-      await kafka.control.kill9()
-      await kafka.control.start()
-    },
-  }
   return {
     servers,
     restart,
     url: servers.api.url,
     mqttPort: servers.ingest.mqttPort,
     victims: [
-      broker,
       toVictim('ingest'),
       toVictim('the first writer'),
       toVictim('live'),

@@ -5,7 +5,8 @@ import { parseArgs } from 'node:util'
 import { startPostgres } from '../services/postgres.ts'
 import type { TestDatabase } from '../support/database.ts'
 import { startTestKafka } from '../support/kafka.ts'
-import { deployCluster } from './cluster.ts'
+import { startBrokers } from './brokers.ts'
+import { deployCluster, toBroker } from './cluster.ts'
 import { type Outage, outagesOf, runOutagesOn } from './outages.ts'
 import { createOwnPostgres } from './own-postgres.ts'
 import { cutPower } from './power/cuts.ts'
@@ -21,7 +22,8 @@ history. With --outages it freezes, then kills, each service that the tier leans
 piles up meanwhile. With --power-cuts (embedded alone) it records what the server does to its directory, and looks for
 what was acknowledged in what a disk could hold after so many cuts. --plain takes PostgreSQL without TimescaleDB. With
 --machines PostgreSQL has a standby, and what is killed of the two is the one that takes writes, for good: the standby
-takes its place, and an empty one follows.`
+takes its place, and an empty one follows. In the cluster there are three brokers, of which one comes back with an empty
+disk, or two are killed.`
 
 const { values } = parseArgs({
   options: {
@@ -120,11 +122,24 @@ async function deployOneMachine(): Promise<Tier> {
 }
 
 async function deployInCluster(): Promise<Tier> {
+  if (values.machines) return deployOnMachines()
   const [postgres, kafka] = await Promise.all([startOwnPostgres(), startTestKafka()])
   if (kafka.missing) throw new Error(kafka.missing)
   return {
-    deployment: await deployCluster(postgres.database, kafka, [postgres.victim]),
+    deployment: await deployCluster(postgres.database, kafka, [toBroker(kafka), postgres.victim]),
     outages: [...outagesOf('Kafka', kafka.control), ...postgres.outages],
+    async remove() {
+      await kafka.stop()
+      await postgres.stop()
+    },
+  }
+}
+
+async function deployOnMachines(): Promise<Tier> {
+  const [postgres, kafka] = await Promise.all([startPrimaryAndStandby(), startBrokers()])
+  return {
+    deployment: await deployCluster(postgres.database, kafka, [...kafka.victims, postgres.victim]),
+    outages: [],
     async remove() {
       await kafka.stop()
       await postgres.stop()

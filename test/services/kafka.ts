@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { writeFileSync } from 'node:fs'
+import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { cacheFolder, type Installation, installed } from './cache.ts'
@@ -38,7 +38,69 @@ export async function startKafka(options: KafkaOptions = {}): Promise<Service<Ka
   return await available(() => startOwn(options))
 }
 
+/** Three brokers, each of them a controller too, and each of them may be lost. */
+export interface KafkaCluster {
+  brokers: string[]
+  controls: Control[]
+  /** A broker that is gone for good: what comes back in its place has an empty disk. */
+  replace(index: number): Promise<void>
+}
+
+const SIZE = 3
+/** All of them have what was acknowledged, and two are enough to acknowledge. */
+const replicated = {
+  'default.replication.factor': '3',
+  'min.insync.replicas': '2',
+  'offsets.topic.replication.factor': '3',
+}
+
+export async function startKafkaCluster(): Promise<Service<KafkaCluster>> {
+  return await available(async () => {
+    const ports = await Promise.all(Array.from({ length: SIZE * 2 }, () => freePort()))
+    const controllers = ports.slice(SIZE).map((port, index) => `${index + 1}@127.0.0.1:${port}`)
+    const clusterId = newClusterId()
+    const brokers = await Promise.all(
+      ports.slice(0, SIZE).map((port, index) => {
+        const own = { 'node.id': `${index + 1}`, 'controller.quorum.voters': controllers.join(',') }
+        const controllerPort = ports[SIZE + index] as number
+        return startBroker({ port, controllerPort, clusterId, settings: { ...replicated, ...own } })
+      }),
+    )
+    return {
+      brokers: ports.slice(0, SIZE).map(port => `127.0.0.1:${port}`),
+      controls: brokers,
+      async replace(index: number) {
+        const broker = brokers[index]
+        await broker?.kill9()
+        await broker?.format()
+        await broker?.start()
+      },
+      async stop() {
+        await Promise.all(brokers.map(broker => broker.stop()))
+      },
+    }
+  })
+}
+
 async function startOwn(options: KafkaOptions): Promise<Kafka & { stop(): Promise<void> }> {
+  const [port, controllerPort] = await Promise.all([freePort(options.port), freePort()])
+  const quorum = { 'controller.quorum.bootstrap.servers': `127.0.0.1:${controllerPort}` }
+  const settings = { ...quorum, ...options.settings }
+  const clusterId = newClusterId()
+  const { stop, ...control } = await startBroker({ port, controllerPort, clusterId, settings })
+  return { brokers: `127.0.0.1:${port}`, control, stop }
+}
+
+// One of 64 would begin with a hyphen and be taken for an option.
+const newClusterId = () => randomBytes(16).toString('base64url').replace(/^-/, 'A')
+
+/** Starts a broker on an empty disk; `format` empties it again. */
+async function startBroker(broker: {
+  port: number
+  controllerPort: number
+  clusterId: string
+  settings: Record<string, string>
+}) {
   if (process.platform !== 'linux')
     throw new Unavailable(`Kafka is installed by itself only on Linux: ${instead}`)
   await requireExecutable('java', ['default-jre-headless'], instead)
@@ -46,9 +108,11 @@ async function startOwn(options: KafkaOptions): Promise<Kafka & { stop(): Promis
   const classes = join(await installed('kafka-4.1.1', install), '*')
   const claim = await claimFolder(join(cacheFolder(), 'run'), 'kafka')
   const { folder } = claim
-  const [port, controllerPort] = await Promise.all([freePort(options.port), freePort()])
-  const properties = join(folder, 'server.properties')
-  const settings = { ...defaults(port, controllerPort, join(folder, 'data')), ...options.settings }
+  const [properties, data] = [join(folder, 'server.properties'), join(folder, 'data')]
+  const settings: Record<string, string> = {
+    ...defaults(broker.port, broker.controllerPort, data),
+    ...broker.settings,
+  }
   writeFileSync(
     properties,
     Object.entries(settings)
@@ -56,18 +120,22 @@ async function startOwn(options: KafkaOptions): Promise<Kafka & { stop(): Promis
       .join(''),
   )
   const java = ['-cp', classes, heap, `-Dlog4j2.configurationFile=${join(recipe, 'log4j2.properties')}`]
-  // One of 64 would begin with a hyphen and be taken for an option.
-  const clusterId = randomBytes(16).toString('base64url').replace(/^-/, 'A')
-  const format = ['format', '--standalone', '--cluster-id', clusterId, '--config', properties]
-  await run('java', [...java, 'kafka.tools.StorageTool', ...format], { log: join(folder, 'format.log') })
-  const { stop, ...control } = await startServer({
+  const format = async () => {
+    rmSync(data, { recursive: true, force: true })
+    // The voters of a quorum are either named or found by one that begins alone.
+    const alone = settings['controller.quorum.voters'] ? [] : ['--standalone']
+    const options = ['format', ...alone, '--cluster-id', broker.clusterId, '--config', properties]
+    await run('java', [...java, 'kafka.tools.StorageTool', ...options], { log: join(folder, 'format.log') })
+  }
+  await format()
+  const server = await startServer({
     claim,
     command: ['java', ...java, 'kafka.Kafka', properties],
     stopSignal: 'TERM',
     // The last line of a start: the broker is registered, unfenced and serves requests.
     isReady: log => log.includes('Kafka Server started'),
   })
-  return { brokers: `127.0.0.1:${port}`, control, stop }
+  return { ...server, format }
 }
 
 async function install(to: Installation): Promise<void> {
@@ -89,7 +157,6 @@ function defaults(port: number, controllerPort: number, data: string): Record<st
     'listener.security.protocol.map': 'BROKER:PLAINTEXT,CONTROLLER:PLAINTEXT',
     'inter.broker.listener.name': 'BROKER',
     'controller.listener.names': 'CONTROLLER',
-    'controller.quorum.bootstrap.servers': `127.0.0.1:${controllerPort}`,
     'log.dirs': data,
     // A killed broker waits at its next start until its old registration expires: 4 s with these, 12 s by default.
     'broker.session.timeout.ms': '2000',
