@@ -45,7 +45,8 @@ ${SERVER_HELP}
   --devices <number>   how many                          (20)
   --rate <number>      points per second and device      (1; 0.1 is one every 10 s)
   --trace <name>       ${Object.keys(TRACES).join(' or ').padEnd(34)}(capmetro-2015)
-  --day                a working day: drivers accept tasks, drive there, complete most and fail some
+  --day                a working day: drivers, users of their own, accept tasks, drive there, complete most and
+                       fail some; whoever signs in has to be allowed to invite users
   --duration <seconds> when to stop                      (Ctrl-C)
 
 The devices are named after the vehicles. A device of that name that is there already is used again: it gets a

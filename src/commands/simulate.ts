@@ -7,7 +7,7 @@ import { readSimulateOptions, SIMULATE_HELP } from './options.ts'
 import { readTrace, TRACES } from './traces.ts'
 import { createTrack, placeAt, type Track } from './track.ts'
 import { openTracker, type Tally, type Tracker } from './tracker.ts'
-import { type Driver, playDay } from './working-day.ts'
+import { type Driven, playDay } from './working-day.ts'
 
 const REPORT_EVERY_MS = 5_000
 /** How long the end waits for acknowledgements that are under way. */
@@ -36,7 +36,7 @@ async function simulate(): Promise<void> {
   const stop = stopping.signal
   const tally = createTally()
   const trackers: Tracker[] = []
-  const drivers: Driver[] = []
+  const driven: Driven[] = []
   const startedAt = Date.now()
   const everyMs = 1000 / pointsPerSecond
   for (const [index, device] of devices.entries()) {
@@ -45,11 +45,11 @@ async function simulate(): Promise<void> {
     // Vehicles that share a track are spread over the whole round.
     const round = Math.floor(index / tracks.size) / Math.ceil(count / tracks.size)
     const headStartS = round * 2 * track.seconds
-    const driver = { device, placeAt: (now: number) => placeAt(track, headStartS + (now - startedAt) / 1000) }
-    drivers.push(driver)
+    const one = { device, placeAt: (now: number) => placeAt(track, headStartS + (now - startedAt) / 1000) }
+    driven.push(one)
     const tracker = openTracker({
       url: mqttUrl,
-      ...driver,
+      ...one,
       everyMs,
       delayMs: (everyMs * index) / count,
       tally,
@@ -61,7 +61,7 @@ async function simulate(): Promise<void> {
   say(`Watch them with: npm run watch -- --url ${url}   End with Ctrl-C.`)
 
   if (durationS) setTimeout(() => stopping.abort(), durationS * 1000)
-  const day = options.day ? playDay(api, drivers, stop) : undefined
+  const day = options.day ? playDay({ url, api }, driven, stop) : undefined
   await Promise.all([report(trackers, tally, stop), day?.finally(() => stopping.abort())])
   for (const tracker of trackers) tracker.halt()
   await finish(trackers)

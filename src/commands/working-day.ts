@@ -1,14 +1,17 @@
+import { setMaxListeners } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Api, RequestFailed, ServerAway } from './api.ts'
 import { say } from './command.ts'
+import { type Driver, prepareCrew } from './crew.ts'
 import type { Credentials } from './fleet.ts'
 import type { Place } from './track.ts'
 
 /**
- * A working day in a few minutes: each driver is given a task on the way ahead, accepts it, drives there and completes it,
- * or fails. A driver says when something happened and keeps saying it until it is taken, as a phone does.
+ * A working day in a few minutes: whoever runs it plans, and gives each driver a task on the way ahead; the driver accepts
+ * it, drives there and completes it, or fails. Drivers are users of their own, who see and change their own tasks alone.
+ * They say when something happened and keep saying it until it is taken, as a phone does.
  */
-export interface Driver {
+export interface Driven {
   device: Credentials
   placeAt: (now: number) => Place
 }
@@ -31,26 +34,34 @@ const WORK_S = { least: 3, most: 8 }
 /** Of all tasks, those that fail. */
 const FAILING = 0.15
 const RETRY_MS = 2_000
-const WAY = ['assigned', 'accepted', 'on_the_way', 'in_progress', 'completed', 'failed']
+/** The task was cancelled, deleted or given to somebody else on a screen meanwhile. */
+const TAKEN_AWAY = [404, 409]
+const WAY = ['unassigned', 'assigned', 'accepted', 'on_the_way', 'in_progress', 'completed', 'failed']
 const JOBS = ['Deliver parcels', 'Collect returns', 'Read the meter', 'Bring the post', 'Check the lift']
 
-/** Gives work to the first drivers until `stop`. Resolves to how many tasks were completed and failed. */
+/** Gives work to the drivers of the first devices until `stop`. Resolves to how many tasks were completed and failed. */
 export async function playDay(
-  api: Api,
-  drivers: readonly Driver[],
+  { url, api }: { url: string; api: Api },
+  driven: readonly Driven[],
   stop: AbortSignal,
 ): Promise<{ completed: number; failed: number }> {
   const flow = await findFlow(api)
   const done = { completed: 0, failed: 0 }
-  const working = drivers.slice(0, MAX_DRIVERS)
-  const vehicles = await prepareVehicles(api, working)
-  say(`${working.length} drivers are given work by the flow ${flow.name}: see GET /tasks, or the page at /.`)
+  const working = driven.slice(0, MAX_DRIVERS)
+  // Each driver listens for the end, beside who else does.
+  setMaxListeners(2 * MAX_DRIVERS, stop)
+  const crew = await prepareCrew(
+    url,
+    api,
+    working.map(({ device }) => device),
+  )
+  say(`${crew.length} drivers are given work by the flow ${flow.name}: see GET /tasks, or the page at /.`)
   await Promise.all(
-    working.map(async (driver, index) => {
-      const vehicleId = vehicles[index] as string
+    working.map(async ({ placeAt }, index) => {
+      const driver = crew[index] as Driver
       await pause(index * 500, stop)
       while (!stop.aborted) {
-        const end = await work(api, flow, driver, vehicleId, stop)
+        const end = await work(api, flow, driver, placeAt, stop)
         if (end) done[end]++
       }
     }),
@@ -61,8 +72,8 @@ export async function playDay(
 async function work(
   api: Api,
   flow: Flow,
-  { device, placeAt }: Driver,
-  vehicleId: string,
+  driver: Driver,
+  placeAt: Driven['placeAt'],
   stop: AbortSignal,
 ): Promise<'completed' | 'failed' | null> {
   const there = Date.now() + between(AHEAD_S) * 1000
@@ -71,7 +82,8 @@ async function work(
     api.call<{ data: { _id: string; code: string } }>('POST', '/task', {
       name: JOBS[Math.floor(Math.random() * JOBS.length)],
       flowId: flow._id,
-      vehicleId,
+      assigneeId: driver.userId,
+      vehicleId: driver.vehicleId,
       location: { lat, lng },
       startTime: new Date(there).toISOString(),
       endTime: new Date(there + 10 * 60_000).toISOString(),
@@ -84,11 +96,17 @@ async function work(
     const { lat, lng } = placeAt(now)
     const at = new Date(now).toISOString()
     const body = { status, at, lat, lng, fields: asked(flow, status) }
-    return (await keepTrying(stop, () => api.call('POST', `/task/${_id}/status`, body))) !== null
+    try {
+      return (await keepTrying(stop, () => driver.api.call('POST', `/task/${_id}/status`, body))) !== null
+    } catch (error) {
+      if (!(error instanceof RequestFailed) || !TAKEN_AWAY.includes(error.status)) throw error
+      say(`${driver.name} leaves ${code} alone: ${error.message}`)
+      return false
+    }
   }
-  for (const status of ['assigned', 'accepted', 'on_the_way']) {
-    if (!(await move(status))) return null
+  for (const status of ['accepted', 'on_the_way']) {
     await pause(1_500, stop)
+    if (!(await move(status))) return null
   }
   await pause(there - Date.now(), stop)
   const end = Math.random() < FAILING ? 'failed' : 'completed'
@@ -97,7 +115,7 @@ async function work(
     await pause(between(WORK_S) * 1000, stop)
   }
   if (!(await move(end))) return null
-  say(`${device.name} has ${end} ${code}.`)
+  say(`${driver.name} has ${end} ${code}.`)
   return end
 }
 
@@ -113,23 +131,6 @@ async function keepTrying<T>(stop: AbortSignal, call: () => Promise<T>): Promise
   }
   return null
 }
-
-/** A vehicle for each driver, of the device's name, with the device on it. */
-async function prepareVehicles(api: Api, drivers: readonly Driver[]): Promise<string[]> {
-  const vehicles: string[] = []
-  for (const { device } of drivers) {
-    const query = `search=${encodeURIComponent(device.name)}&limit=500`
-    const { data } = await api.call<{ data: { _id: string; name: string }[] }>('GET', `/vehicles?${query}`)
-    const known = data.find(({ name }) => name === device.name)
-    const id = known?._id ?? (await create(api, device.name))
-    await api.call('PATCH', `/vehicle/${id}`, { deviceId: device._id })
-    vehicles.push(id)
-  }
-  return vehicles
-}
-
-const create = async (api: Api, name: string) =>
-  (await api.call<{ data: { _id: string } }>('POST', '/vehicle', { name })).data._id
 
 /** A flow with all the steps of a day; one that asks for something shows more. */
 async function findFlow(api: Api): Promise<Flow> {

@@ -124,12 +124,29 @@ describe('a fleet', () => {
     await startAgain()
   })
 
-  test('plays a working day: tasks are accepted, driven to and ended where the vehicles are', async () => {
+  test('plays a working day: drivers accept tasks, drive to them and end them where they are', async () => {
+    const first = simulate('--devices', '3', '--day', '--duration', '3')
+    expect(await first.exitCode, first.output).toBe(0)
+    const users = (await owner.get('/users?search=driver')).body.data
+    expect(
+      users.map(({ role, status }: { role: { name: string }; status: string }) => [role.name, status]),
+    ).toEqual(Array(3).fill(['Field user', 'active']))
+
+    const since = Date.now()
     const fleet = simulate('--devices', '3', '--rate', '2', '--day')
+    const open = async () =>
+      (await owner.get('/tasks?status=accepted,on_the_way')).body.data.filter(
+        ({ createdAt }: { createdAt: string }) => Date.parse(createdAt) > since,
+      )
+    await until('a task is on its way', async () => (await open()).length > 0, 60_000)
+    // What somebody takes away on a screen ends the work on it and not the day.
+    const [taken] = await open()
+    expect((await owner.delete(`/task/${taken._id}`)).status).toBe(200)
+    await until('its driver leaves it', () => fleet.output.includes(` leaves ${taken.code} alone`), 60_000)
     await until(
       'two tasks have ended',
       () => (fleet.output.match(/ has (completed|failed) T-/g)?.length ?? 0) > 1,
-      90_000,
+      120_000,
     )
     fleet.interrupt()
     expect(await fleet.exitCode, fleet.output).toBe(0)
@@ -137,15 +154,20 @@ describe('a fleet', () => {
     const vehicles = (await owner.get('/vehicles')).body.data
     const tasks = (await owner.get('/tasks?status=completed,failed')).body.data
     expect(tasks.length).toBeGreaterThan(1)
-    for (const { history, location, vehicleId } of tasks) {
+    expect((await owner.get('/users?search=driver')).body.pagination.total).toBe(3)
+    for (const { history, location, vehicleId, assigneeId } of tasks) {
       const statuses = history.map(({ status }: { status: string }) => status)
       expect(statuses.slice(0, 4)).toEqual(['unassigned', 'assigned', 'accepted', 'on_the_way'])
       const end = history.at(-1)
       // Where the task is, and in the traces of the vehicle: as far as it drives in a few seconds.
       expect(Math.hypot(end.lat - location.lat, end.lng - location.lng)).toBeLessThan(0.01)
-      expect(vehicles.find(({ _id }: { _id: string }) => _id === vehicleId).deviceId).toBeTruthy()
+      // The planner gives the task, all the rest is the driver's own word.
+      expect(users.map(({ _id }: { _id: string }) => _id)).toContain(assigneeId)
+      for (const { by } of history.slice(2)) expect(by).toBe(assigneeId)
+      const vehicle = vehicles.find(({ _id }: { _id: string }) => _id === vehicleId)
+      expect(vehicle).toMatchObject({ driverId: assigneeId, deviceId: expect.any(String) })
     }
-  }, 120_000)
+  }, 180_000)
 
   test('whose keys are replaced says so and ends', async () => {
     const args = ['--devices', '2', '--trace', 'liverpool']
