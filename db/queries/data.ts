@@ -223,16 +223,19 @@ export async function findRecordByKey(
   return row ?? null
 }
 
-/** Of these identifiers, the records that exist. */
-export function listRecordsById(
+/** What those of these records that exist have under some keys. */
+export async function listRecordValues(
   db: Queryable,
   organizationId: string,
   ids: readonly string[],
-): Promise<DataRecord[]> {
-  return db.query(
-    `SELECT ${RECORD_COLUMNS} FROM data_records d WHERE d.organization_id = $1 AND d.id = ANY($2::uuid[])`,
-    [organizationId, ids],
+  keys: readonly string[],
+): Promise<Map<string, Values>> {
+  const rows = await db.query<{ id: string; values: Values | null }>(
+    `SELECT d.id, (SELECT jsonb_object_agg(key, value) FROM jsonb_each(d.data) WHERE key = ANY($3::text[])) AS values
+     FROM data_records d WHERE d.organization_id = $1 AND d.id = ANY($2::uuid[])`,
+    [organizationId, ids, keys],
   )
+  return new Map(rows.map(({ id, values }) => [id, values ?? {}]))
 }
 
 /**

@@ -129,14 +129,14 @@ export async function updateDevice(
  * Mounts the device on a vehicle, or on none, from now on: what it rode on before and what rode on the vehicle before
  * ends at the same moment. Vehicles are locked before devices, both before mounts, and the organization last (by a
  * trigger, as by any change of a name), so that two of these never wait for each other in a circle: it goes first in its
- * transaction.
+ * transaction. Resolves to whether the device is where it should be: one that was deleted meanwhile is mounted nowhere.
  */
 export async function mountDevice(
   tx: Queryable,
   organizationId: string,
   deviceId: string,
   vehicleId: string | null,
-): Promise<void> {
+): Promise<boolean> {
   await tx.query('SELECT FROM vehicles WHERE id = $1 FOR NO KEY UPDATE', [vehicleId])
   await tx.query('SELECT FROM devices WHERE id = $1 FOR NO KEY UPDATE', [deviceId])
   const ending = await tx.query<{ id: string }>(
@@ -150,11 +150,13 @@ export async function mountDevice(
     [ids],
   )
   await tx.query('UPDATE mounts SET unmounted_at = $2 WHERE id = ANY($1::uuid[])', [ids, now?.at])
-  if (!vehicleId) return
-  await tx.query(
-    'INSERT INTO mounts (id, organization_id, device_id, vehicle_id, mounted_at) VALUES ($1, $2, $3, $4, $5)',
+  if (!vehicleId) return true
+  const mounted = await tx.query(
+    `INSERT INTO mounts (id, organization_id, device_id, vehicle_id, mounted_at)
+     SELECT $1, $2, id, $4, $5 FROM devices WHERE id = $3 AND deleted_at IS NULL RETURNING id`,
     [newId(), organizationId, deviceId, vehicleId, now?.at],
   )
+  return mounted.length > 0
 }
 
 /** Replaces the key; connections that were opened with the old one are closed. */

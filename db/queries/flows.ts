@@ -47,6 +47,12 @@ export async function findUsualFlow(tx: Queryable): Promise<string | null> {
   return row?.id ?? null
 }
 
+/** Those of these flows that there are, by their identifiers. */
+export async function listFlowsById(tx: Queryable, ids: readonly string[]): Promise<Map<string, Flow>> {
+  const rows = await tx.query<Flow>(`SELECT ${COLUMNS} FROM flows f WHERE f.id = ANY($1::uuid[])`, [ids])
+  return new Map(rows.map(flow => [flow._id, flow]))
+}
+
 /** Those of these flows that the organization has. */
 export async function listKnownFlows(tx: Queryable, ids: readonly string[]): Promise<Set<string>> {
   const rows = await tx.query<{ id: string }>('SELECT id FROM flows WHERE id = ANY($1::uuid[])', [ids])

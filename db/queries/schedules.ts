@@ -1,16 +1,16 @@
 import { eq, sql } from 'drizzle-orm'
 import { newId, type Queryable } from '../client.ts'
 import { type Shown, shownColumns } from '../columns.ts'
-import type { Step } from '../schema/flows.ts'
 import { schedules } from '../schema/schedules.ts'
+import { type Flow, listFlowsById } from './flows.ts'
 import { conditions, type Page, type PageRequest, readPage, storedBytes } from './page.ts'
 
 const HIDDEN = ['failures', 'retryAt'] as const
 
+type Row = Shown<typeof schedules, (typeof HIDDEN)[number]>
+
 /** A schedule with its flow. */
-export type Schedule = Shown<typeof schedules, (typeof HIDDEN)[number]> & {
-  flow: { _id: string; name: string; steps: Step[] }
-}
+export type Schedule = Row & { flow: Pick<Flow, '_id' | 'name' | 'steps'> }
 
 /** What somebody says of a schedule, and how far it is with that. */
 export type NewSchedule = Omit<
@@ -21,9 +21,7 @@ export type NewSchedule = Omit<
 /** Hubs whose schedules may be seen, besides those of none; null is all of them. */
 type Visible = readonly string[] | null
 
-const COLUMNS = `${shownColumns(schedules, 's', HIDDEN)},
-  json_build_object('_id', f.id, 'name', f.name, 'steps', f.steps) AS flow`
-const FROM = 'schedules s JOIN flows f ON f.organization_id = s.organization_id AND f.id = s.flow_id'
+const COLUMNS = shownColumns(schedules, 's', HIDDEN)
 
 export const SCHEDULE_SORTS = {
   name: { sql: 'lower(s.name)', type: 'text' },
@@ -37,7 +35,19 @@ export interface ScheduleFilter {
   teamIds?: readonly string[]
 }
 
-export function listSchedules(
+/**
+ * Schedules with their flows, each flow read once: 500 schedules of one flow of 400 KiB took 45 s and 2.5 GB to answer
+ * where it was joined to each.
+ */
+async function withFlows(tx: Queryable, rows: readonly Row[]): Promise<Schedule[]> {
+  const flows = await listFlowsById(tx, [...new Set(rows.map(({ flowId }) => flowId))])
+  return rows.flatMap(row => {
+    const flow = flows.get(row.flowId)
+    return flow ? [{ ...row, flow: { _id: flow._id, name: flow.name, steps: flow.steps } }] : []
+  })
+}
+
+export async function listSchedules(
   tx: Queryable,
   visible: Visible,
   filter: ScheduleFilter,
@@ -48,12 +58,12 @@ export function listSchedules(
   if (filter.flowIds) add('s.flow_id = ANY(?::uuid[])', filter.flowIds)
   if (filter.hubIds) add('s.hub_id = ANY(?::uuid[])', filter.hubIds)
   if (filter.teamIds) add('s.team_id = ANY(?::uuid[])', filter.teamIds)
-  return readPage(
+  const found = await readPage<Row>(
     tx,
     {
       columns: COLUMNS,
       bytes: `1000 + ${storedBytes('s.content', 's.repeat', 's.exceptions', 's.data_ids', 'f.steps')}`,
-      from: FROM,
+      from: 'schedules s JOIN flows f ON f.organization_id = s.organization_id AND f.id = s.flow_id',
       where,
       values,
       id: 's.id',
@@ -62,6 +72,7 @@ export function listSchedules(
     },
     page,
   )
+  return { ...found, rows: await withFlows(tx, found.rows) }
 }
 
 /** A schedule of the organization that may be seen, or null. A lock keeps it from changing until the transaction ends. */
@@ -69,23 +80,24 @@ export async function findSchedule(
   tx: Queryable,
   id: string,
   visible: Visible,
-  lock: '' | 'FOR UPDATE OF s' = '',
+  lock: '' | 'FOR UPDATE' = '',
 ): Promise<Schedule | null> {
-  const [row] = await tx.query<Schedule>(
-    `SELECT ${COLUMNS} FROM ${FROM}
+  const rows = await tx.query<Row>(
+    `SELECT ${COLUMNS} FROM schedules s
      WHERE s.id = $1 AND ($2::uuid[] IS NULL OR s.hub_id IS NULL OR s.hub_id = ANY($2)) ${lock}`,
     [id, visible],
   )
-  return row ?? null
+  const [schedule] = await withFlows(tx, rows)
+  return schedule ?? null
 }
 
 /** The schedules with these identifiers, in the order given. */
 export async function listSchedulesById(tx: Queryable, ids: readonly string[]): Promise<Schedule[]> {
-  const rows = await tx.query<Schedule>(
-    `SELECT ${COLUMNS} FROM ${FROM} WHERE s.id = ANY($1::uuid[]) ORDER BY array_position($1, s.id)`,
+  const rows = await tx.query<Row>(
+    `SELECT ${COLUMNS} FROM schedules s WHERE s.id = ANY($1::uuid[]) ORDER BY array_position($1, s.id)`,
     [ids],
   )
-  return rows
+  return withFlows(tx, rows)
 }
 
 /** Returns the identifiers in the order given. */

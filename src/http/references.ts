@@ -9,8 +9,8 @@ interface References {
   ids: { [path: string]: string | null | undefined }
   /** Those that are there for the caller. */
   find: (ids: string[]) => Promise<ReadonlySet<string>>
-  /** What the record refers to already, and so may go on to. */
-  present?: readonly string[]
+  /** What of this kind the record refers to already, and so may go on to. */
+  present?: readonly (string | null | undefined)[]
 }
 
 /** 400 with the place of every identifier that names nothing the caller may refer to. */
@@ -19,7 +19,7 @@ export async function checkReferences(...kinds: References[]): Promise<void> {
   for (const { what, ids, find, present = [] } of kinds) {
     const given = Object.entries(ids).flatMap(([path, id]) => (typeof id === 'string' ? [{ path, id }] : []))
     const asked = given.map(({ id }) => id).filter(isUuid)
-    const known = new Set([...present, ...(asked.length > 0 ? await find(asked) : [])])
+    const known = new Set<unknown>([...present, ...(asked.length > 0 ? await find(asked) : [])])
     const missing = given.filter(({ id }) => !known.has(id))
     errors.push(...missing.map(({ path }) => ({ path, message: `There is no such ${what}.` })))
   }

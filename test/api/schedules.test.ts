@@ -186,6 +186,33 @@ describe('Task schedules', () => {
       expect((await owner.post('/task/schedules/bulk', { schedules })).status).toBe(400)
   })
 
+  it('of a long flow are created as far as their answer goes, and listed page by page', async () => {
+    const field = (key: string) => ({ key, label: 'L'.repeat(100), type: 'text' })
+    const steps = Array.from({ length: 10 }, (_, step) => ({
+      status: `step${step}`,
+      label: 'Step',
+      next: ['step0'],
+      fields: Array.from({ length: 100 }, (_, at) => field(`key${step}_${at}`)),
+    }))
+    const flow = (await owner.post('/flow', { name: 'Long', steps })).body.data
+    const bytes = JSON.stringify(flow.steps).length
+    expect(bytes).toBeGreaterThan(200_000)
+    const schedules = Array.from({ length: 120 }, (_, index) => ({ name: `Long ${index}`, flowId: flow._id }))
+    const answer = await owner.post('/task/schedules/bulk', { schedules })
+    expect(answer.status).toBe(200)
+    const created = answer.body.data.filter(({ status }: { status: string }) => status === 'created')
+    const failed = answer.body.data.filter(
+      ({ errors }: { errors?: { path: string }[] }) => errors?.[0]?.path === 'flowId',
+    )
+    expect(Math.abs(created.length - (8 * 1024 * 1024) / bytes)).toBeLessThan(2)
+    expect(created.length + failed.length).toBe(120)
+    expect(created.at(-1).schedule.flow.steps).toEqual(flow.steps)
+    const page = await owner.get('/task/schedules?search=Long&limit=500')
+    expect(page.body.pagination.total).toBe(created.length)
+    expect(JSON.stringify(page.body).length).toBeLessThan(4 * 1024 * 1024)
+    expect(page.body.pagination.nextCursor).not.toBeNull()
+  })
+
   it('are previewed: the next occurrences, and how many are over', async () => {
     const preview = (body: object) => owner.post('/task/schedules/preview', body)
     const soon = await preview({

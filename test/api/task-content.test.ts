@@ -24,6 +24,35 @@ describe('The content of tasks', () => {
     return made.body.data._id as string
   }
 
+  it('is no more than fits, also where it comes from data records', async () => {
+    const fields = Array.from({ length: 12 }, (_, at) => ({ key: `long${at}`, label: 'Long', type: 'text' }))
+    const type = await owner.post('/data-type', { name: 'Long', fields })
+    const records: string[] = []
+    for (const keys of [fields.slice(0, 6), fields.slice(6)]) {
+      const data = Object.fromEntries(keys.map(({ key }) => [key, 'x'.repeat(10_000)]))
+      const record = await owner.post('/data', { dataTypeId: type.body.data._id, data })
+      expect(record.status).toBe(201)
+      records.push(record.body.data._id)
+    }
+    const step = { status: 'open', label: 'Open', next: [], fields }
+    const flowId = (await owner.post('/flow', { name: 'Long', steps: [step] })).body.data._id
+    const refused = await owner.post('/task', { name: 'Task', flowId, dataIds: records })
+    expect([refused.status, refused.body.errors]).toEqual([
+      400,
+      [{ path: 'dataIds', message: 'A task holds at most 64 KiB of content.' }],
+    ])
+    // What is given is not read, and what is not read takes no place.
+    const given = Object.fromEntries(fields.slice(0, 6).map(({ key }) => [key, null]))
+    const task = await add({ flowId, dataIds: records, content: given })
+    expect(Object.keys(task.content)).toHaveLength(6)
+
+    const schedule = await owner.post('/task/schedule', { name: 'Long', flowId, dataIds: records })
+    const path = `/task/schedule/${schedule.body.data._id}`
+    await until('it is told', async () => (await owner.get(path)).body.data.lastError !== null)
+    expect((await owner.get(path)).body.data.lastError).toMatch(/too long/)
+    expect((await owner.get(`/tasks?scheduleId=${schedule.body.data._id}`)).body.data).toEqual([])
+  })
+
   it('comes from their data records, and is hidden from roles that may not see it there', async () => {
     const field = (key: string) => ({ key, label: key, type: 'text' })
     for (const name of ['One', 'Two'])

@@ -1,5 +1,4 @@
-import { acrossOrganizations, isUuid, type Queryable } from '../../../db/client.ts'
-import { lockRecords } from '../../../db/queries/data.ts'
+import { isUuid, type Queryable } from '../../../db/client.ts'
 import { type Flow, findFlow, listKnownFlows } from '../../../db/queries/flows.ts'
 import { listKnownHubs } from '../../../db/queries/hubs.ts'
 import type { NewSchedule, Schedule } from '../../../db/queries/schedules.ts'
@@ -9,6 +8,7 @@ import { listKnownUsers } from '../../../db/queries/users.ts'
 import { listKnownVehicles } from '../../../db/queries/vehicles.ts'
 import { type FieldError, FieldErrors } from '../../http/errors.ts'
 import { checkReferences, placed } from '../../http/references.ts'
+import { findDataTypes } from '../../tasks/content.ts'
 import { dataAccess } from '../data/access.ts'
 import { checkContent } from '../tasks/writes.ts'
 
@@ -19,6 +19,13 @@ type Checked = Pick<
 >
 type References = Exclude<keyof Checked, 'dataIds' | 'content'>
 
+interface Context {
+  before?: Schedule
+  /** What the flows may still take of the answer. */
+  answer?: { bytesLeft: number }
+}
+
+const TOO_LONG = 'With this flow the answer would be too long. Create the schedule with another request.'
 const NOT_OF_TEAM = 'Only whoever belongs to the team can be given its tasks.'
 
 /**
@@ -30,7 +37,7 @@ export async function checkSchedules(
   tx: Queryable,
   caller: Caller,
   given: readonly { at: string; schedule: Checked }[],
-  before?: Schedule,
+  { before, answer = { bytesLeft: Number.POSITIVE_INFINITY } }: Context = {},
 ): Promise<FieldError[]> {
   const { organizationId, hubIds } = caller
   const at = (name: References) =>
@@ -40,23 +47,33 @@ export async function checkSchedules(
     ...given.map(({ at, schedule }) => placed(`${at}dataIds`, schedule.dataIds)),
   )
   const access = dataAccess(caller, 'view/data')
-  const present = before
-    ? [
-        before.flowId,
-        before.hubId,
-        before.teamId,
-        before.assigneeId,
-        before.vehicleId,
-        ...before.dataIds,
-      ].filter(id => id !== null)
-    : []
   const errors = await listErrors(() =>
     checkReferences(
-      { what: 'flow', ids: at('flowId'), find: ids => listKnownFlows(tx, ids), present },
-      { what: 'hub', ids: at('hubId'), find: ids => listKnownHubs(tx, ids, hubIds), present },
-      { what: 'team', ids: at('teamId'), find: ids => listKnownTeams(tx, ids, hubIds), present },
-      { what: 'user', ids: at('assigneeId'), find: ids => listKnownUsers(tx, caller, ids), present },
-      { what: 'vehicle', ids: at('vehicleId'), find: ids => listKnownVehicles(tx, ids, hubIds), present },
+      { what: 'flow', ids: at('flowId'), find: ids => listKnownFlows(tx, ids) },
+      {
+        what: 'hub',
+        ids: at('hubId'),
+        find: ids => listKnownHubs(tx, ids, hubIds),
+        present: [before?.hubId],
+      },
+      {
+        what: 'team',
+        ids: at('teamId'),
+        find: ids => listKnownTeams(tx, ids, hubIds),
+        present: [before?.teamId],
+      },
+      {
+        what: 'user',
+        ids: at('assigneeId'),
+        find: ids => listKnownUsers(tx, caller, ids),
+        present: [before?.assigneeId],
+      },
+      {
+        what: 'vehicle',
+        ids: at('vehicleId'),
+        find: ids => listKnownVehicles(tx, ids, hubIds),
+        present: [before?.vehicleId],
+      },
       {
         what: 'data source',
         ids: dataIds,
@@ -64,24 +81,33 @@ export async function checkSchedules(
           const found = await findDataTypes(tx, organizationId, ids)
           return new Set([...found].filter(([, type]) => access.grants(type)).map(([id]) => id))
         },
-        present,
+        present: before?.dataIds,
       },
     ),
   )
-  const flows = new Map<string, Flow | null>()
+  const flows = new Map<string, { flow: Flow; bytes: number } | null>()
   for (const { at, schedule } of given) {
     const { teamId, assigneeId, flowId } = schedule
     if (isUuid(teamId) && isUuid(assigneeId) && !(await isOfTeam(tx, teamId, assigneeId)))
       errors.push({ path: `${at}assigneeId`, message: NOT_OF_TEAM })
-    if (!flows.has(flowId)) flows.set(flowId, isUuid(flowId) ? await findFlow(tx, flowId) : null)
-    const flow = flows.get(flowId)
-    if (!flow) continue
+    if (answer.bytesLeft >= 0 && !flows.has(flowId)) flows.set(flowId, await measureFlow(tx, flowId))
+    const measured = flows.get(flowId)
+    answer.bytesLeft -= measured?.bytes ?? 0
+    if (answer.bytesLeft < 0) errors.push({ path: `${at}flowId`, message: TOO_LONG })
+    if (!measured) continue
+    const { flow } = measured
     const wrong = await listErrors(async () => {
       schedule.content = await checkContent(tx, organizationId, flow, schedule.content)
     })
     errors.push(...wrong.map(({ path, message }) => ({ path: `${at}${path}`, message })))
   }
   return errors
+}
+
+/** A flow that stays as it is until the transaction ends, so that the answer is as long as it is counted. */
+async function measureFlow(tx: Queryable, flowId: string): Promise<{ flow: Flow; bytes: number } | null> {
+  const flow = isUuid(flowId) ? await findFlow(tx, flowId, 'FOR SHARE') : null
+  return flow && { flow, bytes: Buffer.byteLength(JSON.stringify(flow.steps)) }
 }
 
 async function listErrors(work: () => Promise<void>): Promise<FieldError[]> {
@@ -92,13 +118,4 @@ async function listErrors(work: () => Promise<void>): Promise<FieldError[]> {
     if (error instanceof FieldErrors) return error.details.errors as FieldError[]
     throw error
   }
-}
-
-/** The types of data records that are there, by their identifiers. */
-export function findDataTypes(
-  tx: Queryable,
-  organizationId: string,
-  ids: readonly string[],
-): Promise<Map<string, string>> {
-  return acrossOrganizations(tx, () => lockRecords(tx, organizationId, ids, ''))
 }

@@ -157,7 +157,7 @@ export const createSchedule = operation({
   description: `Creates a task at every occurrence. Those between \`startTime\` and now are created too, at most the last
 1,000. ${REPEATS}`,
   body: newSchedule,
-  response: { 201: success(schedule) },
+  response: { 201: success(schedule), ...failures(409) },
 })
 
 /** Each is validated by itself, so that a wrong one is reported and takes no other with it. */
@@ -222,7 +222,7 @@ export const replaceSchedule = operation({
   description: `What is left out gets its default; \`startTime\` stays, and content that the role restricts. ${CHANGES}`,
   params,
   body: newSchedule,
-  response: { 200: success(schedule) },
+  response: { 200: success(schedule), ...failures(409) },
 })
 
 export const updateSchedule = operation({
@@ -232,7 +232,7 @@ export const updateSchedule = operation({
   description: `Fields that are left out stay as they are; \`content\` is merged by key, null takes a key away. ${CHANGES}`,
   params,
   body: schedulePatch,
-  response: { 200: success(schedule) },
+  response: { 200: success(schedule), ...failures(409) },
 })
 
 export const deleteSchedule = operation({

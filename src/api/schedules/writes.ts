@@ -17,10 +17,11 @@ import { record } from '../../http/audit.ts'
 import { type FieldError, FieldErrors, found, invalid, RequestError } from '../../http/errors.ts'
 import { InvalidInput } from '../../http/validation.ts'
 import type { Timing } from '../../jobs/schedules/occurrences.ts'
+import { findDataTypes } from '../../tasks/content.ts'
 import { typesOf } from '../../tasks/new-task.ts'
 import { createContentFilter, readTypes } from '../tasks/present.ts'
 import { differ } from '../tasks/writes.ts'
-import { checkSchedules, findDataTypes } from './check.ts'
+import { checkSchedules } from './check.ts'
 import { completeTiming, planOrRefuse } from './plan.ts'
 import { type NewScheduleBody, newSchedule, type SchedulePatch } from './schemas.ts'
 
@@ -53,6 +54,9 @@ interface Outcome {
   errors?: FieldError[]
 }
 
+/** What the flows of those that are created may take in one answer, where each is shown with its schedule. */
+const MAX_FLOW_BYTES = 8 * 1024 * 1024
+
 /** Of a long list so many are written in one transaction, so that nobody waits for all of them. */
 const PIECE = 50
 
@@ -66,6 +70,7 @@ export async function createEach(
   const { organizationId } = caller
   const defaults = await db.tenant(organizationId, readScheduleDefaults)
   const outcomes: Outcome[] = []
+  const answer = { bytesLeft: MAX_FLOW_BYTES }
   for (let from = 0; from < given.length; from += PIECE) {
     const planned: { index: number; schedule: Planned }[] = []
     for (const [at, body] of given.slice(from, from + PIECE).entries()) {
@@ -75,7 +80,7 @@ export async function createEach(
       if ('errors' in read) outcomes.push({ index: from + at, status: 'failed', errors: read.errors })
       else planned.push({ index: from + at, schedule: read.schedule })
     }
-    outcomes.push(...(await db.tenant(organizationId, tx => createPiece(tx, caller, planned))))
+    outcomes.push(...(await db.tenant(organizationId, tx => createPiece(tx, caller, planned, answer))))
   }
   return outcomes.sort((a, b) => a.index - b.index)
 }
@@ -99,10 +104,11 @@ async function createPiece(
   tx: Queryable,
   caller: Caller,
   planned: readonly { index: number; schedule: Planned }[],
+  answer: { bytesLeft: number },
 ): Promise<Outcome[]> {
   const places = planned.map(({ index, schedule }) => ({ at: `${index}.`, schedule }))
   const wrong = new Map<number, FieldError[]>()
-  for (const { path, message } of await checkSchedules(tx, caller, places)) {
+  for (const { path, message } of await checkSchedules(tx, caller, places, { answer })) {
     const [index, ...rest] = path.split('.')
     const errors = wrong.get(Number(index)) ?? []
     wrong.set(Number(index), [...errors, { path: rest.join('.'), message }])
@@ -139,12 +145,10 @@ async function withTypes<T extends { dataIds: string[] }>(
   before?: Schedule,
 ): Promise<(T & { dataTypeIds: string[] })[]> {
   const dataIds = given.flatMap(({ dataIds }) => dataIds)
-  const types =
-    dataIds.length > 0 ? await findDataTypes(tx, organizationId, dataIds) : new Map<string, string>()
+  const types = await findDataTypes(tx, organizationId, dataIds)
   return given.map(schedule => {
     const known = schedule.dataIds.map(id => types.get(id)).filter(type => type !== undefined)
-    const records = known.map(dataTypeId => ({ dataTypeId }))
-    return { ...schedule, dataTypeIds: typesOf(records, before) }
+    return { ...schedule, dataTypeIds: typesOf(known, before) }
   })
 }
 
@@ -181,7 +185,7 @@ export async function changeSchedule(
   id: string,
   become: Become,
 ): Promise<Schedule> {
-  const before = found('schedule', await findSchedule(tx, id, caller.hubIds, 'FOR UPDATE OF s'))
+  const before = found('schedule', await findSchedule(tx, id, caller.hubIds, 'FOR UPDATE'))
   const defaults = await readScheduleDefaults(tx)
   const body = become(before, await readHidden(tx, caller, before))
   const timing = completeTiming(body, defaults)
@@ -193,7 +197,7 @@ export async function changeSchedule(
     ? { nextRunAt, skipped }
     : replan(before, timing, defaults)
   const schedule = { ...pickFields(body), flowId: flowOf(body, defaults), ...timing, ...plan }
-  refuse(await checkSchedules(tx, caller, [{ at: '', schedule }], before))
+  refuse(await checkSchedules(tx, caller, [{ at: '', schedule }], { before }))
   const [typed] = await withTypes(tx, caller.organizationId, [schedule], before)
   await updateSchedule(tx, id, typed as NewSchedule)
   const after = found('schedule', await findSchedule(tx, id, null))

@@ -15,9 +15,8 @@ import {
 import { listQuery } from '../../http/lists.ts'
 import { operation } from '../../http/operation.ts'
 import { bodyTime, queryTime } from '../../http/times.ts'
+import { MAX_CONTENT_BYTES } from '../../tasks/content.ts'
 
-/** Beyond this a task is no note any more, and a page of them would be long. */
-export const MAX_CONTENT_BYTES = 64 * 1024
 const MAX_KEYS = 200
 const KEY = /^[A-Za-z][A-Za-z0-9_]*$/
 

@@ -1,5 +1,4 @@
-import { acrossOrganizations, isUuid, type Queryable } from '../../../db/client.ts'
-import { type DataRecord, listRecordsById } from '../../../db/queries/data.ts'
+import { acrossOrganizations, type Queryable } from '../../../db/client.ts'
 import { type Flow, findFlow, findUsualFlow } from '../../../db/queries/flows.ts'
 import { listKnownHubs } from '../../../db/queries/hubs.ts'
 import type { Caller } from '../../../db/queries/sessions.ts'
@@ -22,12 +21,20 @@ import { unique } from '../../http/conflicts.ts'
 import { FieldErrors, forbidden, found, invalid } from '../../http/errors.ts'
 import type { Permission } from '../../http/permissions.ts'
 import { checkReferences, placed } from '../../http/references.ts'
+import {
+  fieldsOf,
+  findDataTypes,
+  fits,
+  gatherContent,
+  MAX_CONTENT_BYTES,
+  withoutNulls,
+} from '../../tasks/content.ts'
 import { assignTask, countingFields, moveTask, stepOf } from '../../tasks/history.ts'
-import { composeTask, fieldsOf, typesOf, withoutNulls } from '../../tasks/new-task.ts'
+import { composeTask, typesOf } from '../../tasks/new-task.ts'
 import { dataAccess } from '../data/access.ts'
 import { checkValues, defaultsOf, listBrokenReferences } from '../data/check.ts'
 import { everyTask, visibilityOf } from './present.ts'
-import { MAX_CONTENT_BYTES, type MoveBody, type NewTaskBody, type TaskPatch } from './schemas.ts'
+import type { MoveBody, NewTaskBody, TaskPatch } from './schemas.ts'
 
 // Each of these runs in one transaction of the caller's organization.
 
@@ -40,20 +47,22 @@ export async function createTask(tx: Queryable, caller: Caller, body: NewTaskBod
   const { organizationId, userId } = caller
   const flowId = body.flowId ?? (await findUsualFlow(tx))
   if (flowId === null) throw invalid('flowId', 'There is no flow yet. Create one first.')
-  const records = await readRecords(tx, organizationId, body.dataIds)
-  await checkTask(tx, caller, { ...body, flowId }, records)
+  const types = await findDataTypes(tx, organizationId, body.dataIds)
+  await checkTask(tx, caller, { ...body, flowId }, types)
   const flow = found('flow', await findFlow(tx, flowId, 'FOR SHARE'))
   const given = await checkContent(tx, organizationId, flow, body.content)
+  const content = await gatherContent(tx, organizationId, flow, { content: given, dataIds: body.dataIds })
+  if (!content) throw tooMuch('dataIds')
   const assigned = composeTask(
     {
       ...body,
       flowId,
-      dataTypeIds: typesOf(records.values()),
-      content: given,
+      dataTypeIds: typesOf(types.values()),
+      content,
       scheduleId: null,
       isSample: false,
     },
-    { flow, records },
+    flow,
     userId,
     new Date(),
   )
@@ -73,8 +82,8 @@ export async function changeTask(
   const { organizationId, userId } = caller
   const before = await lockTask(tx, caller, 'update/task', taskId)
   const given = { ...before, ...patch }
-  const records = await readRecords(tx, organizationId, patch.dataIds ?? [])
-  await checkTask(tx, caller, given, records, before)
+  const types = await findDataTypes(tx, organizationId, patch.dataIds ?? [])
+  await checkTask(tx, caller, given, types, before)
   const flow = found('flow', await findFlow(tx, given.flowId, 'FOR SHARE'))
   if (!stepOf(flow, before.status))
     throw invalid('flowId', `This flow has no step ${before.status}, which the task has.`)
@@ -82,7 +91,7 @@ export async function changeTask(
   const changed: Task = {
     ...given,
     assigneeId: before.assigneeId,
-    dataTypeIds: typesOf(records.values(), before),
+    dataTypeIds: typesOf(types.values(), before),
     content: withoutNulls({ ...before.content, ...checked }),
   }
   checkSize('content', changed)
@@ -148,33 +157,43 @@ async function checkTask(
   tx: Queryable,
   caller: Caller,
   task: Omit<Plain, 'dataTypeIds' | 'content'>,
-  records: ReadonlyMap<string, DataRecord>,
+  types: ReadonlyMap<string, string>,
   before?: Task,
 ): Promise<void> {
   const { hubIds } = caller
   const { flowId, hubId, teamId, assigneeId, vehicleId, dataIds, startTime, endTime } = task
-  const present = before
-    ? [before.hubId, before.teamId, before.assigneeId, before.vehicleId, ...before.dataIds].filter(
-        id => id !== null,
-      )
-    : []
   const access = dataAccess(caller, 'view/data')
-  const visible = [...records.values()].filter(({ dataTypeId }) => access.grants(dataTypeId))
+  const visible = [...types].filter(([, type]) => access.grants(type))
   await checkReferences(
     {
       what: 'flow',
       ids: { flowId },
       find: async ([id = '']) => new Set((await findFlow(tx, id)) ? [id] : []),
     },
-    { what: 'hub', ids: { hubId }, find: ids => listKnownHubs(tx, ids, hubIds), present },
-    { what: 'team', ids: { teamId }, find: ids => listKnownTeams(tx, ids, hubIds), present },
-    { what: 'user', ids: { assigneeId }, find: ids => listKnownUsers(tx, caller, ids), present },
-    { what: 'vehicle', ids: { vehicleId }, find: ids => listKnownVehicles(tx, ids, hubIds), present },
+    { what: 'hub', ids: { hubId }, find: ids => listKnownHubs(tx, ids, hubIds), present: [before?.hubId] },
+    {
+      what: 'team',
+      ids: { teamId },
+      find: ids => listKnownTeams(tx, ids, hubIds),
+      present: [before?.teamId],
+    },
+    {
+      what: 'user',
+      ids: { assigneeId },
+      find: ids => listKnownUsers(tx, caller, ids),
+      present: [before?.assigneeId],
+    },
+    {
+      what: 'vehicle',
+      ids: { vehicleId },
+      find: ids => listKnownVehicles(tx, ids, hubIds),
+      present: [before?.vehicleId],
+    },
     {
       what: 'data source',
       ids: placed('dataIds', dataIds),
-      find: async () => new Set(visible.map(({ _id }) => _id)),
-      present,
+      find: async () => new Set(visible.map(([id]) => id)),
+      present: before?.dataIds,
     },
   )
   const isOther = teamId !== before?.teamId || assigneeId !== before?.assigneeId
@@ -197,22 +216,13 @@ function checkReach(
     throw forbidden(`Your role holds ${permission} for the own tasks or those of the own teams alone.`)
 }
 
-async function readRecords(
-  tx: Queryable,
-  organizationId: string,
-  ids: readonly string[],
-): Promise<Map<string, DataRecord>> {
-  const asked = ids.filter(isUuid)
-  if (asked.length === 0) return new Map()
-  const records = await acrossOrganizations(tx, () => listRecordsById(tx, organizationId, asked))
-  return new Map(records.map(one => [one._id, one]))
-}
-
 /** What is merged little by little is held to what may be given at once. */
 function checkSize(path: string, { content }: Task): void {
-  if (Buffer.byteLength(JSON.stringify(content)) > MAX_CONTENT_BYTES)
-    throw invalid(path, `A task holds at most ${MAX_CONTENT_BYTES / 1024} KiB of content.`)
+  if (!fits(content)) throw tooMuch(path)
 }
+
+const tooMuch = (path: string) =>
+  invalid(path, `A task holds at most ${MAX_CONTENT_BYTES / 1024} KiB of content.`)
 
 /** Content whose keys the flow has fields for is held to them; the rest is anybody's. */
 export async function checkContent(

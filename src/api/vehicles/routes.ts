@@ -14,7 +14,7 @@ import {
 } from '../../../db/queries/vehicles.ts'
 import { audited } from '../../http/audit.ts'
 import { created, ok } from '../../http/envelope.ts'
-import { found } from '../../http/errors.ts'
+import { conflict, found } from '../../http/errors.ts'
 import { listed, readPageRequest, splitIds } from '../../http/lists.ts'
 import { checkReferences } from '../../http/references.ts'
 import type { App, Services } from '../../services.ts'
@@ -42,7 +42,7 @@ export function vehicleRoutes(app: App, { db }: Services): void {
     const vehicle = await audited(db, request, async (tx, caller) => {
       await checkVehicle(tx, caller, request.body)
       const [vehicleId = ''] = await insertVehicles(tx, caller.organizationId, [given])
-      if (deviceId) await mountDevice(tx, caller.organizationId, deviceId, vehicleId)
+      if (deviceId) await mount(tx, caller, deviceId, vehicleId)
       return { before: null, after: found('vehicle', await findVehicle(tx, vehicleId, null)) }
     })
     return created(reply, vehicle, 'Vehicle created')
@@ -54,9 +54,9 @@ export function vehicleRoutes(app: App, { db }: Services): void {
     await checkVehicle(tx, caller, { ...given, deviceId }, before)
     // First, for the locks that it takes.
     if (deviceId && deviceId !== before.deviceId) {
-      await mountDevice(tx, caller.organizationId, deviceId, before._id)
+      await mount(tx, caller, deviceId, before._id)
     } else if (!deviceId && before.deviceId) {
-      await mountDevice(tx, caller.organizationId, before.deviceId, null)
+      await mount(tx, caller, before.deviceId, null)
     }
     await updateVehicle(tx, before._id, given)
     return { before, after: found('vehicle', await findVehicle(tx, before._id, null)) }
@@ -87,6 +87,11 @@ export function vehicleRoutes(app: App, { db }: Services): void {
   })
 }
 
+async function mount(tx: Queryable, { organizationId }: Caller, deviceId: string, vehicleId: string | null) {
+  if (!(await mountDevice(tx, organizationId, deviceId, vehicleId)))
+    throw conflict('The device was deleted at the same moment. Choose another one.')
+}
+
 type Become = (before: Vehicle) => NewVehicleBody
 
 /** What of a vehicle a body says. */
@@ -100,15 +105,19 @@ function checkVehicle(
   before?: Vehicle,
 ): Promise<void> {
   const { hubIds } = caller
-  const present = [before?.hubId, before?.deviceId, before?.driverId].filter(id => typeof id === 'string')
   return checkReferences(
-    { what: 'hub', ids: { hubId }, find: ids => listKnownHubs(tx, ids, hubIds), present },
+    { what: 'hub', ids: { hubId }, find: ids => listKnownHubs(tx, ids, hubIds), present: [before?.hubId] },
     {
       what: 'device',
       ids: { deviceId },
       find: async ids => new Set((await listDeviceSubjects(tx, ids, hubIds)).keys()),
-      present,
+      present: [before?.deviceId],
     },
-    { what: 'user', ids: { driverId }, find: ids => listKnownUsers(tx, caller, ids), present },
+    {
+      what: 'user',
+      ids: { driverId },
+      find: ids => listKnownUsers(tx, caller, ids),
+      present: [before?.driverId],
+    },
   )
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { VEHICLE_SORTS } from '../../../db/queries/vehicles.ts'
 import { type Capacity, type Constraints, WEEKDAYS, type WorkingHours } from '../../../db/schema/vehicles.ts'
-import { id, isSample, list, pathId, reference, success, text } from '../../http/envelope.ts'
+import { failures, id, isSample, list, pathId, reference, success, text } from '../../http/envelope.ts'
 import { listQuery } from '../../http/lists.ts'
 import { operation } from '../../http/operation.ts'
 
@@ -198,7 +198,7 @@ export const createVehicle = operation({
   description:
     'Only its name is required. Working hours of one weekday may not overlap, and end after they begin.',
   body: newVehicle,
-  response: { 201: success(vehicle) },
+  response: { 201: success(vehicle), ...failures(409) },
 })
 
 export const replaceVehicle = operation({
@@ -209,7 +209,7 @@ export const replaceVehicle = operation({
     'What is left out has its default afterwards: without `deviceId` no device is mounted any more.',
   params,
   body: newVehicle,
-  response: { 200: success(vehicle) },
+  response: { 200: success(vehicle), ...failures(409) },
 })
 
 export const updateVehicle = operation({
@@ -220,7 +220,7 @@ export const updateVehicle = operation({
     'A JSON merge patch (RFC 7396): what is left out stays, `null` takes away, `capacity` and `constraints` are merged by their members, lists are replaced.',
   params,
   body: vehiclePatch,
-  response: { 200: success(vehicle) },
+  response: { 200: success(vehicle), ...failures(409) },
 })
 
 export const deleteVehicle = operation({

@@ -1,5 +1,5 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
-import { isAway, isBusy, isTimeout, isTransient } from '../../../db/errors.ts'
+import { isAway, isBusy, isReferenced, isTimeout, isTransient } from '../../../db/errors.ts'
 import type { App } from '../../services.ts'
 import { RequestError } from '../errors.ts'
 import { InvalidInput } from '../validation.ts'
@@ -66,6 +66,11 @@ export function answerError(error: FastifyError, request: FastifyRequest, reply:
   if (isTransient(error)) {
     reply.header('retry-after', 1)
     return answer(request, reply, 503, 'Another request was in the way. Send the request again.')
+  }
+  // What a request names is looked up first: this one has gone since.
+  if (isReferenced(error)) {
+    const gone = 'What this refers to was deleted at the same moment. Read it again, and send what holds now.'
+    return answer(request, reply, 409, gone)
   }
   const status = error.statusCode ?? 500
   if (status < 500) {

@@ -1,9 +1,9 @@
-import { acrossOrganizations, type Queryable } from '../../../db/client.ts'
-import { listRecordsById } from '../../../db/queries/data.ts'
+import type { Queryable } from '../../../db/client.ts'
 import { findFlow } from '../../../db/queries/flows.ts'
 import type { DueSchedule } from '../../../db/queries/schedules.ts'
 import { insertTasks, listMadeOccurrences } from '../../../db/queries/tasks.ts'
 import { isOfTeam } from '../../../db/queries/teams.ts'
+import { findDataTypes, gatherContent } from '../../tasks/content.ts'
 import { composeTask } from '../../tasks/new-task.ts'
 
 /** Why the tasks of a schedule cannot be made, in a sentence for whoever plans them. */
@@ -16,16 +16,18 @@ export async function createScheduledTasks(
   schedule: DueSchedule,
   occurrences: readonly Date[],
 ): Promise<void> {
-  const { _id, name, flowId, hubId, teamId, assigneeId, vehicleId, location, content } = schedule
+  const { _id, name, flowId, hubId, teamId, assigneeId, vehicleId, location } = schedule
   const { dataIds, dataTypeIds, isSample, duration } = schedule
   const flow = await findFlow(tx, flowId, 'FOR SHARE')
   if (!flow) throw new Unmakeable('Its flow was deleted. Choose another one.')
-  const found = await acrossOrganizations(tx, () => listRecordsById(tx, organizationId, dataIds))
-  const records = new Map(found.map(record => [record._id, record]))
-  const gone = dataIds.filter(id => !records.has(id)).length
+  const types = await findDataTypes(tx, organizationId, dataIds)
+  const gone = dataIds.filter(id => !types.has(id)).length
   if (gone > 0) throw new Unmakeable(`Of its data sources ${gone} were deleted. Take them out of dataIds.`)
   if (teamId && assigneeId && !(await isOfTeam(tx, teamId, assigneeId)))
     throw new Unmakeable('Its assignee does not belong to its team any more. Choose another one.')
+  const content = await gatherContent(tx, organizationId, flow, schedule)
+  if (!content)
+    throw new Unmakeable('Its content with that of its data sources is too long. Take some out of dataIds.')
   const made = await listMadeOccurrences(tx, _id, occurrences)
   const tasks = occurrences
     .filter(at => !made.has(at.getTime()))
@@ -45,7 +47,7 @@ export async function createScheduledTasks(
       }
       return composeTask(
         { ...task, startTime: at, endTime, scheduleId: _id, scheduledFor: at, isSample },
-        { flow, records },
+        flow,
         null,
         new Date(schedule.now),
       )
