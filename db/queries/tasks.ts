@@ -302,6 +302,24 @@ export async function deleteTask(tx: Queryable, id: string): Promise<void> {
   await tx.query('DELETE FROM tasks WHERE id = $1', [id])
 }
 
+/** What tasks do without once it is deleted. */
+export type TaskReference = 'team_id' | 'assignee_id' | 'vehicle_id' | 'schedule_id'
+
+/** Clears a reference of so many tasks that name this at the most, as its foreign key does. Returns how many they were. */
+export async function clearReference(
+  tx: Queryable,
+  reference: TaskReference,
+  id: string,
+  limit: number,
+): Promise<number> {
+  const cleared = await tx.query(
+    `UPDATE tasks SET ${reference} = NULL
+     WHERE id IN (SELECT id FROM tasks WHERE ${reference} = $1 ORDER BY id LIMIT $2 FOR NO KEY UPDATE) RETURNING 1`,
+    [id, limit],
+  )
+  return cleared.length
+}
+
 /** Of these occurrences of a schedule, those that have their task, in milliseconds since 1970. */
 export async function listMadeOccurrences(
   tx: Queryable,

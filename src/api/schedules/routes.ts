@@ -10,6 +10,7 @@ import { created, ok } from '../../http/envelope.ts'
 import { found } from '../../http/errors.ts'
 import { listed, readPageRequest, splitIds } from '../../http/lists.ts'
 import type { App, Services } from '../../services.ts'
+import { releaseTasks } from '../../tasks/release.ts'
 import { completeTiming, preview } from './plan.ts'
 import { createPresenter } from './present.ts'
 import * as operations from './schemas.ts'
@@ -88,7 +89,10 @@ export function scheduleRoutes(app: App, { db, turns }: Services): void {
   })
 
   app.delete('/task/schedule/:id', operations.deleteSchedule, async ({ caller, params }) => {
-    await db.tenant(caller.organizationId, tx => removeSchedule(tx, caller, params.id))
+    const { organizationId, hubIds } = caller
+    found('schedule', await db.tenant(organizationId, tx => findSchedule(tx, params.id, hubIds)))
+    await releaseTasks(db, organizationId, 'schedule_id', params.id)
+    await db.tenant(organizationId, tx => removeSchedule(tx, caller, params.id))
     return ok({ _id: params.id }, 'Task schedule deleted')
   })
 }

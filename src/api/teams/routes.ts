@@ -21,6 +21,7 @@ import { listed, readPageRequest, splitIds } from '../../http/lists.ts'
 import { type Permission, scopeOf } from '../../http/permissions.ts'
 import { checkReferences, placed } from '../../http/references.ts'
 import type { App, Services } from '../../services.ts'
+import { releaseTasks } from '../../tasks/release.ts'
 import * as operations from './schemas.ts'
 
 export function teamRoutes(app: App, { db }: Services): void {
@@ -65,9 +66,14 @@ export function teamRoutes(app: App, { db }: Services): void {
   })
 
   app.delete('/team/:id', operations.deleteTeam, async request => {
-    const { id } = request.params
-    await audited(db, request, async (tx, caller) => {
-      const before = found('team', await findTeam(tx, visibilityOf(caller, 'delete/team'), id))
+    const { caller, params } = request
+    const { id } = params
+    const find = async (tx: Queryable) =>
+      found('team', await findTeam(tx, visibilityOf(caller, 'delete/team'), id))
+    await db.tenant(caller.organizationId, find)
+    await releaseTasks(db, caller.organizationId, 'team_id', id)
+    await audited(db, request, async tx => {
+      const before = await find(tx)
       await deleteTeam(tx, id)
       return { before, after: null }
     })

@@ -19,6 +19,7 @@ import { conflict, forbidden, found } from '../../http/errors.ts'
 import { listed, readPageRequest, splitIds } from '../../http/lists.ts'
 import { reauthorize } from '../../http/reauthorize.ts'
 import type { App, Services } from '../../services.ts'
+import { releaseTasks } from '../../tasks/release.ts'
 import { hashPassword } from '../auth/passwords.ts'
 import {
   checkGiving,
@@ -102,12 +103,19 @@ export function userRoutes(app: App, { db }: Services): void {
 
   app.delete('/user/:id', operations.deleteUser, async request => {
     const { id } = request.params
-    await audited(db, request, async tx => {
+    const { organizationId } = request.caller
+    const check = async (tx: Queryable) => {
       const caller = await reauthorize(tx, request.caller, 'delete/user')
       const before = await getVisibleUser(tx, caller, 'delete/user', { id })
       await checkLastOwner(tx, before, await checkTouching(tx, caller, before))
+      return before
+    }
+    await db.tenant(organizationId, check)
+    await releaseTasks(db, organizationId, 'assignee_id', id)
+    await audited(db, request, async tx => {
+      const before = await check(tx)
       await deleteUser(tx, id)
-      await notify(tx, { kind: 'user', userId: id, organizationId: caller.organizationId })
+      await notify(tx, { kind: 'user', userId: id, organizationId })
       return { before, after: null }
     })
     return ok({ _id: id }, 'User deleted')

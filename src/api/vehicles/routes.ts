@@ -18,6 +18,7 @@ import { conflict, found } from '../../http/errors.ts'
 import { listed, readPageRequest, splitIds } from '../../http/lists.ts'
 import { checkReferences } from '../../http/references.ts'
 import type { App, Services } from '../../services.ts'
+import { releaseTasks } from '../../tasks/release.ts'
 import * as operations from './schemas.ts'
 import { mergeVehicle, type NewVehicleBody } from './schemas.ts'
 
@@ -77,9 +78,13 @@ export function vehicleRoutes(app: App, { db }: Services): void {
   })
 
   app.delete('/vehicle/:id', operations.deleteVehicle, async request => {
-    const { id } = request.params
-    await audited(db, request, async (tx, { hubIds }) => {
-      const before = found('vehicle', await findVehicle(tx, id, hubIds))
+    const { caller, params } = request
+    const { id } = params
+    const find = async (tx: Queryable) => found('vehicle', await findVehicle(tx, id, caller.hubIds))
+    await db.tenant(caller.organizationId, find)
+    await releaseTasks(db, caller.organizationId, 'vehicle_id', id)
+    await audited(db, request, async tx => {
+      const before = await find(tx)
       await deleteVehicle(tx, id)
       return { before, after: null }
     })
