@@ -1,8 +1,8 @@
 import type { Queryable } from '../client.ts'
+import { searchText, type UniqueValue, uniqueValues } from '../record-text.ts'
 import type { Values } from '../schema/data-records.ts'
 import type { Field } from '../schema/flows.ts'
-import { uniqueValue } from '../unique-value.ts'
-import { insertKeys, type NewRecord, searchText, type TakenValue, uniqueFields } from './data.ts'
+import { insertKeys, type NewKey, type NewRecord, newKeys, type TakenValue } from './data.ts'
 import type { DataType } from './data-types.ts'
 
 // Many records in few statements, for imports. Like db/queries/data.ts every query takes the organization first.
@@ -43,36 +43,6 @@ export async function lockRecordsByKey(
   return new Map(rows.map(({ value, id }) => [value, id]))
 }
 
-/** The unique values of records that others have. */
-export async function listTakenValues(
-  tx: Queryable,
-  organizationId: string,
-  { _id: dataTypeId, fields }: Pick<DataType, '_id' | 'fields'>,
-  records: readonly NewRecord[],
-): Promise<TakenValue[]> {
-  const wanted = records.flatMap(({ _id, data }) =>
-    uniqueFields(fields, data).map(field => ({
-      _id,
-      key: field.key,
-      value: uniqueValue(field, data[field.key]),
-    })),
-  )
-  if (wanted.length === 0) return []
-  return tx.query(
-    `SELECT w.record_id AS "recordId", w.field, k.record_id AS "takenBy"
-     FROM unnest($3::text[], $4::text[], $5::uuid[]) AS w(field, value, record_id)
-     JOIN data_keys k ON k.organization_id = $1 AND k.data_type_id = $2 AND k.field = w.field AND k.value = w.value
-     WHERE k.record_id <> w.record_id`,
-    [
-      organizationId,
-      dataTypeId,
-      wanted.map(({ key }) => key),
-      wanted.map(({ value }) => value),
-      wanted.map(({ _id }) => _id),
-    ],
-  )
-}
-
 /** A record that the transaction holds, and its values afterwards. */
 export interface RecordChange {
   _id: string
@@ -88,25 +58,23 @@ export async function updateRecords(
   changes: readonly RecordChange[],
 ): Promise<TakenValue[]> {
   if (changes.length === 0) return []
-  const leaving: { key: string; value: string }[] = []
-  const coming: NewRecord[] = []
+  const leaving: UniqueValue[] = []
+  const coming: NewKey[] = []
   for (const { _id, before, data } of changes) {
     const moved = type.fields.filter(
       field => field.unique && JSON.stringify(before[field.key]) !== JSON.stringify(data[field.key]),
     )
-    for (const field of uniqueFields(moved, before))
-      leaving.push({ key: field.key, value: uniqueValue(field, before[field.key]) })
-    const given = uniqueFields(moved, data).map(({ key }) => [key, data[key]])
-    if (given.length > 0) coming.push({ _id, data: Object.fromEntries(given) })
+    leaving.push(...uniqueValues(moved, before))
+    coming.push(...newKeys(moved, [{ _id, data }]))
   }
   if (leaving.length > 0) {
     await tx.query(
       `DELETE FROM data_keys k USING unnest($3::text[], $4::text[]) AS w(field, value)
        WHERE k.organization_id = $1 AND k.data_type_id = $2 AND k.field = w.field AND k.value = w.value`,
-      [organizationId, type._id, leaving.map(({ key }) => key), leaving.map(({ value }) => value)],
+      [organizationId, type._id, leaving.map(({ field }) => field), leaving.map(({ value }) => value)],
     )
   }
-  const taken = await insertKeys(tx, organizationId, type._id, type.fields, coming)
+  const taken = await insertKeys(tx, organizationId, type._id, coming)
   if (taken.length > 0) return taken
   const sorted = [...changes].sort((a, b) => (a._id < b._id ? -1 : 1))
   await tx.query(

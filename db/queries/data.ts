@@ -1,8 +1,8 @@
 import { newId, type Queryable } from '../client.ts'
 import { type Shown, shownColumns } from '../columns.ts'
+import { type RecordText, recordText, searchText, type UniqueValue, uniqueValues } from '../record-text.ts'
 import { dataRecords, type Values } from '../schema/data-records.ts'
 import type { Field } from '../schema/flows.ts'
-import { uniqueValue } from '../unique-value.ts'
 import type { DataType } from './data-types.ts'
 
 /**
@@ -30,59 +30,64 @@ export const RECORD_COLUMNS = shownColumns(dataRecords, 'd', HIDDEN)
 /** The time that an identifier of version 7 holds, in milliseconds since 1970. */
 const timeOf = (id: string) => Number.parseInt(id.replaceAll('-', '').slice(0, 12), 16)
 
-/** What a search looks into: texts and numbers, a line each, whatever field they are of. */
-export function searchText(data: Values): string {
-  const lines = (value: unknown): string[] => {
-    if (typeof value === 'string') return [value.replaceAll('\n', ' ')]
-    if (typeof value === 'number') return [String(value)]
-    if (Array.isArray(value)) return value.flatMap(lines)
-    return typeof value === 'object' && value ? lines((value as { address?: unknown }).address) : []
-  }
-  return Object.values(data).flatMap(lines).join('\n')
+/** A unique value, and the record that is to have it. */
+export interface NewKey extends UniqueValue {
+  recordId: string
 }
 
-export const uniqueFields = (fields: readonly Field[], data: Values) =>
-  fields.filter(field => field.unique && Object.hasOwn(data, field.key))
+export const newKeys = (fields: readonly Field[], records: readonly NewRecord[]): NewKey[] =>
+  records.flatMap(({ _id, data }) => uniqueValues(fields, data).map(unique => ({ ...unique, recordId: _id })))
 
 /**
- * Takes the values of unique fields for records, and returns those that other records have. Two who want the same
- * value at once wait for each other; sorted, so that they never wait in a circle.
+ * Takes unique values for records, and returns those that other records have. Two who want the same value at once wait
+ * for each other; sorted, so that they never wait in a circle.
  */
 export async function insertKeys(
   tx: Queryable,
   organizationId: string,
   dataTypeId: string,
-  fields: readonly Field[],
-  records: readonly NewRecord[],
+  keys: readonly NewKey[],
 ): Promise<TakenValue[]> {
-  const keys = records
-    .flatMap(({ _id, data }) =>
-      uniqueFields(fields, data).map(field => ({
-        recordId: _id,
-        field: field.key,
-        value: uniqueValue(field, data[field.key]),
-      })),
-    )
-    .sort((a, b) => compare(a.field, b.field) || compare(a.value, b.value) || compare(a.recordId, b.recordId))
   if (keys.length === 0) return []
-  const columns = [
-    organizationId,
-    dataTypeId,
-    keys.map(key => key.field),
-    keys.map(key => key.value),
-    keys.map(key => key.recordId),
-  ]
-  await tx.query(
-    `INSERT INTO data_keys (organization_id, data_type_id, field, value, record_id)
-     SELECT $1, $2, * FROM unnest($3::text[], $4::text[], $5::uuid[]) ON CONFLICT DO NOTHING`,
-    columns,
+  const sorted = [...keys].sort(
+    (a, b) => compare(a.field, b.field) || compare(a.value, b.value) || compare(a.recordId, b.recordId),
   )
-  return tx.query<TakenValue>(
+  const [inserted] = await tx.query<{ count: number }>(
+    `WITH inserted AS (
+       INSERT INTO data_keys (organization_id, data_type_id, field, value, record_id)
+       SELECT $1, $2, * FROM unnest($3::text[], $4::text[], $5::uuid[]) ON CONFLICT DO NOTHING RETURNING 1)
+     SELECT count(*)::int4 AS count FROM inserted`,
+    [
+      organizationId,
+      dataTypeId,
+      sorted.map(({ field }) => field),
+      sorted.map(({ value }) => value),
+      sorted.map(({ recordId }) => recordId),
+    ],
+  )
+  return inserted?.count === keys.length ? [] : listTakenValues(tx, organizationId, dataTypeId, keys)
+}
+
+/** Of unique values those that other records have. */
+export async function listTakenValues(
+  tx: Queryable,
+  organizationId: string,
+  dataTypeId: string,
+  keys: readonly NewKey[],
+): Promise<TakenValue[]> {
+  if (keys.length === 0) return []
+  return tx.query(
     `SELECT w.record_id AS "recordId", w.field, k.record_id AS "takenBy"
      FROM unnest($3::text[], $4::text[], $5::uuid[]) AS w(field, value, record_id)
      JOIN data_keys k ON k.organization_id = $1 AND k.data_type_id = $2 AND k.field = w.field AND k.value = w.value
      WHERE k.record_id <> w.record_id`,
-    columns,
+    [
+      organizationId,
+      dataTypeId,
+      keys.map(({ field }) => field),
+      keys.map(({ value }) => value),
+      keys.map(({ recordId }) => recordId),
+    ],
   )
 }
 
@@ -96,17 +101,12 @@ async function deleteKeys(
   fields: readonly Field[],
   data: Values,
 ): Promise<void> {
-  const given = uniqueFields(fields, data)
+  const given = uniqueValues(fields, data)
   if (given.length === 0) return
   await tx.query(
     `DELETE FROM data_keys k USING unnest($3::text[], $4::text[]) AS w(field, value)
      WHERE k.organization_id = $1 AND k.data_type_id = $2 AND k.field = w.field AND k.value = w.value`,
-    [
-      organizationId,
-      dataTypeId,
-      given.map(field => field.key),
-      given.map(field => uniqueValue(field, data[field.key])),
-    ],
+    [organizationId, dataTypeId, given.map(({ field }) => field), given.map(({ value }) => value)],
   )
 }
 
@@ -132,14 +132,27 @@ export const newRecords = (values: readonly Values[]): NewRecord[] =>
  * Creates records of a type that the transaction has locked (`findDataType` FOR SHARE). Returns the unique values that are
  * taken; then the transaction must not commit.
  */
-export async function insertRecords(
+export function insertRecords(
   tx: Queryable,
   organizationId: string,
-  type: DataType,
+  { _id: dataTypeId, fields }: Pick<DataType, '_id' | 'fields'>,
   records: readonly NewRecord[],
   isSample = false,
 ): Promise<TakenValue[]> {
-  const taken = await insertKeys(tx, organizationId, type._id, type.fields, records)
+  const texts = records.map(({ _id, data }) => ({ _id, ...recordText(fields, data) }))
+  return insertRecordTexts(tx, organizationId, dataTypeId, texts, isSample)
+}
+
+/** The same, of records that are written as texts already. */
+export async function insertRecordTexts(
+  tx: Queryable,
+  organizationId: string,
+  dataTypeId: string,
+  records: readonly (RecordText & { _id: string })[],
+  isSample = false,
+): Promise<TakenValue[]> {
+  const keys = records.flatMap(({ _id, unique }) => unique.map(value => ({ ...value, recordId: _id })))
+  const taken = await insertKeys(tx, organizationId, dataTypeId, keys)
   if (taken.length > 0) return taken
   await tx.query(
     `INSERT INTO data_records (id, organization_id, data_type_id, data, search, is_sample, created_at, updated_at)
@@ -147,11 +160,11 @@ export async function insertRecords(
      FROM unnest($4::uuid[], $5::text[], $6::text[], $7::float8[]) AS r(id, data, search, at)`,
     [
       organizationId,
-      type._id,
+      dataTypeId,
       isSample,
       records.map(({ _id }) => _id),
-      records.map(({ data }) => JSON.stringify(data)),
-      records.map(({ data }) => searchText(data)),
+      records.map(({ data }) => data),
+      records.map(({ search }) => search),
       records.map(({ _id }) => timeOf(_id)),
     ],
   )
@@ -170,7 +183,7 @@ export async function updateRecord(
     ({ key }) => JSON.stringify(before.data[key]) !== JSON.stringify(data[key]),
   )
   await deleteKeys(tx, organizationId, type._id, changed, before.data)
-  const taken = await insertKeys(tx, organizationId, type._id, changed, [{ _id: before._id, data }])
+  const taken = await insertKeys(tx, organizationId, type._id, newKeys(changed, [{ _id: before._id, data }]))
   if (taken.length > 0) return taken
   await tx.query(
     `UPDATE data_records SET data = $3::jsonb, search = $4, updated_at = now()

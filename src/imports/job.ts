@@ -20,7 +20,7 @@ import { storeRows } from './store-rows.ts'
 export const IMPORT_JOB = 'import'
 
 /** On the embedded database nobody else gets a turn while a batch is stored. */
-const BATCH_ROWS = 1_000
+const BATCH_ROWS = 4_000
 const EMBEDDED_BATCH_ROWS = 200
 /** A batch that others were in the way of. */
 const STORE_ATTEMPTS = 10

@@ -19,6 +19,8 @@ export const MAX_ROW_CHARACTERS = 1024 * 1024
 export const MAX_PARTS = 10_000
 /** Of the thread that reads. Its texts and buffers stand beside that. */
 export const READER_HEAP_MB = 256
+/** Of the rows that are stored together, after the one that goes beyond it: they are held twice, here and there. */
+export const BATCH_CHARACTERS = 1024 * 1024
 /** Between two batches; a thousand rows take 30 ms. */
 export const BATCH_WITHIN_MS = 60_000
 /** Until the header is known, while somebody waits for the answer. */

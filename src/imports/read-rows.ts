@@ -1,9 +1,11 @@
 import type { ImportFormat, Mapping, RowError } from '../../db/queries/imports.ts'
+import { type RecordText, recordText } from '../../db/record-text.ts'
 import type { Values } from '../../db/schema/data-records.ts'
 import type { Field } from '../../db/schema/flows.ts'
 import { uniqueValue } from '../../db/unique-value.ts'
 import { isAbsent } from '../api/data/values.ts'
 import { type Cell, cellText, isBlank, type Source } from './cells.ts'
+import { complete } from './complete.ts'
 import { convert, type Style, styleOf } from './convert.ts'
 import { resolveMapping } from './mapping.ts'
 import { readHeadings } from './open-source.ts'
@@ -26,14 +28,24 @@ export interface Reading {
 /** A row as far as it can be told without the database. */
 export interface ReadRow {
   row: number
-  /** The values of the columns that are there; null is an empty cell. References are still texts. */
-  values: Values
+  /** The values of the columns that are there, as JSON; null is an empty cell. References are still texts. */
+  values: string
+  /** The value of the primary key, as it is compared; null where there is none. */
+  key: string | null
+  /** The record that it makes where there is none yet; null where it has errors or repeats another. */
+  made: MadeRecord | null
   errors: RowError[]
   /** Fields of which the reference is to a row before this one. */
   toEarlier: string[]
   /** Whether a row before this one is exactly the same. */
   repeats: boolean
 }
+
+/** A record in the texts that are written, or what it lacks for that. */
+export type MadeRecord = RecordText | { lacks: RowError[] }
+
+/** What is known of a row while it is read. */
+type Row = Pick<ReadRow, 'row' | 'errors' | 'toEarlier' | 'repeats'> & { values: Values }
 
 /** A value as a report quotes it. */
 const MAX_QUOTED = 200
@@ -49,6 +61,7 @@ export async function* readRows(reading: Reading, source: Source): AsyncGenerato
   const columns = fields
     .filter(({ key }) => Object.hasOwn(mapping, key))
     .map(field => ({ field, column: headings.indexOf(mapping[field.key] as string) }))
+  const mapped = columns.map(({ field }) => field.key)
   const seen = new Map(
     columns.filter(({ field }) => field.unique).map(({ field }) => [field.key, createSeenValues()]),
   )
@@ -60,7 +73,7 @@ export async function* readRows(reading: Reading, source: Source): AsyncGenerato
   for await (const { number, cells, unknown = [] } of source.rows) {
     const named = format === 'csv' ? cells : headings.map((_, at) => cells[at] ?? null)
     if (format !== 'json' && named.every(isBlank)) continue
-    const read: ReadRow = { row: number, values: {}, errors: [], toEarlier: [], repeats: false }
+    const read: Row = { row: number, values: {}, errors: [], toEarlier: [], repeats: false }
     for (const key of unknown.slice(0, 10)) {
       read.errors.push({
         field: null,
@@ -74,12 +87,22 @@ export async function* readRows(reading: Reading, source: Source): AsyncGenerato
     }
     for (const { field, column } of columns) readCell(read, field, cells[column] ?? null, style, format)
     if (keyField) findEarlier(read, ofRecords, keyField, seen.get(keyField.key))
-    findRepeats(read, columns, seen, primaryKey)
-    if (number > after) yield read
+    const values = JSON.stringify(read.values)
+    findRepeats(read, values, columns, seen, primaryKey)
+    if (number <= after) continue
+    const value = keyField && read.values[keyField.key]
+    const key = keyField && !isAbsent(value) ? uniqueValue(keyField, value) : null
+    const isDone = read.errors.length > 0 || read.repeats
+    yield { ...read, values, key, made: isDone ? null : makeRecord(fields, mapped, read.values) }
   }
 }
 
-function readCell(read: ReadRow, field: Field, cell: Cell, style: Style, format: ImportFormat): void {
+export function makeRecord(fields: readonly Field[], mapped: readonly string[], values: Values): MadeRecord {
+  const { data, errors } = complete(fields, mapped, values)
+  return errors.length > 0 ? { lacks: errors } : recordText(fields, data)
+}
+
+function readCell(read: Row, field: Field, cell: Cell, style: Style, format: ImportFormat): void {
   // A record of JSON that lacks a key says nothing of it.
   if (format === 'json' && cell === null) return
   const converted = convert(field, cell, style)
@@ -91,7 +114,7 @@ function readCell(read: ReadRow, field: Field, cell: Cell, style: Style, format:
 }
 
 function findEarlier(
-  read: ReadRow,
+  read: Row,
   columns: readonly { field: Field }[],
   keyField: Field,
   keys: SeenValues | undefined,
@@ -104,17 +127,18 @@ function findEarlier(
 
 /** Of two rows with one unique value the first counts; one that repeats all of an earlier one is harmless. */
 function findRepeats(
-  read: ReadRow,
+  read: Row,
+  values: string,
   columns: readonly { field: Field }[],
   seen: ReadonlyMap<string, SeenValues>,
   primaryKey: string | null,
 ): void {
-  const digest = seen.size > 0 ? digestOf(JSON.stringify(read.values)).readUInt32LE(0) : 0
+  const digest = seen.size > 0 ? digestOf(values).readUInt32LE(0) : 0
   for (const { field } of columns) {
     const value = read.values[field.key]
-    const values = seen.get(field.key)
-    if (!values || value === null || value === undefined) continue
-    const earlier = values.add(uniqueValue(field, value), read.row, digest)
+    const earlierValues = seen.get(field.key)
+    if (!earlierValues || value === null || value === undefined) continue
+    const earlier = earlierValues.add(uniqueValue(field, value), read.row, digest)
     if (!earlier || read.repeats) continue
     if (field.key === primaryKey && earlier.digest === digest && read.errors.length === 0) {
       read.repeats = true

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 
 /**
  * Which row of a file had a value first, for a million values in 24 MB: a table of digests, whose chance of taking one
@@ -10,7 +10,7 @@ export interface SeenValues {
   has(value: string): boolean
 }
 
-export const digestOf = (text: string): Buffer => createHash('sha256').update(text).digest()
+export const digestOf = (text: string): Buffer => hash('sha256', text, 'buffer')
 
 export function createSeenValues(): SeenValues {
   // Of each place: two halves of the value's digest, the row (0 is an empty place), and the row's digest.

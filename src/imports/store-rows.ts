@@ -1,9 +1,14 @@
 import { isDeepStrictEqual } from 'node:util'
 import { isUuid, newId, type Queryable } from '../../db/client.ts'
-import { insertRecords, lockRecords, type NewRecord } from '../../db/queries/data.ts'
+import {
+  insertRecordTexts,
+  listTakenValues,
+  lockRecords,
+  type NewRecord,
+  newKeys,
+} from '../../db/queries/data.ts'
 import {
   findRecordsByKey,
-  listTakenValues,
   lockRecordsByKey,
   type RecordChange,
   updateRecords,
@@ -11,12 +16,13 @@ import {
 import { type DataType, listDataTypesById } from '../../db/queries/data-types.ts'
 import type { Import, ImportStep, RowError } from '../../db/queries/imports.ts'
 import { insertEvents } from '../../db/queries/webhook-deliveries.ts'
+import type { RecordText } from '../../db/record-text.ts'
 import type { Values } from '../../db/schema/data-records.ts'
 import type { Field } from '../../db/schema/flows.ts'
 import { uniqueValue } from '../../db/unique-value.ts'
 import type { DataAccess } from '../api/data/access.ts'
-import { isAbsent } from '../api/data/values.ts'
-import { quote, type ReadRow } from './read-rows.ts'
+import { complete } from './complete.ts'
+import { type MadeRecord, makeRecord, quote, type ReadRow } from './read-rows.ts'
 
 /** Somebody else has taken a unique value meanwhile: the same rows again, and they are told. A serialization failure. */
 class OvertakenError extends Error {
@@ -39,19 +45,15 @@ type Outcome = Omit<ImportStep, 'processed' | 'progress'>
 
 /** Stores rows in a transaction across organizations, or says what would become of them. */
 export async function storeRows(tx: Queryable, target: Target, rows: readonly ReadRow[]): Promise<Outcome> {
-  const { organizationId, type, mode, dryRun } = target
+  const { organizationId, type, mode, dryRun, mapped } = target
   const keyField = type.fields.find(({ key }) => key === type.primaryKey)
-  const keyOf = (values: Values): string | null => {
-    const value = keyField && values[keyField.key]
-    return keyField && !isAbsent(value) ? uniqueValue(keyField, value) : null
-  }
   const failed = new Map<number, RowError[]>()
   const fail = (row: number, ...errors: RowError[]) =>
     failed.set(row, [...(failed.get(row) ?? []), ...errors])
   for (const { row, errors } of rows) if (errors.length > 0) fail(row, ...errors)
   const readable = rows.filter(({ row, repeats }) => !failed.has(row) && !repeats)
 
-  const keys = readable.flatMap(({ values }) => keyOf(values) ?? [])
+  const keys = readable.flatMap(({ key }) => key ?? [])
   const known = keyField
     ? await findRecordsByKey(
         tx,
@@ -62,44 +64,64 @@ export async function storeRows(tx: Queryable, target: Target, rows: readonly Re
         mode === 'upsert' && !dryRun ? 'FOR UPDATE OF d' : '',
       )
     : new Map<string, NewRecord>()
-  const references = await findReferences(tx, target, readable)
+  const referring = type.fields.filter(field => field.type === 'reference' && mapped.includes(field.key))
+  // The texts of a row are enough, unless there is a record already, or something to look for in it.
+  const parsed = referring.length > 0 ? readable.map(({ values }): Values => JSON.parse(values)) : []
+  const references = await findReferences(tx, target, referring, parsed)
 
   // In their order: a row may refer to one before it.
-  const created: (NewRecord & { row: number })[] = []
+  const created: (RecordText & { _id: string; row: number; key: string | null })[] = []
   const changed: (RecordChange & { row: number })[] = []
   const byKey = new Map<string, string>()
   let unchanged = rows.filter(({ row, repeats }) => repeats && !failed.has(row)).length
-  for (const read of readable) {
-    const values = { ...read.values }
-    const broken = resolveReferences(values, read, target, references, byKey)
-    const key = keyOf(values)
+  for (const [at, read] of readable.entries()) {
+    const { row, key } = read
     const before = key === null ? undefined : known.get(key)
-    const { data, errors } = complete(target, values, before?.data)
-    if (broken.length + errors.length > 0) fail(read.row, ...broken, ...errors)
-    else if (!before) {
-      const _id = newId()
-      created.push({ _id, data, row: read.row })
-      if (key !== null) byKey.set(key, _id)
-    } else if (mode === 'upsert') {
-      // Whoever may not see a value may not try whether it is this one either.
-      if (!seesMapped(target) || !isDeepStrictEqual(before.data, data))
-        changed.push({ _id: before._id, before: before.data, data, row: read.row })
-      else unchanged++
-    } else if (seesMapped(target) && isDeepStrictEqual(before.data, data)) unchanged++
+    const values: Values | undefined = parsed[at] ?? (before && JSON.parse(read.values))
+    const broken = values ? resolveReferences(values, read, target, references, byKey) : []
+    if (!before) {
+      const made = values ? makeRecord(type.fields, mapped, values) : (read.made as MadeRecord)
+      if ('lacks' in made || broken.length > 0) fail(row, ...broken, ...('lacks' in made ? made.lacks : []))
+      else {
+        const _id = newId()
+        created.push({ ...made, _id, row, key })
+        if (key !== null) byKey.set(key, _id)
+      }
+      continue
+    }
+    const given = values as Values
+    const { data, errors } = complete(type.fields, mapped, given, before.data)
+    if (broken.length + errors.length > 0) fail(row, ...broken, ...errors)
+    // Whoever may not see a value may not try whether it is this one either.
+    else if (seesMapped(target) && isDeepStrictEqual(before.data, data)) unchanged++
+    else if (mode === 'upsert') changed.push({ _id: before._id, before: before.data, data, row })
     else {
       const field = keyField as Field
       const message = `There is a record with this ${field.label} already, and this row differs from it.`
-      fail(read.row, { field: field.key, value: quote(String(values[field.key])), message })
+      fail(row, { field: field.key, value: quote(String(given[field.key])), message })
     }
   }
 
-  const taken = await listTakenValues(tx, organizationId, type, [...created, ...changed])
-  const rowOf = new Map([...created, ...changed].map(({ _id, row, data }) => [_id, { row, data }]))
+  // Who has a primary key was asked above.
+  const unasked = created.flatMap(({ _id, unique, key }) =>
+    unique
+      .filter(({ field }) => key === null || field !== type.primaryKey)
+      .map(value => ({ ...value, recordId: _id })),
+  )
+  const taken = await listTakenValues(tx, organizationId, type._id, [
+    ...unasked,
+    ...newKeys(
+      type.fields.filter(({ key }) => key !== type.primaryKey),
+      changed,
+    ),
+  ])
+  const rowOf = new Map([...created, ...changed].map(one => [one._id, one]))
   for (const { recordId, field } of taken) {
-    const { row, data } = rowOf.get(recordId) as { row: number; data: Values }
+    const { row, data } = rowOf.get(recordId) as { row: number; data: string | Values }
+    const values: Values = typeof data === 'string' ? JSON.parse(data) : data
     const label = type.fields.find(({ key }) => key === field)?.label
     const message = `Another record has this ${label} already.`
-    fail(row, { field, value: quote(String(data[field])), message })
+    fail(row, { field, value: quote(String(values[field])), message })
   }
   const toCreate = created.filter(({ row }) => !failed.has(row))
   const toChange = changed.filter(({ row }) => !failed.has(row))
@@ -117,53 +139,37 @@ const seesMapped = ({ access, type, mapped }: Target) => mapped.every(key => !ac
 async function write(
   tx: Queryable,
   { organizationId, type }: Target,
-  created: readonly NewRecord[],
+  created: readonly (RecordText & { _id: string })[],
   changed: readonly RecordChange[],
 ): Promise<void> {
-  const records = created.map(({ _id, data }) => ({ _id, data }))
   const taken = [
     ...(await updateRecords(tx, organizationId, type, changed)),
-    ...(records.length > 0 ? await insertRecords(tx, organizationId, type, records) : []),
+    ...(created.length > 0 ? await insertRecordTexts(tx, organizationId, type._id, created) : []),
   ]
   if (taken.length > 0) throw new OvertakenError('A unique value was taken meanwhile')
   await insertEvents(tx, organizationId, {
     event: 'data-source-created',
     dataTypeId: type._id,
-    payloads: records.map(({ data }) => JSON.stringify(data)),
+    payloads: created.map(({ data }) => data),
   })
-}
-
-/** All values of a record: those of the row over those that it has; where it is new, defaults where there is no column. */
-function complete(
-  { type, mapped }: Target,
-  values: Values,
-  before: Values | undefined,
-): { data: Values; errors: RowError[] } {
-  const data: [string, unknown][] = []
-  const errors: RowError[] = []
-  for (const { key, label, required, default: usual } of type.fields) {
-    let value = Object.hasOwn(values, key) ? values[key] : before?.[key]
-    // An empty cell means no value, and a required one has to have some.
-    if (isAbsent(value) && !before && (required || !mapped.includes(key))) value = usual
-    if (!isAbsent(value)) data.push([key, value])
-    else if (required) errors.push({ field: key, value: null, message: `${label} is required.` })
-  }
-  return { data: Object.fromEntries(data), errors }
 }
 
 /** By the field that refers, the records that texts name. */
 type References = ReadonlyMap<string, ReadonlyMap<string, string>>
 
 /** What the references of rows lead to: by the primary key of the other type where that may be seen, else by `_id`. */
-async function findReferences(tx: Queryable, target: Target, rows: readonly ReadRow[]): Promise<References> {
-  const { organizationId, type, access, mapped } = target
-  const fields = type.fields.filter(field => field.type === 'reference' && mapped.includes(field.key))
+async function findReferences(
+  tx: Queryable,
+  { organizationId, access }: Target,
+  fields: readonly Field[],
+  rows: readonly Values[],
+): Promise<References> {
   if (fields.length === 0) return new Map()
   const ids = fields.flatMap(({ dataTypeId }) => dataTypeId ?? [])
   const types = await listDataTypesById(tx, organizationId, [...new Set(ids)])
   const found = new Map<string, Map<string, string>>()
   for (const field of fields) {
-    const texts = new Set(rows.flatMap(({ values }) => (values[field.key] ?? []) as string))
+    const texts = new Set(rows.flatMap(values => (values[field.key] ?? []) as string))
     const records = new Map<string, string>()
     found.set(field.key, records)
     const other = types.find(({ _id }) => _id === field.dataTypeId)

@@ -1,6 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { FileError } from './file-error.ts'
 import { detectFormat } from './format.ts'
+import { BATCH_CHARACTERS } from './limits.ts'
 import { checkHeadings } from './mapping.ts'
 import { openSource, readHeadings } from './open-source.ts'
 import type { Reading, ReadRow } from './read-rows.ts'
@@ -53,10 +54,15 @@ async function read(reading: Reading, batchRows: number): Promise<void> {
     await asked.next()
     const batch: ReadRow[] = []
     let done = false
-    while (batch.length < batchRows && !done) {
+    let characters = 0
+    while (batch.length < batchRows && characters < BATCH_CHARACTERS && !done) {
       const next = await rows.next()
-      if (next.done) done = true
-      else batch.push(next.value)
+      if (next.done) {
+        done = true
+        break
+      }
+      batch.push(next.value)
+      characters += next.value.values.length
     }
     reply({ batch: { rows: batch, fraction: source.fraction(), done } })
     if (done) return source.close()

@@ -5,6 +5,7 @@ import {
   insertKeys,
   listRecordsAfter,
   type NewRecord,
+  newKeys,
   readMark,
 } from '../../../db/queries/data.ts'
 import type { DataType, NewDataType } from '../../../db/queries/data-types.ts'
@@ -84,7 +85,7 @@ export async function evolve(
   const unique = changes.flatMap(({ after }) => (after?.unique ? [after] : []))
   const linked = changes.filter(({ after }) => after?.unique || after?.type === 'reference')
   await eachBatch(tx, organizationId, before, { changes: linked, since: null }, async records => {
-    const taken = await insertKeys(tx, organizationId, before._id, unique, records)
+    const taken = await insertKeys(tx, organizationId, before._id, newKeys(unique, records))
     return [
       ...(await listBroken(tx, organizationId, linked, records, 'FOR KEY SHARE')),
       ...taken.map(({ recordId, field }) => ({ id: recordId, key: field })),

@@ -1,0 +1,43 @@
+import type { Values } from './schema/data-records.ts'
+import type { Field } from './schema/flows.ts'
+import { uniqueValue } from './unique-value.ts'
+
+/** A data record as it is written: in texts, which a thread that has no database makes as well. */
+export interface RecordText {
+  /** Its values, as JSON. */
+  data: string
+  search: string
+  unique: UniqueValue[]
+}
+
+/** The value of a unique field, as it is compared. */
+export interface UniqueValue {
+  field: string
+  value: string
+}
+
+export const recordText = (fields: readonly Field[], data: Values): RecordText => ({
+  data: JSON.stringify(data),
+  search: searchText(data),
+  unique: uniqueValues(fields, data),
+})
+
+export function uniqueValues(fields: readonly Field[], data: Values): UniqueValue[] {
+  const found: UniqueValue[] = []
+  for (const field of fields) {
+    if (!field.unique || !Object.hasOwn(data, field.key)) continue
+    found.push({ field: field.key, value: uniqueValue(field, data[field.key]) })
+  }
+  return found
+}
+
+/** What a search looks into: texts and numbers, a line each, whatever field they are of. */
+export function searchText(data: Values): string {
+  const lines = (value: unknown): string[] => {
+    if (typeof value === 'string') return [value.replaceAll('\n', ' ')]
+    if (typeof value === 'number') return [String(value)]
+    if (Array.isArray(value)) return value.flatMap(lines)
+    return typeof value === 'object' && value ? lines((value as { address?: unknown }).address) : []
+  }
+  return Object.values(data).flatMap(lines).join('\n')
+}
