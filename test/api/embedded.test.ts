@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Client, createClient, signIn } from '../support/client.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { importFile } from '../support/imports.ts'
 import { addHub, addOrganization, addPerson } from '../support/people.ts'
 import { openScreen } from '../support/screen.ts'
 import { type Server, startServer } from '../support/server.ts'
@@ -68,6 +69,28 @@ describe('On the embedded database', () => {
       expect((await owner.get(`/${resource}s?search=renamed`)).body.data).toMatchObject([{ _id }])
       expect((await owner.delete(`/${resource}/${_id}`)).status).toBe(200)
     }
+  })
+
+  it('data sources are imported, tried first, and a bad row comes back', async () => {
+    const fields = [
+      { key: 'code', label: 'Code', type: 'text' },
+      { key: 'size', label: 'Size', type: 'number' },
+    ]
+    const made = await owner.post('/data-type', { name: 'Imported', fields, primaryKey: 'code' })
+    const dataTypeId = made.body.data._id
+    const file = 'Code;Size\nA;1\nB;two\nC;3\n'
+    const tried = await importFile(server, owner, file, { dataTypeId, dryRun: 'true' })
+    expect(tried).toMatchObject({ status: 'completed_with_errors', created: 2, failed: 1 })
+    expect((await owner.get(`/data?dataTypeId=${dataTypeId}`)).body.data).toEqual([])
+    const done = await importFile(server, owner, file, { dataTypeId })
+    expect(done).toMatchObject({ created: 2, failed: 1, failures: [{ row: 3, field: 'size', value: 'two' }] })
+    const again = await importFile(server, owner, 'Code;Size\nA;1\nB;2\nC;4\n', {
+      dataTypeId,
+      mode: 'upsert',
+    })
+    expect(again).toMatchObject({ status: 'completed', created: 1, updated: 1, unchanged: 1 })
+    const failed = await owner.get(`/import-monitoring/${done._id}/failed-rows`)
+    expect([failed.status, failed.body]).toEqual([200, expect.stringContaining('B;two;')])
   })
 
   it('data sources are exported, directly and in the background', async () => {

@@ -1,10 +1,13 @@
 import { once } from 'node:events'
-import { readdirSync } from 'node:fs'
+import { existsSync, readdirSync, utimesSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
+import { pruneImports } from '../../db/queries/imports.ts'
+import { createImportFiles } from '../../src/imports/files.ts'
 import { type Client, signIn } from '../support/client.ts'
-import { ended, upload } from '../support/imports.ts'
+import { openTestDatabase } from '../support/database.ts'
+import { ended, importFile, upload } from '../support/imports.ts'
 import { useServer } from '../support/own-server.ts'
 import { addOrganization, addPerson } from '../support/people.ts'
 import { until } from '../support/wait.ts'
@@ -79,6 +82,43 @@ describe('A file that arrives', () => {
     socket.destroy()
     await until('nothing is left', () => files().length === (before[1] as string[]).length)
     expect([await countImports(), files()]).toEqual(before)
+  })
+
+  it('is kept for 30 days, as is what became of it, and while it is worked on', async () => {
+    const db = await openTestDatabase(database)
+    const path = (id: string) => join(database.dataDir, 'imports', id)
+    const ids: string[] = []
+    for (const _ of ['old', 'working', 'young']) {
+      const { _id } = await importFile(server, owner, 'Name\n"Ada",1\n', { dataTypeId })
+      ids.push(_id)
+      const before = Date.now() / 1000 - 2 * 3600
+      utimesSync(path(_id), before, before)
+    }
+    const [old, working, young] = ids as [string, string, string]
+    await db.system.query(
+      `UPDATE imports SET created_at = now() - interval '30 days 1 minute' WHERE id = ANY($1::uuid[])`,
+      [[old, working]],
+    )
+    await db.system.query(`UPDATE imports SET status = 'processing' WHERE id = $1`, [working])
+    const shown = async (id: string) => (await owner.get(`/import-monitoring/${id}`)).status
+    const listed = async () =>
+      (await owner.get('/import-monitoring?limit=500')).body.data.map(({ _id }: { _id: string }) => _id)
+    expect([await shown(old), await shown(working), await shown(young)]).toEqual([404, 200, 200])
+    expect((await owner.get(`/import-monitoring/${old}/failed-rows`)).status).toBe(404)
+    expect(await listed()).not.toContain(old)
+    expect(await listed()).toEqual(expect.arrayContaining([working, young]))
+    await pruneImports(db.system)
+    await createImportFiles(database.dataDir).sweep(db.system)
+    expect(ids.map(id => existsSync(path(id)))).toEqual([false, true, true])
+    const left = await db.system.query<{ id: string }>(
+      'SELECT DISTINCT import_id AS id FROM import_failures WHERE import_id = ANY($1::uuid[])',
+      [ids],
+    )
+    expect(left.map(({ id }) => id).sort()).toEqual([working, young].sort())
+    await db.system.query(`UPDATE imports SET status = 'completed' WHERE id = $1`, [working])
+    await pruneImports(db.system)
+    expect(await db.system.query('SELECT id FROM imports WHERE id = $1', [working])).toEqual([])
+    await db.close()
   })
 
   const form = (file: string) =>

@@ -70,6 +70,40 @@ describe('A workbook', () => {
       ])
     })
 
+    it.each(['days-from-1900.xlsx', 'days-from-1904.xlsx', 'customers.csv'])(
+      'written by LibreOffice, %s',
+      async name => {
+        const more = ['city', 'twice'].map(key => ({
+          key,
+          label: key,
+          type: key === 'city' ? 'text' : 'number',
+        }))
+        await newType([...fields, ...more])
+        const file = readFileSync(new URL(`../data/libreoffice/${name}`, import.meta.url))
+        const done = await send(file, {}, name)
+        expect(done).toMatchObject({
+          ...{ status: 'completed_with_errors', total: 4, created: 3, failed: 1 },
+          failures: [{ row: 6, field: 'size', value: '#DIV/0!' }],
+        })
+        const zoe = { name: 'Zoë Łuszcz', ok: true }
+        expect(await read()).toEqual([
+          {
+            ...{ ...zoe, phone: '84912345678', size: 0.1, day: '2026-02-28', at: '2026-11-21T09:30:00.000Z' },
+            ...{ city: 'Hamburg', twice: 0.2 },
+          },
+          {
+            ...{ name: 'Ada & <Co>', phone: '+49 30 12345', size: 1e6, day: '1904-01-02', ok: false },
+            // Of merged cells the first has the value.
+            ...{ at: '2026-07-01T00:00:01.000Z', twice: 2e6 },
+          },
+          {
+            ...{ ...zoe, phone: '+49 40 123', size: 1_000_000.1, day: '2026-03-01' },
+            ...{ at: '2026-11-21T21:30:00.000Z', city: 'Köln', twice: 2_000_000.2 },
+          },
+        ])
+      },
+    )
+
     it.each([
       [false, 46_081],
       [true, 44_619],
