@@ -31,10 +31,10 @@ export function uniqueValues(fields: readonly Field[], data: Values): UniqueValu
   return found
 }
 
-/** What a search looks into: texts and numbers, a line each, whatever field they are of. */
+/** What a search looks into: texts and numbers, a line each, whatever field they are of; without the unit separator. */
 export function searchText(data: Values): string {
   const lines = (value: unknown): string[] => {
-    if (typeof value === 'string') return [value.replaceAll('\n', ' ')]
+    if (typeof value === 'string') return [value.replaceAll('\n', ' ').replaceAll('\u001f', ' ')]
     if (typeof value === 'number') return [String(value)]
     if (Array.isArray(value)) return value.flatMap(lines)
     return typeof value === 'object' && value ? lines((value as { address?: unknown }).address) : []

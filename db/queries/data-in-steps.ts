@@ -1,5 +1,6 @@
 import type { Queryable } from '../client.ts'
 import type { Field } from '../schema/flows.ts'
+import { countInSteps } from './records-in-steps.ts'
 
 /**
  * All records of a type, for files: in the order of their creation and in steps, each a statement that looks at a bounded
@@ -19,6 +20,16 @@ export interface DataSteps {
 
 /** The shape of a record in the text: an object as `GET /data` shows it, or an array with a value for each field. */
 export type TextOf = 'records' | 'cells'
+
+/** Which part is read next. */
+export interface StepPage {
+  after: string | null
+  until: string
+  /** Only these. */
+  ids: readonly string[] | null
+  rows: number
+  maxBytes: number
+}
 
 /** A part of what is read. */
 export interface DataStep {
@@ -44,14 +55,7 @@ export async function readDataStep(
   db: Queryable,
   steps: DataSteps,
   as: TextOf,
-  page: {
-    after: string | null
-    until: string
-    /** Only these. */
-    ids: readonly string[] | null
-    rows: number
-    maxBytes: number
-  },
+  page: StepPage,
 ): Promise<DataStep> {
   const values: unknown[] = []
   const add = (value: unknown) => `$${values.push(value)}`
@@ -95,29 +99,13 @@ export async function findFewData(db: Queryable, steps: DataSteps, limit: number
   return rows.length > limit ? null : rows.map(({ id }) => id)
 }
 
-/** Of the index alone, 3 ms each. */
-const COUNTED_AT_ONCE = 20_000
-
 /** How many records there are of the type, whether or not they match. */
-export async function countData(
+export const countData = (
   db: Queryable,
   { organizationId, dataType }: DataSteps,
   signal: AbortSignal,
-): Promise<number> {
-  let count = 0
-  for (let after: string | null = null; ; ) {
-    signal.throwIfAborted()
-    const [row]: { count: number; last: string | null }[] = await db.query(
-      `SELECT count(*)::int4 AS count, (array_agg(id ORDER BY id DESC))[1] AS last FROM (
-         SELECT d.id FROM data_records d WHERE d.organization_id = $1 AND d.data_type_id = $2
-           AND ($3::uuid IS NULL OR d.id > $3) ORDER BY d.id LIMIT ${COUNTED_AT_ONCE}) counted`,
-      [organizationId, dataType._id, after],
-    )
-    count += row?.count ?? 0
-    after = row?.last ?? null
-    if ((row?.count ?? 0) < COUNTED_AT_ONCE) return count
-  }
-}
+): Promise<number> =>
+  countInSteps(db, { table: 'data_records', of: { organizationId, dataTypeId: dataType._id } }, signal)
 
 /** Not @> ANY(array): GIN finds that through no index. */
 const matches = ({ filter }: DataSteps, add: (value: unknown) => string) =>

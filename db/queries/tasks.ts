@@ -2,7 +2,7 @@ import { type Database, newId, type Queryable } from '../client.ts'
 import { type Shown, shownColumns } from '../columns.ts'
 import { tasks } from '../schema/tasks.ts'
 import { conditions, type Page, type PageRequest, readPage, storedBytes } from './page.ts'
-import { readRecordsInSteps } from './records-in-steps.ts'
+import { countInSteps, readRecordsInSteps } from './records-in-steps.ts'
 
 /**
  * Tasks. Lists take the organization first and run with the owner's rights, since a policy takes the indexes of boxes and
@@ -150,29 +150,9 @@ export function listTasks(
   return readRecordsInSteps(db.system, { ...listing, table: 'tasks', of: { organizationId }, indexed }, page)
 }
 
-/** Of the index alone. */
-const COUNTED_AT_ONCE = 20_000
-
-/** How many tasks there are, whoever sees them; in steps, so that nothing waits for long. */
-export async function countTasks(
-  db: Queryable,
-  organizationId: string,
-  signal: AbortSignal,
-): Promise<number> {
-  let count = 0
-  for (let after: string | null = null; ; ) {
-    signal.throwIfAborted()
-    const [row]: { count: number; last: string | null }[] = await db.query(
-      `SELECT count(*)::int4 AS count, (array_agg(id ORDER BY id DESC))[1] AS last FROM (
-         SELECT id FROM tasks WHERE organization_id = $1 AND ($2::uuid IS NULL OR id > $2)
-         ORDER BY id LIMIT ${COUNTED_AT_ONCE}) counted`,
-      [organizationId, after],
-    )
-    count += row?.count ?? 0
-    after = row?.last ?? null
-    if ((row?.count ?? 0) < COUNTED_AT_ONCE) return count
-  }
-}
+/** How many tasks there are, whoever sees them. */
+export const countTasks = (db: Queryable, organizationId: string, signal: AbortSignal): Promise<number> =>
+  countInSteps(db, { table: 'tasks', of: { organizationId } }, signal)
 
 /** A task that may be seen, or null. A lock keeps it from changing until the transaction ends. */
 export async function findTask(

@@ -1,7 +1,7 @@
 import type { RowError } from '../../db/queries/imports.ts'
 import type { Values } from '../../db/schema/data-records.ts'
 import type { Field } from '../../db/schema/flows.ts'
-import { isAbsent } from '../api/data/values.ts'
+import { isAbsent } from '../data/values.ts'
 
 /**
  * All values of a record: those of the row over those that it has; where it is new, defaults where there is no column.

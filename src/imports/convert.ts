@@ -1,5 +1,5 @@
 import type { Field } from '../../db/schema/flows.ts'
-import { type Checked, checkValue, isAbsent } from '../api/data/values.ts'
+import { type Checked, checkValue, isAbsent } from '../data/values.ts'
 import { type Cell, cellText } from './cells.ts'
 import { readBoolean } from './values/booleans.ts'
 import { type DateStyle, dateStyle, type LocalTime, readSerial, readTime, toInstant } from './values/dates.ts'

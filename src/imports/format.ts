@@ -1,6 +1,6 @@
-import { open } from 'node:fs/promises'
 import type { ImportFormat } from '../../db/queries/imports.ts'
 import { unsupported } from './file-error.ts'
+import { readHead } from './readers/head.ts'
 
 const HEAD_BYTES = 4_096
 const OLE = Buffer.from('d0cf11e0a1b11ae1', 'hex')
@@ -17,14 +17,7 @@ const OTHERS: [bytes: Buffer, message: string][] = [
 
 /** Of which format a file is, by what it holds, whatever it is called. Refuses what is none of ours. */
 export async function detectFormat(path: string): Promise<ImportFormat> {
-  const file = await open(path)
-  let head: Buffer
-  try {
-    const { buffer, bytesRead } = await file.read(Buffer.alloc(HEAD_BYTES), 0, HEAD_BYTES, 0)
-    head = buffer.subarray(0, bytesRead)
-  } finally {
-    await file.close()
-  }
+  const head = await readHead(path, HEAD_BYTES)
   if (head.subarray(0, 2).toString('latin1') === 'PK') return 'xlsx'
   if (head.subarray(0, OLE.length).equals(OLE)) {
     throw unsupported(

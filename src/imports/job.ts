@@ -4,7 +4,8 @@ import { type DataType, findDataType } from '../../db/queries/data-types.ts'
 import { advanceImport, beginImport, endImport, findImport, type Import } from '../../db/queries/imports.ts'
 import { findOrganization } from '../../db/queries/organizations.ts'
 import { findStanding } from '../../db/queries/sessions.ts'
-import { type DataAccess, dataAccess } from '../api/data/access.ts'
+import { type DataAccess, dataAccess } from '../data/access.ts'
+import { createGiveWay } from '../jobs/give-way.ts'
 import { doublingBackoff, type JobContext, type JobKind, Stopped } from '../jobs/kind.ts'
 import { FileError, unimportable } from './file-error.ts'
 import type { ImportFiles } from './files.ts'
@@ -59,7 +60,7 @@ export function importJob(db: Database, files: ImportFiles): JobKind {
       const organizationId = job.organizationId as string
       if (!(await commit(tx => beginImport(tx, organizationId, importId)))) return
       try {
-        await importFile(context, organizationId, files.pathOf(importId), batchRows)
+        await importFile(context, organizationId, files.pathOf(importId), batchRows, db)
         await commit(tx => endImport(tx, organizationId, importId, { status: 'completed' }))
       } catch (error) {
         const reason = explain(error)
@@ -88,6 +89,7 @@ async function importFile(
   organizationId: string,
   path: string,
   batchRows: number,
+  db: Database,
 ): Promise<void> {
   const { job, signal, commit } = context
   let after = (job.progress as { row: number } | null)?.row ?? 0
@@ -97,11 +99,13 @@ async function importFile(
     const { fields, primaryKey, _id: dataTypeId } = type
     const { format, mapping } = found
     const reading = { path, format, dataTypeId, fields, primaryKey, mapping, language, timeZone, after }
+    const giveWay = createGiveWay(db, signal)
     try {
       for await (const { rows, fraction } of readBatches(reading, batchRows, signal)) {
         if (rows.length === 0) continue
         await storeBatch(context, plan, rows, fraction)
         after = rows.at(-1)?.row ?? after
+        await giveWay()
       }
       return
     } catch (error) {

@@ -1,6 +1,6 @@
 import type { Mapping } from '../../db/queries/imports.ts'
 import type { Field } from '../../db/schema/flows.ts'
-import { headingsOf } from '../api/data-types/headings.ts'
+import { headingsOf } from '../data/headings.ts'
 import { unimportable } from './file-error.ts'
 import { fold } from './values/fold.ts'
 

@@ -20,7 +20,7 @@ import type { RecordText } from '../../db/record-text.ts'
 import type { Values } from '../../db/schema/data-records.ts'
 import type { Field } from '../../db/schema/flows.ts'
 import { uniqueValue } from '../../db/unique-value.ts'
-import type { DataAccess } from '../api/data/access.ts'
+import type { DataAccess } from '../data/access.ts'
 import { complete } from './complete.ts'
 import { type MadeRecord, makeRecord, quote, type ReadRow } from './read-rows.ts'
 

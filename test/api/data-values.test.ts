@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { FIELD_TYPES, type Field } from '../../db/schema/flows.ts'
-import { checkValue, isAbsent } from '../../src/api/data/values.ts'
+import { checkValue, isAbsent } from '../../src/data/values.ts'
 import { signIn } from '../support/client.ts'
 import { createTestDatabase, postgresMissing } from '../support/database.ts'
 import { startServer } from '../support/server.ts'

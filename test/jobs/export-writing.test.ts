@@ -4,8 +4,9 @@ import { join } from 'node:path'
 import { read } from '@e965/xlsx'
 import fc from 'fast-check'
 import { afterAll, describe, expect, it } from 'vitest'
+import type { DataStep } from '../../db/queries/data-in-steps.ts'
 import { cellOf, createLocalTime, sheetName, sheetText } from '../../src/jobs/exports/cells.ts'
-import { ExportFailure, type Source, type Step } from '../../src/jobs/exports/source.ts'
+import { ExportFailure, type Source } from '../../src/jobs/exports/source.ts'
 import { writeExport } from '../../src/jobs/exports/write.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'fieldline-export-'))
@@ -14,7 +15,7 @@ let files = 0
 const newPath = () => join(folder, String(++files))
 
 /** A source of these steps, which says when one is asked for. */
-const sourceOf = (steps: readonly Partial<Step>[], onRead = () => {}): Source => {
+const sourceOf = (steps: readonly Partial<DataStep>[], onRead = () => {}): Source => {
   let at = 0
   return {
     name: 'Things',
@@ -42,7 +43,7 @@ const write = (
 
 describe('Writing an export', () => {
   it.each(['xlsx', 'json'] as const)('puts steps together, empty ones and none at all: %s', async format => {
-    const rows = (from: number, count: number): Partial<Step> => {
+    const rows = (from: number, count: number): Partial<DataStep> => {
       const names = Array.from({ length: count }, (_, at) => `n${from + at}`)
       const texts = names.map(name => JSON.stringify(format === 'json' ? { name } : [name]))
       return { text: texts.join(',\n'), count, looked: count + 1 }

@@ -1,20 +1,23 @@
+import type { Import } from '../../db/queries/imports.ts'
 import type { Answer, Client } from './client.ts'
 import { until } from './wait.ts'
 
-export interface ImportRecord {
-  _id: string
-  status: string
-  total: number | null
-  processed: number
-  created: number
-  updated: number
-  unchanged: number
-  failed: number
-  progress: number
-  error: string | null
-  mapping: { [key: string]: string }
-  failures: { row: number; field: string | null; value: string | null; message: string }[]
-}
+/** An import as it is answered, without its times. */
+export type ImportRecord = Pick<
+  Import,
+  | '_id'
+  | 'status'
+  | 'total'
+  | 'processed'
+  | 'created'
+  | 'updated'
+  | 'unchanged'
+  | 'failed'
+  | 'progress'
+  | 'error'
+  | 'mapping'
+  | 'failures'
+>
 
 /** Sends a file as a form does. */
 export async function upload(

@@ -10,9 +10,9 @@ import {
 } from '../../../db/queries/data.ts'
 import type { DataType, NewDataType } from '../../../db/queries/data-types.ts'
 import type { Field } from '../../../db/schema/flows.ts'
+import { checkValue } from '../../data/values.ts'
 import { RequestError } from '../../http/errors.ts'
 import { listBrokenReferences } from '../data/check.ts'
-import { checkValue } from '../data/values.ts'
 import { findField, ruleOf } from './schemas.ts'
 
 /**

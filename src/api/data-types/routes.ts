@@ -10,13 +10,13 @@ import {
   type NewDataType,
   updateDataType,
 } from '../../../db/queries/data-types.ts'
+import { dataAccess } from '../../data/access.ts'
 import { audited } from '../../http/audit.ts'
 import { unique, unreferenced } from '../../http/conflicts.ts'
 import { created, ok } from '../../http/envelope.ts'
 import { conflict, found } from '../../http/errors.ts'
 import { listed, readPageRequest } from '../../http/lists.ts'
 import type { App, Services } from '../../services.ts'
-import { dataAccess } from '../data/access.ts'
 import { changedFields, checkRecords, evolve } from './evolve.ts'
 import { checkDataTypes } from './known.ts'
 import * as operations from './schemas.ts'

@@ -2,10 +2,10 @@ import { z } from 'zod'
 import { DATA_TYPE_SORTS, type DataType, type NewDataType } from '../../../db/queries/data-types.ts'
 import { DATA_TYPE_KINDS } from '../../../db/schema/data-types.ts'
 import type { Field } from '../../../db/schema/flows.ts'
+import { checkValue } from '../../data/values.ts'
 import { failures, id, isSample, list, pathId, success, text } from '../../http/envelope.ts'
 import { listQuery } from '../../http/lists.ts'
 import { operation } from '../../http/operation.ts'
-import { checkValue } from '../data/values.ts'
 import { field, newField } from './fields.ts'
 
 const type = z.enum(DATA_TYPE_KINDS)

@@ -2,9 +2,9 @@ import type { Queryable } from '../../../db/client.ts'
 import { lockRecords, type NewRecord, type TakenValue } from '../../../db/queries/data.ts'
 import type { DataType } from '../../../db/queries/data-types.ts'
 import type { Values } from '../../../db/schema/data-records.ts'
+import type { DataAccess } from '../../data/access.ts'
+import { checkValue, isAbsent } from '../../data/values.ts'
 import { type FieldError, FieldErrors, RequestError } from '../../http/errors.ts'
-import type { DataAccess } from './access.ts'
-import { checkValue, isAbsent } from './values.ts'
 
 /** Values as they are stored, or what is wrong with which of them. No message quotes a value. */
 export function checkValues(

@@ -1,10 +1,10 @@
 import { countData, type DataSteps, findFewData, readDataStep } from '../../../db/queries/data-in-steps.ts'
 import { type DataType, findDataType, listDataTypesById } from '../../../db/queries/data-types.ts'
 import { findOrganization } from '../../../db/queries/organizations.ts'
+import { type DataAccess, dataAccess } from '../../data/access.ts'
+import { headingsOf } from '../../data/headings.ts'
 import { forbidden, found, invalid, notFound } from '../../http/errors.ts'
 import type { Exportable } from '../../jobs/exports/source.ts'
-import { headingsOf } from '../data-types/headings.ts'
-import { type DataAccess, dataAccess } from './access.ts'
 import { checkNamed, namedType, readFilters } from './find.ts'
 
 /** Exports of data records: of one type, the fields that the role lets be both seen and exported. */

@@ -12,9 +12,9 @@ import {
 import { readRecordsInSteps } from '../../../db/queries/records-in-steps.ts'
 import type { Field } from '../../../db/schema/flows.ts'
 import { uniqueValue } from '../../../db/unique-value.ts'
+import { type DataAccess, restrictedFields, visibleKeys } from '../../data/access.ts'
+import { checkValue } from '../../data/values.ts'
 import { invalid } from '../../http/errors.ts'
-import { type DataAccess, restrictedFields, visibleKeys } from './access.ts'
-import { checkValue } from './values.ts'
 
 /** What a reader of records asks for. */
 export interface RecordsRequest {

@@ -1,7 +1,7 @@
 import type { DataRecord } from '../../../db/queries/data.ts'
 import type { DataType } from '../../../db/queries/data-types.ts'
 import type { Values } from '../../../db/schema/data-records.ts'
-import type { DataAccess } from './access.ts'
+import type { DataAccess } from '../../data/access.ts'
 import { checkNamed, splitFields } from './find.ts'
 
 /** A record as the caller sees it: `shown` says which of its values. */

@@ -1,11 +1,11 @@
 import { isUuid } from '../../../db/client.ts'
 import { findRecord, findRecordByKey } from '../../../db/queries/data.ts'
 import { findDataType, listDataTypesById } from '../../../db/queries/data-types.ts'
+import { dataAccess } from '../../data/access.ts'
 import { created, ok } from '../../http/envelope.ts'
 import { found, invalid, notFound } from '../../http/errors.ts'
 import { listed, readPageRequest } from '../../http/lists.ts'
 import type { App, Services } from '../../services.ts'
-import { dataAccess } from './access.ts'
 import {
   checkNamed,
   listRecords,

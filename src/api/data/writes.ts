@@ -12,10 +12,10 @@ import { type DataType, findDataType, listDataTypesById } from '../../../db/quer
 import type { Caller } from '../../../db/queries/sessions.ts'
 import { insertEvents } from '../../../db/queries/webhook-deliveries.ts'
 import type { Values } from '../../../db/schema/data-records.ts'
+import { dataAccess } from '../../data/access.ts'
 import { record } from '../../http/audit.ts'
 import { forbidden, found, invalid, notFound, RequestError } from '../../http/errors.ts'
 import type { Permission } from '../../http/permissions.ts'
-import { dataAccess } from './access.ts'
 import {
   checkValues,
   defaultsOf,

@@ -1,6 +1,6 @@
 import type { DataType } from '../../../db/queries/data-types.ts'
 import type { ImportConfig } from '../../../db/queries/import-configs.ts'
-import { isAbsent } from '../data/values.ts'
+import { isAbsent } from '../../data/values.ts'
 
 /** What has changed in a data type since a mapping to its fields was written, as far as an import would feel it. */
 export function listTypeChanges(

@@ -1,6 +1,6 @@
 import type { Import } from '../../../db/queries/imports.ts'
 import type { Caller } from '../../../db/queries/sessions.ts'
-import { dataAccess } from '../data/access.ts'
+import { dataAccess } from '../../data/access.ts'
 
 /**
  * An import as a caller sees it, or null where its role does not import into that type. Values of fields that the role

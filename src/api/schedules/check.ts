@@ -6,10 +6,10 @@ import type { Caller } from '../../../db/queries/sessions.ts'
 import { isOfTeam, listKnownTeams } from '../../../db/queries/teams.ts'
 import { listKnownUsers } from '../../../db/queries/users.ts'
 import { listKnownVehicles } from '../../../db/queries/vehicles.ts'
+import { dataAccess } from '../../data/access.ts'
 import { type FieldError, FieldErrors } from '../../http/errors.ts'
 import { checkReferences, placed } from '../../http/references.ts'
 import { findDataTypes } from '../../tasks/content.ts'
-import { dataAccess } from '../data/access.ts'
 import { checkContent } from '../tasks/writes.ts'
 
 /** What the tasks of a schedule refer to and hold. */

@@ -17,6 +17,7 @@ import {
   WEBHOOK_SORTS,
 } from '../../../db/queries/webhooks.ts'
 import type { WebhookEvent } from '../../../db/schema/webhooks.ts'
+import { dataAccess } from '../../data/access.ts'
 import { audited, record } from '../../http/audit.ts'
 import { created, ok } from '../../http/envelope.ts'
 import { conflict, forbidden, found } from '../../http/errors.ts'
@@ -25,7 +26,6 @@ import { scopeOf } from '../../http/permissions.ts'
 import { reauthorize } from '../../http/reauthorize.ts'
 import { createWebhookSecrets, newSecret } from '../../jobs/webhooks/secrets.ts'
 import type { App, Services } from '../../services.ts'
-import { dataAccess } from '../data/access.ts'
 import * as operations from './schemas.ts'
 
 export function webhookRoutes(app: App, { db, config }: Services): void {

@@ -2,10 +2,10 @@ import { z } from 'zod'
 import { DELIVERY_SORTS, type Delivery } from '../../../db/queries/webhook-deliveries.ts'
 import { WEBHOOK_SORTS } from '../../../db/queries/webhooks.ts'
 import { DELIVERY_STATUSES, WEBHOOK_EVENTS, WEBHOOK_STATUSES } from '../../../db/schema/webhooks.ts'
+import type { DataAccess } from '../../data/access.ts'
 import { failures, id, list, pathId, success, text } from '../../http/envelope.ts'
 import { listQuery } from '../../http/lists.ts'
 import { operation } from '../../http/operation.ts'
-import type { DataAccess } from '../data/access.ts'
 
 const events = z.array(z.enum(WEBHOOK_EVENTS))
 

@@ -1,7 +1,7 @@
 import { createReadStream, type ReadStream } from 'node:fs'
-import { open } from 'node:fs/promises'
 import iconv from 'iconv-lite'
 import { unsupported } from '../file-error.ts'
+import { readHead } from './head.ts'
 
 export type Encoding = 'utf8' | 'utf16le' | 'utf16be' | 'windows1252'
 
@@ -9,14 +9,7 @@ const SAMPLE_BYTES = 64 * 1024
 
 /** How a text is encoded: by its mark, as UTF-16 by where its zeros stand, as UTF-8 if it is all of that, or else as Windows-1252. */
 export async function detectEncoding(path: string): Promise<Encoding> {
-  const file = await open(path)
-  let sample: Buffer
-  try {
-    const { buffer, bytesRead } = await file.read(Buffer.alloc(SAMPLE_BYTES), 0, SAMPLE_BYTES, 0)
-    sample = buffer.subarray(0, bytesRead)
-  } finally {
-    await file.close()
-  }
+  const sample = await readHead(path, SAMPLE_BYTES)
   if (sample[0] === 0xff && sample[1] === 0xfe) return 'utf16le'
   if (sample[0] === 0xfe && sample[1] === 0xff) return 'utf16be'
   const zeros = [0, 0]

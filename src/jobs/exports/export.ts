@@ -9,6 +9,7 @@ import {
 import { insertJob } from '../../../db/queries/jobs.ts'
 import { findStanding } from '../../../db/queries/sessions.ts'
 import { RequestError } from '../../http/errors.ts'
+import { createGiveWay } from '../give-way.ts'
 import { doublingBackoff, type JobContext, type JobKind } from '../kind.ts'
 import type { ExportFiles } from './files.ts'
 import { type Exportables, ExportFailure, type Source } from './source.ts'
@@ -72,6 +73,7 @@ export function exportJob({
         const source = await open(context, order)
         const all = await source.count(signal)
         const total = source.isFiltered ? null : all
+        const giveWay = createGiveWay(db, signal)
         let told = Date.now()
         const file = await writeExport(draft, {
           source,
@@ -79,6 +81,7 @@ export function exportJob({
           ids: null,
           signal,
           async onStep({ count, looked }) {
+            await giveWay()
             if (Date.now() - told < PROGRESS_MS) return
             told = Date.now()
             const progress = Math.min(looked / Math.max(all, 1), 1)

@@ -1,4 +1,5 @@
 import type { Database } from '../../../db/client.ts'
+import type { DataStep, StepPage, TextOf } from '../../../db/queries/data-in-steps.ts'
 import type { ExportResource } from '../../../db/queries/export-logs.ts'
 import type { Standing } from '../../../db/queries/sessions.ts'
 import type { Field } from '../../../db/schema/flows.ts'
@@ -9,17 +10,6 @@ export interface Column {
   type: Field['type']
   /** Of a select or multiselect. */
   options: readonly string[]
-}
-
-/** A part of what is exported, as a text of JSON: objects, or arrays with a value for each column. */
-export interface Step {
-  /** Separated by commas and newlines. */
-  text: string
-  count: number
-  /** How many were looked at for it. */
-  looked: number
-  last: string | null
-  ended: boolean
 }
 
 /** What one caller may export of a resource, and asked for. */
@@ -37,16 +27,8 @@ export interface Source {
   findFew(limit: number): Promise<string[] | null>
   /** How many there are to look at. */
   count(signal: AbortSignal): Promise<number>
-  read(
-    as: 'records' | 'cells',
-    page: {
-      after: string | null
-      until: string
-      ids: readonly string[] | null
-      rows: number
-      maxBytes: number
-    },
-  ): Promise<Step>
+  /** A part of it, as a text of JSON: objects, or arrays with a value for each column. */
+  read(as: TextOf, page: StepPage): Promise<DataStep>
 }
 
 /** Who exports, and what it may do. */

@@ -2,8 +2,9 @@ import { once } from 'node:events'
 import { type FileHandle, open, stat } from 'node:fs/promises'
 import { Worker } from 'node:worker_threads'
 import { newId } from '../../../db/client.ts'
+import type { DataStep } from '../../../db/queries/data-in-steps.ts'
 import type { ExportFormat } from '../../../db/queries/export-logs.ts'
-import { ExportFailure, type Source, type Step } from './source.ts'
+import { ExportFailure, type Source } from './source.ts'
 import type { SheetAnswer, SheetOrder } from './xlsx-worker.ts'
 
 /** A step is held three times at the most: read ahead, on its way, written. */
@@ -48,7 +49,7 @@ export async function writeExport(
 }
 
 /** The steps, of which the next is read while one is written. */
-async function* readSteps(as: 'records' | 'cells', wanted: Wanted): AsyncGenerator<Step> {
+async function* readSteps(as: 'records' | 'cells', wanted: Wanted): AsyncGenerator<DataStep> {
   const { source, ids, signal, onStep } = wanted
   // What comes meanwhile is left out, or an import beside it would never let it end.
   const until = newId()

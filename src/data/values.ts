@@ -1,8 +1,8 @@
 import { isIP } from 'node:net'
 import { z } from 'zod'
-import { isUuid } from '../../../db/ids.ts'
-import type { Field } from '../../../db/schema/flows.ts'
-import { isStorable } from '../../../db/text.ts'
+import { isUuid } from '../../db/ids.ts'
+import type { Field } from '../../db/schema/flows.ts'
+import { isStorable } from '../../db/text.ts'
 
 /** What a value comes to: as it is stored, or why it cannot be. The message quotes no value. */
 export type Checked = { value: unknown } | { message: string }

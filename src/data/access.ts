@@ -1,9 +1,9 @@
-import { grantOf } from '../../../db/grants.ts'
-import type { DataType } from '../../../db/queries/data-types.ts'
-import type { Values } from '../../../db/schema/data-records.ts'
-import type { PermissionDetail } from '../../../db/schema/roles.ts'
-import { RequestError } from '../../http/errors.ts'
-import type { Permission } from '../../http/permissions.ts'
+import { grantOf } from '../../db/grants.ts'
+import type { DataType } from '../../db/queries/data-types.ts'
+import type { Values } from '../../db/schema/data-records.ts'
+import type { PermissionDetail } from '../../db/schema/roles.ts'
+import { RequestError } from '../http/errors.ts'
+import type { Permission } from '../http/permissions.ts'
 
 /**
  * What a role may do with the records of which data types, and which of their fields it may read: the one place that

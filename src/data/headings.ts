@@ -1,5 +1,5 @@
-import type { Field } from '../../../db/schema/flows.ts'
-import { fold } from '../../imports/values/fold.ts'
+import type { Field } from '../../db/schema/flows.ts'
+import { fold } from '../imports/values/fold.ts'
 
 /**
  * What stands above the columns of a type's fields in a spreadsheet, by their keys: the label, and the key beside it where
