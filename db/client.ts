@@ -69,6 +69,13 @@ export interface Database {
 export const TENANT_ROLE = 'fieldline_tenant'
 const CHANNEL = 'fieldline'
 
+/**
+ * What the writer reads are single points by their index, thousands of them. A week that has just begun has no statistics,
+ * and without these the planner sorts all points of the subject for each: 770 ms instead of 110 for 4,000 of them, or
+ * compiles the statement (jit), which took 650.
+ */
+const BY_INDEX = 'SET LOCAL enable_bitmapscan = off; SET LOCAL jit = off'
+
 export interface DatabaseOptions {
   /** PostgreSQL; without it PGlite keeps its files under `directory`. */
   url?: string
@@ -158,7 +165,7 @@ export function createDatabase(
       // On nobody's behalf: what is stored goes on where one of those who sent it hangs up.
       transaction: <T>(work: (tx: Queryable) => Promise<T>) =>
         withDemand({ lane: 'requests' }, () =>
-          driver.transaction('writing', '', run => work(createQueryable(run))),
+          driver.transaction('writing', BY_INDEX, run => work(createQueryable(run))),
         ),
     }),
     onChange(listener) {
