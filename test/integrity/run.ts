@@ -87,7 +87,7 @@ async function cutPowerOften(cuts: number): Promise<number> {
     // Each begins with the first start: the power may go while the database is set up.
     const recording = await record(
       { kind: 'pglite', url: undefined, dataDir, remove },
-      { lives: 3, roundsEach: 10, log: console.log },
+      { lives: 3, roundsEach: 2, log: console.log },
     )
     const seed = Math.floor(Math.random() * 2 ** 31)
     const report = await cutPower(recording, {
