@@ -115,6 +115,14 @@ describe('The conventions', () => {
     expect(wrong.body.errors.map((error: { path: string }) => error.path).sort()).toEqual(['name', 'shoe'])
   })
 
+  it('a PATCH that merges may say so', async () => {
+    const { body } = await owner.post('/vehicle', { name: 'Van', plate: 'B 1' })
+    const merge = { 'content-type': 'application/merge-patch+json' }
+    const patched = await owner.patch(`/vehicle/${body.data._id}`, { plate: null }, merge)
+    expect(patched.status).toBe(200)
+    expect(patched.body.data).toMatchObject({ name: 'Van', plate: null })
+  })
+
   it('a body that is no JSON is 400, one of another media type 415, one that is too large 413', async () => {
     const broken = await owner.post('/hub', '{"name":')
     expect(broken.status).toBe(400)

@@ -13,7 +13,7 @@ export interface Client {
   get(path: string): Promise<Answer>
   post(path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>
   put(path: string, body: unknown): Promise<Answer>
-  patch(path: string, body: unknown): Promise<Answer>
+  patch(path: string, body: unknown, headers?: Record<string, string>): Promise<Answer>
   delete(path: string, body?: unknown): Promise<Answer>
 }
 
@@ -37,7 +37,7 @@ export function createClient(server: Pick<Server, 'url'>, token: string): Client
     get: path => send('GET', path),
     post: (path, body, headers) => send('POST', path, body, headers),
     put: (path, body) => send('PUT', path, body),
-    patch: (path, body) => send('PATCH', path, body),
+    patch: (path, body, headers) => send('PATCH', path, body, headers),
     delete: (path, body) => send('DELETE', path, body),
   }
 }

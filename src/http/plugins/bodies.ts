@@ -39,7 +39,8 @@ export function addBodies(app: App, { turns }: Pick<Services, 'turns'>): void {
   app.decorateRequest('bodyBytes', 0)
   app.removeAllContentTypeParsers()
   app.addContentTypeParser(
-    'application/json',
+    // The second is what RFC 7396 calls a PATCH that merges, as ours do.
+    ['application/json', 'application/merge-patch+json'],
     { parseAs: 'buffer' },
     (request: FastifyRequest, compressed: Buffer) => readJson(request, compressed, turns),
   )
