@@ -5,10 +5,10 @@ import { connectDevice, publish } from '../support/mqtt.ts'
 import { shuffle } from '../support/traces.ts'
 import { pause, until } from '../support/wait.ts'
 
-const POINTS = 1_200
+const POINTS = 500
 const AT_ONCE = 15
 const RETRY_MS = 100
-const PAUSE_MS = 100
+const PAUSE_MS = 30
 /** Degrees of a kilometre, where it walks. */
 const KM = 0.009
 
