@@ -88,6 +88,11 @@ describe.runIf(usualKind() === 'postgres')('A hostile value', () => {
     const { body } = await client.post(`/device/${own.get('deviceId')}/rotate-key`)
     await createClient(server, body.data.key).post('/location-history/bulk', { points })
     await client.post('/location-history/bulk', { points })
+    await db.system.query(
+      `INSERT INTO geofence_events (id, organization_id, geofence_id, subject_id, at, lat, lng, event, shaped_at)
+       SELECT gen_random_uuid(), $1, $2, $3, now() - n * interval '1 hour', 1, 2, 'entered', now() FROM generate_series(1, 2) n`,
+      [organizationId, own.get('geofenceId'), own.get('deviceId')],
+    )
     for (const name of ['First', 'Second']) {
       const type = await client.post('/data-type', { name, fields: FIELDS })
       expect(type.status).toBe(201)
