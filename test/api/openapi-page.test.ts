@@ -10,6 +10,12 @@ it('the page at /docs finds every file that it names', async () => {
   for (const file of files) expect((await fetch(new URL(file, server.url))).status, file).toBe(200)
 })
 
+it('the page runs no script but its own files, and nobody frames it', async () => {
+  const policy = (await fetch(`${server.url}/api/v3/docs`)).headers.get('content-security-policy')
+  expect(policy).toContain(`default-src 'none'; script-src 'self';`)
+  expect(policy).toContain(`frame-ancestors 'none'`)
+})
+
 it('the page reads the document that is written once', async () => {
   for (const form of ['json', 'yaml', 'json/']) {
     const answer = await fetch(`${server.url}/api/v3/docs/${form}`, { redirect: 'manual' })
