@@ -47,6 +47,14 @@ export function leaveSession(token: string): void {
   endSession(token)
 }
 
+/**
+ * While another organization is asked for: the server ends the session then, which the socket may hear before the answer
+ * with the next one is here. What one was looking at is nothing there.
+ */
+export function expectNext(isExpected: boolean): void {
+  left = isExpected
+}
+
 /** The answer of signing in, switching and creating an organization. */
 export function startSession(answer: { token: string; expires_in: number }): void {
   const session = { token: answer.token, expiresAt: Date.now() + answer.expires_in * 1_000 }

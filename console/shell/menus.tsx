@@ -5,7 +5,7 @@ import { useNavigate } from 'react-router'
 import { answered, api } from '../api/client.ts'
 import { Icon } from '../parts/icon.tsx'
 import { getPreferences, onPreferences, type Preferences, setPreferences } from '../preferences.ts'
-import { getSession, leaveSession, startSession } from '../session.ts'
+import { expectNext, getSession, leaveSession, startSession } from '../session.ts'
 import { useTexts } from '../texts/texts.tsx'
 import { urls } from '../urls.ts'
 import { useWorkspace } from './workspace.tsx'
@@ -18,8 +18,9 @@ export function OrganizationMenu() {
   const change = useMutation({
     mutationFn: (organizationId: string) =>
       answered(api.POST('/api/v3/auth/switch-organization', { body: { organizationId } })),
+    onMutate: () => expectNext(true),
+    onError: () => expectNext(false),
     onSuccess(answer) {
-      // What is selected here is nothing there.
       void navigate(urls.map)
       startSession(answer)
     },
