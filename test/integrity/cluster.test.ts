@@ -24,7 +24,8 @@ describe.skipIf(missing)(`In the cluster tier${missing ? ` (${missing})` : ''}`,
         async settle() {
           await cluster.settle()
           const newest = await readNewest(owner)
-          expect(newest.size).toBe(8)
+          // The publishers, and the walker.
+          expect(newest.size).toBe(9)
           await until('the screen shows what the database holds', () => shows(watcher.screen, newest))
           await watcher.stop()
         },
