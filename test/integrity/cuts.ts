@@ -5,6 +5,9 @@ import type { Server } from '../support/server.ts'
 import { pause, until } from '../support/wait.ts'
 import type { Publisher } from './publisher.ts'
 
+/** Two seconds without news. */
+const CALM_PASSES = 8
+
 /**
  * Cuts a screen at random while devices publish and resumes it with its cursor, each time on the next of `servers`.
  * It never needs a second snapshot, no subject ever jumps back, and it ends in the state of the database.
@@ -20,14 +23,18 @@ export async function cutAtRandom(options: {
   const { servers, owner, publishers, cuts } = options
   const next = (cut: number) => servers()[cut % servers().length] as Server
   let screen: TestScreen = await openScreen(next(0), owner.token)
+  // Each is told apart from the others, and a process that is busy may hear of the last one after a while.
+  let calm = 0
   await until('every process knows of every device that was just made', async () => {
     let snapshots = 0
+    await pause(250)
     for (const server of servers()) {
       screen.cut()
       screen = await openScreen(server, owner.token, { resume: screen })
       snapshots += screen.snapshots
     }
-    return snapshots === 0
+    calm = snapshots === 0 ? calm + 1 : 0
+    return calm === CALM_PASSES
   })
   for (let cut = 1; cut <= cuts; cut++) {
     await pause(Math.random() * 120)
