@@ -1,4 +1,4 @@
-import { useMutation, useQuery } from '@tanstack/react-query'
+import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useNavigate } from 'react-router'
 import { answered, api } from '../../api/client.ts'
@@ -56,19 +56,10 @@ export function Component() {
           cell: device => (device.lastSeenAt ? format.ago(Date.parse(device.lastSeenAt)) : texts.units.never),
         },
       ]}
-      form={(id, onClose) => <DeviceDialog key={id ?? 'new'} id={id} onClose={onClose} />}
+      readOne={readDevice}
+      form={(device, onClose) => <DeviceForm device={device} onClose={onClose} />}
     />
   )
-}
-
-function DeviceDialog({ id, onClose }: { id: string | null; onClose: () => void }) {
-  const found = useQuery({
-    queryKey: ['devices', id],
-    enabled: id !== null,
-    queryFn: () => readDevice(id as string),
-  })
-  if (id !== null && !found.data) return found.error ? <Trouble error={found.error} /> : null
-  return <DeviceForm device={found.data ?? null} onClose={onClose} />
 }
 
 function DeviceForm({ device, onClose }: { device: Device | null; onClose: () => void }) {

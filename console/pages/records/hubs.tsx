@@ -1,7 +1,6 @@
-import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { answered, api } from '../../api/client.ts'
-import { Field, Trouble } from '../../parts/parts.tsx'
+import { Field } from '../../parts/parts.tsx'
 import { useWorkspace } from '../../shell/workspace.tsx'
 import { useTexts } from '../../texts/texts.tsx'
 import { RecordForm } from './record-form.tsx'
@@ -28,19 +27,10 @@ export function Component() {
         { id: 'address', title: t.hubs.address, cell: hub => hub.address ?? '–' },
         { id: 'place', title: texts.subject.position, cell: hub => `${hub.lat}, ${hub.lng}`, minor: true },
       ]}
-      form={(id, onClose) => <HubDialog key={id ?? 'new'} id={id} onClose={onClose} />}
+      readOne={readHub}
+      form={(hub, onClose) => <HubForm hub={hub} onClose={onClose} />}
     />
   )
-}
-
-function HubDialog({ id, onClose }: { id: string | null; onClose: () => void }) {
-  const found = useQuery({
-    queryKey: ['hubs', id],
-    enabled: id !== null,
-    queryFn: () => readHub(id as string),
-  })
-  if (id !== null && !found.data) return found.error ? <Trouble error={found.error} /> : null
-  return <HubForm hub={found.data ?? null} onClose={onClose} />
 }
 
 function HubForm({ hub, onClose }: { hub: Hub | null; onClose: () => void }) {

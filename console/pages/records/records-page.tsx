@@ -1,9 +1,9 @@
-import { useInfiniteQuery } from '@tanstack/react-query'
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { type ReactNode, useDeferredValue } from 'react'
 import { Button, Input, SearchField } from 'react-aria-components'
 import { useNavigate, useParams, useSearchParams } from 'react-router'
 import { Icon } from '../../parts/icon.tsx'
-import { ActionButton } from '../../parts/parts.tsx'
+import { ActionButton, Trouble } from '../../parts/parts.tsx'
 import { type Column, Table } from '../../parts/table.tsx'
 import { useTexts } from '../../texts/texts.tsx'
 
@@ -12,7 +12,7 @@ interface Page<T> {
   pagination: { nextCursor: string | null }
 }
 
-interface Props<T> {
+interface Props<T, Whole> {
   /** Of queries and of the address: `devices`. */
   name: string
   title: string
@@ -20,13 +20,14 @@ interface Props<T> {
   create: string | null
   columns: Column<T>[]
   read: (query: { search?: string; cursor?: string; sort: 'name' }) => Promise<Page<T>>
-  /** What is opened: a record by its identifier, or a new one. */
-  form: (id: string | null, onClose: () => void) => ReactNode
+  readOne: (id: string) => Promise<Whole>
+  /** Of the record that is opened, or of a new one. */
+  form: (record: Whole | null, onClose: () => void) => ReactNode
 }
 
 /** A table of records with a search; the address says which of them is open. */
-export function RecordsPage<T extends { _id: string }>(props: Props<T>) {
-  const { name, title, lead, create, columns, read, form } = props
+export function RecordsPage<T extends { _id: string }, Whole>(props: Props<T, Whole>) {
+  const { name, title, lead, create, columns, read, readOne, form } = props
   const texts = useTexts()
   const navigate = useNavigate()
   const { id } = useParams()
@@ -74,7 +75,23 @@ export function RecordsPage<T extends { _id: string }>(props: Props<T>) {
         emptyHint={search ? texts.map.noneHint : lead}
         onOpen={record => go(`/${record._id}`)}
       />
-      {id && form(id === 'new' ? null : id, () => go(''))}
+      {id === 'new' && form(null, () => go(''))}
+      {id && id !== 'new' && (
+        <Opened key={id} queryKey={[name, id]} read={() => readOne(id)}>
+          {record => form(record, () => go(''))}
+        </Opened>
+      )}
     </main>
   )
+}
+
+function Opened<Whole>(props: {
+  queryKey: string[]
+  read: () => Promise<Whole>
+  children: (record: Whole) => ReactNode
+}) {
+  const { queryKey, read, children } = props
+  const found = useQuery({ queryKey, queryFn: read })
+  if (found.data === undefined) return found.error ? <Trouble error={found.error} /> : null
+  return children(found.data)
 }

@@ -1,9 +1,8 @@
-import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { Checkbox, CheckboxGroup, Label } from 'react-aria-components'
 import { answered, api } from '../../api/client.ts'
 import { Icon } from '../../parts/icon.tsx'
-import { Choose, Field, Trouble } from '../../parts/parts.tsx'
+import { Choose, Field } from '../../parts/parts.tsx'
 import { useWorkspace } from '../../shell/workspace.tsx'
 import { useFormat, useTexts } from '../../texts/texts.tsx'
 import { useChoices } from './choices.ts'
@@ -33,19 +32,10 @@ export function Component() {
         { id: 'members', title: t.teams.members, cell: team => format.count(team.memberIds.length) },
         { id: 'hub', title: texts.subject.hub, cell: team => hubs.nameOf(team.hubId) },
       ]}
-      form={(id, onClose) => <TeamDialog key={id ?? 'new'} id={id} onClose={onClose} />}
+      readOne={readTeam}
+      form={(team, onClose) => <TeamForm team={team} onClose={onClose} />}
     />
   )
-}
-
-function TeamDialog({ id, onClose }: { id: string | null; onClose: () => void }) {
-  const found = useQuery({
-    queryKey: ['teams', id],
-    enabled: id !== null,
-    queryFn: () => readTeam(id as string),
-  })
-  if (id !== null && !found.data) return found.error ? <Trouble error={found.error} /> : null
-  return <TeamForm team={found.data ?? null} onClose={onClose} />
 }
 
 function TeamForm({ team, onClose }: { team: Team | null; onClose: () => void }) {

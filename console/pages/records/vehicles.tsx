@@ -1,7 +1,6 @@
-import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { answered, api } from '../../api/client.ts'
-import { Choose, Field, Trouble } from '../../parts/parts.tsx'
+import { Choose, Field } from '../../parts/parts.tsx'
 import { useWorkspace } from '../../shell/workspace.tsx'
 import { useTexts } from '../../texts/texts.tsx'
 import { useChoices } from './choices.ts'
@@ -40,19 +39,10 @@ export function Component() {
         { id: 'hub', title: texts.subject.hub, cell: vehicle => hubs.nameOf(vehicle.hubId), minor: true },
         { id: 'tags', title: t.vehicles.tags, cell: vehicle => vehicle.tags.join(', ') || '–', minor: true },
       ]}
-      form={(id, onClose) => <VehicleDialog key={id ?? 'new'} id={id} onClose={onClose} />}
+      readOne={readVehicle}
+      form={(vehicle, onClose) => <VehicleForm vehicle={vehicle} onClose={onClose} />}
     />
   )
-}
-
-function VehicleDialog({ id, onClose }: { id: string | null; onClose: () => void }) {
-  const found = useQuery({
-    queryKey: ['vehicles', id],
-    enabled: id !== null,
-    queryFn: () => readVehicle(id as string),
-  })
-  if (id !== null && !found.data) return found.error ? <Trouble error={found.error} /> : null
-  return <VehicleForm vehicle={found.data ?? null} onClose={onClose} />
 }
 
 function VehicleForm({ vehicle, onClose }: { vehicle: Vehicle | null; onClose: () => void }) {
