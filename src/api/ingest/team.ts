@@ -59,7 +59,12 @@ export function createTeam(db: Database) {
       const now = performance.now()
       const known = kept.get(id)
       if (known && known.until > now) return known.answer
-      for (const [key, { until }] of kept) if (until <= now || kept.size >= MAX_KEPT) kept.delete(key)
+      kept.delete(id)
+      // The oldest come first.
+      for (const [key, { until }] of kept) {
+        if (until > now && kept.size < MAX_KEPT) break
+        kept.delete(key)
+      }
       const answer = read(device)
       kept.set(id, { until: now + KEPT_MS, answer })
       answer.catch(() => kept.delete(id))
