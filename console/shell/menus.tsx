@@ -1,31 +1,20 @@
-import { useMutation } from '@tanstack/react-query'
+import { useIsMutating } from '@tanstack/react-query'
 import { useSyncExternalStore } from 'react'
 import { Button, Header, Menu, MenuItem, MenuSection, MenuTrigger, Popover } from 'react-aria-components'
-import { useNavigate } from 'react-router'
-import { answered, api } from '../api/client.ts'
 import { Icon } from '../parts/icon.tsx'
 import { getPreferences, onPreferences, type Preferences, setPreferences } from '../preferences.ts'
-import { expectNext, getSession, leaveSession, startSession } from '../session.ts'
 import { useTexts } from '../texts/texts.tsx'
 import { urls } from '../urls.ts'
+import { SWITCHING, signOut, useSwitchOrganization } from './account.ts'
 import { useWorkspace } from './workspace.tsx'
 
 export function OrganizationMenu() {
   const texts = useTexts()
-  const navigate = useNavigate()
   const { organizations } = useWorkspace()
   const current = organizations.find(one => one.isCurrent)
-  const change = useMutation({
-    mutationFn: (organizationId: string) =>
-      answered(api.POST('/api/v3/auth/switch-organization', { body: { organizationId } })),
-    onMutate: () => expectNext(true),
-    onError: () => expectNext(false),
-    onSuccess(answer) {
-      void navigate(urls.map)
-      startSession(answer)
-    },
-  })
-  const name = change.isPending ? texts.account.switching : (current?.organizationName ?? '')
+  const change = useSwitchOrganization()
+  const isSwitching = useIsMutating({ mutationKey: SWITCHING }) > 0
+  const name = isSwitching ? texts.account.switching : (current?.organizationName ?? '')
   if (organizations.length < 2) return <p className="organization">{name}</p>
   return (
     <MenuTrigger>
@@ -64,12 +53,6 @@ export function AccountMenu() {
   const texts = useTexts()
   const { user } = useWorkspace()
   const { theme, language } = useSyncExternalStore(onPreferences, getPreferences)
-  const signOut = async () => {
-    const token = getSession()?.token
-    // Also where the server is away: here it is over in any case, there it is within hours.
-    await api.POST('/api/v3/auth/logout').catch(() => {})
-    if (token) leaveSession(token)
-  }
   const act = (key: string) => {
     if (key === 'sign-out') return void signOut()
     if (key === 'interface') return void window.open(urls.interface, '_blank', 'noreferrer')

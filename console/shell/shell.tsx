@@ -5,13 +5,15 @@ import { Navigate, NavLink, Outlet, useHref, useLocation, useNavigate } from 're
 import { Failure } from '../api/failure.ts'
 import { LiveProvider } from '../live/live.tsx'
 import { Logo } from '../pages/sign-in.tsx'
-import { Icon, type IconName } from '../parts/icon.tsx'
+import { Icon } from '../parts/icon.tsx'
 import { getSession, hasLeft, onSession } from '../session.ts'
 import { useTexts } from '../texts/texts.tsx'
 import { urls } from '../urls.ts'
 import { LiveBadge } from './live-badge.tsx'
 import { AccountMenu, OrganizationMenu } from './menus.tsx'
-import { useWorkspace, WorkspaceProvider } from './workspace.tsx'
+import { type PageEntry, usePages } from './pages.ts'
+import { Palette } from './palette.tsx'
+import { WorkspaceProvider } from './workspace.tsx'
 
 const MAX_RETRIES = 3
 
@@ -56,7 +58,7 @@ function SignedIn({ token }: { token: string }) {
 
 function Frame() {
   const texts = useTexts()
-  const { may } = useWorkspace()
+  const pages = usePages()
   return (
     <div className="frame">
       <a className="skip" href="#content">
@@ -67,14 +69,11 @@ function Frame() {
           <Logo />
           <OrganizationMenu />
         </div>
+        <Palette />
         <nav aria-label={texts.nav.label}>
-          <NavItem to={urls.map} icon="map" text={texts.nav.map} />
-          {may('view/device') && <NavItem to={urls.devices} icon="device" text={texts.nav.devices} />}
-          {may('view/vehicle') && <NavItem to={urls.vehicles} icon="vehicle" text={texts.nav.vehicles} />}
-          {may('view/team') && <NavItem to={urls.teams} icon="team" text={texts.nav.teams} />}
-          {may('view/hub') && <NavItem to={urls.hubs} icon="hub" text={texts.nav.hubs} />}
-          {may('view/tracking-link') && <NavItem to={urls.links} icon="link" text={texts.nav.links} />}
-          {may('view/device') && <NavItem to={urls.rejections} icon="rejected" text={texts.nav.rejections} />}
+          {pages.map(page => (
+            <NavItem key={page.to} {...page} />
+          ))}
         </nav>
         <div className="side-end">
           <LiveBadge />
@@ -86,7 +85,7 @@ function Frame() {
   )
 }
 
-function NavItem({ to, icon, text }: { to: string; icon: IconName; text: string }) {
+function NavItem({ to, icon, text }: PageEntry) {
   return (
     <NavLink className="nav-item" to={to} end={to === urls.map} title={text}>
       <Icon name={icon} />

@@ -26,6 +26,7 @@ export const de: Texts = {
     interface: 'Schnittstelle',
     more: 'Mehr',
     commands: 'Suchen oder gehen zu …',
+    search: 'Suchen',
   },
   account: {
     organization: name => `Organisation ${name}: zu einer anderen wechseln`,
@@ -38,6 +39,22 @@ export const de: Texts = {
     dark: 'Dunkel',
     organizations: 'Organisationen',
     switching: 'Wechselt …',
+  },
+  palette: {
+    results: 'Ergebnisse',
+    groups: {
+      recent: 'Zuletzt',
+      pages: 'Seiten',
+      actions: 'Aktionen',
+      subjects: 'Auf der Karte',
+      vehicles: 'Fahrzeuge',
+      hubs: 'Standorte',
+      teams: 'Teams',
+    },
+    switchTo: name => `Zu ${name} wechseln`,
+    searching: 'Sucht …',
+    none: 'Nichts passt dazu.',
+    count: n => (n === 1 ? '1 Ergebnis' : `${n} Ergebnisse`),
   },
   live: {
     connecting: 'Verbindet …',

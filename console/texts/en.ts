@@ -24,6 +24,7 @@ export const en = {
     interface: 'Interface',
     more: 'More',
     commands: 'Search or go to…',
+    search: 'Search',
   },
   account: {
     organization: (name: string) => `Organization ${name}: switch to another`,
@@ -36,6 +37,22 @@ export const en = {
     dark: 'Dark',
     organizations: 'Organizations',
     switching: 'Switching…',
+  },
+  palette: {
+    results: 'Results',
+    groups: {
+      recent: 'Recent',
+      pages: 'Pages',
+      actions: 'Actions',
+      subjects: 'On the map',
+      vehicles: 'Vehicles',
+      hubs: 'Hubs',
+      teams: 'Teams',
+    },
+    switchTo: (name: string) => `Switch to ${name}`,
+    searching: 'Searching…',
+    none: 'Nothing matches.',
+    count: (n: number) => (n === 1 ? '1 result' : `${n} results`),
   },
   live: {
     connecting: 'Connecting…',

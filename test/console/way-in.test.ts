@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { type Client, createClient, signIn } from '../support/client.ts'
+import { type Client, createClient, createDevice, signIn } from '../support/client.ts'
 import { useServer } from '../support/own-server.ts'
 import { OWNER } from '../support/server.ts'
 import { until } from '../support/wait.ts'
@@ -94,6 +94,85 @@ describe('The way into the console', () => {
     expect(new URL(page.url()).search).toBe('')
   })
 
+  const type = async (page: Page, text: string) => {
+    await page.keyboard.press('Control+k')
+    await page.getByRole('textbox', { name: 'Search or go to…' }).waitFor()
+    await page.keyboard.type(text)
+  }
+  const results = (page: Page) => page.getByRole('menuitem').allInnerTexts()
+  /** Enter counts for what is shown in front: one waits until it is what was meant. */
+  const chooseFirst = async (page: Page, name: string) => {
+    await page.locator('[role=menuitem][data-focused]').getByText(name, { exact: true }).waitFor()
+    await page.keyboard.press('Enter')
+    await page.getByRole('textbox', { name: 'Search or go to…' }).waitFor({ state: 'detached' })
+  }
+
+  it('a few letters lead everywhere: to what only the server knows, to pages, to what can be done', async () => {
+    const [page, client] = await openAs('/links')
+    const device = await createDevice(client, `Tracker ${Date.now()}`)
+    const { name } = (await client.get(`/device/${device.id}`)).body.data
+    // Whoever signs in comes to where the account was last.
+    const organizations = (await client.get('/auth/my-organizations')).body.data
+    const isHere = (one: { isCurrent: boolean }) => one.isCurrent
+    const here = organizations.find(isHere).organizationName
+    const there = here === 'Southwind' ? 'My organization' : 'Southwind'
+    await page.getByRole('heading', { name: 'Tracking links' }).waitFor()
+
+    await type(page, name.toLowerCase())
+    await chooseFirst(page, name)
+    await page.getByRole('dialog', { name }).waitFor()
+    expect(new URL(page.url()).pathname).toBe(`/devices/${device.id}`)
+    await type(page, 'hub')
+    await chooseFirst(page, 'Hubs')
+    await page.getByRole('heading', { name: 'Hubs' }).waitFor()
+    await type(page, 'make')
+    await chooseFirst(page, 'Make a device')
+    await page.getByRole('dialog', { name: 'Make a device' }).waitFor()
+    await page.getByRole('button', { name: 'Close' }).click()
+
+    await page.getByRole('button', { name: 'Search Ctrl K' }).click()
+    await page.getByRole('group', { name: 'Recent' }).waitFor()
+    expect((await results(page)).slice(0, 3).map(text => text.split('\n')[0])).toEqual([
+      'Make a device',
+      'Hubs',
+      name,
+    ])
+    await page.keyboard.type('no such thing')
+    await page.getByRole('status').getByText('Nothing matches.').waitFor()
+    await page.keyboard.press('Escape')
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    const focused = () => page.evaluate(() => document.activeElement?.textContent)
+    await until('the focus is where it was', async () => (await focused()) === 'SearchCtrl K')
+
+    await type(page, 'da theme')
+    await chooseFirst(page, 'Theme: Dark')
+    expect(await page.evaluate(() => document.documentElement.dataset.theme)).toBe('dark')
+    await type(page, 'deu')
+    await chooseFirst(page, 'Language: Deutsch')
+    await page.getByRole('heading', { name: 'Geräte' }).waitFor()
+    await page.getByRole('button', { name: 'Suchen Ctrl K' }).click()
+    await page.keyboard.type('engl')
+    await page.getByRole('menuitem', { name: 'Sprache: English' }).click()
+
+    await type(page, there)
+    await chooseFirst(page, `Switch to ${there}`)
+    await page.getByRole('button', { name: there }).waitFor()
+    await isLive(page)
+    // Names of one organization are not shown in another.
+    await page.getByRole('button', { name: 'Search Ctrl K' }).click()
+    await page.getByRole('menuitem', { name: 'Hubs' }).waitFor()
+    expect((await results(page)).join()).not.toContain(name)
+    await page.keyboard.press('Escape')
+    await type(page, here)
+    await chooseFirst(page, `Switch to ${here}`)
+    await page.getByRole('button', { name: here }).waitFor()
+    await isLive(page)
+    await type(page, 'sign')
+    await chooseFirst(page, 'Sign out')
+    await page.getByRole('button', { name: 'Sign in' }).waitFor()
+    expect(await page.evaluate(() => localStorage.getItem('fieldline.recent'))).toBeNull()
+  })
+
   it('the token is in no address and no cookie, and another origin does not see it', async () => {
     const [page] = await openAs('/')
     await isLive(page)
@@ -139,5 +218,11 @@ describe('The way into the console', () => {
     await inside.getByRole('button', { name: /^Account of/ }).click()
     await inside.getByRole('menu').waitFor()
     expect(await findBarriers(inside)).toEqual([])
+    await inside.keyboard.press('Escape')
+    await inside.setViewportSize({ width: 390, height: 844 })
+    await type(inside, 'de')
+    await inside.getByRole('menuitem', { name: 'Devices' }).waitFor()
+    expect(await findBarriers(inside)).toEqual([])
+    expect(await inside.evaluate(() => document.documentElement.scrollWidth)).toBe(390)
   })
 })

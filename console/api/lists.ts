@@ -1,0 +1,38 @@
+import { answered, api } from './client.ts'
+
+interface Query {
+  search?: string
+  limit?: number
+  sort?: 'name'
+}
+
+/** The lists of what has a name, in which people look something up, and what a role needs to. */
+export const LISTS = {
+  devices: {
+    permission: 'view/device',
+    read: async (query: Query, signal?: AbortSignal) =>
+      (await answered(api.GET('/api/v3/devices', { params: { query }, signal }))).data,
+  },
+  vehicles: {
+    permission: 'view/vehicle',
+    read: async (query: Query, signal?: AbortSignal) =>
+      (await answered(api.GET('/api/v3/vehicles', { params: { query }, signal }))).data,
+  },
+  users: {
+    permission: 'view/user',
+    read: async (query: Query, signal?: AbortSignal) =>
+      (await answered(api.GET('/api/v3/users', { params: { query }, signal }))).data,
+  },
+  teams: {
+    permission: 'view/team',
+    read: async (query: Query, signal?: AbortSignal) =>
+      (await answered(api.GET('/api/v3/teams', { params: { query }, signal }))).data,
+  },
+  hubs: {
+    permission: 'view/hub',
+    read: async (query: Query, signal?: AbortSignal) =>
+      (await answered(api.GET('/api/v3/hubs', { params: { query }, signal }))).data,
+  },
+} as const
+
+export type ListName = keyof typeof LISTS

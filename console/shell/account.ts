@@ -1,0 +1,31 @@
+import { useMutation } from '@tanstack/react-query'
+import { useNavigate } from 'react-router'
+import { answered, api } from '../api/client.ts'
+import { expectNext, getSession, leaveSession, startSession } from '../session.ts'
+import { urls } from '../urls.ts'
+import { forgetRecent } from './recent.ts'
+
+export const SWITCHING = ['switch-organization']
+
+export function useSwitchOrganization() {
+  const navigate = useNavigate()
+  return useMutation({
+    mutationKey: SWITCHING,
+    mutationFn: (organizationId: string) =>
+      answered(api.POST('/api/v3/auth/switch-organization', { body: { organizationId } })),
+    onMutate: () => expectNext(true),
+    onError: () => expectNext(false),
+    onSuccess(answer) {
+      void navigate(urls.map)
+      startSession(answer)
+    },
+  })
+}
+
+export async function signOut(): Promise<void> {
+  const token = getSession()?.token
+  // Also where the server is away: here it is over in any case, there it is within hours.
+  await api.POST('/api/v3/auth/logout').catch(() => {})
+  forgetRecent()
+  if (token) leaveSession(token)
+}
