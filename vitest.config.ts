@@ -3,6 +3,7 @@ import { defineConfig } from 'vitest/config'
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
+    setupFiles: ['test/support/setup.ts'],
     globalSetup: ['test/support/global-setup.ts'],
     pool: 'forks',
     // One more than there are cores: of seven of the longest files two took 1.2 cores, since they wait for a time-out, a

@@ -5,6 +5,8 @@ import type { TestDatabase } from './database.ts'
 
 const MAIN = resolve(import.meta.dirname, '../../dist/src/main.js')
 const READY_WITHIN_MS = 120_000
+/** Of each server, where a test fails. */
+const SHOWN_CHARACTERS = 4_000
 
 export const OWNER = { email: 'owner@example.com', password: 'correct horse battery' }
 
@@ -19,6 +21,16 @@ export interface Server {
   stop(): Promise<number | null>
   /** Throws when it had ended by itself. */
   kill9(): Promise<void>
+}
+
+const running = new Map<number, Server['output']>()
+
+/** What the servers that run wrote last, for a test that fails. */
+export function lastOutputs(): string {
+  const outputs = [...running].map(
+    ([pid, { stderr }]) => `server ${pid} wrote:\n${stderr.slice(-SHOWN_CHARACTERS)}`,
+  )
+  return outputs.join('\n')
 }
 
 export async function startServer(database: TestDatabase, env: Record<string, string> = {}): Promise<Server> {
@@ -37,6 +49,8 @@ export async function startServer(database: TestDatabase, env: Record<string, st
       fail(new Error(`Ended with ${code} before it was ready\n${output.stderr}`))
     })
   })
+  running.set(child.pid as number, output)
+  child.once('exit', () => running.delete(child.pid as number))
   const end = async (signal: NodeJS.Signals): Promise<number | null> => {
     if (child.exitCode !== null || child.signalCode !== null) return child.exitCode
     const exit = once(child, 'exit')
