@@ -15,6 +15,7 @@ export const router = createBrowserRouter([
     children: [
       { index: true, element: <MapPage /> },
       // What is not looked at first comes when it is.
+      { path: 'playback', lazy: () => import('./pages/playback/playback-page.tsx') },
       { path: 'devices/:id?', lazy: () => import('./pages/records/devices.tsx') },
       { path: 'vehicles/:id?', lazy: () => import('./pages/records/vehicles.tsx') },
       { path: 'teams/:id?', lazy: () => import('./pages/records/teams.tsx') },

@@ -2,6 +2,9 @@
 export const urls = {
   map: '/',
   subject: (subjectId: string) => `/?subject=${encodeURIComponent(subjectId)}`,
+  playback: '/playback',
+  /** Today, of one subject. */
+  playbackOf: (type: 'device' | 'user' | 'vehicle', id: string) => `/playback?subject=${type}:${id}`,
   signIn: (next: string) => (next === '/' ? '/sign-in' : `/sign-in?next=${encodeURIComponent(next)}`),
   links: '/links',
   devices: '/devices',

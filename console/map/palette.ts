@@ -12,7 +12,12 @@ export interface Palette {
   trail: string
   road: string
   text: string
+  /** Of each subject that is played back. */
+  tracks: readonly string[]
+  bad: string
 }
+
+const TRACKS = ['track-1', 'track-2', 'track-3', 'track-4', 'track-5', 'track-6']
 
 export function readPalette(): Palette {
   const style = getComputedStyle(document.documentElement)
@@ -32,6 +37,8 @@ export function readPalette(): Palette {
     trail: read('accent'),
     road: read('map-road'),
     text: read('map-label'),
+    tracks: TRACKS.map(read),
+    bad: read('bad'),
   }
 }
 

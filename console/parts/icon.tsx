@@ -30,6 +30,11 @@ const PATHS = {
   language:
     'M8 14A6 6 0 1 0 8 2a6 6 0 0 0 0 12zM2 8h12M8 2c2 1.700 3 3.700 3 6s-1 4.300-3 6c-2-1.700-3-3.700-3-6s1-4.300 3-6z',
   leave: 'M6 2.500H2.500v11H6M10.500 11l3-3-3-3M13.500 8H6',
+  pause: 'M5.500 3.500v9M10.500 3.500v9',
+  history: 'M2.500 8a5.500 5.500 0 1 0 1.700-4M2.500 2.500V5h2.700M8 5v3.200l2.200 1.300',
+  back: 'M9.500 4 5.500 8l4 4',
+  next: 'M6.500 4l4 4-4 4',
+  download: 'M8 2v8M4.800 7 8 10.200 11.200 7M3 13.500h10',
 } as const
 
 export type IconName = keyof typeof PATHS

@@ -15,6 +15,7 @@ export function usePages(): PageEntry[] {
   const { may } = useWorkspace()
   const pages: (PageEntry & { needs?: string })[] = [
     { to: urls.map, icon: 'map', text: nav.map },
+    { to: urls.playback, icon: 'history', text: nav.playback, needs: 'view/location' },
     { to: urls.devices, icon: 'device', text: nav.devices, needs: 'view/device' },
     { to: urls.vehicles, icon: 'vehicle', text: nav.vehicles, needs: 'view/vehicle' },
     { to: urls.teams, icon: 'team', text: nav.teams, needs: 'view/team' },

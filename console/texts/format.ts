@@ -15,6 +15,13 @@ export function createFormat(locale: string, timeZone: string | undefined, texts
   const seconds = new Intl.DateTimeFormat(locale, { timeStyle: 'medium', timeZone })
   const dated = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'short', timeZone })
   const day = new Intl.DateTimeFormat('en-CA', { dateStyle: 'short', timeZone })
+  const named = new Intl.DateTimeFormat(locale, {
+    weekday: 'short',
+    day: 'numeric',
+    month: 'short',
+    year: 'numeric',
+    timeZone: 'UTC',
+  })
   const relative = new Intl.RelativeTimeFormat(locale, { style: 'short', numeric: 'always' })
   return {
     count: (value: number) => integer.format(value),
@@ -42,22 +49,32 @@ export function createFormat(locale: string, timeZone: string | undefined, texts
       if (s < DAY_S) return relative.format(-Math.floor(s / HOUR_S), 'hour')
       return relative.format(-Math.floor(s / DAY_S), 'day')
     },
+    kmh: (mps: number) => mps * KMH_PER_MPS,
+    /** 2026-11-21, as the clock there shows it. */
+    dateOf: (at: number) => day.format(at),
+    /** "Sat, 21 Nov 2026". */
+    longDate: (date: string) => named.format(Date.parse(`${date}T12:00:00Z`)),
+    /** When a date begins there. */
+    startOf: (date: string) => startOf(date, day),
     /** When the day began there. */
-    startOfDay: (now = Date.now()) => startOfDay(day.format(now), now, timeZone),
+    startOfDay: (now = Date.now()) => startOf(day.format(now), day),
   }
 }
 
 export type Format = ReturnType<typeof createFormat>
 
-/** The instant that a wall clock shows as 0:00 of `date` (2026-11-21). */
-function startOfDay(date: string, now: number, timeZone: string | undefined): number {
-  const parts = new Intl.DateTimeFormat('en-CA', {
-    dateStyle: 'short',
-    timeStyle: 'medium',
-    hourCycle: 'h23',
-    timeZone,
-  }).format(now)
-  const shown = Date.parse(`${parts.replace(', ', 'T')}Z`)
-  const offset = Math.round((shown - now) / 60_000) * 60_000
-  return Date.parse(`${date}T00:00:00Z`) - offset
+/** No clock is further than this from UTC. */
+const MAX_OFFSET_MS = 15 * HOUR_S * 1_000
+
+/** The first instant that has this date there: looked for, as clocks are put forward at midnight too. */
+function startOf(date: string, day: Intl.DateTimeFormat): number {
+  const middle = Date.parse(`${date}T00:00:00Z`)
+  let before = middle - MAX_OFFSET_MS
+  let from = middle + MAX_OFFSET_MS
+  while (from - before > 1) {
+    const half = Math.floor((before + from) / 2)
+    if (day.format(half) < date) before = half
+    else from = half
+  }
+  return from
 }

@@ -168,7 +168,7 @@ describe('A screen that watches while the server is killed', () => {
       const owner = await signIn(server())
       const van = await createDevice(owner, 'Van 7')
       await send(server(), van, { speed: 10 }, 5)
-      const mayFail = /WebSocket|ERR_|Failed to (load|fetch)/
+      const mayFail = /WebSocket|ERR_|[Ff]ailed to (load|fetch)/
       const page = await screens.open(`${server().url}/?subject=${van.id}`, { as: owner, mayFail })
       const panel = page.getByRole('complementary', { name: 'Van 7' })
       await panel.getByText('36 km/h').first().waitFor()

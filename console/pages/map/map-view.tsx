@@ -1,8 +1,8 @@
-import type { Map as MapLibre } from 'maplibre-gl'
 import { useEffect, useRef, useState } from 'react'
 import { useLive } from '../../live/live.tsx'
 import type { Overlay } from '../../map/overlay.ts'
 import { readPalette } from '../../map/palette.ts'
+import { useMap } from '../../map/use-map.ts'
 import { IconButton } from '../../parts/parts.tsx'
 import { onTheme } from '../../preferences.ts'
 import { useFormat, useTexts } from '../../texts/texts.tsx'
@@ -18,8 +18,7 @@ interface Props {
   onStray: () => void
 }
 
-const RETRY_MS = 3_000
-const hasWebgl = () => document.createElement('canvas').getContext('webgl2') !== null
+const loadOverlay = () => import('../../map/overlay.ts')
 
 /** The map, opened once; what is given to it changes what it shows. */
 export function MapView({ isShown, subject, follow, onSelect, onStray }: Props) {
@@ -29,80 +28,53 @@ export function MapView({ isShown, subject, follow, onSelect, onStray }: Props) 
   const container = useRef<HTMLElement>(null)
   const markers = useRef<HTMLCanvasElement>(null)
   const labels = useRef<HTMLCanvasElement>(null)
-  const [opened, setOpened] = useState<{ map: MapLibre; overlay: Overlay } | null>(null)
-  const [failed, setFailed] = useState(false)
+  const { opened, failed } = useMap(container, loadOverlay)
+  const map = opened?.map
+  const [overlay, setOverlay] = useState<Overlay | null>(null)
   const handlers = useRef({ onSelect, onStray, isShown, write: format.count })
   handlers.current = { onSelect, onStray, isShown, write: format.count }
   const { data: hubs } = useHubs()
   const trail = useTrail(subject)
 
   useEffect(() => {
-    let close = () => {}
-    let gone = false
-    const open = async () => {
-      const [{ openMap }, { createOverlay }, { createStyle, refineWorld }] = await Promise.all([
-        import('../../map/maplibre.ts'),
-        import('../../map/overlay.ts'),
-        import('../../map/basemap.ts'),
-      ])
-      if (gone || !container.current || !markers.current || !labels.current) return
-      const map = await openMap(container.current, readPalette())
-      if (gone) return map.remove()
-      const overlay = createOverlay({
-        map,
-        fleet,
-        markers: markers.current,
-        labels: labels.current,
-        palette: readPalette(),
-        isShown: slot => handlers.current.isShown(slot),
-        writeCount: count => handlers.current.write(count),
-        onSelect: id => handlers.current.onSelect(id),
-      })
-      const unrefine = refineWorld(map)
-      const unfollow = onTheme(() => {
-        overlay.set({ palette: readPalette() })
-        void createStyle(readPalette()).then(style => map.setStyle(style))
-      })
-      map.on('dragstart', () => handlers.current.onStray())
-      close = () => {
-        unfollow()
-        unrefine()
-        overlay.close()
-        map.remove()
-      }
-      setOpened({ map, overlay })
-    }
-    const attempt = () => {
-      open().catch(() => {
-        // Without WebGL it is drawn by no other attempt; without the server by the next.
-        if (!hasWebgl()) setFailed(true)
-        else if (!gone) timer = setTimeout(attempt, RETRY_MS)
-      })
-    }
-    let timer: ReturnType<typeof setTimeout> | undefined
-    attempt()
+    if (!opened || !markers.current || !labels.current) return
+    const { map, loaded } = opened
+    const overlay = loaded.createOverlay({
+      map,
+      fleet,
+      markers: markers.current,
+      labels: labels.current,
+      palette: readPalette(),
+      isShown: slot => handlers.current.isShown(slot),
+      writeCount: count => handlers.current.write(count),
+      onSelect: id => handlers.current.onSelect(id),
+    })
+    const unfollow = onTheme(() => overlay.set({ palette: readPalette() }))
+    const onStray = () => handlers.current.onStray()
+    map.on('dragstart', onStray)
+    setOverlay(overlay)
     return () => {
-      gone = true
-      clearTimeout(timer)
-      setOpened(null)
-      close()
+      setOverlay(null)
+      unfollow()
+      map.off('dragstart', onStray)
+      overlay.close()
     }
-  }, [fleet])
+  }, [opened, fleet])
 
-  useEffect(() => opened?.overlay.set({ isShown }), [opened, isShown])
-  useEffect(() => opened?.overlay.set({ selected: subject, follow }), [opened, subject, follow])
+  useEffect(() => overlay?.set({ isShown }), [overlay, isShown])
+  useEffect(() => overlay?.set({ selected: subject, follow }), [overlay, subject, follow])
   useEffect(() => {
-    if (!opened || !known) return
+    if (!overlay || !known) return
     // The first look is at everything, or at what the address names.
-    if (subject && fleet.slotOf(subject) !== undefined) opened.overlay.goTo(subject)
-    else if (!seen.current) opened.overlay.showAll(undefined, false)
+    if (subject && fleet.slotOf(subject) !== undefined) overlay.goTo(subject)
+    else if (!seen.current) overlay.showAll(undefined, false)
     seen.current = true
-  }, [opened, known, subject, fleet])
+  }, [overlay, known, subject, fleet])
   const seen = useRef(false)
-  useEffect(() => (opened ? showHubs(opened.map, hubs ?? []) : undefined), [opened, hubs])
+  useEffect(() => (map ? showHubs(map, hubs ?? []) : undefined), [map, hubs])
   useEffect(
-    () => (opened ? showTrail(opened.map, trail.data ?? [], fleet, subject) : undefined),
-    [opened, trail.data, fleet, subject],
+    () => (map ? showTrail(map, trail.data ?? [], fleet, subject) : undefined),
+    [map, trail.data, fleet, subject],
   )
 
   return (
@@ -112,9 +84,9 @@ export function MapView({ isShown, subject, follow, onSelect, onStray }: Props) 
       <canvas className="map-layer" ref={labels} />
       {failed && <p className="map-note">{texts.map.noWebgl}</p>}
       <div className="map-buttons">
-        <IconButton icon="all" label={texts.map.overview} onPress={() => opened?.overlay.showAll()} />
-        <IconButton icon="plus" label={texts.map.zoomIn} onPress={() => opened?.map.zoomIn()} />
-        <IconButton icon="minus" label={texts.map.zoomOut} onPress={() => opened?.map.zoomOut()} />
+        <IconButton icon="all" label={texts.map.overview} onPress={() => overlay?.showAll()} />
+        <IconButton icon="plus" label={texts.map.zoomIn} onPress={() => map?.zoomIn()} />
+        <IconButton icon="minus" label={texts.map.zoomOut} onPress={() => map?.zoomOut()} />
       </div>
     </div>
   )

@@ -1,10 +1,12 @@
 import { lazy, type ReactNode, Suspense, useState } from 'react'
 import { ToggleButton } from 'react-aria-components'
+import { Link } from 'react-router'
 import { useFleetVersion, useLive, useNow } from '../../live/live.tsx'
 import { Icon, StateMark } from '../../parts/icon.tsx'
 import { ActionButton, Copyable, IconButton } from '../../parts/parts.tsx'
 import { useWorkspace } from '../../shell/workspace.tsx'
 import { useFormat, useTexts } from '../../texts/texts.tsx'
+import { urls } from '../../urls.ts'
 import { useHubs, useSubjectRecords, useToday } from './queries.ts'
 
 const ShareDialog = lazy(() => import('../share-dialog.tsx'))
@@ -78,7 +80,7 @@ export function SubjectPanel({ subjectId, follow, onFollow, onClose }: Props) {
               </Copyable>
             </Fact>
           </dl>
-          <Today subjectId={subjectId} />
+          <Today subjectId={subjectId} type={position.subjectType} />
           {records && (
             <dl className="facts wide">
               {records.vehicle && (
@@ -110,7 +112,7 @@ export function SubjectPanel({ subjectId, follow, onFollow, onClose }: Props) {
   )
 }
 
-function Today({ subjectId }: { subjectId: string }) {
+function Today({ subjectId, type }: { subjectId: string; type: 'device' | 'user' }) {
   const { subject: t } = useTexts()
   const format = useFormat()
   const { data: today } = useToday(subjectId)
@@ -131,6 +133,10 @@ function Today({ subjectId }: { subjectId: string }) {
           <Fact term={t.maxSpeed}>{format.speed(fastest)}</Fact>
         </dl>
       )}
+      <Link className="button plain" to={urls.playbackOf(type, subjectId)}>
+        <Icon name="history" />
+        {t.playback}
+      </Link>
     </section>
   )
 }

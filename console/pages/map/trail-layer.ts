@@ -44,22 +44,26 @@ export function showTrail(map: MapLibre, points: readonly Point[], fleet: Fleet,
   }
 }
 
-/** A layer with its data, now and again whenever the style below it is another. */
+/** Layers with their data, now and again whenever the style below it is another. */
 export function showLayer(
   map: MapLibre,
   name: string,
   data: () => FeatureCollection,
-  describe: () => LayerSpecification,
+  describe: () => LayerSpecification | LayerSpecification[],
 ) {
   const show = () => {
     if (map.getSource(name)) return
     map.addSource(name, { type: 'geojson', data: data() })
-    map.addLayer(describe())
+    for (const layer of [describe()].flat()) map.addLayer(layer)
   }
   const update = () => {
     const source = map.getSource(name) as GeoJSONSource | undefined
-    if (source) source.setData(data())
-    else if (map.isStyleLoaded()) show()
+    if (source) return void source.setData(data())
+    try {
+      show()
+    } catch {
+      // There is no style yet: it says when.
+    }
   }
   update()
   map.on('styledata', show)

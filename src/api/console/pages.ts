@@ -5,6 +5,7 @@ import type { StaticFile } from './files.ts'
 export const PAGES = [
   '/',
   '/sign-in',
+  '/playback',
   '/devices',
   '/devices/:id',
   '/vehicles',

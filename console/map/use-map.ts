@@ -1,0 +1,58 @@
+import type { Map as MapLibre } from 'maplibre-gl'
+import { type RefObject, useEffect, useState } from 'react'
+import { onTheme } from '../preferences.ts'
+import { readPalette } from './palette.ts'
+
+const RETRY_MS = 3_000
+const hasWebgl = () => document.createElement('canvas').getContext('webgl2') !== null
+
+/**
+ * A map in an element, opened once and in the colours of the theme, with what `load` brings meanwhile. `failed` where this
+ * browser draws none.
+ */
+export function useMap<T>(container: RefObject<HTMLElement | null>, load: () => Promise<T>) {
+  const [opened, setOpened] = useState<{ map: MapLibre; loaded: T } | null>(null)
+  const [failed, setFailed] = useState(false)
+
+  useEffect(() => {
+    let close = () => {}
+    let gone = false
+    let timer: ReturnType<typeof setTimeout> | undefined
+    const open = async () => {
+      const [{ openMap }, { createStyle, refineWorld }, loaded] = await Promise.all([
+        import('./maplibre.ts'),
+        import('./basemap.ts'),
+        load(),
+      ])
+      if (gone || !container.current) return
+      const map = await openMap(container.current, readPalette())
+      if (gone) return map.remove()
+      const unrefine = refineWorld(map)
+      const unfollow = onTheme(() => {
+        void createStyle(readPalette()).then(style => map.setStyle(style))
+      })
+      close = () => {
+        unfollow()
+        unrefine()
+        map.remove()
+      }
+      setOpened({ map, loaded })
+    }
+    const attempt = () => {
+      open().catch(() => {
+        // Without WebGL it is drawn by no other attempt; without the server by the next.
+        if (!hasWebgl()) setFailed(true)
+        else if (!gone) timer = setTimeout(attempt, RETRY_MS)
+      })
+    }
+    attempt()
+    return () => {
+      gone = true
+      clearTimeout(timer)
+      setOpened(null)
+      close()
+    }
+  }, [container, load])
+
+  return { opened, failed }
+}

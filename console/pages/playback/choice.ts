@@ -1,0 +1,77 @@
+import { useCallback, useMemo } from 'react'
+import { useSearchParams } from 'react-router'
+
+export const TYPES = ['device', 'user', 'vehicle'] as const
+export interface Subject {
+  type: (typeof TYPES)[number]
+  id: string
+}
+
+/** As many as have a colour of their own. */
+export const MAX_SUBJECTS = 6
+/** How many times faster than it was. */
+export const RATES = [1, 2, 5, 10, 30, 60] as const
+const STANDARD_RATE = 10
+
+export interface Choice {
+  subjects: Subject[]
+  /** 2026-11-21; null is today, so that such a link means the day on which it is opened. */
+  day: string | null
+  /** Milliseconds since 1970; null is the beginning. */
+  at: number | null
+  rate: number
+  anomalies: boolean
+}
+
+export const keyOf = ({ type, id }: Subject): string => `${type}:${id}`
+
+/** What is played back is in the address: it can be sent, gone back to, and loaded again. */
+export function useChoice() {
+  const [params, setParams] = useSearchParams()
+  const choice = useMemo<Choice>(() => {
+    const rate = Number(params.get('rate'))
+    const day = params.get('day') ?? ''
+    const at = Date.parse(params.get('at') ?? '')
+    return {
+      subjects: readSubjects(params.getAll('subject')),
+      day: /^\d{4}-\d\d-\d\d$/.test(day) && !Number.isNaN(Date.parse(day)) ? day : null,
+      at: Number.isNaN(at) ? null : at,
+      rate: RATES.includes(rate as (typeof RATES)[number]) ? rate : STANDARD_RATE,
+      anomalies: params.get('anomalies') === 'true',
+    }
+  }, [params])
+  const change = useCallback(
+    (next: Partial<Choice>) => {
+      setParams(
+        now => {
+          const changed = new URLSearchParams(now)
+          const set = (name: string, value: string | null) =>
+            value === null ? changed.delete(name) : changed.set(name, value)
+          if (next.subjects) {
+            changed.delete('subject')
+            for (const subject of next.subjects) changed.append('subject', keyOf(subject))
+          }
+          if (next.day !== undefined) set('day', next.day)
+          if (next.at !== undefined) set('at', next.at === null ? null : new Date(next.at).toISOString())
+          if (next.rate !== undefined) set('rate', next.rate === STANDARD_RATE ? null : String(next.rate))
+          if (next.anomalies !== undefined) set('anomalies', next.anomalies ? 'true' : null)
+          return changed
+        },
+        // Going back leads from day to day and from subject to subject, not from second to second.
+        { replace: next.subjects === undefined && next.day === undefined },
+      )
+    },
+    [setParams],
+  )
+  return [choice, change] as const
+}
+
+function readSubjects(texts: readonly string[]): Subject[] {
+  const subjects = texts.flatMap(text => {
+    const [type, id] = text.split(':')
+    const known = TYPES.find(one => one === type)
+    return known && id ? [{ type: known, id }] : []
+  })
+  const keys = subjects.map(keyOf)
+  return subjects.filter((subject, index) => keys.indexOf(keyOf(subject)) === index).slice(0, MAX_SUBJECTS)
+}

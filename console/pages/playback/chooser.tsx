@@ -1,0 +1,150 @@
+import { useEffect, useMemo, useRef, useState } from 'react'
+import { Button, ComboBox, Input, ListBox, ListBoxItem, Popover } from 'react-aria-components'
+import { useFleetVersion, useLive } from '../../live/live.tsx'
+import { Icon } from '../../parts/icon.tsx'
+import { IconButton } from '../../parts/parts.tsx'
+import { useFormat, useLocale, useTexts } from '../../texts/texts.tsx'
+import { keyOf, MAX_SUBJECTS, type Subject, TYPES } from './choice.ts'
+import { useNames, useVehicles } from './queries.ts'
+
+/** A list that somebody reads; more are found by their names. */
+const OFFERED = 50
+const REFRESH_MS = 5_000
+
+interface Props {
+  subjects: readonly Subject[]
+  onChange: (subjects: Subject[]) => void
+}
+
+/** Whose day it is: everything that has ever sent a position, and the vehicles. */
+export function Chooser({ subjects, onChange }: Props) {
+  const { playback: t } = useTexts()
+  const names = useNames(subjects)
+  const [search, setSearch] = useState('')
+  const offered = useOffered(search, subjects)
+  /** Whoever has added one may add another: in a field that is new and closed. */
+  const added = useRef(false)
+  const isFull = subjects.length >= MAX_SUBJECTS
+  const add = (key: unknown) => {
+    const [type, id] = String(key).split(':')
+    const known = TYPES.find(one => one === type)
+    if (!known || !id) return
+    added.current = true
+    setSearch('')
+    onChange([...subjects, { type: known, id }])
+  }
+  return (
+    <div className="chooser">
+      {isFull ? (
+        <p className="hint">{t.full(MAX_SUBJECTS)}</p>
+      ) : (
+        <ComboBox
+          className="search"
+          aria-label={t.choose}
+          key={subjects.length}
+          autoFocus={added.current}
+          allowsEmptyCollection
+          items={offered}
+          inputValue={search}
+          onInputChange={setSearch}
+          value={null}
+          onChange={key => key !== null && add(key)}
+        >
+          <Icon name="search" />
+          <Input placeholder={t.choose} />
+          <Button className="button quiet square clear">
+            <Icon name="down" />
+          </Button>
+          <Popover className="popover">
+            <ListBox className="menu" renderEmptyState={() => <p className="hint menu-empty">{t.nobody}</p>}>
+              {({ key, name, type }: { key: string; name: string; type: Subject['type'] }) => (
+                <ListBoxItem id={key} textValue={name} className="menu-item">
+                  <span>{name}</span>
+                  <small>{t.types[type]}</small>
+                </ListBoxItem>
+              )}
+            </ListBox>
+          </Popover>
+        </ComboBox>
+      )}
+      {subjects.length > 0 && (
+        <ul className="chosen" aria-label={t.chosen}>
+          {subjects.map((subject, index) => (
+            <li className={`chip track-${index + 1}`} key={keyOf(subject)}>
+              <span className="track-dot" aria-hidden="true" />
+              <span className="chip-name">{names[index]}</span>
+              <IconButton
+                icon="close"
+                label={t.remove(names[index] as string)}
+                onPress={() => onChange(subjects.filter(one => one !== subject))}
+              />
+            </li>
+          ))}
+        </ul>
+      )}
+    </div>
+  )
+}
+
+function useOffered(search: string, chosen: readonly Subject[]) {
+  const locale = useLocale()
+  const { fleet } = useLive()
+  const version = useFleetVersion(fleet, REFRESH_MS)
+  const vehicles = useVehicles(search)
+  return useMemo(() => {
+    // Who is there changes the fleet in place.
+    void version
+    const text = search.trim().toLowerCase()
+    const taken = new Set(chosen.map(keyOf))
+    const { compare } = new Intl.Collator(locale, { numeric: true })
+    const live = fleet.positions.map(({ subjectType, subjectId, name }) => ({
+      key: keyOf({ type: subjectType, id: subjectId }),
+      name,
+      type: subjectType as Subject['type'],
+    }))
+    const rest = vehicles.map(({ _id, name }) => ({
+      key: keyOf({ type: 'vehicle', id: _id }),
+      name,
+      type: 'vehicle' as Subject['type'],
+    }))
+    return [...live, ...rest]
+      .filter(({ key, name }) => !taken.has(key) && name.toLowerCase().includes(text))
+      .sort((a, b) => compare(a.name, b.name))
+      .slice(0, OFFERED)
+  }, [search, chosen, fleet, version, vehicles, locale])
+}
+
+const DAY_MS = 86_400_000
+/** The history goes back a year. */
+const KEPT_DAYS = 365
+
+/** One day after the other, as the calendar of the organization has them. */
+export function DayPicker({ day, onChange }: { day: string; onChange: (day: string | null) => void }) {
+  const { playback: t } = useTexts()
+  const format = useFormat()
+  const input = useRef<HTMLInputElement>(null)
+  const today = format.dateOf(Date.now())
+  const earliest = format.dateOf(Date.now() - KEPT_DAYS * DAY_MS)
+  const step = (days: number) => new Date(Date.parse(day) + days * DAY_MS).toISOString().slice(0, 10)
+  const go = (next: string) => onChange(next === today ? null : next)
+  useEffect(() => {
+    // What somebody is typing stays: on its way there a year is the year 2.
+    if (input.current && input.current.value !== day) input.current.value = day
+  }, [day])
+  return (
+    <div className="day-picker">
+      <IconButton icon="back" label={t.before} isDisabled={day <= earliest} onPress={() => go(step(-1))} />
+      <input
+        type="date"
+        ref={input}
+        aria-label={t.day}
+        defaultValue={day}
+        min={earliest}
+        max={today}
+        required
+        onChange={({ currentTarget: { value } }) => value >= earliest && value <= today && go(value)}
+      />
+      <IconButton icon="next" label={t.after} isDisabled={day >= today} onPress={() => go(step(1))} />
+    </div>
+  )
+}

@@ -1,0 +1,136 @@
+import { type ReactNode, useEffect, useMemo, useRef } from 'react'
+import { Button } from 'react-aria-components'
+import { useFormat, useTexts } from '../../texts/texts.tsx'
+import { type Player, usePlayerTime } from './player.ts'
+import type { Span, Trips } from './queries.ts'
+import type { Shown } from './shown.ts'
+import { momentAt } from './tracks.ts'
+
+const SECOND_MS = 1_000
+
+/** A trip or a stop. */
+interface Part {
+  from: number
+  to: number
+  trip: Trips['trips'][number] | null
+}
+
+export function partsOf(trips: Trips | undefined): Part[] {
+  if (!trips) return []
+  const parts = [
+    ...trips.trips.map(trip => ({ ...toTimes(trip), trip })),
+    ...trips.stops.map(stop => ({ ...toTimes(stop), trip: null })),
+  ]
+  return parts.sort((a, b) => a.from - b.from)
+}
+
+const toTimes = ({ startTime, endTime }: { startTime: string; endTime: string }) => ({
+  from: Date.parse(startTime),
+  to: Date.parse(endTime),
+})
+
+/** Trips and stops under the chart, at their times. The list says the same in words. */
+export function Strips({ shown, span }: { shown: readonly Shown[]; span: Span }) {
+  const share = (ms: number) => `${(ms / (span.to - span.from)) * 100}%`
+  return (
+    <div className="strips" aria-hidden="true">
+      {shown.map(({ key, color, trips }) => (
+        <div className={`strip track-${color + 1}`} key={key}>
+          {partsOf(trips).map(({ from, to, trip }) => (
+            <span
+              key={`${from}${trip ? 'trip' : 'stop'}`}
+              className={trip ? 'strip-trip' : 'strip-stop'}
+              style={{ left: share(from - span.from), width: share(to - from) }}
+            />
+          ))}
+        </div>
+      ))}
+    </div>
+  )
+}
+
+/** What one of them did that day: in sums, now, and one trip and stop after the other. */
+export function DayList(props: { one: Shown; player: Player; isAlone: boolean }) {
+  const { one, player, isAlone } = props
+  const { playback: t, subject: words } = useTexts()
+  const format = useFormat()
+  const time = usePlayerTime(player, SECOND_MS)
+  const parts = useMemo(() => partsOf(one.trips), [one.trips])
+  const moment = momentAt(one.track, time)
+  const current = parts.findLastIndex(({ from, to }) => from <= time && time <= to + SECOND_MS)
+  const trips = one.trips?.trips ?? []
+  const distance = trips.reduce((sum, trip) => sum + trip.distance, 0)
+  const driving = trips.reduce((sum, trip) => sum + trip.duration, 0)
+  return (
+    <section className={`day track-${one.color + 1}`} aria-label={one.name}>
+      <h2>
+        <span className="track-dot" aria-hidden="true" />
+        <span className="day-name">{one.name}</span>
+        <span className="day-now">
+          {moment?.known ? format.speed(moment.speed) : moment ? t.unknown : t.notYet}
+        </span>
+      </h2>
+      {one.trips && parts.length === 0 && <p className="hint">{t.noTrips}</p>}
+      {parts.length > 0 && (
+        <>
+          <p className="hint">
+            {format.distance(distance)} · {format.duration(driving)} ·{' '}
+            {t.sums(trips.length, parts.length - trips.length)}
+          </p>
+          <ol className="parts" aria-label={t.parts}>
+            {parts.map(({ from, to, trip }, index) => (
+              <Entry
+                key={`${from}${trip ? 'trip' : 'stop'}`}
+                isCurrent={index === current}
+                isFollowed={isAlone}
+                onGo={() => player.seek(from)}
+              >
+                <span className={trip ? 'part-mark trip' : 'part-mark'} aria-hidden="true" />
+                <span className="part-name">{trip ? t.trip : t.stop}</span>
+                <span className="part-times">
+                  {format.clock(from)} – {format.clock(to)}
+                </span>
+                <span className="part-facts">
+                  {trip
+                    ? `${format.distance(trip.distance)} · ${format.duration(trip.duration)} · ${words.maxSpeed.toLowerCase()} ${format.speed(trip.maxSpeed)}`
+                    : format.duration((to - from) / SECOND_MS)}
+                </span>
+              </Entry>
+            ))}
+          </ol>
+        </>
+      )}
+    </section>
+  )
+}
+
+interface EntryProps {
+  isCurrent: boolean
+  /** Whether the list goes along with it. */
+  isFollowed: boolean
+  onGo: () => void
+  children: ReactNode
+}
+
+function Entry({ isCurrent, isFollowed, onGo, children }: EntryProps) {
+  const entry = useRef<HTMLLIElement>(null)
+  useEffect(() => {
+    if (isCurrent && isFollowed && entry.current) scrollListTo(entry.current)
+  }, [isCurrent, isFollowed])
+  return (
+    <li ref={entry}>
+      <Button className="part" aria-current={isCurrent ? 'true' : undefined} onPress={onGo}>
+        {children}
+      </Button>
+    </li>
+  )
+}
+
+/** While it plays the list goes along, and a page that scrolls as a whole stays. */
+function scrollListTo(entry: HTMLElement): void {
+  const list = entry.closest('.playback-days')
+  if (!list || list.scrollHeight <= list.clientHeight) return
+  const [inner, outer] = [entry.getBoundingClientRect(), list.getBoundingClientRect()]
+  if (inner.top < outer.top) list.scrollTop -= outer.top - inner.top
+  else if (inner.bottom > outer.bottom) list.scrollTop += inner.bottom - outer.bottom
+}

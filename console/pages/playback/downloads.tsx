@@ -1,0 +1,57 @@
+import { useMutation } from '@tanstack/react-query'
+import { Button, Menu, MenuItem, MenuTrigger, Popover } from 'react-aria-components'
+import { Icon } from '../../parts/icon.tsx'
+import { Trouble } from '../../parts/parts.tsx'
+import { useTexts } from '../../texts/texts.tsx'
+import type { Subject } from './choice.ts'
+import { type FileFormat, readFile, type Span } from './queries.ts'
+
+const FORMATS: FileFormat[] = ['gpx', 'geojson', 'csv']
+
+interface Props {
+  subjects: readonly Subject[]
+  span: Span
+  day: string
+  anomalies: boolean
+}
+
+/** Every point of the day as a file. */
+export function Downloads({ subjects, span, day, anomalies }: Props) {
+  const { playback: t } = useTexts()
+  const load = useMutation({
+    mutationFn: async (format: FileFormat) =>
+      save(await readFile(subjects, span, format, anomalies), `${day}.${format}`),
+  })
+  return (
+    <>
+      <MenuTrigger>
+        <Button className={`button plain ${load.isPending ? 'pending' : ''}`}>
+          <Icon name="download" />
+          {t.download}
+        </Button>
+        <Popover className="popover" placement="bottom end">
+          <Menu className="menu" onAction={key => load.mutate(key as FileFormat)}>
+            {FORMATS.map(format => (
+              <MenuItem key={format} id={format} className="menu-item">
+                {t.formats[format]}
+              </MenuItem>
+            ))}
+          </Menu>
+        </Popover>
+      </MenuTrigger>
+      {load.error && <Trouble error={load.error} />}
+    </>
+  )
+}
+
+/** A link could not carry the token of the session. */
+function save(file: Blob, name: string): void {
+  const link = document.createElement('a')
+  link.href = URL.createObjectURL(file)
+  link.download = name
+  link.click()
+  // The browser has taken it by then.
+  setTimeout(() => URL.revokeObjectURL(link.href), REVOKE_AFTER_MS)
+}
+
+const REVOKE_AFTER_MS = 60_000

@@ -1,0 +1,236 @@
+import '../../styles/playback.css'
+import { useEffect, useMemo, useRef } from 'react'
+import { ToggleButton } from 'react-aria-components'
+import { useLive } from '../../live/live.tsx'
+import { ActionButton, Trouble } from '../../parts/parts.tsx'
+import { useFormat, useTexts } from '../../texts/texts.tsx'
+import { type Choice, keyOf, useChoice } from './choice.ts'
+import { Chooser, DayPicker } from './chooser.tsx'
+import { DayList, Strips } from './day-list.tsx'
+import { Downloads } from './downloads.tsx'
+import { createPlayer, type Player } from './player.ts'
+import { MAX_POINTS, type Span, useAnomalies, useNames, useTracks, useTrips } from './queries.ts'
+import type { Shown } from './shown.ts'
+import { SpeedChart } from './speed-chart.tsx'
+import { TrackMap } from './track-map.tsx'
+import { TimeSlider, Transport } from './transport.tsx'
+
+const DAY_MS = 86_400_000
+/** What is shown begins and ends at such times, so that the first and the last fix are not at the very edge. */
+const ROUND_MS = 5 * 60_000
+/** An address that changed with every step of a slider would be too much for a browser. */
+const SAVE_AFTER_MS = 500
+
+/** The day of some subjects, played again. */
+export function Component() {
+  const texts = useTexts()
+  const format = useFormat()
+  const { filter } = useLive()
+  const [choice, change] = useChoice()
+  const { subjects } = choice
+  const t = texts.playback
+  const day = choice.day ?? format.dateOf(Date.now())
+  const wholeDay = useMemo<Span>(() => {
+    const next = new Date(Date.parse(day) + DAY_MS).toISOString().slice(0, 10)
+    return { from: format.startOf(day), to: format.startOf(next) }
+  }, [day, format])
+  const player = useMemo(createPlayer, [])
+  // What the live map leaves out can be played back all the same.
+  useEffect(() => filter([], []), [filter])
+
+  const names = useNames(subjects)
+  const { loaded, isPending, error, retry } = useTracks(subjects, wholeDay)
+  const { trips, error: tripsError } = useTrips(subjects, wholeDay)
+  const anomalies = useAnomalies(subjects, wholeDay, choice.anomalies)
+  const shown = useMemo<Shown[]>(
+    () =>
+      subjects.flatMap((subject, color) => {
+        const found = loaded.find(one => keyOf(one.subject) === keyOf(subject))
+        if (!found) return []
+        const { track } = found
+        const name = names[color] as string
+        return [{ key: `${keyOf(subject)} ${day}`, subject, name, color, track, trips: trips[color] }]
+      }),
+    [subjects, loaded, names, trips, day],
+  )
+  const moving = useMemo(() => shown.filter(({ track }) => track.count > 0), [shown])
+  const span = useMemo(() => spanOf(moving), [moving])
+  usePlayed(player, span, day, choice, change)
+
+  return (
+    <main className="playback" id="content">
+      <title>{`${texts.nav.playback} · ${texts.product}`}</title>
+      <section className="playback-head" aria-label={t.chosen}>
+        <h1>{texts.nav.playback}</h1>
+        <Chooser subjects={subjects} onChange={next => change({ subjects: next })} />
+        <DayPicker day={day} onChange={next => change({ day: next, at: null })} />
+        {span && (
+          <div className="playback-options">
+            <ToggleButton
+              className="button plain"
+              isSelected={choice.anomalies}
+              onChange={wanted => change({ anomalies: wanted })}
+            >
+              {t.anomalies}
+            </ToggleButton>
+            <Downloads subjects={subjects} span={wholeDay} day={day} anomalies={choice.anomalies} />
+          </div>
+        )}
+        <Notes loaded={loaded.some(one => one.isReduced)} anomalies={anomalies} wanted={choice.anomalies} />
+        {error && <Trouble error={error} onRetry={retry} />}
+        {!error && tripsError && <Trouble error={tripsError} />}
+      </section>
+      <div className="playback-stage">
+        <div className="map-area">
+          <TrackMap shown={moving} anomalies={anomalies.points} player={player} />
+          <State
+            choice={choice}
+            day={day}
+            isPending={isPending}
+            shown={shown}
+            onDay={next => change({ day: next, at: null })}
+          />
+        </div>
+        {span && (
+          <section className="dock" aria-label={texts.nav.playback}>
+            <Transport player={player} rate={choice.rate} onRate={rate => change({ rate })} />
+            <SpeedChart shown={moving} span={span} player={player} />
+            <TimeSlider player={player} span={span} />
+            <Strips shown={moving} span={span} />
+          </section>
+        )}
+      </div>
+      <div className="playback-days">
+        {shown.map(one =>
+          one.track.count > 0 ? (
+            <DayList key={one.key} one={one} player={player} isAlone={shown.length === 1} />
+          ) : (
+            moving.length > 0 && (
+              <p className={`day hint track-${one.color + 1}`} key={one.key}>
+                {one.name}: {t.empty(format.longDate(day))}
+              </p>
+            )
+          ),
+        )}
+      </div>
+    </main>
+  )
+}
+
+/** From the first fix of all of them to the last. */
+function spanOf(shown: readonly Shown[]): Span | null {
+  if (shown.length === 0) return null
+  const firsts = shown.map(({ track }) => track.times[0] as number)
+  const lasts = shown.map(({ track }) => track.times[track.count - 1] as number)
+  return {
+    from: Math.floor(Math.min(...firsts) / ROUND_MS) * ROUND_MS,
+    to: Math.ceil((Math.max(...lasts) + 1) / ROUND_MS) * ROUND_MS,
+  }
+}
+
+/** Winds the clock as the address says, and writes down in the address where it stands still. */
+function usePlayed(
+  player: Player,
+  span: Span | null,
+  day: string,
+  { at, rate }: Choice,
+  change: (next: Partial<Choice>) => void,
+) {
+  const wound = useRef('')
+  useEffect(() => player.setRate(rate), [player, rate])
+  useEffect(() => player.stop, [player])
+  useEffect(() => {
+    if (!span) return player.stop()
+    player.setRange(span)
+    // Another subject joins at the time that is shown; another day begins where the address says.
+    if (wound.current === day) return
+    wound.current = day
+    player.stop()
+    player.seek(at ?? span.from)
+  }, [player, span, day, at])
+  useEffect(() => {
+    if (!span) return
+    let timer: ReturnType<typeof setTimeout> | undefined
+    const save = () => {
+      clearTimeout(timer)
+      if (player.playing) return
+      const next = player.time === span.from ? null : Math.round(player.time)
+      timer = setTimeout(() => change({ at: next }), SAVE_AFTER_MS)
+    }
+    const leaves = [player.onTime(save), player.onState(save)]
+    return () => {
+      clearTimeout(timer)
+      for (const leave of leaves) leave()
+    }
+  }, [player, span, change])
+}
+
+function Notes(props: { loaded: boolean; anomalies: ReturnType<typeof useAnomalies>; wanted: boolean }) {
+  const { loaded, anomalies, wanted } = props
+  const { playback: t } = useTexts()
+  const format = useFormat()
+  const { points, isPending, error } = anomalies
+  return (
+    <>
+      {loaded && <p className="hint">{t.reduced(format.count(MAX_POINTS))}</p>}
+      {wanted && !isPending && !error && (
+        <p className="hint" role="status">
+          {points.length === 0 ? t.noAnomalies : t.someAnomalies(format.count(points.length))}
+        </p>
+      )}
+      {error && <Trouble error={error} />}
+    </>
+  )
+}
+
+interface StateProps {
+  choice: Choice
+  day: string
+  isPending: boolean
+  shown: readonly Shown[]
+  onDay: (day: string) => void
+}
+
+/** What there is instead of a track, and what to do about it. */
+function State({ choice, day, isPending, shown, onDay }: StateProps) {
+  const texts = useTexts()
+  const format = useFormat()
+  const { fleet, known } = useLive()
+  const t = texts.playback
+  if (choice.subjects.length === 0) {
+    const isBare = known && fleet.size === 0
+    return (
+      <div className="welcome">
+        <h2>{isBare ? t.noSubjects : t.start}</h2>
+        <p className="hint">{isBare ? t.noSubjectsHint : t.startHint}</p>
+      </div>
+    )
+  }
+  if (isPending && shown.length === 0)
+    return (
+      <p className="map-note" role="status">
+        {texts.loading}
+      </p>
+    )
+  if (isPending || shown.length === 0 || shown.some(({ track }) => track.count > 0)) return null
+  const days = shown.flatMap(({ subject, name, key }) => {
+    const newest = fleet.find(subject.id)?.timestamp
+    const date = newest ? format.dateOf(Date.parse(newest)) : day
+    return date === day ? [] : [{ key, name, date }]
+  })
+  return (
+    <div className="welcome" role="status">
+      <h2>{t.empty(format.longDate(day))}</h2>
+      <p className="hint">{t.emptyHint}</p>
+      {days.length > 0 && (
+        <div className="row-of-buttons">
+          {days.map(({ key, name, date }) => (
+            <ActionButton key={key} icon="history" onPress={() => onDay(date)}>
+              {t.newest(name, format.longDate(date))}
+            </ActionButton>
+          ))}
+        </div>
+      )}
+    </div>
+  )
+}

@@ -1,0 +1,84 @@
+import { useSyncExternalStore } from 'react'
+
+/** A clock that somebody winds: it runs at `rate` times the speed of time, and stops at its end. */
+export function createPlayer() {
+  let [from, to] = [0, 0]
+  let time = 0
+  let rate = 1
+  let playing = false
+  let frame = 0
+  let before = 0
+  const onTime = new Set<() => void>()
+  const onState = new Set<() => void>()
+
+  function tick(now: number) {
+    // A page that was hidden goes on where it was.
+    const passed = Math.min(now - before, MAX_STEP_MS)
+    before = now
+    set(time + passed * rate)
+    if (time >= to) stop()
+    else frame = requestAnimationFrame(tick)
+  }
+
+  function set(next: number) {
+    const within = Math.min(to, Math.max(from, next))
+    if (within === time) return
+    time = within
+    for (const listener of onTime) listener()
+  }
+
+  function stop() {
+    cancelAnimationFrame(frame)
+    if (!playing) return
+    playing = false
+    for (const listener of onState) listener()
+  }
+
+  return {
+    get time() {
+      return time
+    },
+    get playing() {
+      return playing
+    },
+    setRate(next: number) {
+      rate = next
+    },
+    setRange(next: { from: number; to: number }) {
+      from = next.from
+      to = next.to
+      set(time)
+    },
+    seek: set,
+    play() {
+      if (playing || to <= from) return
+      // At its end it begins again.
+      if (time >= to) set(from)
+      playing = true
+      before = performance.now()
+      frame = requestAnimationFrame(tick)
+      for (const listener of onState) listener()
+    },
+    stop,
+    /** At every change of the time: sixty times a second while it plays. */
+    onTime(listener: () => void): () => void {
+      onTime.add(listener)
+      return () => onTime.delete(listener)
+    },
+    onState(listener: () => void): () => void {
+      onState.add(listener)
+      return () => onState.delete(listener)
+    },
+  }
+}
+
+export type Player = ReturnType<typeof createPlayer>
+
+const MAX_STEP_MS = 250
+
+export const useIsPlaying = (player: Player): boolean =>
+  useSyncExternalStore(player.onState, () => player.playing)
+
+/** The time in steps: for what is read and not watched moving. */
+export const usePlayerTime = (player: Player, stepMs: number): number =>
+  useSyncExternalStore(player.onTime, () => Math.floor(player.time / stepMs) * stepMs)

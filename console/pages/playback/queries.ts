@@ -1,0 +1,173 @@
+import { keepPreviousData, useQueries, useQuery } from '@tanstack/react-query'
+import { answered, api } from '../../api/client.ts'
+import { LISTS } from '../../api/lists.ts'
+import { useLive } from '../../live/live.tsx'
+import { useWorkspace } from '../../shell/workspace.tsx'
+import { keyOf, type Subject } from './choice.ts'
+import { createTrack, type HistoryPoint, type Track } from './tracks.ts'
+
+/** As many as the interface simplifies a track to: one in eight seconds of a day, more where it turns. */
+export const MAX_POINTS = 10_000
+/** What was sent late appears without loading the page again. */
+const STALE_MS = 60_000
+
+export interface Span {
+  /** Milliseconds since 1970, `to` exclusive. */
+  from: number
+  to: number
+}
+
+export interface Loaded {
+  subject: Subject
+  track: Track
+  /** Whether points were left out. */
+  isReduced: boolean
+}
+
+const toQuery = ({ type, id }: Subject, { from, to }: Span) => ({
+  ...(type === 'device' ? { deviceId: id } : type === 'user' ? { userId: id } : { vehicleId: id }),
+  from: new Date(from).toISOString(),
+  to: new Date(to).toISOString(),
+})
+
+async function readPoints(subject: Subject, span: Span, includeAnomalies: boolean, signal: AbortSignal) {
+  const query = {
+    ...toQuery(subject, span),
+    maxPoints: MAX_POINTS,
+    limit: MAX_POINTS,
+    ...(includeAnomalies && { includeAnomalies: 'true' as const }),
+  }
+  const answer = await answered(api.GET('/api/v3/location-histories', { params: { query }, signal }))
+  // A text is what other formats are.
+  return typeof answer === 'string' ? [] : answer.data
+}
+
+/** What was loaded of every subject so far; those that failed say why. */
+export function useTracks(subjects: readonly Subject[], span: Span) {
+  return useQueries({
+    queries: subjects.map(subject => ({
+      queryKey: ['playback', keyOf(subject), span.from, span.to],
+      staleTime: STALE_MS,
+      structuralSharing: false as const,
+      queryFn: async ({ signal }: { signal: AbortSignal }): Promise<Loaded> => {
+        const track = createTrack(await readPoints(subject, span, false, signal))
+        return { subject, track, isReduced: track.count === MAX_POINTS }
+      },
+    })),
+    combine: results => ({
+      loaded: results.flatMap(({ data }) => (data ? [data] : [])),
+      isPending: results.some(({ isPending }) => isPending),
+      error: results.find(({ error }) => error)?.error ?? null,
+      retry: () => {
+        for (const result of results) if (result.error) void result.refetch()
+      },
+    }),
+  })
+}
+
+/** What counts as wrong, of all of them. */
+export function useAnomalies(subjects: readonly Subject[], span: Span, wanted: boolean) {
+  return useQueries({
+    queries: subjects.map(subject => ({
+      queryKey: ['playback', keyOf(subject), span.from, span.to, 'anomalies'],
+      enabled: wanted,
+      staleTime: STALE_MS,
+      queryFn: async ({ signal }: { signal: AbortSignal }): Promise<HistoryPoint[]> =>
+        (await readPoints(subject, span, true, signal)).filter(({ anomaly }) => anomaly !== null),
+    })),
+    combine: results => ({
+      points: wanted ? results.flatMap(({ data }) => data ?? []) : [],
+      isPending: wanted && results.some(({ isPending }) => isPending),
+      error: wanted ? (results.find(({ error }) => error)?.error ?? null) : null,
+    }),
+  })
+}
+
+export type Trips = NonNullable<ReturnType<typeof useTrips>['trips'][number]>
+
+/** The trips and stops of each subject, as far as they are there. */
+export function useTrips(subjects: readonly Subject[], span: Span) {
+  return useQueries({
+    queries: subjects.map(subject => ({
+      queryKey: ['playback', keyOf(subject), span.from, span.to, 'trips'],
+      staleTime: STALE_MS,
+      queryFn: async ({ signal }: { signal: AbortSignal }) => {
+        const params = { query: toQuery(subject, span) }
+        return (await answered(api.GET('/api/v3/location-histories/trips', { params, signal }))).data
+      },
+    })),
+    combine: results => ({
+      trips: results.map(({ data }) => data),
+      error: results.find(({ error }) => error)?.error ?? null,
+    }),
+  })
+}
+
+export type FileFormat = 'gpx' | 'geojson' | 'csv'
+
+/** Everything of that day as the interface writes it into a file, not only what is drawn. */
+export async function readFile(
+  subjects: readonly Subject[],
+  span: Span,
+  format: FileFormat,
+  anomalies: boolean,
+) {
+  const ids = (type: Subject['type']) =>
+    subjects
+      .filter(subject => subject.type === type)
+      .map(({ id }) => id)
+      .join(',') || undefined
+  const query = {
+    deviceId: ids('device'),
+    userId: ids('user'),
+    vehicleId: ids('vehicle'),
+    from: new Date(span.from).toISOString(),
+    to: new Date(span.to).toISOString(),
+    format,
+    ...(anomalies && { includeAnomalies: 'true' as const }),
+  }
+  const request = api.GET('/api/v3/location-histories', { params: { query }, parseAs: 'blob' })
+  return answered(request) as Promise<Blob>
+}
+
+/** How many vehicles are offered at once. */
+const OFFERED_VEHICLES = 20
+
+export function useVehicles(search: string) {
+  const { may } = useWorkspace()
+  const { data = [] } = useQuery({
+    queryKey: ['vehicles', 'offered', search],
+    enabled: may('view/vehicle'),
+    placeholderData: keepPreviousData,
+    queryFn: ({ signal }): Promise<{ _id: string; name: string }[]> =>
+      LISTS.vehicles.read({ search: search || undefined, limit: OFFERED_VEHICLES, sort: 'name' }, signal),
+  })
+  return data
+}
+
+type Path = { params: { path: { id: string } } }
+const READERS = {
+  device: (path: Path) => answered(api.GET('/api/v3/device/{id}', path)),
+  user: (path: Path) => answered(api.GET('/api/v3/user/{id}', path)),
+  vehicle: (path: Path) => answered(api.GET('/api/v3/vehicle/{id}', path)),
+}
+
+/** What subjects are called: as the live map says, else as the records do. */
+export function useNames(subjects: readonly Subject[]): string[] {
+  const { fleet, known } = useLive()
+  const { may } = useWorkspace()
+  return useQueries({
+    queries: subjects.map(subject => {
+      const live = fleet.find(subject.id)?.name
+      return {
+        queryKey: ['name', keyOf(subject), live],
+        enabled: live !== undefined || (known && may(`view/${subject.type}`)),
+        queryFn: async () => {
+          if (live !== undefined) return live
+          return (await READERS[subject.type]({ params: { path: { id: subject.id } } })).data.name
+        },
+      }
+    }),
+    combine: results => results.map(({ data }) => data ?? '…'),
+  })
+}

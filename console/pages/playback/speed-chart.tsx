@@ -1,0 +1,164 @@
+import 'uplot/dist/uPlot.min.css'
+import { useEffect, useRef } from 'react'
+import uPlot from 'uplot'
+import { onTheme } from '../../preferences.ts'
+import { useFormat, useTexts } from '../../texts/texts.tsx'
+import type { Player } from './player.ts'
+import type { Span } from './queries.ts'
+import type { Shown } from './shown.ts'
+import { GAP_MS, type Track } from './tracks.ts'
+
+/** Of the numbers at the left and of the last time at the right: what stands below lies under the same times (playback.css). */
+const CHART_LEFT_PX = 44
+const CHART_RIGHT_PX = 24
+const HEIGHT_PX = 128
+const AXIS_PX = 24
+const MIN_KMH = 20
+const HOUR_MS = 3_600_000
+const STEPS_MS = [1 / 60, 1 / 30, 1 / 12, 1 / 6, 1 / 4, 1 / 2, 1, 2, 3, 4, 6].map(hours => hours * HOUR_MS)
+const LABEL_PX = 56
+/** How uPlot joins tables. */
+const [RETAIN_NULLS, EXPAND_NULLS] = [1, 2] as const
+
+interface Props {
+  shown: readonly Shown[]
+  span: Span
+  player: Player
+}
+
+/** The speed of each of them over the time; whoever presses on it goes there. */
+export function SpeedChart({ shown, span, player }: Props) {
+  const { playback: t, units } = useTexts()
+  const format = useFormat()
+  const box = useRef<HTMLDivElement>(null)
+
+  useEffect(() => {
+    const target = box.current
+    if (!target) return
+    let chart = draw()
+    let stopHead = followTime(chart, player)
+
+    function draw(): uPlot {
+      const style = getComputedStyle(document.documentElement)
+      const read = (name: string) => style.getPropertyValue(`--${name}`).trim()
+      const font = `11px ${getComputedStyle(document.body).fontFamily}`
+      const axis = { stroke: read('muted'), font, ticks: { show: false } }
+      const grid = { stroke: read('line'), width: 1 }
+      const options: uPlot.Options = {
+        width: (target as HTMLElement).clientWidth,
+        height: HEIGHT_PX,
+        padding: [14, CHART_RIGHT_PX, 0, 0],
+        legend: { show: false },
+        cursor: { y: false, points: { show: false }, drag: { x: false, y: false, setScale: false } },
+        scales: {
+          x: { time: false, range: () => [span.from, span.to] },
+          y: { range: (_chart, _min, max) => [0, Math.max(MIN_KMH, (max ?? 0) * 1.1)] },
+        },
+        axes: [
+          {
+            ...axis,
+            grid,
+            size: AXIS_PX,
+            gap: 4,
+            // At whole hours of the clock there, whatever the offset; the one that is put forward is left out.
+            splits: chart =>
+              roundTimes(span, chart.width - CHART_LEFT_PX - CHART_RIGHT_PX, format.startOfDay(span.from)),
+            values: (_chart, times) => times.map(time => format.clock(time)),
+          },
+          {
+            ...axis,
+            grid,
+            size: CHART_LEFT_PX,
+            gap: 6,
+            space: 26,
+            values: (_chart, all) => all.map(kmh => format.count(kmh)),
+          },
+        ],
+        series: [
+          {},
+          ...shown.map(({ color }) => ({
+            stroke: read(`track-${color + 1}`),
+            width: 1.5,
+            points: { show: false },
+            fill: shown.length === 1 ? `${read(`track-${color + 1}`)}22` : undefined,
+          })),
+        ],
+      }
+      const tables = shown.map(({ track }) => toTable(track, format.kmh))
+      // Where one has a gap, the times of the others are none of its own: it is as wide as they leave it.
+      const modes = tables.map(() => [RETAIN_NULLS, EXPAND_NULLS])
+      return new uPlot(options, uPlot.join(tables, modes), target as HTMLElement)
+    }
+
+    const again = () => {
+      stopHead()
+      chart.destroy()
+      chart = draw()
+      stopHead = followTime(chart, player)
+    }
+    const stopTheme = onTheme(again)
+    const sizes = new ResizeObserver(() => {
+      const width = target.clientWidth
+      if (width > 0 && width !== chart.width) chart.setSize({ width, height: HEIGHT_PX })
+    })
+    sizes.observe(target)
+    return () => {
+      sizes.disconnect()
+      stopTheme()
+      stopHead()
+      chart.destroy()
+    }
+  }, [shown, span, player, format])
+
+  return (
+    <div className="speed-chart" ref={box} role="img" aria-label={t.chart}>
+      <span className="chart-unit">{units.kmh('').trim()}</span>
+    </div>
+  )
+}
+
+/** Times and kilometres an hour, with nothing where nobody knows. A null is a gap for uPlot, what `join` leaves out is none. */
+function toTable({ times, speeds, count }: Track, kmh: (mps: number) => number): uPlot.AlignedData {
+  const x: number[] = []
+  const y: (number | null)[] = []
+  for (let index = 0; index < count; index++) {
+    const time = times[index] as number
+    if (index > 0 && time - (times[index - 1] as number) > GAP_MS) {
+      x.push(time - 1)
+      y.push(null)
+    }
+    x.push(time)
+    y.push(kmh(speeds[index] as number))
+  }
+  return [x, y]
+}
+
+function roundTimes({ from, to }: Span, width: number, startOfDay: number): number[] {
+  const room = Math.max(2, Math.floor(width / LABEL_PX))
+  const step = STEPS_MS.find(one => (to - from) / one <= room) ?? (STEPS_MS.at(-1) as number)
+  const first = startOfDay + Math.ceil((from - startOfDay) / step) * step
+  const times: number[] = []
+  for (let time = first; time <= to; time += step) times.push(time)
+  return times
+}
+
+/** The line at the time of the player, and the time under a finger that is pressed. */
+function followTime(chart: uPlot, player: Player): () => void {
+  const head = document.createElement('div')
+  head.className = 'play-head'
+  chart.over.append(head)
+  const place = () => {
+    head.style.transform = `translateX(${chart.valToPos(player.time, 'x')}px)`
+  }
+  const onPointer = (event: PointerEvent) => {
+    if (event.buttons !== 1) return
+    if (event.type === 'pointerdown') chart.over.setPointerCapture(event.pointerId)
+    player.seek(chart.posToVal(event.clientX - chart.over.getBoundingClientRect().left, 'x'))
+  }
+  chart.over.addEventListener('pointerdown', onPointer)
+  chart.over.addEventListener('pointermove', onPointer)
+  chart.hooks.setSize = [...(chart.hooks.setSize ?? []), place]
+  const stop = player.onTime(place)
+  place()
+  return stop
+}

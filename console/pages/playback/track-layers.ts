@@ -1,0 +1,90 @@
+import type { Feature, FeatureCollection } from 'geojson'
+import type { Map as MapLibre } from 'maplibre-gl'
+import { readPalette } from '../../map/palette.ts'
+import { showLayer } from '../map/trail-layer.ts'
+import type { HistoryPoint } from './tracks.ts'
+
+export interface TrackLine {
+  /** Which of the colours of tracks. */
+  color: number
+  lines: [number, number][][]
+  stops: readonly { lat: number; lng: number }[]
+}
+
+const collect = (features: Feature[]): FeatureCollection => ({ type: 'FeatureCollection', features })
+const pointAt = ({ lat, lng }: { lat: number; lng: number }, color: string): Feature => ({
+  type: 'Feature',
+  properties: { color },
+  geometry: { type: 'Point', coordinates: [lng, lat] },
+})
+
+/** The way of the whole day below what moves on it, where it stood, and what was taken for wrong. */
+export function showTracks(
+  map: MapLibre,
+  tracks: readonly TrackLine[],
+  anomalies: readonly HistoryPoint[],
+): () => void {
+  const colorOf = ({ color }: TrackLine) => readPalette().tracks[color] as string
+  const ways = () =>
+    collect(
+      tracks.map(track => ({
+        type: 'Feature',
+        properties: { color: colorOf(track) },
+        geometry: { type: 'MultiLineString', coordinates: track.lines },
+      })),
+    )
+  const round = { 'line-cap': 'round', 'line-join': 'round' } as const
+  const layers = [
+    showLayer(map, 'tracks', ways, () => [
+      {
+        id: 'track-halos',
+        type: 'line',
+        source: 'tracks',
+        layout: round,
+        paint: { 'line-color': readPalette().labels.halo, 'line-width': 6, 'line-opacity': 0.8 },
+      },
+      {
+        id: 'tracks',
+        type: 'line',
+        source: 'tracks',
+        layout: round,
+        paint: { 'line-color': ['get', 'color'], 'line-width': 3 },
+      },
+    ]),
+    showLayer(
+      map,
+      'track-stops',
+      () => collect(tracks.flatMap(track => track.stops.map(stop => pointAt(stop, colorOf(track))))),
+      () => ({
+        id: 'track-stops',
+        type: 'circle',
+        source: 'track-stops',
+        paint: {
+          'circle-radius': 5,
+          'circle-color': readPalette().labels.surface,
+          'circle-stroke-width': 2.5,
+          'circle-stroke-color': ['get', 'color'],
+        },
+      }),
+    ),
+    showLayer(
+      map,
+      'track-anomalies',
+      () => collect(anomalies.map(point => pointAt(point, readPalette().bad))),
+      () => ({
+        id: 'track-anomalies',
+        type: 'circle',
+        source: 'track-anomalies',
+        paint: {
+          'circle-radius': 4,
+          'circle-color': ['get', 'color'],
+          'circle-stroke-width': 1.5,
+          'circle-stroke-color': readPalette().labels.surface,
+        },
+      }),
+    ),
+  ]
+  return () => {
+    for (const layer of layers) layer.close()
+  }
+}

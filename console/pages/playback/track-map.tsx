@@ -1,0 +1,63 @@
+import { useEffect, useMemo, useRef } from 'react'
+import { boundsOf } from '../../map/geometry.ts'
+import { useMap } from '../../map/use-map.ts'
+import { IconButton } from '../../parts/parts.tsx'
+import { useTexts } from '../../texts/texts.tsx'
+import type { Player } from './player.ts'
+import type { Shown } from './shown.ts'
+import { type HistoryPoint, linesOf } from './tracks.ts'
+
+const PADDING_PX = 48
+const loadDrawing = async () => ({
+  ...(await import('./track-layers.ts')),
+  ...(await import('./track-markers.ts')),
+})
+
+interface Props {
+  shown: readonly Shown[]
+  anomalies: readonly HistoryPoint[]
+  player: Player
+}
+
+/** The ways of the day, and where each of them is at the time of the player. */
+export function TrackMap({ shown, anomalies, player }: Props) {
+  const texts = useTexts()
+  const container = useRef<HTMLElement>(null)
+  const canvas = useRef<HTMLCanvasElement>(null)
+  const { opened, failed } = useMap(container, loadDrawing)
+  const lines = useMemo(
+    () =>
+      shown.map(({ track, color, trips }) => ({ color, lines: linesOf(track), stops: trips?.stops ?? [] })),
+    [shown],
+  )
+  useEffect(() => opened?.loaded.showTracks(opened.map, lines, anomalies), [opened, lines, anomalies])
+  useEffect(() => {
+    if (opened && canvas.current) return opened.loaded.drawMarkers(opened.map, canvas.current, player, shown)
+  }, [opened, player, shown])
+
+  /** The first look at other tracks is at all of them, and so it is where anomalies are shown. */
+  const key = `${shown.map(({ key }) => key).join(' ')} ${anomalies.length > 0}`
+  const showAll = (animate: boolean) => {
+    const places = lines.flatMap(one => one.lines.flat())
+    const bounds = boundsOf([...places, ...anomalies.map(({ lng, lat }) => [lng, lat] as const)])
+    if (!opened || !bounds) return
+    // The chart below has just taken its room.
+    opened.map.resize()
+    opened.map.fitBounds(bounds, { padding: PADDING_PX, maxZoom: 16, animate, duration: 500 })
+  }
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the same tracks, loaded again, leave the camera where it is
+  useEffect(() => showAll(false), [opened, key])
+
+  return (
+    <div className="map">
+      <section className="map-canvas" ref={container} aria-label={texts.playback.map} />
+      <canvas className="map-layer" ref={canvas} />
+      {failed && <p className="map-note">{texts.playback.noWebgl}</p>}
+      <div className="map-buttons">
+        <IconButton icon="all" label={texts.map.overview} onPress={() => showAll(true)} />
+        <IconButton icon="plus" label={texts.map.zoomIn} onPress={() => opened?.map.zoomIn()} />
+        <IconButton icon="minus" label={texts.map.zoomOut} onPress={() => opened?.map.zoomOut()} />
+      </div>
+    </div>
+  )
+}

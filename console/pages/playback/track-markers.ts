@@ -1,0 +1,133 @@
+import type { Map as MapLibre } from 'maplibre-gl'
+import { readPalette } from '../../map/palette.ts'
+import { onTheme } from '../../preferences.ts'
+import type { Player } from './player.ts'
+import { momentAt, type Track } from './tracks.ts'
+
+export interface Marked {
+  track: Track
+  name: string
+  /** Which of the colours of tracks. */
+  color: number
+}
+
+const RADIUS_PX = 11
+const LABEL_PX = 16
+const RADIANS = Math.PI / 180
+/** Nearer to the edge than this share of the map, the only one that plays is brought to the middle again. */
+const EDGE = 0.12
+const FOLLOW_MS = 400
+
+/** Where each of them is at the time of the player, on a canvas in the camera of the map: a handful, so it is drawn anew. */
+export function drawMarkers(
+  map: MapLibre,
+  canvas: HTMLCanvasElement,
+  player: Player,
+  marked: readonly Marked[],
+) {
+  const context = canvas.getContext('2d') as CanvasRenderingContext2D
+  const font = `600 12px ${getComputedStyle(document.body).fontFamily}`
+  let palette = readPalette()
+  let frame = 0
+  let [width, height] = [0, 0]
+  /** Somebody looks elsewhere until it is played again. */
+  let strayed = false
+
+  function draw() {
+    frame = 0
+    context.clearRect(0, 0, width, height)
+    // The first one lies above the others.
+    for (const { track, name, color } of [...marked].reverse()) {
+      const moment = momentAt(track, player.time)
+      if (!moment) continue
+      const { x, y } = map.project([moment.lng, moment.lat])
+      context.globalAlpha = moment.known ? 1 : 0.6
+      drawMarker(x, y, moment.heading, palette.tracks[color] as string)
+      drawName(name, x, y)
+      if (marked.length === 1 && player.playing) keepInView(x, y, moment)
+    }
+    context.globalAlpha = 1
+  }
+
+  function drawMarker(x: number, y: number, heading: number, color: string) {
+    context.save()
+    context.translate(x, y)
+    context.beginPath()
+    context.arc(0, 0, RADIUS_PX, 0, 2 * Math.PI)
+    context.fillStyle = color
+    context.strokeStyle = palette.labels.halo
+    context.lineWidth = 3
+    context.stroke()
+    context.fill()
+    context.fillStyle = palette.labels.surface
+    context.beginPath()
+    if (Number.isNaN(heading)) context.arc(0, 0, 4, 0, 2 * Math.PI)
+    else {
+      context.rotate(heading * RADIANS)
+      context.moveTo(0, -7)
+      context.lineTo(5, 5.5)
+      context.lineTo(0, 3)
+      context.lineTo(-5, 5.5)
+    }
+    context.fill()
+    context.restore()
+  }
+
+  function drawName(name: string, x: number, y: number) {
+    context.font = font
+    context.textBaseline = 'middle'
+    context.lineJoin = 'round'
+    context.lineWidth = 4
+    context.strokeStyle = palette.labels.halo
+    context.strokeText(name, x + LABEL_PX, y)
+    context.fillStyle = palette.labels.text
+    context.fillText(name, x + LABEL_PX, y)
+  }
+
+  function keepInView(x: number, y: number, { lng, lat }: { lng: number; lat: number }) {
+    if (strayed || map.isMoving()) return
+    const isInside =
+      x > width * EDGE && x < width * (1 - EDGE) && y > height * EDGE && y < height * (1 - EDGE)
+    if (!isInside) map.easeTo({ center: [lng, lat], duration: FOLLOW_MS })
+  }
+
+  function resize() {
+    const box = map.getContainer().getBoundingClientRect()
+    const ratio = Math.min(2, window.devicePixelRatio)
+    width = box.width
+    height = box.height
+    canvas.width = Math.round(width * ratio)
+    canvas.height = Math.round(height * ratio)
+    context.setTransform(ratio, 0, 0, ratio, 0, 0)
+    draw()
+  }
+
+  const request = () => {
+    if (frame === 0) frame = requestAnimationFrame(draw)
+  }
+  const onStray = () => {
+    strayed = true
+  }
+  const stops = [
+    player.onTime(request),
+    player.onState(() => {
+      if (player.playing) strayed = false
+    }),
+    onTheme(() => {
+      palette = readPalette()
+      request()
+    }),
+  ]
+  map.on('move', draw)
+  map.on('resize', resize)
+  map.on('dragstart', onStray)
+  resize()
+  return () => {
+    for (const stop of stops) stop()
+    cancelAnimationFrame(frame)
+    map.off('move', draw)
+    map.off('resize', resize)
+    map.off('dragstart', onStray)
+    context.clearRect(0, 0, width, height)
+  }
+}

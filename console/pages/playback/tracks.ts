@@ -1,0 +1,137 @@
+import { distanceM } from '../../map/geometry.ts'
+
+/** A point of the history, as far as it is shown. */
+export interface HistoryPoint {
+  lat: number
+  lng: number
+  timestamp: string
+  speed: number | null
+  heading: number | null
+  anomaly: 'speed' | 'accuracy' | null
+}
+
+/** The way of a subject in columns: a day may have 86,400 points. */
+export interface Track {
+  count: number
+  /** Milliseconds since 1970, ascending. */
+  times: Float64Array
+  lats: Float64Array
+  lngs: Float64Array
+  /** Metres a second: what the fix says, else what the way from the one before implies. */
+  speeds: Float32Array
+  /** Degrees; NaN where the fix says nothing. */
+  headings: Float32Array
+}
+
+/** As the server counts trips: nobody knows where it was in between. */
+export const GAP_MS = 30 * 60_000
+
+export function createTrack(points: readonly HistoryPoint[]): Track {
+  const count = points.length
+  const track: Track = {
+    count,
+    times: new Float64Array(count),
+    lats: new Float64Array(count),
+    lngs: new Float64Array(count),
+    speeds: new Float32Array(count),
+    headings: new Float32Array(count),
+  }
+  const { times, lats, lngs, speeds, headings } = track
+  points.forEach(({ lat, lng, timestamp, speed, heading }, index) => {
+    times[index] = Date.parse(timestamp)
+    lats[index] = lat
+    lngs[index] = lng
+    headings[index] = heading ?? Number.NaN
+    speeds[index] = speed ?? impliedSpeed(track, index)
+  })
+  // The first one has no way before it.
+  if (count > 1 && points[0]?.speed === null) speeds[0] = speeds[1] as number
+  return track
+}
+
+function impliedSpeed({ times, lats, lngs }: Track, index: number): number {
+  if (index === 0) return 0
+  const place = (at: number) => ({ lat: lats[at] as number, lng: lngs[at] as number })
+  const tookMs = (times[index] as number) - (times[index - 1] as number)
+  return tookMs > 0 && tookMs <= GAP_MS ? distanceM(place(index - 1), place(index)) / (tookMs / 1_000) : 0
+}
+
+export interface Moment {
+  lat: number
+  lng: number
+  /** NaN where nothing says it. */
+  heading: number
+  speed: number
+  /** Whether it is known where it was: not before its first fix, after its last, or in a gap. */
+  known: boolean
+}
+
+/** Where it was: between two fixes on the straight way between them. Null before the first fix. */
+export function momentAt(track: Track, time: number): Moment | null {
+  const { times, lats, lngs, speeds, headings, count } = track
+  if (count === 0 || time < (times[0] as number)) return null
+  const index = indexAt(times, count, time)
+  const [lat, lng] = [lats[index] as number, lngs[index] as number]
+  const since = time - (times[index] as number)
+  const nextIn = index + 1 < count ? (times[index + 1] as number) - (times[index] as number) : Infinity
+  if (nextIn > GAP_MS)
+    return {
+      lat,
+      lng,
+      heading: headings[index] as number,
+      speed: since === 0 ? (speeds[index] as number) : 0,
+      known: since === 0,
+    }
+  const share = since / nextIn
+  const dLat = (lats[index + 1] as number) - lat
+  const dLng = shortWay((lngs[index + 1] as number) - lng)
+  const heading = headings[index] as number
+  return {
+    lat: lat + dLat * share,
+    lng: lng + dLng * share,
+    heading: Number.isNaN(heading) ? directionOf(dLat, dLng, lat) : heading,
+    speed: (speeds[index] as number) + ((speeds[index + 1] as number) - (speeds[index] as number)) * share,
+    known: true,
+  }
+}
+
+/** The last one that is no later than `time`. */
+function indexAt(times: Float64Array, count: number, time: number): number {
+  let low = 0
+  let high = count - 1
+  while (low < high) {
+    const middle = (low + high + 1) >> 1
+    if ((times[middle] as number) <= time) low = middle
+    else high = middle - 1
+  }
+  return low
+}
+
+/** Round the world as it is shorter. */
+export const shortWay = (degrees: number): number => degrees - Math.round(degrees / 360) * 360
+
+/** Less is how a fix trembles that stands still: a millionth of a degree is 10 cm. */
+const STILL_DEGREES = 1e-6
+
+function directionOf(dLat: number, dLng: number, lat: number): number {
+  if (Math.abs(dLat) < STILL_DEGREES && Math.abs(dLng) < STILL_DEGREES) return Number.NaN
+  const east = dLng * Math.cos((lat * Math.PI) / 180)
+  return ((Math.atan2(east, dLat) * 180) / Math.PI + 360) % 360
+}
+
+/** The track in pieces without gaps; of a single point it is there twice. Longitudes go on beyond 180 where it crosses there. */
+export function linesOf({ times, lats, lngs, count }: Track): [number, number][][] {
+  const lines: [number, number][][] = []
+  let line: [number, number][] = []
+  let lng = 0
+  for (let index = 0; index < count; index++) {
+    const isGap = index > 0 && (times[index] as number) - (times[index - 1] as number) > GAP_MS
+    if (index === 0 || isGap) {
+      line = []
+      lines.push(line)
+      lng = lngs[index] as number
+    } else lng += shortWay((lngs[index] as number) - lng)
+    line.push([lng, lats[index] as number])
+  }
+  return lines.map(points => (points.length > 1 ? points : [...points, ...points]))
+}

@@ -1,0 +1,229 @@
+import { readFile } from 'node:fs/promises'
+import type { Page } from 'playwright-core'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { createTrack, linesOf, momentAt } from '../../console/pages/playback/tracks.ts'
+import { en } from '../../console/texts/en.ts'
+import { createFormat } from '../../console/texts/format.ts'
+import { type Client, createClient, createDevice, signIn, type TestDevice } from '../support/client.ts'
+import { useServer } from '../support/own-server.ts'
+import { until } from '../support/wait.ts'
+import { findBarriers, useBrowser } from './browser.ts'
+
+const MINUTE_MS = 60_000
+const HOUR_MS = 60 * MINUTE_MS
+const DAY_MS = 24 * HOUR_MS
+/** Of India, which never puts its clocks forward. */
+const OFFSET_MS = 5.5 * HOUR_MS
+/** The day before yesterday there: over wherever the test runs. */
+const DAY = new Date(Date.now() + OFFSET_MS - 2 * DAY_MS).toISOString().slice(0, 10)
+const MIDNIGHT = Date.parse(`${DAY}T00:00:00Z`) - OFFSET_MS
+/** Kept points of a track. */
+const MAX_POINTS = 10_000
+
+const hours = (h: number, m = 0) => MIDNIGHT + h * HOUR_MS + m * MINUTE_MS
+const fix = (time: number, lat: number, lng: number, rest: object = {}) => ({
+  timestamp: new Date(time).toISOString(),
+  lat,
+  lng,
+  ...rest,
+})
+
+describe('Playback', () => {
+  const { server } = useServer()
+  const screens = useBrowser()
+  let owner: Client
+  let van: TestDevice
+  let bike: TestDevice
+
+  const send = async (device: TestDevice, points: object[]) => {
+    for (let at = 0; at < points.length; at += 5_000) {
+      const body = { points: points.slice(at, at + 5_000) }
+      expect((await createClient(server, device.key).post('/location-history/bulk', body)).status).toBe(200)
+    }
+  }
+
+  beforeAll(async () => {
+    owner = await signIn(server)
+    await owner.patch('/organization', { timeZone: 'Asia/Kolkata', language: 'en' })
+    van = await createDevice(owner, 'Van 7')
+    bike = await createDevice(owner, 'Bike 9')
+    // It stands until 9:00, drives east until 9:20, and stands again until 10:00.
+    const day = [...Array(41).keys()].map(n => {
+      const lng = 77 + Math.min(Math.max(n - 10, 0), 10) * 0.01
+      return fix(hours(8, 40) + n * 2 * MINUTE_MS, 28.6, lng, {
+        speed: n > 10 && n < 20 ? 10 : 0,
+        heading: 90,
+      })
+    })
+    const jump = fix(hours(9, 9), 35, 77.04)
+    const before = fix(MIDNIGHT - MINUTE_MS, 28.6, 76)
+    const after = fix(MIDNIGHT + DAY_MS, 28.6, 79)
+    await send(van, [before, ...day, jump, after])
+    // Every second, for more points than a track keeps; and nothing on the day itself.
+    await send(
+      bike,
+      [...Array(MAX_POINTS + 500).keys()].map(n =>
+        fix(MIDNIGHT - DAY_MS + HOUR_MS + n * 1_000, 28.7 + Math.sin(n / 50) / 100, 77 + n / 1e5),
+      ),
+    )
+  })
+
+  const slider = (page: Page) => page.getByRole('slider', { name: 'Time' })
+  const shownTime = (page: Page) => slider(page).getAttribute('aria-valuetext')
+  const parts = (page: Page) => page.getByRole('list', { name: 'Trips and stops' }).getByRole('button')
+  const ofVan = () => `${server.url}/playback?subject=device:${van.id}&day=${DAY}`
+
+  it('plays a day of the organization again: its trips and stops, by keyboard, as the address says', async () => {
+    const page = await screens.open(ofVan(), { as: owner })
+    await until('its parts are listed', async () => (await parts(page).count()) === 3)
+    expect((await parts(page).allInnerTexts()).map(text => text.replaceAll('\n', ' '))).toEqual([
+      'Stop 08:40 – 09:00 20 min',
+      'Trip 09:00 – 09:20 9.8 km · 20 min · fastest 36 km/h',
+      'Stop 09:20 – 10:00 40 min',
+    ])
+    await slider(page).focus()
+    expect(await shownTime(page)).toBe('08:40:00')
+    for (const key of ['PageDown', 'PageUp', 'Shift+ArrowRight', 'ArrowLeft']) await page.keyboard.press(key)
+    expect(await shownTime(page)).toBe('08:50:50')
+    await page.keyboard.press('Space')
+    await page.getByRole('button', { name: 'Pause' }).waitFor()
+    await until('the clock runs', async () => ((await shownTime(page)) ?? '') > '08:51:00')
+    await page.keyboard.press('Space')
+    await page.getByRole('button', { name: 'Play' }).waitFor()
+
+    // Whoever presses on a trip is at its beginning, and so is who loads the page again.
+    await parts(page).nth(1).click()
+    expect(await shownTime(page)).toBe('09:00:00')
+    const nine = new Date(hours(9)).toISOString()
+    await until('the address says when', () => new URL(page.url()).searchParams.get('at') === nine)
+    await page.reload()
+    await until('it goes on there', async () => (await shownTime(page).catch(() => '')) === '09:00:00')
+    const trip = page.getByRole('button', { name: /^Trip/ })
+    expect(await trip.getAttribute('aria-current')).toBe('true')
+    await slider(page).focus()
+    await page.keyboard.press('PageUp')
+    await page.getByRole('region', { name: 'Van 7' }).getByText('36 km/h', { exact: true }).waitFor()
+    await page.getByRole('radio', { name: '60×' }).click()
+    await until('the address says how fast', () => new URL(page.url()).searchParams.get('rate') === '60')
+  })
+
+  it('leads from the live map to the day of whoever is chosen, and says where there is one', async () => {
+    const page = await screens.open(`${server.url}/?subject=${van.id}`, { as: owner })
+    await page.getByRole('link', { name: 'Playback of today' }).click()
+    await page.getByRole('heading', { name: /^Nothing was recorded on/ }).waitFor()
+    await page.getByRole('button', { name: 'The day before', exact: true }).click()
+    await page.getByRole('region', { name: 'Van 7' }).waitFor()
+    await page.goBack()
+    await page.getByRole('button', { name: /^Van 7: / }).click()
+    await page.getByRole('region', { name: 'Van 7' }).waitFor()
+
+    await page.getByRole('button', { name: 'Remove Van 7' }).click()
+    await page.getByRole('heading', { name: 'Whose day do you want to see?' }).waitFor()
+    await page.getByRole('combobox', { name: 'Add somebody or something' }).fill('bik')
+    await page.getByRole('option', { name: /^Bike 9/ }).waitFor()
+    await page.keyboard.press('ArrowDown')
+    await page.keyboard.press('Enter')
+    await page.getByRole('button', { name: 'Remove Bike 9' }).waitFor()
+    expect(new URL(page.url()).searchParams.getAll('subject')).toEqual([`device:${bike.id}`])
+  })
+
+  it('shows what was taken for wrong when it is asked, and hands out everything as a file', async () => {
+    const page = await screens.open(ofVan(), { as: owner })
+    await page.getByRole('button', { name: 'Anomalies' }).click()
+    await page.getByText('1 taken for wrong: the red dots').waitFor()
+    const download = async (format: string) => {
+      await page.getByRole('button', { name: 'Download' }).click()
+      const [file] = await Promise.all([
+        page.waitForEvent('download'),
+        page.getByRole('menuitem', { name: format, exact: true }).click(),
+      ])
+      return { name: file.suggestedFilename(), text: await readFile(await file.path(), 'utf8') }
+    }
+    const gpx = await download('GPX')
+    expect(gpx.name).toBe(`${DAY}.gpx`)
+    expect(gpx.text.match(/<trkpt /g)).toHaveLength(42)
+    await page.getByRole('button', { name: 'Anomalies' }).click()
+    await page.getByText('1 taken for wrong').waitFor({ state: 'detached' })
+    expect((await download('CSV')).text.trim().split('\n')).toHaveLength(42)
+    const { features } = JSON.parse((await download('GeoJSON')).text)
+    expect(features[0].geometry.coordinates).toHaveLength(41)
+  })
+
+  it('says where points are left out, and plays several at once', async () => {
+    const day = new Date(Date.parse(DAY) - DAY_MS).toISOString().slice(0, 10)
+    const subjects = `subject=device:${bike.id}&subject=device:${van.id}`
+    const page = await screens.open(`${server.url}/playback?${subjects}&day=${day}`, { as: owner })
+    await page.getByText(/^The map shows the 10,000 points/).waitFor()
+    await page.getByRole('region', { name: 'Bike 9' }).waitFor()
+    await page.getByRole('region', { name: 'Van 7' }).waitFor()
+    // The last fix of that day, a minute before midnight.
+    await slider(page).focus()
+    await page.keyboard.press('End')
+    expect(await shownTime(page)).toBe('00:00:00')
+  })
+
+  it.each([
+    ['light', { width: 1_280, height: 800 }],
+    ['dark', { width: 1_280, height: 800 }],
+    ['light', { width: 390, height: 844 }],
+  ] as const)('nothing is in the way of anybody: %s %o', async (theme, size) => {
+    const page = await screens.open(`${ofVan()}&anomalies=true`, { as: owner, theme, size })
+    await page.getByText('1 taken for wrong: the red dots').waitFor()
+    await until('its parts are listed', async () => (await parts(page).count()) === 3)
+    expect(await findBarriers(page)).toEqual([])
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(size.width)
+  })
+})
+
+describe('A track', () => {
+  const point = (time: number, lng: number, rest = {}) => ({
+    lat: 0,
+    lng,
+    timestamp: new Date(time).toISOString(),
+    speed: null,
+    heading: null,
+    anomaly: null,
+    ...rest,
+  })
+
+  it('is between two fixes on the shorter way between them, also across the 180th meridian', () => {
+    const track = createTrack([point(0, 179.99), point(60_000, -179.99, { speed: 40 })])
+    const moment = momentAt(track, 30_000)
+    expect(moment?.lng).toBeCloseTo(180, 6)
+    expect(moment?.heading).toBeCloseTo(90, 6)
+    expect(linesOf(track)).toEqual([
+      [
+        [179.99, 0],
+        [expect.closeTo(180.01, 6), 0],
+      ],
+    ])
+  })
+
+  it('is nowhere before its first fix, and in a gap where it was seen last', () => {
+    const track = createTrack([point(1_000, 1), point(HOUR_MS, 2), point(HOUR_MS + 1_000, 2.0001)])
+    expect(momentAt(track, 999)).toBeNull()
+    expect(momentAt(track, HOUR_MS / 2)).toMatchObject({ lng: 1, known: false })
+    expect(momentAt(track, HOUR_MS + 500)).toMatchObject({ known: true })
+    expect(momentAt(track, 2 * HOUR_MS)).toMatchObject({ lng: 2.0001, known: false })
+    expect(linesOf(track)).toHaveLength(2)
+  })
+
+  it('has the speed that its way implies where a fix says none', () => {
+    const track = createTrack([point(0, 0), point(10_000, 0.001)])
+    expect(track.speeds[1]).toBeCloseTo(11.12, 2)
+    expect(track.speeds[0]).toBeCloseTo(11.12, 2)
+  })
+})
+
+describe('A day', () => {
+  it.each([
+    ['Europe/Berlin', '2026-03-29', '2026-03-28T23:00:00.000Z'],
+    ['Europe/Berlin', '2026-03-30', '2026-03-29T22:00:00.000Z'],
+    ['Asia/Kolkata', '2026-11-21', '2026-11-20T18:30:00.000Z'],
+    // Where clocks are put forward at midnight it begins at one.
+    ['America/Havana', '2026-03-08', '2026-03-08T05:00:00.000Z'],
+    ['Pacific/Kiritimati', '2026-01-01', '2025-12-31T10:00:00.000Z'],
+  ])('begins in %s on %s at %s', (timeZone, date, at) => {
+    expect(new Date(createFormat('en-GB', timeZone, en).startOf(date)).toISOString()).toBe(at)
+  })
+})
