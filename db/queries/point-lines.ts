@@ -1,6 +1,11 @@
 /**
  * Points on their way out of the database: the text of a row each, which costs PostgreSQL a fifth of JSON and Node
  * little (`docs/decisions/0009-history-as-rows-of-text.md`). Numbers stay the texts that PostgreSQL writes.
+ *
+ *     (1,1763719200000,1763719201123,52.5,13.4,12.25,,5.5,,87,){"ignition": true}
+ *
+ * Subject's key, recorded, received, latitude, longitude, speed, heading, accuracy, altitude, battery, anomaly; behind the
+ * row the attributes. A point that was looked at and is not asked for has its key and time alone.
  */
 export interface HistoryPoint {
   subject: HistorySubject
@@ -34,103 +39,152 @@ export interface HistoryKey {
   subject: number
 }
 
+/** What of a point is asked for: everything, or what its track is made of. */
+export type PointParts = 'all' | 'track'
+
+/** Where a value of a line stands among the others. */
+export const VALUE = {
+  subject: 0,
+  recordedAt: 1,
+  receivedAt: 2,
+  lat: 3,
+  lng: 4,
+  speed: 5,
+  heading: 6,
+  accuracy: 7,
+  altitude: 8,
+  battery: 9,
+  anomaly: 10,
+  attributes: 11,
+} as const
+const VALUES = 12
+
 const milliseconds = (column: string) => `round(date_part('epoch', ${column}) * 1000)::int8`
 
-/** What of a point is asked for: everything, or what its track is made of. */
-export const POINT_PARTS = {
-  all: ['p.accuracy', 'p.altitude', 'p.battery', 'p.anomaly', 'p.attributes'],
-  track: [],
-} as const
-
-/** The columns of `p` as one line, `key` being its subject's; the last may be anything, and the others hold no comma. */
-export function pointLine(key: string, parts: keyof typeof POINT_PARTS = 'all'): string {
-  const track = [
+/** The line of point `p`, `key` being its subject's. */
+export function pointLine(key: string, parts: PointParts = 'all'): string {
+  const whole = parts === 'all'
+  const values = [
     key,
     milliseconds('p.recorded_at'),
-    parts === 'all' ? milliseconds('p.received_at') : 'NULL',
+    whole ? milliseconds('p.received_at') : 'NULL',
     'ST_Y(p.position)',
     'ST_X(p.position)',
     'p.speed',
     'p.heading',
+    ...['p.accuracy', 'p.altitude', 'p.battery', 'p.anomaly'].map(column => (whole ? column : 'NULL')),
   ]
-  return `ROW(${[...track, ...POINT_PARTS[parts]].join(', ')})::text`
+  return whole ? `concat(ROW(${values.join(', ')}), p.attributes)` : `ROW(${values.join(', ')})::text`
 }
 
-const SKIPPED_VALUES = 2
 /** The line of a point that was looked at and is not asked for. */
-export const skippedLine = (key: string) => `ROW(${key}, ${milliseconds('p.recorded_at')})::text`
+export const skippedLine = (key: string) =>
+  `ROW(${key}, ${milliseconds('p.recorded_at')}${', NULL'.repeat(VALUES - 3)})::text`
 
-/** What lines are joined by: no value of a row holds one, for JSON escapes it. */
+/** What lines are joined by: no value holds one, for JSON escapes it. */
 export const LINE_END = '\n'
 
-/** Lines that have been read from the database and become points when somebody takes them. */
-export interface Lines {
+const COMMA = 44
+const CLOSING = 41
+
+/** Lines that have been read from the database, gone through point by point. */
+export class Lines {
+  readonly text: string
   /** How many there are, with those of points that are skipped. */
   readonly count: number
-  /** The next points, up to so many; none when nothing is left. */
-  take(most: number): HistoryPoint[]
-  /** The key of the last line that was gone through, be it of a point that was skipped. */
-  readonly taken: HistoryKey | null
-  /** The key of the last line of all. */
-  readonly last: HistoryKey | null
-}
+  /** How many points `next` has gone to. */
+  passed = 0
+  /** Where the values of the point lie in the text: the nth from `starts[n]` to before `starts[n + 1] - 1`. */
+  readonly starts = new Int32Array(VALUES + 1)
+  readonly #subjects = new Map<number, HistorySubject>()
+  #at = 0
 
-export function readLines(
-  text: string,
-  count: number,
-  subjects: { [key: string]: Omit<HistorySubject, 'key'> },
-): Lines {
-  const known = new Map<string, HistorySubject>()
-  for (const [key, subject] of Object.entries(subjects)) known.set(key, { key: Number(key), ...subject })
-  let at = 0
-  let taken: string[] | undefined
-  return {
-    count,
-    take(most) {
-      const points: HistoryPoint[] = []
-      while (at < text.length && points.length < most) {
-        const end = text.indexOf(LINE_END, at)
-        taken = valuesOf(text.slice(at, end === -1 ? text.length : end))
-        at = end === -1 ? text.length : end + 1
-        if (taken.length > SKIPPED_VALUES) points.push(toPoint(taken, known))
+  constructor(text: string, count: number, subjects: { [key: string]: Omit<HistorySubject, 'key'> }) {
+    this.text = text
+    this.count = count
+    for (const [key, subject] of Object.entries(subjects))
+      this.#subjects.set(Number(key), { key: Number(key), ...subject })
+  }
+
+  /** Goes to the next point that is asked for; false when nothing is left. */
+  next(): boolean {
+    const { text, starts } = this
+    while (this.#at < text.length) {
+      let at = this.#at
+      starts[0] = at + 1
+      for (let value = 1; value < VALUES; at++) {
+        const character = text.charCodeAt(at)
+        if (character === COMMA || character === CLOSING) starts[value++] = at + 1
       }
-      return points
-    },
-    get taken() {
-      return taken ? toKey(taken) : null
-    },
-    last: text === '' ? null : toKey(valuesOf(text.slice(text.lastIndexOf(LINE_END) + 1))),
+      const end = text.indexOf(LINE_END, at)
+      this.#at = (end === -1 ? text.length : end) + 1
+      starts[VALUES] = this.#at
+      if (this.has(VALUE.lat)) {
+        this.passed++
+        return true
+      }
+    }
+    return false
   }
-}
 
-/** Of a line in its parentheses. */
-const valuesOf = (line: string) => line.slice(1, -1).split(',')
-
-const toKey = (values: readonly string[]): HistoryKey => ({
-  subject: Number(values[0]),
-  recordedAt: Number(values[1]),
-})
-
-function toPoint(values: readonly string[], subjects: ReadonlyMap<string, HistorySubject>): HistoryPoint {
-  const subject = subjects.get(values[0] as string)
-  if (!subject) throw new Error('A point of no subject was read')
-  return {
-    subject,
-    recordedAt: Number(values[1]),
-    receivedAt: Number(values[2]),
-    lat: values[3] as string,
-    lng: values[4] as string,
-    speed: values[5] as string,
-    heading: values[6] as string,
-    accuracy: values[7] ?? '',
-    altitude: values[8] ?? '',
-    battery: values[9] ?? '',
-    anomaly: values[10] ?? '',
-    attributes: values[11] ? unquote(values.slice(11).join(',')) : '',
+  /** Whether the point has a value there. */
+  has(value: number): boolean {
+    return (this.starts[value + 1] as number) - (this.starts[value] as number) > 1
   }
-}
 
-/** A value of a row's text as it was: in quotes, with quotes and backslashes doubled. */
-function unquote(value: string): string {
-  return value.startsWith('"') ? value.slice(1, -1).replaceAll('""', '"').replaceAll('\\\\', '\\') : value
+  /** A value of the point, or an empty text. */
+  valueOf(value: number): string {
+    return this.text.slice(this.starts[value], (this.starts[value + 1] as number) - 1)
+  }
+
+  /** A whole number of the point. */
+  numberOf(value: number): number {
+    const end = (this.starts[value + 1] as number) - 1
+    let number = 0
+    for (let at = this.starts[value] as number; at < end; at++)
+      number = number * 10 + this.text.charCodeAt(at) - 48
+    return number
+  }
+
+  get subject(): HistorySubject {
+    const subject = this.#subjects.get(this.numberOf(VALUE.subject))
+    if (!subject) throw new Error('A point of no subject was read')
+    return subject
+  }
+
+  /** The next points, up to so many; none when nothing is left. */
+  take(most: number): HistoryPoint[] {
+    const points: HistoryPoint[] = []
+    while (points.length < most && this.next()) {
+      points.push({
+        subject: this.subject,
+        recordedAt: this.numberOf(VALUE.recordedAt),
+        receivedAt: this.numberOf(VALUE.receivedAt),
+        lat: this.valueOf(VALUE.lat),
+        lng: this.valueOf(VALUE.lng),
+        speed: this.valueOf(VALUE.speed),
+        heading: this.valueOf(VALUE.heading),
+        accuracy: this.valueOf(VALUE.accuracy),
+        altitude: this.valueOf(VALUE.altitude),
+        battery: this.valueOf(VALUE.battery),
+        anomaly: this.valueOf(VALUE.anomaly),
+        attributes: this.valueOf(VALUE.attributes),
+      })
+    }
+    return points
+  }
+
+  /** The key of the last line that was gone through, be it of a point that was skipped. */
+  get taken(): HistoryKey | null {
+    if (this.#at === 0) return null
+    return { subject: this.numberOf(VALUE.subject), recordedAt: this.numberOf(VALUE.recordedAt) }
+  }
+
+  /** The key of the last line of all. */
+  get last(): HistoryKey | null {
+    if (this.text === '') return null
+    const line = this.text.slice(this.text.lastIndexOf(LINE_END) + 1)
+    const [subject, recordedAt] = line.slice(1).split(',', 2)
+    return { subject: Number(subject), recordedAt: Number(recordedAt) }
+  }
 }

@@ -6,7 +6,7 @@ import {
   readHistory,
   readNewest,
 } from '../../../db/queries/history.ts'
-import { type HistoryKey, readLines } from '../../../db/queries/point-lines.ts'
+import { type HistoryKey, Lines } from '../../../db/queries/point-lines.ts'
 import type { Visibility } from '../../../db/visibility.ts'
 import { invalid } from '../../http/errors.ts'
 import { findShape, MAX_KEPT, readKept, type Simplification } from './simplified.ts'
@@ -68,7 +68,7 @@ async function readBySubject(db: Queryable, { visibility, filter, order }: Histo
   let at = 0
   return async (page, key): Promise<HistoryChunk> => {
     const subject = subjects[at]?.key
-    if (subject === undefined) return { lines: readLines('', 0, {}), ended: true }
+    if (subject === undefined) return { lines: new Lines('', 0, {}), ended: true }
     const after = key?.subject === subject ? key : null
     const chunk = await readHistory(db, visibility, filter, { ...page, order, after, subject })
     if (chunk.ended) at++

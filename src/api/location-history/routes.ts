@@ -12,7 +12,7 @@ import { findTrips } from './find-trips.ts'
 import { csv } from './formats/csv.ts'
 import { geojson } from './formats/geojson.ts'
 import { gpx } from './formats/gpx.ts'
-import { toJson } from './formats/json.ts'
+import { writeJson } from './formats/json.ts'
 import { readList, readTracks } from './read.ts'
 import { toHistoryRequest, toTripFilter } from './request.ts'
 import * as operations from './schemas.ts'
@@ -85,7 +85,7 @@ export function locationHistoryRoutes(app: App, { db, log, metrics, turns }: Ser
       isUuid(subjectId) && recordedAt !== null
         ? await readPoint(db.system, visibilityOf(caller), subjectId, recordedAt)
         : null
-    const answer = `{"status":true,"message":"Done","data":${toJson(found('point', point))}}`
+    const answer = `{"status":true,"message":"Done","data":${writeJson(found('point', point), 1).subarray(1)}}`
     // Text that is made already goes out as it is.
     return reply
       .type(JSON_TYPE)

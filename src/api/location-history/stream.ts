@@ -1,15 +1,15 @@
 import { AsyncResource } from 'node:async_hooks'
 import type { ChunkLimits, HistoryChunk } from '../../../db/queries/history.ts'
-import type { HistoryKey, HistoryPoint } from '../../../db/queries/point-lines.ts'
+import type { HistoryKey, HistoryPoint, Lines } from '../../../db/queries/point-lines.ts'
 import { writeCursor } from '../../http/cursors.ts'
 import { PIECE_BYTES } from '../../http/streams.ts'
 import type { FileFormat, TrackWriter } from './formats/format.ts'
-import { toJson } from './formats/json.ts'
+import { writeJson } from './formats/json.ts'
 
-/** Rows of one statement: without attributes 5,800 fill a piece. More than fit are read for nothing. */
+/** Rows of one statement: without attributes 7,000 fill a piece. Where more do not fit, all are read for nothing. */
 const FIRST_ROWS = 1_000
-const MIN_ROWS = 200
 const MAX_ROWS = 5_000
+const FILLED = 0.8
 /** Points that are written at a time: 1 ms, and 250 KiB. */
 const PIECE_POINTS = 1_000
 
@@ -17,8 +17,8 @@ const PIECE_POINTS = 1_000
 export type Read = (page: ChunkLimits, after: HistoryKey | null) => Promise<HistoryChunk>
 
 export interface Reading {
-  /** The next points; none when nothing is left. */
-  next(): Promise<readonly HistoryPoint[]>
+  /** What `take` makes of the next points, up to so many; null when nothing is left. */
+  next<Piece>(take: (lines: Lines, most: number) => Piece): Promise<Piece | null>
   /** Where to go on after what `next` gave; null where nothing is left. */
   findNext(): Promise<HistoryKey | null>
 }
@@ -34,7 +34,8 @@ export async function startReading(limit: number, after: HistoryKey | null, give
   async function readAfter(key: HistoryKey | null, left: number) {
     const chunk = await read({ limit: left, rows, maxBytes: PIECE_BYTES }, key)
     const { lines } = chunk
-    rows = lines.count < rows ? Math.max(lines.count, MIN_ROWS) : Math.min(rows * 2, MAX_ROWS)
+    const fitting = Math.ceil((FILLED * PIECE_BYTES * lines.count) / Math.max(1, lines.text.length))
+    rows = Math.max(1, Math.min(rows * 2, fitting, MAX_ROWS))
     return { ...chunk, last: lines.last ?? key }
   }
 
@@ -50,26 +51,30 @@ export async function startReading(limit: number, after: HistoryKey | null, give
     return next
   }
 
-  /** Up to so many of the next points, as soon as there are any. */
-  async function take(most: number): Promise<readonly HistoryPoint[]> {
+  /** What `take` makes of up to so many of the next points, as soon as there are any. */
+  async function takeNext<Piece>(most: number, take: (lines: Lines, most: number) => Piece) {
     for (;;) {
-      const next = chunk.lines.take(most)
-      if (next.length > 0 || chunk.ended) return next
+      const { lines } = chunk
+      const passed = lines.passed
+      const piece = take(lines, most)
+      const points = lines.passed - passed
+      if (points > 0) return { piece, points }
+      if (chunk.ended) return null
       chunk = await (upcoming ?? readAfter(chunk.last, most))
       upcoming = readAhead()
     }
   }
 
   return {
-    async next() {
-      if (count >= limit) return []
-      const next = await take(Math.min(PIECE_POINTS, limit - count))
-      count += next.length
+    async next(take) {
+      if (count >= limit) return null
+      const next = await takeNext(Math.min(PIECE_POINTS, limit - count), take)
+      count += next?.points ?? 0
       taken = chunk.lines.taken ?? taken
-      return next
+      return next ? next.piece : null
     },
     // What is looked at next may all be outside of the box.
-    findNext: async () => ((await take(1)).length > 0 ? taken : null),
+    findNext: async () => ((await takeNext(1, lines => lines.next())) ? taken : null),
   }
 }
 
@@ -78,11 +83,12 @@ export async function* writeList(
   limit: number,
   reading: Reading,
   toCursor: (key: HistoryKey) => unknown = key => key,
-): AsyncGenerator<string> {
+): AsyncGenerator<string | Uint8Array> {
   yield '{"status":true,"message":"Done","data":['
   let begun = false
-  for (let points = await reading.next(); points.length > 0; points = await reading.next()) {
-    yield (begun ? ',' : '') + points.map(toJson).join(',')
+  for (let piece = await reading.next(writeJson); piece; piece = await reading.next(writeJson)) {
+    // Each point has a comma before it.
+    yield begun ? piece : piece.subarray(1)
     begun = true
   }
   const next = await reading.findNext()
@@ -96,7 +102,8 @@ export async function* writeFile(format: FileFormat, reading: Reading): AsyncGen
   let track: TrackWriter | undefined
   let subject: number | undefined
   let tracks = 0
-  for (let points = await reading.next(); points.length > 0; points = await reading.next()) {
+  const take = (lines: Lines, most: number) => lines.take(most)
+  for (let points = await reading.next(take); points; points = await reading.next(take)) {
     for (const run of groupBySubject(points)) {
       const first = run[0] as HistoryPoint
       if (first.subject.key !== subject) {

@@ -1,8 +1,11 @@
 import type { HistoryPoint } from '../../../../db/queries/point-lines.ts'
 import type { FileFormat } from './format.ts'
-import { toIso } from './iso.ts'
+import { createIso } from './iso.ts'
 
 const LINE_END = '\r\n'
+
+const recorded = createIso()
+const received = createIso()
 
 const COLUMNS: { [field: string]: (point: HistoryPoint) => string } = {
   _id: ({ subject, recordedAt }) => `${subject.id}_${recordedAt}`,
@@ -10,8 +13,8 @@ const COLUMNS: { [field: string]: (point: HistoryPoint) => string } = {
   subjectType: ({ subject }) => subject.type,
   lat: point => point.lat,
   lng: point => point.lng,
-  timestamp: point => toIso(point.recordedAt),
-  receivedAt: point => toIso(point.receivedAt),
+  timestamp: point => recorded.toIso(point.recordedAt),
+  receivedAt: point => received.toIso(point.receivedAt),
   speed: point => point.speed,
   heading: point => point.heading,
   accuracy: point => point.accuracy,
