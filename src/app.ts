@@ -43,7 +43,7 @@ import { addDemand } from './http/plugins/demand.ts'
 import { addErrorHandling, answerError } from './http/plugins/errors.ts'
 import { addIdempotency } from './http/plugins/idempotency.ts'
 import { addMethods } from './http/plugins/methods.ts'
-import { addDocumentPage, gatherRoutes } from './http/plugins/openapi.ts'
+import { gatherRoutes } from './http/plugins/openapi.ts'
 import { pace } from './http/plugins/pipelining.ts'
 import { addProcessRoles } from './http/plugins/process-roles.ts'
 import { answerClientError, answerConnect, answerExpectation } from './http/plugins/raw-errors.ts'
@@ -121,7 +121,6 @@ export async function createApp(services: Services, logger: FastifyBaseLogger): 
   await app.register(
     async scope => {
       const api = scope.withTypeProvider<ZodTypeProvider>()
-      await addDocumentPage(api)
       addProcessRoles(api, services)
       addDemand(api)
       addStrictInputs(api)
@@ -131,7 +130,7 @@ export async function createApp(services: Services, logger: FastifyBaseLogger): 
       addBodyTurns(api, services)
       addTextCheck(api)
       addIdempotency(api, services)
-      interfaceRoutes(api)
+      interfaceRoutes(api, console)
       authRoutes(api, services)
       registrationRoutes(api, services)
       organizationRoutes(api, services)

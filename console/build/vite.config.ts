@@ -39,7 +39,7 @@ export default defineConfig({
     // MapLibre alone has 900 kB; what matters is compressed, and test/console/ measures it.
     chunkSizeWarningLimit: 1_200,
     rolldownOptions: {
-      input: { index: resolve(CONSOLE, 'index.html'), track: resolve(CONSOLE, 'track.html') },
+      input: ['index', 'track', 'reference'].map(page => resolve(CONSOLE, `${page}.html`)),
     },
   },
   worker: { format: 'es' },

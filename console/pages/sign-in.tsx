@@ -2,6 +2,7 @@ import { useState, useSyncExternalStore } from 'react'
 import { Form } from 'react-aria-components'
 import { Navigate, useSearchParams } from 'react-router'
 import { answered, api } from '../api/client.ts'
+import { Logo } from '../parts/logo.tsx'
 import { ActionButton, Field, sayFailure } from '../parts/parts.tsx'
 import { getSession, onSession, startSession } from '../session.ts'
 import { useTexts } from '../texts/texts.tsx'
@@ -69,15 +70,5 @@ export function SignInPage() {
         <p className="hint">{texts.signIn.hint}</p>
       </Form>
     </main>
-  )
-}
-
-export function Logo() {
-  return (
-    <svg className="logo" viewBox="0 0 32 32" aria-hidden="true">
-      <rect width="32" height="32" rx="7" />
-      <path d="M7 23c5 0 4-11 9-11s4 6 9-3" />
-      <circle cx="25" cy="9" r="3.2" />
-    </svg>
   )
 }

@@ -12,6 +12,8 @@ const MAX_CHARACTERS = 64
 export const queryTime = z
   .string()
   .max(MAX_CHARACTERS)
+  // Before what becomes of it: an example of what comes in.
+  .meta({ examples: ['2026-11-21T10:00:00Z'] })
   .transform((text, context) => {
     const time = readTimestamp(/^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text)
     if (time !== null && time >= MIN_TIME_MS && time <= MAX_TIME_MS) return time
@@ -19,7 +21,6 @@ export const queryTime = z
     context.addIssue({ code: 'custom', message })
     return z.NEVER
   })
-  .meta({ examples: ['2026-11-21T10:00:00Z'] })
 
 /** The name of a time zone. */
 export const timeZone = z
@@ -41,6 +42,7 @@ function isTimeZone(name: string): boolean {
 export const bodyTime = z
   .string()
   .max(MAX_CHARACTERS)
+  .meta({ examples: ['2026-11-21T09:00:00Z'] })
   .transform((text, context) => {
     const time = readTimestamp(text)
     if (time !== null && time >= MIN_TIME_MS && time <= MAX_TIME_MS) return new Date(time)
@@ -48,4 +50,3 @@ export const bodyTime = z
     context.addIssue({ code: 'custom', message })
     return z.NEVER
   })
-  .meta({ examples: ['2026-11-21T09:00:00Z'] })

@@ -21,6 +21,8 @@ export interface Console {
   files: Map<string, StaticFile>
   page: Page
   track: Page
+  /** The interface's own, which shows no map. */
+  reference: Page
   basemap: Basemap
 }
 
@@ -29,7 +31,13 @@ export function openConsole({ roles, basemap }: Config): Console | null {
   if (!roles.has('api')) return null
   const files = readBuiltFiles()
   const page = (name: string) => createPage(files.get(name) as StaticFile, basemap)
-  return { files, page: page('index.html'), track: page('track.html'), basemap }
+  return {
+    files,
+    page: page('index.html'),
+    track: page('track.html'),
+    reference: page('reference.html'),
+    basemap,
+  }
 }
 
 export function consoleRoutes(app: App, built: Console | null): void {
@@ -61,7 +69,7 @@ export function addMissingPage(app: App, built: Console | null): void {
   })
 }
 
-function sendPage(reply: FastifyReply, page: Page, basemap: Basemap): FastifyReply {
+export function sendPage(reply: FastifyReply, page: Page, basemap: Basemap): FastifyReply {
   const nonce = randomBytes(16).toString('base64url')
   return reply
     .headers({
@@ -76,7 +84,7 @@ function sendPage(reply: FastifyReply, page: Page, basemap: Basemap): FastifyRep
     .send(page(nonce))
 }
 
-function sendFile({ headers }: FastifyRequest, reply: FastifyReply, file: StaticFile): FastifyReply {
+export function sendFile({ headers }: FastifyRequest, reply: FastifyReply, file: StaticFile): FastifyReply {
   reply.header('etag', file.etag).header('vary', 'accept-encoding')
   if (headers['if-none-match'] === file.etag) return reply.code(304).send()
   reply.type(file.type)

@@ -10,6 +10,19 @@ export const getDocument = operation({
   response: { 200: z.record(z.string(), z.unknown()).describe('The document') },
 })
 
+export const getPage = operation({
+  access: 'public',
+  tags: ['Interface'],
+  summary: 'This document as a page',
+  description: 'To be read, and to try the interface with.',
+  response: {
+    200: {
+      description: 'The page',
+      content: { 'text/html': { schema: z.string().meta({ examples: ['<html>'] }) } },
+    },
+  },
+})
+
 export const getEvents = operation({
   access: 'public',
   tags: ['Webhooks'],

@@ -3,7 +3,7 @@ import { failures } from '../../http/envelope.ts'
 
 /** Outside /api/v3, so it says itself what the hooks there derive from an operation's access. */
 export const openMqtt = {
-  tags: ['Process'],
+  tags: ['Apps'],
   summary: 'MQTT over a WebSocket',
   description: 'With the subprotocol `mqtt`, in binary frames. What a device may publish is in docs/mqtt.md.',
   ...{ 'x-permission': 'device', security: [] },

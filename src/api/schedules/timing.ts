@@ -23,7 +23,7 @@ export const plannedTime = z.iso
   })
 
 const simple = {
-  frequency: z.enum(FREQUENCIES),
+  frequency: z.enum(FREQUENCIES).meta({ examples: ['weekly'] }),
   interval: z.int().min(1).max(MAX_INTERVAL),
   byWeekday: z
     .array(z.enum(WEEKDAYS))

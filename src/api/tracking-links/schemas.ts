@@ -62,7 +62,7 @@ create links. \`token\` and \`url\` are shown once.`,
   body: z.strictObject({
     subjectId: reference,
     subjectType,
-    expiresAt: queryTime.describe('At most a year from now').meta({ examples: ['2026-12-31T18:00:00.000Z'] }),
+    expiresAt: queryTime.describe('At most a year from now'),
     trailMinutes: z.int().min(0).max(MAX_TRAIL_MINUTES).default(60),
     taskId: reference.nullable().default(null),
   }),

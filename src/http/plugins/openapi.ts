@@ -1,11 +1,9 @@
 import swagger from '@fastify/swagger'
-import swaggerUi from '@fastify/swagger-ui'
 import type { FastifyContextConfig } from 'fastify'
 import { jsonSchemaTransform, jsonSchemaTransformObject } from 'fastify-type-provider-zod'
 import { z } from 'zod'
 import type { App } from '../../services.ts'
 import { exampleOf, type JsonSchema } from './examples.ts'
-import { checkQuery } from './strict-inputs.ts'
 
 const DESCRIPTION = `Field operations with live tracking.
 
@@ -66,40 +64,42 @@ const SENTENCES: { [status: string]: string } = {
   503: 'The service cannot reach its database. Send the request again.',
 }
 
-/** The page itself, which its plugin keeps out of the document. */
-const PAGE: Operation = {
-  tags: ['Interface'],
-  summary: 'This document as a page',
-  description: 'To be read, and to try the interface with.',
-  security: [],
-  'x-permission': 'public',
-  responses: {
-    200: {
-      description: 'The page',
-      content: { 'text/html': { schema: { type: 'string' }, example: '<html>' } },
-    },
-  },
-}
+/** What there is, in the order in which somebody needs it who connects something. */
+const TAGS = [
+  { name: 'Accounts', description: 'Sign in, and choose the organization' },
+  { name: 'Devices', description: 'What sends positions, and its key' },
+  { name: 'Location history', description: 'Points in, and where subjects were' },
+  { name: 'Apps', description: 'Points as apps and trackers send them, and MQTT' },
+  { name: 'Live', description: 'Where subjects are, and what changes, as it happens' },
+  { name: 'Geofences', description: 'Areas, and who crossed them' },
+  { name: 'Tracking links', description: 'Where one subject is, for somebody outside' },
+  { name: 'Vehicles', description: 'What is driven' },
+  { name: 'Tasks', description: 'What is to be done' },
+  { name: 'Task schedules', description: 'What is to be done again and again' },
+  { name: 'Flows', description: 'The steps that a task goes through' },
+  { name: 'Teams', description: 'Who works together' },
+  { name: 'Hubs', description: 'Where work begins' },
+  { name: 'Users', description: 'Who works here' },
+  { name: 'Roles', description: 'Who may do what' },
+  { name: 'Organizations', description: 'The organization and its settings' },
+  { name: 'Data types', description: 'Which fields records have' },
+  { name: 'Data sources', description: 'The records' },
+  { name: 'Imports', description: 'Records from files' },
+  { name: 'Exports', description: 'Files of records and tasks' },
+  { name: 'Webhooks', description: 'What other systems are told' },
+  { name: 'Audit log', description: 'Who changed what' },
+  { name: 'Interface', description: 'This document' },
+  { name: 'Process', description: 'Whether it lives and works' },
+]
 
 /** Gathers every route that is added from now on, and the events. A route without a description does not start. */
-/** What the interface's page may load: what is ours. It writes its styles into its elements, and no script. */
-const PAGE_POLICY = [
-  `default-src 'none'`,
-  `script-src 'self'`,
-  `style-src 'self' 'unsafe-inline'`,
-  `img-src 'self' data:`,
-  `connect-src 'self'`,
-  `base-uri 'none'`,
-  `form-action 'none'`,
-  `frame-ancestors 'none'`,
-].join('; ')
-
 export async function gatherRoutes(app: App, webhooks: { [event: string]: object }): Promise<void> {
   await app.register(swagger, {
     openapi: {
       openapi: '3.1.0',
       info: { title: 'Fieldline', version: '3.0.0', description: DESCRIPTION },
       servers: [{ url: '/' }],
+      tags: TAGS,
       webhooks,
       components: {
         securitySchemes: {
@@ -115,6 +115,12 @@ export async function gatherRoutes(app: App, webhooks: { [event: string]: object
   // @fastify/websocket hides its routes; ours are described like any other.
   app.addHook('onRoute', route => {
     if ((route as { websocket?: boolean }).websocket) route.schema = { ...route.schema, hide: false }
+  })
+  app.addHook('onRoute', ({ url, method, schema }) => {
+    if (schema?.hide || method === 'HEAD') return
+    if (!schema?.summary || !schema.description) throw new Error(`${method} ${url} is not described`)
+    const unknown = schema.tags?.find(tag => !TAGS.some(({ name }) => name === tag))
+    if (unknown || !schema.tags) throw new Error(`${method} ${url} has a tag that is in no order: ${unknown}`)
   })
   app.addHook('onReady', async () => complete(app.swagger() as unknown as Document))
 }
@@ -135,27 +141,6 @@ const describeUploads: typeof jsonSchemaTransform = input => {
   })
 }
 
-/** The page that reads the document, at docs. */
-export async function addDocumentPage(app: App): Promise<void> {
-  // The page names its files by absolute addresses, and knows nothing of the prefix that this is registered under.
-  await app.register(swaggerUi, {
-    staticCSP: PAGE_POLICY,
-    routePrefix: '/docs',
-    indexPrefix: app.prefix,
-    uiHooks: {
-      async onRequest(request, reply) {
-        checkQuery(request)
-        // Its plugin would write half a megabyte anew for each who asks; there it is written once.
-        const form = /\/(json|yaml)\/?$/.exec(request.url)?.[1]
-        if (form) return reply.redirect(`${app.prefix}/openapi.json`, 308)
-      },
-    },
-  })
-  app.addHook('onRoute', ({ url, method, schema }) => {
-    if (!schema?.summary || !schema.description) throw new Error(`${method} ${url} is not described`)
-  })
-}
-
 /** Adds what follows from the schemas and conventions alone, so that no route has to say it: examples, headers. */
 function complete({ paths, components }: Document): void {
   const { schemas } = components
@@ -163,7 +148,6 @@ function complete({ paths, components }: Document): void {
     for (const media of Object.values(content ?? {}))
       if (media.schema) media.example ??= exampleOf(media.schema, schemas, side)
   }
-  paths['/api/v3/docs'] = { get: PAGE }
   for (const [path, operations] of Object.entries(paths)) {
     for (const [method, operation] of Object.entries(operations)) {
       operation.operationId = nameOperation(method, path)

@@ -1,0 +1,22 @@
+/** The document's own sentences: paragraphs with `code` and **what matters**. They are English in every language. */
+export function Prose({ text }: { text: string }) {
+  return (
+    <div className="prose" lang="en">
+      {text.split(/\n{2,}/).map(paragraph => (
+        <p key={paragraph}>
+          <Line text={paragraph} />
+        </p>
+      ))}
+    </div>
+  )
+}
+
+export function Line({ text }: { text: string }) {
+  const parts = text.split(/(`[^`]+`|\*\*[^*]+\*\*)/)
+  return parts.map((part, index) => {
+    // The parts of a text that never changes.
+    const key = `${index} ${part}`
+    if (part.startsWith('`')) return <code key={key}>{part.slice(1, -1)}</code>
+    return part.startsWith('**') ? <b key={key}>{part.slice(2, -2)}</b> : part
+  })
+}
