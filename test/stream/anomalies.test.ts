@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Database, newId } from '../../db/client.ts'
 import { insertDevice } from '../../db/queries/devices.ts'
+import { listNeighbours } from '../../db/queries/judged-points.ts'
 import { distanceM } from '../../stream/geometry.ts'
 import type { Batch } from '../../stream/log.ts'
 import type { Point } from '../../stream/point.ts'
@@ -209,6 +210,45 @@ describe.each(['pglite', 'postgres'] as const)('Anomalies on %s', kind => {
         expect([seed, await readStored(subject)]).toEqual([seed, expectedOf(own)])
       }
     }
+  })
+
+  test('are judged by the two points before and after each, however much is stored between those that came', async () => {
+    const random = createRandom(3)
+    const stored = new Map<number, number[]>()
+    const asked: { subject: number; recordedAt: number }[] = []
+    // All of them, none but a few in a row, each by itself, and far from each other.
+    const choices = [
+      () => true,
+      (n: number) => n % 150 < 20,
+      (n: number) => n % 9 === 0,
+      () => random() < 0.02,
+    ]
+    for (const isAsked of choices) {
+      const subject = await createSubject()
+      let second = 0
+      const steps = () => (random() < 0.01 ? 5_000 : 1 + Math.floor(random() * 5))
+      const points = Array.from({ length: 600 }, () => {
+        second += steps()
+        return line(subject, [second, 0])[0] as Point
+      })
+      await store(points)
+      stored.set(
+        subject,
+        points.map(({ recordedAt }) => recordedAt),
+      )
+      asked.push(...points.filter((_, n) => isAsked(n)))
+    }
+    const found = await db.writer.transaction(tx => listNeighbours(tx, shuffle(asked, random), 3_600_000_000))
+    for (const [subject, all] of stored) {
+      const own = found.flatMap(fix => (fix.subject === subject ? [fix.recordedAt] : []))
+      expect(own).toEqual([...new Set(own)].sort((a, b) => a - b))
+      for (const { recordedAt } of asked.filter(one => one.subject === subject)) {
+        const [at, here] = [all.indexOf(recordedAt), own.indexOf(recordedAt)]
+        expect(own.slice(Math.max(0, here - 2), here + 3)).toEqual(all.slice(Math.max(0, at - 2), at + 3))
+      }
+    }
+    // What lies between those that are far from each other is not read.
+    expect(found.length).toBeLessThan(asked.length * 5)
   })
 
   test('of real traces with planted jumps are found in them, in order and shuffled', async () => {
