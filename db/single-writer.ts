@@ -49,20 +49,33 @@ export async function becomeSingleWriter(options: {
   await held
 
   async function acquire(patienceMs: number, isReacquiring: boolean): Promise<void> {
-    let deadline = Date.now() + patienceMs
+    let deadline = performance.now() + patienceMs
     const tryAcquire = async () => {
       if (released) return
-      release = (await driver.holdWriterLock(lost)) ?? undefined
-      if (!release) throw new LockedError()
-      if (isReacquiring) await checkNobodyStored()
+      const session = { isHeld: false, hasEnded: false }
+      const letGo = await driver.holdWriterLock(() => {
+        session.hasEnded = true
+        if (session.isHeld) lost()
+      })
+      if (!letGo) throw new LockedError()
+      try {
+        if (isReacquiring) await checkNobodyStored()
+        if (session.hasEnded) throw new SessionEndedError()
+      } catch (error) {
+        // Or the next try would find it locked, by ourselves. Nobody may answer, so it is not waited for.
+        void letGo()
+        throw error
+      }
+      session.isHeld = true
+      release = letGo
     }
     await retry(tryAcquire, {
       firstMs: RETRY_MS,
       again(error) {
-        if (error instanceof LockedError) return Date.now() < deadline
+        if (error instanceof LockedError) return performance.now() < deadline
         if (error instanceof OtherWriterError || !isReacquiring) return false
         // The database is away, which is no sign of another process.
-        deadline = Date.now() + patienceMs
+        deadline = performance.now() + patienceMs
         onError(error, 'locking as the writer again')
         return true
       },
@@ -83,7 +96,7 @@ export async function becomeSingleWriter(options: {
 
   function lost(): void {
     if (released) return
-    onError(new Error('The session that holds it has ended'), 'holding the lock of the writer')
+    onError(new SessionEndedError(), 'holding the lock of the writer')
     held = acquire(PATIENCE_AGAIN_MS, true)
     held.catch(onLost)
   }
@@ -102,6 +115,15 @@ export async function becomeSingleWriter(options: {
 }
 
 class OtherWriterError extends Error {}
+
+/** As `isAway` knows it. */
+class SessionEndedError extends Error {
+  readonly code = 'ECONNRESET'
+
+  constructor() {
+    super('The session that holds it has ended')
+  }
+}
 
 class LockedError extends Error {
   constructor() {

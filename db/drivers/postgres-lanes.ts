@@ -1,4 +1,4 @@
-import { connect } from 'node:net'
+import { connect, type Socket } from 'node:net'
 import pg from 'pg'
 import { currentDemand, type Lane } from '../demand.ts'
 import { isAway } from '../errors.ts'
@@ -35,6 +35,13 @@ const SILENCE_MS = 5_000
 const CONNECT_TIMEOUT_MS = 5_000
 /** A statement of a process that was killed ends soon. */
 const DEAD_CLIENT_MS = 2_000
+/**
+ * Either end notices within 15 s that the other is gone without a word, with its machine or the network. Node asks the kernel
+ * for ten probes, one a second.
+ */
+export const KEEP_ALIVE = { keepAlive: true, keepAliveInitialDelayMillis: 5_000 }
+export const KEEP_ALIVE_OPTIONS =
+  '-c tcp_keepalives_idle=5 -c tcp_keepalives_interval=2 -c tcp_keepalives_count=3'
 const MAX_WAITING = 64
 const WAIT_MS = 10_000
 const CANCEL_WITHIN_MS = 5_000
@@ -46,6 +53,8 @@ export interface Connections {
   lend<T>(lane: Lane | 'writing', work: (client: pg.PoolClient) => Promise<T>, owner?: string): Promise<T>
   /** What a transaction of the lane begins with, in the same round trip; a pooler hands no setting of a session on. */
   settings(lane: Lane | 'writing'): string
+  /** Breaks every connection, idle or not: what waits for an answer fails now, and what comes next connects anew. */
+  cut(reason: string): void
   close(): Promise<void>
 }
 
@@ -57,6 +66,7 @@ export function openConnections(options: {
   onError: (error: unknown, doing: string) => void
 }): Connections {
   const lanes = new Map<Lane | 'writing', { pool: pg.Pool; turns: Turns }>()
+  const open = new Set<pg.PoolClient>()
   for (const [name, limits] of Object.entries(LIMITS) as [Lane | 'writing', LaneLimits][]) {
     const pool = new pg.Pool({
       Client: options.hosts.Client as NonNullable<pg.PoolConfig['Client']>,
@@ -64,14 +74,16 @@ export function openConnections(options: {
       types: options.types,
       query_timeout: limits.statementMs + SILENCE_MS,
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-      keepAlive: true,
+      ...KEEP_ALIVE,
       application_name: 'fieldline',
       ...(options.pooled
         ? {}
         : {
-            options: `-c statement_timeout=${limits.statementMs} -c client_connection_check_interval=${DEAD_CLIENT_MS} -c idle_in_transaction_session_timeout=${limits.idleMs}`,
+            options: `-c statement_timeout=${limits.statementMs} -c client_connection_check_interval=${DEAD_CLIENT_MS} -c idle_in_transaction_session_timeout=${limits.idleMs} ${KEEP_ALIVE_OPTIONS}`,
           }),
     })
+    pool.on('connect', client => open.add(client))
+    pool.on('remove', client => open.delete(client))
     // An idle connection that breaks must not end the process; the pool has dropped it already.
     pool.on('error', error => options.onError(error, 'idle database connection'))
     const turns = createTurns({
@@ -100,6 +112,12 @@ export function openConnections(options: {
     settings(name) {
       const { statementMs, idleMs } = LIMITS[name]
       return `SET LOCAL statement_timeout = ${statementMs}; SET LOCAL idle_in_transaction_session_timeout = ${idleMs}`
+    },
+    cut(reason) {
+      for (const client of open) {
+        const { stream } = (client as unknown as { connection: { stream: Socket } }).connection
+        stream.destroy(Object.assign(new Error(reason), { code: 'ECONNRESET' }))
+      }
     },
     async close() {
       await Promise.all([...lanes.values()].map(({ pool }) => pool.end()))

@@ -5,7 +5,7 @@ import { tryLockSession } from '../locks.ts'
 import type { Driver, Statement } from './driver.ts'
 import { copyInto } from './postgres-copy.ts'
 import { createHosts } from './postgres-hosts.ts'
-import { openConnections } from './postgres-lanes.ts'
+import { KEEP_ALIVE, KEEP_ALIVE_OPTIONS, openConnections } from './postgres-lanes.ts'
 
 const INT8_OID = 20
 const DATE_OID = 1082
@@ -42,11 +42,23 @@ export function openPostgres(options: {
   /** A session of its own, which ends with the connection. */
   const connectDirectly = (config: pg.ClientConfig, onError: (error: Error) => void): Promise<pg.Client> =>
     direct.connect(async () => {
-      const client = new direct.Client({ connectionTimeoutMillis: CONNECT_TIMEOUT_MS, ...config })
+      const client = new direct.Client({
+        connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+        ...KEEP_ALIVE,
+        options: KEEP_ALIVE_OPTIONS,
+        ...config,
+      })
       client.on('error', onError)
       await client.connect()
       return client
     })
+  /** Ends a session that says nothing any more; nobody else would notice that it is lost. */
+  const watch = (client: pg.Client): void => {
+    const pings = setInterval(() => {
+      client.query('SELECT 1').catch(() => client.end())
+    }, PING_EVERY_MS)
+    client.once('end', () => clearInterval(pings))
+  }
   let closed = false
   let listener: pg.Client | undefined
 
@@ -123,28 +135,22 @@ export function openPostgres(options: {
       const client = await connectDirectly(
         {
           query_timeout: PING_TIMEOUT_MS,
-          keepAlive: true,
           application_name: 'fieldline writer',
-          // The server notices within 11 s that this end is gone without a word.
-          options: '-c tcp_keepalives_idle=5 -c tcp_keepalives_interval=2 -c tcp_keepalives_count=3',
         },
         // What ends the session is told by `end`.
         () => {},
       )
-      const locked = await tryLockSession(client, 'writer').catch(async error => {
-        await client.end()
+      const locked = await tryLockSession(client, 'writer').catch(error => {
+        void client.end()
         throw error
       })
       if (!locked) {
-        await client.end()
+        void client.end()
         return null
       }
-      const pings = setInterval(() => {
-        client.query('SELECT 1').catch(() => client.end())
-      }, PING_EVERY_MS)
+      watch(client)
       let released = false
       client.once('end', () => {
-        clearInterval(pings)
         if (!released) onLost()
       })
       return async () => {
@@ -157,14 +163,22 @@ export function openPostgres(options: {
       let first = true
       const connect = async (): Promise<void> => {
         const client = await connectDirectly(
-          { keepAlive: true, application_name: 'fieldline listen' },
+          { query_timeout: PING_TIMEOUT_MS, application_name: 'fieldline listen' },
           error => options.onError(error, 'listening for changes'),
         )
         client.on('notification', message => onPayload(message.payload ?? ''))
-        await client.query(`LISTEN ${pg.escapeIdentifier(channel)}`)
+        await client.query(`LISTEN ${pg.escapeIdentifier(channel)}`).catch(error => {
+          void client.end()
+          throw error
+        })
         if (closed) return client.end()
         listener = client
-        client.once('end', () => void reconnect())
+        watch(client)
+        client.once('end', () => {
+          // What was lost without a word is lost for every other connection too, which would wait a minute for an answer.
+          if (!closed) connections.cut('The database does not answer')
+          void reconnect()
+        })
         if (!first) onGap()
         first = false
       }

@@ -44,7 +44,11 @@ const SESSION_TIMEOUT_MS = 6_000
 export const HEARTBEAT_MS = 1_000
 /** How long the others wait for a member that is busy; then its partitions are theirs. */
 const REBALANCE_TIMEOUT_MS = 10_000
-/** Longer than any answer may take: a join waits for `REBALANCE_TIMEOUT_MS` and some. */
+/**
+ * Longer than any answer may take: a join waits for `REBALANCE_TIMEOUT_MS` and some. Then the connections are cut, as they
+ * may have been lost without a word, which kafkajs sits out on them; a consumer that stays silent is replaced.
+ */
+const CUT_AFTER_MS = 18_000
 const SILENT_AFTER_MS = 40_000
 const PAUSE_MS = 1_000
 const DISCONNECT_WITHIN_MS = 3_000
@@ -71,9 +75,10 @@ export function keepConsuming(options: ConsumeOptions): Consuming {
       // A crash is ours to mend.
       retry: { restartOnFailure: async () => false },
     })
-    let signAt = Date.now()
+    let signAt = performance.now()
+    let cutAt = signAt
     let ending = false
-    const { CRASH, GROUP_JOIN, HEARTBEAT, FETCH_START } = consumer.events
+    const { CRASH, GROUP_JOIN, HEARTBEAT, FETCH } = consumer.events
     let fail = (_: Error) => {}
     const ended = new Promise<void>((resolve, reject) => {
       endNow = resolve
@@ -81,14 +86,14 @@ export function keepConsuming(options: ConsumeOptions): Consuming {
       consumer.on(CRASH, ({ payload }) => reject(payload.error))
     })
     ended.catch(() => {})
-    consumer.on(HEARTBEAT, () => {
-      signAt = Date.now()
-    })
-    consumer.on(FETCH_START, () => {
-      signAt = Date.now()
-    })
+    const onSign = () => {
+      signAt = performance.now()
+    }
+    consumer.on(HEARTBEAT, onSign)
+    // Not the start of one: it is tried again and again.
+    consumer.on(FETCH, onSign)
     consumer.on(GROUP_JOIN, () => {
-      signAt = Date.now()
+      onSign()
       options.onJoin?.(consumer)
     })
     const eachBatch = async (payload: EachBatchPayload): Promise<void> => {
@@ -97,7 +102,12 @@ export function keepConsuming(options: ConsumeOptions): Consuming {
       await work.finally(() => atWork.delete(work))
     }
     const watching = setInterval(() => {
-      if (Date.now() - signAt > SILENT_AFTER_MS) fail(new Error('The consumer gives no sign of life'))
+      const now = performance.now()
+      if (now - signAt > SILENT_AFTER_MS) fail(new Error('The consumer gives no sign of life'))
+      else if (now - Math.max(signAt, cutAt) > CUT_AFTER_MS) {
+        cutAt = now
+        client.cut('The broker does not answer')
+      }
     }, HEARTBEAT_MS)
     try {
       current = consumer

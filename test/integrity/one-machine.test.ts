@@ -6,11 +6,15 @@ import { connectDevice, publish } from '../support/mqtt.ts'
 import { startServer } from '../support/server.ts'
 import { pause, until } from '../support/wait.ts'
 import { checkHistories } from './checker.ts'
+import { putBehindNetworks, startDatabaseNetwork } from './networks.ts'
+import { runOutagesOn } from './outages.ts'
 import { createOwnPostgres } from './own-postgres.ts'
 import { countAcknowledged, startPublishers } from './publisher.ts'
-import { runRounds } from './rounds.ts'
+import { deployServer, runRounds } from './rounds.ts'
 
 type Own = Awaited<ReturnType<typeof createOwnPostgres>>
+/** Of one process, where each is reset within 100 ms: 35 were seen, to store, to listen and to hold the lock. */
+const MOST_CONNECTIONS_A_SECOND = 150
 const kept = { lost: 0, doubled: 0, altered: 0, invented: 0 }
 
 describe.each([
@@ -116,6 +120,31 @@ describe.each([
       await Promise.all(publishers.map(publisher => publisher.finish()))
       expect(await checkHistories(owner, publishers)).toMatchObject(kept)
       await server.stop()
+    },
+  )
+
+  once(
+    'a network that loses what is answered, or resets connections, costs no point, and no storm of retries',
+    async own => {
+      const { network, database } = await startDatabaseNetwork(own.database)
+      const server = await deployServer(database)
+      const { deployment, networks } = await putBehindNetworks(server, [network])
+      const outages = networks
+        .flatMap(({ outages }) => outages)
+        .filter(({ name }) =>
+          ['devices: answers lost', 'PostgreSQL: answers lost', 'PostgreSQL: reset'].includes(name),
+        )
+      const { report, outages: told } = await runOutagesOn(deployment, outages, {
+        seconds: 2,
+        devices: 8,
+        settleSeconds: 0.5,
+        keepalive: 2,
+      })
+      expect(report).toMatchObject(kept)
+      expect(report.stored).toBe(report.acknowledged)
+      for (const { outage, connectionsASecond } of told.slice(1)) {
+        expect(connectionsASecond, outage).toBeLessThan(MOST_CONNECTIONS_A_SECOND)
+      }
     },
   )
 

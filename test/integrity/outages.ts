@@ -9,6 +9,8 @@ import type { Deployment } from './rounds.ts'
 /** What is away for a while, and comes back. */
 export interface Outage {
   name: string
+  /** Connections to it so far, where they are counted. */
+  connections?(): number
   begin(): void | Promise<void>
   end(): void | Promise<void>
 }
@@ -26,6 +28,8 @@ export interface OutagesOptions {
   devices: number
   /** How long it runs under load before each outage: what memory it takes then is what growth is counted from. */
   settleSeconds: number
+  /** Of the devices. */
+  keepalive?: number
   log?: (line: string) => void
 }
 
@@ -37,6 +41,8 @@ export interface OutageReport {
   goesOnAfter: number
   /** Seconds after its end until everything is in the history that was acknowledged up to two seconds before. */
   caughtUpAfter: number
+  /** Connections to it that were opened in a second of it, in the mean; NaN where nobody counts them. */
+  connectionsASecond: number
   /** By how much the resident memory of the process that grew most exceeded what it had been under load before. */
   grownMiB: number
   grownMost: string
@@ -58,7 +64,9 @@ export async function runOutagesOn(
 ): Promise<{ outages: OutageReport[]; report: Report & { closed: number } }> {
   const { log = () => {} } = options
   const owner = await signIn(deployment)
-  const publishers = await startPublishers(owner, () => deployment.mqttPort, options.devices)
+  const publishers = await startPublishers(owner, () => deployment.mqttPort, options.devices, {
+    keepalive: options.keepalive,
+  })
   const reports: OutageReport[] = []
   for (const outage of outages) {
     const report = await runOutage(deployment, outage, owner, publishers, options)
@@ -90,9 +98,11 @@ async function runOutage(
     await pause(settleSeconds * 1000)
     memory.startCounting()
     const before = countAcknowledged(publishers)
+    const connectionsBefore = outage.connections?.() ?? Number.NaN
     await outage.begin()
     await pause(seconds * 1000)
     const acknowledgedMeanwhile = countAcknowledged(publishers) - before
+    const connectionsASecond = ((outage.connections?.() ?? Number.NaN) - connectionsBefore) / seconds
     await outage.end()
     const back = Date.now()
     const atBack = countAcknowledged(publishers)
@@ -100,7 +110,14 @@ async function runOutage(
     const goesOnAfter = (Date.now() - back) / 1000
     await until('the history is at the present', history.isAtPresentSince(Date.now()), 10 * 60_000)
     const caughtUpAfter = (Date.now() - back) / 1000
-    return { outage: outage.name, acknowledgedMeanwhile, goesOnAfter, caughtUpAfter, ...memory.grown() }
+    return {
+      outage: outage.name,
+      acknowledgedMeanwhile,
+      goesOnAfter,
+      caughtUpAfter,
+      connectionsASecond,
+      ...memory.grown(),
+    }
   } finally {
     memory.end()
     history.end()

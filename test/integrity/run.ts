@@ -7,6 +7,7 @@ import type { TestDatabase } from '../support/database.ts'
 import { startTestKafka } from '../support/kafka.ts'
 import { startBrokers } from './brokers.ts'
 import { deployCluster, toBroker } from './cluster.ts'
+import { type Network, putBehindNetworks, startDatabaseNetwork, startKafkaNetwork } from './networks.ts'
 import { type Outage, outagesOf, runOutagesOn } from './outages.ts'
 import { createOwnPostgres } from './own-postgres.ts'
 import { cutPower } from './power/cuts.ts'
@@ -15,7 +16,7 @@ import { type Deployment, deployServer, runRoundsOn } from './rounds.ts'
 import { startPrimaryAndStandby } from './standby.ts'
 
 const USAGE = `npm run integrity -- [--tier embedded|one-machine|cluster] [--rounds 100 | --outages SECONDS | --power-cuts 1000]
-  [--devices 20] [--plain] [--machines]
+  [--devices 20] [--plain] [--machines] [--network]
 
 Kills a random process with -9 every round while devices publish, then compares every acknowledged point with the
 history. With --outages it freezes, then kills, each service that the tier leans on, for so long each, and shows what
@@ -23,7 +24,8 @@ piles up meanwhile. With --power-cuts (embedded alone) it records what the serve
 what was acknowledged in what a disk could hold after so many cuts. --plain takes PostgreSQL without TimescaleDB. With
 --machines PostgreSQL has a standby, and what is killed of the two is the one that takes writes, for good: the standby
 takes its place, and an empty one follows. In the cluster there are three brokers, of which one comes back with an empty
-disk, or two are killed.`
+disk, or two are killed. With --network every round a network between two parts is bad, for 3 s or those of --outages: it is
+late, trickles, loses what goes one way, or resets connections.`
 
 const { values } = parseArgs({
   options: {
@@ -34,6 +36,7 @@ const { values } = parseArgs({
     devices: { type: 'string', default: '20' },
     plain: { type: 'boolean', default: false },
     machines: { type: 'boolean', default: false },
+    network: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
   },
 })
@@ -57,6 +60,18 @@ async function main(): Promise<number> {
   const tier = await deploy()
   const shared = { devices: Number(values.devices), log: console.log }
   try {
+    if (values.network) {
+      const seconds = Number(values.outages ?? 3)
+      const inTurn = Array.from(
+        { length: Number(values.rounds) },
+        (_, round) => tier.outages[round % tier.outages.length] as Outage,
+      )
+      const options = { ...shared, seconds, settleSeconds: 1, keepalive: 4 }
+      const { outages, report } = await runOutagesOn(tier.deployment, inTurn, options)
+      console.table(outages)
+      console.table([report])
+      return isKept(report) ? 0 : 1
+    }
     if (values.outages === undefined) {
       const options = { ...shared, rounds: Number(values.rounds), killWithinMs: 3_000 }
       const report = await runRoundsOn(tier.deployment, options)
@@ -109,11 +124,22 @@ async function deployEmbedded(): Promise<Tier> {
   const remove = async () => rmSync(dataDir, { recursive: true, force: true })
   const database: TestDatabase = { kind: 'pglite', url: undefined, dataDir, remove }
   // Its database is a part of it.
-  return { deployment: await deployServer(database), outages: [], remove }
+  const deployment = await deployServer(database)
+  if (values.network) return { ...(await toTier(deployment, [])), remove }
+  return { deployment, outages: [], remove }
+}
+
+async function toTier(deployment: Deployment, others: Network[]): Promise<Omit<Tier, 'remove'>> {
+  const behind = await putBehindNetworks(deployment, others)
+  return { ...behind, outages: behind.networks.flatMap(({ outages }) => outages) }
 }
 
 async function deployOneMachine(): Promise<Tier> {
   const postgres = await startOwnPostgres()
+  if (values.network) {
+    const { network, database } = await startDatabaseNetwork(postgres.database)
+    return { ...(await toTier(await deployServer(database), [network])), remove: postgres.stop }
+  }
   return {
     deployment: await deployServer(postgres.database, [postgres.victim]),
     outages: postgres.outages,
@@ -123,11 +149,26 @@ async function deployOneMachine(): Promise<Tier> {
 
 async function deployInCluster(): Promise<Tier> {
   if (values.machines) return deployOnMachines()
+  if (values.network) return deployBehindNetworks()
   const [postgres, kafka] = await Promise.all([startOwnPostgres(), startTestKafka()])
   if (kafka.missing) throw new Error(kafka.missing)
   return {
     deployment: await deployCluster(postgres.database, kafka, [toBroker(kafka), postgres.victim]),
     outages: [...outagesOf('Kafka', kafka.control), ...postgres.outages],
+    async remove() {
+      await kafka.stop()
+      await postgres.stop()
+    },
+  }
+}
+
+async function deployBehindNetworks(): Promise<Tier> {
+  const [postgres, { network, kafka }] = await Promise.all([startOwnPostgres(), startKafkaNetwork()])
+  if (kafka.missing) throw new Error(kafka.missing)
+  const behind = await startDatabaseNetwork(postgres.database)
+  const cluster = await deployCluster(behind.database, kafka)
+  return {
+    ...(await toTier(cluster, [behind.network, network])),
     async remove() {
       await kafka.stop()
       await postgres.stop()

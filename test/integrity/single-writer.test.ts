@@ -1,10 +1,16 @@
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { becomeSingleWriter } from '../../db/single-writer.ts'
 import { createDevice, readHistory, signIn } from '../support/client.ts'
-import { createTestDatabase, postgresMissing, type TestDatabase } from '../support/database.ts'
+import {
+  createTestDatabase,
+  openTestDatabase,
+  postgresMissing,
+  type TestDatabase,
+} from '../support/database.ts'
 import { connectDevice, publish } from '../support/mqtt.ts'
 import { startRefused, startServer } from '../support/server.ts'
-import { pause } from '../support/wait.ts'
+import { pause, until } from '../support/wait.ts'
 
 const missing = postgresMissing()
 const HOLDER = `application_name = 'fieldline writer' AND datname = current_database()`
@@ -59,5 +65,36 @@ describe.skipIf(missing)(`Without Kafka${missing ? ` (${missing})` : ''}`, () =>
     ).toContain('ended by itself with 1')
     expect(server.output.stderr).toContain('Another process has stored into this database meanwhile')
     await client.endAsync(true)
+  })
+
+  it('a process that is cut off again while it locks again does not lock itself out', async () => {
+    const own = await createTestDatabase('postgres')
+    const { driver, close } = await openTestDatabase(own)
+    const failures: unknown[] = []
+    let isCutOff = false
+    const single = await becomeSingleWriter({
+      driver: {
+        ...driver,
+        async runWriting(statement) {
+          if (isCutOff) throw Object.assign(new Error('cut off'), { code: 'ECONNRESET' })
+          return driver.runWriting(statement)
+        },
+      },
+      onError: error => failures.push(error),
+      onLost: error => failures.push(error),
+    })
+    isCutOff = true
+    const another = new pg.Client({ connectionString: own.url })
+    await another.connect()
+    await another.query(`SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE ${HOLDER}`)
+    await another.end()
+    await until('it is cut off where it looks who stored meanwhile', () =>
+      String(failures.at(-1)).includes('cut off'),
+    )
+    isCutOff = false
+    expect(await single.store({ partition: 0, nextOffset: 1 }, async () => 'stored')).toBe('stored')
+    await single.release()
+    await close()
+    await own.remove()
   })
 })

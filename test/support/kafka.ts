@@ -20,9 +20,14 @@ export const claimAlone: ClaimLog = async (_log, _partitions, begin) => {
   return new Map()
 }
 
-/** Starts a broker. With REQUIRE_SERVICES=1 it fails where there can be none. */
-export async function startTestKafka(): Promise<TestKafka> {
-  const kafka = await startKafka({ own: true })
+/**
+ * Starts a broker; with `behind` it tells everybody to come by that port. With REQUIRE_SERVICES=1 it fails where there can
+ * be none.
+ */
+export async function startTestKafka({ behind }: { behind?: number } = {}): Promise<TestKafka> {
+  const settings: Record<string, string> =
+    behind === undefined ? {} : { 'advertised.listeners': `BROKER://127.0.0.1:${behind}` }
+  const kafka = await startKafka({ own: true, settings })
   if (!kafka.available && process.env.REQUIRE_SERVICES === '1') throw new Error(kafka.reason)
   const errors: TestKafka['errors'] = []
   const onError = (error: unknown, doing: string) => void errors.push({ error, doing })

@@ -1,0 +1,72 @@
+import type { TestDatabase } from '../support/database.ts'
+import { startTestKafka, type TestKafka } from '../support/kafka.ts'
+import { BAD_WEATHER, type NetworkProxy, startProxy } from '../support/proxy.ts'
+import { until } from '../support/wait.ts'
+import type { Outage } from './outages.ts'
+import type { Deployment } from './rounds.ts'
+
+/** What the session of a writer, and every other, asks the kernel of the database for. */
+const NOTICED_AFTER_MS = 11_000
+
+/** A network between two parts, which can be bad in every way that `proxy.ts` knows. */
+export interface Network {
+  name: string
+  proxy: NetworkProxy
+  outages: Outage[]
+}
+
+export async function startNetwork(name: string, ...args: Parameters<typeof startProxy>): Promise<Network> {
+  const proxy = await startProxy(...args)
+  const outages = BAD_WEATHER.map(
+    (weather): Outage => ({
+      name: `${name}: ${weather}`,
+      connections: () => proxy.connections,
+      begin: () => proxy.set(weather),
+      end: () => proxy.set('clear'),
+    }),
+  )
+  return { name, proxy, outages }
+}
+
+/** The same database behind a network. */
+export async function startDatabaseNetwork(
+  database: TestDatabase,
+): Promise<{ network: Network; database: TestDatabase }> {
+  const url = new URL(database.url as string)
+  const port = Number(url.port)
+  const network = await startNetwork('PostgreSQL', () => port, { noticedAfterMs: NOTICED_AFTER_MS })
+  url.port = `${network.proxy.port}`
+  return { network, database: { ...database, url: url.href } }
+}
+
+/** A broker behind a network. */
+export async function startKafkaNetwork(): Promise<{ network: Network; kafka: TestKafka }> {
+  let port = 0
+  const network = await startNetwork('Kafka', () => port, { noticedAfterMs: NOTICED_AFTER_MS })
+  const kafka = await startTestKafka({ behind: network.proxy.port })
+  port = Number(kafka.brokers[0]?.split(':')[1])
+  return { network, kafka: { ...kafka, brokers: [`127.0.0.1:${network.proxy.port}`] } }
+}
+
+/** The devices behind a network, and what is deployed behind others. */
+export async function putBehindNetworks<D extends Deployment>(
+  deployment: D,
+  others: readonly Network[],
+): Promise<{ deployment: D; networks: Network[] }> {
+  const devices = await startNetwork('devices', () => deployment.mqttPort)
+  const networks = [devices, ...others]
+  const behind = {
+    ...deployment,
+    mqttPort: devices.proxy.port,
+    async stop() {
+      await until(
+        'nobody believes in a connection that is lost',
+        () => networks.every(({ proxy }) => proxy.believed === 0),
+        120_000,
+      )
+      await deployment.stop()
+      for (const { proxy } of networks) await proxy.close()
+    },
+  }
+  return { deployment: behind, networks }
+}
