@@ -94,9 +94,15 @@ async function start(config: Config): Promise<void> {
   closers.push(() => log?.close())
 
   if (log && has('writer')) {
-    const writer = createWriter({ db, onError, onStored: createWriterMetrics(registry) })
+    const { onStored, onFailed } = createWriterMetrics(registry)
+    const writer = createWriter({ db, onError, onStored })
+    const store: typeof writer.store = batch =>
+      writer.store(batch).catch(error => {
+        onFailed()
+        throw error
+      })
     const storing = await log.store(batch =>
-      single ? single.store(batch, () => writer.store(batch)) : writer.store(batch),
+      single ? single.store(batch, () => store(batch)) : store(batch),
     )
     closers.push(() => storing.close())
   }
@@ -133,6 +139,7 @@ async function start(config: Config): Promise<void> {
     log,
     liveClients: live?.clients,
     mqttConnections: mqtt ? () => mqtt.connections : undefined,
+    dataDir: config.dataDir,
   })
   const jobs = has('jobs')
     ? await startJobs({

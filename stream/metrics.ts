@@ -1,3 +1,4 @@
+import { statfsSync } from 'node:fs'
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 import type { LiveClients } from './live/clients.ts'
 import type { Log } from './log.ts'
@@ -17,12 +18,18 @@ export function createWriterMetrics(registry: Registry) {
     buckets: [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5],
     registers,
   })
-  return (stored: { points: number; duplicates: number; rejections: number; seconds: number }) => {
+  const failed = new Counter({
+    name: 'fieldline_store_failed_total',
+    help: 'Batches that could not be stored, as where the database is away or its disk full; each is tried again',
+    registers,
+  })
+  const onStored = (stored: { points: number; duplicates: number; rejections: number; seconds: number }) => {
     entries.inc({ kind: 'point' }, stored.points)
     entries.inc({ kind: 'duplicate' }, stored.duplicates)
     entries.inc({ kind: 'rejection' }, stored.rejections)
     seconds.observe(stored.seconds)
   }
+  return { onStored, onFailed: () => failed.inc() }
 }
 
 /** Figures that are read when they are asked for, of the parts that this process has. */
@@ -32,9 +39,11 @@ export function observe(
     log: Log | null
     liveClients: LiveClients | undefined
     mqttConnections: (() => number) | undefined
+    /** Where files are. */
+    dataDir: string
   },
 ): void {
-  const { log, liveClients, mqttConnections } = parts
+  const { log, liveClients, mqttConnections, dataDir } = parts
   const gauge = (name: string, help: string, read: () => number) =>
     new Gauge({
       name,
@@ -44,10 +53,21 @@ export function observe(
         this.set(read())
       },
     })
+  gauge('fieldline_data_dir_free_bytes', 'Room on the disk of DATA_DIR', () => readFree(dataDir))
   if (log) {
     gauge('fieldline_log_waiting_entries', 'Entries that wait to become durable', () => log.waiting.entries)
     gauge('fieldline_log_waiting_bytes', 'Their bytes', () => log.waiting.bytes)
   }
   if (liveClients) gauge('fieldline_live_screens', 'Screens that watch', () => liveClients.count)
   if (mqttConnections) gauge('fieldline_mqtt_connections', 'MQTT connections', mqttConnections)
+}
+
+function readFree(folder: string): number {
+  try {
+    const { bavail, bsize } = statfsSync(folder)
+    return bavail * bsize
+  } catch {
+    // It is not there before something is kept in it.
+    return Number.NaN
+  }
 }

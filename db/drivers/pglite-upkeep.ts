@@ -1,4 +1,5 @@
 import type { PGlite } from '@electric-sql/pglite'
+import type { Room } from './pglite-room.ts'
 
 /**
  * PGlite has no background processes: nothing checkpoints by size, vacuums or analyzes unless it is asked to.
@@ -15,11 +16,15 @@ const CHURN_ROWS = 20_000
 
 export function createUpkeep(
   pglite: PGlite,
-  options: { whenIdle: (work: () => Promise<void>) => Promise<void>; onError: (error: unknown) => void },
+  options: {
+    room: Room
+    whenIdle: (work: () => Promise<void>) => Promise<void>
+    onError: (error: unknown) => void
+  },
 ): { stop(): void } {
   let lastLsn = ''
-  let lastCheckpoint = Date.now()
-  let lastVacuum = Date.now()
+  let lastCheckpoint = performance.now()
+  let lastVacuum = performance.now()
 
   async function checkpointWhenDue(): Promise<void> {
     const { rows } = await pglite.query<{ lsn: string; bytes: number }>(
@@ -30,21 +35,24 @@ export function createUpkeep(
     const now = rows[0]
     if (!now) return
     if (lastLsn === '') lastLsn = now.lsn
-    const due = now.bytes > WAL_BYTES_PER_CHECKPOINT || Date.now() - lastCheckpoint > CHECKPOINT_EVERY_MS
+    const due =
+      now.bytes > WAL_BYTES_PER_CHECKPOINT || performance.now() - lastCheckpoint > CHECKPOINT_EVERY_MS
     if (!due) return
     await pglite.exec('CHECKPOINT')
     lastLsn = now.lsn
-    lastCheckpoint = Date.now()
+    lastCheckpoint = performance.now()
   }
 
   async function vacuumWhenDue(): Promise<void> {
-    const hourly = Date.now() - lastVacuum > VACUUM_EVERY_MS
+    // It writes more than it gives back.
+    if (options.room.isFull) return
+    const hourly = performance.now() - lastVacuum > VACUUM_EVERY_MS
     const { rows } = await pglite.query<{ name: string }>(
       `SELECT format('%I.%I', schemaname, relname) AS name FROM pg_stat_user_tables
        WHERE n_dead_tup > $1 OR n_mod_since_analyze > $1 OR ($2 AND n_mod_since_analyze > 0)`,
       [CHURN_ROWS, hourly],
     )
-    if (hourly) lastVacuum = Date.now()
+    if (hourly) lastVacuum = performance.now()
     // Table by table, each in its turn, so that points wait for one table at the most.
     for (const { name } of rows) void guarded(() => pglite.exec(`VACUUM (ANALYZE) ${name}`).then(() => {}))
   }

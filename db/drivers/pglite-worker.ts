@@ -5,6 +5,7 @@ import { type Extension, PGlite } from '@electric-sql/pglite'
 import { pg_trgm } from '@electric-sql/pglite/contrib/pg_trgm'
 import { syncFolder, syncTree } from '../durable-files.ts'
 import { DurableFiles } from './pglite-files.ts'
+import { createRoom, type Room } from './pglite-room.ts'
 import { createUpkeep } from './pglite-upkeep.ts'
 
 /** What the main thread asks; answered in order. */
@@ -48,6 +49,7 @@ const postgis: Extension = {
 
 let pglite: PGlite
 let files: DurableFiles
+let room: Room
 let upkeep: ReturnType<typeof createUpkeep>
 // PGlite queues by itself, but a transaction's statements and the upkeep must not interleave.
 let tail: Promise<void> = Promise.resolve()
@@ -60,14 +62,24 @@ port.on('message', (request: Request) => {
       post({ kind: 'rows', id: request.id, rows: await answer(request) })
     } catch (error) {
       // Whether it is committed nobody knows then: the thread ends, and what is on the disk counts.
-      if (files?.failure) throw error
-      post({ kind: 'error', id: request.id, error: toFailure(error) })
+      if (files?.failure || hasEnded(error)) throw error
+      post({ kind: 'error', id: request.id, error: room?.explain(toFailure(error)) ?? toFailure(error) })
     }
   })
 })
 
+/**
+ * Whether PostgreSQL has ended in the middle, as it does where its log cannot be written. PGlite says so once, and never
+ * answers again: what is asked next would wait for ever.
+ */
+function hasEnded(error: unknown): boolean {
+  const { severity, name } = error as { severity?: string; name?: string }
+  return severity === 'PANIC' || name === 'RuntimeError'
+}
+
 async function answer(request: Request): Promise<unknown[]> {
   const text = request.text ?? ''
+  if (room && !pglite.isInTransaction()) await room.look()
   switch (request.kind) {
     case 'open':
       await open()
@@ -103,7 +115,9 @@ async function open(): Promise<void> {
     extensions: { postgis, pg_trgm },
     parsers: { [DATE_OID]: (text: string) => text },
   })
+  room = createRoom(pglite, directory)
   upkeep = createUpkeep(pglite, {
+    room,
     whenIdle: work => {
       tail = tail.then(async () => {
         if (!pglite.isInTransaction()) await work()

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { freePort, run } from './commands.ts'
 import { claimFolder } from './folders.ts'
@@ -23,6 +23,8 @@ export interface PostgresOptions {
   settings?: Record<string, string>
   /** Starts as a standby of the server with this address: copies it, and follows. */
   standbyOf?: string
+  /** Called with the folder of its data before anything is in it. */
+  onFolder?: (folder: string) => void
   /** Starts a server even where TEST_DATABASE_URL names one: a crash test must not touch another's. */
   own?: boolean
 }
@@ -40,7 +42,11 @@ async function startOwn(options: PostgresOptions): Promise<Postgres & { stop(): 
   const data = join(claim.folder, 'data')
   const inside = data.slice(root.length)
   if (options.standbyOf) await copyServer(root, inside, options.standbyOf)
-  else await run('cp', ['--archive', '--reflink=auto', join(root, template), data])
+  else {
+    mkdirSync(data)
+    options.onFolder?.(data)
+    await run('cp', ['--archive', '--reflink=auto', `${join(root, template)}/.`, data])
+  }
   const port = await freePort(options.port)
   const settings = {
     ...defaults(port, inside),

@@ -58,6 +58,11 @@ export function answerError(error: FastifyError, request: FastifyRequest, reply:
       'This took longer than it may. Ask for less at once, or send it again later.',
     )
   }
+  if (error.code === 'ENOSPC' || error.code === 'EDQUOT') {
+    request.log.error({ err: error }, 'The disk of DATA_DIR is full')
+    reply.header('retry-after', RETRY_AFTER_S)
+    return answer(request, reply, 503, 'The service has no room for this just now. Send it again later.')
+  }
   if (isAway(error)) {
     request.log.warn({ err: error }, 'The database is away')
     reply.header('retry-after', RETRY_AFTER_S)

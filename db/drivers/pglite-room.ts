@@ -1,0 +1,47 @@
+import { statfsSync } from 'node:fs'
+import type { PGlite } from '@electric-sql/pglite'
+
+/**
+ * Where the log cannot grow PostgreSQL ends in the middle of a statement (PANIC): with PGlite that is our process. So long
+ * before, while there are less than four segments of 16 MiB, nothing is written: transactions are read-only, what reads is
+ * answered, and what writes fails with `disk_full` until there is room again.
+ */
+const NEEDED_MIB = 64
+const MIB = 1024 * 1024
+const READ_ONLY = '25006'
+const DISK_FULL = '53100'
+
+export interface Room {
+  readonly isFull: boolean
+  /** Looks how much there is; asked before each transaction, and takes some microseconds. */
+  look(): Promise<void>
+  /** Why a statement failed: that it may not write is not the statement's fault. */
+  explain(error: Failure): Failure
+}
+
+interface Failure {
+  message: string
+  code?: string
+}
+
+export function createRoom(pglite: PGlite, directory: string): Room {
+  let isFull = false
+  let freeMib = 0
+  return {
+    get isFull() {
+      return isFull
+    },
+    async look() {
+      const { bavail, bsize } = statfsSync(directory)
+      freeMib = Math.floor((bavail * bsize) / MIB)
+      if (freeMib < NEEDED_MIB === isFull) return
+      isFull = !isFull
+      await pglite.exec(`SET default_transaction_read_only = ${isFull ? 'on' : 'off'}`)
+    },
+    explain(error) {
+      if (!isFull || error.code !== READ_ONLY) return error
+      const message = `The disk of the embedded database is full: ${freeMib} MiB are free, and nothing is written with less than ${NEEDED_MIB}`
+      return { ...error, message, code: DISK_FULL }
+    },
+  }
+}
