@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { FREQUENCIES, type Repeat, WEEKDAYS } from '../../../db/schema/schedules.ts'
-import { FIRST_YEAR, LAST_YEAR } from '../../jobs/schedules/calendar.ts'
+import { FIRST_YEAR, LAST_YEAR } from '../../calendar/days.ts'
 import { MAX_RRULE_CHARACTERS } from '../../jobs/schedules/parse-rrule.ts'
 
 // When a schedule makes its tasks, as a body says it.

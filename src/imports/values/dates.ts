@@ -1,3 +1,5 @@
+import { DAY_MS } from '../../calendar/days.ts'
+import { findTimeZone } from '../../calendar/time-zones.ts'
 import { fold } from './fold.ts'
 
 /** How dates are written in a language, and where its clocks stand. */
@@ -100,7 +102,6 @@ function toDay(year: number, month: number | undefined, day: number): string | n
 /** Days from 1970 to the first day of the two systems, 1900 (which counts a 29 February 1900) and 1904. */
 const EPOCH_1900 = -25_569
 const EPOCH_1904 = -24_107
-const DAY_MS = 86_400_000
 /** 9999-12-31. */
 const LAST_SERIAL = 2_958_466
 
@@ -113,42 +114,6 @@ export function readSerial(serial: number, date1904: boolean): LocalTime | null 
   return { local: new Date(ms).toISOString().slice(0, -1) }
 }
 
-const formats = new Map<string, Intl.DateTimeFormat>()
-
-/** How far a zone is ahead of UTC at an instant, in milliseconds. */
-function offsetAt(instant: number, timeZone: string): number {
-  let format = formats.get(timeZone)
-  if (!format) {
-    format = new Intl.DateTimeFormat('en-US', {
-      timeZone,
-      hourCycle: 'h23',
-      year: 'numeric',
-      month: 'numeric',
-      day: 'numeric',
-      hour: 'numeric',
-      minute: 'numeric',
-      second: 'numeric',
-      era: 'short',
-    })
-    formats.set(timeZone, format)
-  }
-  const parts = Object.fromEntries(format.formatToParts(instant).map(({ type, value }) => [type, value]))
-  const year = parts.era === 'BC' ? 1 - Number(parts.year) : Number(parts.year)
-  const wall = new Date(0)
-  wall.setUTCFullYear(year, Number(parts.month) - 1, Number(parts.day))
-  wall.setUTCHours(Number(parts.hour), Number(parts.minute), Number(parts.second))
-  return wall.getTime() - Math.floor(instant / 1000) * 1000
-}
-
 /** The instant of a wall clock's time. One that the clocks skip moves on by the gap, of two the first counts. */
-export function toInstant(local: string, timeZone: string): number {
-  const wall = Date.parse(`${local}Z`)
-  const before = offsetAt(wall - DAY_MS, timeZone)
-  const after = offsetAt(wall + DAY_MS, timeZone)
-  const first = wall - Math.max(before, after)
-  const second = wall - Math.min(before, after)
-  for (const instant of [first, second]) {
-    if (instant + offsetAt(instant, timeZone) === wall) return instant
-  }
-  return wall - before
-}
+export const toInstant = (local: string, timeZone: string): number =>
+  findTimeZone(timeZone).toInstant(Date.parse(`${local}Z`))

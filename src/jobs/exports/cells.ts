@@ -1,3 +1,5 @@
+import { DAY_MS } from '../../calendar/days.ts'
+import { findTimeZone } from '../../calendar/time-zones.ts'
 import { fold } from '../../imports/values/fold.ts'
 import type { Column } from './source.ts'
 
@@ -13,7 +15,6 @@ export type Cell =
 /** More than this no spreadsheet shows, and Excel calls the file damaged. */
 export const MAX_CELL_CHARACTERS = 32_767
 
-const DAY_MS = 86_400_000
 /** The serial of a day in a spreadsheet counts from 1899-12-30, rightly from 1900-03-01 on. */
 const DAY_ZERO = Date.UTC(1899, 11, 30)
 const FIRST_DAY = Date.UTC(1900, 2, 1)
@@ -69,39 +70,9 @@ function timeCell(iso: string, local: LocalTime): Cell {
 
 type LocalTime = (at: number) => number | null
 
-/** A year of them is 35,000. */
-const QUARTER_MS = 15 * 60_000
-const MAX_OFFSETS = 50_000
-
 /** The time of the clock in a zone as if it were UTC; null where the clock shows it twice, when it is put back. */
 export function createLocalTime(timeZone: string): LocalTime {
-  const format = new Intl.DateTimeFormat('en-US', {
-    timeZone,
-    hourCycle: 'h23',
-    ...{ year: 'numeric', month: 'numeric', day: 'numeric' },
-    ...{ hour: 'numeric', minute: 'numeric', second: 'numeric' },
-  })
-  const readOffset = (at: number): number => {
-    const second = Math.floor(at / 1000) * 1000
-    const parts = new Map(format.formatToParts(second).map(({ type, value }) => [type, Number(value)]))
-    const part = (type: Intl.DateTimeFormatPartTypes) => parts.get(type) ?? 0
-    const day = [part('year'), part('month') - 1, part('day')] as const
-    return Date.UTC(...day, part('hour'), part('minute'), part('second')) - second
-  }
-  const offsets = new Map<number, number>()
-  const offsetOf = (quarter: number): number => {
-    const known = offsets.get(quarter)
-    if (known !== undefined) return known
-    if (offsets.size >= MAX_OFFSETS) offsets.clear()
-    const offset = readOffset(quarter * QUARTER_MS)
-    offsets.set(quarter, offset)
-    return offset
-  }
-  const offsetAt = (at: number): number => {
-    const quarter = Math.floor(at / QUARTER_MS)
-    const offset = offsetOf(quarter)
-    return offset === offsetOf(quarter + 1) ? offset : readOffset(at)
-  }
+  const { offsetAt } = findTimeZone(timeZone)
   return at => {
     const own = offsetAt(at)
     const shown = at + own

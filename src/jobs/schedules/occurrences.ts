@@ -1,9 +1,9 @@
 import type { Repeat } from '../../../db/schema/schedules.ts'
-import { DAY_MS, dayOf, FIRST_YEAR, LAST_DAY } from './calendar.ts'
+import { DAY_MS, dayOf, FIRST_YEAR, LAST_DAY } from '../../calendar/days.ts'
+import { findTimeZone, type TimeZone } from '../../calendar/time-zones.ts'
 import { parseRrule, type RecurrenceRule } from './parse-rrule.ts'
 import { rruleDays } from './rrule-days.ts'
 import { type DayTimes, simpleDays } from './simple-repeats.ts'
-import { findTimeZone, type TimeZone } from './time-zones.ts'
 
 /** When a schedule makes its tasks. */
 export interface Timing {

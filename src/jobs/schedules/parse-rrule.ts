@@ -1,4 +1,4 @@
-import { WEEKDAYS } from './calendar.ts'
+import { WEEKDAYS } from '../../calendar/days.ts'
 
 /** An RRULE of RFC 5545, section 3.3.10. */
 export interface RecurrenceRule {

@@ -10,10 +10,10 @@ import {
   modulo,
   weekdayOf,
   weekNumber,
-} from './calendar.ts'
+} from '../../calendar/days.ts'
+import type { TimeZone } from '../../calendar/time-zones.ts'
 import type { RecurrenceRule } from './parse-rrule.ts'
 import type { DayTimes } from './simple-repeats.ts'
-import type { TimeZone } from './time-zones.ts'
 
 /**
  * The days of a rule by RFC 5545, with their times, from a day on. It works in whole numbers day by day, so that what a

@@ -1,5 +1,5 @@
 import { type SimpleRepeat, WEEKDAYS } from '../../../db/schema/schedules.ts'
-import { calendarDay, DAY_MS, dayOf, daysInMonth, LAST_DAY, weekdayOf } from './calendar.ts'
+import { calendarDay, DAY_MS, dayOf, daysInMonth, LAST_DAY, weekdayOf } from '../../calendar/days.ts'
 
 /** The days of a rule, in order, each with the times of it in milliseconds after midnight, as a clock on the wall shows. */
 export interface DayTimes {

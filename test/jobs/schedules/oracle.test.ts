@@ -2,8 +2,8 @@ import fc from 'fast-check'
 import { RRuleTemporal } from 'rrule-temporal'
 import { describe, expect, it } from 'vitest'
 import type { SimpleRepeat } from '../../../db/schema/schedules.ts'
+import { findTimeZone } from '../../../src/calendar/time-zones.ts'
 import { listOccurrences, type Timing } from '../../../src/jobs/schedules/occurrences.ts'
-import { findTimeZone } from '../../../src/jobs/schedules/time-zones.ts'
 
 /** Occurrences against implementations that know nothing of ours. */
 const ZONES = [

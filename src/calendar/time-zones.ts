@@ -1,10 +1,12 @@
-import { calendarDay, DAY_MS, dayOf } from './calendar.ts'
+import { calendarDay, DAY_MS, dayOf } from './days.ts'
 
 /**
  * Local times of a time zone. A local time is written as the milliseconds since 1970 that a clock on the wall would show
  * if it were UTC.
  */
 export interface TimeZone {
+  /** How far its clocks are ahead of UTC at an instant, in milliseconds. */
+  offsetAt(instant: number): number
   toLocal(instant: number): number
   /**
    * The instant of a local time. Of one that occurs twice, the first; one that the clocks skip moves on by as much as they
@@ -15,6 +17,8 @@ export interface TimeZone {
   skippedOn(day: number): readonly (readonly [from: number, to: number])[]
 }
 
+/** Before it every place kept the time of its sun. */
+const FIRST_YEAR = 1800
 /** Offsets change at most once in this time: the shortest of the tz database since 2000 are the 30 days of a Ramadan. */
 const PROBE_MS = 14 * DAY_MS
 /** A zone with its years takes some 20 KiB. */
@@ -77,13 +81,14 @@ function createTimeZone(name: string): TimeZone {
   }
 
   function offsetAt(instant: number): number {
-    const changes = changesOf(new Date(instant).getUTCFullYear())
+    const changes = changesOf(Math.max(new Date(instant).getUTCFullYear(), FIRST_YEAR))
     let at = changes.length - 1
     while (at > 0 && (changes[at] as Change).at > instant) at--
     return (changes[at] as Change).offset
   }
 
   return {
+    offsetAt,
     toLocal: instant => instant + offsetAt(instant),
     toInstant(local) {
       const [before, after] = [offsetAt(local - DAY_MS), offsetAt(local + DAY_MS)]
