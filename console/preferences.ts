@@ -17,11 +17,16 @@ function read(): Preferences {
   }
 }
 
+const darkSystem = window.matchMedia('(prefers-color-scheme: dark)')
+
+/** Tells the style sheets which theme it is, and whoever draws. */
 function apply(): void {
-  document.documentElement.dataset.theme = current.theme
+  const system = darkSystem.matches ? 'dark' : 'light'
+  document.documentElement.dataset.theme = current.theme === 'system' ? system : current.theme
   for (const listener of listeners) listener()
 }
 
+darkSystem.addEventListener('change', apply)
 window.addEventListener('storage', event => {
   if (event.key !== KEY) return
   current = read()
@@ -35,21 +40,21 @@ export function onPreferences(listener: () => void): () => void {
   return () => listeners.delete(listener)
 }
 
+/** Hears of another theme, whoever changed it. */
+export function onTheme(listener: () => void): () => void {
+  const { dataset } = document.documentElement
+  let shown = dataset.theme
+  return onPreferences(() => {
+    if (dataset.theme === shown) return
+    shown = dataset.theme
+    listener()
+  })
+}
+
 export function setPreferences(change: Partial<Preferences>): void {
   current = { ...current, ...change }
   localStorage.setItem(KEY, JSON.stringify(current))
   apply()
-}
-
-const darkSystem = window.matchMedia('(prefers-color-scheme: dark)')
-
-export function onTheme(listener: () => void): () => void {
-  const leave = onPreferences(listener)
-  darkSystem.addEventListener('change', listener)
-  return () => {
-    leave()
-    darkSystem.removeEventListener('change', listener)
-  }
 }
 
 apply()
