@@ -2,18 +2,18 @@ import { useInfiniteQuery } from '@tanstack/react-query'
 import { ToggleButton, ToggleButtonGroup } from 'react-aria-components'
 import { useSearchParams } from 'react-router'
 import { answered, api } from '../api/client.ts'
-import { Choose } from '../parts/parts.tsx'
+import { ChooseRecord } from '../parts/choose-record.tsx'
 import { Table } from '../parts/table.tsx'
+import { useRecords } from '../shell/records.ts'
 import { useFormat, useTexts } from '../texts/texts.tsx'
-import { useChoices } from './records/choices.ts'
 
 /** What a device sent that is no position, and why: the first thing to look at when something does not appear. */
 export function Component() {
   const texts = useTexts()
   const format = useFormat()
-  const devices = useChoices('devices')
+  const [first] = useRecords('devices', '')
   const [params, setParams] = useSearchParams()
-  const deviceId = params.get('device') ?? devices.choices[0]?.id ?? ''
+  const deviceId = params.get('device') ?? first?.id ?? ''
   const reason = params.get('reason') ?? 'all'
   const t = texts.rejections
   const list = useInfiniteQuery({
@@ -46,12 +46,12 @@ export function Component() {
       <header className="page-head">
         <h1>{t.title}</h1>
         <div className="end">
-          <Choose
+          <ChooseRecord
             compact
+            kind="devices"
             label={texts.subject.device}
             value={deviceId}
             onChange={device => setParams({ device })}
-            choices={devices.choices}
           />
         </div>
         <p className="hint">{t.lead}</p>

@@ -15,6 +15,7 @@ import {
 import { useNavigate } from 'react-router'
 import { Icon, StateMark } from '../parts/icon.tsx'
 import { sayFailure } from '../parts/parts.tsx'
+import { useSettled } from '../parts/settled.ts'
 import { useTexts } from '../texts/texts.tsx'
 import { contains, type Entry, namesBegin, useFixedEntries } from './entries.ts'
 import { useFoundEntries } from './found.ts'
@@ -22,8 +23,6 @@ import { keepRecent, readRecent } from './recent.ts'
 import { useWorkspace } from './workspace.tsx'
 
 const isMac = /Mac|iPhone|iPad/.test(navigator.platform)
-/** How long nobody types before the server is asked. */
-const SETTLED_MS = 120
 
 /** The way to everything: a button, and Ctrl-K (Cmd-K on a Mac) wherever one is. */
 export function Palette() {
@@ -139,14 +138,4 @@ function Search({ onDone }: { onDone: () => void }) {
       </p>
     </Autocomplete>
   )
-}
-
-/** A text that has not changed for a moment. */
-function useSettled(text: string): string {
-  const [settled, setSettled] = useState(text)
-  useEffect(() => {
-    const timer = setTimeout(() => setSettled(text), SETTLED_MS)
-    return () => clearTimeout(timer)
-  }, [text])
-  return settled
 }

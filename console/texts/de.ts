@@ -279,6 +279,7 @@ export const de: Texts = {
     reload: 'Neu laden',
   },
   form: {
+    unknown: 'Unbekannt',
     save: 'Speichern',
     saving: 'Speichert …',
     cancel: 'Abbrechen',

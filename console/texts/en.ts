@@ -277,6 +277,7 @@ export const en = {
     reload: 'Load it again',
   },
   form: {
+    unknown: 'Unknown',
     save: 'Save',
     saving: 'Saving…',
     cancel: 'Cancel',

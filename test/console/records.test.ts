@@ -2,6 +2,7 @@ import type { Page } from 'playwright-core'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { type Client, createClient, createDevice, signIn } from '../support/client.ts'
 import { useServer } from '../support/own-server.ts'
+import { until } from '../support/wait.ts'
 import { findBarriers, useBrowser } from './browser.ts'
 
 describe('The tables of the console', () => {
@@ -104,6 +105,51 @@ describe('The tables of the console', () => {
     await page.getByRole('searchbox', { name: 'Search by name' }).fill('bulk 59')
     await row(page, /Bulk 59/).waitFor()
     await row(page, /Bulk 5 /).waitFor({ state: 'detached' })
+  })
+
+  it('choose another record among more than a list answers at once, by what the server finds', async () => {
+    const made = Array.from({ length: 510 }, (_, index) => ({
+      name: index === 0 ? `Zebra yard ${Date.now()}` : `Hub ${Date.now()} ${index}`,
+      lat: 52,
+      lng: 13,
+    }))
+    while (made.length > 1) {
+      const answers = await Promise.all(made.splice(1, 30).map(hub => owner.post('/hub', hub)))
+      expect(answers.map(({ status }) => status)).not.toContain(400)
+    }
+    const last = made[0] as { name: string }
+    expect((await owner.post('/hub', last)).status).toBe(201)
+    const page = await screens.open(`${server.url}/vehicles/new`, { as: owner })
+    const plate = `Z-${Date.now()}`
+    await field(page, 'Name').fill('Van 99')
+    await field(page, 'Plate').fill(plate)
+    await page.getByRole('dialog').getByRole('button', { name: 'Hub' }).click()
+    await page
+      .getByRole('option', { name: /^Hub \d+ / })
+      .first()
+      .waitFor()
+    expect(await page.getByRole('option', { name: last.name }).count()).toBe(0)
+    await page.keyboard.type('zebra')
+    await page.locator('[role=option][data-focused]').getByText(last.name).waitFor()
+    // What is said of it follows half a second later, so that it does not talk into the typing.
+    await until('the found one is said', () =>
+      page.evaluate(() => {
+        const id = document.activeElement?.getAttribute('aria-activedescendant')
+        return Boolean(id && document.getElementById(id))
+      }),
+    )
+    expect(await findBarriers(page)).toEqual([])
+    await page.keyboard.press('Enter')
+    await page
+      .getByRole('dialog')
+      .getByRole('button', { name: `${last.name} Hub` })
+      .waitFor()
+    await save(page)
+    await row(page, new RegExp(`Van 99 ${plate}.*${last.name}`)).click()
+    await page
+      .getByRole('dialog')
+      .getByRole('button', { name: `${last.name} Hub` })
+      .waitFor()
   })
 
   it.each(['light', 'dark'] as const)('nothing is in the way of anybody: %s', async theme => {

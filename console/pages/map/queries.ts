@@ -19,16 +19,6 @@ export function useHubs() {
   })
 }
 
-export function useTeams() {
-  const { may } = useWorkspace()
-  return useQuery({
-    queryKey: ['teams', 'all'],
-    enabled: may('view/team'),
-    queryFn: async () =>
-      (await answered(api.GET('/api/v3/teams', { params: { query: { limit: MANY, sort: 'name' } } }))).data,
-  })
-}
-
 /** Whose history: the subject as the live positions call it. */
 function useSubjectQuery(subjectId: string | null) {
   const { fleet } = useLive()

@@ -3,11 +3,13 @@ import { type KeyboardEvent, useEffect, useRef } from 'react'
 import { Button, Input, SearchField, ToggleButton, ToggleButtonGroup } from 'react-aria-components'
 import { STATES, type State } from '../../live/fleet.ts'
 import { useFleetVersion, useLive, useNow } from '../../live/live.tsx'
+import { ChooseRecord } from '../../parts/choose-record.tsx'
 import { Icon, StateMark } from '../../parts/icon.tsx'
 import { Choose } from '../../parts/parts.tsx'
+import { useRecords } from '../../shell/records.ts'
 import { useFormat, useTexts } from '../../texts/texts.tsx'
 import { type Filters, SORTS, type Sort } from './filters.ts'
-import { useHubs, useTeams } from './queries.ts'
+import { useHubs } from './queries.ts'
 
 const ROW_PX = 44
 const AGES_EVERY_MS = 10_000
@@ -24,13 +26,9 @@ export function SubjectList({ ids, filters, onChange, onSelect }: Props) {
   const format = useFormat()
   const { fleet } = useLive()
   const { data: hubs = [] } = useHubs()
-  const { data: teams = [] } = useTeams()
+  const teams = useRecords('teams', '')
   const counts = [0, 0, 0]
   for (let slot = 0; slot < fleet.size; slot++) (counts[fleet.states[slot] as number] as number)++
-  const choices = (all: string, some: readonly { _id: string; name: string }[]) => [
-    { id: '', name: all },
-    ...some.map(({ _id, name }) => ({ id: _id, name })),
-  ]
   const sorts = SORTS.map(id => ({ id, name: texts.map.sorts[id] }))
 
   return (
@@ -66,21 +64,23 @@ export function SubjectList({ ids, filters, onChange, onSelect }: Props) {
         </ToggleButtonGroup>
         <div className="list-filters">
           {hubs.length > 1 && (
-            <Choose
+            <ChooseRecord
               compact
+              kind="hubs"
               label={texts.map.hub}
               value={filters.hub}
               onChange={hub => onChange({ hub })}
-              choices={choices(texts.map.anyHub, hubs)}
+              none={texts.map.anyHub}
             />
           )}
           {teams.length > 0 && (
-            <Choose
+            <ChooseRecord
               compact
+              kind="teams"
               label={texts.map.team}
               value={filters.team}
               onChange={team => onChange({ team })}
-              choices={choices(texts.map.anyTeam, teams)}
+              none={texts.map.anyTeam}
             />
           )}
           <Choose

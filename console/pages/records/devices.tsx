@@ -3,13 +3,13 @@ import { useState } from 'react'
 import { useNavigate } from 'react-router'
 import { answered, api } from '../../api/client.ts'
 import { useLive } from '../../live/live.tsx'
+import { ChooseRecord, RecordName } from '../../parts/choose-record.tsx'
 import { StateMark } from '../../parts/icon.tsx'
-import { ActionButton, Choose, Field, Trouble } from '../../parts/parts.tsx'
+import { ActionButton, Field, Trouble } from '../../parts/parts.tsx'
 import { useWorkspace } from '../../shell/workspace.tsx'
 import { useFormat, useTexts } from '../../texts/texts.tsx'
 import { urls } from '../../urls.ts'
 import SetupDialog from '../setup-dialog.tsx'
-import { useChoices } from './choices.ts'
 import { RecordForm } from './record-form.tsx'
 import { RecordsPage } from './records-page.tsx'
 
@@ -23,8 +23,6 @@ export function Component() {
   const format = useFormat()
   const { may } = useWorkspace()
   const { fleet } = useLive()
-  const hubs = useChoices('hubs')
-  const vehicles = useChoices('vehicles')
   const t = texts.records
   const stateOf = (device: Device) => fleet.find(device._id)?.state
   return (
@@ -48,8 +46,17 @@ export function Component() {
             )
           },
         },
-        { id: 'vehicle', title: texts.subject.vehicle, cell: device => vehicles.nameOf(device.vehicleId) },
-        { id: 'hub', title: texts.subject.hub, cell: device => hubs.nameOf(device.hubId), minor: true },
+        {
+          id: 'vehicle',
+          title: texts.subject.vehicle,
+          cell: device => <RecordName kind="vehicles" id={device.vehicleId} />,
+        },
+        {
+          id: 'hub',
+          title: texts.subject.hub,
+          cell: device => <RecordName kind="hubs" id={device.hubId} />,
+          minor: true,
+        },
         {
           id: 'seen',
           title: t.devices.seen,
@@ -66,8 +73,6 @@ function DeviceForm({ device, onClose }: { device: Device | null; onClose: () =>
   const texts = useTexts()
   const navigate = useNavigate()
   const { may } = useWorkspace()
-  const hubs = useChoices('hubs')
-  const vehicles = useChoices('vehicles')
   const [name, setName] = useState(device?.name ?? '')
   const [hubId, setHubId] = useState(device?.hubId ?? '')
   const [vehicleId, setVehicleId] = useState(device?.vehicleId ?? '')
@@ -112,19 +117,21 @@ function DeviceForm({ device, onClose }: { device: Device | null; onClose: () =>
       }
     >
       <Field label={t.name} name="name" value={name} onChange={setName} isRequired autoFocus={!device} />
-      <Choose
+      <ChooseRecord
+        kind="vehicles"
         label={texts.subject.vehicle}
         name="vehicleId"
         value={vehicleId}
         onChange={setVehicleId}
-        choices={vehicles.orNone}
+        none={texts.form.none}
       />
-      <Choose
+      <ChooseRecord
+        kind="hubs"
         label={texts.subject.hub}
         name="hubId"
         value={hubId}
         onChange={setHubId}
-        choices={hubs.orNone}
+        none={texts.form.none}
       />
       {rotate.error && <Trouble error={rotate.error} />}
       {device && (

@@ -1,11 +1,9 @@
 import { useState } from 'react'
-import { Checkbox, CheckboxGroup, Label } from 'react-aria-components'
 import { answered, api } from '../../api/client.ts'
-import { Icon } from '../../parts/icon.tsx'
-import { Choose, Field } from '../../parts/parts.tsx'
+import { ChooseRecord, ChooseRecords, RecordName } from '../../parts/choose-record.tsx'
+import { Field } from '../../parts/parts.tsx'
 import { useWorkspace } from '../../shell/workspace.tsx'
 import { useFormat, useTexts } from '../../texts/texts.tsx'
-import { useChoices } from './choices.ts'
 import { RecordForm } from './record-form.tsx'
 import { RecordsPage } from './records-page.tsx'
 
@@ -18,7 +16,6 @@ export function Component() {
   const texts = useTexts()
   const format = useFormat()
   const { may } = useWorkspace()
-  const hubs = useChoices('hubs')
   const t = texts.records
   return (
     <RecordsPage
@@ -30,7 +27,7 @@ export function Component() {
       columns={[
         { id: 'name', title: t.name, cell: team => team.name },
         { id: 'members', title: t.teams.members, cell: team => format.count(team.memberIds.length) },
-        { id: 'hub', title: texts.subject.hub, cell: team => hubs.nameOf(team.hubId) },
+        { id: 'hub', title: texts.subject.hub, cell: team => <RecordName kind="hubs" id={team.hubId} /> },
       ]}
       readOne={readTeam}
       form={(team, onClose) => <TeamForm team={team} onClose={onClose} />}
@@ -41,8 +38,6 @@ export function Component() {
 function TeamForm({ team, onClose }: { team: Team | null; onClose: () => void }) {
   const texts = useTexts()
   const { may } = useWorkspace()
-  const hubs = useChoices('hubs')
-  const users = useChoices('users')
   const [name, setName] = useState(team?.name ?? '')
   const [hubId, setHubId] = useState(team?.hubId ?? '')
   const [memberIds, setMemberIds] = useState<string[]>(team?.memberIds ?? [])
@@ -68,26 +63,21 @@ function TeamForm({ team, onClose }: { team: Team | null; onClose: () => void })
       remove={remove || undefined}
     >
       <Field label={t.name} name="name" value={name} onChange={setName} isRequired autoFocus={!team} />
-      <Choose
+      <ChooseRecord
+        kind="hubs"
         label={texts.subject.hub}
         name="hubId"
         value={hubId}
         onChange={setHubId}
-        choices={hubs.orNone}
+        none={texts.form.none}
       />
-      <CheckboxGroup className="field checks" name="memberIds" value={memberIds} onChange={setMemberIds}>
-        <Label>{t.teams.members}</Label>
-        <div>
-          {users.choices.map(user => (
-            <Checkbox key={user.id} value={user.id} className="check">
-              <span className="box">
-                <Icon name="check" />
-              </span>
-              {user.name}
-            </Checkbox>
-          ))}
-        </div>
-      </CheckboxGroup>
+      <ChooseRecords
+        kind="users"
+        label={t.teams.members}
+        name="memberIds"
+        value={memberIds}
+        onChange={setMemberIds}
+      />
     </RecordForm>
   )
 }

@@ -1,9 +1,9 @@
 import { useState } from 'react'
 import { answered, api } from '../../api/client.ts'
-import { Choose, Field } from '../../parts/parts.tsx'
+import { ChooseRecord, RecordName } from '../../parts/choose-record.tsx'
+import { Field } from '../../parts/parts.tsx'
 import { useWorkspace } from '../../shell/workspace.tsx'
 import { useTexts } from '../../texts/texts.tsx'
-import { useChoices } from './choices.ts'
 import { RecordForm } from './record-form.tsx'
 import { RecordsPage } from './records-page.tsx'
 
@@ -15,9 +15,6 @@ const readVehicle = async (id: string) => (await answered(api.GET('/api/v3/vehic
 export function Component() {
   const texts = useTexts()
   const { may } = useWorkspace()
-  const hubs = useChoices('hubs')
-  const devices = useChoices('devices')
-  const users = useChoices('users')
   const t = texts.records
   return (
     <RecordsPage
@@ -29,14 +26,23 @@ export function Component() {
       columns={[
         { id: 'name', title: t.name, cell: vehicle => vehicle.name },
         { id: 'plate', title: t.vehicles.plate, cell: vehicle => vehicle.plate ?? '–' },
-        { id: 'driver', title: texts.subject.driver, cell: vehicle => users.nameOf(vehicle.driverId) },
+        {
+          id: 'driver',
+          title: texts.subject.driver,
+          cell: vehicle => <RecordName kind="users" id={vehicle.driverId} />,
+        },
         {
           id: 'device',
           title: texts.subject.device,
-          cell: vehicle => devices.nameOf(vehicle.deviceId),
+          cell: vehicle => <RecordName kind="devices" id={vehicle.deviceId} />,
           minor: true,
         },
-        { id: 'hub', title: texts.subject.hub, cell: vehicle => hubs.nameOf(vehicle.hubId), minor: true },
+        {
+          id: 'hub',
+          title: texts.subject.hub,
+          cell: vehicle => <RecordName kind="hubs" id={vehicle.hubId} />,
+          minor: true,
+        },
         { id: 'tags', title: t.vehicles.tags, cell: vehicle => vehicle.tags.join(', ') || '–', minor: true },
       ]}
       readOne={readVehicle}
@@ -48,9 +54,6 @@ export function Component() {
 function VehicleForm({ vehicle, onClose }: { vehicle: Vehicle | null; onClose: () => void }) {
   const texts = useTexts()
   const { may } = useWorkspace()
-  const hubs = useChoices('hubs')
-  const devices = useChoices('devices')
-  const users = useChoices('users')
   const [draft, setDraft] = useState({
     name: vehicle?.name ?? '',
     plate: vehicle?.plate ?? '',
@@ -96,26 +99,29 @@ function VehicleForm({ vehicle, onClose }: { vehicle: Vehicle | null; onClose: (
         autoFocus={!vehicle}
       />
       <Field label={t.vehicles.plate} name="plate" value={draft.plate} onChange={set('plate')} />
-      <Choose
+      <ChooseRecord
+        kind="users"
         label={texts.subject.driver}
         name="driverId"
         value={draft.driverId}
         onChange={set('driverId')}
-        choices={users.orNone}
+        none={texts.form.none}
       />
-      <Choose
+      <ChooseRecord
+        kind="devices"
         label={texts.subject.device}
         name="deviceId"
         value={draft.deviceId}
         onChange={set('deviceId')}
-        choices={devices.orNone}
+        none={texts.form.none}
       />
-      <Choose
+      <ChooseRecord
+        kind="hubs"
         label={texts.subject.hub}
         name="hubId"
         value={draft.hubId}
         onChange={set('hubId')}
-        choices={hubs.orNone}
+        none={texts.form.none}
       />
       <Field label={t.vehicles.tags} name="tags" value={draft.tags} onChange={set('tags')} />
     </RecordForm>

@@ -1,0 +1,130 @@
+import { useState } from 'react'
+import {
+  Autocomplete,
+  Button,
+  Checkbox,
+  CheckboxGroup,
+  FieldError,
+  Input,
+  Label,
+  ListBox,
+  ListBoxItem,
+  Popover,
+  SearchField,
+  Select,
+  SelectValue,
+} from 'react-aria-components'
+import type { ListName } from '../api/lists.ts'
+import { useName, useRecords } from '../shell/records.ts'
+import { useTexts } from '../texts/texts.tsx'
+import { Icon } from './icon.tsx'
+import { useSettled } from './settled.ts'
+
+interface Props {
+  kind: ListName
+  label: string
+  value: string
+  onChange: (id: string) => void
+  /** What stands for no record; without it, one is always chosen. */
+  none?: string
+  compact?: boolean
+  name?: string
+}
+
+/** One record of a kind, however many there are: the list is searched by the server. */
+export function ChooseRecord({ kind, label, value, onChange, none, compact, name }: Props) {
+  const { map } = useTexts()
+  const [text, setText] = useState('')
+  const settled = useSettled(text.trim())
+  const records = useRecords(kind, settled)
+  const chosen = useName(kind, value)
+  const choices = none !== undefined && settled === '' ? [{ id: '', name: none }, ...records] : records
+  return (
+    <Select
+      className={compact ? 'field compact' : 'field'}
+      name={name}
+      value={value}
+      onChange={key => onChange(String(key))}
+      onOpenChange={() => setText('')}
+      {...(compact && { 'aria-label': label })}
+    >
+      {!compact && <Label>{label}</Label>}
+      <Button className="button plain choose">
+        <SelectValue>{() => (value === '' ? (none ?? '') : chosen)}</SelectValue>
+        <Icon name="down" />
+      </Button>
+      <FieldError className="field-error" />
+      <Popover className="popover choose-record">
+        <Autocomplete inputValue={text} onInputChange={setText}>
+          <RecordSearch />
+          <ListBox
+            items={choices}
+            className="menu"
+            aria-label={label}
+            renderEmptyState={() => <p className="hint menu-note">{map.none}</p>}
+          >
+            {choice => (
+              <ListBoxItem id={choice.id} textValue={choice.name} className="menu-item">
+                {choice.name}
+              </ListBoxItem>
+            )}
+          </ListBox>
+        </Autocomplete>
+      </Popover>
+    </Select>
+  )
+}
+
+function RecordSearch(props: { value?: string; onChange?: (text: string) => void }) {
+  const { map } = useTexts()
+  return (
+    <SearchField
+      className="search"
+      aria-label={map.search}
+      autoFocus={props.onChange === undefined}
+      {...props}
+    >
+      <Icon name="search" />
+      <Input placeholder={map.search} />
+      <Button className="button quiet square clear" aria-label={map.clear}>
+        <Icon name="close" />
+      </Button>
+    </SearchField>
+  )
+}
+
+/** Several records of a kind: the chosen ones first, then what the search finds. */
+export function ChooseRecords(props: {
+  kind: ListName
+  label: string
+  name: string
+  value: string[]
+  onChange: (ids: string[]) => void
+}) {
+  const { kind, label, name, value, onChange } = props
+  const [text, setText] = useState('')
+  const records = useRecords(kind, useSettled(text.trim()))
+  /** As they stood when the form was opened: what is ticked stays where it is. */
+  const [first] = useState(value)
+  const ids = [...new Set([...(text.trim() === '' ? first : []), ...records.map(({ id }) => id)])]
+  return (
+    <CheckboxGroup className="field checks" name={name} value={value} onChange={onChange}>
+      <Label>{label}</Label>
+      <RecordSearch value={text} onChange={setText} />
+      <div>
+        {ids.map(id => (
+          <Checkbox key={id} value={id} className="check">
+            <span className="box">
+              <Icon name="check" />
+            </span>
+            <RecordName kind={kind} id={id} />
+          </Checkbox>
+        ))}
+      </div>
+    </CheckboxGroup>
+  )
+}
+
+export function RecordName({ kind, id }: { kind: ListName; id: string | null | undefined }) {
+  return useName(kind, id)
+}

@@ -1,0 +1,44 @@
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import { LISTS, type ListName } from '../api/lists.ts'
+import type { Choice } from '../parts/parts.tsx'
+import { useTexts } from '../texts/texts.tsx'
+import { useWorkspace } from './workspace.tsx'
+
+/** As many as a list answers at once: most organizations have no more of a kind, and their names are known then. */
+const FIRST = 500
+/** Of what a search found: more than that nobody looks through without another letter. */
+const FOUND = 50
+
+type Named = readonly { _id: string; name: string }[]
+
+/** Records of a kind whose name holds a text: the first of them, found by the server. */
+export function useRecords(kind: ListName, search: string): Choice[] {
+  const { may } = useWorkspace()
+  const { permission, read } = LISTS[kind]
+  const { data } = useQuery({
+    queryKey: [kind, 'choices', search],
+    enabled: may(permission),
+    placeholderData: keepPreviousData,
+    queryFn: async ({ signal }): Promise<Choice[]> => {
+      const query = search ? { search, limit: FOUND } : { limit: FIRST }
+      const found: Named = await read({ ...query, sort: 'name' }, signal)
+      return found.map(({ _id, name }) => ({ id: _id, name }))
+    },
+  })
+  return data ?? []
+}
+
+/** The name of a record, whichever of thousands it is. */
+export function useName(kind: ListName, id: string | null | undefined): string {
+  const { form } = useTexts()
+  const { may } = useWorkspace()
+  const { permission, readOne } = LISTS[kind]
+  const first = useRecords(kind, '').find(one => one.id === id)
+  const { data, error } = useQuery({
+    queryKey: [kind, id, 'name'],
+    enabled: Boolean(id) && first === undefined && may(permission),
+    queryFn: async () => (await readOne(id as string)).name,
+  })
+  if (!id) return '–'
+  return first?.name ?? data ?? (error || !may(permission) ? form.unknown : '…')
+}
