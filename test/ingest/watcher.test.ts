@@ -65,7 +65,7 @@ describe('What a credential keeps open', () => {
       expect(await rotated?.answers(1)).toEqual(['connack 0', 'open'])
       const { rowCount } = await sql.query(
         `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-       WHERE datname = current_database() AND query ILIKE 'LISTEN%'`,
+       WHERE datname = current_database() AND application_name = 'fieldline listen'`,
       )
       expect(rowCount).toBe(1)
       await sql.end()
