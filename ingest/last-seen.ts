@@ -35,7 +35,7 @@ export function createLastSeen(options: {
     for (let at = 0; at < due.length; at += BATCH) {
       const part = due.slice(at, at + BATCH).map(id => ({ id, at: spoken[kind].get(id) ?? 0 }))
       for (const { id } of part) spoken[kind].delete(id)
-      const now = Date.now()
+      const now = performance.now()
       try {
         await updateLastSeen(
           db.system,
@@ -64,7 +64,7 @@ export function createLastSeen(options: {
   const timer = setInterval(() => {
     if (looking) return
     looking = true
-    const before = Date.now() - everyMs
+    const before = performance.now() - everyMs
     for (const [id, at] of written) if (at <= before) written.delete(id)
     void writeNext(['user', 'device'], id => !written.has(id)).finally(() => {
       looking = false
@@ -72,7 +72,7 @@ export function createLastSeen(options: {
   }, lookEveryMs)
 
   return {
-    see: ({ kind, id }) => void spoken[kind].set(id, Date.now()),
+    see: ({ kind, id }) => void spoken[kind].set(id, performance.now()),
     flushUsers: () => (spoken.user.size > 0 ? writeNext(['user'], () => true) : Promise.resolve()),
     async close() {
       clearInterval(timer)

@@ -54,6 +54,34 @@ const CROSSING: readonly string[] = [
   'stream/writer.ts',
 ]
 
+/**
+ * Who asks what time it is, in so many places: to tell it, to hold a time of somebody else against it (a device's, a token's, a
+ * file's), or to name something after it. How long something takes is told by `performance.now()`, and what several
+ * processes agree on by the database: a clock that is put right must not hold up what waits.
+ */
+const TELLING_TIME: Readonly<Record<string, number>> = {
+  'db/drivers/directory-lock.ts': 4,
+  'db/ids.ts': 1,
+  'db/queries/webhook-deliveries.ts': 1,
+  'ingest/app-requests.ts': 1,
+  'ingest/bulk.ts': 1,
+  'ingest/identity/tokens.ts': 1,
+  'ingest/identity/watcher.ts': 1,
+  'ingest/mqtt/connection.ts': 1,
+  'src/api/tasks/writes.ts': 2,
+  'src/api/tracking-links/routes.ts': 1,
+  'src/api/tracking-links/sockets.ts': 1,
+  'src/api/tracking-links/tracked.ts': 1,
+  'src/imports/files.ts': 1,
+  'src/jobs/exports/files.ts': 2,
+  'src/jobs/webhooks/deliver.ts': 1,
+  'src/jobs/webhooks/send.ts': 2,
+  'src/tasks/history.ts': 1,
+  'stream/kafka/metrics.ts': 1,
+  'stream/live/clients.ts': 3,
+  'stream/live/positions.ts': 5,
+}
+
 interface Import {
   line: number
   target: string
@@ -148,6 +176,16 @@ describe('The house', () => {
     const files = new Set(crossing.map(place => place.split(':')[0] as string))
     expect([...files].filter(path => !path.startsWith('db/') && !CROSSING.includes(path))).toEqual([])
     expect(CROSSING.filter(path => !files.has(path))).toEqual([])
+  })
+
+  it('measures how long something takes by a clock that nobody sets', () => {
+    const telling: Record<string, number> = {}
+    const places = find(line => /\bDate\.now\(\)|\bnew Date\(\)/.test(line))
+    for (const place of places.filter(place => !/^(console|src\/commands)\//.test(place))) {
+      const path = place.split(':')[0] as string
+      telling[path] = (telling[path] ?? 0) + 1
+    }
+    expect(telling).toEqual(TELLING_TIME)
   })
 
   it('has routes in files named routes.ts alone', () => {

@@ -47,10 +47,10 @@ const RETRY_MS = 100
 
 /** Waits for a holder that is just ending, as one that was killed is, and rejects then. */
 export function lockDirectory(directory: string): Promise<DirectoryLock> {
-  const deadline = Date.now() + PATIENCE_MS
+  const deadline = performance.now() + PATIENCE_MS
   return retry(async () => tryLock(directory), {
     firstMs: RETRY_MS,
-    again: error => error instanceof InUseError && Date.now() < deadline,
+    again: error => error instanceof InUseError && performance.now() < deadline,
   })
 }
 
@@ -92,7 +92,7 @@ function tryLock(directory: string): DirectoryLock {
   renewal.unref()
   return {
     isHeld() {
-      // Whoever was stopped for so long may have been succeeded.
+      // Whoever was stopped for so long may have been succeeded; the other clock does not count a machine's sleep.
       if (Math.abs(Date.now() - renewedAt) > STALE_AFTER_MS / 2) renew()
       return held
     },

@@ -183,7 +183,7 @@ export async function openMqttServer(options: {
     for (const connection of connections.values()) {
       if (connection.isWaiting) connection.refreshKeepalive()
     }
-    sessions.expire(Date.now())
+    sessions.expire(performance.now())
   }, POLL_EVERY_MS)
   metrics.observe({ connecting: () => throttle.waiting, sessionsAway: () => sessions.away })
 
@@ -215,8 +215,8 @@ export async function openMqttServer(options: {
       tls?.close()
       const closed = [listener.close(), secured?.close()]
       pauseAll()
-      const deadline = Date.now() + DRAIN_MS
-      while ([...connections.values()].some(({ pending }) => pending > 0) && Date.now() < deadline) {
+      const deadline = performance.now() + DRAIN_MS
+      while ([...connections.values()].some(({ pending }) => pending > 0) && performance.now() < deadline) {
         await new Promise(resolve => setTimeout(resolve, 10))
       }
       clearInterval(polls)

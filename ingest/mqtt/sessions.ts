@@ -147,7 +147,7 @@ export function createSessions() {
       if (session.socket !== socket) return
       if (session.kept) {
         session.socket = null
-        session.awaySince = Date.now()
+        session.awaySince = performance.now()
         away.add(session)
         makeRoom(session.owner.id)
       } else {

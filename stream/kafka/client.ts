@@ -106,7 +106,7 @@ function createLogger(onError: OnError) {
     const { message, timestamp: _timestamp, logger: _logger, stack: _stack, ...details } = log
     if (/rebalanc|re-joining|resync group|Limiting retries/i.test(`${message} ${details.error}`)) return
     const key = `${namespace} ${message}`
-    const now = Date.now()
+    const now = performance.now()
     if (now - (heard.get(key) ?? Number.NEGATIVE_INFINITY) < REPEAT_AFTER_MS) return
     if (heard.size > 1_000) heard.clear()
     heard.set(key, now)

@@ -132,7 +132,7 @@ export function createLiveClients(positions: LivePositions): LiveClients {
   function showCaughtUp(): void {
     for (const [client, { filter, from, until }] of catchingUp) {
       if (hasRead(from)) show(client, filter, from)
-      else if (Date.now() > until) show(client, filter, null)
+      else if (performance.now() > until) show(client, filter, null)
     }
   }
 
@@ -195,7 +195,7 @@ export function createLiveClients(positions: LivePositions): LiveClients {
       const from = since === null ? null : readCursor(since)
       if (!from || hasRead(from)) return show(client, filter, from)
       leave(client)
-      catchingUp.set(client, { filter, from, until: Date.now() + CATCH_UP_WITHIN_MS })
+      catchingUp.set(client, { filter, from, until: performance.now() + CATCH_UP_WITHIN_MS })
     },
 
     unsubscribe: leave,

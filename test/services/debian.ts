@@ -17,7 +17,7 @@ const policy =
   "#!/bin/sh\n# The installation of Fieldline's test services is running: start nothing.\nexit 101\n"
 
 /** Installs packages of the machine's own release without starting what they bring. */
-async function aptInstall(packages: string[]): Promise<void> {
+export async function installPackages(packages: string[]): Promise<void> {
   const log = join(cacheFolder(), 'apt.log')
   const inherit = await lock(join(cacheFolder(), 'apt.lock'))
   if (!existsSync(policyFile)) writeFileSync(policyFile, policy, { mode: 0o755 })
@@ -43,7 +43,7 @@ async function aptInstall(packages: string[]): Promise<void> {
 export async function requireExecutable(name: string, packages: string[], instead: string): Promise<void> {
   if (isExecutable(name)) return
   if (!isDebianRoot()) throw new Unavailable(`${name} is not installed: ${instead}`)
-  await aptInstall(packages)
+  await installPackages(packages)
 }
 
 /** The mirror that apt uses for Debian's main archive. Names no host here: it is the machine's own choice. */

@@ -71,7 +71,7 @@ export function addIdempotency(app: App, { db, config }: Services): void {
     const id = box.digest(whose, key)
     const organizationId = caller?.organizationId ?? null
 
-    const deadline = Date.now() + TWIN_WAITS_MS
+    const deadline = performance.now() + TWIN_WAITS_MS
     for (let wait = 20; ; wait = Math.min(wait * 2, 500)) {
       const state = await takeKey(db.system, { id, organizationId, fingerprint, leaseMs: LEASE_MS })
       if (state.kind === 'mine') {
@@ -94,7 +94,7 @@ export function addIdempotency(app: App, { db, config }: Services): void {
         void reply.code(state.status).header('idempotency-replayed', 'true').type(type).send(body)
         return true
       }
-      if (Date.now() > deadline) {
+      if (performance.now() > deadline) {
         throw new RequestError('unavailable', 'The first request with this Idempotency-Key is not done yet.')
       }
       await sleep(wait)

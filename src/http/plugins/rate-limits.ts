@@ -31,9 +31,9 @@ export function createRateLimits(perMinute: number): RateLimits {
     addresses.forget()
   }, MINUTE_MS)
   return {
-    countCaller: userId => callers.count(userId, Date.now()),
-    countStranger: address => addresses.count(addressKey(address), Date.now()),
-    checkStrangers: address => void addresses.check(addressKey(address), Date.now()),
+    countCaller: userId => callers.count(userId, performance.now()),
+    countStranger: address => addresses.count(addressKey(address), performance.now()),
+    checkStrangers: address => void addresses.check(addressKey(address), performance.now()),
     close: () => clearInterval(timer),
   }
 }

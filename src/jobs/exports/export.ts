@@ -74,7 +74,7 @@ export function exportJob({
         const all = await source.count(signal)
         const total = source.isFiltered ? null : all
         const giveWay = createGiveWay(db, signal)
-        let told = Date.now()
+        let told = performance.now()
         const file = await writeExport(draft, {
           source,
           format: order.format,
@@ -82,8 +82,8 @@ export function exportJob({
           signal,
           async onStep({ count, looked }) {
             await giveWay()
-            if (Date.now() - told < PROGRESS_MS) return
-            told = Date.now()
+            if (performance.now() - told < PROGRESS_MS) return
+            told = performance.now()
             const progress = Math.min(looked / Math.max(all, 1), 1)
             await commit(tx => updateExportProgress(tx, exportId, { total, processed: count, progress }))
           },

@@ -79,8 +79,8 @@ async function deliverDue(
 ): Promise<void> {
   const { job, signal, commit } = context
   const { webhookId } = job.payload
-  const until = Date.now() + TURN_MS
-  while (Date.now() < until) {
+  const until = performance.now() + TURN_MS
+  while (performance.now() < until) {
     signal.throwIfAborted()
     const { endpoint, due } = await commit(async tx => {
       const endpoint = await findEndpoint(tx, webhookId)

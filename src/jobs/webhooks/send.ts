@@ -73,12 +73,12 @@ export function createSender(options: {
 
   return {
     async send(message, signal) {
-      const started = Date.now()
+      const started = performance.now()
       const timeout = AbortSignal.timeout(timeoutMs)
       const end = (outcome: Partial<Sent>): Sent => ({
         at: new Date(started).toISOString(),
         statusCode: null,
-        durationMs: Date.now() - started,
+        durationMs: Math.round(performance.now() - started),
         response: null,
         error: null,
         retryAfterMs: null,
