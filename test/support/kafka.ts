@@ -27,7 +27,7 @@ export const claimAlone: ClaimLog = async (_log, _partitions, begin) => {
 export async function startTestKafka({ behind }: { behind?: number } = {}): Promise<TestKafka> {
   const settings: Record<string, string> =
     behind === undefined ? {} : { 'advertised.listeners': `BROKER://127.0.0.1:${behind}` }
-  const kafka = await startKafka({ own: true, settings })
+  const kafka = await startKafka({ own: true, brief: true, settings })
   if (!kafka.available && process.env.REQUIRE_SERVICES === '1') throw new Error(kafka.reason)
   const errors: TestKafka['errors'] = []
   const onError = (error: unknown, doing: string) => void errors.push({ error, doing })
