@@ -46,7 +46,7 @@ describe('The value of a field', () => {
         expect(checkValue(field, checked.value)).toEqual(checked)
         expect(JSON.parse(JSON.stringify(checked.value))).toEqual(checked.value)
       }),
-      { numRuns: 5_000 },
+      { numRuns: 2_000 },
     )
   })
 
@@ -84,7 +84,7 @@ describe.each(['postgres', 'pglite'] as const)('What is accepted on %s', kind =>
         const read = await owner.get(`/data/${answer.body.data._id}`)
         expect(read.body.data).toEqual(answer.body.data)
       }),
-      { numRuns: 200 },
+      { numRuns: 80 },
     )
     expect(stored).toBeGreaterThan(10)
     await server.stop()

@@ -53,7 +53,7 @@ export async function cutAtRandom(options: {
     return publishers.every(({ device, newest: last }) => newest.get(device.id)?.timestamp === last)
   })
   const newest = await readNewest(owner)
-  expect(newest.size).toBe(publishers.length)
+  expect(newest.size).toBeGreaterThanOrEqual(publishers.length)
   await until('the screen shows what the history holds', () => shows(screen, newest))
   screen.cut()
 }

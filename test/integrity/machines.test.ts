@@ -13,7 +13,7 @@ it('Every acknowledged point is in the history exactly once, though the primary 
   if (missing) return context.skip(missing)
   const machines = await startPrimaryAndStandby()
   const deployment = await deployServer(machines.database, [machines.victim])
-  const report = await runRoundsOn(deployment, { ...load, rounds: 3 })
+  const report = await runRoundsOn(deployment, { ...load, rounds: 2 })
   expect(report).toMatchObject(kept)
   expect(report.acknowledged).toBeGreaterThan(200)
   await machines.stop()

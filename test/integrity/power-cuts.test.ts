@@ -7,7 +7,7 @@ import { cutPower, SURVIVALS } from './power/cuts.ts'
 import { Disk, type Op } from './power/disk.ts'
 import { type Recording, record } from './power/record.ts'
 
-const CUTS = 10
+const CUTS = 6
 /** What the embedded database has to sync, and what is beside it. */
 const SYNCS: { [name: string]: (op: Op) => boolean } = {
   'the log': ({ op, path }) => op === 'sync' && path.includes('/pg_wal/'),

@@ -15,7 +15,7 @@ it('a live client that is cut at random and resumes with its cursor ends in the 
     servers: () => [server],
     owner,
     publishers,
-    cuts: 36,
+    cuts: 18,
     // A cursor holds across restarts.
     async onCut(cut) {
       if (cut % 15 !== 0) return

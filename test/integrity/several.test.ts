@@ -1,5 +1,5 @@
 import pg from 'pg'
-import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { type Client, signIn } from '../support/client.ts'
 import { createTestDatabase, postgresMissing, type TestDatabase } from '../support/database.ts'
 import { readFigures } from '../support/figures.ts'
@@ -22,14 +22,18 @@ describe.skipIf(missing)(`Several processes of one role${missing ? ` (${missing}
   let publishers: Publisher[]
   const more: Server[] = []
 
-  beforeEach(async () => {
+  beforeAll(async () => {
     database = await createTestDatabase('postgres')
     cluster = await deployCluster(database, kafka)
     owner = await signIn(cluster)
+  })
+  beforeEach(async () => {
     publishers = await startPublishers(owner, () => cluster.mqttPort, 8)
   })
   afterEach(async () => {
     for (const server of more.splice(0)) expect(await server.stop()).toBe(0)
+  })
+  afterAll(async () => {
     await cluster.stop()
     await database.remove()
   })
@@ -37,7 +41,7 @@ describe.skipIf(missing)(`Several processes of one role${missing ? ` (${missing}
   it('live: a client goes on at another one with its cursor, whichever has read further', async () => {
     more.push(await startProcess(database, kafka, 'live'))
     const servers = () => [cluster.servers.live, ...more]
-    await cutAtRandom({ servers, owner, publishers, cuts: 30 })
+    await cutAtRandom({ servers, owner, publishers, cuts: 15 })
   })
 
   // What the writers are kept from: the points, or the newest fixes when the points have been put into the table.

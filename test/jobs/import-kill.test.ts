@@ -13,8 +13,8 @@ import { pause, until } from '../support/wait.ts'
 
 const WORKER = resolve(import.meta.dirname, '../support/import-worker.ts')
 /** `ROWS=1000000 KILLS=10 npx vitest run test/jobs/import-kill` takes some minutes. */
-const ROWS = Number(process.env.ROWS ?? 20_000)
-const KILLS = Number(process.env.KILLS ?? 4)
+const ROWS = Number(process.env.ROWS ?? 10_000)
+const KILLS = Number(process.env.KILLS ?? 3)
 const BAD_EVERY = 10
 
 it(

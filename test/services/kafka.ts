@@ -67,7 +67,13 @@ export async function startKafkaCluster(): Promise<Service<KafkaCluster>> {
       ports.slice(0, SIZE).map((port, index) => {
         const own = { 'node.id': `${index + 1}`, 'controller.quorum.voters': controllers.join(',') }
         const controllerPort = ports[SIZE + index] as number
-        return startBroker({ port, controllerPort, clusterId, settings: { ...replicated, ...own }, brief: true })
+        return startBroker({
+          port,
+          controllerPort,
+          clusterId,
+          settings: { ...replicated, ...own },
+          brief: true,
+        })
       }),
     )
     return {

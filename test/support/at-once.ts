@@ -11,8 +11,12 @@ export async function forEach<T>(items: readonly T[], work: (item: T) => Promise
 
 let turn = 0
 
-/** Of the values every sixth, others each time: where who asks is looked at before what is asked for. */
-export function someOf<T>(values: readonly T[]): T[] {
+/** Of the values one of so many, others each time: every sixth where who asks is looked at before what is asked for. */
+export function someOf<T>(values: readonly T[], oneOf = 6): T[] {
   turn++
-  return values.filter((_value, index) => (index + turn) % 6 === 0)
+  return values.filter((_value, index) => (index + turn) % oneOf === 0)
 }
+
+/** The items twelve at a time, for what is looked at after some of them as it would take long after each. */
+export const inTwelves = <T>(items: readonly T[]): T[][] =>
+  Array.from({ length: Math.ceil(items.length / 12) }, (_, n) => items.slice(n * 12, n * 12 + 12))

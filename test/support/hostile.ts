@@ -23,6 +23,16 @@ export const HOSTILE: readonly unknown[] = [
   ...[null, true, false, [], {}, [null], [''], [[]], { a: { b: null } }, { __proto__: 1 }, [0, 'x', {}]],
 ]
 
+export const TEXTS = HOSTILE.filter(value => typeof value === 'string')
+
+/** One value of so many is tried in a place, and the others in the next of its kind: `SHARE=1` tries all, for minutes. */
+export const SHARE = Number(process.env.SHARE ?? 3)
+
+let turn = 0
+
+/** Whether the next value is one that is tried. */
+export const isInTurn = () => turn++ % SHARE === 0
+
 const MAX_DEPTH = 8
 
 type Resolve = (schema: JsonSchema) => JsonSchema
@@ -85,7 +95,9 @@ export function forge(cursor: string | undefined): string[] {
   if (cursor === undefined || cursor === null) return NO_CURSORS
   const keys = JSON.parse(Buffer.from(cursor, 'base64url').toString('utf8')) as unknown
   const places = placesOf(keys).filter(({ length }) => length > 0)
-  const forged = places.flatMap(place => HOSTILE.map(value => encode(put(keys, place, value))))
+  const forged = places.flatMap(place =>
+    HOSTILE.filter(isInTurn).map(value => encode(put(keys, place, value))),
+  )
   return [...forged, ...['', 'x', 'null', '[]', '{}', '0'].map(encode), `${cursor}x`, cursor.slice(1)]
 }
 
@@ -100,3 +112,16 @@ export const NO_CURSORS = [
   ...HOSTILE.map(encode),
   ...HOSTILE.map(value => (typeof value === 'string' ? value : '!')),
 ]
+
+export type Query = { [name: string]: unknown }
+
+const toParameter = (value: unknown): string => (typeof value === 'string' ? value : (toText(value) ?? ''))
+
+/** A query, in which what is no text stands as JSON. */
+export const toQuery = (query: Query): string =>
+  Object.entries(query)
+    .map(
+      ([name, value]) =>
+        `${encodeURIComponent(name)}=${encodeURIComponent(toParameter(value).toWellFormed())}`,
+    )
+    .join('&')

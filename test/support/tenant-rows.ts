@@ -82,7 +82,7 @@ export async function digestRows(db: Database, organizationId: string): Promise<
     ['points', `points t WHERE subject_key IN (${subjects})`],
     ['newest_fixes', `newest_fixes t WHERE subject_key IN (${subjects})`],
   ] as const
-  // One statement: it is asked for after every operation of the interface.
+  // One statement: it is asked for often.
   const digests = sources.map(
     ([name, from]) =>
       `SELECT '${name}' AS name, count(*) || ' ' || coalesce(md5(string_agg(t::text, '' ORDER BY t::text)), '') AS digest
