@@ -3,7 +3,9 @@ import { resolve } from 'node:path'
 import { validate } from 'dockerfile-utils'
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
+import { splitUrl } from '../db/drivers/postgres-hosts.ts'
 import { ROLES, readEnv, toConfig } from '../src/config.ts'
+import { replicated } from './services/kafka.ts'
 
 const read = (name: string) => readFileSync(resolve(import.meta.dirname, '..', name), 'utf8')
 
@@ -14,6 +16,7 @@ interface Compose {
       image?: string
       build?: string
       environment?: Record<string, string>
+      command?: string[]
       ports?: string[]
       volumes?: string[]
       depends_on?: Record<string, { condition: string }>
@@ -115,6 +118,64 @@ describe('The compose file', () => {
     )
     expect(compose.services.postgres?.image).toContain('pg17')
     expect(read('test/services/postgres-root.ts')).toContain('postgresql-17')
+  })
+})
+
+describe('The files of three machines', () => {
+  const MACHINES = ['first', 'second', 'third'] as const
+  const files = MACHINES.map(name => parse(read(`docs/deploy/${name}.yml`)) as Compose)
+  const environmentsOf = (service: string) => files.map(({ services }) => services[service]?.environment)
+
+  it('have one Fieldline each, the same on all, with what the configuration accepts', () => {
+    const [first, ...others] = environmentsOf('fieldline')
+    for (const other of others) expect(other).toEqual(first)
+    const given = Object.entries(first ?? {}).map(([name, value]) => [name, fill(`${value}`)])
+    const config = toConfig(readEnv(Object.fromEntries(given)))
+    expect(config.kafka).toMatchObject({ replication: 3 })
+    expect(config.kafka?.brokers).toHaveLength(3)
+    expect(splitUrl(config.databaseUrl as string)).toHaveLength(2)
+    expect([...config.roles]).toEqual([...ROLES])
+  })
+
+  it('have brokers of one cluster, with the settings of which the tests lose any one', () => {
+    const environments = environmentsOf('kafka') as Record<string, string>[]
+    expect(environments.map(({ KAFKA_NODE_ID: id }) => id)).toEqual([1, 2, 3])
+    for (const [index, environment] of environments.entries()) {
+      const own = (MACHINES[index] as string).toUpperCase()
+      const voter = `${environment.KAFKA_NODE_ID}@\${${own}:?}:9093`
+      expect(environment.KAFKA_CONTROLLER_QUORUM_VOTERS?.split(',')).toContain(voter)
+      expect(environment.KAFKA_ADVERTISED_LISTENERS).toBe(`BROKER://\${${own}:?}:9092`)
+      for (const [name, value] of Object.entries(replicated)) {
+        expect(`${environment[`KAFKA_${name.replaceAll('.', '_').toUpperCase()}`]}`, name).toBe(value)
+      }
+    }
+    const shared = ({
+      KAFKA_NODE_ID,
+      KAFKA_LISTENERS,
+      KAFKA_ADVERTISED_LISTENERS,
+      ...rest
+    }: Record<string, string>) => rest
+    for (const environment of environments) {
+      expect(shared(environment)).toEqual(shared(environments[0] as Record<string, string>))
+    }
+  })
+
+  it('have one PostgreSQL and its standby, which commit on both disks whichever takes writes', () => {
+    const [first, second, third] = files.map(({ services }) => services.postgres)
+    expect(second).toEqual(first)
+    expect(third).toBeUndefined()
+    expect(first?.image).toBe(compose.services.postgres?.image)
+    expect(first?.command?.at(-1)).toContain(`-c synchronous_standby_names='*' -c synchronous_commit=on`)
+  })
+
+  it('have volumes for what they name, and the versions of the other file', () => {
+    for (const file of files) {
+      expect(file.services.kafka?.image).toBe(compose.services.kafka?.image)
+      const named = Object.values(file.services).flatMap(({ volumes = [] }) =>
+        volumes.map(volume => volume.split(':')[0] as string).filter(name => !name.startsWith('/')),
+      )
+      expect(named.sort()).toEqual(Object.keys(file.volumes).sort())
+    }
   })
 })
 

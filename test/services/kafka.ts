@@ -52,7 +52,7 @@ export interface KafkaCluster {
 
 const SIZE = 3
 /** All of them have what was acknowledged, and two are enough to acknowledge. */
-const replicated = {
+export const replicated = {
   'default.replication.factor': '3',
   'min.insync.replicas': '2',
   'offsets.topic.replication.factor': '3',
