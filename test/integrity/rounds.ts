@@ -60,10 +60,10 @@ export async function runRoundsOn(deployment: Deployment, options: RoundsOptions
   }
   const goOn = countAcknowledged(publishers)
   while (countAcknowledged(publishers) < goOn + devices * 20) await pause(50)
-  await Promise.all(publishers.map(publisher => publisher.finish()))
+  await Promise.all([walker.finish(), ...publishers.map(publisher => publisher.finish())])
 
   await deployment.settle()
-  log(`${await walker.finish()} crossings of geofences, each told once`)
+  log(`${await walker.countCrossings()} crossings of geofences, each told once`)
   const report = await checkHistories(owner, publishers)
   await deployment.stop()
   return report

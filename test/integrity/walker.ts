@@ -5,17 +5,24 @@ import { connectDevice, publish } from '../support/mqtt.ts'
 import { shuffle } from '../support/traces.ts'
 import { pause, until } from '../support/wait.ts'
 
-const POINTS = 500
+/** Of one walk. */
+const POINTS = 150
+const STEP_MS = 20_000
 const AT_ONCE = 15
 const RETRY_MS = 100
-const PAUSE_MS = 30
+const PAUSE_MS = 100
 /** Degrees of a kilometre, where it walks. */
 const KM = 0.009
 
-/** Somebody who walks in and out of geofences, and whose phone sends what it has in any order and often twice. */
+/**
+ * Somebody who goes in and out of geofences, one walk after the other, and whose phone sends each walk in any order and often
+ * twice.
+ */
 export interface Walker {
-  /** Resolves when everything is acknowledged, to how many crossings are told: each once, and those alone that were. */
-  finish(): Promise<number>
+  /** Resolves when the last walk has ended and all of it is acknowledged. */
+  finish(): Promise<void>
+  /** Resolves to how many crossings are told, when it is each once, and those alone that were. */
+  countCrossings(): Promise<number>
 }
 
 export async function startWalker(server: { mqttPort: number }, owner: Client): Promise<Walker> {
@@ -27,14 +34,18 @@ export async function startWalker(server: { mqttPort: number }, owner: Client): 
     fences.push({ _id: made.body.data._id as string, shape })
   }
   const device = await createDevice(owner, 'Walker')
-  const begun = Math.floor(Date.now() / 1000) * 1000 - 2 * 24 * 3_600_000
-  // 3.5 km to and fro, at 1.5 m/s.
-  const points = Array.from({ length: POINTS }, (_, n) => {
-    const along = ((n * 90) % 7_000) / 1_000
-    const lat = 10 - 0.7 * KM + Math.min(along, 7 - along) * KM
-    return { lat, lng: 20.0001, timestamp: begun + n * 60_000 }
-  })
-  const sending = shuffle([...points, ...points.filter((_, n) => n % 5 === 0)])
+  const begun = Math.floor(Date.now() / 1000) * 1000 - 60 * 24 * 3_600_000
+  const points: { lat: number; lng: number; timestamp: number }[] = []
+  let ending = false
+
+  // 3.5 km to and fro, 90 m at a time.
+  const walk = () =>
+    Array.from({ length: POINTS }, (_, index) => {
+      const n = points.length + index
+      const along = ((n * 90) % 7_000) / 1_000
+      const lat = 10 - 0.7 * KM + Math.min(along, 7 - along) * KM
+      return { lat, lng: 20.0001, timestamp: begun + n * STEP_MS }
+    })
 
   async function send(some: typeof points): Promise<void> {
     for (let isAcknowledged = false; !isAcknowledged; ) {
@@ -53,15 +64,23 @@ export async function startWalker(server: { mqttPort: number }, owner: Client): 
     }
   }
   const sent = (async () => {
-    for (let at = 0; at < sending.length; at += AT_ONCE) {
-      await send(sending.slice(at, at + AT_ONCE))
-      await pause(PAUSE_MS)
-    }
+    do {
+      const walked = walk()
+      points.push(...walked)
+      const sending = shuffle([...walked, ...walked.filter((_, n) => n % 5 === 0)])
+      for (let at = 0; at < sending.length; at += AT_ONCE) {
+        await send(sending.slice(at, at + AT_ONCE))
+        await pause(PAUSE_MS)
+      }
+    } while (!ending)
   })()
 
   return {
     async finish() {
+      ending = true
       await sent
+    },
+    async countCrossings() {
       const expected = expectedCrossings(points, fences)
       const shown = JSON.stringify(expected)
       await until(
