@@ -4,6 +4,7 @@
  */
 import { availableParallelism, cpus, loadavg } from 'node:os'
 import { benchConnections } from './connections.ts'
+import { benchConsole } from './console.ts'
 import { benchDisk } from './disk.ts'
 import { benchExport } from './export.ts'
 import { benchFences } from './fences.ts'
@@ -36,6 +37,8 @@ for (const name of options.tiers) {
       rows.push(...(await benchImport(tier, options)))
     if (options.figures.includes('export') && name === 'one-machine')
       rows.push(...(await benchExport(tier, options)))
+    if (options.figures.includes('console') && name === 'embedded')
+      rows.push(...(await benchConsole(tier, options)))
     if (options.figures.includes('live')) rows.push(...(await benchLive(tier, options)))
     if (options.figures.includes('connections')) rows.push(...(await benchConnections(tier, options)))
   } finally {

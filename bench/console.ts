@@ -1,0 +1,139 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { type Browser, chromium, type Page } from 'playwright-core'
+import { quietMoment } from './cpu.ts'
+import type { MoversOrder } from './load/movers.ts'
+import { startGenerator } from './load/orders.ts'
+import type { Options } from './options.ts'
+import { count, median, ms, progress, type Row } from './report.ts'
+import { type Server, signIn, startFieldline } from './server.ts'
+import type { Tier } from './tiers.ts'
+
+const FEW = 100
+const MANY = 10_000
+const MOVES_PER_SECOND = 4
+const HOUR_MS = 3_600_000
+const CLICKS = 40
+const BETWEEN_CLICKS_MS = 250
+const SETTLE_MS = 3_000
+const ROWS_IN_SIGHT = 10
+const METER = fileURLToPath(new URL('load/in-page.js', import.meta.url))
+const EXECUTABLE = process.env.CHROMIUM ?? '/usr/bin/chromium'
+
+interface Watched {
+  clicks: number[]
+  framesPerSecond: number
+  /** Of the page's own heap, after a collection: at first, and after as long as the window. */
+  heapMb: [number, number]
+}
+
+/** How a screen feels on which much moves. */
+export async function benchConsole(tier: Tier, options: Options): Promise<Row[]> {
+  const store = await tier.fresh()
+  const server = await startFieldline(options, store)
+  const args = ['--no-sandbox', '--use-angle=swiftshader', '--enable-unsafe-swiftshader']
+  const browser = await chromium.launch({ executablePath: EXECUTABLE, args })
+  try {
+    const token = await signIn(server)
+    const few: Watched[] = []
+    const many: Watched[] = []
+    for (let round = 1; round <= options.rounds; round++) {
+      await quietMoment(options.patienceSeconds)
+      few.push(await watchMovers(browser, server, token, FEW, options.seconds))
+      many.push(await watchMovers(browser, server, token, MANY, options.seconds))
+    }
+    const p95 = (rounds: readonly Watched[]) => median(rounds.map(({ clicks }) => quantile(clicks, 0.95)))
+    const frames = (rounds: readonly Watched[]) => median(rounds.map(one => one.framesPerSecond))
+    const heap = (at: 0 | 1) => median(many.map(({ heapMb }) => heapMb[at]))
+    return [
+      {
+        figure: `console: from a click to its panel, 95 %, ${count(MANY)} moving four times a second`,
+        ours: ms(p95(many)),
+        beside: `${ms(p95(few))} with ${FEW}`,
+        ratio: p95(many) / p95(few),
+        goal: '100 ms, 2 times',
+        note: `${ms(median(many.map(({ clicks }) => quantile(clicks, 0.5))))} in the median; heap ${heap(0).toFixed(0)} MB, ${heap(1).toFixed(0)} MB ${options.seconds} s later`,
+      },
+      {
+        figure: `console: frames a second while ${count(MANY)} move`,
+        ours: frames(many).toFixed(0),
+        beside: `${frames(few).toFixed(0)} with ${FEW}`,
+        ratio: frames(many) / frames(few),
+        goal: '',
+      },
+    ]
+  } finally {
+    await browser.close()
+    await server.stop().finally(() => store.remove())
+  }
+}
+
+async function openPage(browser: Browser, url: string, token: string): Promise<Page> {
+  const context = await browser.newContext({ viewport: { width: 1_280, height: 800 } })
+  const session = JSON.stringify({ token, expiresAt: Date.now() + HOUR_MS })
+  if (token)
+    await context.addInitScript(`localStorage.setItem('fieldline.session', ${JSON.stringify(session)})`)
+  await context.addInitScript({ path: METER })
+  const page = await context.newPage()
+  await page.goto(url)
+  return page
+}
+
+async function watchMovers(
+  browser: Browser,
+  server: Server,
+  token: string,
+  subjects: number,
+  seconds: number,
+) {
+  const movers = startGenerator<MoversOrder>(new URL('load/movers.ts', import.meta.url))
+  const order = { upstream: server.url, subjects, movesPerSecond: MOVES_PER_SECOND }
+  const { port } = await movers.ask<{ port: number }>(order)
+  const page = await openPage(browser, `http://127.0.0.1:${port}/`, token)
+  try {
+    await page.getByText(`${count(subjects)} on the map`).waitFor()
+    await sleep(SETTLE_MS)
+    const before = await heapMb(page)
+    const framesPerSecond = await page.evaluate<number>(`meter.countFrames(${seconds * 1_000})`)
+    const after = await heapMb(page)
+    const clicks = await measureClicks(page)
+    progress(
+      `${count(subjects)} movers: a panel in ${ms(quantile(clicks, 0.5))} (50 %), ${ms(quantile(clicks, 0.95))} (95 %), ` +
+        `${framesPerSecond.toFixed(1)} frames/s, heap ${before.toFixed(0)} to ${after.toFixed(0)} MB`,
+    )
+    return { clicks, framesPerSecond, heapMb: [before, after] } satisfies Watched
+  } finally {
+    await page.context().close()
+    await movers.end()
+  }
+}
+
+/** From when the browser has heard of the click until the frame with the panel is drawn. */
+async function measureClicks(page: Page): Promise<number[]> {
+  const list = page.getByRole('listbox')
+  const box = await list.boundingBox()
+  if (!box) throw new Error('There is no list')
+  const rowPx = (await list.getByRole('option').first().boundingBox())?.height ?? 44
+  const times: number[] = []
+  for (let click = 0; click < CLICKS; click++) {
+    const row = (click * 3) % ROWS_IN_SIGHT
+    await page.evaluate('meter.awaitClick()')
+    await page.mouse.click(box.x + 80, box.y + (row + 0.5) * rowPx)
+    times.push(await page.evaluate<number>('meter.shown'))
+    await sleep(BETWEEN_CLICKS_MS)
+  }
+  return times
+}
+
+async function heapMb(page: Page): Promise<number> {
+  const session = await page.context().newCDPSession(page)
+  await session.send('HeapProfiler.collectGarbage')
+  const { usedSize } = await session.send('Runtime.getHeapUsage')
+  await session.detach()
+  return usedSize / 1_000_000
+}
+
+function quantile(values: readonly number[], share: number): number {
+  const sorted = [...values].sort((one, other) => one - other)
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] as number
+}
