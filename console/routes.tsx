@@ -20,6 +20,7 @@ export const router = createBrowserRouter([
       { path: 'vehicles/:id?', lazy: () => import('./pages/records/vehicles.tsx') },
       { path: 'teams/:id?', lazy: () => import('./pages/records/teams.tsx') },
       { path: 'hubs/:id?', lazy: () => import('./pages/records/hubs.tsx') },
+      { path: 'geofences/:id?', lazy: () => import('./pages/records/geofences.tsx') },
       { path: 'rejections', lazy: () => import('./pages/rejections.tsx') },
       { path: 'links', lazy: () => import('./pages/links.tsx') },
       { path: '*', element: <MissingPage /> },

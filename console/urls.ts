@@ -5,6 +5,12 @@ export const urls = {
   playback: '/playback',
   /** Today, of one subject. */
   playbackOf: (type: 'device' | 'user' | 'vehicle', id: string) => `/playback?subject=${type}:${id}`,
+  /** One day of one subject, at a time of it. */
+  playbackAt: (type: 'device' | 'user', id: string, day: string, at: string) =>
+    `/playback?subject=${type}:${id}&day=${day}&at=${encodeURIComponent(at)}`,
+  geofences: '/geofences',
+  /** On the map; `new` is one that is to be drawn. */
+  fence: (fenceId: string) => `/?fence=${fenceId}`,
   signIn: (next: string) => (next === '/' ? '/sign-in' : `/sign-in?next=${encodeURIComponent(next)}`),
   links: '/links',
   devices: '/devices',

@@ -15,6 +15,8 @@ export interface LiveEvents {
   onPositions(positions: Position[]): void
   onGone(subjectIds: string[]): void
   onState(state: LiveState): void
+  /** Somebody went into a geofence or out of it; also when there may be more that nobody told of. */
+  onCrossings(): void
   /** The token has ended. */
   onEnded(): void
 }
@@ -23,6 +25,7 @@ type Message =
   | { type: 'snapshot' | 'positions'; cursor: string; positions: Position[] }
   | { type: 'gone'; subjectIds: string[] }
   | { type: 'watching'; topics: string[] }
+  | { type: 'geofence' }
   | { type: 'error'; message: string }
 
 const TOKEN_ENDED = 4401
@@ -49,13 +52,15 @@ export function openLive(token: string, filter: Filter, events: LiveEvents) {
   let ticked = Date.now()
   let closed = false
   let wasLive = false
+  /** Whether the server has said since this socket was opened that it tells of geofences. */
+  let watches = false
 
   const say = (message: object) => {
     if (socket?.readyState === WebSocket.OPEN) socket.send(JSON.stringify(message))
   }
   const ask = () => {
     askedAt = Date.now()
-    say({ type: 'watch', topics: [] })
+    say({ type: 'watch', topics: ['geofences'] })
   }
 
   function connect() {
@@ -70,7 +75,8 @@ export function openLive(token: string, filter: Filter, events: LiveEvents) {
       heardAt = Date.now()
       // Answered at once, with what was missed: from then on it is live.
       say({ type: 'subscribe', filter: wanted, since: cursor })
-      askedAt = Date.now()
+      watches = false
+      ask()
     }
     opened.onmessage = ({ data }) => {
       if (socket === opened) hear(JSON.parse(data as string) as Message)
@@ -87,6 +93,10 @@ export function openLive(token: string, filter: Filter, events: LiveEvents) {
     if (message.type === 'snapshot') events.onSnapshot(message.positions)
     else if (message.type === 'positions') events.onPositions(message.positions)
     else if (message.type === 'gone') events.onGone(message.subjectIds)
+    else if (message.type === 'geofence' || (message.type === 'watching' && !watches)) {
+      watches = true
+      events.onCrossings()
+    }
     if (!('cursor' in message)) return
     cursor = message.cursor
     wasLive = true

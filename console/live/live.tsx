@@ -18,6 +18,8 @@ interface Live {
   /** Whether the server has said what is there; before that, nothing is known to be absent. */
   known: boolean
   filter(hubIds: string[], teamIds: string[]): void
+  /** Whenever the list of crossings is another one. */
+  onCrossings(listener: () => void): () => void
 }
 
 const Context = createContext<Live | null>(null)
@@ -28,6 +30,7 @@ export function LiveProvider({ token, children }: { token: string; children: Rea
   const [state, setState] = useState<LiveState>({ name: 'connecting' })
   const [known, setKnown] = useState(false)
   const connection = useRef<ReturnType<typeof openLive> | null>(null)
+  const crossings = useRef(new Set<() => void>())
   const wanted = useRef<{ hubIds?: string[]; teamIds?: string[] }>({})
 
   useEffect(() => {
@@ -39,6 +42,9 @@ export function LiveProvider({ token, children }: { token: string; children: Rea
       onPositions: positions => fleet.update(positions, performance.now()),
       onGone: ids => fleet.remove(ids),
       onState: next => setState(now => (now.name === next.name ? now : next)),
+      onCrossings() {
+        for (const listener of crossings.current) listener()
+      },
       onEnded: () => endSession(token),
     })
     connection.current = opened
@@ -58,6 +64,10 @@ export function LiveProvider({ token, children }: { token: string; children: Rea
         if (JSON.stringify(next) === JSON.stringify(wanted.current)) return
         wanted.current = next
         connection.current?.setFilter(next)
+      },
+      onCrossings(listener) {
+        crossings.current.add(listener)
+        return () => crossings.current.delete(listener)
       },
     }),
     [fleet, state, known],

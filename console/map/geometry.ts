@@ -14,6 +14,9 @@ export function distanceM(a: Place, b: Place): number {
   return 2 * EARTH_RADIUS_M * Math.asin(Math.min(1, Math.sqrt(half)))
 }
 
+/** Degrees from one longitude to another, the shorter way round the world. */
+export const shortWay = (degrees: number): number => degrees - Math.round(degrees / 360) * 360
+
 export type Bounds = [[west: number, south: number], [east: number, north: number]]
 
 /** What holds all of them, in degrees; null of none. */

@@ -35,7 +35,8 @@ export interface OverlayOptions {
   /** Whether a slot passes the filters of the page. */
   isShown: (slot: number) => boolean
   writeCount: (count: number) => string
-  onSelect(subjectId: string | null): void
+  /** Of nobody where nobody is: `point` is where on the screen. */
+  onSelect(subjectId: string | null, point: { x: number; y: number }): void
 }
 
 export type Overlay = ReturnType<typeof createOverlay>
@@ -52,6 +53,8 @@ export function createOverlay(options: OverlayOptions) {
   let selected: string | null = null
   let hovered: string | null = null
   let follow = false
+  /** Whether a click chooses somebody: not while something is drawn. */
+  let picks = true
   let data = new Float32Array(1_024 * FLOATS)
   let drawnSlots = new Int32Array(1_024)
   let count = 0
@@ -228,13 +231,15 @@ export function createOverlay(options: OverlayOptions) {
   }
 
   const onClick = ({ point }: { point: { x: number; y: number } }) => {
+    if (!picks) return
     const slot = slotAt(point.x, point.y)
-    if (slot !== -1) return options.onSelect(fleet.ids[slot] as string)
+    if (slot !== -1) return options.onSelect(fleet.ids[slot] as string, point)
     const hit = onScreen.find(({ x, y, r }) => Math.hypot(x - point.x, y - point.y) <= r)
     if (hit) showAll(hit.members)
-    else options.onSelect(null)
+    else options.onSelect(null, point)
   }
   const onMouseMove = ({ point }: { point: { x: number; y: number } }) => {
+    if (!picks) return
     const slot = slotAt(point.x, point.y)
     const id = slot === -1 ? null : (fleet.ids[slot] as string)
     const isCluster = onScreen.some(({ x, y, r }) => Math.hypot(x - point.x, y - point.y) <= r)
@@ -281,12 +286,14 @@ export function createOverlay(options: OverlayOptions) {
       next: Partial<{
         selected: string | null
         follow: boolean
+        picks: boolean
         palette: Palette
         isShown: (slot: number) => boolean
       }>,
     ) {
       if (next.selected !== undefined) selected = next.selected
       if (next.follow !== undefined) follow = next.follow
+      if (next.picks !== undefined) picks = next.picks
       if (next.palette) palette = next.palette
       if (next.isShown) {
         isShown = next.isShown

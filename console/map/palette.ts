@@ -15,6 +15,7 @@ export interface Palette {
   /** Of each subject that is played back. */
   tracks: readonly string[]
   bad: string
+  fence: string
 }
 
 const TRACKS = ['track-1', 'track-2', 'track-3', 'track-4', 'track-5', 'track-6']
@@ -39,6 +40,7 @@ export function readPalette(): Palette {
     text: read('map-label'),
     tracks: TRACKS.map(read),
     bad: read('bad'),
+    fence: read('fence'),
   }
 }
 

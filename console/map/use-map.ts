@@ -1,4 +1,4 @@
-import type { Map as MapLibre } from 'maplibre-gl'
+import type { Map as MapLibre, StyleSpecification } from 'maplibre-gl'
 import { type RefObject, useEffect, useState } from 'react'
 import { onTheme } from '../preferences.ts'
 import { readPalette } from './palette.ts'
@@ -29,7 +29,7 @@ export function useMap<T>(container: RefObject<HTMLElement | null>, load: () => 
       if (gone) return map.remove()
       const unrefine = refineWorld(map)
       const unfollow = onTheme(() => {
-        void createStyle(readPalette()).then(style => map.setStyle(style))
+        void createStyle(readPalette()).then(style => map.setStyle(style, { transformStyle: keepDrawn }))
       })
       close = () => {
         unfollow()
@@ -55,4 +55,19 @@ export function useMap<T>(container: RefObject<HTMLElement | null>, load: () => 
   }, [container, load])
 
   return { opened, failed }
+}
+
+/** How Terra Draw calls its sources and layers. */
+const DRAWN = 'td-'
+
+/** What somebody is drawing outlasts another theme; everything else is shown anew in its colours. */
+function keepDrawn(before: StyleSpecification | undefined, next: StyleSpecification): StyleSpecification {
+  if (!before) return next
+  const sources = Object.entries(before.sources).filter(([name]) => name.startsWith(DRAWN))
+  const layers = before.layers.filter(({ id }) => id.startsWith(DRAWN))
+  return {
+    ...next,
+    sources: { ...next.sources, ...Object.fromEntries(sources) },
+    layers: [...next.layers, ...layers],
+  }
 }

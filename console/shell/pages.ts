@@ -20,6 +20,7 @@ export function usePages(): PageEntry[] {
     { to: urls.vehicles, icon: 'vehicle', text: nav.vehicles, needs: 'view/vehicle' },
     { to: urls.teams, icon: 'team', text: nav.teams, needs: 'view/team' },
     { to: urls.hubs, icon: 'hub', text: nav.hubs, needs: 'view/hub' },
+    { to: urls.geofences, icon: 'fence', text: nav.geofences, needs: 'view/geofence' },
     { to: urls.links, icon: 'link', text: nav.links, needs: 'view/tracking-link' },
     { to: urls.rejections, icon: 'rejected', text: nav.rejections, needs: 'view/device' },
   ]

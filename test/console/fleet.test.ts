@@ -1,7 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { createFleet, type Position } from '../../console/live/fleet.ts'
+import { createInside, readRing, ringOf, type Shape, writeRing } from '../../console/map/areas.ts'
 import { cluster } from '../../console/map/clusters.ts'
+import { distanceM } from '../../console/map/geometry.ts'
 import { toLat, toLng, toX, toY } from '../../console/map/mercator.ts'
 
 const at = (subjectId: string, lng: number, lat: number, more: Partial<Position> = {}): Position => ({
@@ -142,5 +144,58 @@ describe('The fleet of the live map', () => {
       expect(toLng(toX(lng))).toBeCloseTo(lng, 9)
       expect(toLat(toY(lat))).toBeCloseTo(lat, 9)
     }
+  })
+})
+
+describe('An area', () => {
+  const circle: Shape = { type: 'circle', center: { lat: 52.52, lng: 13.4 }, radius: 1_000 }
+  const fiji: Shape = {
+    type: 'polygon',
+    coordinates: [
+      [179, -17],
+      [-179, -17],
+      [-179, -16],
+      [179, -16],
+    ],
+  }
+
+  it('of a circle is what is no further from its middle than its radius, as its ring says too', () => {
+    for (const [lng, lat] of ringOf(circle))
+      expect(distanceM({ lat, lng }, { lat: 52.52, lng: 13.4 })).toBeCloseTo(1_000, 0)
+    expect(createInside(circle)({ lat: 52.5289, lng: 13.4 })).toBe(true)
+    expect(createInside(circle)({ lat: 52.5291, lng: 13.4 })).toBe(false)
+  })
+
+  it('of a polygon takes the shorter way round the world, from either side', () => {
+    const isInside = createInside(fiji)
+    expect([179.5, -179.5, 180, -180].map(lng => isInside({ lat: -16.5, lng }))).toEqual(Array(4).fill(true))
+    expect([178.9, -178.9, 0, 1].map(lng => isInside({ lat: -16.5, lng }))).toEqual(Array(4).fill(false))
+    expect(isInside({ lat: -15.9, lng: 179.5 })).toBe(false)
+  })
+
+  it('of a ring that is bent inwards leaves out what lies in the bend', () => {
+    const bent: Shape = {
+      type: 'polygon',
+      coordinates: [
+        [0, 0],
+        [4, 0],
+        [4, 4],
+        [2, 1],
+        [0, 4],
+      ],
+    }
+    const isInside = createInside(bent)
+    expect([isInside({ lng: 2, lat: 0.5 }), isInside({ lng: 2, lat: 2 })]).toEqual([true, false])
+  })
+
+  it('stands in an address, and what is none there is none', () => {
+    const ring: [number, number][] = [
+      [13.4, 52.5],
+      [13.5, 52.5],
+      [13.5, 52.6],
+    ]
+    expect(readRing(writeRing(ring))).toEqual(ring)
+    for (const text of ['', '1,2;3,4', '1,2;3,4;x,5', '1,2;3,4;5', 'fence:1'])
+      expect(readRing(text)).toBeNull()
   })
 })

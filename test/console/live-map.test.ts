@@ -157,6 +157,129 @@ describe('The live map', () => {
       expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(size.width)
     },
   )
+
+  /** A circle of a kilometre around where the van is. */
+  const createFence = async (name: string) => {
+    const shape = { type: 'circle', center: { lat: 52.52, lng: 13.4 }, radius: 1_000 }
+    return (await owner.post('/geofence', { name, shape })).body.data._id as string
+  }
+  const deleteFences = async () => {
+    for (const { _id } of (await owner.get('/geofences')).body.data) await owner.delete(`/geofence/${_id}`)
+  }
+  const middleOf = async (page: Page) => {
+    const box = await page.getByRole('region', { name: /^Map of where/ }).boundingBox()
+    if (!box) throw new Error('There is no map')
+    return { x: box.x + box.width / 2 - 160, y: box.y + box.height / 2 }
+  }
+
+  it('a geofence is drawn, changed by its values, and deleted; what is wrong is said at its field', async () => {
+    await deleteFences()
+    const mayFail = /400 \(Bad Request\)/
+    const page = await screens.open(`${server.url}/?subject=${van.id}`, { as: owner, mayFail })
+    await page.getByRole('complementary', { name: 'Van 7' }).waitFor()
+    await page.getByRole('button', { name: 'New geofence' }).click()
+    const form = page.getByRole('complementary', { name: 'New geofence' })
+    const radius = form.getByRole('textbox', { name: 'Radius (m)' })
+    await radius.waitFor()
+    const { x, y } = await middleOf(page)
+    await until('a circle is drawn', async () => {
+      await page.mouse.click(x, y)
+      await page.mouse.move(x + 60, y, { steps: 3 })
+      await page.mouse.click(x + 60, y)
+      return (await radius.inputValue()) !== ''
+    })
+    await form.getByRole('textbox', { name: 'Name' }).fill('Yard')
+    await radius.fill('0')
+    await form.getByRole('button', { name: 'Save' }).click()
+    await until('it is said at the field', async () => (await radius.getAttribute('aria-invalid')) === 'true')
+    await radius.fill('500')
+    await form.getByRole('button', { name: 'Save' }).click()
+    const panel = page.getByRole('complementary', { name: 'Yard', exact: true })
+    await panel.getByText('Circle, 500 m').waitFor()
+    await panel.getByText('Nobody has gone in or out yet.').waitFor()
+
+    // Without a mouse it is typed.
+    await panel.getByRole('button', { name: 'Change' }).click()
+    await page.getByRole('radio', { name: 'Polygon' }).click()
+    const corners = page.getByRole('textbox', { name: 'Corners' })
+    await corners.fill('52.5, 13.3\nsomewhere\n52.6, 13.5')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('Line 2 has to be a latitude and a longitude').waitFor()
+    await corners.fill('52.5, 13.3\n52.6, 13.5\n52.5, 13.5\n52.6, 13.3')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText(/^The polygon crosses itself/).waitFor()
+    await corners.fill('52.5, 13.3\n52.5, 13.5\n52.6, 13.5\n52.6, 13.3')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await panel.getByText('Polygon, 4 corners').waitFor()
+
+    await panel.getByRole('button', { name: 'Change' }).click()
+    await page.getByRole('button', { name: 'Delete' }).click()
+    await page.getByRole('alert').getByRole('button', { name: 'Delete' }).click()
+    await panel.waitFor({ state: 'detached' })
+    await until('it is gone', async () => (await owner.get('/geofences')).body.data.length === 0)
+  })
+
+  it('tells who goes out of a geofence as it happens, and lists who is inside', async () => {
+    await deleteFences()
+    await createFence('Depot')
+    const page = await screens.open(`${server.url}/geofences`, { as: owner })
+    await page.getByRole('row', { name: /Depot/ }).click()
+    const panel = page.getByRole('complementary', { name: 'Depot' })
+    await isLive(page)
+    await panel.getByRole('button', { name: 'List inside' }).click()
+    await until('the van is inside', async () => (await names(page))[0]?.startsWith('Van 7') ?? false)
+    expect(await names(page)).toHaveLength(1)
+    await send(server, van, { speed: 10 })
+    await send(server, van, { lat: 52.54, speed: 10 })
+    await panel.getByText('Van 7 went out').first().waitFor()
+    await page.getByText('Nothing matches.').waitFor()
+    await page.getByRole('button', { name: /Area/ }).click()
+    await page.getByRole('option', { name: 'Everywhere' }).click()
+    await until('everybody is listed', async () => (await names(page)).length === 4)
+    await panel.getByRole('link', { name: 'Playback: Van 7 went out' }).first().click()
+    await page.getByRole('region', { name: 'Van 7' }).waitFor()
+  })
+
+  it('lists who is in an area that is drawn on the map, as its address does', async () => {
+    const page = await screens.open(`${server.url}/?subject=${van.id}`, { as: owner })
+    await page.getByRole('complementary', { name: 'Van 7' }).waitFor()
+    await until('four are listed', async () => (await names(page)).length === 4)
+    await page.getByRole('button', { name: 'Draw an area to select' }).click()
+    await page.getByText(/^Click the corners of the area/).waitFor()
+    const { x, y } = await middleOf(page)
+    await until('it is drawn', async () => {
+      for (const [right, down] of [
+        [-80, -80],
+        [80, -80],
+        [80, 80],
+        [-80, 80],
+      ] as const) {
+        await page.mouse.move(x + right, y + down, { steps: 2 })
+        await page.mouse.click(x + right, y + down)
+      }
+      await page.keyboard.press('Enter')
+      return new URL(page.url()).searchParams.has('area')
+    })
+    await page.getByText('1 of 4').waitFor()
+    await page.reload()
+    await page.getByText('1 of 4').waitFor()
+    expect((await names(page))[0]).toContain('Van 7')
+  })
+
+  it.each([
+    ['light', { width: 1_280, height: 800 }],
+    ['dark', { width: 390, height: 844 }],
+  ] as const)('nothing of geofences is in the way of anybody: %s %o', async (theme, size) => {
+    await deleteFences()
+    const fence = await createFence('Depot')
+    const page = await screens.open(`${server.url}/?fence=${fence}`, { as: owner, theme, size })
+    await page.getByRole('complementary', { name: 'Depot' }).getByText('Inside now').waitFor()
+    expect(await findBarriers(page)).toEqual([])
+    await page.getByRole('button', { name: 'Change' }).click()
+    await page.getByRole('textbox', { name: 'Radius (m)' }).waitFor()
+    expect(await findBarriers(page)).toEqual([])
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(size.width)
+  })
 })
 
 describe('A screen that watches while the server is killed', () => {
@@ -172,6 +295,10 @@ describe('A screen that watches while the server is killed', () => {
       const page = await screens.open(`${server().url}/?subject=${van.id}`, { as: owner, mayFail })
       const panel = page.getByRole('complementary', { name: 'Van 7' })
       await panel.getByText('36 km/h').first().waitFor()
+      const shape = { type: 'circle', center: { lat: 52.52, lng: 13.4 }, radius: 1_000 }
+      const fence = (await owner.post('/geofence', { name: 'Depot', shape })).body.data._id
+      const watching = await screens.open(`${server().url}/?fence=${fence}`, { as: owner, mayFail })
+      await watching.getByText('Nobody has gone in or out yet.').waitFor()
       await server().kill9()
       await page
         .getByRole('status')
@@ -182,6 +309,8 @@ describe('A screen that watches while the server is killed', () => {
       await send(server(), van, { speed: 20 })
       await isLive(page)
       await panel.getByText('72 km/h').first().waitFor()
+      await send(server(), van, { lat: 52.54, speed: 20 })
+      await watching.getByText('Van 7 went out').waitFor()
     } finally {
       await remove()
     }

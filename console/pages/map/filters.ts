@@ -1,6 +1,7 @@
 import { useCallback, useMemo } from 'react'
 import { useSearchParams } from 'react-router'
-import { type Fleet, STATES, type State } from '../../live/fleet.ts'
+import { type Fleet, type Position, STATES, type State } from '../../live/fleet.ts'
+import { createInside, type Shape } from '../../map/areas.ts'
 
 export const SORTS = ['name', 'speed', 'silence'] as const
 export type Sort = (typeof SORTS)[number]
@@ -13,6 +14,12 @@ export interface Filters {
   sort: Sort
   subject: string | null
   follow: boolean
+  /** Whether geofences are on the map, which one is open, and whether it is being changed. */
+  fences: boolean
+  fence: string | null
+  edit: boolean
+  /** Who is inside of what: a geofence (`fence:` and its identifier), or a ring that was drawn. */
+  area: string
 }
 
 const DEFAULTS: Filters = {
@@ -23,6 +30,10 @@ const DEFAULTS: Filters = {
   sort: 'name',
   subject: null,
   follow: false,
+  fences: true,
+  fence: null,
+  edit: false,
+  area: '',
 }
 
 /** What is shown is in the address: it can be sent, gone back to, and loaded again. */
@@ -39,6 +50,10 @@ export function useFilters() {
       sort: SORTS.includes(sort) ? sort : DEFAULTS.sort,
       subject: params.get('subject'),
       follow: params.get('follow') === 'true',
+      fences: params.get('fences') !== 'false',
+      fence: params.get('fence'),
+      edit: params.get('edit') === 'true',
+      area: params.get('area') ?? DEFAULTS.area,
     }
   }, [params])
   const change = useCallback(
@@ -52,8 +67,8 @@ export function useFilters() {
           }
           return changed
         },
-        // Going back leads from subject to subject, not from letter to letter.
-        { replace: next.subject === undefined || next.subject === null },
+        // Going back leads from one that was opened to the one before, not from letter to letter.
+        { replace: !next.subject && !next.fence },
       )
     },
     [setParams],
@@ -62,17 +77,38 @@ export function useFilters() {
 }
 
 /** Whether a slot passes what is looked for here; hub and team are the server's business. */
-export function createTest(fleet: Fleet, { search, state }: Filters): (slot: number) => boolean {
+export function createTest(
+  fleet: Fleet,
+  { search, state }: Filters,
+  area: Shape | null,
+): (slot: number) => boolean {
   const wanted = state === 'all' ? -1 : STATES.indexOf(state)
   const text = search.trim().toLowerCase()
+  const isInside = area ? createAreaTest(fleet, area) : () => true
   return slot =>
     (wanted === -1 || fleet.states[slot] === wanted) &&
-    (text === '' || (fleet.names[slot] as string).toLowerCase().includes(text))
+    (text === '' || (fleet.names[slot] as string).toLowerCase().includes(text)) &&
+    isInside(slot)
+}
+
+/** Every frame asks it of everybody, and an area may have 500 corners: it is looked at where somebody has moved. */
+function createAreaTest(fleet: Fleet, area: Shape): (slot: number) => boolean {
+  const isInside = createInside(area)
+  const seen: Position[] = []
+  const inside: boolean[] = []
+  return slot => {
+    const position = fleet.positions[slot] as Position
+    if (seen[slot] !== position) {
+      seen[slot] = position
+      inside[slot] = isInside(position)
+    }
+    return inside[slot] as boolean
+  }
 }
 
 /** The identifiers that pass, in order. */
-export function listSubjects(fleet: Fleet, filters: Filters, locale: string): string[] {
-  const test = createTest(fleet, filters)
+export function listSubjects(fleet: Fleet, filters: Filters, area: Shape | null, locale: string): string[] {
+  const test = createTest(fleet, filters, area)
   const slots = [...fleet.ids.keys()].filter(test)
   const { speed, timestamp } = fleet.columns
   const numbers = { speed, silence: timestamp }

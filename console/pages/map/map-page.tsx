@@ -1,7 +1,11 @@
+import type { Map as MapLibre } from 'maplibre-gl'
 import { lazy, Suspense, useDeferredValue, useEffect, useMemo, useState } from 'react'
 import { ToggleButton, ToggleButtonGroup } from 'react-aria-components'
 import { useFleetVersion, useLive } from '../../live/live.tsx'
 import { useLocale, useTexts } from '../../texts/texts.tsx'
+import { findArea } from './fences/area.ts'
+import { FenceButtons, FenceParts, findFenceAt } from './fences/fence-parts.tsx'
+import { useFences } from './fences/queries.ts'
 import { createTest, listSubjects, useFilters } from './filters.ts'
 import { MapView } from './map-view.tsx'
 import { SubjectList } from './subject-list.tsx'
@@ -22,21 +26,36 @@ export function MapPage() {
   const [made, setMade] = useState<MadeDevice | null>(null)
   const [shown, setShown] = useState<'map' | 'list'>('map')
   const version = useDeferredValue(useFleetVersion(fleet, SORT_EVERY_MS))
-  const { search, state, sort, hub, team, subject } = filters
+  const { search, state, sort, hub, team, subject, fence } = filters
+  const [map, setMap] = useState<MapLibre | null>(null)
+  const [isSelecting, setSelecting] = useState(false)
+  const fences = useFences()
+  const area = useMemo(() => findArea(filters.area, fences), [filters.area, fences])
+  const isEditing = fence === 'new' || (fence !== null && filters.edit)
 
   useEffect(() => filter(hub ? [hub] : [], team ? [team] : []), [hub, team, filter])
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: the fleet changes in place, its version says so
   const ids = useMemo(
-    () => listSubjects(fleet, filters, locale),
-    [fleet, version, search, state, sort, locale],
+    () => listSubjects(fleet, filters, area, locale),
+    [fleet, version, search, state, sort, area, locale],
   )
   // biome-ignore lint/correctness/useExhaustiveDependencies: of all filters these two count here
-  const isShown = useMemo(() => createTest(fleet, filters), [fleet, search, state])
+  const isShown = useMemo(() => createTest(fleet, filters, area), [fleet, search, state, area])
   const isEmpty = known && fleet.size === 0 && hub === '' && team === ''
   const select = (id: string | null) => {
-    change({ subject: id, ...(id === null && { follow: false }) })
+    change({ subject: id, fence: null, edit: false, ...(id === null && { follow: false }) })
     if (id !== null) setShown('map')
+  }
+  const openFence = (id: string | null, edit = false) => {
+    change({ fence: id, edit, ...(id !== null && { subject: null, follow: false, fences: true }) })
+    if (id !== null) setShown('map')
+  }
+  /** A click on the map where nobody is: on a geofence, or on nothing. */
+  const selectAt = (id: string | null, point: { x: number; y: number }) => {
+    const hit = id === null && filters.fences ? findFenceAt(map, point) : null
+    if (hit) openFence(hit)
+    else select(id)
   }
 
   return (
@@ -54,14 +73,37 @@ export function MapPage() {
         <ToggleButton id="map">{texts.map.map}</ToggleButton>
         <ToggleButton id="list">{texts.map.list}</ToggleButton>
       </ToggleButtonGroup>
-      <SubjectList ids={ids} filters={filters} onChange={change} onSelect={select} />
+      <SubjectList ids={ids} filters={filters} fences={fences ?? []} onChange={change} onSelect={select} />
       <div className="map-area">
         <MapView
           isShown={isShown}
           subject={subject}
           follow={filters.follow}
-          onSelect={select}
+          isElsewhere={fence !== null && fence !== 'new'}
+          isDrawing={isSelecting || isEditing}
+          onMap={setMap}
+          onSelect={selectAt}
           onStray={() => change({ follow: false })}
+        >
+          <FenceButtons
+            filters={filters}
+            isSelecting={isSelecting}
+            onShow={wanted => change({ fences: wanted })}
+            onSelecting={setSelecting}
+            onCreate={() => openFence('new')}
+          />
+        </MapView>
+        <FenceParts
+          map={map}
+          fences={fences}
+          filters={filters}
+          area={area}
+          isSelecting={isSelecting}
+          onOpen={openFence}
+          onArea={next => {
+            setSelecting(false)
+            if (next !== null) change({ area: next })
+          }}
         />
         {isEmpty && !made && (
           <Suspense>

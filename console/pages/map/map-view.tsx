@@ -1,4 +1,5 @@
-import { useEffect, useRef, useState } from 'react'
+import type { Map as MapLibre } from 'maplibre-gl'
+import { type ReactNode, useEffect, useRef, useState } from 'react'
 import { useLive } from '../../live/live.tsx'
 import type { Overlay } from '../../map/overlay.ts'
 import { readPalette } from '../../map/palette.ts'
@@ -14,14 +15,21 @@ interface Props {
   isShown: (slot: number) => boolean
   subject: string | null
   follow: boolean
-  onSelect: (subjectId: string | null) => void
+  /** Something else has the first look, and the clicks. */
+  isElsewhere: boolean
+  isDrawing: boolean
+  onMap: (map: MapLibre | null) => void
+  onSelect: (subjectId: string | null, point: { x: number; y: number }) => void
   onStray: () => void
+  /** More buttons beside those of the map. */
+  children?: ReactNode
 }
 
 const loadOverlay = () => import('../../map/overlay.ts')
 
 /** The map, opened once; what is given to it changes what it shows. */
-export function MapView({ isShown, subject, follow, onSelect, onStray }: Props) {
+export function MapView(props: Props) {
+  const { isShown, subject, follow, isElsewhere, isDrawing, onMap, onSelect, onStray, children } = props
   const texts = useTexts()
   const format = useFormat()
   const { fleet, known } = useLive()
@@ -47,7 +55,7 @@ export function MapView({ isShown, subject, follow, onSelect, onStray }: Props) 
       palette: readPalette(),
       isShown: slot => handlers.current.isShown(slot),
       writeCount: count => handlers.current.write(count),
-      onSelect: id => handlers.current.onSelect(id),
+      onSelect: (id, point) => handlers.current.onSelect(id, point),
     })
     const unfollow = onTheme(() => overlay.set({ palette: readPalette() }))
     const onStray = () => handlers.current.onStray()
@@ -61,15 +69,17 @@ export function MapView({ isShown, subject, follow, onSelect, onStray }: Props) 
     }
   }, [opened, fleet])
 
+  useEffect(() => onMap(map ?? null), [map, onMap])
+  useEffect(() => overlay?.set({ picks: !isDrawing }), [overlay, isDrawing])
   useEffect(() => overlay?.set({ isShown }), [overlay, isShown])
   useEffect(() => overlay?.set({ selected: subject, follow }), [overlay, subject, follow])
   useEffect(() => {
     if (!overlay || !known) return
     // The first look is at everything, or at what the address names.
     if (subject && fleet.slotOf(subject) !== undefined) overlay.goTo(subject)
-    else if (!seen.current) overlay.showAll(undefined, false)
+    else if (!seen.current && !isElsewhere) overlay.showAll(undefined, false)
     seen.current = true
-  }, [overlay, known, subject, fleet])
+  }, [overlay, known, subject, fleet, isElsewhere])
   const seen = useRef(false)
   useEffect(() => (map ? showHubs(map, hubs ?? []) : undefined), [map, hubs])
   useEffect(
@@ -87,6 +97,7 @@ export function MapView({ isShown, subject, follow, onSelect, onStray }: Props) 
         <IconButton icon="all" label={texts.map.overview} onPress={() => overlay?.showAll()} />
         <IconButton icon="plus" label={texts.map.zoomIn} onPress={() => map?.zoomIn()} />
         <IconButton icon="minus" label={texts.map.zoomOut} onPress={() => map?.zoomOut()} />
+        {children}
       </div>
     </div>
   )

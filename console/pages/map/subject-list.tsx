@@ -8,6 +8,8 @@ import { Icon, StateMark } from '../../parts/icon.tsx'
 import { Choose } from '../../parts/parts.tsx'
 import { useRecords } from '../../shell/records.ts'
 import { useFormat, useTexts } from '../../texts/texts.tsx'
+import { areaOf, isDrawn } from './fences/area.ts'
+import type { Fence } from './fences/queries.ts'
 import { type Filters, SORTS, type Sort } from './filters.ts'
 import { useHubs } from './queries.ts'
 
@@ -17,11 +19,12 @@ const AGES_EVERY_MS = 10_000
 interface Props {
   ids: readonly string[]
   filters: Filters
+  fences: readonly Fence[]
   onChange: (next: Partial<Filters>) => void
   onSelect: (subjectId: string) => void
 }
 
-export function SubjectList({ ids, filters, onChange, onSelect }: Props) {
+export function SubjectList({ ids, filters, fences, onChange, onSelect }: Props) {
   const texts = useTexts()
   const format = useFormat()
   const { fleet } = useLive()
@@ -29,6 +32,12 @@ export function SubjectList({ ids, filters, onChange, onSelect }: Props) {
   const teams = useRecords('teams', '')
   const counts = [0, 0, 0]
   for (let slot = 0; slot < fleet.size; slot++) (counts[fleet.states[slot] as number] as number)++
+  /** What was drawn is one of them as long as it counts. */
+  const areas = [
+    { id: '', name: texts.fences.anywhere },
+    ...(isDrawn(filters.area) ? [{ id: filters.area, name: texts.fences.drawn }] : []),
+    ...fences.map(({ _id, name }) => ({ id: areaOf(_id), name })),
+  ]
   const sorts = SORTS.map(id => ({ id, name: texts.map.sorts[id] }))
 
   return (
@@ -81,6 +90,15 @@ export function SubjectList({ ids, filters, onChange, onSelect }: Props) {
               value={filters.team}
               onChange={team => onChange({ team })}
               none={texts.map.anyTeam}
+            />
+          )}
+          {areas.length > 1 && (
+            <Choose
+              compact
+              label={texts.fences.area}
+              value={filters.area}
+              onChange={area => onChange({ area })}
+              choices={areas}
             />
           )}
           <Choose

@@ -50,10 +50,12 @@ export function showLayer(
   name: string,
   data: () => FeatureCollection,
   describe: () => LayerSpecification | LayerSpecification[],
+  /** Of a tile of 512 pixels: what is simpler by this looks the same. */
+  tolerance = 0.375,
 ) {
   const show = () => {
     if (map.getSource(name)) return
-    map.addSource(name, { type: 'geojson', data: data() })
+    map.addSource(name, { type: 'geojson', data: data(), tolerance })
     for (const layer of [describe()].flat()) map.addLayer(layer)
   }
   const update = () => {

@@ -1,4 +1,4 @@
-import { distanceM } from '../../map/geometry.ts'
+import { distanceM, shortWay } from '../../map/geometry.ts'
 
 /** A point of the history, as far as it is shown. */
 export interface HistoryPoint {
@@ -106,9 +106,6 @@ function indexAt(times: Float64Array, count: number, time: number): number {
   }
   return low
 }
-
-/** Round the world as it is shorter. */
-export const shortWay = (degrees: number): number => degrees - Math.round(degrees / 360) * 360
 
 /** Less is how a fix trembles that stands still: a millionth of a degree is 10 cm. */
 const STILL_DEGREES = 1e-6

@@ -1,5 +1,5 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
-import { type ReactNode, useState } from 'react'
+import { type ReactNode, useMemo, useState } from 'react'
 import { Form } from 'react-aria-components'
 import { Failure } from '../../api/failure.ts'
 import { Modal } from '../../parts/modal.tsx'
@@ -19,8 +19,27 @@ interface Props {
   actions?: ReactNode
 }
 
-/** A record in a dialog: what the server says of a field stands at the field, the rest above the buttons. */
-export function RecordForm({ name, title, onClose, save, remove, onSaved, children, actions }: Props) {
+const NOTHING: Record<string, string> = {}
+
+/** A record in a dialog. */
+export function RecordForm(props: Props) {
+  return (
+    <Modal title={props.title} onClose={props.onClose}>
+      <RecordFields {...props} />
+    </Modal>
+  )
+}
+
+/** A record as a form: what the server says of a field stands at the field, the rest above the buttons. */
+export function RecordFields({
+  name,
+  onClose,
+  save,
+  remove,
+  onSaved,
+  children,
+  actions,
+}: Omit<Props, 'title'>) {
   const texts = useTexts()
   const queries = useQueryClient()
   const [asking, setAsking] = useState(false)
@@ -42,46 +61,59 @@ export function RecordForm({ name, title, onClose, save, remove, onSaved, childr
       onClose()
     },
   })
-  const fields = saving.error instanceof Failure ? saving.error.fields : {}
-  const error = removing.error ?? (Object.keys(fields).length > 0 ? null : saving.error)
+  const said = saving.error instanceof Failure ? saving.error.fields : NOTHING
+  const error = removing.error ?? (Object.keys(said).length > 0 ? null : saving.error)
+  // What is said of a field goes when it is changed, and not when it is left: then the button would move under the pointer.
+  const [changed, setChanged] = useState<readonly string[]>([])
+  const fields = useMemo(
+    () => Object.fromEntries(Object.entries(said).filter(([name]) => !changed.includes(name))),
+    [said, changed],
+  )
   return (
-    <Modal title={title} onClose={onClose}>
-      <Form
+    <Form
+      className="stack"
+      validationErrors={fields}
+      onSubmit={event => {
+        event.preventDefault()
+        setChanged([])
+        saving.mutate()
+      }}
+    >
+      <div
         className="stack"
-        validationErrors={fields}
-        onSubmit={event => {
-          event.preventDefault()
-          saving.mutate()
+        onInput={({ target }) => {
+          const { name } = target as HTMLInputElement
+          if (fields[name] !== undefined) setChanged([...changed, name])
         }}
       >
         {children}
-        {error && <Trouble error={error} />}
-        {asking && remove ? (
-          <div className="stack" role="alert">
-            <p>{remove.ask}</p>
-            <div className="row-of-buttons">
-              <ActionButton looks="danger" isPending={removing.isPending} onPress={() => removing.mutate()}>
-                {texts.records.delete}
-              </ActionButton>
-              <ActionButton onPress={() => setAsking(false)}>{texts.form.cancel}</ActionButton>
-            </div>
-          </div>
-        ) : (
+      </div>
+      {error && <Trouble error={error} />}
+      {asking && remove ? (
+        <div className="stack" role="alert">
+          <p>{remove.ask}</p>
           <div className="row-of-buttons">
-            {save && (
-              <ActionButton looks="primary" type="submit" isPending={saving.isPending}>
-                {saving.isPending ? texts.form.saving : texts.form.save}
-              </ActionButton>
-            )}
-            {actions}
-            {remove && (
-              <ActionButton className="end" looks="quiet" onPress={() => setAsking(true)}>
-                {texts.records.delete}
-              </ActionButton>
-            )}
+            <ActionButton looks="danger" isPending={removing.isPending} onPress={() => removing.mutate()}>
+              {texts.records.delete}
+            </ActionButton>
+            <ActionButton onPress={() => setAsking(false)}>{texts.form.cancel}</ActionButton>
           </div>
-        )}
-      </Form>
-    </Modal>
+        </div>
+      ) : (
+        <div className="row-of-buttons">
+          {save && (
+            <ActionButton looks="primary" type="submit" isPending={saving.isPending}>
+              {saving.isPending ? texts.form.saving : texts.form.save}
+            </ActionButton>
+          )}
+          {actions}
+          {remove && (
+            <ActionButton className="end" looks="quiet" onPress={() => setAsking(true)}>
+              {texts.records.delete}
+            </ActionButton>
+          )}
+        </div>
+      )}
+    </Form>
   )
 }

@@ -14,6 +14,8 @@ export const PAGES = [
   '/teams/:id',
   '/hubs',
   '/hubs/:id',
+  '/geofences',
+  '/geofences/:id',
   '/rejections',
   '/links',
 ] as const

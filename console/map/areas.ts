@@ -1,0 +1,75 @@
+import { distanceM, type Place, shortWay } from './geometry.ts'
+
+/** An area as the interface has them: metres on a sphere, or a ring whose edges are straight in degrees. */
+export type Shape =
+  | { type: 'circle'; center: Place; radius: number }
+  | { type: 'polygon'; coordinates: [lng: number, lat: number][] }
+
+const CIRCLE_CORNERS = 64
+const RADIANS = Math.PI / 180
+const METRES_PER_DEGREE = 111_195
+
+/** The closed ring of an area, without a jump where it crosses the 180th meridian. */
+export function ringOf(shape: Shape): [number, number][] {
+  if (shape.type === 'circle') return circleRing(shape.center, shape.radius)
+  let lng = shape.coordinates[0]?.[0] ?? 0
+  const ring = shape.coordinates.map(([nextLng, lat]): [number, number] => {
+    lng += shortWay(nextLng - lng)
+    return [lng, lat]
+  })
+  const [first, last] = [ring[0], ring.at(-1)]
+  if (first && last && (first[0] !== last[0] || first[1] !== last[1])) ring.push([...first])
+  return ring
+}
+
+/** Where one comes to from the middle in all directions, on the sphere. */
+function circleRing({ lat, lng }: Place, radius: number): [number, number][] {
+  const away = (radius / METRES_PER_DEGREE) * RADIANS
+  const from = lat * RADIANS
+  const ring = [...Array(CIRCLE_CORNERS).keys()].map((corner): [number, number] => {
+    const direction = (corner / CIRCLE_CORNERS) * 2 * Math.PI
+    const to = Math.asin(
+      Math.sin(from) * Math.cos(away) + Math.cos(from) * Math.sin(away) * Math.cos(direction),
+    )
+    const turned = Math.atan2(
+      Math.sin(direction) * Math.sin(away) * Math.cos(from),
+      Math.cos(away) - Math.sin(from) * Math.sin(to),
+    )
+    return [lng + turned / RADIANS, to / RADIANS]
+  })
+  return [...ring, ring[0] as [number, number]]
+}
+
+/** Whether a place lies in an area. */
+export function createInside(shape: Shape): (place: Place) => boolean {
+  if (shape.type === 'circle') return place => distanceM(shape.center, place) <= shape.radius
+  const ring = ringOf(shape)
+  const lngs = ring.map(([lng]) => lng)
+  const west = Math.min(...lngs)
+  return ({ lat, lng }) => {
+    // In the turn of the world that the ring is in.
+    const x = lng + Math.ceil((west - lng) / 360) * 360
+    let inside = false
+    for (let at = 1; at < ring.length; at++) {
+      const [ax, ay] = ring[at - 1] as [number, number]
+      const [bx, by] = ring[at] as [number, number]
+      if (ay > lat !== by > lat && x < ax + ((bx - ax) * (lat - ay)) / (by - ay)) inside = !inside
+    }
+    return inside
+  }
+}
+
+/** To the metre: what somebody draws by hand. */
+const DIGITS = 5
+
+/** A ring in an address: `13.37,52.51;13.38,52.51;13.38,52.52`. */
+export const writeRing = (ring: readonly [number, number][]): string =>
+  ring.map(([lng, lat]) => `${lng.toFixed(DIGITS)},${lat.toFixed(DIGITS)}`).join(';')
+
+export function readRing(text: string): [number, number][] | null {
+  const ring = text.split(';').map(corner => corner.split(',').map(Number))
+  const isRing =
+    ring.length >= 3 &&
+    ring.every(corner => corner.length === 2 && corner.every(value => Number.isFinite(value)))
+  return isRing ? (ring as [number, number][]) : null
+}

@@ -1,0 +1,76 @@
+import { Failure } from '../../../api/failure.ts'
+import type { Shape } from '../../../map/areas.ts'
+
+/** A shape as somebody types it. */
+export interface ShapeDraft {
+  kind: Shape['type']
+  lat: string
+  lng: string
+  radius: string
+  /** A corner a line, latitude first, as places are written everywhere but in GeoJSON. */
+  corners: string
+}
+
+/** Where the interface and the form have the corners. */
+export const CORNERS = 'shape.coordinates'
+
+const EMPTY: ShapeDraft = { kind: 'circle', lat: '', lng: '', radius: '', corners: '' }
+
+/** A tenth of a metre. */
+const write = (degrees: number) => String(Number(degrees.toFixed(6)))
+
+export function draftOf(shape: Shape | null): ShapeDraft {
+  if (!shape) return EMPTY
+  if (shape.type === 'circle') {
+    const { center, radius } = shape
+    return { ...EMPTY, lat: write(center.lat), lng: write(center.lng), radius: String(radius) }
+  }
+  // The last one is the first again.
+  const corners = shape.coordinates.slice(0, -1).map(([lng, lat]) => `${write(lat)}, ${write(lng)}`)
+  return { ...EMPTY, kind: 'polygon', corners: corners.join('\n') }
+}
+
+/** As people write it: 52,52 is a number too. Nothing is none. */
+const toNumber = (text: string) => (text.trim() === '' ? Number.NaN : Number(text.trim().replace(',', '.')))
+
+/** What is to be sent. What cannot be read as a corner is said at the field, before the server could. */
+export function readDraft(draft: ShapeDraft, badCorner: (line: number) => string): Shape {
+  if (draft.kind === 'circle') {
+    const center = { lat: toNumber(draft.lat), lng: toNumber(draft.lng) }
+    return { type: 'circle', center, radius: toNumber(draft.radius) }
+  }
+  const lines = draft.corners.split('\n').filter(line => line.trim() !== '')
+  const coordinates = lines.map((line, index): [number, number] => {
+    const [lat = Number.NaN, lng = Number.NaN, ...rest] = line
+      .trim()
+      .split(/[\s,;]+/)
+      .map(Number)
+    if (rest.length > 0 || Number.isNaN(lat) || Number.isNaN(lng))
+      throw new Failure(400, badCorner(index + 1), [{ path: CORNERS, message: badCorner(index + 1) }])
+    return [lng, lat]
+  })
+  return { type: 'polygon', coordinates }
+}
+
+/** What can be shown of it; null while it is being typed. */
+export function shapeOf(draft: ShapeDraft): Shape | null {
+  try {
+    const shape = readDraft(draft, String)
+    if (shape.type === 'polygon') return shape.coordinates.length >= 3 ? shape : null
+    const { center, radius } = shape
+    return Math.abs(center.lat) <= 90 && Math.abs(center.lng) <= 180 && radius > 0 ? shape : null
+  } catch {
+    return null
+  }
+}
+
+/** Of one corner the server says it with its number; the form has one field for all of them. */
+export function gatherCorners(failure: Failure): Failure {
+  const errors = Object.entries(failure.fields).map(([path, message]) => {
+    const [, index] = /^shape\.coordinates\.(\d+)/.exec(path) ?? []
+    return index === undefined
+      ? { path, message }
+      : { path: CORNERS, message: `${Number(index) + 1}: ${message}` }
+  })
+  return new Failure(failure.status, failure.message, errors)
+}

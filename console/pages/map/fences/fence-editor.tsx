@@ -1,0 +1,195 @@
+import '../../../styles/fences.css'
+import { useQueryClient } from '@tanstack/react-query'
+import type { Map as MapLibre } from 'maplibre-gl'
+import { useEffect, useRef, useState } from 'react'
+import {
+  FieldError,
+  Label,
+  Text,
+  TextArea,
+  TextField,
+  ToggleButton,
+  ToggleButtonGroup,
+} from 'react-aria-components'
+import { answered, api } from '../../../api/client.ts'
+import { Failure } from '../../../api/failure.ts'
+import type { Shape } from '../../../map/areas.ts'
+import { ChooseRecord } from '../../../parts/choose-record.tsx'
+import { ActionButton, Field, IconButton } from '../../../parts/parts.tsx'
+import { useWorkspace } from '../../../shell/workspace.tsx'
+import { useTexts } from '../../../texts/texts.tsx'
+import { RecordFields } from '../../records/record-form.tsx'
+import { CORNERS, draftOf, gatherCorners, readDraft, type ShapeDraft, shapeOf } from './draft.ts'
+import { type Drawing, openDrawing } from './drawing.ts'
+import type { Fence } from './queries.ts'
+
+interface Props {
+  /** Null is a new one. */
+  fence: Fence | null
+  map: MapLibre | null
+  onDone: (fenceId: string | null) => void
+}
+
+const path = (id: string) => ({ params: { path: { id } } })
+
+/** A geofence as fields and on the map at once: whoever changes the one changes the other. */
+export default function FenceEditor({ fence, map, onDone }: Props) {
+  const texts = useTexts()
+  const { may } = useWorkspace()
+  const queries = useQueryClient()
+  const t = texts.fences
+  const [name, setName] = useState(fence?.name ?? '')
+  const [hubId, setHubId] = useState(fence?.hubId ?? '')
+  const [draft, setDraft] = useState<ShapeDraft>(() => draftOf(fence?.shape ?? null))
+  const drawing = useDrawing(map, fence?.shape ?? null, shape => setDraft(draftOf(shape)))
+
+  const type = (next: Partial<ShapeDraft>) => {
+    const typed = { ...draft, ...next }
+    setDraft(typed)
+    const shape = shapeOf(typed)
+    if (shape) drawing.current?.show(shape)
+  }
+  const drawAnew = (kind: Shape['type']) => {
+    setDraft({ ...draftOf(null), kind })
+    drawing.current?.begin(kind)
+  }
+  const save = async () => {
+    const shape = readDraft(draft, t.badCorner)
+    const body = { name, hubId: hubId || null }
+    // With another shape it is as if it were new; with the same one it is not.
+    const isReshaped = JSON.stringify(draft) !== JSON.stringify(draftOf(fence?.shape ?? null))
+    const request = fence
+      ? api.PATCH('/api/v3/geofence/{id}', {
+          ...path(fence._id),
+          body: isReshaped ? { ...body, shape } : body,
+        })
+      : api.POST('/api/v3/geofence', { body: { ...body, shape } })
+    const { data } = await answered<{ data: { _id: string } }>(request).catch((cause: unknown) => {
+      throw cause instanceof Failure ? gatherCorners(cause) : cause
+    })
+    // The map has it before the panel of it opens.
+    await queries.invalidateQueries({ queryKey: ['geofences', 'all'] })
+    onDone(data._id)
+  }
+  const remove = fence &&
+    may('delete/geofence') && {
+      ask: t.deleteAsk(fence.name),
+      run: async () => {
+        await answered(api.DELETE('/api/v3/geofence/{id}', path(fence._id)))
+        await queries.invalidateQueries({ queryKey: ['geofences', 'all'] })
+      },
+    }
+  const title = fence ? t.changeOf(fence.name) : t.create
+  return (
+    <aside className="panel" aria-label={title}>
+      <header className="panel-head">
+        <h2>{title}</h2>
+        <IconButton icon="close" label={texts.form.close} onPress={() => onDone(fence?._id ?? null)} />
+      </header>
+      <RecordFields
+        name="geofences"
+        onClose={() => onDone(null)}
+        save={save}
+        onSaved={() => {}}
+        remove={remove || undefined}
+        actions={<ActionButton onPress={() => onDone(fence?._id ?? null)}>{texts.form.cancel}</ActionButton>}
+      >
+        <Field
+          label={texts.records.name}
+          name="name"
+          value={name}
+          onChange={setName}
+          isRequired
+          autoFocus={!fence}
+        />
+        {may('view/hub') && (
+          <ChooseRecord
+            kind="hubs"
+            label={texts.subject.hub}
+            name="hubId"
+            value={hubId}
+            onChange={setHubId}
+            none={texts.form.none}
+          />
+        )}
+        <ToggleButtonGroup
+          className="switch"
+          aria-label={t.shape}
+          selectionMode="single"
+          disallowEmptySelection
+          selectedKeys={[draft.kind]}
+          onSelectionChange={keys => drawAnew([...keys][0] as Shape['type'])}
+        >
+          <ToggleButton id="circle">{t.circle}</ToggleButton>
+          <ToggleButton id="polygon">{t.polygon}</ToggleButton>
+        </ToggleButtonGroup>
+        <p className="hint">
+          {shapeOf(draft) ? t.adjust : draft.kind === 'circle' ? t.drawCircle : t.drawPolygon}
+        </p>
+        {draft.kind === 'circle' ? (
+          <div className="circle-fields">
+            <Field
+              label={texts.records.hubs.lat}
+              name="shape.center.lat"
+              inputMode="decimal"
+              value={draft.lat}
+              onChange={lat => type({ lat })}
+              isRequired
+            />
+            <Field
+              label={texts.records.hubs.lng}
+              name="shape.center.lng"
+              inputMode="decimal"
+              value={draft.lng}
+              onChange={lng => type({ lng })}
+              isRequired
+            />
+            <Field
+              label={t.radius}
+              name="shape.radius"
+              inputMode="decimal"
+              value={draft.radius}
+              onChange={radius => type({ radius })}
+              isRequired
+            />
+          </div>
+        ) : (
+          <TextField
+            className="field"
+            name={CORNERS}
+            value={draft.corners}
+            onChange={corners => type({ corners })}
+            isRequired
+          >
+            <Label>{t.corners}</Label>
+            <TextArea rows={5} spellCheck="false" />
+            <Text slot="description" className="hint">
+              {t.cornersHint}
+            </Text>
+            <FieldError className="field-error" />
+          </TextField>
+        )}
+      </RecordFields>
+    </aside>
+  )
+}
+
+/** What is drawn on the map, as soon as there is one. */
+function useDrawing(map: MapLibre | null, first: Shape | null, onShape: (shape: Shape) => void) {
+  const drawing = useRef<Drawing | null>(null)
+  const heard = useRef(onShape)
+  heard.current = onShape
+  const begun = useRef(first)
+  useEffect(() => {
+    if (!map) return
+    const opened = openDrawing(map, shape => heard.current(shape))
+    if (begun.current) opened.show(begun.current)
+    else opened.begin('circle')
+    drawing.current = opened
+    return () => {
+      drawing.current = null
+      opened.close()
+    }
+  }, [map])
+  return drawing
+}

@@ -1,0 +1,118 @@
+import '../../../styles/fences.css'
+import { useMemo } from 'react'
+import { ToggleButton } from 'react-aria-components'
+import { Link } from 'react-router'
+import { useFleetVersion, useLive, useNow } from '../../../live/live.tsx'
+import { createInside } from '../../../map/areas.ts'
+import { Icon } from '../../../parts/icon.tsx'
+import { ActionButton, IconButton, Trouble } from '../../../parts/parts.tsx'
+import { useWorkspace } from '../../../shell/workspace.tsx'
+import { useFormat, useTexts } from '../../../texts/texts.tsx'
+import { urls } from '../../../urls.ts'
+import { useHubs } from '../queries.ts'
+import { type Fence, useFenceEvents } from './queries.ts'
+
+const COUNT_EVERY_MS = 1_000
+
+interface Props {
+  fence: Fence
+  /** Whether the list shows who is inside of it. */
+  isArea: boolean
+  onArea: (wanted: boolean) => void
+  onEdit: () => void
+  onClose: () => void
+}
+
+/** What a geofence is, who is inside, and who went in and out last. */
+export default function FencePanel({ fence, isArea, onArea, onEdit, onClose }: Props) {
+  const texts = useTexts()
+  const format = useFormat()
+  const { may } = useWorkspace()
+  const { fleet } = useLive()
+  const { data: hubs } = useHubs()
+  const version = useFleetVersion(fleet, COUNT_EVERY_MS)
+  const isInside = useMemo(() => createInside(fence.shape), [fence.shape])
+  const inside = useMemo(() => {
+    // Who is there changes the fleet in place.
+    void version
+    return fleet.positions.filter(isInside)
+  }, [fleet, version, isInside])
+  const { shape } = fence
+  const hub = hubs?.find(({ _id }) => _id === fence.hubId)
+  const t = texts.fences
+  return (
+    <aside className="panel" aria-label={fence.name}>
+      <header className="panel-head">
+        <h2>{fence.name}</h2>
+        <IconButton icon="close" label={texts.subject.close} onPress={onClose} />
+      </header>
+      <dl className="facts">
+        <div>
+          <dt>{t.shape}</dt>
+          <dd>
+            {shape.type === 'circle'
+              ? t.circleOf(format.distance(shape.radius))
+              : t.polygonOf(format.count(shape.coordinates.length - 1))}
+          </dd>
+        </div>
+        <div>
+          <dt>{texts.subject.hub}</dt>
+          <dd>{hub?.name ?? texts.subject.none}</dd>
+        </div>
+        <div>
+          <dt>{t.inside}</dt>
+          <dd>{format.count(inside.length)}</dd>
+        </div>
+      </dl>
+      <div className="panel-actions">
+        <ToggleButton className="button plain" isSelected={isArea} onChange={onArea}>
+          {t.listInside}
+        </ToggleButton>
+        {may('update/geofence') && <ActionButton onPress={onEdit}>{t.change}</ActionButton>}
+      </div>
+      <Events fence={fence} />
+    </aside>
+  )
+}
+
+const AGES_EVERY_MS = 10_000
+
+function Events({ fence }: { fence: Fence }) {
+  const { fences: t } = useTexts()
+  const format = useFormat()
+  const { fleet } = useLive()
+  const now = useNow(AGES_EVERY_MS)
+  const { data: events, error, refetch } = useFenceEvents(fence._id)
+  return (
+    <section className="today">
+      <h3>{t.events}</h3>
+      {error && <Trouble error={error} onRetry={() => void refetch()} />}
+      {events?.length === 0 && <p className="hint">{t.noEvents}</p>}
+      {events && events.length > 0 && (
+        <ul className="crossings" aria-label={t.events}>
+          {events.map(({ _id, subjectId, subjectType, event, at, retracted }) => {
+            const name = fleet.find(subjectId)?.name ?? t.somebody
+            return (
+              <li key={_id} className={retracted ? 'retracted' : undefined}>
+                <span className={`crossing ${event}`} aria-hidden="true" />
+                <span className="crossing-what">
+                  {retracted ? t.retracted(t[event](name)) : t[event](name)}
+                  <span className="hint">
+                    {format.ago(Date.parse(at), now)} · {format.dateTime(at)}
+                  </span>
+                </span>
+                <Link
+                  className="button quiet square"
+                  aria-label={t.playbackOf(t[event](name))}
+                  to={urls.playbackAt(subjectType, subjectId, format.dateOf(Date.parse(at)), at)}
+                >
+                  <Icon name="history" />
+                </Link>
+              </li>
+            )
+          })}
+        </ul>
+      )}
+    </section>
+  )
+}

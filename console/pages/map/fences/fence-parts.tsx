@@ -1,0 +1,113 @@
+import type { Map as MapLibre } from 'maplibre-gl'
+import { lazy, Suspense, useMemo } from 'react'
+import { ToggleButton } from 'react-aria-components'
+import type { Shape } from '../../../map/areas.ts'
+import { Icon } from '../../../parts/icon.tsx'
+import { IconButton } from '../../../parts/parts.tsx'
+import { useWorkspace } from '../../../shell/workspace.tsx'
+import { useTexts } from '../../../texts/texts.tsx'
+import type { Filters } from '../filters.ts'
+import { areaOf, isDrawn } from './area.ts'
+import { FENCE_LAYER } from './layer-name.ts'
+import type { Fence } from './queries.ts'
+
+// Whoever has no geofences loads nothing of them, and nobody what draws before something is drawn.
+const Fences = lazy(() => import('./fences.tsx'))
+const FencePanel = lazy(() => import('./fence-panel.tsx'))
+const FenceEditor = lazy(() => import('./fence-editor.tsx'))
+const AreaDrawing = lazy(() => import('./area-drawing.tsx'))
+
+interface ButtonProps {
+  filters: Filters
+  isSelecting: boolean
+  onShow: (wanted: boolean) => void
+  onSelecting: (wanted: boolean) => void
+  onCreate: () => void
+}
+
+/** What of geofences is asked for beside the map. */
+export function FenceButtons({ filters, isSelecting, onShow, onSelecting, onCreate }: ButtonProps) {
+  const { fences: t } = useTexts()
+  const { may } = useWorkspace()
+  return (
+    <>
+      <ToggleButton
+        className="button quiet square"
+        aria-label={t.selectArea}
+        isSelected={isSelecting}
+        onChange={onSelecting}
+      >
+        <Icon name="area" />
+      </ToggleButton>
+      {may('view/geofence') && (
+        <ToggleButton
+          className="button quiet square"
+          aria-label={t.show}
+          isSelected={filters.fences}
+          onChange={onShow}
+        >
+          <Icon name="fence" />
+        </ToggleButton>
+      )}
+      {may('create/geofence') && <IconButton icon="draw" label={t.create} onPress={onCreate} />}
+    </>
+  )
+}
+
+interface Props {
+  map: MapLibre | null
+  fences: readonly Fence[] | undefined
+  filters: Filters
+  area: Shape | null
+  isSelecting: boolean
+  onOpen: (fenceId: string | null, edit?: boolean) => void
+  /** Null is what there was before. */
+  onArea: (area: string | null) => void
+}
+
+/** Geofences on the map, the panel of the one that is open, and what draws. */
+export function FenceParts({ map, fences, filters, area, isSelecting, onOpen, onArea }: Props) {
+  const texts = useTexts()
+  const { fence: id, edit } = filters
+  const opened = fences?.find(({ _id }) => _id === id)
+  const shown = useMemo(() => {
+    if (!filters.fences || !fences) return []
+    // The one that is changed is drawn by what changes it.
+    return edit ? fences.filter(({ _id }) => _id !== id) : fences
+  }, [filters.fences, fences, edit, id])
+  const drawn = isDrawn(filters.area) ? area : null
+  return (
+    <Suspense>
+      {map && (fences?.length || drawn) && <Fences map={map} fences={shown} opened={opened} area={drawn} />}
+      {map && isSelecting && <AreaDrawing map={map} onDone={onArea} onCancel={() => onArea(null)} />}
+      {id === 'new' && <FenceEditor key="new" fence={null} map={map} onDone={next => onOpen(next)} />}
+      {opened && edit && (
+        <FenceEditor key={opened._id} fence={opened} map={map} onDone={next => onOpen(next)} />
+      )}
+      {opened && !edit && (
+        <FencePanel
+          key={opened._id}
+          fence={opened}
+          isArea={filters.area === areaOf(opened._id)}
+          onArea={wanted => onArea(wanted ? areaOf(opened._id) : '')}
+          onEdit={() => onOpen(opened._id, true)}
+          onClose={() => onOpen(null)}
+        />
+      )}
+      {id && id !== 'new' && fences && !opened && (
+        <aside className="panel" aria-label={texts.nav.geofences}>
+          <p>{texts.fences.missing}</p>
+          <IconButton icon="close" label={texts.subject.close} onPress={() => onOpen(null)} />
+        </aside>
+      )}
+    </Suspense>
+  )
+}
+
+/** Which geofence is drawn at a place of the screen, the topmost. */
+export function findFenceAt(map: MapLibre | null, { x, y }: { x: number; y: number }): string | null {
+  if (!map?.getLayer(FENCE_LAYER)) return null
+  const hits = map.queryRenderedFeatures([x, y], { layers: [FENCE_LAYER] })
+  const ids = hits.map(({ properties }) => properties.id as string).filter(Boolean)
+  return ids[0] ?? null
+}

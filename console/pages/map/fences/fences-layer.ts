@@ -1,0 +1,122 @@
+import type { Feature, FeatureCollection } from 'geojson'
+import type { LayerSpecification, Map as MapLibre } from 'maplibre-gl'
+import { ringOf, type Shape } from '../../../map/areas.ts'
+import { readPalette } from '../../../map/palette.ts'
+import { showLayer } from '../trail-layer.ts'
+import { FENCE_LAYER } from './layer-name.ts'
+
+/** Between the colour and the name of which there is a picture: another theme has others. */
+const NAME_OF = ' fence '
+const FONT_PX = 11
+const PADDING_PX = 4
+const RATIO = 2
+/** A circle of 64 corners stays one. */
+const ROUND = 0.05
+
+interface Named {
+  _id: string
+  name: string
+  shape: Shape
+}
+
+interface Shown {
+  fences: readonly Named[]
+  selected: string | null
+  /** What was drawn to select who is inside. */
+  area: Shape | null
+}
+
+/** Geofences below what moves, each with its name where there is room. */
+export function showFences(map: MapLibre, { fences, selected, area }: Shown): () => void {
+  const describe = (): FeatureCollection => ({
+    type: 'FeatureCollection',
+    features: [
+      ...fences.flatMap(({ _id, name, shape }) => {
+        const properties = { id: _id, name, kind: _id === selected ? 'selected' : 'fence' }
+        const ring = ringOf(shape)
+        return [toFeature(ring, properties), toLabel(ring, properties)]
+      }),
+      ...(area ? [toFeature(ringOf(area), { id: '', name: '', kind: 'area' })] : []),
+    ],
+  })
+  const byKind = (fence: number, chosen: number) =>
+    ['match', ['get', 'kind'], 'fence', fence, chosen] as never
+  // The map has no letters of its own: a name is drawn when the map asks for it.
+  map.setMissingStyleImageResolver(id => {
+    const at = id.indexOf(NAME_OF)
+    if (at !== -1) map.addImage(id, drawName(id.slice(at + NAME_OF.length)), { pixelRatio: RATIO })
+  })
+  const layers = () => {
+    const { fence, trail } = readPalette()
+    const color = ['match', ['get', 'kind'], 'area', trail, fence] as never
+    return [
+      {
+        id: FENCE_LAYER,
+        type: 'fill',
+        source: 'fences',
+        filter: ['==', ['geometry-type'], 'Polygon'],
+        paint: { 'fill-color': color, 'fill-opacity': byKind(0.1, 0.2) },
+      },
+      {
+        id: 'fence-lines',
+        type: 'line',
+        source: 'fences',
+        filter: ['==', ['geometry-type'], 'Polygon'],
+        layout: { 'line-join': 'round' },
+        paint: { 'line-color': color, 'line-width': byKind(1.5, 3) },
+      },
+      {
+        id: 'fence-names',
+        type: 'symbol',
+        source: 'fences',
+        filter: ['==', ['geometry-type'], 'Point'],
+        layout: {
+          'icon-image': ['concat', fence, NAME_OF, ['get', 'name']],
+          'icon-anchor': 'bottom',
+          'icon-padding': 4,
+        },
+      },
+    ] satisfies LayerSpecification[]
+  }
+  const layer = showLayer(map, 'fences', describe, layers, ROUND)
+  return () => layer.close()
+}
+
+/** Takes them off the map again. */
+export function hideFences(map: MapLibre): void {
+  showFences(map, { fences: [], selected: null, area: null })()
+  map.setMissingStyleImageResolver(null)
+}
+
+const toFeature = (ring: [number, number][], properties: Record<string, string>): Feature => ({
+  type: 'Feature',
+  properties,
+  geometry: { type: 'Polygon', coordinates: [ring] },
+})
+
+/** Above its northern corner, where nobody stands in the middle of it. */
+const toLabel = (ring: [number, number][], properties: Record<string, string>): Feature => ({
+  type: 'Feature',
+  properties,
+  geometry: { type: 'Point', coordinates: ring.reduce((top, corner) => (corner[1] > top[1] ? corner : top)) },
+})
+
+function drawName(name: string): ImageData {
+  const canvas = document.createElement('canvas')
+  const context = canvas.getContext('2d') as CanvasRenderingContext2D
+  const font = `600 ${FONT_PX * RATIO}px ${getComputedStyle(document.body).fontFamily}`
+  context.font = font
+  canvas.width = Math.ceil(context.measureText(name).width) + 2 * PADDING_PX * RATIO
+  canvas.height = (FONT_PX + 2 * PADDING_PX) * RATIO
+  const { fence, labels } = readPalette()
+  // Another size has made it a new canvas.
+  context.font = font
+  context.textBaseline = 'middle'
+  context.lineJoin = 'round'
+  context.lineWidth = 3 * RATIO
+  context.strokeStyle = labels.halo
+  context.strokeText(name, PADDING_PX * RATIO, canvas.height / 2)
+  context.fillStyle = fence
+  context.fillText(name, PADDING_PX * RATIO, canvas.height / 2)
+  return context.getImageData(0, 0, canvas.width, canvas.height)
+}

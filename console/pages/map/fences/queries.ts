@@ -1,0 +1,56 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useEffect } from 'react'
+import { answered, api } from '../../../api/client.ts'
+import { useLive } from '../../../live/live.tsx'
+import type { Shape } from '../../../map/areas.ts'
+import { useWorkspace } from '../../../shell/workspace.tsx'
+
+type Listed = Awaited<ReturnType<typeof readPage>>['data'][number]
+/** A corner has two numbers, which the document of the interface does not say. */
+export type Fence = Omit<Listed, 'shape'> & { shape: Shape }
+
+/** As many as a list answers at once; an organization has at most 2,000. */
+const PAGE = 500
+const EVENTS = 20
+
+const readPage = (cursor: string | undefined) =>
+  answered(api.GET('/api/v3/geofences', { params: { query: { limit: PAGE, sort: 'name', cursor } } }))
+
+/** All that the role may see; undefined until they are known. */
+export function useFences(): Fence[] | undefined {
+  const { may } = useWorkspace()
+  const { data } = useQuery({
+    queryKey: ['geofences', 'all'],
+    enabled: may('view/geofence'),
+    queryFn: async () => {
+      const fences: Fence[] = []
+      let cursor: string | undefined
+      do {
+        const page = await readPage(cursor)
+        fences.push(...(page.data as Fence[]))
+        cursor = page.pagination.nextCursor ?? undefined
+      } while (cursor)
+      return fences
+    },
+  })
+  return data
+}
+
+/** Who went in and out last, as it happens. */
+export function useFenceEvents(geofenceId: string) {
+  const queries = useQueryClient()
+  const { onCrossings } = useLive()
+  const { may } = useWorkspace()
+  useEffect(
+    () => onCrossings(() => void queries.invalidateQueries({ queryKey: ['geofence-events'] })),
+    [onCrossings, queries],
+  )
+  return useQuery({
+    queryKey: ['geofence-events', geofenceId],
+    enabled: may('view/location'),
+    queryFn: async ({ signal }) => {
+      const query = { geofenceId, limit: EVENTS }
+      return (await answered(api.GET('/api/v3/geofence-events', { params: { query }, signal }))).data
+    },
+  })
+}

@@ -1,0 +1,43 @@
+import { Navigate } from 'react-router'
+import { answered, api } from '../../api/client.ts'
+import { RecordName } from '../../parts/choose-record.tsx'
+import { useWorkspace } from '../../shell/workspace.tsx'
+import { useFormat, useTexts } from '../../texts/texts.tsx'
+import { urls } from '../../urls.ts'
+import { RecordsPage } from './records-page.tsx'
+
+/** Geofences are seen and changed on the map: here they are found. */
+export function Component() {
+  const texts = useTexts()
+  const format = useFormat()
+  const { may } = useWorkspace()
+  const t = texts.fences
+  return (
+    <RecordsPage
+      name="geofences"
+      title={texts.nav.geofences}
+      lead={t.lead}
+      create={may('create/geofence') ? t.create : null}
+      read={query => answered(api.GET('/api/v3/geofences', { params: { query } }))}
+      columns={[
+        { id: 'name', title: texts.records.name, cell: fence => fence.name },
+        {
+          id: 'shape',
+          title: t.shape,
+          cell: ({ shape }) =>
+            shape.type === 'circle'
+              ? t.circleOf(format.distance(shape.radius))
+              : t.polygonOf(format.count(shape.coordinates.length - 1)),
+        },
+        {
+          id: 'hub',
+          title: texts.subject.hub,
+          cell: fence => <RecordName kind="hubs" id={fence.hubId} />,
+          minor: true,
+        },
+      ]}
+      readOne={async id => id}
+      form={id => <Navigate to={urls.fence(id ?? 'new')} replace />}
+    />
+  )
+}
