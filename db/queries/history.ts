@@ -168,18 +168,13 @@ export async function readHistory(
   }
   const inside = isWanted(filter, add)
   const line = `CASE WHEN ${inside} THEN ${pointLine('p.subject_key', page.parts)} ELSE ${skippedLine('p.subject_key')} END`
-  // The index has the points of one subject in their order: a sixth of the time is sorting them where that is not seen.
-  const isOne = filter.subjectIds.length === 1 && filter.vehicleIds.length === 0
-  const sorted = `p.recorded_at ${order}${isOne ? '' : `, p.subject_key ${order}`}`
-  const only = isOne || page.subject === undefined ? '' : `WHERE s.key = ${add(page.subject)}::int4`
-  const from = isOne
-    ? `SELECT * FROM points p WHERE ${['p.subject_key = (SELECT key FROM tracks)', ...conditions].join(' AND ')}
-        ORDER BY ${sorted} LIMIT $3`
-    : `SELECT p.* FROM tracks s CROSS JOIN LATERAL (
-        SELECT * FROM points p
-        WHERE ${['p.subject_key = s.key', 'p.recorded_at >= s.since', 'p.recorded_at < s.until', ...conditions].join(' AND ')}
-        ORDER BY p.recorded_at ${order} LIMIT $3
-      ) p ${only} ORDER BY ${sorted} LIMIT $3`
+  const sorted = `p.recorded_at ${order}, p.subject_key ${order}`
+  const only = page.subject === undefined ? '' : `WHERE s.key = ${add(page.subject)}::int4`
+  const from = `SELECT p.* FROM tracks s CROSS JOIN LATERAL (
+      SELECT * FROM points p
+      WHERE ${['p.subject_key = s.key', 'p.recorded_at >= s.since', 'p.recorded_at < s.until', ...conditions].join(' AND ')}
+      ORDER BY p.recorded_at ${order} LIMIT $3
+    ) p ${only} ORDER BY ${sorted} LIMIT $3`
   const text = `WITH tracks AS MATERIALIZED (${tracks(visibility, filter, add)})
     ${fitting(line, from, sorted, add(page.maxBytes))}`
   return readFitting(rows, page.maxBytes, most => db.query<Answer>(text, values.with(2, most)))
