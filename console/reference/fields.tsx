@@ -1,4 +1,4 @@
-import { useTexts } from '../texts/texts.tsx'
+import { useReferenceTexts } from '../texts/reference.ts'
 import { type Document, resolveSchema, type Schema } from './document.ts'
 import { Line } from './prose.tsx'
 
@@ -15,7 +15,7 @@ interface Field {
 /** A list of fields with what may stand in each. */
 export function Fields(props: { fields: Field[]; document: Document; depth?: number }) {
   const { fields, document, depth = 0 } = props
-  const { reference: t } = useTexts()
+  const t = useReferenceTexts()
   return (
     <ul className="fields">
       {fields.map(({ name, schema, isRequired, description }) => {
@@ -85,7 +85,7 @@ export function describeType(given: Schema, document: Document): string {
   return schema.format ? `${schema.type ?? 'any'} (${schema.format})` : (schema.type ?? 'any')
 }
 
-function describeLimits(schema: Schema, t: ReturnType<typeof useTexts>['reference']): string[] {
+function describeLimits(schema: Schema, t: ReturnType<typeof useReferenceTexts>): string[] {
   const { minLength, maxLength, minItems, maxItems } = schema
   const known = (value: number | undefined) =>
     Math.abs(value ?? Infinity) < Number.MAX_SAFE_INTEGER ? value : undefined

@@ -1,4 +1,5 @@
 import { useEffect, useRef, useState } from 'react'
+import { useReferenceTexts } from '../texts/reference.ts'
 import { useTexts } from '../texts/texts.tsx'
 import type { Account } from './account.tsx'
 import type { Document, Operation } from './document.ts'
@@ -22,7 +23,8 @@ interface Props {
 /** What an operation promises, and a place to try it. */
 export function OperationPage(props: Props) {
   const { document, operation, account, deviceKey, onDeviceKey, made, onAnswer } = props
-  const { reference: t, product } = useTexts()
+  const t = useReferenceTexts()
+  const { product } = useTexts()
   const [values, setValues] = useState<Values>(() => fillIn(operation, made))
   const heading = useRef<HTMLHeadingElement>(null)
   useEffect(() => {
@@ -131,7 +133,7 @@ export function OperationPage(props: Props) {
 
 /** What the caller needs, in words, and whether the one who is signed in has it. */
 function Permission({ permission, account }: { permission: string | null; account: Account | null }) {
-  const { reference: t } = useTexts()
+  const t = useReferenceTexts()
   const words = { public: t.needsNothing, session: t.needsSession, device: t.needsKey }
   if (permission === null) return t.isEvent
   if (permission in words) return words[permission as keyof typeof words]

@@ -1,5 +1,6 @@
 import { useDeferredValue, useEffect, useMemo, useState, useSyncExternalStore } from 'react'
 import { Logo } from '../parts/logo.tsx'
+import { useReferenceTexts } from '../texts/reference.ts'
 import { useTexts } from '../texts/texts.tsx'
 import { urls } from '../urls.ts'
 import { AccountBox, useAccount } from './account.tsx'
@@ -19,7 +20,8 @@ const readHash = () => decodeURIComponent(location.hash.slice(1))
 
 /** The interface, to be read and tried. */
 export function Reference() {
-  const { reference: t, loading } = useTexts()
+  const t = useReferenceTexts()
+  const { loading } = useTexts()
   const [document, setDocument] = useState<Document | null>(null)
   const [failed, setFailed] = useState(false)
   useEffect(() => {
@@ -47,7 +49,7 @@ export function Reference() {
 }
 
 function Loaded({ document }: { document: Document }) {
-  const { reference: t } = useTexts()
+  const t = useReferenceTexts()
   const account = useAccount()
   const hash = useSyncExternalStore(onHash, readHash)
   const groups = useMemo(() => listGroups(document), [document])
@@ -96,7 +98,8 @@ interface ContentsProps {
 }
 
 function Contents({ groups, current, account }: ContentsProps) {
-  const { reference: t, product } = useTexts()
+  const t = useReferenceTexts()
+  const { product } = useTexts()
   const [query, setQuery] = useState('')
   const [isOpen, setOpen] = useState(false)
   const found = searchGroups(groups, useDeferredValue(query))
@@ -166,7 +169,8 @@ function Contents({ groups, current, account }: ContentsProps) {
 
 /** Where one begins: the way from signing in to seeing something move, and what holds everywhere. */
 function Overview({ document, groups }: { document: Document; groups: Group[] }) {
-  const { reference: t, product } = useTexts()
+  const t = useReferenceTexts()
+  const { product } = useTexts()
   const operations = new Map(groups.flatMap(group => group.operations).map(one => [one.id, one]))
   return (
     <article className="operation overview">

@@ -1,5 +1,6 @@
 import { type FormEvent, useId, useState } from 'react'
 import { endSession } from '../session.ts'
+import { useReferenceTexts } from '../texts/reference.ts'
 import { useTexts } from '../texts/texts.tsx'
 import type { Operation, Parameter } from './document.ts'
 import { newIdempotencyKey, prepare, takesIdempotencyKey, takesKey, type Values } from './requests.ts'
@@ -30,7 +31,8 @@ const MAX_SHOWN = 100_000
 
 /** Sends the request, and shows the answer as it came. */
 export function TryBox({ operation, values, onChange, secret, deviceKey, onDeviceKey, onAnswer }: Props) {
-  const { reference: t, errors } = useTexts()
+  const t = useReferenceTexts()
+  const { errors } = useTexts()
   const [answer, setAnswer] = useState<Answer | null>(null)
   const [failure, setFailure] = useState('')
   const [isBusy, setBusy] = useState(false)
@@ -136,7 +138,7 @@ function Entry(props: { parameter: Parameter; value: string; onChange: (value: s
 }
 
 function Answered({ answer }: { answer: Answer }) {
-  const { reference: t } = useTexts()
+  const t = useReferenceTexts()
   const { status, ms, type, text, blob, idempotencyKey } = answer
   const save = () => {
     const link = document.createElement('a')

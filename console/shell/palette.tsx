@@ -1,27 +1,10 @@
-import { useEffect, useState } from 'react'
-import {
-  Autocomplete,
-  Button,
-  Dialog,
-  Header,
-  Input,
-  Menu,
-  MenuItem,
-  MenuSection,
-  Modal,
-  ModalOverlay,
-  TextField,
-} from 'react-aria-components'
-import { useNavigate } from 'react-router'
-import { Icon, StateMark } from '../parts/icon.tsx'
-import { sayFailure } from '../parts/parts.tsx'
-import { useSettled } from '../parts/settled.ts'
+import { lazy, Suspense, useEffect, useState } from 'react'
+import { Button, Dialog, Modal, ModalOverlay } from 'react-aria-components'
+import { Icon } from '../parts/icon.tsx'
 import { useTexts } from '../texts/texts.tsx'
-import { contains, type Entry, namesBegin, useFixedEntries } from './entries.ts'
-import { useFoundEntries } from './found.ts'
-import { keepRecent, readRecent } from './recent.ts'
-import { useWorkspace } from './workspace.tsx'
 
+// What is not looked at first comes when it is.
+const Search = lazy(() => import('./palette-search.tsx'))
 const isMac = /Mac|iPhone|iPad/.test(navigator.platform)
 
 /** The way to everything: a button, and Ctrl-K (Cmd-K on a Mac) wherever one is. */
@@ -58,84 +41,12 @@ export function Palette() {
       >
         <Modal className="modal palette">
           <Dialog className="palette-dialog" aria-label={nav.commands}>
-            <Search onDone={() => setOpen(false)} />
+            <Suspense>
+              <Search onDone={() => setOpen(false)} />
+            </Suspense>
           </Dialog>
         </Modal>
       </ModalOverlay>
     </>
-  )
-}
-
-function Search({ onDone }: { onDone: () => void }) {
-  const texts = useTexts()
-  const t = texts.palette
-  const navigate = useNavigate()
-  const { user } = useWorkspace()
-  const whose = `${user.organizationId}/${user._id}`
-  const [text, setText] = useState('')
-  const settled = useSettled(text.trim())
-  const { pages, actions } = useFixedEntries()
-  const { found, isSearching, error } = useFoundEntries(text, settled)
-
-  const fixed = new Map([...pages, ...actions].map(entry => [entry.id, entry]))
-  const recent = readRecent(whose).flatMap((kept): Entry[] => {
-    const known = fixed.get(kept.id)
-    if (known) return namesBegin(known.name, text) ? [known] : []
-    const fits = kept.to && contains(`${kept.name} ${kept.hint ?? ''}`, text)
-    return fits ? [{ ...kept, icon: 'clock' }] : []
-  })
-  const isNew = ({ id }: Entry) => !recent.some(one => one.id === id)
-  const groups = Object.entries({
-    recent,
-    pages: pages.filter(({ name }) => namesBegin(name, text)).filter(isNew),
-    actions: actions.filter(({ name }) => namesBegin(name, text)).filter(isNew),
-    subjects: found.subjects.filter(isNew),
-    vehicles: found.vehicles.filter(isNew),
-    hubs: found.hubs.filter(isNew),
-    teams: found.teams.filter(isNew),
-  }) as [keyof typeof t.groups, Entry[]][]
-  const count = groups.reduce((sum, [, entries]) => sum + entries.length, 0)
-
-  const choose = (entry: Entry) => {
-    const { id, name, hint, to } = entry
-    keepRecent(whose, { id, name, hint, to })
-    onDone()
-    if (to) void navigate(to)
-    else entry.run?.()
-  }
-  return (
-    <Autocomplete inputValue={text} onInputChange={setText}>
-      <TextField className="search palette-search" aria-label={texts.nav.commands} autoFocus>
-        <Icon name="search" />
-        <Input placeholder={texts.nav.commands} />
-      </TextField>
-      {count > 0 && (
-        <Menu className="menu palette-list" aria-label={t.results}>
-          {groups
-            .filter(([, entries]) => entries.length > 0)
-            .map(([name, entries]) => (
-              <MenuSection key={name} id={name}>
-                <Header>{t.groups[name]}</Header>
-                {entries.map(entry => (
-                  <MenuItem
-                    key={entry.id}
-                    id={entry.id}
-                    className="menu-item"
-                    textValue={entry.name}
-                    onAction={() => choose(entry)}
-                  >
-                    {entry.state ? <StateMark state={entry.state} /> : <Icon name={entry.icon} />}
-                    <span>{entry.name}</span>
-                    {entry.hint && <small>{entry.hint}</small>}
-                  </MenuItem>
-                ))}
-              </MenuSection>
-            ))}
-        </Menu>
-      )}
-      <p className={count === 0 || error ? 'hint palette-note' : 'unseen'} role="status">
-        {error ? sayFailure(error, texts) : isSearching ? t.searching : count === 0 ? t.none : t.count(count)}
-      </p>
-    </Autocomplete>
   )
 }

@@ -1,9 +1,8 @@
 import { useVirtualizer } from '@tanstack/react-virtual'
-import { type KeyboardEvent, useEffect, useRef } from 'react'
+import { type KeyboardEvent, lazy, Suspense, useEffect, useRef } from 'react'
 import { Button, Input, SearchField, ToggleButton, ToggleButtonGroup } from 'react-aria-components'
 import { STATES, type State } from '../../live/fleet.ts'
 import { useFleetVersion, useLive, useNow } from '../../live/live.tsx'
-import { ChooseRecord } from '../../parts/choose-record.tsx'
 import { Icon, StateMark } from '../../parts/icon.tsx'
 import { Choose } from '../../parts/parts.tsx'
 import { useRecords } from '../../shell/records.ts'
@@ -13,6 +12,9 @@ import type { Fence } from './fences/queries.ts'
 import { type Filters, SORTS, type Sort } from './filters.ts'
 import { useHubs } from './queries.ts'
 
+const ChooseRecord = lazy(async () => ({
+  default: (await import('../../parts/choose-record.tsx')).ChooseRecord,
+}))
 const ROW_PX = 44
 const AGES_EVERY_MS = 10_000
 
@@ -72,26 +74,28 @@ export function SubjectList({ ids, filters, fences, onChange, onSelect }: Props)
           ))}
         </ToggleButtonGroup>
         <div className="list-filters">
-          {hubs.length > 1 && (
-            <ChooseRecord
-              compact
-              kind="hubs"
-              label={texts.map.hub}
-              value={filters.hub}
-              onChange={hub => onChange({ hub })}
-              none={texts.map.anyHub}
-            />
-          )}
-          {teams.length > 0 && (
-            <ChooseRecord
-              compact
-              kind="teams"
-              label={texts.map.team}
-              value={filters.team}
-              onChange={team => onChange({ team })}
-              none={texts.map.anyTeam}
-            />
-          )}
+          <Suspense>
+            {hubs.length > 1 && (
+              <ChooseRecord
+                compact
+                kind="hubs"
+                label={texts.map.hub}
+                value={filters.hub}
+                onChange={hub => onChange({ hub })}
+                none={texts.map.anyHub}
+              />
+            )}
+            {teams.length > 0 && (
+              <ChooseRecord
+                compact
+                kind="teams"
+                label={texts.map.team}
+                value={filters.team}
+                onChange={team => onChange({ team })}
+                none={texts.map.anyTeam}
+              />
+            )}
+          </Suspense>
           {areas.length > 1 && (
             <Choose
               compact
