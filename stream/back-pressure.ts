@@ -1,3 +1,4 @@
+import { getHeapStatistics } from 'node:v8'
 import { callEach, type Log } from './log.ts'
 import { type Entry, sizeOf } from './point.ts'
 
@@ -9,11 +10,19 @@ export interface BackPressure extends Pick<Log, 'waiting' | 'full' | 'onFull'> {
   leave(item: { entries: readonly Entry[]; bytes: number }): void
 }
 
+/** What waits is counted as it was sent; as objects it takes three times as much, and there is other work beside it. */
+const PART_OF_HEAP = 1 / 8
+
+/** So many bytes, or what a process with a small heap (`--max-old-space-size`) has room for. */
+export const withinHeap = (bytes: number): number =>
+  Math.min(bytes, getHeapStatistics().heap_size_limit * PART_OF_HEAP)
+
 export function createBackPressure(options: {
   maxBytes: number
   onError: (error: unknown, doing: string) => void
 }): BackPressure {
-  const { maxBytes, onError } = options
+  const { onError } = options
+  const maxBytes = withinHeap(options.maxBytes)
   const waiting = { entries: 0, bytes: 0 }
   const listeners = new Set<(full: boolean) => void>()
   let full = false

@@ -1,3 +1,4 @@
+import { withinHeap } from '../../../stream/back-pressure.ts'
 import type { App } from '../../services.ts'
 import { RequestError } from '../errors.ts'
 import { addressKey } from './rate-limits.ts'
@@ -6,7 +7,7 @@ import { addressKey } from './rate-limits.ts'
  * Bodies under way, from before they are read until they are answered: 150 uploads of 4 MiB took 500 MB. An organization,
  * or an address where nobody is signed in, has up to half of what is left, so whoever comes next finds room as well.
  */
-const MAX_TOGETHER_BYTES = 64 * 1024 * 1024
+const MAX_TOGETHER_BYTES = withinHeap(64 * 1024 * 1024)
 const RETRY_AFTER_S = 2
 
 declare module 'fastify' {
