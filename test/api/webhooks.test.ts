@@ -113,6 +113,7 @@ describe('Webhooks', () => {
         payload: { name: 'Acme', phone: '+49 30 1234567' },
         attempts: [{ statusCode: 200, response: 'fine', error: null }],
       })
+      expect(Math.abs(Date.parse(delivery.attempts[0].at) - Date.now())).toBeLessThan(120_000)
     })
   })
 

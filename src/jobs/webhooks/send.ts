@@ -73,10 +73,11 @@ export function createSender(options: {
 
   return {
     async send(message, signal) {
+      const at = new Date().toISOString()
       const started = performance.now()
       const timeout = AbortSignal.timeout(timeoutMs)
       const end = (outcome: Partial<Sent>): Sent => ({
-        at: new Date(started).toISOString(),
+        at,
         statusCode: null,
         durationMs: Math.round(performance.now() - started),
         response: null,
