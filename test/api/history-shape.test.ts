@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import type { HistoryKey } from '../../db/queries/point-lines.ts'
 import {
   createCountSimplifier,
   createToleranceSimplifier,
@@ -20,10 +21,16 @@ function worstM(points: readonly Vertex[], kept: ReadonlySet<number>): number {
   )
 }
 
+function finish(simplifier: Simplifier): HistoryKey[] {
+  const steps = simplifier.finish()
+  let step = steps.next()
+  while (!step.done) step = steps.next()
+  return step.value
+}
+
 function simplify(simplifier: Simplifier, points: readonly Vertex[]): number[] {
   for (const point of points) simplifier.add(point)
-  return simplifier
-    .finish()
+  return finish(simplifier)
     .map(({ recordedAt }) => recordedAt)
     .sort((a, b) => a - b)
 }
@@ -94,7 +101,7 @@ describe('A simplified track', () => {
     const mixed = tracks.flat().sort((a, b) => a.recordedAt - b.recordedAt)
     const simplifier = createCountSimplifier(200)
     for (const vertex of mixed) simplifier.add(vertex)
-    const kept = simplifier.finish()
+    const kept = finish(simplifier)
     expect(kept).toHaveLength(200)
     for (const track of tracks) {
       const own = kept.filter(({ subject }) => subject === track[0]?.subject).map(key => key.recordedAt)
@@ -126,5 +133,29 @@ describe('A simplified track', () => {
       longest = Math.max(longest, performance.now() - begun)
     }
     expect(longest).toBeLessThan(250)
+  })
+
+  it('of a fleet whose tracks all end at once takes no longer step than of one', () => {
+    const simplifier = createToleranceSimplifier(0)
+    const [subjects, points] = [60, 2_046]
+    let turns = 0
+    // A zigzag that narrows: the farthest point is always next to the end.
+    for (let n = 0; n < points; n++) {
+      for (let subject = 0; subject < subjects; subject++) {
+        const lat = 30 + (n % 2 === 0 ? 1 : -1) * 0.01 * (1 - n / points)
+        if (simplifier.add({ subject, recordedAt: n, lat, lng: 20 + n * 1e-6 })) turns++
+      }
+    }
+    expect(turns).toBeGreaterThan(subjects * 7)
+    let longest = 0
+    const steps = simplifier.finish()
+    for (let done: boolean | undefined = false; !done; ) {
+      const begun = performance.now()
+      done = steps.next().done
+      longest = Math.max(longest, performance.now() - begun)
+      turns++
+    }
+    expect(turns).toBeGreaterThan(subjects * 8)
+    expect(longest).toBeLessThan(100)
   })
 })

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import type { Queryable } from '../../../db/client.ts'
 import { type HistoryFilter, readHistory, readPoints } from '../../../db/queries/history.ts'
 import type { HistoryKey } from '../../../db/queries/point-lines.ts'
@@ -56,13 +57,21 @@ export async function findShape(
       parts: 'track',
     })
     const points = chunk.lines.take(STEP_POINTS)
-    for (const { subject, recordedAt, lat, lng } of points)
-      simplifier.add({ subject: subject.key, recordedAt, lat: Number(lat), lng: Number(lng) })
+    for (const { subject, recordedAt, lat, lng } of points) {
+      const vertex = { subject: subject.key, recordedAt, lat: Number(lat), lng: Number(lng) }
+      if (simplifier.add(vertex)) await setImmediate()
+    }
     looked += points.length
     last = chunk.lines.last ?? last
     ended = chunk.ended
   }
-  return { keys: simplifier.finish(), rest: ended ? null : last }
+  const steps = simplifier.finish()
+  let step = steps.next()
+  while (!step.done) {
+    await setImmediate()
+    step = steps.next()
+  }
+  return { keys: step.value, rest: ended ? null : last }
 }
 
 /** Reads the points of keys, in the order of the keys, whatever is asked for next. */
