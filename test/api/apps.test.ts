@@ -156,6 +156,9 @@ describe('Apps that people have', () => {
       const token = `token=${own.key}`
       await get('osmand', `${token}&lat=95&lon=1&timestamp=1`, {})
       await get('osmand', `lat=52&${token}&lon=1&timestamp=${Date.now()}`, {})
+      const form = { 'content-type': 'application/x-www-form-urlencoded' }
+      await send('osmand', `lat=99&lon=1&timestamp=1&${token}`, form, `?${token}`)
+      await send('osmand', `lat=53&lon=1&${token}&timestamp=${Date.now() - 1000}`, form, `?${token}`)
       await send('owntracks', '{', {}, `?${token}`)
       await send('owntracks', 'x'.repeat(5_000_000), {}, `?${token}`)
       await fetch(`${server.url}/api/v3/ingest/other?${token}`)

@@ -53,15 +53,12 @@ export function ingestRoutes(app: App, { db, log, metrics, turns }: Services): v
   })
 }
 
-/** What stands in the address counts where there is no body, without the key. */
+/** What stands in the address counts where there is no body. */
 function readRequest(request: FastifyRequest, takesFields: boolean): AppRequest {
   const { body, unreadable } = (request.body ?? { body: Buffer.alloc(0), unreadable: null }) as Body
   const nothing = { body, fields: null, unreadable }
   if (!takesFields || unreadable) return nothing
-  if (body.length === 0) {
-    const { token: _key, ...fields } = request.query as Fields
-    return { body, fields, unreadable }
-  }
+  if (body.length === 0) return { body, fields: withoutKey(request.query as Fields), unreadable }
   if (!request.headers['content-type']?.toLowerCase().startsWith(FORM)) return nothing
   // What is no form and says so, as many clients do by themselves, is JSON.
   if (/^\s*[[{]/.test(body.toString('latin1', 0, 64))) return nothing
@@ -69,5 +66,10 @@ function readRequest(request: FastifyRequest, takesFields: boolean): AppRequest 
     const message = `A form holds one fix, and has at most ${FORM_BYTES / 1024} KiB.`
     return { ...nothing, unreadable: new NoPoint('bad-shape', message) }
   }
-  return { body, fields: parseQuery(body.toString('utf8')) as Fields, unreadable }
+  return { body, fields: withoutKey(parseQuery(body.toString('utf8')) as Fields), unreadable }
+}
+
+/** The key is neither kept with a point nor with a rejection. */
+function withoutKey({ token: _key, ...fields }: Fields): Fields {
+  return fields
 }
