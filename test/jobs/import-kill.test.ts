@@ -13,7 +13,7 @@ import { pause, until } from '../support/wait.ts'
 
 const WORKER = resolve(import.meta.dirname, '../support/import-worker.ts')
 /** `ROWS=1000000 KILLS=10 npx vitest run test/jobs/import-kill` takes some minutes. */
-const ROWS = Number(process.env.ROWS ?? 10_000)
+const ROWS = Number(process.env.ROWS ?? 20_000)
 const KILLS = Number(process.env.KILLS ?? 3)
 const BAD_EVERY = 10
 
@@ -55,8 +55,12 @@ it(
     let kills = 0
     while (kills < KILLS) {
       const { processed } = await read()
-      await until('it goes on', async () => (await read()).processed > processed, 60_000)
-      await pause((Math.random() * ROWS) / 40)
+      const goesOn = async () => {
+        const now = await read()
+        return now.processed > processed || /completed|failed/.test(now.status)
+      }
+      await until('it goes on', goesOn, 60_000)
+      await pause((Math.random() * ROWS) / (30 * KILLS))
       if ((await read()).status !== 'processing') break
       await kill(worker)
       kills++
