@@ -1,4 +1,4 @@
-import { useDeferredValue, useEffect, useMemo, useState, useSyncExternalStore } from 'react'
+import { useDeferredValue, useEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react'
 import { Logo } from '../parts/logo.tsx'
 import { useReferenceTexts } from '../texts/reference.ts'
 import { useTexts } from '../texts/texts.tsx'
@@ -16,7 +16,7 @@ const onHash = (listener: () => void) => {
   window.addEventListener('hashchange', listener)
   return () => window.removeEventListener('hashchange', listener)
 }
-const readHash = () => decodeURIComponent(location.hash.slice(1))
+const readHash = () => location.hash.slice(1)
 
 /** The interface, to be read and tried. */
 export function Reference() {
@@ -52,6 +52,7 @@ function Loaded({ document }: { document: Document }) {
   const t = useReferenceTexts()
   const account = useAccount()
   const hash = useSyncExternalStore(onHash, readHash)
+  const content = useRef<HTMLElement>(null)
   const groups = useMemo(() => listGroups(document), [document])
   const [deviceKey, setDeviceKey] = useState('')
   const [made, setMade] = useState<{ [kind: string]: string }>({})
@@ -67,11 +68,12 @@ function Loaded({ document }: { document: Document }) {
   }
   return (
     <div className="reference">
-      <a className="skip" href="#content">
+      {/* No link: the hash says which operation is read. */}
+      <button type="button" className="skip" onClick={() => content.current?.focus()}>
         {t.skip}
-      </a>
+      </button>
       <Contents groups={groups} current={current} account={<AccountBox account={account} />} />
-      <main className="reference-main" id="content">
+      <main className="reference-main" id="content" ref={content} tabIndex={-1}>
         {current ? (
           <OperationPage
             key={current.id}

@@ -305,6 +305,23 @@ describe('The page of the interface', () => {
     }
   })
 
+  it('stays with the operation where its contents are skipped, and begins anew at an address of none', async () => {
+    const screen = await screens.open(`${page()}#postDevice`)
+    const title = screen.getByRole('heading', { level: 1 })
+    await screen.getByRole('heading', { name: 'Create a device' }).waitFor()
+    await screen.locator('.skip').focus()
+    await screen.keyboard.press('Enter')
+    await until('the content has the focus', () =>
+      screen.evaluate(() => document.activeElement?.id === 'content'),
+    )
+    expect(await title.innerText()).toBe('Create a device')
+    for (const hash of ['#%', '#toString', '#content']) {
+      await screen.goto('about:blank')
+      await screen.goto(`${page()}${hash}`)
+      await screen.getByRole('heading', { name: 'Interface', level: 1 }).waitFor()
+    }
+  })
+
   it('is small, and asks nobody else', async () => {
     const shown = await screens.open(page())
     await shown.getByRole('heading', { name: 'Contents' }).waitFor()
