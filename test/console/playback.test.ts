@@ -107,6 +107,12 @@ describe('Playback', () => {
     await until('the address says how fast', () => new URL(page.url()).searchParams.get('rate') === '60')
   })
 
+  it('plays today where the address names a day that no calendar here has', async () => {
+    const page = await screens.open(ofVan().replace(DAY, '9999-12-31'), { as: owner })
+    const today = page.getByLabel('Day', { exact: true })
+    await until('today is there', async () => /^20/.test(await today.inputValue().catch(() => '')))
+  })
+
   it('leads from the live map to the day of whoever is chosen, and says where there is one', async () => {
     const page = await screens.open(`${server.url}/?subject=${van.id}`, { as: owner })
     await page.getByRole('link', { name: 'Playback of today' }).click()

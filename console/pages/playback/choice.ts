@@ -23,6 +23,19 @@ export interface Choice {
   anomalies: boolean
 }
 
+const DAY_MS = 86_400_000
+
+/** So many days after a day, by the calendar alone. */
+export const stepDay = (day: string, days: number): string =>
+  new Date(Date.parse(day) + days * DAY_MS).toISOString().slice(0, 10)
+
+/** Of a year with four digits, as the day after it. */
+const isDay = (text: string): boolean =>
+  /^\d{4}-\d\d-\d\d$/.test(text) &&
+  !Number.isNaN(Date.parse(text)) &&
+  text >= '1970-01-01' &&
+  text < '9999-12-31'
+
 export const keyOf = ({ type, id }: Subject): string => `${type}:${id}`
 
 /** What is played back is in the address: it can be sent, gone back to, and loaded again. */
@@ -34,7 +47,7 @@ export function useChoice() {
     const at = Date.parse(params.get('at') ?? '')
     return {
       subjects: readSubjects(params.getAll('subject')),
-      day: /^\d{4}-\d\d-\d\d$/.test(day) && !Number.isNaN(Date.parse(day)) ? day : null,
+      day: isDay(day) ? day : null,
       at: Number.isNaN(at) ? null : at,
       rate: RATES.includes(rate as (typeof RATES)[number]) ? rate : STANDARD_RATE,
       anomalies: params.get('anomalies') === 'true',

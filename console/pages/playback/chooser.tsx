@@ -4,7 +4,7 @@ import { useFleetVersion, useLive } from '../../live/live.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { IconButton } from '../../parts/parts.tsx'
 import { useFormat, useLocale, useTexts } from '../../texts/texts.tsx'
-import { keyOf, MAX_SUBJECTS, type Subject, TYPES } from './choice.ts'
+import { keyOf, MAX_SUBJECTS, type Subject, stepDay, TYPES } from './choice.ts'
 import { useNames, useVehicles } from './queries.ts'
 
 /** A list that somebody reads; more are found by their names. */
@@ -125,7 +125,6 @@ export function DayPicker({ day, onChange }: { day: string; onChange: (day: stri
   const input = useRef<HTMLInputElement>(null)
   const today = format.dateOf(Date.now())
   const earliest = format.dateOf(Date.now() - KEPT_DAYS * DAY_MS)
-  const step = (days: number) => new Date(Date.parse(day) + days * DAY_MS).toISOString().slice(0, 10)
   const go = (next: string) => onChange(next === today ? null : next)
   useEffect(() => {
     // What somebody is typing stays: on its way there a year is the year 2.
@@ -133,7 +132,12 @@ export function DayPicker({ day, onChange }: { day: string; onChange: (day: stri
   }, [day])
   return (
     <div className="day-picker">
-      <IconButton icon="back" label={t.before} isDisabled={day <= earliest} onPress={() => go(step(-1))} />
+      <IconButton
+        icon="back"
+        label={t.before}
+        isDisabled={day <= earliest}
+        onPress={() => go(stepDay(day, -1))}
+      />
       <input
         type="date"
         ref={input}
@@ -144,7 +148,7 @@ export function DayPicker({ day, onChange }: { day: string; onChange: (day: stri
         required
         onChange={({ currentTarget: { value } }) => value >= earliest && value <= today && go(value)}
       />
-      <IconButton icon="next" label={t.after} isDisabled={day >= today} onPress={() => go(step(1))} />
+      <IconButton icon="next" label={t.after} isDisabled={day >= today} onPress={() => go(stepDay(day, 1))} />
     </div>
   )
 }

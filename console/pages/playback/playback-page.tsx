@@ -4,7 +4,7 @@ import { ToggleButton } from 'react-aria-components'
 import { useLive } from '../../live/live.tsx'
 import { ActionButton, Trouble } from '../../parts/parts.tsx'
 import { useFormat, useTexts } from '../../texts/texts.tsx'
-import { type Choice, keyOf, useChoice } from './choice.ts'
+import { type Choice, keyOf, stepDay, useChoice } from './choice.ts'
 import { Chooser, DayPicker } from './chooser.tsx'
 import { DayList, Strips } from './day-list.tsx'
 import { Downloads } from './downloads.tsx'
@@ -15,7 +15,6 @@ import { SpeedChart } from './speed-chart.tsx'
 import { TrackMap } from './track-map.tsx'
 import { TimeSlider, Transport } from './transport.tsx'
 
-const DAY_MS = 86_400_000
 /** What is shown begins and ends at such times, so that the first and the last fix are not at the very edge. */
 const ROUND_MS = 5 * 60_000
 /** An address that changed with every step of a slider would be too much for a browser. */
@@ -30,10 +29,10 @@ export function Component() {
   const { subjects } = choice
   const t = texts.playback
   const day = choice.day ?? format.dateOf(Date.now())
-  const wholeDay = useMemo<Span>(() => {
-    const next = new Date(Date.parse(day) + DAY_MS).toISOString().slice(0, 10)
-    return { from: format.startOf(day), to: format.startOf(next) }
-  }, [day, format])
+  const wholeDay = useMemo<Span>(
+    () => ({ from: format.startOf(day), to: format.startOf(stepDay(day, 1)) }),
+    [day, format],
+  )
   const player = useMemo(createPlayer, [])
   // What the live map leaves out can be played back all the same.
   useEffect(() => filter([], []), [filter])

@@ -145,12 +145,7 @@ export function useVehicles(search: string) {
   return data
 }
 
-type Path = { params: { path: { id: string } } }
-const READERS = {
-  device: (path: Path) => answered(api.GET('/api/v3/device/{id}', path)),
-  user: (path: Path) => answered(api.GET('/api/v3/user/{id}', path)),
-  vehicle: (path: Path) => answered(api.GET('/api/v3/vehicle/{id}', path)),
-}
+const LIST_OF = { device: LISTS.devices, user: LISTS.users, vehicle: LISTS.vehicles }
 
 /** What subjects are called: as the live map says, else as the records do. */
 export function useNames(subjects: readonly Subject[]): string[] {
@@ -164,7 +159,7 @@ export function useNames(subjects: readonly Subject[]): string[] {
         enabled: live !== undefined || (known && may(`view/${subject.type}`)),
         queryFn: async () => {
           if (live !== undefined) return live
-          return (await READERS[subject.type]({ params: { path: { id: subject.id } } })).data.name
+          return (await LIST_OF[subject.type].readOne(subject.id)).name
         },
       }
     }),
