@@ -25,7 +25,7 @@ interface Props {
   label: string
   value: string
   onChange: (id: string) => void
-  /** What stands for no record; without it, one is always chosen. */
+  /** What stands for no record, where that is not just none. */
   none?: string
   compact?: boolean
   name?: string
@@ -33,12 +33,13 @@ interface Props {
 
 /** One record of a kind, however many there are: the list is searched by the server. */
 export function ChooseRecord({ kind, label, value, onChange, none, compact, name }: Props) {
-  const { map } = useTexts()
+  const { map, form } = useTexts()
+  const nobody = none ?? form.none
   const [text, setText] = useState('')
   const settled = useSettled(text.trim())
   const records = useRecords(kind, settled)
   const chosen = useName(kind, value)
-  const choices = none !== undefined && settled === '' ? [{ id: '', name: none }, ...records] : records
+  const choices = settled === '' ? [{ id: '', name: nobody }, ...records] : records
   return (
     <Select
       className={compact ? 'field compact' : 'field'}
@@ -50,7 +51,7 @@ export function ChooseRecord({ kind, label, value, onChange, none, compact, name
     >
       {!compact && <Label>{label}</Label>}
       <Button className="button plain choose">
-        <SelectValue>{() => (value === '' ? (none ?? '') : chosen)}</SelectValue>
+        <SelectValue>{() => (value === '' ? nobody : chosen)}</SelectValue>
         <Icon name="down" />
       </Button>
       <FieldError className="field-error" />

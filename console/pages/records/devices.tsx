@@ -123,16 +123,8 @@ function DeviceForm({ device, onClose }: { device: Device | null; onClose: () =>
         name="vehicleId"
         value={vehicleId}
         onChange={setVehicleId}
-        none={texts.form.none}
       />
-      <ChooseRecord
-        kind="hubs"
-        label={texts.subject.hub}
-        name="hubId"
-        value={hubId}
-        onChange={setHubId}
-        none={texts.form.none}
-      />
+      <ChooseRecord kind="hubs" label={texts.subject.hub} name="hubId" value={hubId} onChange={setHubId} />
       {rotate.error && <Trouble error={rotate.error} />}
       {device && (
         <p className="row-of-buttons">

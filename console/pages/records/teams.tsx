@@ -63,14 +63,7 @@ function TeamForm({ team, onClose }: { team: Team | null; onClose: () => void })
       remove={remove || undefined}
     >
       <Field label={t.name} name="name" value={name} onChange={setName} isRequired autoFocus={!team} />
-      <ChooseRecord
-        kind="hubs"
-        label={texts.subject.hub}
-        name="hubId"
-        value={hubId}
-        onChange={setHubId}
-        none={texts.form.none}
-      />
+      <ChooseRecord kind="hubs" label={texts.subject.hub} name="hubId" value={hubId} onChange={setHubId} />
       <ChooseRecords
         kind="users"
         label={t.teams.members}

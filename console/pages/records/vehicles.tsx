@@ -105,7 +105,6 @@ function VehicleForm({ vehicle, onClose }: { vehicle: Vehicle | null; onClose: (
         name="driverId"
         value={draft.driverId}
         onChange={set('driverId')}
-        none={texts.form.none}
       />
       <ChooseRecord
         kind="devices"
@@ -113,7 +112,6 @@ function VehicleForm({ vehicle, onClose }: { vehicle: Vehicle | null; onClose: (
         name="deviceId"
         value={draft.deviceId}
         onChange={set('deviceId')}
-        none={texts.form.none}
       />
       <ChooseRecord
         kind="hubs"
@@ -121,7 +119,6 @@ function VehicleForm({ vehicle, onClose }: { vehicle: Vehicle | null; onClose: (
         name="hubId"
         value={draft.hubId}
         onChange={set('hubId')}
-        none={texts.form.none}
       />
       <Field label={t.vehicles.tags} name="tags" value={draft.tags} onChange={set('tags')} />
     </RecordForm>

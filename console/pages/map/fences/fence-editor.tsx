@@ -109,7 +109,6 @@ export default function FenceEditor({ fence, map, onDone }: Props) {
             name="hubId"
             value={hubId}
             onChange={setHubId}
-            none={texts.form.none}
           />
         )}
         <ToggleButtonGroup
