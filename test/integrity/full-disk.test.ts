@@ -1,12 +1,13 @@
-import { cpSync, mkdtempSync, rmSync } from 'node:fs'
+import { cpSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, describe, expect, inject, it } from 'vitest'
 import { openPglite } from '../../db/drivers/pglite.ts'
 import { startPostgres } from '../services/postgres.ts'
 import { type Client, signIn } from '../support/client.ts'
-import { postgresMissing, type TestDatabase } from '../support/database.ts'
+import { createTestDatabase, postgresMissing, type TestDatabase } from '../support/database.ts'
 import { readFigures } from '../support/figures.ts'
+import { upload } from '../support/imports.ts'
 import { type Server, startServer } from '../support/server.ts'
 import { mountingMissing, mountSmallDisk, type SmallDisk } from '../support/small-disk.ts'
 import { pause, until } from '../support/wait.ts'
@@ -108,6 +109,29 @@ describe.skipIf(missing)(`A disk that is full${missing ? ` (${missing})` : ''}`,
     expect(await again.run('requests', { text: count, values: [] })).toEqual([{ n: 1000, gone: null }])
     await again.close()
     await openImage(database.dataDir, 0)
+  })
+
+  it('of DATA_DIR alone: a file is 503 and leaves nothing behind, and is taken when there is room', async context => {
+    const absent = postgresMissing()
+    if (absent) return context.skip(absent)
+    const database = await createTestDatabase('postgres')
+    undo.push(database.remove)
+    const disk = mountSmallDisk(database.dataDir, 16)
+    undo.push(disk.unmount)
+    const server = await startServer(database)
+    undo.push(server.stop)
+    const owner = await signIn(server)
+    const fields = [{ key: 'n', label: 'N', type: 'number' }]
+    const dataTypeId = (await owner.post('/data-type', { name: 'Many', fields })).body.data._id
+    const send = () => upload(server, owner, `N\n${'1\n'.repeat(1_000_000)}`, { dataTypeId, dryRun: 'true' })
+    const files = () => readdirSync(join(database.dataDir, 'imports'))
+    disk.fill(1)
+    const refused = await send()
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '5'])
+    expect(refused.body.message).toMatch(/no room/)
+    expect(files()).toEqual([])
+    disk.empty()
+    expect((await send()).status).toBe(202)
   })
 
   it('of PostgreSQL: nothing is acknowledged, and it goes on when there is room', async context => {
