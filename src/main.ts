@@ -94,15 +94,9 @@ async function start(config: Config): Promise<void> {
   closers.push(() => log?.close())
 
   if (log && has('writer')) {
-    const { onStored, onFailed } = createWriterMetrics(registry)
-    const writer = createWriter({ db, onError, onStored })
-    const store: typeof writer.store = batch =>
-      writer.store(batch).catch(error => {
-        onFailed()
-        throw error
-      })
+    const writer = createWriter({ db, onError, ...createWriterMetrics(registry) })
     const storing = await log.store(batch =>
-      single ? single.store(batch, () => store(batch)) : store(batch),
+      single ? single.store(batch, () => writer.store(batch)) : writer.store(batch),
     )
     closers.push(() => storing.close())
   }

@@ -25,6 +25,8 @@ export function createWriter(options: {
   db: Database
   onError?: (error: unknown, doing: string) => void
   onStored?: (stored: { points: number; duplicates: number; rejections: number; seconds: number }) => void
+  /** Whoever appended hears why. */
+  onFailed?: () => void
 }): { store(batch: Batch): Promise<Outcomes> } {
   const { db } = options
   const tails = createTails(db)
@@ -38,8 +40,13 @@ export function createWriter(options: {
       const rejected: NumberedRejection[] = numbered.filter(isRejection)
 
       const position = { partition: batch.partition, nextOffset: batch.nextOffset }
-      await storeAll(points, position)
-      if (rejected.length > 0) await again(() => insertRejections(db.writer, batch.partition, rejected))
+      try {
+        await storeAll(points, position)
+        if (rejected.length > 0) await again(() => insertRejections(db.writer, batch.partition, rejected))
+      } catch (error) {
+        options.onFailed?.()
+        throw error
+      }
 
       const duplicates = [...outcomes.values()].filter(outcome => outcome.kind === 'duplicate').length
       options.onStored?.({

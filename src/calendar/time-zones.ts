@@ -18,7 +18,7 @@ export interface TimeZone {
 }
 
 /** Before it every place kept the time of its sun. */
-const FIRST_YEAR = 1800
+const SOLAR_YEAR = 1800
 /** Offsets change at most once in this time: the shortest of the tz database since 2000 are the 30 days of a Ramadan. */
 const PROBE_MS = 14 * DAY_MS
 /** A zone with its years takes some 20 KiB. */
@@ -81,7 +81,7 @@ function createTimeZone(name: string): TimeZone {
   }
 
   function offsetAt(instant: number): number {
-    const changes = changesOf(Math.max(new Date(instant).getUTCFullYear(), FIRST_YEAR))
+    const changes = changesOf(Math.max(new Date(instant).getUTCFullYear(), SOLAR_YEAR))
     let at = changes.length - 1
     while (at > 0 && (changes[at] as Change).at > instant) at--
     return (changes[at] as Change).offset
