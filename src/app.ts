@@ -17,7 +17,6 @@ import { hubRoutes } from './api/hubs/routes.ts'
 import { importConfigRoutes } from './api/import-configs/routes.ts'
 import { importRoutes } from './api/imports/routes.ts'
 import { ingestRoutes } from './api/ingest/routes.ts'
-import { describeEvents } from './api/interface/events.ts'
 import { interfaceRoutes } from './api/interface/routes.ts'
 import { invitationRoutes } from './api/invitations/routes.ts'
 import { liveRoutes } from './api/live/routes.ts'
@@ -43,7 +42,6 @@ import { addDemand } from './http/plugins/demand.ts'
 import { addErrorHandling, answerError } from './http/plugins/errors.ts'
 import { addIdempotency } from './http/plugins/idempotency.ts'
 import { addMethods } from './http/plugins/methods.ts'
-import { gatherRoutes } from './http/plugins/openapi.ts'
 import { pace } from './http/plugins/pipelining.ts'
 import { addProcessRoles } from './http/plugins/process-roles.ts'
 import { answerClientError, answerConnect, answerExpectation } from './http/plugins/raw-errors.ts'
@@ -62,8 +60,12 @@ const IDLE_MS = 72_000
 /** Whoever takes nothing of an answer for this long; a twin under one Idempotency-Key waits a minute. */
 const UNREAD_MS = 90_000
 
-/** The HTTP server: the table of contents of everything that answers. */
-export async function createApp(services: Services, logger: FastifyBaseLogger): Promise<App> {
+/** The HTTP server: the table of contents of everything that answers. Who describes it (`gatherRoutes`) comes before its routes. */
+export async function createApp(
+  services: Services,
+  logger: FastifyBaseLogger,
+  describe?: (app: App) => Promise<void>,
+): Promise<App> {
   const app: App = Fastify({
     loggerInstance: logger,
     // A line a request is for whoever looks for a fault; what fails is logged in any case. An address may hold a
@@ -114,7 +116,7 @@ export async function createApp(services: Services, logger: FastifyBaseLogger): 
   addBodies(app, services)
   addUnreadBodies(app)
 
-  await gatherRoutes(app, describeEvents({ security: [] }))
+  await describe?.(app)
   await healthRoutes(app, services)
   mqttRoutes(app, services)
   consoleRoutes(app, console)

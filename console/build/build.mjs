@@ -1,13 +1,23 @@
 import { createHash } from 'node:crypto'
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
 
-// Bundles the pages into dist/console, and writes the types of the interface from the program that was just compiled. What
+// Bundles the pages into dist/console, and writes the interface's document and its types from the program that was just compiled. What
 // is up to date is left alone, so that `npm start` costs nothing; each file is whole before it gets its place, and a page comes
 // after what it names, so that several may build at once and a server that starts meanwhile finds the old pages or the new ones.
 const ROOT = resolve(import.meta.dirname, '../..')
 const OUTPUT = join(ROOT, 'dist/console')
+const DOCUMENT = join(ROOT, 'dist/openapi.json')
 const TYPES = join(ROOT, 'console/api/interface.d.ts')
 /** Smaller ones fit into a packet as they are. */
 const COMPRESSED_FROM = 1_000
@@ -33,11 +43,24 @@ async function unlessUpToDate(product, stamp, files, make) {
   writeFileSync(stamp, now)
 }
 
-async function writeTypes() {
-  const { writeInterfaceTypes } = await import('./interface-types.mjs')
+async function describeInterface() {
+  const { readDocument, writeTypes } = await import('./interface.mjs')
+  const document = await readDocument(ROOT)
   const partial = `${TYPES}.${process.pid}`
-  writeFileSync(partial, await writeInterfaceTypes(ROOT))
+  writeFileSync(partial, writeTypes(document))
   renameSync(partial, TYPES)
+  const written = `${DOCUMENT}.${process.pid}`
+  writeFileSync(written, JSON.stringify(document))
+  compress(written)
+  for (const suffix of ['.br', '.gz', '']) renameSync(`${written}${suffix}`, `${DOCUMENT}${suffix}`)
+}
+
+/** Beside it, as browsers rather take it. */
+function compress(path) {
+  const bytes = readFileSync(path)
+  const params = { [constants.BROTLI_PARAM_QUALITY]: 11, [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length }
+  writeFileSync(`${path}.br`, brotliCompressSync(bytes, { params }))
+  writeFileSync(`${path}.gz`, gzipSync(bytes, { level: 9 }))
 }
 
 async function bundle() {
@@ -53,11 +76,7 @@ async function bundle() {
   for (const file of readdirSync(partial, { recursive: true, encoding: 'utf8' })) {
     if (!COMPRESSIBLE.test(file)) continue
     const path = join(partial, file)
-    const bytes = readFileSync(path)
-    if (bytes.length < COMPRESSED_FROM) continue
-    const params = { [constants.BROTLI_PARAM_QUALITY]: 11, [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length }
-    writeFileSync(`${path}.br`, brotliCompressSync(bytes, { params }))
-    writeFileSync(`${path}.gz`, gzipSync(bytes, { level: 9 }))
+    if (statSync(path).size >= COMPRESSED_FROM) compress(path)
   }
   // Pages last: what they name is there by then. What no page names any more goes.
   const made = listFiles(partial).sort((one, other) => isPage(one) - isPage(other))
@@ -75,12 +94,13 @@ const listFiles = folder =>
     .filter(entry => entry.isFile())
     .map(entry => relative(folder, join(entry.parentPath, entry.name)))
 
-const compiled = filesIn('dist/src').filter(file => file.endsWith('.js'))
+const floors = ['dist/src', 'dist/ingest', 'dist/stream', 'dist/db']
+const compiled = floors.flatMap(filesIn).filter(file => file.endsWith('.js'))
 await unlessUpToDate(
-  TYPES,
-  join(ROOT, 'dist/.console-types'),
-  [...compiled, join(import.meta.dirname, 'interface-types.mjs')],
-  writeTypes,
+  DOCUMENT,
+  join(ROOT, 'dist/.interface'),
+  [...compiled, join(import.meta.dirname, 'interface.mjs')],
+  describeInterface,
 )
 await unlessUpToDate(
   join(OUTPUT, 'index.html'),

@@ -66,9 +66,13 @@ const DESCRIPTIONS = {
 
 export type FailureStatus = keyof typeof DESCRIPTIONS
 
+const FAILURES = Object.fromEntries(
+  Object.entries(DESCRIPTIONS).map(([status, description]) => [status, failure.describe(description)]),
+)
+
 /** The failures of a route, for its `response`, besides those that follow from what it asks for. */
 export function failures(...statuses: FailureStatus[]): Record<number, typeof failure> {
-  return Object.fromEntries(statuses.map(status => [status, failure.describe(DESCRIPTIONS[status])]))
+  return Object.fromEntries(statuses.map(status => [status, FAILURES[status] as typeof failure]))
 }
 
 export function ok<T>(data: T, message = 'Done') {

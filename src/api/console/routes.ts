@@ -6,7 +6,7 @@ import type { Basemap } from '../../basemap.ts'
 import type { Config } from '../../config.ts'
 import { RequestError } from '../../http/errors.ts'
 import type { App } from '../../services.ts'
-import { readBuiltFiles, type StaticFile } from './files.ts'
+import { readBuiltFiles, readDocument, type StaticFile } from './files.ts'
 import { BASEMAP_PATH, createPage, PAGES, type Page, writePolicy } from './pages.ts'
 
 /** Nothing of it is part of the interface. */
@@ -23,6 +23,8 @@ export interface Console {
   track: Page
   /** The interface's own, which shows no map. */
   reference: Page
+  /** What it all is built on, for programs. */
+  document: StaticFile
   basemap: Basemap
 }
 
@@ -36,6 +38,7 @@ export function openConsole({ roles, basemap }: Config): Console | null {
     page: page('index.html'),
     track: page('track.html'),
     reference: page('reference.html'),
+    document: readDocument(),
     basemap,
   }
 }

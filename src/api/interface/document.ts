@@ -3,6 +3,7 @@ import type { FastifyContextConfig } from 'fastify'
 import { jsonSchemaTransform, jsonSchemaTransformObject } from 'fastify-type-provider-zod'
 import { z } from 'zod'
 import type { App } from '../../services.ts'
+import { describeEvents } from './events.ts'
 import { exampleOf, type JsonSchema } from './examples.ts'
 
 const DESCRIPTION = `Field operations with live tracking.
@@ -92,8 +93,13 @@ const TAGS = [
   { name: 'Process', description: 'Whether it lives and works' },
 ]
 
-/** Gathers every route that is added from now on, and the events. A route without a description does not start. */
-export async function gatherRoutes(app: App, webhooks: { [event: string]: object }): Promise<void> {
+/**
+ * Gathers every route that is added from now on, and the events: `app.swagger()` is the document when the app is ready. `npm
+ * run build` writes it down once (console/build), so that no server makes it at its start. A route without a description ends
+ * the build.
+ */
+export async function gatherRoutes(app: App): Promise<void> {
+  const webhooks: { [event: string]: object } = describeEvents({ security: [] })
   await app.register(swagger, {
     openapi: {
       openapi: '3.1.0',

@@ -2,8 +2,8 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { pino } from 'pino'
 
-// The TypeScript of the interface, from the document that the program itself writes: what openapi-fetch reads. Only what
-// that document uses is known here; anything else fails the build.
+// The OpenAPI document, which the program itself writes, and the TypeScript of it: what openapi-fetch reads. Only what that
+// document uses is known here; anything else fails the build.
 
 /** Whatever the routes take from the services before they work: they only pass it on. */
 const unopened = new Proxy(() => {}, {
@@ -12,9 +12,11 @@ const unopened = new Proxy(() => {}, {
 })
 
 /** The document of a program that is never started: the routes say what they promise before they work. */
-async function readDocument(root) {
+export async function readDocument(root) {
   const load = file => import(pathToFileURL(join(root, 'dist/src', file)))
-  const [{ createApp }, { toConfig }] = await Promise.all([load('app.js'), load('config.js')])
+  const [{ createApp }, { gatherRoutes }, { toConfig }] = await Promise.all(
+    ['app.js', 'api/interface/document.js', 'config.js'].map(load),
+  )
   const config = toConfig({ ROLES: 'jobs', JWT_SECRET: 'of a program that signs nobody in' })
   const names = ['db', 'tokens', 'watcher', 'lastSeen', 'turns', 'metrics', 'listening']
   const services = Object.fromEntries(names.map(name => [name, unopened]))
@@ -22,21 +24,21 @@ async function readDocument(root) {
   const app = await createApp(
     { ...services, config, log: null, live: null, mqtt: null, dependencies: {} },
     logger,
+    gatherRoutes,
   )
   const document = app.swagger()
   await app.close()
   return document
 }
 
-export async function writeInterfaceTypes(root) {
-  const { paths, components } = await readDocument(root)
+export function writeTypes({ paths, components }) {
   const operations = Object.entries(paths).map(
     ([path, methods]) => `  ${JSON.stringify(path)}: {\n${writeMethods(methods)}\n  }`,
   )
   const schemas = Object.entries(components.schemas).map(
     ([name, schema]) => `    ${JSON.stringify(name)}: ${typeOf(schema)}`,
   )
-  return `// Written by console/build/interface-types.mjs from the OpenAPI document.
+  return `// Written by console/build/interface.mjs from the OpenAPI document.
 export interface paths {
 ${operations.join('\n')}
 }
