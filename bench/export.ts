@@ -5,7 +5,7 @@ import { promisify } from 'node:util'
 import { openDatabase } from '../db/client.ts'
 import type { ExportFormat, ExportLog } from '../db/queries/export-logs.ts'
 import { ingestBeside } from './beside.ts'
-import { quietMoment } from './cpu.ts'
+import { cpuOf, quietMoment } from './cpu.ts'
 import { CUSTOMERS } from './customers.ts'
 import { runScript } from './load/run-process.ts'
 import type { Options } from './options.ts'
@@ -25,6 +25,7 @@ export async function benchExport(tier: Tier, options: Options): Promise<Row[]> 
       const ours: number[] = []
       const theirs: number[] = []
       const ratios: number[] = []
+      const cpu: number[] = []
       let peak = 0
       for (let round = 1; round <= options.rounds; round++) {
         await quietMoment(options.patienceSeconds)
@@ -34,7 +35,10 @@ export async function benchExport(tier: Tier, options: Options): Promise<Row[]> 
         const server = await startFieldline(options, store)
         const token = await signIn(server)
         await quietMoment(options.patienceSeconds)
+        const processor = () => store.servicesCpu() + cpuOf(server.pids)
+        const before = processor()
         const taken = await exportAll(server, token, dataTypeId, format, options.records)
+        cpu.push((processor() - before) / options.records)
         peak = Math.max(peak, peakMiB(server))
         await server.stop()
         progress(`round ${round}: ${format} in ${seconds(taken)}, beside it ${seconds(beside)}`)
@@ -48,7 +52,7 @@ export async function benchExport(tier: Tier, options: Options): Promise<Row[]> 
         beside: `${seconds(median(theirs))}, ${format === 'json' ? 'psql COPY to a file' : 'exceljs alone'}`,
         ratio: median(ratios),
         goal: `${GOALS[format]}, within 512 MiB`,
-        note: `${count(peak)} MiB at the most, the whole process`,
+        note: `${count(peak)} MiB at the most, the whole process; ${(median(cpu) * 1e6).toFixed(1)} µs of processor a record`,
       })
     }
     rows.push(await besideExport(tier, options))

@@ -69,16 +69,20 @@ export async function readDataStep(
   const text = as === 'records' ? recordText(steps, add) : cellsText(steps, add)
   const matching = matches(steps, add)
   const rows = add(page.rows)
+  const maxBytes = add(page.maxBytes)
+  const created = as === 'records' ? `, ${ISO('d.created_at')} AS created` : ''
+  // They come in order, so nothing is sorted again: PostgreSQL 15 sorts the texts themselves for an aggregate with ORDER BY.
   const [row] = await db.query<DataStep>(
-    `SELECT coalesce(string_agg(text, E',\\n' ORDER BY id), '') AS text, count(text)::int4 AS count,
-       count(*)::int4 AS looked, (array_agg(id ORDER BY id DESC))[1] AS last,
-       count(*) = coalesce(max(found), 0) AND count(*) < ${rows} AS ended
+    `SELECT coalesce(string_agg(text, E',\\n'), '') AS text, count(text)::int4 AS count, count(*)::int4 AS looked,
+       (array_agg(id))[count(*)::int4] AS last,
+       count(*) < ${rows} AND coalesce(sum(bytes), 0) < ${maxBytes} AS ended
      FROM (
-       SELECT d.id, d.found, ${matching ? `CASE WHEN ${matching} THEN ${text} END` : text} AS text FROM (
-         SELECT d.*, count(*) OVER () AS found,
-           sum(octet_length(d.search)) OVER (ORDER BY d.id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before
-         FROM (SELECT d.*${as === 'records' ? `, ${ISO('d.created_at')} AS created` : ''} FROM data_records d WHERE ${of.join(' AND ')} ORDER BY d.id LIMIT ${rows}) d
-       ) d WHERE before IS NULL OR before < ${add(page.maxBytes)}
+       SELECT d.id, d.bytes, ${matching ? `CASE WHEN ${matching} THEN ${text} END` : text} AS text FROM (
+         SELECT d.*, sum(d.bytes) OVER (ORDER BY d.id ROWS UNBOUNDED PRECEDING) AS upto FROM (
+           SELECT d.*, octet_length(d.search) AS bytes${created}
+           FROM data_records d WHERE ${of.join(' AND ')} ORDER BY d.id LIMIT ${rows}
+         ) d
+       ) d WHERE d.upto - d.bytes < ${maxBytes}
        -- Else the text is made for each of the two who look at it.
        OFFSET 0
      ) d`,
@@ -118,11 +122,11 @@ function keyOf({ key }: Pick<Field, 'key'>): string {
 }
 
 function recordText({ dataType, fields }: DataSteps, add: (value: unknown) => string): string {
-  // An absent value is null, which concat leaves out.
-  const parts = fields.map(field => `',"${keyOf(field)}":' || (d.data->'${keyOf(field)}')::text`)
+  // An absent value is null, which concat_ws leaves out.
+  const parts = fields.map(field => `'"${keyOf(field)}":' || (d.data->'${keyOf(field)}')::text`)
   const { _id, name } = dataType
   return `concat('{"_id":"', d.id, '","dataType":', ${add(JSON.stringify({ _id, name }))}::text, ',"data":{',
-    substr(${chunked(parts, "''", inner => `concat(${inner})`)}, 2), '},"isSample":', d.is_sample::text,
+    ${listed(parts)}, '},"isSample":', d.is_sample::text,
     ',"createdAt":"', created, '","updatedAt":"',
     CASE WHEN d.updated_at = d.created_at THEN created ELSE ${ISO('d.updated_at')} END, '"}')`
 }
@@ -138,14 +142,14 @@ function cellsText({ fields, names }: DataSteps, add: (value: unknown) => string
         AND r.id = (d.data->>'${key}')::uuid)`
     return `coalesce(${name}, ${own}, 'null')`
   })
-  return `concat('[', ${chunked(cells, "''", inner => `concat_ws(',', ${inner})`)}, ']')`
+  return `concat('[', ${listed(cells)}, ']')`
 }
 
-/** A function over many arguments, as one over several of as many as it may take. */
-function chunked(parts: readonly string[], none: string, call: (inner: string) => string): string {
-  if (parts.length === 0) return none
-  const calls: string[] = []
+/** Those that are there, with commas between them; null where there are none. */
+function listed(parts: readonly string[]): string {
+  if (parts.length === 0) return 'NULL'
+  const lists: string[] = []
   for (let from = 0; from < parts.length; from += MAX_ARGUMENTS)
-    calls.push(call(parts.slice(from, from + MAX_ARGUMENTS).join(', ')))
-  return calls.length === 1 ? (calls[0] as string) : call(calls.join(', '))
+    lists.push(`nullif(concat_ws(',', ${parts.slice(from, from + MAX_ARGUMENTS).join(', ')}), '')`)
+  return lists.length === 1 ? (lists[0] as string) : listed(lists)
 }

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { read, type WorkBook } from '@e965/xlsx'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { newId } from '../../db/client.ts'
+import { readDataStep } from '../../db/queries/data-in-steps.ts'
 import { useExports } from '../support/exports.ts'
 import { addPerson } from '../support/people.ts'
 
@@ -40,7 +41,8 @@ const FULL = {
 }
 
 describe('Exports', () => {
-  const { server, database, owner, addType, addMany, removeMany, whenDone, download } = useExports()
+  const { server, database, db, owner, organizationId, addType, addMany, removeMany, whenDone, download } =
+    useExports()
   let typeId: string
 
   beforeAll(async () => {
@@ -112,6 +114,49 @@ describe('Exports', () => {
     expect(row(3)[1].v).toBe(' \t<&"\'>\r_x0041_\n\u0001\u007f\u{1f600} ')
     expect(row(4).map(cell => cell?.v)).toEqual(['C3', ...Array(11).fill(undefined)])
     expect(Object.values(sheet).filter(cell => cell?.f !== undefined)).toEqual([])
+  })
+
+  it('are the same in steps of any size, each record once and in its order', async () => {
+    const keys = Array.from({ length: 120 }, (_, at) => `k${at}`)
+    const name = `Wide "${newId()}"`
+    const dataTypeId = await addType(
+      name,
+      keys.map(key => ({ key, label: key, type: 'text' })),
+    )
+    for (let n = 0; n < 15; n++) {
+      const given = keys.filter((_, at) => n > 0 && at % n === 0)
+      const data = Object.fromEntries(given.map(key => [key, 'ü"\\'.repeat(n * 10)]))
+      expect((await owner.post('/data', { dataTypeId, data })).status).toBe(201)
+    }
+    const listed = (await owner.get(`/data?dataTypeId=${dataTypeId}`)).body.data
+    const cells = listed.map(({ data }: { data: { [key: string]: string } }) =>
+      keys.map(key => data[key] ?? null),
+    )
+    const steps = {
+      ...{ organizationId: organizationId(), dataType: { _id: dataTypeId, name } },
+      ...{ fields: keys.map(key => ({ key })), names: new Map(), filter: [] },
+    }
+    for (const as of ['records', 'cells'] as const) {
+      for (const [rows, maxBytes] of [
+        [4, 1e9],
+        [15, 1e9],
+        [16, 20_000],
+        [16, 1],
+      ] as const) {
+        const texts: string[] = []
+        let after: string | null = null
+        for (let ended = false; !ended; ) {
+          const page = { after, until: newId(), ids: null, rows, maxBytes }
+          const step = await readDataStep(db.system, steps, as, page)
+          expect(step.looked).toBeLessThanOrEqual(rows)
+          if (step.count > 0) texts.push(step.text)
+          ;({ last: after = null, ended } = step)
+        }
+        expect(JSON.parse(`[${texts.join(',')}]`)).toEqual(as === 'records' ? listed : cells)
+        // The first has no bytes to count.
+        expect(texts.length).toBeGreaterThanOrEqual(maxBytes === 1 ? 14 : Math.floor(15 / rows))
+      }
+    }
   })
 
   it('hold what a filter of GET /data finds, and the fields that are named', async () => {
