@@ -1,5 +1,3 @@
-import type { Cluster } from './clusters.ts'
-
 /** More than anybody reads at once, and what 2D drawing does in a millisecond or two. */
 const MAX_LABELS = 120
 const FONT = '600 11px system-ui, sans-serif'
@@ -65,23 +63,21 @@ export function createLabels(canvas: HTMLCanvasElement) {
     cluster(
       x: number,
       y: number,
-      { members }: Cluster,
-      states: Uint8Array,
+      radius: number,
+      counts: readonly number[],
       written: string,
       colors: LabelColors,
     ) {
-      const radius = clusterRadius(members.length)
-      const counts = [0, 0, 0]
-      for (const slot of members) (counts[states[slot] as number] as number)++
       context.beginPath()
       context.arc(x, y, radius, 0, TAU)
       context.fillStyle = colors.surface
       context.fill()
       context.lineWidth = 3.5
+      const all = counts.reduce((sum, count) => sum + count, 0)
       let from = -Math.PI / 2
       counts.forEach((count, state) => {
         if (count === 0) return
-        const to = from + (TAU * count) / members.length
+        const to = from + (TAU * count) / all
         context.beginPath()
         context.arc(x, y, radius, from, to)
         context.strokeStyle = colors.states[state] as string

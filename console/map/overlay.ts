@@ -1,17 +1,22 @@
 import type { Map as MapLibre } from 'maplibre-gl'
 import type { Fleet } from '../live/fleet.ts'
+import { createCamera } from './camera.ts'
 import { type Clustering, cluster } from './clusters.ts'
 import { clusterRadius, createLabels } from './labels.ts'
 import { createMarkers, FLOATS, NO_DIRECTION } from './markers.ts'
 import { TILE_PX, toLngLat, toX, toY } from './mercator.ts'
+import { createPace } from './pace.ts'
 import type { Palette } from './palette.ts'
 
 /** From here on everything is shown for itself. */
 const CLUSTERS_BELOW_ZOOM = 14
 /** Who stands with whom is looked at this often where nothing else asks for it. */
 const CLUSTER_EVERY_MS = 1_000
-/** What moves less than this since the last frame needs no other. */
+/** What has moved by less than this since it was painted is not painted again; by as much it is looked at again. */
+const UNSEEN_PX = 0.45
 const SEEN_PX = 0.5
+/** Radians. */
+const UNSEEN_TURN = 0.05
 const CLICK_PX = 16
 /** A screen that is full of them shows no names but those that are chosen. */
 const MAX_NAMED = 600
@@ -39,6 +44,15 @@ export interface OverlayOptions {
   onSelect(subjectId: string | null, point: { x: number; y: number }): void
 }
 
+interface OnScreen {
+  x: number
+  y: number
+  r: number
+  members: number[]
+  /** How many are in which state, in the order of STATES. */
+  states: [number, number, number]
+}
+
 export type Overlay = ReturnType<typeof createOverlay>
 
 /**
@@ -50,6 +64,7 @@ export function createOverlay(options: OverlayOptions) {
   let { palette, isShown } = options
   const painter = createMarkers(options.markers)
   const labels = createLabels(options.labels)
+  const travel = createCamera(map)
   let selected: string | null = null
   let hovered: string | null = null
   let follow = false
@@ -61,9 +76,10 @@ export function createOverlay(options: OverlayOptions) {
   let clustering: Clustering | null = null
   let clusteredAt = 0
   let clusteredFor = ''
-  let onScreen: { x: number; y: number; r: number; members: number[] }[] = []
-  let frame = 0
-  let timer: ReturnType<typeof setTimeout> | undefined
+  let onScreen: OnScreen[] = []
+  /** What the last painting was made from. */
+  let painted = { data: new Float32Array(), count: 0, clusters: onScreen, members: -1 }
+  let isStale = true
   let width = 0
   let height = 0
   let ratio = 1
@@ -77,7 +93,8 @@ export function createOverlay(options: OverlayOptions) {
       canvas.width = Math.round(width * ratio)
       canvas.height = Math.round(height * ratio)
     }
-    draw()
+    isStale = true
+    pace.drawNow()
   }
 
   function group(zoom: number, now: number): Clustering | null {
@@ -100,11 +117,8 @@ export function createOverlay(options: OverlayOptions) {
   }
   let shownVersion = 0
 
+  /** Looks where everybody is, and paints it where that can be seen. */
   function draw() {
-    cancelAnimationFrame(frame)
-    clearTimeout(timer)
-    frame = 0
-    timer = undefined
     if (width === 0) return
     const now = performance.now()
     if (follow && selected) keepInView(selected, now)
@@ -113,7 +127,7 @@ export function createOverlay(options: OverlayOptions) {
     const center = map.getCenter()
     const centerX = toX(center.lng)
     const centerY = toY(center.lat)
-    const clusters = group(zoom, now)
+    const grouped = group(zoom, now)
     const { x, y, fromX, fromY, heading } = fleet.columns
     if (drawnSlots.length < fleet.size) {
       drawnSlots = new Int32Array(fleet.size * 2)
@@ -121,11 +135,10 @@ export function createOverlay(options: OverlayOptions) {
     }
     count = 0
     let fastest = 0
-    const candidates: { key: string; text: string; x: number; y: number }[] = []
     for (let slot = 0; slot < fleet.size; slot++) {
       const id = fleet.ids[slot] as string
       const isSelected = id === selected
-      if (!isSelected && ((clusters && clusters.alone[slot] === 0) || !isShown(slot))) continue
+      if (!isSelected && (grouped?.alone[slot] === 0 || !isShown(slot))) continue
       const share = fleet.progress(slot, now)
       const wayX = (x[slot] as number) - (fromX[slot] as number)
       const wayY = (y[slot] as number) - (fromY[slot] as number)
@@ -147,41 +160,62 @@ export function createOverlay(options: OverlayOptions) {
       data[at + 3] = fleet.states[slot] as number
       data[at + 4] = isSelected ? 2 : id === hovered ? 1 : 0
       drawnSlots[count++] = slot
-      if (isSelected)
-        candidates.unshift({ key: id, text: fleet.names[slot] as string, x: px + RING_PX, y: py })
-      else if (candidates.length < MAX_NAMED)
-        candidates.push({ key: id, text: fleet.names[slot] as string, x: px, y: py })
     }
-    painter?.draw(data, count, width, height, ratio, palette.markers)
-    labels.begin(width, height, ratio)
     onScreen = []
-    for (const one of clusters?.clusters ?? []) {
-      let dx = one.x - centerX
+    for (const { x, y, members } of grouped?.clusters ?? []) {
+      let dx = x - centerX
       dx -= Math.round(dx)
       const px = dx * worldPx + width / 2
-      const py = (one.y - centerY) * worldPx + height / 2
-      const r = clusterRadius(one.members.length)
+      const py = (y - centerY) * worldPx + height / 2
+      const r = clusterRadius(members.length)
       if (px < -r || py < -r || px > width + r || py > height + r) continue
-      onScreen.push({ x: px, y: py, r: r + 3, members: one.members })
-      labels.cluster(px, py, one, fleet.states, options.writeCount(one.members.length), palette.labels)
+      const states: [number, number, number] = [0, 0, 0]
+      for (const slot of members) (states[fleet.states[slot] as number] as number)++
+      onScreen.push({ x: px, y: py, r: r + 3, members, states })
+    }
+    if (isStale || isSeen()) paint()
+    scheduleNext(fastest)
+  }
+
+  /** Whether what is painted looks different from what is. */
+  function isSeen(): boolean {
+    if (fleet.members !== painted.members || count !== painted.count) return true
+    if (onScreen.length !== painted.clusters.length) return true
+    for (let at = 0; at < count * FLOATS; at++) {
+      const off = Math.abs((data[at] as number) - (painted.data[at] as number))
+      if (off > (at % FLOATS < 2 ? UNSEEN_PX : UNSEEN_TURN)) return true
+    }
+    return onScreen.some(({ x, y, states }, index) => {
+      const before = painted.clusters[index] as OnScreen
+      const off = Math.max(Math.abs(x - before.x), Math.abs(y - before.y))
+      return off > UNSEEN_PX || states.some((share, state) => share !== before.states[state])
+    })
+  }
+
+  function paint() {
+    painter?.draw(data, count, width, height, ratio, palette.markers)
+    labels.begin(width, height, ratio)
+    for (const { x, y, r, members, states } of onScreen) {
+      labels.cluster(x, y, r - 3, states, options.writeCount(members.length), palette.labels)
+    }
+    const candidates: { key: string; text: string; x: number; y: number }[] = []
+    for (let index = 0; index < count; index++) {
+      const slot = drawnSlots[index] as number
+      const [key, text] = [fleet.ids[slot] as string, fleet.names[slot] as string]
+      const [x, y] = [data[index * FLOATS] as number, data[index * FLOATS + 1] as number]
+      if (key === selected) candidates.unshift({ key, text, x: x + RING_PX, y })
+      else if (candidates.length < MAX_NAMED) candidates.push({ key, text, x, y })
     }
     const named = count > MAX_NAMED ? candidates.slice(0, 1) : candidates
     const free = count > MAX_KEPT_FREE ? [] : candidates.map(({ x, y }) => ({ x, y, r: MARKER_PX }))
     labels.names(named, [...onScreen, ...free], ratio, palette.labels)
-    scheduleNext(fastest)
+    painted = { data: data.slice(0, count * FLOATS), count, clusters: onScreen, members: fleet.members }
+    isStale = false
   }
 
   function scheduleNext(pxPerMs: number) {
-    if (follow && selected) frame = requestAnimationFrame(draw)
-    else if (pxPerMs > 0) {
-      const wait = SEEN_PX / pxPerMs
-      if (wait < 20) frame = requestAnimationFrame(draw)
-      else timer = setTimeout(request, Math.min(wait, 1_000))
-    }
-  }
-
-  function request() {
-    if (frame === 0) frame = requestAnimationFrame(draw)
+    if (follow && selected) pace.request()
+    else if (pxPerMs > 0) pace.requestIn(Math.min(SEEN_PX / pxPerMs, 1_000))
   }
 
   function placeOf(slot: number, now: number): [number, number] {
@@ -246,7 +280,7 @@ export function createOverlay(options: OverlayOptions) {
     map.getCanvas().style.cursor = id !== null || isCluster ? 'pointer' : ''
     if (id === hovered) return
     hovered = id
-    request()
+    pace.request()
   }
 
   /** Zooms to where they are; to everything that is shown where none are named. */
@@ -269,11 +303,13 @@ export function createOverlay(options: OverlayOptions) {
       right: around + coveredBeside(),
       bottom: around + coveredBelow(),
     }
-    map.fitBounds(bounds, { padding, maxZoom: 15, animate, duration: 500 })
+    const target = map.cameraForBounds(bounds, { padding, maxZoom: 15 })
+    if (target) travel(target, animate)
   }
 
-  const unlisten = fleet.onChange(request)
-  map.on('move', draw)
+  const pace = createPace(draw)
+  const unlisten = fleet.onChange(pace.request)
+  map.on('move', pace.drawNow)
   map.on('resize', resize)
   map.on('click', onClick)
   map.on('mousemove', onMouseMove)
@@ -281,7 +317,6 @@ export function createOverlay(options: OverlayOptions) {
 
   return {
     showAll,
-    draw,
     set(
       next: Partial<{
         selected: string | null
@@ -299,7 +334,8 @@ export function createOverlay(options: OverlayOptions) {
         isShown = next.isShown
         shownVersion++
       }
-      request()
+      isStale = true
+      pace.request()
     },
     goTo(id: string) {
       const slot = fleet.slotOf(id)
@@ -307,13 +343,12 @@ export function createOverlay(options: OverlayOptions) {
       const [px, py] = placeOf(slot, performance.now())
       const zoom = Math.max(map.getZoom(), 13)
       const center = toLngLat(...middleFor(px, py, TILE_PX * 2 ** zoom))
-      map.easeTo({ center, zoom, duration: 500 })
+      travel({ center, zoom })
     },
     close() {
       unlisten()
-      cancelAnimationFrame(frame)
-      clearTimeout(timer)
-      map.off('move', draw)
+      pace.close()
+      map.off('move', pace.drawNow)
       map.off('resize', resize)
       map.off('click', onClick)
       map.off('mousemove', onMouseMove)

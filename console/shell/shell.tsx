@@ -20,14 +20,19 @@ const MAX_RETRIES = 3
 /** What is around every page of somebody who is signed in. Another token is another world: nothing is carried over. */
 export function Shell() {
   const session = useSyncExternalStore(onSession, getSession)
-  const { pathname, search } = useLocation()
   const navigate = useNavigate()
-  if (!session) return <Navigate to={urls.signIn(hasLeft() ? urls.map : pathname + search)} replace />
+  if (!session) return <ToSignIn />
   return (
     <AriaRouter navigate={path => void navigate(path)} useHref={useHref}>
       <SignedIn key={session.token} token={session.token} />
     </AriaRouter>
   )
+}
+
+/** Apart from the shell, which is not drawn anew with every address. */
+function ToSignIn() {
+  const { pathname, search } = useLocation()
+  return <Navigate to={urls.signIn(hasLeft() ? urls.map : pathname + search)} replace />
 }
 
 function SignedIn({ token }: { token: string }) {

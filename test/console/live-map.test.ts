@@ -125,6 +125,44 @@ describe('The live map', () => {
     await panel.waitFor({ state: 'detached' })
   })
 
+  it('answers a click with the next frame, and paints markers anew only where they look different', async () => {
+    const page = await screens.open(server.url, { as: owner })
+    await until('four are listed', async () => (await names(page)).length === 4)
+    // When the click has been dispatched, whatever is heavy and follows from it has not begun.
+    const chosen = await page.getByRole('option', { name: 'Van 7' }).evaluate(row => {
+      ;(row as HTMLElement).click()
+      return document.querySelector('aside.panel h2')?.textContent
+    })
+    expect(chosen).toBe('Van 7')
+    const panel = page.getByRole('complementary', { name: 'Van 7' })
+
+    await page.evaluate(() => {
+      const counted = globalThis as unknown as { paintings: number }
+      counted.paintings = 0
+      const { clear } = WebGL2RenderingContext.prototype
+      WebGL2RenderingContext.prototype.clear = function (mask) {
+        if ((this.canvas as HTMLCanvasElement).classList.contains('map-layer')) counted.paintings++
+        clear.call(this, mask)
+      }
+    })
+    const paintings = () => page.evaluate(() => (globalThis as unknown as { paintings: number }).paintings)
+    await send(server, van, { lng: 13.401, speed: 11, heading: 90 })
+    await until('it is painted where it went', async () => (await paintings()) > 0)
+    await panel.getByText('52.52000, 13.40100').waitFor()
+    // It stands there when it is told twice; the second time the way there is over.
+    await send(server, van, { lng: 13.401, speed: 12, heading: 90 })
+    await panel.getByText('43 km/h').first().waitFor()
+    await until('it has come to rest', async () => {
+      const before = await paintings()
+      await page.evaluate(() => new Promise(resolve => setTimeout(resolve, 500)))
+      return (await paintings()) === before
+    })
+    const before = await paintings()
+    await send(server, van, { lng: 13.401, speed: 20, heading: 90 })
+    await panel.getByText('72 km/h').first().waitFor()
+    expect(await paintings()).toBe(before)
+  })
+
   it('draws them where they are: a click on the map chooses what is there', async () => {
     const page = await screens.open(`${server.url}/?subject=${van.id}&follow=true`, { as: owner })
     const panel = page.getByRole('complementary', { name: 'Van 7' })

@@ -5,8 +5,8 @@ import { useFleetVersion, useLive } from '../../live/live.tsx'
 import { useLocale, useTexts } from '../../texts/texts.tsx'
 import { findArea } from './fences/area.ts'
 import { FenceButtons, FenceParts, findFenceAt } from './fences/fence-parts.tsx'
-import { useFences } from './fences/queries.ts'
-import { createTest, listSubjects, useFilters } from './filters.ts'
+import { type Fence, useFences } from './fences/queries.ts'
+import { createTest, listSubjects, orderByName, useFilters } from './filters.ts'
 import { MapView } from './map-view.tsx'
 import { SubjectList } from './subject-list.tsx'
 import { SubjectPanel } from './subject-panel.tsx'
@@ -14,6 +14,7 @@ import type { MadeDevice } from './welcome.tsx'
 
 const Welcome = lazy(() => import('./welcome.tsx'))
 const SetupDialog = lazy(() => import('../setup-dialog.tsx'))
+const NO_FENCES: readonly Fence[] = []
 /** How often the list is sorted anew. */
 const SORT_EVERY_MS = 1_000
 
@@ -35,10 +36,11 @@ export function MapPage() {
 
   useEffect(() => filter(hub ? [hub] : [], team ? [team] : []), [hub, team, filter])
 
+  const byName = useMemo(() => orderByName(fleet, locale), [fleet, fleet.members, locale])
   // biome-ignore lint/correctness/useExhaustiveDependencies: the fleet changes in place, its version says so
   const ids = useMemo(
-    () => listSubjects(fleet, filters, area, locale),
-    [fleet, version, search, state, sort, area, locale],
+    () => listSubjects(fleet, byName, filters, area),
+    [fleet, byName, version, search, state, sort, area],
   )
   // biome-ignore lint/correctness/useExhaustiveDependencies: of all filters these two count here
   const isShown = useMemo(() => createTest(fleet, filters, area), [fleet, search, state, area])
@@ -73,7 +75,13 @@ export function MapPage() {
         <ToggleButton id="map">{texts.map.map}</ToggleButton>
         <ToggleButton id="list">{texts.map.list}</ToggleButton>
       </ToggleButtonGroup>
-      <SubjectList ids={ids} filters={filters} fences={fences ?? []} onChange={change} onSelect={select} />
+      <SubjectList
+        ids={ids}
+        filters={filters}
+        fences={fences ?? NO_FENCES}
+        onChange={change}
+        onSelect={select}
+      />
       <div className="map-area">
         <MapView
           isShown={isShown}

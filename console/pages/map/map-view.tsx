@@ -4,6 +4,7 @@ import { useLive } from '../../live/live.tsx'
 import type { Overlay } from '../../map/overlay.ts'
 import { readPalette } from '../../map/palette.ts'
 import { useMap } from '../../map/use-map.ts'
+import { usePainted } from '../../parts/painted.ts'
 import { IconButton } from '../../parts/parts.tsx'
 import { onTheme } from '../../preferences.ts'
 import { useFormat, useTexts } from '../../texts/texts.tsx'
@@ -29,7 +30,9 @@ const loadOverlay = () => import('../../map/overlay.ts')
 
 /** The map, opened once; what is given to it changes what it shows. */
 export function MapView(props: Props) {
-  const { isShown, subject, follow, isElsewhere, isDrawing, onMap, onSelect, onStray, children } = props
+  const { isShown, follow, isElsewhere, isDrawing, onMap, onSelect, onStray, children } = props
+  // First its panel: a frame of the map takes longer than everything else that a click does.
+  const subject = usePainted(props.subject)
   const texts = useTexts()
   const format = useFormat()
   const { fleet, known } = useLive()

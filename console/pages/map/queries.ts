@@ -4,18 +4,32 @@ import { useLive } from '../../live/live.tsx'
 import { useWorkspace } from '../../shell/workspace.tsx'
 import { useFormat } from '../../texts/texts.tsx'
 
-/** As many as a list answers at once: what a choice is made from. */
-const MANY = 500
+/** As many as a list answers at once. */
+const PAGE = 500
 const TRAIL_POINTS = 1_000
 const TRAIL_EVERY_MS = 30_000
 
+type Hub = Awaited<ReturnType<typeof readHubs>>['data'][number]
+
+const readHubs = (cursor: string | undefined) =>
+  answered(api.GET('/api/v3/hubs', { params: { query: { limit: PAGE, sort: 'name', cursor } } }))
+
+/** All that the role may see: what stands on the map. */
 export function useHubs() {
   const { may } = useWorkspace()
   return useQuery({
     queryKey: ['hubs', 'all'],
     enabled: may('view/hub'),
-    queryFn: async () =>
-      (await answered(api.GET('/api/v3/hubs', { params: { query: { limit: MANY, sort: 'name' } } }))).data,
+    queryFn: async () => {
+      const hubs: Hub[] = []
+      let cursor: string | undefined
+      do {
+        const page = await readHubs(cursor)
+        hubs.push(...page.data)
+        cursor = page.pagination.nextCursor ?? undefined
+      } while (cursor)
+      return hubs
+    },
   })
 }
 

@@ -1,22 +1,23 @@
 import { useVirtualizer } from '@tanstack/react-virtual'
-import { type KeyboardEvent, lazy, Suspense, useEffect, useRef } from 'react'
+import { type KeyboardEvent, lazy, memo, Suspense, useEffect, useRef } from 'react'
 import { Button, Input, SearchField, ToggleButton, ToggleButtonGroup } from 'react-aria-components'
 import { STATES, type State } from '../../live/fleet.ts'
 import { useFleetVersion, useLive, useNow } from '../../live/live.tsx'
 import { Icon, StateMark } from '../../parts/icon.tsx'
+import { usePainted } from '../../parts/painted.ts'
 import { Choose } from '../../parts/parts.tsx'
 import { useRecords } from '../../shell/records.ts'
 import { useFormat, useTexts } from '../../texts/texts.tsx'
 import { areaOf, isDrawn } from './fences/area.ts'
 import type { Fence } from './fences/queries.ts'
 import { type Filters, SORTS, type Sort } from './filters.ts'
-import { useHubs } from './queries.ts'
 
 const ChooseRecord = lazy(async () => ({
   default: (await import('../../parts/choose-record.tsx')).ChooseRecord,
 }))
 const ROW_PX = 44
 const AGES_EVERY_MS = 10_000
+const COUNTED_EVERY_MS = 1_000
 
 interface Props {
   ids: readonly string[]
@@ -28,97 +29,13 @@ interface Props {
 
 export function SubjectList({ ids, filters, fences, onChange, onSelect }: Props) {
   const texts = useTexts()
-  const format = useFormat()
   const { fleet } = useLive()
-  const { data: hubs = [] } = useHubs()
-  const teams = useRecords('teams', '')
-  const counts = [0, 0, 0]
-  for (let slot = 0; slot < fleet.size; slot++) (counts[fleet.states[slot] as number] as number)++
-  /** What was drawn is one of them as long as it counts. */
-  const areas = [
-    { id: '', name: texts.fences.anywhere },
-    ...(isDrawn(filters.area) ? [{ id: filters.area, name: texts.fences.drawn }] : []),
-    ...fences.map(({ _id, name }) => ({ id: areaOf(_id), name })),
-  ]
-  const sorts = SORTS.map(id => ({ id, name: texts.map.sorts[id] }))
-
+  const { search, state, hub, team, sort, area, subject } = filters
   return (
     <section className="list" aria-label={texts.map.subjects}>
-      <div className="list-head">
-        <SearchField
-          className="search"
-          value={filters.search}
-          onChange={search => onChange({ search })}
-          aria-label={texts.map.search}
-        >
-          <Icon name="search" />
-          <Input placeholder={texts.map.search} />
-          <Button className="button quiet square clear" aria-label={texts.map.clear}>
-            <Icon name="close" />
-          </Button>
-        </SearchField>
-        <ToggleButtonGroup
-          className="switch"
-          aria-label={texts.map.state}
-          selectionMode="single"
-          disallowEmptySelection
-          selectedKeys={[filters.state]}
-          onSelectionChange={keys => onChange({ state: [...keys][0] as State | 'all' })}
-        >
-          <ToggleButton id="all">{texts.map.all}</ToggleButton>
-          {STATES.map((state, index) => (
-            <ToggleButton id={state} key={state} aria-label={`${texts.states[state]}: ${counts[index]}`}>
-              <StateMark state={state} />
-              {format.count(counts[index] as number)}
-            </ToggleButton>
-          ))}
-        </ToggleButtonGroup>
-        <div className="list-filters">
-          <Suspense>
-            {hubs.length > 1 && (
-              <ChooseRecord
-                compact
-                kind="hubs"
-                label={texts.map.hub}
-                value={filters.hub}
-                onChange={hub => onChange({ hub })}
-                none={texts.map.anyHub}
-              />
-            )}
-            {teams.length > 0 && (
-              <ChooseRecord
-                compact
-                kind="teams"
-                label={texts.map.team}
-                value={filters.team}
-                onChange={team => onChange({ team })}
-                none={texts.map.anyTeam}
-              />
-            )}
-          </Suspense>
-          {areas.length > 1 && (
-            <Choose
-              compact
-              label={texts.fences.area}
-              value={filters.area}
-              onChange={area => onChange({ area })}
-              choices={areas}
-            />
-          )}
-          <Choose
-            compact
-            label={texts.map.sort}
-            value={filters.sort}
-            onChange={sort => onChange({ sort: sort as Sort })}
-            choices={sorts}
-          />
-        </div>
-        <p className="hint" role="status">
-          {texts.map.count(format.count(ids.length), format.count(fleet.size))}
-        </p>
-      </div>
+      <ListHead {...{ search, state, hub, team, sort, area, fences, onChange }} listed={ids.length} />
       {ids.length > 0 ? (
-        <Rows ids={ids} selected={filters.subject} onSelect={onSelect} />
+        <Rows ids={ids} selected={subject} onSelect={onSelect} />
       ) : (
         fleet.size > 0 && (
           <div className="empty">
@@ -130,6 +47,108 @@ export function SubjectList({ ids, filters, fences, onChange, onSelect }: Props)
     </section>
   )
 }
+
+interface HeadProps
+  extends Pick<Filters, 'search' | 'state' | 'hub' | 'team' | 'sort' | 'area'>,
+    Pick<Props, 'fences' | 'onChange'> {
+  listed: number
+}
+
+/** Not drawn anew because another subject is chosen. */
+const ListHead = memo(function ListHead(props: HeadProps) {
+  const { search, state, hub, team, sort, area, fences, listed, onChange } = props
+  const texts = useTexts()
+  const format = useFormat()
+  const { fleet } = useLive()
+  useFleetVersion(fleet, COUNTED_EVERY_MS)
+  const hubs = useRecords('hubs', '')
+  const teams = useRecords('teams', '')
+  const counts = [0, 0, 0]
+  for (let slot = 0; slot < fleet.size; slot++) (counts[fleet.states[slot] as number] as number)++
+  /** What was drawn is one of them as long as it counts. */
+  const areas = [
+    { id: '', name: texts.fences.anywhere },
+    ...(isDrawn(area) ? [{ id: area, name: texts.fences.drawn }] : []),
+    ...fences.map(({ _id, name }) => ({ id: areaOf(_id), name })),
+  ]
+  const sorts = SORTS.map(id => ({ id, name: texts.map.sorts[id] }))
+
+  return (
+    <div className="list-head">
+      <SearchField
+        className="search"
+        value={search}
+        onChange={next => onChange({ search: next })}
+        aria-label={texts.map.search}
+      >
+        <Icon name="search" />
+        <Input placeholder={texts.map.search} />
+        <Button className="button quiet square clear" aria-label={texts.map.clear}>
+          <Icon name="close" />
+        </Button>
+      </SearchField>
+      <ToggleButtonGroup
+        className="switch"
+        aria-label={texts.map.state}
+        selectionMode="single"
+        disallowEmptySelection
+        selectedKeys={[state]}
+        onSelectionChange={keys => onChange({ state: [...keys][0] as State | 'all' })}
+      >
+        <ToggleButton id="all">{texts.map.all}</ToggleButton>
+        {STATES.map((one, index) => (
+          <ToggleButton id={one} key={one} aria-label={`${texts.states[one]}: ${counts[index]}`}>
+            <StateMark state={one} />
+            {format.count(counts[index] as number)}
+          </ToggleButton>
+        ))}
+      </ToggleButtonGroup>
+      <div className="list-filters">
+        <Suspense>
+          {hubs.length > 1 && (
+            <ChooseRecord
+              compact
+              kind="hubs"
+              label={texts.map.hub}
+              value={hub}
+              onChange={next => onChange({ hub: next })}
+              none={texts.map.anyHub}
+            />
+          )}
+          {teams.length > 0 && (
+            <ChooseRecord
+              compact
+              kind="teams"
+              label={texts.map.team}
+              value={team}
+              onChange={next => onChange({ team: next })}
+              none={texts.map.anyTeam}
+            />
+          )}
+        </Suspense>
+        {areas.length > 1 && (
+          <Choose
+            compact
+            label={texts.fences.area}
+            value={area}
+            onChange={next => onChange({ area: next })}
+            choices={areas}
+          />
+        )}
+        <Choose
+          compact
+          label={texts.map.sort}
+          value={sort}
+          onChange={next => onChange({ sort: next as Sort })}
+          choices={sorts}
+        />
+      </div>
+      <p className="hint" role="status">
+        {texts.map.count(format.count(listed), format.count(fleet.size))}
+      </p>
+    </div>
+  )
+})
 
 /** As many rows as are seen, of as many as there are. */
 function Rows(props: { ids: readonly string[]; selected: string | null; onSelect: (id: string) => void }) {
@@ -145,10 +164,12 @@ function Rows(props: { ids: readonly string[]; selected: string | null; onSelect
   })
   const at = selected === null ? -1 : ids.indexOf(selected)
   const { scrollToIndex } = rows
+  const shown = usePainted(selected)
+  const now = useNow(AGES_EVERY_MS)
   // biome-ignore lint/correctness/useExhaustiveDependencies: another subject is scrolled to, another order is not
   useEffect(() => {
     if (at >= 0) scrollToIndex(at, { align: 'auto' })
-  }, [selected, scrollToIndex])
+  }, [shown, scrollToIndex])
 
   const onKeyDown = (event: KeyboardEvent) => {
     const page = Math.floor((box.current?.clientHeight ?? ROW_PX) / ROW_PX)
@@ -184,6 +205,7 @@ function Rows(props: { ids: readonly string[]; selected: string | null; onSelect
             all={ids.length}
             top={item.start}
             isSelected={item.index === at}
+            now={now}
             onSelect={onSelect}
           />
         ))}
@@ -198,15 +220,14 @@ interface RowProps {
   all: number
   top: number
   isSelected: boolean
+  now: number
   onSelect: (id: string) => void
 }
 
-function Row({ id, index, all, top, isSelected, onSelect }: RowProps) {
+function Row({ id, index, all, top, isSelected, now, onSelect }: RowProps) {
   const texts = useTexts()
   const format = useFormat()
   const { fleet } = useLive()
-  useFleetVersion(fleet, 1_000)
-  const now = useNow(AGES_EVERY_MS)
   const position = fleet.find(id)
   if (!position) return null
   const { state, speed, name, timestamp } = position

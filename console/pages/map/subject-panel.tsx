@@ -29,8 +29,7 @@ export function SubjectPanel({ subjectId, follow, onFollow, onClose }: Props) {
   const now = useNow(1_000)
   const position = fleet.find(subjectId)
   const { data: records } = useSubjectRecords(subjectId)
-  const { data: hubs } = useHubs()
-  const hub = hubs?.find(one => one._id === records?.hubId)
+  const hub = useHubs().data?.find(one => one._id === records?.hubId)
   const t = texts.subject
   const name = position?.name ?? records?.device?.name ?? ''
 

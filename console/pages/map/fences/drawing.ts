@@ -88,9 +88,13 @@ export function openDrawing(map: MapLibre, onShape: (shape: Shape) => void) {
       if (feature?.geometry.type !== 'Polygon') return
       const ring = feature.geometry.coordinates[0] as [number, number][]
       const shape = feature.properties.mode === 'circle' ? toCircle(ring) : toPolygon(ring)
-      // What is kept is what is seen. Not while the drawing is still at it.
-      queueMicrotask(() => show(shape))
-      onShape(shape)
+      // Not while the drawing is still at it: whoever hears of it may close it.
+      queueMicrotask(() => {
+        if (!opened.enabled) return
+        // What is kept is what is seen.
+        show(shape)
+        onShape(shape)
+      })
     })
     return opened
   }

@@ -1,0 +1,17 @@
+import { useEffect, useState } from 'react'
+
+/** A value, one painted frame later: for what is heavy and follows from it. */
+export function usePainted<T>(value: T): T {
+  const [painted, setPainted] = useState(value)
+  useEffect(() => {
+    let timer: ReturnType<typeof setTimeout> | undefined
+    const frame = requestAnimationFrame(() => {
+      timer = setTimeout(() => setPainted(value))
+    })
+    return () => {
+      cancelAnimationFrame(frame)
+      clearTimeout(timer)
+    }
+  }, [value])
+  return painted
+}
