@@ -6,8 +6,8 @@ export type OnError = (error: unknown, doing: string) => void
 /** One kafkajs instance, whose connections are ours to cut. */
 export interface KafkaClient {
   kafka: Kafka
-  /** Breaks every connection, so that what waits for an answer fails now. kafkajs connects again by itself. */
-  cut(reason: string): void
+  /** Breaks every connection, or those to one broker, so that what waits for an answer fails now. kafkajs connects again by itself. */
+  cut(reason: string, broker?: string): void
   /** Cuts, and lets no new connection through: what kafkajs still tries in the background comes to nothing. */
   end(): void
 }
@@ -32,7 +32,8 @@ export function createClient(options: {
   retries: number
   onError: OnError
 }): KafkaClient {
-  const sockets = new Set<Socket>()
+  /** Each with the broker that it goes to, as kafkajs names it. */
+  const sockets = new Map<Socket, string>()
   let ended = false
   const kafka = new Kafka({
     clientId: options.clientId,
@@ -60,15 +61,16 @@ export function createClient(options: {
       socket.once('connect', onConnect)
       // kafkajs calls unref() on a dead socket with every try to close it, which Node puts off to a connection.
       socket.setMaxListeners(0)
-      sockets.add(socket)
+      sockets.set(socket, `${host}:${port}`)
       socket.once('close', () => sockets.delete(socket))
       if (ended) socket.destroy(new Error('The client has ended'))
       return socket
     },
   })
   // With an error: kafkajs takes no notice of a socket that only closes.
-  const cut = (reason: string) => {
-    for (const socket of sockets) socket.destroy(new Error(reason))
+  const cut = (reason: string, broker?: string) => {
+    for (const [socket, to] of sockets)
+      if (broker === undefined || to === broker) socket.destroy(new Error(reason))
   }
   return {
     kafka,

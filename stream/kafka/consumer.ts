@@ -51,6 +51,7 @@ const REBALANCE_TIMEOUT_MS = 10_000
 const CUT_AFTER_MS = 18_000
 const SILENT_AFTER_MS = 40_000
 const PAUSE_MS = 1_000
+const NO_ANSWER = 'The broker does not answer'
 const DISCONNECT_WITHIN_MS = 3_000
 
 /** Starts consuming and goes on until it is closed, through everything that happens to Kafka. */
@@ -78,7 +79,7 @@ export function keepConsuming(options: ConsumeOptions): Consuming {
     let signAt = performance.now()
     let cutAt = signAt
     let ending = false
-    const { CRASH, GROUP_JOIN, HEARTBEAT, FETCH } = consumer.events
+    const { CRASH, GROUP_JOIN, HEARTBEAT, FETCH, REQUEST_TIMEOUT } = consumer.events
     let fail = (_: Error) => {}
     const ended = new Promise<void>((resolve, reject) => {
       endNow = resolve
@@ -92,6 +93,8 @@ export function keepConsuming(options: ConsumeOptions): Consuming {
     consumer.on(HEARTBEAT, onSign)
     // Not the start of one: it is tried again and again.
     consumer.on(FETCH, onSign)
+    // kafkajs goes on asking on the connection whose answer did not come, and keeps others to that broker, which may be as dead.
+    consumer.on(REQUEST_TIMEOUT, ({ payload }) => client.cut(NO_ANSWER, payload.broker))
     consumer.on(GROUP_JOIN, () => {
       onSign()
       options.onJoin?.(consumer)
@@ -106,7 +109,7 @@ export function keepConsuming(options: ConsumeOptions): Consuming {
       if (now - signAt > SILENT_AFTER_MS) fail(new Error('The consumer gives no sign of life'))
       else if (now - Math.max(signAt, cutAt) > CUT_AFTER_MS) {
         cutAt = now
-        client.cut('The broker does not answer')
+        client.cut(NO_ANSWER)
       }
     }, HEARTBEAT_MS)
     try {

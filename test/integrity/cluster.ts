@@ -82,7 +82,7 @@ export async function deployCluster(
       toVictim('api'),
       ...others,
     ],
-    processes: () => names.map(name => ({ name, pid: servers[name].pid })),
+    processes: () => names.map(name => ({ name, pid: servers[name].pid, url: servers[name].url })),
     settle: () => until('the writers have caught up', () => isStored(servers.ingest), 60_000),
     async stop() {
       for (const name of names.reverse()) {

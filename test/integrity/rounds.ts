@@ -28,7 +28,7 @@ export interface Deployment {
   /** In turn. */
   victims: readonly Victim[]
   /** Every process of ours, as it is now. */
-  processes(): { name: string; pid: number }[]
+  processes(): { name: string; pid: number; url: string }[]
   /** Resolves when everything that was acknowledged is stored. */
   settle(): Promise<void>
   stop(): Promise<void>
@@ -87,7 +87,7 @@ export async function deployServer(
     url: server.url,
     mqttPort: server.mqttPort,
     victims: [victim, ...others],
-    processes: () => [{ name: 'the server', pid: server.pid }],
+    processes: () => [{ name: 'the server', pid: server.pid, url: server.url }],
     // Acknowledged is stored.
     settle: async () => {},
     async stop() {
