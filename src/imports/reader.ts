@@ -1,8 +1,14 @@
 import { FileError, tooLarge, unimportable } from './file-error.ts'
 import { BATCH_WITHIN_MS, INSPECT_WITHIN_MS } from './limits.ts'
-import type { Reading } from './read-rows.ts'
+import type { Reading, ReadRow } from './read-rows.ts'
 import { startThread } from './thread.ts'
-import type { Batch, Reply, Task } from './worker.ts'
+import type { Reply, Task } from './worker.ts'
+
+export interface Batch {
+  rows: ReadRow[]
+  /** How much of the file is read, 0 to 1. */
+  fraction: number
+}
 
 /** Of which format a file is, and the names of its columns. Throws a FileError for what cannot be imported. */
 export async function inspectFile(
@@ -33,9 +39,10 @@ export async function* readBatches(
     for (;;) {
       const message = await thread.next(BATCH_WITHIN_MS)
       if (!('batch' in message)) throw new Error('The reader answered something else')
-      if (!message.batch.done) thread.ask()
-      yield message.batch
-      if (message.batch.done) return
+      const { rows, fraction, done } = message.batch
+      if (!done) thread.ask()
+      yield { rows: JSON.parse(rows), fraction }
+      if (done) return
     }
   } catch (error) {
     signal.throwIfAborted()

@@ -84,7 +84,8 @@ export async function storeRows(tx: Queryable, target: Target, rows: readonly Re
       if ('lacks' in made || broken.length > 0) fail(row, ...broken, ...('lacks' in made ? made.lacks : []))
       else {
         const _id = newId()
-        created.push({ ...made, _id, row, key })
+        const { data, search, unique } = made
+        created.push({ data, search, unique, _id, row, key })
         if (key !== null) byKey.set(key, _id)
       }
       continue
@@ -115,7 +116,7 @@ export async function storeRows(tx: Queryable, target: Target, rows: readonly Re
       changed,
     ),
   ])
-  const rowOf = new Map([...created, ...changed].map(one => [one._id, one]))
+  const rowOf = new Map(taken.length > 0 ? [...created, ...changed].map(one => [one._id, one]) : [])
   for (const { recordId, field } of taken) {
     const { row, data } = rowOf.get(recordId) as { row: number; data: string | Values }
     const values: Values = typeof data === 'string' ? JSON.parse(data) : data

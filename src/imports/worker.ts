@@ -14,15 +14,16 @@ export type Task =
   | { kind: 'inspect'; path: string; keys: string[] }
   | { kind: 'read'; reading: Reading; batchRows: number }
 
-export interface Batch {
-  rows: ReadRow[]
+/** The rows are a text of JSON, which a thread takes from another in half the time that it takes objects. */
+export interface BatchText {
+  rows: string
   fraction: number
   done: boolean
 }
 
 export type Reply =
   | { inspected: { format: Reading['format']; headings: string[] } }
-  | { batch: Batch }
+  | { batch: BatchText }
   | { error: { reason: FileError['reason']; message: string } }
 
 const port = parentPort
@@ -64,7 +65,7 @@ async function read(reading: Reading, batchRows: number): Promise<void> {
       batch.push(next.value)
       characters += next.value.values.length
     }
-    reply({ batch: { rows: batch, fraction: source.fraction(), done } })
+    reply({ batch: { rows: JSON.stringify(batch), fraction: source.fraction(), done } })
     if (done) return source.close()
   }
 }

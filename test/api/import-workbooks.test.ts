@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import * as sheetjs from '@e965/xlsx'
 import exceljs from 'exceljs'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { residentMiB } from '../services/processes.ts'
@@ -67,6 +68,33 @@ describe('A workbook', () => {
       expect(await read()).toEqual([
         { name: 'Ada', phone: '84912345678', size: 0.1, day: '2026-02-28', at: at.toISOString(), ok: true },
         { name: '12', phone: '030 12345', size: 1e6, day: '2024-02-29', ok: false },
+      ])
+    })
+
+    it.each([true, false])('written by SheetJS, with texts that cells share: %s', async bookSST => {
+      await newType(fields)
+      const rows = [
+        ['Name', 'Phone', 'Size', 'Day', 'At', 'Ok'],
+        [' Zoë & <Co>\n"a"', 84912345678, 0.1, '2026-02-28', new Date('2026-11-21T09:30:00Z'), true],
+        [],
+        ['Zoë', '030 12345', -1e6, new Date('1904-01-02T00:00:00Z'), null, false],
+        ['Zoë', null, '1e-7'],
+      ]
+      const sheet = sheetjs.utils.aoa_to_sheet(rows, { UTC: true })
+      sheet.C4 = { t: 'n', f: 'C2*-10000000', v: -1e6 }
+      const book = sheetjs.utils.book_new(sheet, 'Köln')
+      sheetjs.utils.book_append_sheet(book, sheetjs.utils.aoa_to_sheet([['Other'], ['no']]), 'Other')
+      const done = await send(
+        sheetjs.write(book, { type: 'buffer', bookType: 'xlsx', bookSST, compression: true }),
+      )
+      expect(done).toMatchObject({ created: 3, total: 3, failures: [] })
+      expect(await read()).toEqual([
+        {
+          ...{ name: ' Zoë & <Co>\n"a"', phone: '84912345678', size: 0.1, day: '2026-02-28' },
+          ...{ at: '2026-11-21T09:30:00.000Z', ok: true },
+        },
+        { name: 'Zoë', phone: '030 12345', size: -1e6, day: '1904-01-02', ok: false },
+        { name: 'Zoë', size: 1e-7 },
       ])
     })
 

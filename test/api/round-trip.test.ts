@@ -138,4 +138,21 @@ describe('A round trip', () => {
     )
     expect(found).toEqual(sent)
   })
+
+  it('through json, which names records by their _id, leaves references as they were in their organization', async () => {
+    const { typeId, targetId } = await addTypes(owner)
+    const fields = [FIELDS[0], { key: 'reference', label: 'Refers to', type: 'reference' }]
+    const copy = await owner.post('/data-type', { name: `Copy ${newId()}`, primaryKey: 'code', fields })
+    const sent = [{ code: 'A', reference: targetId }, { code: 'B' }]
+    for (const data of sent)
+      expect((await owner.post('/data', { dataTypeId: typeId, data })).status).toBe(201)
+    const exportOf = async (dataTypeId: string) =>
+      (await download(owner, '/data/export', { dataTypeId, format: 'json', fields: ['code', 'reference'] }))
+        .bytes
+    const dataTypeId = copy.body.data._id
+    const done = await importFile(server, owner, await exportOf(typeId), { dataTypeId }, 'some.json')
+    expect([done.status, done.failures]).toEqual(['completed', []])
+    const back = JSON.parse((await exportOf(dataTypeId)).toString())
+    expect(back.map(({ data }: { data: object }) => data)).toEqual(sent)
+  })
 })

@@ -223,9 +223,10 @@ describe('A cell becomes', () => {
     )
     fc.assert(
       fc.property(fc.constantFrom(...types), cell, (type, given) => {
-        const begun = performance.now()
+        // Processor time: others may have the machine meanwhile.
+        const begun = process.cpuUsage()
         expect(() => read(type, given, 'de', 'Europe/Berlin', { options: ['a', '1'] })).not.toThrow()
-        expect(performance.now() - begun).toBeLessThan(1_000)
+        expect(process.cpuUsage(begun).user).toBeLessThan(1e6)
       }),
       { numRuns: 500 },
     )
