@@ -22,6 +22,8 @@ export interface Source {
   rows: Rows
   /** 0 to 1. */
   fraction(): number
+  /** Whether the days of a spreadsheet count from 1904; known with the first row. */
+  date1904?(): boolean
   close(): void
 }
 

@@ -8,12 +8,13 @@ import { type NumberStyle, numberStyle, readNumber, writeDigits } from './values
 import { readPhone } from './values/phones.ts'
 import { readPlace } from './values/places.ts'
 
-/** How the people of an organization write. */
-export type Style = NumberStyle & DateStyle
+/** How the people of an organization write, and the days of their spreadsheet count. */
+export type Style = NumberStyle & DateStyle & { date1904: boolean }
 
-export const styleOf = (language: string, timeZone: string): Style => ({
+export const styleOf = (language: string, timeZone: string, date1904 = false): Style => ({
   ...numberStyle(language),
   ...dateStyle(language, timeZone),
+  date1904,
 })
 
 /** Longer ones are a text, or nothing. */
@@ -64,7 +65,10 @@ const READERS: { [type in Field['type']]: (cell: Given, style: Style, field: Fie
   url: asTrimmed,
   reference: asTrimmed,
   // What is no such value is left as it is, and refused with its reason.
-  number: (cell, style) => ({ value: typeof cell === 'string' ? (readNumber(cell, style) ?? cell) : cell }),
+  number(cell, style) {
+    if (typeof cell === 'string') return { value: readNumber(cell, style) ?? cell }
+    return { value: typeof cell === 'object' ? (cell.serial ?? cell) : cell }
+  },
   boolean(cell) {
     if (typeof cell === 'number') return { value: cell === 1 ? true : cell === 0 ? false : cell }
     return { value: typeof cell === 'string' ? (readBoolean(cell) ?? cell) : cell }
@@ -95,7 +99,7 @@ const READERS: { [type in Field['type']]: (cell: Given, style: Style, field: Fie
 
 /** A date that is written as a number is a spreadsheet's whose cell lost its format. */
 function timeOf(cell: Given, style: Style) {
-  if (typeof cell === 'number') return readSerial(cell, false)
+  if (typeof cell === 'number') return readSerial(cell, style.date1904)
   if (typeof cell === 'string') return readTime(cell, style)
   return typeof cell === 'boolean' ? null : cell
 }

@@ -1,6 +1,7 @@
 import { PassThrough, type Writable } from 'node:stream'
 import exceljs from 'exceljs'
 import type { Import, RowError } from '../../db/queries/imports.ts'
+import { textValue } from '../jobs/exports/cells.ts'
 import { type Cell, cellText } from './cells.ts'
 import { openSource, readHeadings } from './open-source.ts'
 
@@ -20,7 +21,7 @@ export async function writeFailedRows(
   const source = await openSource({ path, format }, Object.keys(mapping))
   try {
     const { headings } = await readHeadings(source)
-    const writer = WRITERS[format](to)
+    const writer = WRITERS[format](to, source.date1904?.() ?? false)
     await writer.header([...headings, nameColumn(headings)])
     let page = await failed(0)
     let at = 0
@@ -78,7 +79,7 @@ async function write(to: Writable, text: string): Promise<void> {
   if (!to.write(text)) await new Promise<void>(resolve => to.once('drain', resolve))
 }
 
-const WRITERS: { [format in Import['format']]: (to: Writable) => Writer } = {
+const WRITERS: { [format in Import['format']]: (to: Writable, date1904: boolean) => Writer } = {
   csv(to) {
     const quoteCell = (cell: Cell) => {
       const text = cellText(cell)
@@ -107,7 +108,7 @@ const WRITERS: { [format in Import['format']]: (to: Writable) => Writer } = {
       end: () => write(to, ']').then(() => void to.end()),
     }
   },
-  xlsx(to) {
+  xlsx(to, date1904) {
     const through = new PassThrough()
     through.pipe(to)
     const workbook = new exceljs.stream.xlsx.WorkbookWriter({
@@ -115,21 +116,22 @@ const WRITERS: { [format in Import['format']]: (to: Writable) => Writer } = {
       useStyles: true,
       useSharedStrings: false,
     })
+    if (date1904) countFrom1904(workbook)
     const sheet = workbook.addWorksheet('Failed rows')
+    const addRow = (cells: readonly Cell[]) => {
+      const row = sheet.addRow([])
+      for (const [at, cell] of cells.entries()) {
+        const written = sheetCell(cell)
+        if (written) Object.assign(row.getCell(at + 1), written)
+      }
+      row.commit()
+    }
     return {
       async header(headings) {
-        sheet.addRow(headings).commit()
+        addRow(headings)
       },
       async row(cells) {
-        const row = sheet.addRow([])
-        cells.forEach((cell, at) => {
-          const to = row.getCell(at + 1)
-          if (cell !== null && typeof cell === 'object' && 'local' in cell) {
-            to.value = new Date(`${cell.local}Z`)
-            to.numFmt = /T00:00:00\.000$/.test(cell.local) ? 'yyyy-mm-dd' : 'yyyy-mm-dd hh:mm:ss'
-          } else if (cell !== null) to.value = typeof cell === 'object' ? cellText(cell) : cell
-        })
-        row.commit()
+        addRow(cells)
         if (through.writableNeedDrain) await new Promise<void>(resolve => through.once('drain', resolve))
       },
       async end() {
@@ -138,4 +140,38 @@ const WRITERS: { [format in Import['format']]: (to: Writable) => Writer } = {
       },
     }
   },
+}
+
+/** A text stays one when somebody edits it. */
+const TEXT = { numFmt: '@' }
+const DAY = { numFmt: 'yyyy-mm-dd' }
+const TIME = { numFmt: 'yyyy-mm-dd hh:mm:ss' }
+const DURATION = { numFmt: '[hh]:mm:ss' }
+
+/** What stands in a cell of a sheet for what was read from one: it is read as the same again, and fails as it did. */
+function sheetCell(cell: Cell): { value: exceljs.CellValue; style?: Partial<exceljs.Style> } | null {
+  if (cell === null) return null
+  if (typeof cell === 'string') return { value: textValue(cell), style: TEXT }
+  if (typeof cell !== 'object') return { value: cell }
+  if ('fault' in cell) {
+    // A value that is missing must not become an empty cell, which is one that means to be.
+    return { value: { error: (cell.fault.startsWith('#') ? cell.fault : '#N/A') as '#N/A' } }
+  }
+  if (!('local' in cell) || cell.serial === undefined)
+    return { value: textValue(cellText(cell)), style: TEXT }
+  const style = cell.serial < 1 ? DURATION : Number.isInteger(cell.serial) ? DAY : TIME
+  return { value: cell.serial, style }
+}
+
+/** exceljs writes the other system of days into a whole workbook alone, and not into one that is streamed. */
+function countFrom1904(workbook: exceljs.stream.xlsx.WorkbookWriter): void {
+  const { zip } = workbook as unknown as { zip: { append(data: unknown, entry: { name: string }): unknown } }
+  const append = zip.append.bind(zip)
+  zip.append = (data, entry) =>
+    append(
+      entry.name === '/xl/workbook.xml'
+        ? String(data).replace('<workbookPr ', '<workbookPr date1904="1" ')
+        : data,
+      entry,
+    )
 }

@@ -57,7 +57,7 @@ export async function* readRows(reading: Reading, source: Source): AsyncGenerato
   const { fields, format, after, primaryKey, dataTypeId } = reading
   const { headings } = await readHeadings(source)
   const mapping = resolveMapping(reading.mapping, headings)
-  const style = styleOf(reading.language, reading.timeZone)
+  const style = styleOf(reading.language, reading.timeZone, source.date1904?.())
   const columns = fields
     .filter(({ key }) => Object.hasOwn(mapping, key))
     .map(field => ({ field, column: headings.indexOf(mapping[field.key] as string) }))

@@ -140,12 +140,15 @@ describe('A workbook', () => {
       const styles =
         '<styleSheet><numFmts><numFmt numFmtId="170" formatCode="&quot;day&quot; [$-407]d/m/yy"/><numFmt numFmtId="171" formatCode="&quot;d&quot;0.00"/></numFmts><cellXfs><xf numFmtId="0"/><xf numFmtId="170"/><xf numFmtId="171"/><xf numFmtId="22"/></cellXfs></styleSheet>'
       const rows = `<row><c t="s"><v>0</v></c><c t="s"><v>1</v></c><c t="s"><v>2</v></c><c t="s"><v>3</v></c></row>
-        <row r="5"><c r="A5" t="s"><v>4</v></c><c r="B5" s="1"><v>${serial}</v></c><c s="3"><v>${serial}.5</v></c><c r="D5" s="2"><v>7</v></c></row>`
+        <row r="5"><c r="A5" t="s"><v>4</v></c><c r="B5" s="1"><v>${serial}</v></c><c s="3"><v>${serial}.5</v></c><c r="D5" s="2"><v>7</v></c></row>
+        <row r="6"><c r="B6"><v>${serial}</v></c><c r="D6" s="3"><v>1.25</v></c></row>`
       const shared = ['Name', 'Day', 'At', 'Size', 'a_x000D_ &amp; b']
       const done = await send(makeWorkbook({ rows, shared, styles, date1904 }))
-      expect(done).toMatchObject({ created: 1, failures: [] })
+      expect(done).toMatchObject({ created: 2, failures: [] })
       expect(await read()).toEqual([
         { name: 'a\r & b', day: '2026-02-28', at: '2026-02-28T12:00:00.000Z', size: 7 },
+        // A cell that lost its format is the same day, and one that shows a time the same number.
+        { day: '2026-02-28', size: 1.25 },
       ])
     })
 

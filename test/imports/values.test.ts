@@ -143,6 +143,16 @@ describe('A cell becomes', () => {
     expect([readSerial(-1, false), readSerial(2_958_466, false)]).toEqual([null, null])
   })
 
+  it('a day or a number of a spreadsheet, as the field has it, in both systems', () => {
+    const cell = { local: '1904-01-01T01:30:00.000', serial: 0.0625 }
+    expect(read('number', cell)).toBe(0.0625)
+    expect(read('datetime', cell)).toBe('1904-01-01T01:30:00.000Z')
+    for (const date1904 of [false, true]) {
+      const found = convert(field('date'), 46_347 - (date1904 ? 1462 : 0), styleOf('en', 'UTC', date1904))
+      expect(found).toEqual({ value: '2026-11-21' })
+    }
+  })
+
   it.each<[Cell, string]>([
     ['+49 30 1234567', '+49 30 1234567'],
     [84912345678, '84912345678'],
@@ -163,6 +173,16 @@ describe('A cell becomes', () => {
     ['-52.5,-13', { lat: -52.5, lng: -13 }],
     ['52,5; 13,4', { lat: 52.5, lng: 13.4 }],
     ['52,5 13,4', { lat: 52.5, lng: 13.4 }],
+    ['52.5 13.4', { lat: 52.5, lng: 13.4 }],
+    ['52,5, 13,4', { lat: 52.5, lng: 13.4 }],
+    ['-52,5,  13', { lat: -52.5, lng: 13 }],
+    ['52,5, 13,4, Am Platz 1', { lat: 52.5, lng: 13.4, address: 'Am Platz 1' }],
+    ['52,5; 13,4 (10115)', { lat: 52.5, lng: 13.4, address: '10115' }],
+    ['52.5,13', { lat: 52.5, lng: 13 }],
+    ['52, 13, 10115 Berlin', { lat: 52, lng: 13, address: '10115 Berlin' }],
+    ...['52,5', '52,5,13,4', '52,5,13.4', '52,5, Berlin', '52.5, 13.4, 7', '52, 5, 13, 4'].map(
+      (text): [string, string] => [text, 'This has to be a place: { lat, lng, address? } in degrees.'],
+    ),
     ['52.5, 13.4 (Am Platz (1))', { lat: 52.5, lng: 13.4, address: 'Am Platz (1)' }],
     ['52.5, 13.4, Am Platz 1, Berlin', { lat: 52.5, lng: 13.4, address: 'Am Platz 1, Berlin' }],
     ['1e-7, 0 ( x )', { lat: 1e-7, lng: 0, address: ' x ' }],

@@ -10,7 +10,9 @@ const DELIMITERS = [',', ';', '\t', '|']
 /** As much as is looked at for the delimiter. */
 const SAMPLE_CHARACTERS = 64 * 1024
 /** What spreadsheets write before the header to say it themselves. */
-const SAID = /^"?sep=(.)"?\r?\n/i
+const SAID = /^"?sep=(.)"?(?:\r\n|\n|\r)/i
+/** Of the first alone the parser would take all others for, and a file that was put together has several. */
+const LINE_ENDS = ['\r\n', '\n', '\r']
 
 /** A table as text: in UTF-8, UTF-16 or Windows-1252, with a comma, semicolon, tab or bar between its cells. */
 export async function openCsv(path: string): Promise<Source> {
@@ -33,6 +35,7 @@ export async function openCsv(path: string): Promise<Source> {
   async function* rows(): Rows {
     const parser = parse({
       delimiter,
+      record_delimiter: LINE_ENDS,
       relax_column_count: true,
       // The inches of `5" pipe`.
       relax_quotes: true,
@@ -88,7 +91,7 @@ function detectDelimiter(text: string): string {
       const count = counts.get(character)
       if (count !== undefined) counts.set(character, count + 1)
       const hasFound = [...counts.values()].some(count => count > 0)
-      if (character === '\n' && hasFound) break
+      if (/[\r\n]/.test(character) && hasFound) break
     }
   }
   return [...counts].reduce((best, next) => (next[1] > best[1] ? next : best))[0]

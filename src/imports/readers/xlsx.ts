@@ -15,16 +15,23 @@ export async function openXlsx(path: string, { header = false } = {}): Promise<S
   const parts = await openParts(path)
   let read = 0
   let size = 1
+  let date1904 = false
   async function* rows(): Rows {
     const workbook = await readWorkbook(parts)
     size = parts.size(workbook.sheet) || 1
+    date1904 = workbook.date1904
     const needed = header ? await listHeaderTexts(parts, workbook) : undefined
     const shared = await readSharedStrings(parts, workbook.sharedStrings, needed)
     yield* readSheet(parts, workbook, shared, bytes => {
       read += bytes
     })
   }
-  return { rows: rows(), fraction: () => Math.min(1, read / size), close: () => parts.close() }
+  return {
+    rows: rows(),
+    fraction: () => Math.min(1, read / size),
+    date1904: () => date1904,
+    close: () => parts.close(),
+  }
 }
 
 /** The highest index of a shared text in the first row that has any cell with a value. */
@@ -78,7 +85,8 @@ async function* readSheet(
       case 'n': {
         const serial = value.trim() === '' ? Number.NaN : Number(value)
         if (Number.isNaN(serial)) return value.trim() === '' ? null : { fault: 'no number' }
-        return isTime[style] ? (readSerial(serial, date1904) ?? serial) : serial
+        const time = isTime[style] ? readSerial(serial, date1904) : null
+        return time ? { ...time, serial } : serial
       }
       default:
         return decodeText(value)

@@ -14,6 +14,8 @@ export interface DateStyle {
 /** A time of a wall clock, without a zone: `2026-11-21T09:00:00.000`. */
 export interface LocalTime {
   local: string
+  /** The number that a spreadsheet keeps it as, in the system of its workbook: a duration is shown like a time. */
+  serial?: number
 }
 
 export function dateStyle(language: string, timeZone: string): DateStyle {

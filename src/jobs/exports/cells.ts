@@ -1,3 +1,4 @@
+import type { CellRichTextValue } from 'exceljs'
 import { DAY_MS } from '../../calendar/days.ts'
 import { findTimeZone } from '../../calendar/time-zones.ts'
 import { fold } from '../../imports/values/fold.ts'
@@ -112,6 +113,12 @@ export function sheetText(value: string): string {
     /[\0-\x08\x0b-\x1f\x7f\ufffe\uffff]/g,
     character => `_x${character.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}_`,
   )
+}
+
+/** A text as exceljs takes it: as a run of rich text it keeps blanks at the ends, and readers know what is escaped. */
+export function textValue(value: string): string | CellRichTextValue {
+  const text = sheetText(value)
+  return text === value && value === value.trim() ? value : { richText: [{ text }] }
 }
 
 /** The name of a sheet: at most 31 characters, and not all of them; apostrophes stand within it alone. */

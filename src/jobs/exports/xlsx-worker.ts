@@ -2,8 +2,8 @@ import { once } from 'node:events'
 import { createWriteStream } from 'node:fs'
 import type { Writable } from 'node:stream'
 import { parentPort, workerData } from 'node:worker_threads'
-import excel, { type CellRichTextValue } from 'exceljs'
-import { cellOf, MAX_CELL_CHARACTERS, sheetName, sheetText } from './cells.ts'
+import excel from 'exceljs'
+import { cellOf, MAX_CELL_CHARACTERS, sheetName, textValue } from './cells.ts'
 import type { Column } from './source.ts'
 
 /**
@@ -54,12 +54,6 @@ for (const [at, { heading }] of order.columns.entries()) {
   cell.style = STYLES.heading
 }
 header.commit()
-
-/** As a run of rich text exceljs keeps blanks at the ends, and readers know what is escaped. */
-function textValue(value: string): string | CellRichTextValue {
-  const text = sheetText(value)
-  return text === value && value === value.trim() ? value : { richText: [{ text }] }
-}
 
 function addRow(values: readonly unknown[]): void {
   const row = sheet.addRow([])

@@ -1,0 +1,174 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { PassThrough } from 'node:stream'
+import { buffer } from 'node:stream/consumers'
+import fc from 'fast-check'
+import { afterAll, describe, expect, it } from 'vitest'
+import type { Cell, Source } from '../../src/imports/cells.ts'
+import { writeFailedRows } from '../../src/imports/failed-rows.ts'
+import { openSource } from '../../src/imports/open-source.ts'
+import { sheetText } from '../../src/jobs/exports/cells.ts'
+import { makeWorkbook } from '../support/workbooks.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'fieldline-files-'))
+afterAll(() => rmSync(folder, { recursive: true }))
+
+type Format = 'csv' | 'xlsx'
+const HEADINGS = ['one', 'two', 'three']
+let number = 0
+
+const keep = (file: Buffer | string): string => {
+  const path = join(folder, String(++number))
+  writeFileSync(path, file)
+  return path
+}
+
+async function read(format: Format, file: Buffer | string): Promise<{ rows: Cell[][]; source: Source }> {
+  const source = await openSource({ path: keep(file), format }, [])
+  const rows: Cell[][] = []
+  try {
+    for await (const { cells } of source.rows)
+      rows.push(Array.from(cells, cell => (cell === '' ? null : (cell ?? null))))
+  } finally {
+    source.close()
+  }
+  return { rows, source }
+}
+
+const anyText = fc
+  .array(
+    fc.oneof(
+      fc
+        .string({ unit: 'binary', maxLength: 8 })
+        .map(text => text.toWellFormed().replaceAll(/[\0\ufeff]/g, '')),
+      fc.constantFrom(
+        '_x0041_',
+        '_x000D_',
+        '\r',
+        '\n',
+        '\r\n',
+        ' ',
+        '\t',
+        '"',
+        ';',
+        ',',
+        '|',
+        '#REF!',
+        '=1+1',
+        '1e5',
+        'sep=;',
+      ),
+    ),
+    { maxLength: 4 },
+  )
+  .map(parts => parts.join(''))
+
+const quoted = (text: string) => `"${text.replaceAll('"', '""')}"`
+
+describe('A table of CSV', () => {
+  const lineEnd = fc.constantFrom('\r\n', '\n', '\r')
+
+  it('has the same rows whatever ends each of its lines, and keeps line ends within quotation marks', async () => {
+    const row = fc.tuple(fc.tuple(anyText, anyText, anyText), lineEnd)
+    await fc.assert(
+      fc.asyncProperty(fc.array(row, { minLength: 1, maxLength: 20 }), lineEnd, async (rows, first) => {
+        const text = rows.map(([cells, end]) => `${cells.map(quoted).join(',')}${end}`).join('')
+        const found = await read('csv', `${HEADINGS.join(',')}${first}${text}`)
+        expect(found.rows.slice(1)).toEqual(rows.map(([cells]) => cells.map(cell => cell || null)))
+      }),
+      { numRuns: 60 },
+    )
+  })
+
+  it('has no row too many where a line ends at the edge of what is read at once', async () => {
+    const lines = Array.from({ length: 40_000 }, (_, at) => `${at},${'x'.repeat(at % 7)},z`)
+    for (const lead of ['', '1', '12']) {
+      const text = [HEADINGS.join(','), lead, ...lines].map(
+        (line, at) => `${line}${at % 3 === 0 ? '\r\n' : at % 3 === 1 ? '\n' : '\r'}`,
+      )
+      const { rows } = await read('csv', text.join(''))
+      expect(rows).toHaveLength(lines.length + 2)
+      expect(rows.slice(2).every(cells => cells.length === 3 && cells[2] === 'z')).toBe(true)
+    }
+  })
+})
+
+/** What fails comes back as it was sent: read again it is the same, and fails as it did. */
+describe('A file of failed rows', () => {
+  const styles =
+    '<styleSheet><cellXfs><xf numFmtId="0"/><xf numFmtId="14"/><xf numFmtId="46"/></cellXfs></styleSheet>'
+  const escaped = (text: string) =>
+    sheetText(text).replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
+  const text = anyText.map(
+    value => `<c t="inlineStr"><is><t xml:space="preserve">${escaped(value)}</t></is></c>`,
+  )
+  const sheetCell = fc.oneof(
+    text,
+    fc.double({ noNaN: true, noDefaultInfinity: true }).map(value => `<c><v>${value}</v></c>`),
+    // Days before March 1900, durations, times with a fraction.
+    fc
+      .tuple(
+        fc.oneof(fc.integer({ min: 0, max: 80 }), fc.double({ min: 0, max: 60_000, noNaN: true })),
+        fc.constantFrom(1, 2),
+      )
+      .map(([serial, style]) => `<c s="${style}"><v>${serial}</v></c>`),
+    fc.boolean().map(value => `<c t="b"><v>${Number(value)}</v></c>`),
+    fc.constantFrom('#REF!', '#DIV/0!', '#N/A', '#SPILL!').map(code => `<c t="e"><v>${code}</v></c>`),
+    fc.constant('<c/>'),
+  )
+  const header = `<row>${HEADINGS.map(name => `<c t="inlineStr"><is><t>${name}</t></is></c>`).join('')}</row>`
+
+  const made: [Format, fc.Arbitrary<Buffer | string>][] = [
+    [
+      'csv',
+      fc
+        .array(fc.tuple(anyText, anyText, anyText), { maxLength: 5 })
+        .map(rows => [HEADINGS, ...rows].map(cells => cells.map(quoted).join(',')).join('\n')),
+    ],
+    [
+      'xlsx',
+      fc
+        .tuple(fc.array(fc.tuple(sheetCell, sheetCell, sheetCell), { maxLength: 5 }), fc.boolean())
+        .map(([rows, date1904]) =>
+          makeWorkbook({
+            styles,
+            date1904,
+            rows: header + rows.map(cells => `<row>${cells.join('')}</row>`).join(''),
+          }),
+        ),
+    ],
+  ]
+
+  async function sendBack(format: Format, file: Buffer | string): Promise<Buffer> {
+    const to = new PassThrough()
+    const whole = buffer(to)
+    const { rows } = await read(format, file)
+    const failed = rows.map((_, at) => ({
+      row: at + 1,
+      errors: [{ field: null, value: null, message: 'No.' }],
+    }))
+    const failedAfter = async (after: number) => failed.slice(Math.max(after, 1))
+    await writeFailedRows(keep(file), { format, mapping: {} }, failedAfter, to)
+    return whole
+  }
+  const padded = (cells: Cell[]) => HEADINGS.map((_, at) => cells[at] ?? null)
+
+  it.each(made)('of %s holds every cell as it was sent', async (format, file) => {
+    await fc.assert(
+      fc.asyncProperty(file, async given => {
+        const before = await read(format, given)
+        const after = await read(format, await sendBack(format, given))
+        expect(after.rows.slice(1).map(padded)).toEqual(before.rows.slice(1).map(padded))
+        expect(after.source.date1904?.()).toBe(before.source.date1904?.())
+      }),
+      { numRuns: 60 },
+    )
+  })
+
+  it('holds no empty cell where a value is missing, which would go in as one', async () => {
+    const file = makeWorkbook({ rows: `${header}<row><c><f>1+1</f></c><c><v>x</v></c></row>` })
+    const { rows } = await read('xlsx', await sendBack('xlsx', file))
+    expect(rows[1]?.slice(0, 2)).toEqual([{ fault: '#N/A' }, { fault: '#N/A' }])
+  })
+})
