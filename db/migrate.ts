@@ -1,20 +1,16 @@
 import { readdirSync, readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import type { Driver } from './drivers/driver.ts'
 import { prepareExtensions } from './extensions.ts'
+import { MIGRATIONS } from './folders.ts'
 import { lockUntilCommit } from './locks.ts'
 import { prepareTenantRole } from './tenant-role.ts'
-
-/** The project's own folder, whether this runs from the sources or from dist/. */
-const PROJECT = dirname(createRequire(import.meta.url).resolve('#package.json'))
-const FOLDER = join(PROJECT, 'db/migrations')
 
 /**
  * Brings the schema up to date: the SQL files of the folder in the order of their names, each once, forward
  * only, in one transaction under a lock: processes which start together take turns, and a file that fails leaves nothing.
  */
-export async function migrate(driver: Driver, folder = FOLDER): Promise<{ applied: string[] }> {
+export async function migrate(driver: Driver, folder = MIGRATIONS): Promise<{ applied: string[] }> {
   const applied: string[] = []
   await driver.setUp(async ({ run, exec }) => {
     await lockUntilCommit(
@@ -26,7 +22,10 @@ export async function migrate(driver: Driver, folder = FOLDER): Promise<{ applie
         name text PRIMARY KEY, applied_at timestamptz NOT NULL DEFAULT now())`,
       values: [],
     })
-    const rows = (await run({ text: 'SELECT name FROM schema_migrations', values: [] })) as { name: string }[]
+    const rows = (await run({
+      text: 'SELECT name, isfinite(applied_at) AS dated FROM schema_migrations',
+      values: [],
+    })) as { name: string; dated: boolean }[]
     const done = new Set(rows.map(row => row.name))
     const files = readdirSync(folder)
       .filter(name => name.endsWith('.sql'))
@@ -39,6 +38,7 @@ export async function migrate(driver: Driver, folder = FOLDER): Promise<{ applie
       await prepareExtensions(run)
       await prepareTenantRole(run)
     }
+    if (rows.some(({ dated }) => !dated)) await run({ text: DATE_TEMPLATE, values: [] })
     for (const name of files) {
       if (done.has(name)) continue
       await exec(readFileSync(join(folder, name), 'utf8'))
@@ -48,3 +48,10 @@ export async function migrate(driver: Driver, folder = FOLDER): Promise<{ applie
   })
   return { applied }
 }
+
+/** Before a database becomes a template (db/drivers/pglite-template.ts): the times that migrations wrote are nobody's. */
+export const UNDATE_TEMPLATE = `WITH undated AS (UPDATE schema_migrations SET applied_at = '-infinity')
+  UPDATE clock SET seen_at = '-infinity'`
+
+const DATE_TEMPLATE = `WITH dated AS (UPDATE schema_migrations SET applied_at = now() WHERE NOT isfinite(applied_at))
+  UPDATE clock SET seen_at = now() WHERE NOT isfinite(seen_at)`

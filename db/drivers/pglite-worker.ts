@@ -6,6 +6,7 @@ import { pg_trgm } from '@electric-sql/pglite/contrib/pg_trgm'
 import { syncFolder, syncTree } from '../durable-files.ts'
 import { DurableFiles } from './pglite-files.ts'
 import { createRoom, type Room } from './pglite-room.ts'
+import { templatePath, unpackTemplate } from './pglite-template.ts'
 import { createUpkeep } from './pglite-upkeep.ts'
 
 /** What the main thread asks; answered in order. */
@@ -132,8 +133,9 @@ async function open(): Promise<void> {
 async function createDirectory(): Promise<void> {
   const draft = `${directory}.draft`
   rmSync(draft, { recursive: true, force: true })
-  const created = await PGlite.create({ fs: new DurableFiles(draft) })
-  await created.close()
+  const template = templatePath()
+  if (existsSync(template)) unpackTemplate(template, draft)
+  else await (await PGlite.create({ fs: new DurableFiles(draft) })).close()
   syncTree(draft)
   renameSync(draft, directory)
   syncFolder(dirname(directory))

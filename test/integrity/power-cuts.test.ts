@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import type { TestDatabase } from '../support/database.ts'
 import { cutPower, SURVIVALS } from './power/cuts.ts'
 import { Disk, type Op } from './power/disk.ts'
 import { type Recording, record } from './power/record.ts'
@@ -22,7 +22,10 @@ describe('An embedded server whose power is cut', () => {
   let database: TestDatabase
   let recording: Recording
   beforeAll(async () => {
-    database = await createTestDatabase('pglite')
+    // Empty: the power may go in the middle of the first start.
+    const dataDir = mkdtempSync(join(tmpdir(), 'fieldline-test-'))
+    const remove = async () => rmSync(dataDir, { recursive: true, force: true, maxRetries: 5 })
+    database = { kind: 'pglite', url: undefined, dataDir, remove }
     recording = await record(database, { lives: 2, roundsEach: 1 })
   })
   afterAll(async () => {
@@ -41,6 +44,24 @@ describe('An embedded server whose power is cut', () => {
       complaints: [],
     })
     expect(report.promised).toBeGreaterThan(50)
+  })
+
+  it('begins its first start again, or has it whole, where that was cut off', async () => {
+    const renamed = recording.ops.findIndex(({ op, to }) => op === 'rename' && to === 'postgres')
+    expect(recording.ops[renamed + 1]).toMatchObject({ op: 'sync folder', path: '' })
+    const moments = [renamed / 2, renamed, renamed + 1, renamed + 1, renamed + 2].map(Math.floor)
+    const survivals = ['everything', 'everything', 'nothing', 'everything', 'nothing'] as const
+    const report = await cutPower(recording, { moments, seed: 1, survivals })
+    expect([report.cuts, report.complaints]).toEqual([5, []])
+
+    const forgets = ({ op, path }: Op) => op === 'sync' && path.startsWith('postgres.draft/')
+    const forgetful = await cutPower(recording, {
+      moments: [renamed + 2],
+      seed: 1,
+      survivals: ['nothing'],
+      forgets,
+    })
+    expect(forgetful.broken).toBe(1)
   })
 
   it.each(Object.keys(SYNCS))('would have lost something without a sync of %s', async name => {
