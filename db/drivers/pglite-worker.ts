@@ -1,5 +1,6 @@
 import { existsSync, renameSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { setFlagsFromString } from 'node:v8'
 import { parentPort, workerData } from 'node:worker_threads'
 import { type Extension, PGlite } from '@electric-sql/pglite'
 import { pg_trgm } from '@electric-sql/pglite/contrib/pg_trgm'
@@ -38,6 +39,9 @@ const DATE_OID = 1082
 const port = parentPort
 if (!port) throw new Error('This module runs as a worker thread')
 const { directory } = workerData as { directory: string }
+
+// Compiling WebAssembly's hot functions on every thread of V8 at once takes 40 MB more, which malloc keeps for ever.
+setFlagsFromString('--wasm-num-compilation-tasks=1')
 
 /** What `npm run build` makes of @electric-sql/pglite-postgis (slim-postgis.mjs). */
 const postgis: Extension = {
@@ -116,6 +120,8 @@ async function open(): Promise<void> {
     extensions: { postgis, pg_trgm },
     parsers: { [DATE_OID]: (text: string) => text },
   })
+  // It is compiled; its 17 MB in the module's file system are not looked into again, only its name.
+  pglite.Module.FS.truncate('/pglite/lib/postgresql/postgis-3.so', 0)
   room = createRoom(pglite, directory)
   upkeep = createUpkeep(pglite, {
     room,

@@ -9,6 +9,9 @@ import type { Answer, Request } from './pglite-worker.ts'
 const MAX_WAITING = 256
 const WAIT_MS = 20_000
 
+/** What passes through lives for a statement. Node's own 48 are filled before any of it is collected. */
+const YOUNG_MB = 16
+
 /** Nothing is asked of this database any more: to whoever waits it is away (`isAway`). */
 class GoneError extends Error {
   readonly code = '57P01'
@@ -31,6 +34,7 @@ export async function openPglite(options: {
   const worker = new Worker(new URL(compiled, import.meta.url), {
     workerData: { directory: options.directory },
     execArgv: [],
+    resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB },
   })
 
   const waiting = new Map<number, { resolve: (rows: unknown[]) => void; reject: (error: Error) => void }>()
