@@ -30,6 +30,8 @@ export function checkValue(field: Field, value: unknown): Checked {
   return checked
 }
 
+const PLACE = 'This has to be a place: { lat, lng, address? } in degrees.'
+
 const say = (message: string): Checked => ({ message })
 const text = (value: unknown, max = MAX_TEXT): value is string =>
   typeof value === 'string' && value.length <= max && isStorable(value)
@@ -86,12 +88,12 @@ const READERS: { [type in Field['type']]: (value: unknown, field: Field) => Chec
       : say(`This has to be a list of some of ${options.join(', ')}.`)
   },
   location(value) {
+    // Of a text each character would become a key.
+    if (typeof value !== 'object') return say(PLACE)
     const { lat, lng, address, ...rest } = (value ?? {}) as { [key: string]: unknown }
     const within = (degrees: unknown, max: number): degrees is number =>
       typeof degrees === 'number' && Math.abs(degrees) <= max
-    if (typeof value !== 'object' || !within(lat, 90) || !within(lng, 180) || Object.keys(rest).length > 0) {
-      return say('This has to be a place: { lat, lng, address? } in degrees.')
-    }
+    if (!within(lat, 90) || !within(lng, 180) || Object.keys(rest).length > 0) return say(PLACE)
     // Of -0 JSON makes 0.
     const place = { lat: lat + 0, lng: lng + 0 }
     if (isAbsent(address)) return { value: place }

@@ -3,8 +3,8 @@ import { type Checked, checkValue, isAbsent } from '../data/values.ts'
 import { type Cell, cellText } from './cells.ts'
 import { readBoolean } from './values/booleans.ts'
 import { type DateStyle, dateStyle, type LocalTime, readSerial, readTime, toInstant } from './values/dates.ts'
-import { fold } from './values/fold.ts'
 import { type NumberStyle, numberStyle, readNumber, writeDigits } from './values/numbers.ts'
+import { findOption, splitOptions } from './values/options.ts'
 import { readPhone } from './values/phones.ts'
 import { readPlace } from './values/places.ts'
 
@@ -19,6 +19,9 @@ export const styleOf = (language: string, timeZone: string, date1904 = false): S
 
 /** Longer ones are a text, or nothing. */
 const MAX_READ = 10_000
+/** What nobody writes in more characters than this is not looked for in them. */
+const MAX_SHORT = 100
+const SHORT: readonly Field['type'][] = ['number', 'boolean', 'date', 'datetime', 'phone']
 
 /**
  * The value of a field out of a cell, in the form in which it is stored; null where there is none. A reference is the
@@ -33,6 +36,8 @@ export function convert(field: Field, cell: Cell, style: Style): Checked {
   if (typeof cell === 'string' && cell.length > MAX_READ && field.type !== 'text') {
     return { message: `This has more than ${MAX_READ} characters.` }
   }
+  if (typeof cell === 'string' && cell.trim().length > MAX_SHORT && SHORT.includes(field.type))
+    return checkValue(field, cell)
   const read = READERS[field.type](
     cell as Exclude<Cell, null | { json: unknown } | { fault: string }>,
     style,
@@ -102,61 +107,4 @@ function timeOf(cell: Given, style: Style) {
   if (typeof cell === 'number') return readSerial(cell, style.date1904)
   if (typeof cell === 'string') return readTime(cell, style)
   return typeof cell === 'boolean' ? null : cell
-}
-
-/** The option that a text means: itself, or else one that differs in case, accents and punctuation alone. */
-function findOption(options: readonly string[], text: string): string {
-  const given = text.trim()
-  if (options.includes(given)) return given
-  const folded = fold(given)
-  const alike = folded === '' ? [] : options.filter(option => fold(option) === folded)
-  return alike.length === 1 ? (alike[0] as string) : given
-}
-
-const SEPARATOR = /^\s*[,;|\n]\s*/
-const SEPARATOR_CHARACTERS = 20
-
-/** As an export writes a list that could be read in another way. */
-function readList(text: string): string[] | null {
-  try {
-    const list: unknown = JSON.parse(text)
-    return Array.isArray(list) ? list : null
-  } catch {
-    return null
-  }
-}
-
-/** The options of a list; an option may itself hold what separates them. What is left over is an option that is none. */
-function splitOptions(options: readonly string[], text: string): string[] {
-  const given = text.trim()
-  if (options.includes(given)) return [given]
-  const list = given.startsWith('[') ? readList(given) : null
-  if (list) return list
-  const exact = splitExactly(options, given)
-  if (exact) return exact
-  const alike = findOption(options, given)
-  return options.includes(alike) ? [alike] : given.split(/[,;|\n]/).map(part => findOption(options, part))
-}
-
-/** Where all of a text is options and what separates them: the longest first. From its end, so that each place is seen once. */
-function splitExactly(options: readonly string[], text: string): string[] | null {
-  const byFirst = new Map<string, string[]>()
-  for (const option of [...options].sort((a, b) => b.length - a.length))
-    byFirst.set(option.slice(0, 1), [...(byFirst.get(option.slice(0, 1)) ?? []), option])
-  const found = new Map<number, { option: string; next: number }>()
-  for (let at = text.length - 1; at >= 0; at--) {
-    for (const option of byFirst.get(text[at] as string) ?? []) {
-      if (!text.startsWith(option, at)) continue
-      const end = at + option.length
-      const separator = SEPARATOR.exec(text.slice(end, end + SEPARATOR_CHARACTERS))?.[0]
-      const next = end === text.length ? end : separator === undefined ? -1 : end + separator.length
-      if (next !== text.length && !found.has(next)) continue
-      if (next === text.length && end !== next) continue
-      found.set(at, { option, next })
-      break
-    }
-  }
-  const list: string[] = []
-  for (let step = found.get(0); step; step = found.get(step.next)) list.push(step.option)
-  return list.length > 0 ? list : null
 }

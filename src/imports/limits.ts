@@ -23,6 +23,8 @@ export const READER_HEAP_MB = 256
 export const BATCH_CHARACTERS = 1024 * 1024
 /** Between two batches; a thousand rows take 30 ms. */
 export const BATCH_WITHIN_MS = 60_000
+/** For all of a file, beside what is done with its rows; a million rows take 1 to 2 minutes. */
+export const READ_WITHIN_MS = 15 * 60_000
 /** Until the header is known, while somebody waits for the answer. */
 export const INSPECT_WITHIN_MS = 20_000
 /** Files that are looked into at once, for whoever waits for an answer. */

@@ -1,5 +1,5 @@
 import { FileError, tooLarge, unimportable } from './file-error.ts'
-import { BATCH_WITHIN_MS, INSPECT_WITHIN_MS } from './limits.ts'
+import { BATCH_WITHIN_MS, INSPECT_WITHIN_MS, READ_WITHIN_MS } from './limits.ts'
 import type { Reading, ReadRow } from './read-rows.ts'
 import { startThread } from './thread.ts'
 import type { Reply, Task } from './worker.ts'
@@ -30,14 +30,18 @@ export async function* readBatches(
   reading: Reading,
   batchRows: number,
   signal: AbortSignal,
+  withinMs = READ_WITHIN_MS,
 ): AsyncGenerator<Batch> {
   const thread = startReader({ kind: 'read', reading, batchRows })
   const stop = () => void thread.end()
   signal.addEventListener('abort', stop, { once: true })
   try {
     thread.ask()
+    let leftMs = withinMs
     for (;;) {
-      const message = await thread.next(BATCH_WITHIN_MS)
+      const asked = performance.now()
+      const message = await thread.next(Math.min(BATCH_WITHIN_MS, leftMs))
+      leftMs -= performance.now() - asked
       if (!('batch' in message)) throw new Error('The reader answered something else')
       const { rows, fraction, done } = message.batch
       if (!done) thread.ask()

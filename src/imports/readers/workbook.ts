@@ -15,6 +15,10 @@ export interface Workbook {
 
 const MAX_SHEETS = 10_000
 const MAX_STYLES = 100_000
+/** Of a format. Excel takes no more. */
+const MAX_FORMAT = 255
+/** Of a part's name: in a folder or two. */
+const MAX_NAME = 1_000
 
 /** Finds the first sheet by what the workbook lists, not by the order of its parts. [ECMA-376 part 1, 18.2 and part 2, 6.5] */
 export async function readWorkbook(parts: Parts): Promise<Workbook> {
@@ -77,7 +81,7 @@ async function readRelations(parts: Parts, name: string): Promise<Map<string, Re
   await readWhole(await parts.read(name), 'The list of parts', {
     open(element, { Id, Type, Target, TargetMode }) {
       if (element !== 'Relationship' || !Id || !Type || !Target || TargetMode === 'External') return
-      if (relations.size >= MAX_SHEETS) return
+      if (relations.size >= MAX_SHEETS || Target.length > MAX_NAME) return
       const target = Target.startsWith('/') ? Target.slice(1) : posix.join(base, Target)
       relations.set(Id, { type: Type, target })
     },
@@ -111,6 +115,7 @@ async function readStyles(parts: Parts, name: string): Promise<boolean[]> {
 
 /** Whether a format shows a time: it has a day, month, year, hour or second beside what is quoted. */
 function isTimeFormat(code: string): boolean {
+  if (code.length > MAX_FORMAT) return false
   const [positive = ''] = code.replaceAll(/"[^"]*"|\\.|_.|\*.|\[[^\]]*\]/g, '').split(';')
   return /[dmyhs]/i.test(positive) && !/general/i.test(positive)
 }

@@ -37,8 +37,9 @@ export function dateStyle(language: string, timeZone: string): DateStyle {
   return { monthFirst: order[0] === 'month', months, timeZone }
 }
 
+/** Looked for from where what separates it begins, and not from each of many such characters. */
 const TIME =
-  /(?:^|[T\s,]+)(\d{1,2}):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?\s*([ap]\.?m\.?)?\s*(Z|UTC|[+-]\d\d:?\d\d)?$/i
+  /(?:^|(?<![T\s,])[T\s,]+)(\d{1,2}):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?\s*([ap]\.?m\.?)?\s*(Z|UTC|[+-]\d\d:?\d\d)?$/i
 const YEAR_FIRST = /^(\d{4})[-/.\s](\d{1,2})[-/.\s](\d{1,2})\.?$/
 const COMPACT = /^(\d{4})(\d\d)(\d\d)$/
 const NUMERIC = /^(\d{1,2})([-/.]|\s)\s*(\d{1,2})[-/.\s]\s*(\d{2}|\d{4})\.?$/

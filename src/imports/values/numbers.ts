@@ -10,7 +10,7 @@ export function numberStyle(language: string): NumberStyle {
 
 /** Spaces of all widths and apostrophes group digits, and mean nothing else. */
 const GROUPING = /(?<=\d)[\s\u00a0\u2009\u202f'’](?=\d{3}(?!\d))/g
-const PLAIN = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d{1,3})?$/i
+const PLAIN = /^[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d{1,3})?$/i
 
 /**
  * A number as people write it: `1.234,5`, `1 234.5`, `-0,5`, `1e3`. Where both separators stand, the last one is of the

@@ -1,0 +1,280 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, describe, expect, it } from 'vitest'
+import type { Field } from '../../db/schema/flows.ts'
+import type { Cell } from '../../src/imports/cells.ts'
+import { convert, styleOf } from '../../src/imports/convert.ts'
+import { FileError } from '../../src/imports/file-error.ts'
+import { MAX_CELL_CHARACTERS } from '../../src/imports/limits.ts'
+import { openSource } from '../../src/imports/open-source.ts'
+import type { Reading } from '../../src/imports/read-rows.ts'
+import { readBatches } from '../../src/imports/reader.ts'
+import { makeZip, workbookParts } from '../support/workbooks.ts'
+
+/** Of which texts are made that an expression may look through again and again. */
+const UNITS = [
+  ...[
+    ' ',
+    'T',
+    ',',
+    ';',
+    '.',
+    '-',
+    '+',
+    '/',
+    ':',
+    "'",
+    '"',
+    '(',
+    ')',
+    '[',
+    ']',
+    '{',
+    '}',
+    '\\',
+    '_',
+    '*',
+    '|',
+  ],
+  ...[
+    '\n',
+    '\t',
+    '1',
+    'a',
+    'e',
+    'x',
+    'ä',
+    '\u0300',
+    '\ufdfa',
+    '😀',
+    '1 ',
+    '1,',
+    '1.',
+    'a ',
+    'a.',
+    'a,',
+    '_x',
+  ],
+]
+/** What comes before and after them, so that what has matched so far turns out to be none. */
+const FRAMES: [before: string, after: string][] = [
+  ['', ''],
+  ['', '\u0001'],
+  ['1', '!'],
+  ['1,', '!'],
+  ['52.5, 13.4 (', '!'],
+]
+/** Of marks above a letter, each has to be put before all of the others. */
+const MARKS = (length: number) => `a${'\u0315'.repeat(length / 2)}${'\u0300'.repeat(length / 2)}\u0001`
+
+/** An expression that looks through a text for each of its characters comes to 8. */
+const MAX_RATIO = 4
+const SHARES = 8
+/** What takes less says nothing of its growth. */
+const SHORTEST_MS = 3
+const ROUNDS = 5
+
+/** Asserts that one text takes about as long to read as eight of an eighth of its length. */
+async function expectLinear<Made>(
+  what: string,
+  length: number,
+  make: (length: number) => Made,
+  read: (made: Made) => unknown,
+): Promise<void> {
+  const [whole, share] = [make(length), make(length / SHARES)]
+  const time = async (times: number, made: Made) => {
+    const begun = performance.now()
+    for (let count = 0; count < times; count++) await read(made)
+    return performance.now() - begun
+  }
+  let least = Number.POSITIVE_INFINITY
+  for (let round = 0; round < ROUNDS; round++) {
+    const one = await time(1, whole)
+    if (one < SHORTEST_MS) return
+    least = Math.min(least, one / (await time(SHARES, share)))
+    if (least < MAX_RATIO) return
+  }
+  expect.soft(least, `${what} at ${length} characters`).toBeLessThan(MAX_RATIO)
+}
+
+const TYPES: Field['type'][] = [
+  ...(['text', 'number', 'boolean', 'date', 'datetime', 'email'] as const),
+  ...(['phone', 'url', 'select', 'multiselect', 'location', 'reference'] as const),
+]
+
+const fieldOf = (type: Field['type'], options: string[] = []): Field => ({
+  ...{ key: 'a', label: 'A', type, required: false, unique: false, options, order: 0, dataTypeId: null },
+})
+
+describe('Reading takes as long as a text is', () => {
+  const options = Array.from({ length: 500 }, (_, at) => `${'a '.repeat(40)}${at}`)
+  const style = styleOf('de', 'Europe/Berlin')
+  it.each(TYPES)('whatever it is made of, in a cell for a %s', async type => {
+    const target = fieldOf(type, options)
+    const check = (name: string, length: number, make: (length: number) => Cell) =>
+      expectLinear(name, length, make, cell => convert(target, cell, style))
+    for (const length of [8_192, MAX_CELL_CHARACTERS]) {
+      for (const unit of UNITS) {
+        for (const [before, after] of FRAMES) {
+          const name = JSON.stringify([before, unit, after])
+          await check(name, length, length => {
+            const count = (length - before.length - after.length) / unit.length
+            return before + unit.repeat(count) + after
+          })
+        }
+      }
+      await check('marks', length, MARKS)
+      await check('JSON', length, length => ({ json: Array(length / 4).fill('a') }))
+    }
+  })
+
+  it('of a list of options, however many there are', () => {
+    const spent = (count: number) => {
+      const target = fieldOf('multiselect', options.slice(0, count))
+      const cells = ['a,'.repeat(4_900), `${'a '.repeat(40)}x,`.repeat(120), 'ä'.repeat(9_000)]
+      const begun = performance.now()
+      for (const cell of cells) convert(target, cell, style)
+      return performance.now() - begun
+    }
+    spent(500)
+    const ratio = Math.min(...[1, 2, 3].map(() => spent(500) / Math.max(spent(5), SHORTEST_MS)))
+    expect(ratio).toBeLessThan(20)
+  })
+})
+
+describe('Reading takes as long as a file is', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'fieldline-linear-'))
+  afterAll(() => rmSync(folder, { recursive: true }))
+  const LENGTH = 32_768
+  const LETTERS = [
+    ' ',
+    'a',
+    '/',
+    '../',
+    'a/../',
+    '[',
+    '"',
+    '\\',
+    '_x',
+    '_x0041',
+    '1',
+    '.',
+    ',',
+    ';',
+    '\u0300',
+  ]
+
+  const read = async (format: 'xlsx' | 'csv' | 'json', file: Buffer | string) => {
+    const path = join(folder, 'file')
+    writeFileSync(path, file)
+    try {
+      const source = await openSource({ path, format }, ['a'])
+      try {
+        for await (const _ of source.rows) {
+          // All of it is read.
+        }
+      } finally {
+        source.close()
+      }
+    } catch (error) {
+      if (!(error instanceof FileError)) throw error
+    }
+  }
+  const inXml = (text: string) =>
+    text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;')
+
+  /** A workbook with a text at each place where one can stand. */
+  const PLACES: { [place: string]: (text: string) => Buffer } = {
+    'a format': text =>
+      workbook({ styles: `<numFmts><numFmt numFmtId="200" formatCode="${text}"/></numFmts>` }),
+    'a number of a format': text =>
+      workbook({ styles: `<numFmts><numFmt numFmtId="${text}" formatCode="d"/></numFmts>` }),
+    'a target': text => workbook({ target: text }),
+    'a cell': text => workbook({ cell: `<c t="inlineStr"><is><t>${text}</t></is></c>` }),
+    'a number': text => workbook({ cell: `<c><v>${text}</v></c>` }),
+    'a shared text': text => workbook({ cell: '<c t="s"><v>0</v></c>', shared: [text] }),
+    'a number of a shared text': text => workbook({ cell: `<c t="s"><v>${text}</v></c>`, shared: ['a'] }),
+    'a place of a cell': text => workbook({ cell: `<c r="${text}"><v>1</v></c>` }),
+    'a type of a cell': text => workbook({ cell: `<c t="${text}"><v>1</v></c>` }),
+    'a style of a cell': text => workbook({ cell: `<c s="${text}"><v>1</v></c>` }),
+    'an attribute': text => workbook({ cell: `<c a="${text}"><v>1</v></c>` }),
+    'a comment': text => workbook({ cell: `<!-- ${text.replaceAll('-', '')} --><c><v>1</v></c>` }),
+  }
+  function workbook({
+    styles,
+    target,
+    cell,
+    shared,
+  }: {
+    styles?: string
+    target?: string
+    cell?: string
+    shared?: string[]
+  }): Buffer {
+    const parts = workbookParts({
+      rows: `<row r="1">${cell ?? '<c><v>1</v></c>'}</row>`,
+      ...(styles && { styles: `<styleSheet>${styles}</styleSheet>` }),
+      ...(shared && { shared }),
+    })
+    if (target === undefined) return makeZip(parts)
+    return makeZip(
+      parts.map(part =>
+        part.name.endsWith('workbook.xml.rels')
+          ? {
+              ...part,
+              data: String(part.data).replace(
+                '<Relationship ',
+                `<Relationship Id="x" Type="x" Target="${target}"/><Relationship `,
+              ),
+            }
+          : part,
+      ),
+    )
+  }
+
+  it.each(Object.keys(PLACES))('whatever stands in %s of a workbook', async place => {
+    const write = PLACES[place] as (text: string) => Buffer
+    for (const letter of LETTERS) {
+      const make = (length: number) => write(inXml(letter.repeat(length / letter.length)))
+      await expectLinear(JSON.stringify(letter), LENGTH, make, file => read('xlsx', file))
+    }
+  })
+
+  const TEXTS = {
+    csv: [
+      ['', ''],
+      ['a,b\n"', '"'],
+    ],
+    json: [
+      ['[{"data":{"a":"', '"}}]'],
+      ['[{"data":{"a":', '}}]'],
+    ],
+  }
+  it.each(['csv', 'json'] as const)('whatever stands in a text of a .%s file', async format => {
+    for (const letter of [' ', 'a', '"', '""', '"a"', '\\', ',', ';', '\n', '{', '[1,', 'sep=']) {
+      for (const [before, after] of TEXTS[format]) {
+        const name = JSON.stringify([before, letter, after])
+        const make = (length: number) => `${before}${letter.repeat(length / letter.length)}${after}`
+        await expectLinear(name, LENGTH, make, file => read(format, file))
+      }
+    }
+  })
+
+  it('and no file is read for ever, however short each of its parts takes', async () => {
+    const path = join(folder, 'many.csv')
+    writeFileSync(path, `A\n${'x\n'.repeat(50)}`)
+    const reading = {
+      ...{ path, format: 'csv' as const, dataTypeId: '', primaryKey: null, mapping: { a: 'A' }, after: 0 },
+      ...{ fields: [fieldOf('text')], language: 'en', timeZone: 'UTC' },
+    } satisfies Reading
+    const count = async (withinMs?: number) => {
+      let rows = 0
+      const batches = readBatches(reading, 1, new AbortController().signal, withinMs)
+      for await (const batch of batches) rows += batch.rows.length
+      return rows
+    }
+    expect(await count()).toBe(50)
+    await expect(count(1)).rejects.toThrow('takes longer than a file may')
+  })
+})
