@@ -6,8 +6,9 @@ import { openPglite } from '../../db/drivers/pglite.ts'
 import { startPostgres } from '../services/postgres.ts'
 import { type Client, signIn } from '../support/client.ts'
 import { createTestDatabase, postgresMissing, type TestDatabase } from '../support/database.ts'
-import { readFigures } from '../support/figures.ts'
+import { isStored, readFigures } from '../support/figures.ts'
 import { upload } from '../support/imports.ts'
+import { startTestKafka } from '../support/kafka.ts'
 import { type Server, startServer } from '../support/server.ts'
 import { mountingMissing, mountSmallDisk, type SmallDisk } from '../support/small-disk.ts'
 import { pause, until } from '../support/wait.ts'
@@ -39,10 +40,16 @@ describe.skipIf(missing)(`A disk that is full${missing ? ` (${missing})` : ''}`,
     )
   }
 
-  async function endInPeace(server: Server, owner: Client, publishers: Publisher[]): Promise<void> {
+  async function endInPeace(
+    server: Server,
+    owner: Client,
+    publishers: Publisher[],
+    settle = async () => {},
+  ): Promise<void> {
     const before = countAcknowledged(publishers)
     await until('it goes on by itself', () => countAcknowledged(publishers) > before + 200, 60_000)
     await Promise.all(publishers.map(publisher => publisher.finish()))
+    await settle()
     const report = await checkHistories(owner, publishers)
     expect(report).toMatchObject(kept)
     expect(report.stored).toBe(report.acknowledged)
@@ -164,5 +171,42 @@ describe.skipIf(missing)(`A disk that is full${missing ? ` (${missing})` : ''}`,
     // It ends where its log cannot grow, and is started again by whatever looks after it.
     if (control.processes().length === 0) await control.start()
     await endInPeace(server, owner, publishers)
+  })
+
+  it('of Kafka: nothing is acknowledged, and it goes on when there is room and the broker was started again', async context => {
+    const absent = postgresMissing()
+    if (absent) return context.skip(absent)
+    const folder = mkdtempSync(join(tmpdir(), 'fieldline-test-'))
+    undo.push(() => rmSync(folder, { recursive: true, force: true }))
+    const disk = mountSmallDisk(folder, 128)
+    undo.push(disk.unmount)
+    const kafka = await startTestKafka({ folder: join(folder, 'data') })
+    undo.push(kafka.stop)
+    if (kafka.missing) return context.skip(kafka.missing)
+    const database = await createTestDatabase('postgres')
+    undo.push(database.remove)
+    const server = await startServer(database, {
+      KAFKA_BROKERS: kafka.brokers.join(),
+      KAFKA_PARTITIONS: '4',
+      KAFKA_REPLICATION: '1',
+    })
+    undo.push(server.stop)
+    const owner = await signIn(server)
+    const publishers = await startPublishers(owner, () => server.mqttPort, 8)
+    await until('under load', () => countAcknowledged(publishers) > 200)
+    disk.fill(0.2)
+    await untilNothingIs(publishers)
+    // It ends where its log cannot grow, and is started again by whatever looks after it.
+    await until('the broker has ended', () => kafka.control.processes().length === 0, 60_000)
+    await until(
+      'the log is said to be away',
+      async () => (await readFigures(server)).get('fieldline_log_up') === 0,
+    )
+    expect(server.output.stderr).toMatch(/Disk error when trying to access log file|ECONNREFUSED/)
+    expect((await fetch(`${server.url}/health`)).status).toBe(200)
+
+    disk.empty()
+    await kafka.control.start()
+    await endInPeace(server, owner, publishers, () => until('stored', () => isStored(server), 60_000))
   })
 })

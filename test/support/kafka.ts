@@ -21,12 +21,20 @@ export const claimAlone: ClaimLog = async (_log, _partitions, begin) => {
 }
 
 /**
- * Starts a broker; with `behind` it tells everybody to come by that port. With REQUIRE_SERVICES=1 it fails where there can
+ * Starts a broker; with `behind` it tells everybody to come by that port, with `folder` its data are there. With REQUIRE_SERVICES=1 it fails where there can
  * be none.
  */
-export async function startTestKafka({ behind }: { behind?: number } = {}): Promise<TestKafka> {
-  const settings: Record<string, string> =
-    behind === undefined ? {} : { 'advertised.listeners': `BROKER://127.0.0.1:${behind}` }
+export async function startTestKafka({
+  behind,
+  folder,
+}: {
+  behind?: number
+  folder?: string
+} = {}): Promise<TestKafka> {
+  const settings: Record<string, string> = {
+    ...(behind !== undefined && { 'advertised.listeners': `BROKER://127.0.0.1:${behind}` }),
+    ...(folder !== undefined && { 'log.dirs': folder }),
+  }
   const kafka = await startKafka({ own: true, brief: true, settings })
   if (!kafka.available && process.env.REQUIRE_SERVICES === '1') throw new Error(kafka.reason)
   const errors: TestKafka['errors'] = []
