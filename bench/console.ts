@@ -12,6 +12,11 @@ import type { Tier } from './tiers.ts'
 const FEW = 100
 const MANY = 10_000
 const MOVES_PER_SECOND = 4
+/** As many positions a second as of many, each ten times as often: what a screen keeps of each of them comes ten times sooner. */
+const HURRIED = 1_000
+const HURRIED_PER_SECOND = 40
+const MINUTE_MS = 60_000
+const CHOSEN_EVERY_MS = 1_000
 const HOUR_MS = 3_600_000
 const CLICKS = 40
 const BETWEEN_CLICKS_MS = 250
@@ -42,6 +47,7 @@ export async function benchConsole(tier: Tier, options: Options): Promise<Row[]>
       few.push(await watchMovers(browser, server, token, FEW, options.seconds))
       many.push(await watchMovers(browser, server, token, MANY, options.seconds))
     }
+    const left = options.minutes > 0 ? [await leaveOpen(browser, server, token, options.minutes)] : []
     const p95 = (rounds: readonly Watched[]) => median(rounds.map(({ clicks }) => quantile(clicks, 0.95)))
     const frames = (rounds: readonly Watched[]) => median(rounds.map(one => one.framesPerSecond))
     const heap = (at: 0 | 1) => median(many.map(({ heapMb }) => heapMb[at]))
@@ -61,6 +67,7 @@ export async function benchConsole(tier: Tier, options: Options): Promise<Row[]>
         ratio: frames(many) / frames(few),
         goal: '',
       },
+      ...left,
     ]
   } finally {
     await browser.close()
@@ -79,20 +86,29 @@ async function openPage(browser: Browser, url: string, token: string): Promise<P
   return page
 }
 
-async function watchMovers(
+/** Shows subjects that move to a page, and ends both. */
+async function withMovers<Answer>(
   browser: Browser,
-  server: Server,
   token: string,
-  subjects: number,
-  seconds: number,
-) {
+  order: MoversOrder,
+  watch: (page: Page) => Promise<Answer>,
+): Promise<Answer> {
   const movers = startGenerator<MoversOrder>(new URL('load/movers.ts', import.meta.url))
-  const order = { upstream: server.url, subjects, movesPerSecond: MOVES_PER_SECOND }
   const { port } = await movers.ask<{ port: number }>(order)
   const page = await openPage(browser, `http://127.0.0.1:${port}/`, token)
   try {
-    await page.getByText(`${count(subjects)} on the map`).waitFor()
+    await page.getByText(`${count(order.subjects)} on the map`).waitFor()
     await sleep(SETTLE_MS)
+    return await watch(page)
+  } finally {
+    await page.context().close()
+    await movers.end()
+  }
+}
+
+function watchMovers(browser: Browser, server: Server, token: string, subjects: number, seconds: number) {
+  const order = { upstream: server.url, subjects, movesPerSecond: MOVES_PER_SECOND }
+  return withMovers(browser, token, order, async page => {
     const before = await heapMb(page)
     const framesPerSecond = await page.evaluate<number>(`meter.countFrames(${seconds * 1_000})`)
     const after = await heapMb(page)
@@ -102,10 +118,44 @@ async function watchMovers(
         `${framesPerSecond.toFixed(1)} frames/s, heap ${before.toFixed(0)} to ${after.toFixed(0)} MB`,
     )
     return { clicks, framesPerSecond, heapMb: [before, after] } satisfies Watched
-  } finally {
-    await page.context().close()
-    await movers.end()
-  }
+  })
+}
+
+/** What a screen keeps that is left open while somebody goes from subject to subject, one after the other. */
+function leaveOpen(browser: Browser, server: Server, token: string, minutes: number): Promise<Row> {
+  const order = { upstream: server.url, subjects: HURRIED, movesPerSecond: HURRIED_PER_SECOND }
+  return withMovers(browser, token, order, async page => {
+    const session = await page.context().newCDPSession(page)
+    await session.send('Performance.enable')
+    const look = async () => {
+      const heap = await heapMb(page)
+      const { metrics } = await session.send('Performance.getMetrics')
+      const nodes = metrics.find(({ name }) => name === 'Nodes')?.value ?? 0
+      const listeners = metrics.find(({ name }) => name === 'JSEventListeners')?.value ?? 0
+      return { heap, nodes, listeners }
+    }
+    await page.getByRole('listbox').focus()
+    const looks = [await look()]
+    for (let minute = 1; minute <= minutes; minute++) {
+      const end = performance.now() + MINUTE_MS
+      while (performance.now() < end) {
+        await page.keyboard.press('ArrowDown')
+        await sleep(CHOSEN_EVERY_MS)
+      }
+      const { heap, nodes, listeners } = await look()
+      looks.push({ heap, nodes, listeners })
+      progress(`left open ${minute} min.: heap ${heap.toFixed(1)} MB, ${nodes} nodes, ${listeners} listeners`)
+    }
+    const [first, last] = [looks[0], looks.at(-1)] as [(typeof looks)[number], (typeof looks)[number]]
+    return {
+      figure: `console: memory after ${minutes} minutes, ${count(HURRIED)} moving ${HURRIED_PER_SECOND} times a second`,
+      ours: `${last.heap.toFixed(1)} MB`,
+      beside: `${first.heap.toFixed(1)} MB at first`,
+      ratio: last.heap / first.heap,
+      goal: '',
+      note: `${looks.map(({ heap }) => heap.toFixed(1)).join(', ')} MB; ${last.nodes} nodes and ${last.listeners} listeners after ${first.nodes} and ${first.listeners}`,
+    }
+  })
 }
 
 /** From when the browser has heard of the click until the frame with the panel is drawn. */

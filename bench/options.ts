@@ -31,6 +31,8 @@ export interface Options extends Checkout {
   full: boolean
   /** How long a measurement waits for the machine to have nothing else to do. */
   patienceSeconds: number
+  /** How long a screen is left open, whose memory is watched; not at all without. */
+  minutes: number
   /** With so many geofences, ingest is measured with and without them instead of against its limit. */
   fences: number
   /** How the limit is run; searched for without. */
@@ -38,7 +40,7 @@ export interface Options extends Checkout {
 }
 
 const USAGE = `npm run bench -- [${FIGURES.join(' ')}] [--tier ${TIERS.join('|')}] [--seconds N] [--rounds N] [--records N] [--full] [--patience SECONDS] [--fences N]
-  [--root FOLDER] [--node ARGUMENTS] [--limit ${FORMS.join('|')}:CONNECTIONS:ROWS]`
+  [--minutes N] [--root FOLDER] [--node ARGUMENTS] [--limit ${FORMS.join('|')}:CONNECTIONS:ROWS]`
 
 /** The options of the command line. Throws with how to use it. */
 export function readOptions(args: string[]): Options {
@@ -56,6 +58,7 @@ export function readOptions(args: string[]): Options {
       node: { type: 'string', default: '' },
       limit: { type: 'string' },
       fences: { type: 'string', default: '0' },
+      minutes: { type: 'string', default: '0' },
     },
   })
   const figures = positionals.length > 0 ? positionals : [...FIGURES]
@@ -68,6 +71,7 @@ export function readOptions(args: string[]): Options {
     tiers.every(tier => TIERS.includes(tier as TierName)) &&
     seconds > 0 &&
     Number(values.patience) >= 0 &&
+    Number(values.minutes) >= 0 &&
     Number.isInteger(Number(values.fences)) &&
     Number(values.fences) >= 0 &&
     Number.isInteger(rounds) &&
@@ -84,6 +88,7 @@ export function readOptions(args: string[]): Options {
     patienceSeconds: Number(values.patience),
     full: values.full,
     fences: Number(values.fences),
+    minutes: Number(values.minutes),
     root: resolve(values.root),
     nodeArgs: values.node.split(' ').filter(Boolean),
     limit: values.limit === undefined ? undefined : readWay(values.limit),

@@ -19,6 +19,8 @@ export interface MoversOrder {
 /** Until it comes round: they drive in circles, a few metres a step. */
 const FRAMES = 24
 const STEP_DEGREES = 0.0005
+/** A page that is behind misses steps, as it does of a server, which sends what is newest. */
+const BEHIND_BYTES = 8 * 1024 * 1024
 
 obeyLines<MoversOrder>(async ({ upstream, subjects, movesPerSecond }) => {
   const frames = Array.from({ length: FRAMES }, (_, step) => positionsAt(step, subjects))
@@ -42,7 +44,9 @@ obeyLines<MoversOrder>(async ({ upstream, subjects, movesPerSecond }) => {
       if (type === 'watch') return socket.send('{"type":"watching","topics":[]}')
       if (timer) return
       socket.send(write('snapshot', step))
-      timer = setInterval(() => socket.send(write('positions', ++step)), 1_000 / movesPerSecond)
+      timer = setInterval(() => {
+        if (socket.bufferedAmount < BEHIND_BYTES) socket.send(write('positions', ++step))
+      }, 1_000 / movesPerSecond)
     })
     socket.on('close', () => clearInterval(timer))
     socket.on('error', () => clearInterval(timer))
