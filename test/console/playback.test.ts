@@ -107,6 +107,51 @@ describe('Playback', () => {
     await until('the address says how fast', () => new URL(page.url()).searchParams.get('rate') === '60')
   })
 
+  it('looks closely at a part of the day: by a drag over the chart, by keys, and as the address says', async () => {
+    const page = await screens.open(`${ofVan()}&at=${new Date(hours(9, 20)).toISOString()}`, { as: owner })
+    await until('its parts are listed', async () => (await parts(page).count()) === 3)
+    const bound = async (name: 'min' | 'max') => Number(await slider(page).getAttribute(name))
+    expect([await bound('min'), await bound('max')]).toEqual([hours(8, 40), hours(10, 5)])
+    const chart = page.getByRole('img', { name: 'Speed over the time of the day' }).locator('.u-over')
+    const box = await chart.boundingBox()
+    if (!box) throw new Error('There is no chart')
+    const xOf = (time: number) => box.x + (box.width * (time - hours(8, 40))) / (hours(10, 5) - hours(8, 40))
+    const whole = page.getByRole('button', { name: 'The whole day' })
+    expect(await whole.isDisabled()).toBe(true)
+
+    await page.mouse.move(xOf(hours(9)), box.y + 40)
+    await page.mouse.down()
+    await page.mouse.move(xOf(hours(9, 10)), box.y + 40, { steps: 4 })
+    await page.mouse.move(xOf(hours(9, 20)), box.y + 40, { steps: 4 })
+    await page.mouse.up()
+    // To the pixel, of which one is some seconds wide.
+    const isAbout = (time: number, wanted: number) => Math.abs(time - wanted) < MINUTE_MS
+    const shows = (from: number, to: number) => async () =>
+      isAbout(await bound('min'), from) && isAbout(await bound('max'), to)
+    await until('the part is shown', shows(hours(9), hours(9, 20)))
+    expect(Date.parse(new URL(page.url()).searchParams.get('from') ?? '')).toBe(await bound('min'))
+    await page.reload()
+    await until('its parts are listed again', async () => (await parts(page).count()) === 3)
+    await until('the part is shown again', shows(hours(9), hours(9, 20)))
+
+    // From the time of the player: the end of the part, and then a page further.
+    await slider(page).focus()
+    await page.keyboard.press('End')
+    await page.keyboard.press('+')
+    await until('half of it is shown', shows(hours(9, 10), hours(9, 20)))
+    await page.keyboard.press('PageUp')
+    await until('the time leads to the next page', shows(hours(9, 30), hours(9, 40)))
+    await page.keyboard.press('-')
+    await until('as much again is shown', shows(hours(9, 30), hours(9, 50)))
+    await page.keyboard.press('0')
+    await until('all of it is shown', shows(hours(8, 40), hours(10, 5)))
+    expect(new URL(page.url()).searchParams.has('from')).toBe(false)
+    await page.getByRole('button', { name: 'Closer', exact: true }).click()
+    await until('less is shown', async () => !(await whole.isDisabled()))
+    await page.mouse.dblclick(box.x + box.width / 2, box.y + 40)
+    await until('a double click leads back', shows(hours(8, 40), hours(10, 5)))
+  })
+
   it('plays today where the address names a day that no calendar here has', async () => {
     const page = await screens.open(ofVan().replace(DAY, '9999-12-31'), { as: owner })
     const today = page.getByLabel('Day', { exact: true })

@@ -13,12 +13,20 @@ export const MAX_SUBJECTS = 6
 export const RATES = [1, 2, 5, 10, 30, 60] as const
 const STANDARD_RATE = 10
 
+export interface Span {
+  /** Milliseconds since 1970, `to` exclusive. */
+  from: number
+  to: number
+}
+
 export interface Choice {
   subjects: Subject[]
   /** 2026-11-21; null is today, so that such a link means the day on which it is opened. */
   day: string | null
   /** Milliseconds since 1970; null is the beginning. */
   at: number | null
+  /** What the chart shows of the day; null is all of it. */
+  zoom: Span | null
   rate: number
   anomalies: boolean
 }
@@ -41,23 +49,30 @@ export const keyOf = ({ type, id }: Subject): string => `${type}:${id}`
 /** What is played back is in the address: it can be sent, gone back to, and loaded again. */
 export function useChoice() {
   const [params, setParams] = useSearchParams()
+  // The same ones as long as the address names the same: another time draws no chart anew under the hand that drags over it.
+  const named = params.getAll('subject').join(' ')
+  const subjects = useMemo(() => readSubjects(named.split(' ')), [named])
+  const [from, to] = [params.get('from'), params.get('to')]
+  const zoom = useMemo(() => readZoom(from, to), [from, to])
   const choice = useMemo<Choice>(() => {
     const rate = Number(params.get('rate'))
     const day = params.get('day') ?? ''
     const at = Date.parse(params.get('at') ?? '')
     return {
-      subjects: readSubjects(params.getAll('subject')),
+      subjects,
       day: isDay(day) ? day : null,
       at: Number.isNaN(at) ? null : at,
+      zoom,
       rate: RATES.includes(rate as (typeof RATES)[number]) ? rate : STANDARD_RATE,
       anomalies: params.get('anomalies') === 'true',
     }
-  }, [params])
+  }, [params, subjects, zoom])
   const change = useCallback(
     (next: Partial<Choice>) => {
       setParams(
-        now => {
-          const changed = new URLSearchParams(now)
+        () => {
+          // Of the address itself: what was changed a moment ago may not be drawn yet.
+          const changed = new URLSearchParams(location.search)
           const set = (name: string, value: string | null) =>
             value === null ? changed.delete(name) : changed.set(name, value)
           if (next.subjects) {
@@ -66,6 +81,10 @@ export function useChoice() {
           }
           if (next.day !== undefined) set('day', next.day)
           if (next.at !== undefined) set('at', next.at === null ? null : new Date(next.at).toISOString())
+          if (next.zoom !== undefined) {
+            set('from', next.zoom && new Date(next.zoom.from).toISOString())
+            set('to', next.zoom && new Date(next.zoom.to).toISOString())
+          }
           if (next.rate !== undefined) set('rate', next.rate === STANDARD_RATE ? null : String(next.rate))
           if (next.anomalies !== undefined) set('anomalies', next.anomalies ? 'true' : null)
           return changed
@@ -77,6 +96,11 @@ export function useChoice() {
     [setParams],
   )
   return [choice, change] as const
+}
+
+function readZoom(from: string | null, to: string | null): Span | null {
+  const zoom = { from: Date.parse(from ?? ''), to: Date.parse(to ?? '') }
+  return zoom.from < zoom.to ? zoom : null
 }
 
 function readSubjects(texts: readonly string[]): Subject[] {

@@ -1,8 +1,9 @@
 import { type ReactNode, useEffect, useMemo, useRef } from 'react'
 import { Button } from 'react-aria-components'
 import { useFormat, useTexts } from '../../texts/texts.tsx'
+import type { Span } from './choice.ts'
 import { type Player, usePlayerTime } from './player.ts'
-import type { Span, Trips } from './queries.ts'
+import type { Trips } from './queries.ts'
 import type { Shown } from './shown.ts'
 import { momentAt } from './tracks.ts'
 

@@ -4,16 +4,17 @@ import { ToggleButton } from 'react-aria-components'
 import { useLive } from '../../live/live.tsx'
 import { ActionButton, Trouble } from '../../parts/parts.tsx'
 import { useFormat, useTexts } from '../../texts/texts.tsx'
-import { type Choice, keyOf, stepDay, useChoice } from './choice.ts'
+import { type Choice, keyOf, type Span, stepDay, useChoice } from './choice.ts'
 import { Chooser, DayPicker } from './chooser.tsx'
 import { DayList, Strips } from './day-list.tsx'
 import { Downloads } from './downloads.tsx'
 import { createPlayer, type Player } from './player.ts'
-import { MAX_POINTS, type Span, useAnomalies, useNames, useTracks, useTrips } from './queries.ts'
+import { MAX_POINTS, useAnomalies, useNames, useTracks, useTrips } from './queries.ts'
 import type { Shown } from './shown.ts'
 import { SpeedChart } from './speed-chart.tsx'
 import { TrackMap } from './track-map.tsx'
 import { TimeSlider, Transport } from './transport.tsx'
+import { useZoom, zoomInto } from './zoom.ts'
 
 /** What is shown begins and ends at such times, so that the first and the last fix are not at the very edge. */
 const ROUND_MS = 5 * 60_000
@@ -55,6 +56,7 @@ export function Component() {
   const moving = useMemo(() => shown.filter(({ track }) => track.count > 0), [shown])
   const span = useMemo(() => spanOf(moving), [moving])
   usePlayed(player, span, day, choice, change)
+  const { view, zoom } = useZoom(span, player, choice.zoom, change)
 
   return (
     <main className="playback" id="content">
@@ -62,7 +64,7 @@ export function Component() {
       <section className="playback-head" aria-label={t.chosen}>
         <h1>{texts.nav.playback}</h1>
         <Chooser subjects={subjects} onChange={next => change({ subjects: next })} />
-        <DayPicker day={day} onChange={next => change({ day: next, at: null })} />
+        <DayPicker day={day} onChange={next => change({ day: next, at: null, zoom: null })} />
         {span && (
           <div className="playback-options">
             <ToggleButton
@@ -87,15 +89,15 @@ export function Component() {
             day={day}
             isPending={isPending}
             shown={shown}
-            onDay={next => change({ day: next, at: null })}
+            onDay={next => change({ day: next, at: null, zoom: null })}
           />
         </div>
-        {span && (
+        {span && view && (
           <section className="dock" aria-label={texts.nav.playback}>
-            <Transport player={player} rate={choice.rate} onRate={rate => change({ rate })} />
-            <SpeedChart shown={moving} span={span} player={player} />
-            <TimeSlider player={player} span={span} />
-            <Strips shown={moving} span={span} />
+            <Transport player={player} zoom={zoom} rate={choice.rate} onRate={rate => change({ rate })} />
+            <SpeedChart shown={moving} span={view} player={player} zoom={zoom} />
+            <TimeSlider player={player} span={view} zoom={zoom} />
+            <Strips shown={moving} span={view} />
           </section>
         )}
       </div>
@@ -132,7 +134,7 @@ function usePlayed(
   player: Player,
   span: Span | null,
   day: string,
-  { at, rate }: Choice,
+  { at, zoom, rate }: Choice,
   change: (next: Partial<Choice>) => void,
 ) {
   const wound = useRef('')
@@ -145,8 +147,8 @@ function usePlayed(
     if (wound.current === day) return
     wound.current = day
     player.stop()
-    player.seek(at ?? span.from)
-  }, [player, span, day, at])
+    player.seek(at ?? zoomInto(span, zoom).from)
+  }, [player, span, day, at, zoom])
   useEffect(() => {
     if (!span) return
     let timer: ReturnType<typeof setTimeout> | undefined

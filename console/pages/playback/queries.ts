@@ -3,19 +3,13 @@ import { answered, api } from '../../api/client.ts'
 import { LISTS } from '../../api/lists.ts'
 import { useLive } from '../../live/live.tsx'
 import { useWorkspace } from '../../shell/workspace.tsx'
-import { keyOf, type Subject } from './choice.ts'
+import { keyOf, type Span, type Subject } from './choice.ts'
 import { createTrack, type HistoryPoint, type Track } from './tracks.ts'
 
 /** As many as the interface simplifies a track to: one in eight seconds of a day, more where it turns. */
 export const MAX_POINTS = 10_000
 /** What was sent late appears without loading the page again. */
 const STALE_MS = 60_000
-
-export interface Span {
-  /** Milliseconds since 1970, `to` exclusive. */
-  from: number
-  to: number
-}
 
 export interface Loaded {
   subject: Subject

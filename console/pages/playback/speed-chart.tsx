@@ -3,15 +3,18 @@ import { useEffect, useRef } from 'react'
 import uPlot from 'uplot'
 import { onTheme } from '../../preferences.ts'
 import { useFormat, useTexts } from '../../texts/texts.tsx'
+import type { Span } from './choice.ts'
 import type { Player } from './player.ts'
-import type { Span } from './queries.ts'
 import type { Shown } from './shown.ts'
 import { GAP_MS, type Track } from './tracks.ts'
+import type { Zoom } from './zoom.ts'
 
 /** Of the numbers at the left and of the last time at the right: what stands below lies under the same times (playback.css). */
 const CHART_LEFT_PX = 44
-const CHART_RIGHT_PX = 24
+const CHART_RIGHT_PX = 28
 const HEIGHT_PX = 128
+/** A press that trembles is no drag. */
+const DRAG_PX = 6
 const AXIS_PX = 24
 const MIN_KMH = 20
 const HOUR_MS = 3_600_000
@@ -24,13 +27,16 @@ interface Props {
   shown: readonly Shown[]
   span: Span
   player: Player
+  zoom: Zoom
 }
 
-/** The speed of each of them over the time; whoever presses on it goes there. */
-export function SpeedChart({ shown, span, player }: Props) {
+/** The speed of each of them over the time; whoever presses on it goes there, and who drags over it looks closer. */
+export function SpeedChart({ shown, span, player, zoom }: Props) {
   const { playback: t, units } = useTexts()
   const format = useFormat()
   const box = useRef<HTMLDivElement>(null)
+  const latest = useRef(zoom)
+  latest.current = zoom
 
   useEffect(() => {
     const target = box.current
@@ -49,7 +55,27 @@ export function SpeedChart({ shown, span, player }: Props) {
         height: HEIGHT_PX,
         padding: [14, CHART_RIGHT_PX, 0, 0],
         legend: { show: false },
-        cursor: { y: false, points: { show: false }, drag: { x: false, y: false, setScale: false } },
+        cursor: {
+          y: false,
+          points: { show: false },
+          drag: { x: true, y: false, setScale: false, dist: DRAG_PX },
+          bind: {
+            dblclick: () => () => {
+              latest.current.whole()
+              return null
+            },
+          },
+        },
+        hooks: {
+          setSelect: [
+            chart => {
+              const { left, width } = chart.select
+              if (width < DRAG_PX) return
+              latest.current.show({ from: chart.posToVal(left, 'x'), to: chart.posToVal(left + width, 'x') })
+              chart.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false)
+            },
+          ],
+        },
         scales: {
           x: { time: false, range: () => [span.from, span.to] },
           y: { range: (_chart, _min, max) => [0, Math.max(MIN_KMH, (max ?? 0) * 1.1)] },
@@ -142,7 +168,7 @@ function roundTimes({ from, to }: Span, width: number, startOfDay: number): numb
   return times
 }
 
-/** The line at the time of the player, and the time under a finger that is pressed. */
+/** The line at the time of the player, and the time where somebody presses or a finger goes. */
 function followTime(chart: uPlot, player: Player): () => void {
   const head = document.createElement('div')
   head.className = 'play-head'
@@ -152,7 +178,10 @@ function followTime(chart: uPlot, player: Player): () => void {
   }
   const onPointer = (event: PointerEvent) => {
     if (event.buttons !== 1) return
-    if (event.type === 'pointerdown') chart.over.setPointerCapture(event.pointerId)
+    const begins = event.type === 'pointerdown'
+    // Of a mouse the way is a drag, which looks closer.
+    if (!begins && event.pointerType === 'mouse') return
+    if (begins && event.pointerType !== 'mouse') chart.over.setPointerCapture(event.pointerId)
     player.seek(chart.posToVal(event.clientX - chart.over.getBoundingClientRect().left, 'x'))
   }
   chart.over.addEventListener('pointerdown', onPointer)

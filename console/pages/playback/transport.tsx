@@ -2,9 +2,9 @@ import { type KeyboardEvent, useEffect, useRef } from 'react'
 import { ToggleButton, ToggleButtonGroup } from 'react-aria-components'
 import { IconButton } from '../../parts/parts.tsx'
 import { useFormat, useTexts } from '../../texts/texts.tsx'
-import { RATES } from './choice.ts'
+import { RATES, type Span } from './choice.ts'
 import { type Player, useIsPlaying, usePlayerTime } from './player.ts'
-import type { Span } from './queries.ts'
+import type { Zoom } from './zoom.ts'
 
 const SECOND_MS = 1_000
 const STEP_MS = 10 * SECOND_MS
@@ -12,8 +12,13 @@ const MINUTE_MS = 60 * SECOND_MS
 const PAGE_MS = 10 * MINUTE_MS
 
 /** Play and pause, how fast, and what the clock showed. */
-export function Transport(props: { player: Player; rate: number; onRate: (rate: number) => void }) {
-  const { player, rate, onRate } = props
+export function Transport(props: {
+  player: Player
+  zoom: Zoom
+  rate: number
+  onRate: (rate: number) => void
+}) {
+  const { player, zoom, rate, onRate } = props
   const { playback: t } = useTexts()
   const format = useFormat()
   const isPlaying = useIsPlaying(player)
@@ -27,6 +32,11 @@ export function Transport(props: { player: Player; rate: number; onRate: (rate: 
         onPress={() => (isPlaying ? player.stop() : player.play())}
       />
       <span className="play-clock">{format.seconds(time)}</span>
+      <div className="zoom">
+        <IconButton icon="plus" label={t.closer} isDisabled={zoom.isClosest} onPress={zoom.closer} />
+        <IconButton icon="minus" label={t.further} isDisabled={zoom.isWhole} onPress={zoom.further} />
+        <IconButton icon="all" label={t.whole} isDisabled={zoom.isWhole} onPress={zoom.whole} />
+      </div>
       <ToggleButtonGroup
         className="switch rates"
         aria-label={t.rate}
@@ -45,11 +55,15 @@ export function Transport(props: { player: Player; rate: number; onRate: (rate: 
   )
 }
 
-/** The time as a slider under the chart: arrow keys go by ten seconds, with Shift by minutes, the space bar plays. */
-export function TimeSlider({ player, span }: { player: Player; span: Span }) {
+/**
+ * The time as a slider under the chart: arrow keys go by ten seconds, with Shift by minutes, the space bar plays, plus and minus
+ * go closer and further.
+ */
+export function TimeSlider({ player, span, zoom }: { player: Player; span: Span; zoom: Zoom }) {
   const { playback: t } = useTexts()
   const format = useFormat()
   const slider = useRef<HTMLInputElement>(null)
+  // biome-ignore lint/correctness/useExhaustiveDependencies: other bounds move its thumb
   useEffect(() => {
     let said = ''
     const show = () => {
@@ -62,7 +76,7 @@ export function TimeSlider({ player, span }: { player: Player; span: Span }) {
     }
     show()
     return player.onTime(show)
-  }, [player, format])
+  }, [player, format, span])
 
   const onKeyDown = (event: KeyboardEvent) => {
     const step = event.shiftKey ? MINUTE_MS : STEP_MS
@@ -75,6 +89,9 @@ export function TimeSlider({ player, span }: { player: Player; span: Span }) {
       PageDown: () => player.seek(player.time - PAGE_MS),
       Home: () => player.seek(span.from),
       End: () => player.seek(span.to),
+      '+': zoom.closer,
+      '-': zoom.further,
+      '0': zoom.whole,
       ' ': () => (player.playing ? player.stop() : player.play()),
     }
     const move = moves[event.key]
