@@ -9,6 +9,8 @@ export type KeyState =
   /** The first request with it is still being carried out. */
   | { kind: 'busy' }
   | { kind: 'answered'; status: number; answer: Buffer }
+  /** It was carried out, and its answer is not kept. */
+  | { kind: 'repeated' }
 
 /** Takes a key for a request, or says what it stands for. */
 export async function takeKey(
@@ -21,7 +23,7 @@ export async function takeKey(
      ON CONFLICT (id) DO UPDATE SET fingerprint = excluded.fingerprint, lease_until = excluded.lease_until,
        status = NULL, answer = NULL, created_at = now()
      WHERE old.created_at < now() - interval '24 hours'
-       OR (old.answer IS NULL AND old.lease_until < clock_timestamp() AND old.fingerprint = excluded.fingerprint)
+       OR (old.status IS NULL AND old.lease_until < clock_timestamp() AND old.fingerprint = excluded.fingerprint)
      RETURNING id`,
     [key.id, key.organizationId, key.fingerprint, key.leaseMs],
   )
@@ -33,19 +35,26 @@ export async function takeKey(
   // Given back in between: asked for again, it will be free.
   if (!row) return { kind: 'busy' }
   if (!row.same) return { kind: 'other' }
-  if (row.status === null || row.answer === null) return { kind: 'busy' }
+  if (row.status === null) return { kind: 'busy' }
+  if (row.answer === null) return { kind: 'repeated' }
   return { kind: 'answered', status: row.status, answer: Buffer.from(row.answer) }
 }
 
 export async function extendKey(db: Queryable, id: Buffer, leaseMs: number): Promise<void> {
   await db.query(
     `UPDATE idempotency_keys SET lease_until = clock_timestamp() + make_interval(secs => $2::float8 / 1000)
-     WHERE id = $1 AND answer IS NULL`,
+     WHERE id = $1 AND status IS NULL`,
     [id, leaseMs],
   )
 }
 
-export async function keepAnswer(db: Queryable, id: Buffer, status: number, answer: Buffer): Promise<void> {
+/** Keeps what a request came to; without its answer, that it was carried out. */
+export async function keepAnswer(
+  db: Queryable,
+  id: Buffer,
+  status: number,
+  answer: Buffer | null,
+): Promise<void> {
   await db.query('UPDATE idempotency_keys SET status = $2, answer = $3 WHERE id = $1', [id, status, answer])
 }
 

@@ -6,7 +6,9 @@ export async function unique<T>(name: string, work: () => Promise<T>): Promise<T
   try {
     return await work()
   } catch (error) {
-    throw isDuplicate(error) ? conflict(`There is a ${name} already.`) : error
+    throw isDuplicate(error)
+      ? conflict(`There is ${/^[aeio]/.test(name) ? 'an' : 'a'} ${name} already.`)
+      : error
   }
 }
 

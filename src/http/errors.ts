@@ -62,14 +62,19 @@ export function found<T>(what: string, record: T | null | undefined): T {
   return record
 }
 
+/** What is wrong with "this" is said of what it is. */
+export const aboutField = (path: string, message: string) =>
+  path !== '' && message.startsWith('This ')
+    ? `"${path.slice(0, 200)}" is not valid: t${message.slice(1)}`
+    : message
+
 /** A value in the body that is well formed and still wrong, an identifier of nothing among them. */
-export const invalid = (path: string, message: string) =>
-  new RequestError('invalid-input', message, { errors: [{ path, message }] satisfies FieldError[] })
+export const invalid = (path: string, message: string) => new FieldErrors([{ path, message }], message)
 
 /** Several of them, under one sentence. */
 export class FieldErrors extends RequestError {
   constructor(errors: FieldError[], message: string) {
-    super('invalid-input', message, { errors })
+    super('invalid-input', aboutField(errors[0]?.path ?? '', message), { errors })
   }
 }
 

@@ -90,10 +90,22 @@ function describeIssue(issue: z.core.$ZodRawIssue): string {
     case 'unrecognized_keys':
       return 'There is no such field.'
     case 'invalid_union':
-      return 'This is none of the forms that are accepted here.'
+      return describeUnion(issue)
     default:
       return 'This is not valid.'
   }
+}
+
+function describeUnion(issue: z.core.$ZodRawIssue<z.core.$ZodIssueInvalidUnion>): string {
+  const { discriminator } = issue as { discriminator?: string }
+  const known = issue.inst?._zod as { propValues?: { [key: string]: Set<unknown> } } | undefined
+  const forms = discriminator
+    ? [...(known?.propValues?.[discriminator] ?? [])].map(String)
+    : issue.errors.flatMap(([first]) =>
+        first?.code === 'invalid_type' && first.path.length === 0 ? (TYPES[first.expected] ?? []) : [],
+      )
+  if (forms.length === 0) return 'This is none of the forms that are accepted here.'
+  return `This has to be ${discriminator ? `one of ${forms.join(', ')}` : forms.join(' or ')}.`
 }
 
 const isCounted = (origin: string) =>

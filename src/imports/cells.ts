@@ -11,8 +11,10 @@ export interface SourceRow {
   number: number
   /** By their column, from 0; those that are left out are empty. */
   cells: Cell[]
-  /** What it holds besides, by its name. */
-  unknown?: readonly string[]
+  /** Of JSON, the record as it is. */
+  record?: unknown
+  /** Why it cannot be one of ours, by what else it holds, or as a whole. */
+  wrong?: readonly { value: string | null; message: string }[]
 }
 
 /** A row of a file whose columns have names: the first is the header. */
@@ -42,3 +44,8 @@ export function cellText(cell: Cell): string {
   if ('fault' in cell) return cell.fault
   return typeof cell.json === 'string' ? cell.json : JSON.stringify(cell.json)
 }
+
+/** A value as a report quotes it. */
+const MAX_QUOTED = 200
+
+export const quote = (text: string) => (text.length > MAX_QUOTED ? `${text.slice(0, MAX_QUOTED)}…` : text)

@@ -25,7 +25,7 @@ export async function writeFailedRows(
     await writer.header([...headings, nameColumn(headings)])
     let page = await failed(0)
     let at = 0
-    for await (const { number, cells } of source.rows) {
+    for await (const { number, cells, record } of source.rows) {
       if (at >= page.length) {
         page = await failed(page.at(-1)?.row ?? 0)
         at = 0
@@ -41,7 +41,7 @@ export async function writeFailedRows(
       const message = describe(next.errors, mapping)
       await writer.row(
         format === 'csv' ? fill(own, headings.length, message) : [...own.slice(0, headings.length), message],
-        headings,
+        record,
       )
     }
     await writer.end()
@@ -71,7 +71,7 @@ const describe = (errors: readonly RowError[], mapping: Import['mapping']) =>
 
 interface Writer {
   header(headings: string[]): Promise<void>
-  row(cells: Cell[], headings: readonly string[]): Promise<void>
+  row(cells: Cell[], record: unknown): Promise<void>
   end(): Promise<void>
 }
 
@@ -97,13 +97,11 @@ const WRITERS: { [format in Import['format']]: (to: Writable, date1904: boolean)
     let count = 0
     return {
       header: () => write(to, '['),
-      row(cells, headings) {
-        const given = headings.flatMap((key, at) => {
-          const cell = cells[at]
-          return cell && typeof cell === 'object' && 'json' in cell ? [[key, cell.json] as const] : []
-        })
-        const record = { data: Object.fromEntries(given), error: cellText(cells.at(-1) ?? null) }
-        return write(to, `${count++ > 0 ? ',\n' : ''}${JSON.stringify(record)}`)
+      row(cells, record) {
+        const isRecord = typeof record === 'object' && record !== null && !Array.isArray(record)
+        const error = cellText(cells.at(-1) ?? null)
+        const written = { ...(isRecord ? record : { record }), error }
+        return write(to, `${count++ > 0 ? ',\n' : ''}${JSON.stringify(written)}`)
       },
       end: () => write(to, ']').then(() => void to.end()),
     }

@@ -1,5 +1,5 @@
 import type { ImportFormat } from '../../db/queries/imports.ts'
-import { unsupported } from './file-error.ts'
+import { unimportable, unsupported } from './file-error.ts'
 import { readHead } from './readers/head.ts'
 
 const HEAD_BYTES = 4_096
@@ -34,6 +34,9 @@ export async function detectFormat(path: string): Promise<ImportFormat> {
     throw unsupported(
       'This is a web page or an XML file, whatever it is called: save the table as .xlsx or .csv.',
     )
+  }
+  if (/^\{\s*("|\}|$)/.test(begin)) {
+    throw unimportable('This is one object of JSON: send the array of records itself, [{ "data": { … } }].')
   }
   return /^\[\s*(\{|\]|$)/.test(begin) ? 'json' : 'csv'
 }

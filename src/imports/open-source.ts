@@ -11,7 +11,7 @@ export function openSource(
   options: { header?: boolean } = {},
 ): Promise<Source> {
   if (format === 'csv') return openCsv(path)
-  return format === 'json' ? openJson(path, keys) : openXlsx(path, options)
+  return format === 'json' ? openJson(path, keys, options) : openXlsx(path, options)
 }
 
 /** The names of the columns, from the first row that has any; an empty text is a column without a name. */

@@ -4,7 +4,7 @@ import type { Values } from '../../db/schema/data-records.ts'
 import type { Field } from '../../db/schema/flows.ts'
 import { uniqueValue } from '../../db/unique-value.ts'
 import { isAbsent } from '../data/values.ts'
-import { type Cell, cellText, isBlank, type Source } from './cells.ts'
+import { type Cell, cellText, isBlank, quote, type Source } from './cells.ts'
 import { complete } from './complete.ts'
 import { convert, type Style, styleOf } from './convert.ts'
 import { resolveMapping } from './mapping.ts'
@@ -47,11 +47,6 @@ export type MadeRecord = RecordText | { lacks: RowError[] }
 /** What is known of a row while it is read. */
 type Row = Pick<ReadRow, 'row' | 'errors' | 'toEarlier' | 'repeats'> & { values: Values }
 
-/** A value as a report quotes it. */
-const MAX_QUOTED = 200
-
-export const quote = (text: string) => (text.length > MAX_QUOTED ? `${text.slice(0, MAX_QUOTED)}…` : text)
-
 /** Rows with values, one after the other; those up to `after` are looked through for what later ones repeat. */
 export async function* readRows(reading: Reading, source: Source): AsyncGenerator<ReadRow> {
   const { fields, format, after, primaryKey, dataTypeId } = reading
@@ -70,17 +65,11 @@ export async function* readRows(reading: Reading, source: Source): AsyncGenerato
   )
   const keyField = fields.find(({ key }) => key === primaryKey)
 
-  for await (const { number, cells, unknown = [] } of source.rows) {
+  for await (const { number, cells, wrong = [] } of source.rows) {
     const named = format === 'csv' ? cells : headings.map((_, at) => cells[at] ?? null)
     if (format !== 'json' && named.every(isBlank)) continue
     const read: Row = { row: number, values: {}, errors: [], toEarlier: [], repeats: false }
-    for (const key of unknown.slice(0, 10)) {
-      read.errors.push({
-        field: null,
-        value: quote(key),
-        message: `The data type has no field ${quote(key)}.`,
-      })
-    }
+    read.errors.push(...wrong.map(one => ({ field: null, ...one })))
     if (format === 'csv' && cells.slice(headings.length).some(cell => !isBlank(cell))) {
       const message = `The row has ${cells.length} values, and the header ${headings.length}: perhaps one of them has to stand in quotation marks.`
       read.errors.push({ field: null, value: null, message })

@@ -21,8 +21,9 @@ import type { Values } from '../../db/schema/data-records.ts'
 import type { Field } from '../../db/schema/flows.ts'
 import { uniqueValue } from '../../db/unique-value.ts'
 import type { DataAccess } from '../data/access.ts'
+import { quote } from './cells.ts'
 import { complete } from './complete.ts'
-import { type MadeRecord, makeRecord, quote, type ReadRow } from './read-rows.ts'
+import { type MadeRecord, makeRecord, type ReadRow } from './read-rows.ts'
 
 /** Somebody else has taken a unique value meanwhile: the same rows again, and they are told. A serialization failure. */
 class OvertakenError extends Error {

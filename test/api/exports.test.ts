@@ -60,6 +60,38 @@ describe('Exports', () => {
     download(client, '/data/export', { dataTypeId: typeId, format, ...more })
   const exportJson = async (more: object = {}, client = owner) =>
     JSON.parse((await exportAll('json', more, client)).bytes.toString())
+  it('are one export under an Idempotency-Key, asked for as often as one likes, and 409 with another body', async () => {
+    const taken = async () => {
+      const logs = (await owner.get('/tasks/export-log')).body.pagination.total
+      return [logs, (await owner.get('/audit-log?action=export')).body.pagination.total]
+    }
+    for (const [path, body, other] of [
+      ['/data/export', { dataTypeId: typeId, format: 'json' }, { dataTypeId: typeId, format: 'xlsx' }],
+      ['/tasks/export', { format: 'json' }, { format: 'json', filter: { status: 'x' } }],
+    ] as const) {
+      const headers = { 'idempotency-key': newId() }
+      const before = await taken()
+      const first = await owner.post(path, body, headers)
+      const again = await owner.post(path, body, headers)
+      expect([first.status, again.status, again.body]).toEqual([200, 200, first.body])
+      expect((await owner.post(path, other, headers)).status).toBe(409)
+      expect((await taken()).map((count, at) => count - before[at])).toEqual([1, 1])
+    }
+  })
+
+  it('say which filter is wrong, and what it has to be', async () => {
+    const answer = await owner.post('/data/export', {
+      dataTypeId: typeId,
+      format: 'json',
+      filter: { revenue: 'x' },
+    })
+    expect(answer.body.message).toBe('"filter.revenue" is not valid: this has to be a number.')
+    const nested = await owner.post('/tasks/export', { format: 'json', filter: { status: ['x'] } })
+    expect(nested.body.message).toBe(
+      '"filter.status" is not valid: this has to be a text or a number or true or false.',
+    )
+  })
+
   const sheetOf = (book: WorkBook) => book.Sheets[book.SheetNames[0] as string] as WorkBook['Sheets'][string]
   const person = async (restrictedFields: string[], also: object[] = []) => {
     const role = await owner.post('/role', {

@@ -62,7 +62,11 @@ describe('Import configs', () => {
   it('have names of their own: 409', async () => {
     const config = { name: 'Twice', dataTypeId, mapping: MAPPING }
     expect((await owner.post('/import-config', config)).status).toBe(201)
-    expect((await owner.post('/import-config', config)).status).toBe(409)
+    const again = await owner.post('/import-config', config)
+    expect([again.status, again.body.message]).toEqual([
+      409,
+      'There is an import config named Twice already.',
+    ])
   })
 
   it('tell what has changed in the data type since, until they are written again', async () => {

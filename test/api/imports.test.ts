@@ -237,7 +237,9 @@ describe('Imports', () => {
     [422, 'no column for Customer number, Name', 'Phone\n1234\n', {}],
     [422, 'no column for Customer number', 'Name\nA\n', { mode: 'upsert' }],
     [400, 'has no field shoe', 'Name\nA\n', { mapping: '{"shoe":"Name"}' }],
-    [400, 'has to be JSON', 'Name\nA\n', { mapping: '{' }],
+    [400, '"mapping" is not valid: this has to be JSON', 'Name\nA\n', { mapping: '{' }],
+    [422, 'one object of JSON: send the array', '{"data":[{"name":"A"}]}', {}],
+    [422, 'Record 1 has no "data"', '[ {"name":"A"}]', {}],
     [400, 'There is no such data type', 'Name\nA\n', { dataTypeId: 'x' }],
     [400, 'There is no such import config', 'Name\nA\n', { importConfigId: 'x' }],
     [400, '"shoe" is not valid', 'Name\nA\n', { shoe: 'x' }],
@@ -261,10 +263,32 @@ describe('Imports', () => {
       const answer = await owner.post('/data/import', body, headers)
       expect([body, answer.status]).toEqual([body, 400])
     }
+    const part = '--x\r\nContent-Disposition: form-data; name="file"; filename="a.csv"\r\n\r\nName\nA\r\n'
+    const second = part.replace('"file"', '"more"')
+    for (const body of [`${part}${part}--x--\r\n`, `${part}${second}--x--\r\n`, `${second}--x--\r\n`]) {
+      const answer = await owner.post('/data/import', body, headers)
+      expect([answer.status, answer.body.errors?.[0].message]).toEqual([
+        400,
+        'Send one file, in the field "file".',
+      ])
+    }
+    const twice = '--x\r\nContent-Disposition: form-data; name="mode"\r\n\r\ncreate\r\n'.repeat(2)
+    expect((await owner.post('/data/import', `${twice}--x--\r\n`, headers)).body.message).toContain('"mode"')
     const cut = '--x\r\nContent-Disposition: form-data; name="file"; filename="a.csv"\r\n\r\nName\nA'
     expect((await owner.post('/data/import', cut, headers)).status).toBe(400)
     expect((await owner.post('/data/import', {})).status).toBe(415)
     expect((await owner.post('/hub', 'x', headers)).status).toBe(415)
+  })
+
+  it('of JSON, one record that is none of ours does not stop the rest', async () => {
+    await newType()
+    const ours = (number: number) => ({ data: { number: String(number), name: 'Ada' } })
+    const file = [ours(1), null, 7, 'x', [ours(2)], { name: 'Bob' }, { data: null }, ours(3)]
+    const done = await send(JSON.stringify(file))
+    expect(done).toMatchObject({ status: 'completed_with_errors', total: 8, created: 2, failed: 6 })
+    expect(done.failures.map(({ row, field, value }) => [row, field, value])).toEqual(
+      file.slice(1, -1).map((record, at) => [at + 3, null, JSON.stringify(record)]),
+    )
   })
 
   it('are listed and filtered, and seen by those who import into the type', async () => {

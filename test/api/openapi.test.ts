@@ -128,6 +128,34 @@ describe('The OpenAPI document', () => {
     expect(missing).toEqual([])
   })
 
+  it('leads to refusals that name what they are about', async () => {
+    const nameless: string[] = []
+    const said = ({ name }: Operation, { status, body }: Awaited<ReturnType<Client['get']>>) => {
+      if (
+        status === 400 &&
+        /^(This|There is no such (field|parameter))\b|none of the forms/.test(body.message)
+      )
+        nameless.push(`${name}: ${body.message}`)
+      return status === 400
+    }
+    let count = 0
+    for (const operation of operations.filter(({ path }) => /^\/api\/v3[^{]*$/.test(path))) {
+      const { method, path, spec } = operation
+      const own = path.replace('/api/v3', '')
+      const filters = method === 'get' ? (spec.parameters ?? []).filter(one => one.in === 'query') : []
+      for (const { name } of filters) if (said(operation, await owner.get(`${own}?${name}=%7B`))) count++
+      if (method === 'post' && spec.requestBody?.content['application/json'] && !path.includes('/auth/'))
+        for (const body of [
+          { shoe: 1 },
+          { format: 'json', filter: { shoe: {} } },
+          { format: 'json', filter: { from: 'x' } },
+        ])
+          if (said(operation, await owner.post(own, body))) count++
+    }
+    expect(nameless).toEqual([])
+    expect(count).toBeGreaterThan(50)
+  })
+
   it('lists every path of the specification that is built', async () => {
     const paths = new Set(operations.map(({ method, path }) => `${method} ${path}`))
     for (const operation of [

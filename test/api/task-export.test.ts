@@ -3,6 +3,7 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { newId } from '../../db/client.ts'
 import type { Client } from '../support/client.ts'
 import { DIRECT_LIMIT, useExports } from '../support/exports.ts'
+import { readDocument } from '../support/openapi.ts'
 import { addPerson } from '../support/people.ts'
 import { until } from '../support/wait.ts'
 
@@ -65,8 +66,26 @@ describe('Exports of tasks', () => {
     const filter = { from: '2026-11-21T00:00:00Z', to: '2026-11-22T00:00:00Z', status: 'open' }
     expect((await exportTasks(owner, { filter })).body).toEqual([all[0]])
     expect((await exportTasks(owner, { filter: { bbox: '13,52,14,53' } })).body).toEqual([all[1]])
+    // Whatever filters and searches the list does so here.
+    const list = (await readDocument(server)).paths['/api/v3/tasks']?.get?.parameters ?? []
+    const filters = list.map(({ name }) => name).filter(name => !['limit', 'cursor', 'sort'].includes(name))
+    expect(filters).toContain('search')
+    for (const name of filters) {
+      const value =
+        { search: 'MARKT', from: '2026-11-21T00:00:00Z', to: '2026-11-22T00:00:00Z', bbox: '13,52,14,53' }[
+          name
+        ] ?? 'x'
+      const shown = await owner.get(`/tasks?sort=createdAt&${name}=${value}`)
+      const exported = await exportTasks(owner, { filter: { [name]: value } })
+      expect([name, exported.body]).toEqual([name, shown.body.data])
+    }
+    expect((await exportTasks(owner, { filter: { search: 'markt' } })).body).toEqual([all[1]])
     const some = await exportTasks(owner, { fields: ['code', 'content'] })
     expect(Object.keys(some.body[0]).sort()).toEqual(['_id', 'code', 'content'])
+    const keys = Object.keys(all[0])
+    expect((await exportTasks(owner, { fields: keys })).body).toEqual(all)
+    for (const key of keys)
+      expect([key, (await exportTasks(owner, { fields: [key] })).status]).toEqual([key, 200])
     for (const [body, path] of [
       [{ filter: { shoe: '1' } }, 'filter.shoe'],
       [{ filter: { from: 'soon' } }, 'filter.from'],
@@ -91,6 +110,14 @@ describe('Exports of tasks', () => {
     expect(byHeading.has('Name (content.name)')).toBe(true)
     expect(cell('Location', 3)?.v).toBe('52.5, 13.4 (Am Markt 1)')
     expect([cell('Start', 2)?.v, cell('Start', 3)]).toEqual([expect.any(Number), undefined])
+    const fields = ['_id', 'createdAt', 'updatedAt', 'isSample', 'code']
+    const more = await download(owner, '/tasks/export', { format: 'xlsx', fields })
+    const { Tasks = {} } = read(more.bytes).Sheets
+    expect(columns.slice(0, 6).map(column => Tasks[`${column}1`]?.v)).toEqual([
+      ...['Code', '_id', 'Sample', 'Created', 'Updated'],
+      undefined,
+    ])
+    expect([Tasks.B2?.v, Tasks.C2?.v, Tasks.D2?.v]).toEqual([expect.any(String), false, expect.any(Number)])
   })
 
   it('hold the tasks that the role may both see and export, without what it restricts', async () => {

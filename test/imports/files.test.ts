@@ -14,8 +14,9 @@ import { makeWorkbook } from '../support/workbooks.ts'
 const folder = mkdtempSync(join(tmpdir(), 'fieldline-files-'))
 afterAll(() => rmSync(folder, { recursive: true }))
 
-type Format = 'csv' | 'xlsx'
+type Format = 'csv' | 'xlsx' | 'json'
 const HEADINGS = ['one', 'two', 'three']
+const mapping = Object.fromEntries(HEADINGS.map(name => [name, name]))
 let number = 0
 
 const keep = (file: Buffer | string): string => {
@@ -25,7 +26,7 @@ const keep = (file: Buffer | string): string => {
 }
 
 async function read(format: Format, file: Buffer | string): Promise<{ rows: Cell[][]; source: Source }> {
-  const source = await openSource({ path: keep(file), format }, [])
+  const source = await openSource({ path: keep(file), format }, HEADINGS)
   const rows: Cell[][] = []
   try {
     for await (const { cells } of source.rows)
@@ -149,7 +150,7 @@ describe('A file of failed rows', () => {
       errors: [{ field: null, value: null, message: 'No.' }],
     }))
     const failedAfter = async (after: number) => failed.slice(Math.max(after, 1))
-    await writeFailedRows(keep(file), { format, mapping: {} }, failedAfter, to)
+    await writeFailedRows(keep(file), { format, mapping }, failedAfter, to)
     return whole
   }
   const padded = (cells: Cell[]) => HEADINGS.map((_, at) => cells[at] ?? null)
@@ -161,6 +162,21 @@ describe('A file of failed rows', () => {
         const after = await read(format, await sendBack(format, given))
         expect(after.rows.slice(1).map(padded)).toEqual(before.rows.slice(1).map(padded))
         expect(after.source.date1904?.()).toBe(before.source.date1904?.())
+      }),
+      { numRuns: 60 },
+    )
+  })
+
+  it('of JSON holds every record as it was sent', async () => {
+    const json = fc.jsonValue().map(value => JSON.parse(JSON.stringify(value)))
+    const record = fc.oneof(json, fc.record({ data: fc.dictionary(fc.constantFrom(...HEADINGS, 'x'), json) }))
+    const indent = fc.constantFrom(0, 1, '\r\n')
+    await fc.assert(
+      fc.asyncProperty(fc.array(record, { maxLength: 6 }), indent, async (records, space) => {
+        const back = JSON.parse(String(await sendBack('json', JSON.stringify(records, null, space))))
+        const isObject = (one: unknown) => typeof one === 'object' && one !== null && !Array.isArray(one)
+        const expected = records.map(one => ({ ...(isObject(one) ? one : { record: one }), error: 'No.' }))
+        expect(back).toEqual(expected)
       }),
       { numRuns: 60 },
     )

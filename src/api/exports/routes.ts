@@ -114,7 +114,9 @@ export function exportRoutes(app: App, { db, config }: Services): void {
         const { format } = order
         const { count } = await writeExport(draft, { source, format, ids, signal: leaving.signal })
         const made = { keys: source.keys, count }
-        await note(request, order, tx => insertExportLog(tx, caller.organizationId, log, made))
+        // One that is asked for again under its Idempotency-Key is one export.
+        if (!request.isRepeated)
+          await note(request, order, tx => insertExportLog(tx, caller.organizationId, log, made))
         // Without a name it is gone with whoever reads it.
         return await open(draft, 'r')
       } catch (error) {

@@ -103,5 +103,5 @@ async function checkSeesType(
 
 async function getImport(tx: Queryable, caller: Caller, id: string, hold: '' | 'FOR UPDATE' = '') {
   const row = await findImport(tx, id, hold)
-  return found('import monitoring', row && showImport(row, caller))
+  return found('import', row && showImport(row, caller))
 }

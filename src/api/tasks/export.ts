@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto'
-import { z } from 'zod'
 import type { Database } from '../../../db/client.ts'
 import { listFlows } from '../../../db/queries/flows.ts'
 import { findOrganization } from '../../../db/queries/organizations.ts'
@@ -8,10 +7,11 @@ import type { Field } from '../../../db/schema/flows.ts'
 import { headingsOf } from '../../data/headings.ts'
 import { forbidden, found, invalid } from '../../http/errors.ts'
 import { type Permission, scopeOf } from '../../http/permissions.ts'
+import { InvalidInput } from '../../http/validation.ts'
 import type { Column, Exportable, Exporter } from '../../jobs/exports/source.ts'
 import { readFilter } from './filter.ts'
 import { presentTask, readTypes, visibilityOf } from './present.ts'
-import { TASK_KEYS, taskFilter } from './schemas.ts'
+import { TASK_KEYS, taskExportFilter } from './schemas.ts'
 
 type Presented = ReturnType<typeof presentTask>
 
@@ -31,35 +31,44 @@ const COLUMNS: readonly { key: keyof Presented; label: string; type: Field['type
   { key: 'scheduleId', label: 'Schedule', type: 'text' },
   { key: 'dataIds', label: 'Data sources', type: 'text' },
 ]
-const FIELDS: ReadonlySet<string> = new Set([...COLUMNS.map(({ key }) => key), 'content', 'history'])
+/** What has a column where it is asked for. */
+const MORE_COLUMNS: typeof COLUMNS = [
+  { key: '_id', label: '_id', type: 'text' },
+  { key: 'isSample', label: 'Sample', type: 'boolean' },
+  { key: 'createdAt', label: 'Created', type: 'datetime' },
+  { key: 'updatedAt', label: 'Updated', type: 'datetime' },
+]
+const FIELDS: ReadonlySet<string> = new Set(TASK_KEYS)
 /** Of all flows together; more is in the JSON. */
 const MAX_CONTENT_COLUMNS = 500
 const MAX_FLOWS = 500
 /** Rows of a page, of about 1 MiB at the most. */
 const PAGE_ROWS = 500
 
-const filters = z.strictObject(taskFilter)
-
 /** Exports of tasks: those that the role lets be both seen and exported, as `GET /tasks` shows them. */
 export const exportableTasks: Exportable = {
   async open(db, who, { filter, fields: named }) {
     const { organizationId } = who
     const unknown = named?.find(key => !FIELDS.has(key))
-    if (unknown !== undefined) throw invalid('fields', `There is no field ${unknown}.`)
-    const parsed = filters.safeParse(filter)
-    if (!parsed.success) {
-      const [issue] = parsed.error.issues
-      const key = issue?.code === 'unrecognized_keys' ? issue.keys[0] : issue?.path[0]
-      throw invalid(`filter.${String(key)}`, issue?.message ?? 'This is not valid.')
-    }
+    if (unknown !== undefined)
+      throw invalid('fields', `A task has no field ${unknown}. Its fields are ${TASK_KEYS.join(', ')}.`)
+    const parsed = taskExportFilter.safeParse(filter)
+    if (!parsed.success)
+      throw new InvalidInput(
+        parsed.error.issues.map(issue => ({ ...issue, path: ['filter', ...issue.path] })),
+      )
+    const search = parsed.data.search || undefined
     const visibility = narrowest(who)
     const wanted = readFilter(parsed.data)
     const { timeZone } = found('organization', await findOrganization(db.system, organizationId))
     const shows = (key: string) => !named || named.includes(key)
     const content = shows('content') ? await listContentFields(db, organizationId) : []
-    const columns = COLUMNS.filter(({ key }) => shows(key))
+    const columns = [
+      ...COLUMNS.filter(({ key }) => shows(key)),
+      ...MORE_COLUMNS.filter(({ key }) => named?.includes(key)),
+    ]
     const list = async (after: string | null, limit: number) => {
-      const page = { limit, sort: 'createdAt', descending: false, search: undefined }
+      const page = { limit, sort: 'createdAt', descending: false, search }
       const from = after === null ? undefined : { key: after, id: after }
       return listTasks(db, organizationId, visibility, wanted, { ...page, after: from })
     }

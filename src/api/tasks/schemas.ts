@@ -180,6 +180,12 @@ export const taskFilter = {
     .describe('west,south,east,north in degrees; west > east crosses the antimeridian'),
 }
 
+/** What an export of tasks is filtered by: as the list, which can be searched too. */
+export const taskExportFilter = z.strictObject({
+  ...taskFilter,
+  search: listQuery(TASK_SORTS, '-createdAt').shape.search,
+})
+
 export const listTasks = operation({
   access: 'view/task',
   tags,

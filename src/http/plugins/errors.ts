@@ -35,7 +35,8 @@ export function answerError(error: FastifyError, request: FastifyRequest, reply:
   if (error instanceof InvalidInput) {
     if (error.validationContext === 'params') {
       const [, resource = 'record'] = /([a-z-]+)\/:id/.exec(request.routeOptions.url ?? '') ?? []
-      return answer(request, reply, 404, `There is no such ${resource.replaceAll('-', ' ')}.`)
+      const kind = resource.replace(/-monitoring$/, '').replaceAll('-', ' ')
+      return answer(request, reply, 404, `There is no such ${kind}.`)
     }
     return answer(request, reply, 400, error.message, { errors: error.errors })
   }

@@ -17,13 +17,15 @@ import { createBox } from '../secrets.ts'
 const LEASE_MS = 30_000
 const TWIN_WAITS_MS = 60_000
 const LONGEST_KEY = 255
-/** Larger ones, and streams, are carried out again: they are exports, which change nothing. */
+/** Of larger ones, and of streams, the key and the request are kept alone: exports, which are carried out again and change nothing. */
 const MAX_ANSWER_BYTES = 1024 * 1024
 
 declare module 'fastify' {
   interface FastifyRequest {
     /** The key that is this request's until it is answered. */
     idempotency: { id: Buffer; heartbeat: NodeJS.Timeout } | null
+    /** Whether it was carried out before under its Idempotency-Key, and only its answer is wanted once more. */
+    isRepeated: boolean
   }
   interface FastifyReply {
     /**
@@ -37,6 +39,7 @@ declare module 'fastify' {
 export function addIdempotency(app: App, { db, config }: Services): void {
   const box = createBox(config.jwtSecret, 'idempotency')
   app.decorateRequest('idempotency', null)
+  app.decorateRequest('isRepeated', false)
 
   // After the caller is known and the body is read, and before it is validated: a failure is an answer like any other.
   app.addHook('preValidation', async (request, reply) => {
@@ -83,6 +86,10 @@ export function addIdempotency(app: App, { db, config }: Services): void {
         request.idempotency = { id, heartbeat }
         return false
       }
+      if (state.kind === 'repeated') {
+        request.isRepeated = true
+        return false
+      }
       if (state.kind === 'other') {
         throw conflict('This Idempotency-Key was used with another request. Use a new one for each.')
       }
@@ -105,10 +112,10 @@ export function addIdempotency(app: App, { db, config }: Services): void {
     const leased = endLease(request)
     if (!leased) return payload
     const status = reply.statusCode
-    const stored = typeof payload === 'string' && payload.length <= MAX_ANSWER_BYTES
     try {
-      if (status === 401 || status === 429 || status >= 500 || !stored) {
-        await releaseKey(db.system, leased)
+      if (status === 401 || status === 429 || status >= 500) await releaseKey(db.system, leased)
+      else if (typeof payload !== 'string' || payload.length > MAX_ANSWER_BYTES) {
+        await keepAnswer(db.system, leased, status, null)
       } else {
         const type = String(reply.getHeader('content-type') ?? 'application/json')
         await keepAnswer(db.system, leased, status, box.seal(JSON.stringify({ type, body: payload }), leased))

@@ -20,9 +20,12 @@ export function addMethods(app: App): void {
     if (request.headers.host === undefined && request.raw.httpVersion === '1.1') {
       throw new RequestError('invalid-input', 'The request names no host.')
     }
-    if (!request.is404) return
+    // A method that a path itself lacks would fall to its sibling with a parameter, which takes its last part for an identifier.
+    if (!request.is404 && !request.routeOptions.url?.includes(':')) return
     const [path = ''] = request.url.split('?')
-    const methods = [...paths.values()].find(({ pattern }) => pattern.test(path))?.methods
+    const own = paths.get(path.replace(/\/$/, ''))
+    if (!request.is404 && !own) return
+    const methods = (own ?? [...paths.values()].find(({ pattern }) => pattern.test(path)))?.methods
     if (!methods) throw new RequestError('not-found', 'There is nothing at this address.')
     reply.header('allow', [...methods].join(', '))
     throw new RequestError('wrong-method', `${request.method} is not allowed at this address.`)

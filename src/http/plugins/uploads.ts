@@ -15,6 +15,7 @@ const MAX_FILE_NAME = 255
 const MAX_UPLOADS = 8
 const MAX_UPLOADS_OF_ONE = 2
 const RETRY_AFTER_S = 5
+const ONE_FILE = 'Send one file, in the field "file".'
 
 /** What an operation takes as multipart/form-data: one file, and fields. */
 export interface Upload {
@@ -107,7 +108,7 @@ async function readParts(
       continue
     }
     if (part.fieldname !== 'file' || fileName !== undefined) {
-      throw invalid(part.fieldname, 'Send one file, in the field "file".')
+      throw invalid(part.fieldname, ONE_FILE)
     }
     fileName = nameOf(part.filename)
     await receive(hash ? hashed(part.file, hash) : part.file).catch(error => {
@@ -155,7 +156,8 @@ async function* partsOf(request: FastifyRequest, maxBytes: number) {
     })
   } catch (error) {
     const { code } = error as { code?: string }
-    if (/^FST_(FILES|FIELDS|PARTS)_LIMIT$/.test(code ?? '')) {
+    if (code === 'FST_FILES_LIMIT') throw invalid('file', ONE_FILE)
+    if (code === 'FST_FIELDS_LIMIT' || code === 'FST_PARTS_LIMIT') {
       throw new RequestError('too-large', `Send one file and at most ${MAX_FIELDS} fields.`)
     }
     throw notWhole()

@@ -1,38 +1,50 @@
 import { statSync } from 'node:fs'
-import type { Cell, Rows, Source } from '../cells.ts'
+import { type Cell, quote, type Rows, type Source, type SourceRow } from '../cells.ts'
 import { tooLarge, unimportable, unsupported } from '../file-error.ts'
 import { MAX_CELL_CHARACTERS } from '../limits.ts'
 import { detectEncoding, openText } from './text-file.ts'
 
+/** Of keys that a record has beyond those of its type. */
+const MAX_NAMED = 10
+const NO_RECORD = 'This is no record as an export makes it: { "data": { … } }.'
+
 /**
  * What an export makes: an array of records as `GET /data` shows them. The columns are the keys that are asked for; a
- * record that lacks one says nothing of it.
+ * record that lacks one says nothing of it. With `header` the first record has to be one.
  */
-export async function openJson(path: string, keys: readonly string[]): Promise<Source> {
+export async function openJson(
+  path: string,
+  keys: readonly string[],
+  { header = false }: { header?: boolean } = {},
+): Promise<Source> {
   const size = statSync(path).size
   const encoding = await detectEncoding(path)
   if (encoding === 'windows1252') throw unsupported('JSON is read in UTF-8 or UTF-16 alone.')
   const { pieces, file } = openText(path, encoding)
 
   async function* rows(): Rows {
+    const records = readRecords()
+    if (header) {
+      const first = await records.next()
+      if (!first.done && first.value.wrong?.some(({ message }) => message === NO_RECORD))
+        throw unimportable(
+          'Record 1 has no "data": send the records as an export makes them, [{ "data": { … } }].',
+        )
+    }
     yield { number: 1, cells: [...keys] }
+    yield* records
+  }
+  async function* readRecords(): Rows {
     let number = 1
     for await (const text of elements(pieces)) {
       number++
-      let record: { data?: unknown } | null
+      let record: unknown
       try {
         record = JSON.parse(text)
       } catch {
         throw unimportable(`Record ${number - 1} is not valid JSON.`)
       }
-      const data = record?.data
-      if (typeof data !== 'object' || data === null || Array.isArray(data)) {
-        throw unimportable(`Record ${number - 1} has no "data": send the records as an export makes them.`)
-      }
-      const values = data as { [key: string]: unknown }
-      const unknown = Object.keys(values).filter(key => !keys.includes(key))
-      const cells = keys.map((key): Cell => (Object.hasOwn(values, key) ? { json: values[key] } : null))
-      yield { number, cells, unknown }
+      yield { number, record, ...readRecord(record, keys) }
     }
   }
   return {
@@ -42,7 +54,22 @@ export async function openJson(path: string, keys: readonly string[]): Promise<S
   }
 }
 
-/** The elements of an array, each as its text. */
+function readRecord(record: unknown, keys: readonly string[]): Pick<SourceRow, 'cells' | 'wrong'> {
+  const data = (record as { data?: unknown } | null)?.data
+  if (typeof data !== 'object' || data === null || Array.isArray(data))
+    return { cells: [], wrong: [{ value: quote(JSON.stringify(record)), message: NO_RECORD }] }
+  const values = data as { [key: string]: unknown }
+  const unknown = Object.keys(values).filter(key => !keys.includes(key))
+  return {
+    cells: keys.map((key): Cell => (Object.hasOwn(values, key) ? { json: values[key] } : null)),
+    wrong: unknown.slice(0, MAX_NAMED).map(key => ({
+      value: quote(key),
+      message: `The data type has no field ${quote(key)}.`,
+    })),
+  }
+}
+
+/** The elements of an array, each as its text; of one that is no object or array, with blanks after it. */
 async function* elements(pieces: AsyncIterable<string>): AsyncGenerator<string> {
   let state: 'before' | 'first' | 'value' | 'between' | 'after' = 'before'
   let current = ''
@@ -63,9 +90,13 @@ async function* elements(pieces: AsyncIterable<string>): AsyncGenerator<string> 
         }
         if (code === 0x22) inText = true
         else if (code === 0x7b || code === 0x5b) depth++
-        else if (code === 0x7d || code === 0x5d) {
-          depth--
-          if (depth > 0) continue
+        else if (depth === 0 && (code === 0x2c || code === 0x5d)) {
+          yield current + piece.slice(begin, at)
+          current = ''
+          state = code === 0x2c ? 'first' : 'after'
+        } else if (code === 0x7d || code === 0x5d) {
+          if (--depth > 0) continue
+          if (depth < 0) throw wrong()
           yield current + piece.slice(begin, at + 1)
           current = ''
           state = 'between'
@@ -74,9 +105,10 @@ async function* elements(pieces: AsyncIterable<string>): AsyncGenerator<string> 
       }
       if (code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09) continue
       if (state === 'before' && code === 0x5b) state = 'first'
-      else if (code === 0x7b && state === 'first') {
+      else if (state === 'first' && code !== 0x5d && code !== 0x2c) {
         state = 'value'
-        depth = 1
+        depth = code === 0x7b || code === 0x5b ? 1 : 0
+        inText = code === 0x22
         begin = at
       } else if (state === 'between' && code === 0x2c) {
         state = 'first'
