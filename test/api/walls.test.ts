@@ -7,6 +7,7 @@ import { PERMISSIONS } from '../../src/http/permissions.ts'
 import { forEach, inTwelves, someOf } from '../support/at-once.ts'
 import { type Answer, type Client, createClient, createDevice, signIn } from '../support/client.ts'
 import { createTestDatabase, openTestDatabase, type TestDatabase, usualKind } from '../support/database.ts'
+import { importWithBadRow } from '../support/imports.ts'
 import { listOperations, type OpenApi, type Operation, readDocument } from '../support/openapi.ts'
 import { createMakers } from '../support/organization-makers.ts'
 import { addHub, addPerson, type Person } from '../support/people.ts'
@@ -60,12 +61,11 @@ describe.runIf(usualKind() === 'postgres')('The wall between organizations', () 
     first = await signIn(server)
     makers = createMakers({ server, db, document, operations, first })
     other = await makers.build(MARK)
+    await importWithBadRow(server, other.client, MARK)
     await withoutJobs()
     await buildHome()
-    const texts = await db.system.query<{ email: string }>(
-      `SELECT a.email FROM users u JOIN accounts a ON a.id = u.account_id WHERE u.organization_id = $1`,
-      [other.organizationId],
-    )
+    const emails = 'SELECT email FROM users u JOIN accounts a ON a.id = account_id WHERE organization_id = $1'
+    const texts = await db.system.query<{ email: string }>(emails, [other.organizationId])
     const points = await other.client.get('/location-histories?limit=1')
     foreign = {
       values: [

@@ -65,3 +65,11 @@ export async function importFile(
   if (answer.status !== 202) throw new Error(`Refused with ${answer.status}: ${JSON.stringify(answer.body)}`)
   return ended(client, answer.body.data._id)
 }
+
+/** Imports two rows, of which one is refused, into a type of its own; for what no example of the document can send. */
+export async function importWithBadRow(server: { url: string }, client: Client, name: string): Promise<void> {
+  const fields = [{ key: 'size', label: 'Size', type: 'number' }]
+  const made = await client.post('/data-type', { name: `${name} imported`, fields })
+  const done = await importFile(server, client, `Size\n1\n${name}\n`, { dataTypeId: made.body.data._id })
+  if (done.created !== 1 || done.failed !== 1) throw new Error(`${done.status}: ${done.error}`)
+}
