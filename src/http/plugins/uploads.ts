@@ -5,15 +5,16 @@ import type { z } from 'zod'
 import { isStorable } from '../../../db/text.ts'
 import type { App } from '../../services.ts'
 import { invalid, RequestError } from '../errors.ts'
+import { createUploadPlaces, type UploadPlace } from '../upload-places.ts'
 import { InvalidInput } from '../validation.ts'
+import { closeWithFailure } from './raw-errors.ts'
 
 /** Beside the file: names, and a mapping of 200 fields. */
 const MAX_FIELDS = 16
 const MAX_FIELD_BYTES = 256 * 1024
 const MAX_FILE_NAME = 255
-/** Files that arrive at once, which go to the disk as they come. */
-const MAX_UPLOADS = 8
-const MAX_UPLOADS_OF_ONE = 2
+/** Files that arrive at once, which go to the disk as they come; of one organization and of one account, wherever it is in. */
+const PLACES = createUploadPlaces({ max: 8, maxPerOwner: 2, bytesPerS: 16 * 1024, aheadMs: 30_000 })
 const RETRY_AFTER_S = 5
 const ONE_FILE = 'Send one file, in the field "file".'
 
@@ -44,9 +45,6 @@ export async function addUploads(app: App): Promise<void> {
   })
 }
 
-let arriving = 0
-const arrivingOf = new Map<string, number>()
-
 /** What has arrived beside the file. */
 export interface Arrived {
   fields: { [name: string]: unknown }
@@ -60,32 +58,27 @@ export interface Arrived {
 
 /**
  * Reads an upload: hands the file to `receive` as it arrives, and returns the fields. 400 for what is no such body, 413
- * for what is too large, 503 where too many arrive at once.
+ * for what is too large, 503 where too many arrive at once, 408 for one that is too slow while others wait.
  */
 export async function receiveUpload(
   request: FastifyRequest,
   { maxBytes }: Upload,
   receive: (file: AsyncIterable<Buffer>) => Promise<void>,
+  places = PLACES,
 ): Promise<Arrived> {
-  const owner = request.caller.organizationId
-  const own = arrivingOf.get(owner) ?? 0
-  if (arriving >= MAX_UPLOADS || own >= MAX_UPLOADS_OF_ONE) {
-    throw new RequestError(
-      'unavailable',
-      'Too many files arrive at once. Send this again in a few seconds.',
-      {},
-      RETRY_AFTER_S,
-    )
+  const { organizationId, accountId } = request.caller
+  const { socket } = request.raw
+  const end = () =>
+    closeWithFailure(socket, 408, 'The file arrives too slowly, and others wait: send it again.')
+  const place = places.take([organizationId, accountId], end)
+  if (!place) {
+    const message = 'Too many files arrive at once. Send this again in a few seconds.'
+    throw new RequestError('unavailable', message, {}, RETRY_AFTER_S)
   }
-  arriving++
-  arrivingOf.set(owner, own + 1)
   try {
-    return await readParts(request, maxBytes, receive)
+    return await readParts(request, maxBytes, receive, place)
   } finally {
-    arriving--
-    const left = (arrivingOf.get(owner) ?? 1) - 1
-    if (left > 0) arrivingOf.set(owner, left)
-    else arrivingOf.delete(owner)
+    place.giveBack()
   }
 }
 
@@ -93,6 +86,7 @@ async function readParts(
   request: FastifyRequest,
   maxBytes: number,
   receive: (file: AsyncIterable<Buffer>) => Promise<void>,
+  place: UploadPlace,
 ): Promise<Arrived> {
   const fields: { [name: string]: unknown } = {}
   let fileName: string | undefined
@@ -105,13 +99,14 @@ async function readParts(
       if (!isStorable(String(part.value)) || !isStorable(part.fieldname))
         throw invalid(part.fieldname, 'This text has a character that cannot be stored.')
       fields[part.fieldname] = part.value
+      place.add(String(part.value).length)
       continue
     }
     if (part.fieldname !== 'file' || fileName !== undefined) {
       throw invalid(part.fieldname, ONE_FILE)
     }
     fileName = nameOf(part.filename)
-    await receive(hash ? hashed(part.file, hash) : part.file).catch(error => {
+    await receive(counted(part.file, place, hash)).catch(error => {
       // What fails at the disk says at which call.
       throw (error as NodeJS.ErrnoException).syscall === undefined ? notWhole() : error
     })
@@ -124,9 +119,14 @@ async function readParts(
   return { fields, fileName, digest: hash?.update(beside).digest('base64') }
 }
 
-async function* hashed(file: AsyncIterable<Buffer>, hash: Hash): AsyncGenerator<Buffer> {
+async function* counted(
+  file: AsyncIterable<Buffer>,
+  place: UploadPlace,
+  hash: Hash | undefined,
+): AsyncGenerator<Buffer> {
   for await (const piece of file) {
-    hash.update(piece)
+    place.add(piece.length)
+    hash?.update(piece)
     yield piece
   }
 }
@@ -160,6 +160,10 @@ async function* partsOf(request: FastifyRequest, maxBytes: number) {
     if (code === 'FST_FIELDS_LIMIT' || code === 'FST_PARTS_LIMIT') {
       throw new RequestError('too-large', `Send one file and at most ${MAX_FIELDS} fields.`)
     }
+    // The name is one that every object has, such as `constructor`, and no operation's.
+    if (code === 'FST_PROTO_VIOLATION') throw invalid('', 'A field of the form is not accepted here.')
+    if (code === 'FST_INVALID_JSON_FIELD_ERROR')
+      throw invalid('', 'A field of the form says that it is JSON, and is none.')
     throw notWhole()
   }
 }

@@ -1,0 +1,169 @@
+import type { AddressInfo } from 'node:net'
+import { connect, type Socket } from 'node:net'
+import fastify from 'fastify'
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import { z } from 'zod'
+import { addUploads, receiveUpload } from '../../src/http/plugins/uploads.ts'
+import { createUploadPlaces, type UploadPlaces } from '../../src/http/upload-places.ts'
+import type { App } from '../../src/services.ts'
+import { until } from '../support/wait.ts'
+
+const AHEAD_MS = 300
+
+describe('Files that arrive at once', () => {
+  const upload = { fields: z.strictObject({}), maxBytes: 1024 * 1024 }
+  const app = fastify() as unknown as App
+  let places: UploadPlaces
+  let url: URL
+  let received = 0
+  const sockets: Socket[] = []
+
+  beforeAll(async () => {
+    await addUploads(app)
+    app.post('/:organization/:account', { config: { upload } }, async request => {
+      const { organization, account } = request.params as { organization: string; account: string }
+      Object.assign(request, { caller: { organizationId: organization, accountId: account } })
+      const before = received
+      await receiveUpload(
+        request,
+        upload,
+        async file => {
+          received++
+          for await (const _ of file) {
+            // It goes nowhere.
+          }
+        },
+        places,
+      )
+      return { before }
+    })
+    await app.listen({ port: 0, host: '127.0.0.1' })
+    url = new URL(`http://127.0.0.1:${(app.server.address() as AddressInfo).port}`)
+  })
+  afterAll(async () => {
+    for (const socket of sockets) socket.destroy()
+    await app.close()
+  })
+  beforeEach(() => {
+    places = createUploadPlaces({ max: 4, maxPerOwner: 2, bytesPerS: 16 * 1024, aheadMs: AHEAD_MS })
+    received = 0
+  })
+
+  const HEAD = '--x\r\nContent-Disposition: form-data; name="file"; filename="a.csv"\r\n\r\nName\n'
+  const TAIL = '\r\n--x--\r\n'
+
+  /** Sends a file up to its end, and goes on with it by `more`. */
+  async function begin(organization: string, account: string) {
+    const socket = connect(Number(url.port), '127.0.0.1')
+    sockets.push(socket)
+    let answer = ''
+    socket.on('data', data => {
+      answer += data
+    })
+    const before = received
+    socket.write(
+      `POST /${organization}/${account} HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n` +
+        'Content-Type: multipart/form-data; boundary=x\r\n\r\n',
+    )
+    const more = (text: string) => socket.write(`${text.length.toString(16)}\r\n${text}\r\n`)
+    more(HEAD)
+    await until('it arrives, or is refused', () => received > before || answer !== '')
+    return {
+      socket,
+      more,
+      status: () => Number(answer.split(' ')[1] ?? 0),
+      text: () => answer,
+      end() {
+        more(TAIL)
+        socket.write('0\r\n\r\n')
+      },
+    }
+  }
+  const later = (ms: number) => new Promise(resolve => setTimeout(resolve, ms))
+
+  it('are two of an account, whatever organization it sends them to', async () => {
+    await begin('a', 'ada')
+    await begin('b', 'ada')
+    expect((await begin('c', 'ada')).status()).toBe(503)
+    expect((await begin('c', 'bob')).status()).toBe(0)
+  })
+
+  it('are two of an organization, whoever sends them', async () => {
+    await begin('a', 'ada')
+    await begin('a', 'bob')
+    expect((await begin('a', 'cleo')).status()).toBe(503)
+  })
+
+  it('make room for others where they send hardly anything, however long they go on with it', async () => {
+    const slow: Awaited<ReturnType<typeof begin>>[] = []
+    for (const account of ['ada', 'ada', 'bob', 'bob']) slow.push(await begin(`of-${account}`, account))
+    // All that was sent at first counts for as long, and no longer, as a byte now and then.
+    slow[0]?.more('x'.repeat(512 * 1024))
+    for (let sent = 0; sent < 5; sent++) {
+      await later(AHEAD_MS / 4)
+      for (const one of slow) one.more('x')
+    }
+    await later(AHEAD_MS)
+    expect(slow.map(one => one.status())).toEqual([0, 0, 0, 0])
+    let next = await begin('of-cleo', 'cleo')
+    await until('there is room', async () => {
+      if (next.status() === 503) next = await begin('of-cleo', 'cleo')
+      return next.status() !== 503
+    })
+    next.end()
+    await until('it is taken', () => next.status() === 200)
+    await until('one has made room', () => slow.filter(one => one.status() === 408).length === 1)
+    const ended = slow.find(one => one.status() === 408)
+    expect(ended?.text()).toContain('too slowly')
+    await until(
+      'it is closed',
+      () => ended?.socket.destroyed === true || ended?.socket.readableEnded === true,
+    )
+    // The others go on, and end as they would have.
+    for (const one of slow) if (one !== ended) one.end()
+    for (const one of slow) if (one !== ended) await until('it is taken', () => one.status() === 200)
+  })
+
+  it('keep their places while they come as fast as they have to', () => {
+    let now = 0
+    const clock = vi.spyOn(performance, 'now').mockImplementation(() => now)
+    try {
+      const ends: string[] = []
+      const take = (name: string) => places.take([name], () => ends.push(name))
+      const held = ['a', 'b', 'c', 'd'].map(take)
+      for (; now < 10 * AHEAD_MS; now += AHEAD_MS / 2)
+        for (const place of held) place?.add((16 * 1024 * AHEAD_MS) / 2 / 1000)
+      expect(take('e')).toBeNull()
+      // What came before counts for so long, and no longer.
+      held[2]?.add(1024 * 1024)
+      now += AHEAD_MS - 1
+      for (const at of [0, 1, 3]) held[at]?.add(1024)
+      expect(take('e')).toBeNull()
+      now += 2
+      expect(take('e')).not.toBeNull()
+      expect(ends).toEqual(['c'])
+      // Each gives its own place back, and the one that had to go has none.
+      held[2]?.giveBack()
+      expect(take('f')).toBeNull()
+      held[0]?.giveBack()
+      expect(take('f')).not.toBeNull()
+      expect(ends).toEqual(['c'])
+    } finally {
+      clock.mockRestore()
+    }
+  })
+
+  it.each(['constructor', '__proto__', 'toString', 'hasOwnProperty'])(
+    'a field named %s is none that is taken',
+    async name => {
+      const form = new FormData()
+      form.append(name, 'x')
+      form.append('file', new Blob(['Name\n']), 'a.csv')
+      const answer = await fetch(new URL('/a/ada', url), { method: 'POST', body: form })
+      expect([answer.status, await answer.text()]).toEqual([
+        expect.any(Number),
+        expect.stringContaining('A field of the form'),
+      ])
+    },
+  )
+})
