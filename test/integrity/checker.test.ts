@@ -22,6 +22,7 @@ const publisher = (waiting = new Set([8, 9])) => {
     newest: '',
     connections: 1,
     pointAt,
+    pace: () => {},
     finish: async () => {},
   } satisfies Publisher
 }

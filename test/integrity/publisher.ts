@@ -27,23 +27,33 @@ export interface Publisher {
   /** How often it had to connect. */
   connections: number
   pointAt(n: number): SentPoint
+  /** From now on at most so many new points a second, evenly; as many as are acknowledged before. */
+  pace(perSecond: number): void
   /** Sends no new points and waits until every one is acknowledged. */
   finish(): Promise<void>
 }
 
 const IN_FLIGHT = 20
 const RECONNECT_MS = 100
+const PACE_MS = 50
+
+export type PublisherOptions = IClientOptions & {
+  /** How long a point waited for its acknowledgement. */
+  onAcknowledged?: (ms: number) => void
+}
 
 export function startPublisher(
   mqttPort: () => number,
   device: TestDevice,
   seed: number,
-  options: IClientOptions = {},
+  { onAcknowledged, ...options }: PublisherOptions = {},
 ): Publisher {
   const begun = Date.now() - 24 * 3_600_000
   const waiting = new Set<number>()
-  const publisher: Publisher = { device, sent: 0, waiting, newest: '', connections: 0, pointAt, finish }
+  const publisher: Publisher = { device, sent: 0, waiting, newest: '', connections: 0, pointAt, pace, finish }
   let finishing = false
+  let allowed = Number.POSITIVE_INFINITY
+  let pacing: NodeJS.Timeout | undefined
   let client: MqttClient | undefined
   let ended: (() => void) | undefined
 
@@ -63,17 +73,20 @@ export function startPublisher(
   function send(connection: MqttClient, n: number): void {
     const point = pointAt(n)
     waiting.add(n)
+    const begun = performance.now()
     connection.publish(`devices/${device.id}/location`, JSON.stringify(point), { qos: 1 }, error => {
       // mqtt calls back with an error when the connection ends: then the point stays waiting and is sent again.
       if (error || client !== connection) return
       waiting.delete(n)
+      onAcknowledged?.(performance.now() - begun)
       if (point.timestamp > publisher.newest) publisher.newest = point.timestamp
       fill(connection)
     })
   }
 
   function fill(connection: MqttClient): void {
-    while (!finishing && waiting.size < IN_FLIGHT) send(connection, publisher.sent++)
+    for (; !finishing && waiting.size < IN_FLIGHT && allowed >= 1; allowed--)
+      send(connection, publisher.sent++)
     if (finishing && waiting.size === 0) {
       client = undefined
       connection.end(true)
@@ -104,8 +117,22 @@ export function startPublisher(
     })
   }
 
+  function pace(perSecond: number): void {
+    clearInterval(pacing)
+    allowed = 0
+    let last = performance.now()
+    pacing = setInterval(() => {
+      const now = performance.now()
+      // What could not be sent in time is made up for, a second's worth at the most.
+      allowed = Math.min(allowed + ((now - last) * perSecond) / 1000, perSecond)
+      last = now
+      if (client?.connected) fill(client)
+    }, PACE_MS)
+  }
+
   function finish(): Promise<void> {
     finishing = true
+    clearInterval(pacing)
     return new Promise(resolve => {
       ended = resolve
       if (waiting.size === 0 && client?.connected) fill(client)
@@ -121,7 +148,7 @@ export async function startPublishers(
   owner: Client,
   mqttPort: () => number,
   count: number,
-  options?: IClientOptions,
+  options?: PublisherOptions,
 ): Promise<Publisher[]> {
   const publishers: Publisher[] = []
   for (let seed = 1; seed <= count; seed++) {

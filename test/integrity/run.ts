@@ -14,14 +14,16 @@ import { cutPower } from './power/cuts.ts'
 import { record } from './power/record.ts'
 import { type Deployment, deployServer, runRoundsOn } from './rounds.ts'
 import { startPrimaryAndStandby } from './standby.ts'
+import { type Gauge, gaugesOfEmbedded, gaugesOfKafka, gaugesOfPostgres, runSteadyOn } from './steady.ts'
 
-const USAGE = `npm run integrity -- [--tier embedded|one-machine|cluster] [--rounds 100 | --outages SECONDS | --power-cuts 1000]
-  [--devices 20] [--plain] [--machines] [--network]
+const USAGE = `npm run integrity -- [--tier embedded|one-machine|cluster] [--rounds 100 | --outages SECONDS | --power-cuts 1000 | --steady MINUTES]
+  [--devices 20] [--rate POINTS] [--plain] [--machines] [--network]
 
 Kills a random process with -9 every round while devices publish, then compares every acknowledged point with the
 history. With --outages it freezes, then kills, each service that the tier leans on, for so long each, and shows what
 piles up meanwhile. With --power-cuts (embedded alone) it records what the server does to its directory, and looks for
-what was acknowledged in what a disk could hold after so many cuts. --plain takes PostgreSQL without TimescaleDB. With
+what was acknowledged in what a disk could hold after so many cuts. With --steady
+the load is even, half of the maximum or --rate points a second, and what grows under it is shown. --plain takes PostgreSQL without TimescaleDB. With
 --machines PostgreSQL has a standby, and what is killed of the two is the one that takes writes, for good: the standby
 takes its place, and an empty one follows. In the cluster there are three brokers, of which one comes back with an empty
 disk, or two are killed. With --network every round a network between two parts is bad, for 3 s or those of --outages: it is
@@ -33,6 +35,8 @@ const { values } = parseArgs({
     rounds: { type: 'string', default: '100' },
     outages: { type: 'string' },
     'power-cuts': { type: 'string' },
+    steady: { type: 'string' },
+    rate: { type: 'string' },
     devices: { type: 'string', default: '20' },
     plain: { type: 'boolean', default: false },
     machines: { type: 'boolean', default: false },
@@ -44,6 +48,7 @@ const { values } = parseArgs({
 interface Tier {
   deployment: Deployment
   outages: Outage[]
+  gauges: Gauge[]
   remove(): Promise<void>
 }
 
@@ -60,6 +65,14 @@ async function main(): Promise<number> {
   const tier = await deploy()
   const shared = { devices: Number(values.devices), log: console.log }
   try {
+    if (values.steady !== undefined) {
+      const rate = values.rate === undefined ? undefined : Number(values.rate)
+      const options = { ...shared, minutes: Number(values.steady), rate }
+      const { rows, report } = await runSteadyOn(tier.deployment, tier.gauges, options)
+      console.table(rows)
+      console.table([report])
+      return isKept(report) && rows.every(({ kept }) => kept) ? 0 : 1
+    }
     if (values.network) {
       const seconds = Number(values.outages ?? 3)
       const inTurn = Array.from(
@@ -126,12 +139,12 @@ async function deployEmbedded(): Promise<Tier> {
   // Its database is a part of it.
   const deployment = await deployServer(database)
   if (values.network) return { ...(await toTier(deployment, [])), remove }
-  return { deployment, outages: [], remove }
+  return { deployment, outages: [], gauges: gaugesOfEmbedded(dataDir), remove }
 }
 
 async function toTier(deployment: Deployment, others: Network[]): Promise<Omit<Tier, 'remove'>> {
   const behind = await putBehindNetworks(deployment, others)
-  return { ...behind, outages: behind.networks.flatMap(({ outages }) => outages) }
+  return { ...behind, gauges: [], outages: behind.networks.flatMap(({ outages }) => outages) }
 }
 
 async function deployOneMachine(): Promise<Tier> {
@@ -140,24 +153,37 @@ async function deployOneMachine(): Promise<Tier> {
     const { network, database } = await startDatabaseNetwork(postgres.database)
     return { ...(await toTier(await deployServer(database), [network])), remove: postgres.stop }
   }
+  const deployment = await deployServer(postgres.database, [postgres.victim])
+  const { gauges, end } = await gaugesOfPostgres(postgres.database.url as string)
   return {
-    deployment: await deployServer(postgres.database, [postgres.victim]),
+    deployment,
     outages: postgres.outages,
-    remove: postgres.stop,
+    gauges,
+    async remove() {
+      await end()
+      await postgres.stop()
+    },
   }
 }
 
 async function deployInCluster(): Promise<Tier> {
   if (values.machines) return deployOnMachines()
   if (values.network) return deployBehindNetworks()
-  const [postgres, kafka] = await Promise.all([startOwnPostgres(), startTestKafka()])
+  const folder = mkdtempSync(join(tmpdir(), 'fieldline-integrity-'))
+  const data = join(folder, 'kafka')
+  const [postgres, kafka] = await Promise.all([startOwnPostgres(), startTestKafka({ folder: data })])
   if (kafka.missing) throw new Error(kafka.missing)
+  const deployment = await deployCluster(postgres.database, kafka, [toBroker(kafka), postgres.victim])
+  const { gauges, end } = await gaugesOfPostgres(postgres.database.url as string)
   return {
-    deployment: await deployCluster(postgres.database, kafka, [toBroker(kafka), postgres.victim]),
+    deployment,
     outages: [...outagesOf('Kafka', kafka.control), ...postgres.outages],
+    gauges: [...gauges, ...gaugesOfKafka(data)],
     async remove() {
+      await end()
       await kafka.stop()
       await postgres.stop()
+      rmSync(folder, { recursive: true, force: true })
     },
   }
 }
@@ -181,6 +207,7 @@ async function deployOnMachines(): Promise<Tier> {
   return {
     deployment: await deployCluster(postgres.database, kafka, [...kafka.victims, postgres.victim]),
     outages: [],
+    gauges: [],
     async remove() {
       await kafka.stop()
       await postgres.stop()
