@@ -167,7 +167,11 @@ export async function advanceImport(
   id: string,
   { failed, ...step }: ImportStep,
 ): Promise<boolean> {
-  const shown = failed.flatMap(({ row, errors }) => errors.map(error => ({ row, ...error })))
+  const shown: Import['failures'] = []
+  for (const { row, errors } of failed) {
+    if (shown.length >= SHOWN_FAILURES) break
+    for (const error of errors) shown.push({ row, ...error })
+  }
   const rows = await tx.query(
     `UPDATE imports SET processed = processed + $2, created = created + $3, updated = updated + $4,
        unchanged = unchanged + $5, failed = failed + $6, progress = $7, updated_at = now(),
@@ -214,16 +218,28 @@ export async function endImport(
   await tell(tx, organizationId, id)
 }
 
-/** The rows that failed, in their order, some at a time. */
-export function listFailedRows(
-  tx: Queryable,
-  importId: string,
-  afterRow: number,
-  limit: number,
-): Promise<{ row: number; errors: RowError[] }[]> {
+/** Rows that failed, of one statement: so many, and fewer where there is much to say of them. */
+const FAILED_AT_ONCE = 1_000
+const FAILED_BYTES_AT_ONCE = 256 * 1024
+
+/** A row that failed; `errors` is the JSON of `RowError[]`. */
+export interface FailedRow {
+  row: number
+  errors: string
+}
+
+/** The rows that failed, in their order, some at a time; none is the end. */
+export function listFailedRows(tx: Queryable, importId: string, afterRow: number): Promise<FailedRow[]> {
   return tx.query(
-    `SELECT row, errors FROM import_failures WHERE import_id = $1 AND row > $2 ORDER BY row LIMIT $3`,
-    [importId, afterRow, limit],
+    `SELECT row, errors::text AS errors FROM (
+       SELECT row, errors,
+         sum(bytes) OVER (ORDER BY row ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before
+       FROM (
+         SELECT row, errors, ${storedBytes('errors')} AS bytes FROM import_failures
+         WHERE import_id = $1 AND row > $2 ORDER BY row LIMIT ${FAILED_AT_ONCE}
+       ) next
+     ) fitting WHERE before IS NULL OR before < ${FAILED_BYTES_AT_ONCE} ORDER BY row`,
+    [importId, afterRow],
   )
 }
 

@@ -8,16 +8,21 @@ import { fold } from '../imports/values/fold.ts'
  */
 export function headingsOf(fields: readonly Pick<Field, 'key' | 'label'>[]): Map<string, string> {
   const headings = new Map(fields.map(({ key, label }) => [key, label]))
-  const taken = new Set<string>()
-  for (const { key, label } of fields) {
-    const isAlone = fields.every(other => other.key === key || fold(other.label) !== fold(label))
-    if (isAlone && fold(label) !== '') taken.add(fold(label))
-    else headings.delete(key)
-  }
-  for (const { key, label } of fields) {
-    if (headings.has(key)) continue
-    let heading = `${label} (${key})`
-    for (let n = 2; taken.has(fold(heading)); n++) heading = `${label} (${key} ${n})`
+  const names = fields.map(({ label }) => fold(label))
+  const counts = new Map<string, number>()
+  for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1)
+  const isAlone = (name: string | undefined) => name !== undefined && name !== '' && counts.get(name) === 1
+  const taken = new Set(names.filter(isAlone))
+  const numbers = new Map<string, number>()
+  for (const [at, { key, label }] of fields.entries()) {
+    if (isAlone(names[at])) continue
+    const named = (n: number) => (n === 1 ? `${label} (${key})` : `${label} (${key} ${n})`)
+    // Hundreds of keys may look the same without case and underscores: each goes on where the last one was.
+    const alike = fold(named(1))
+    let n = numbers.get(alike) ?? 1
+    while (taken.has(fold(named(n)))) n++
+    numbers.set(alike, n)
+    const heading = named(n)
     taken.add(fold(heading))
     headings.set(key, heading)
   }

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { isUuid } from '../../db/ids.ts'
 import type { Field } from '../../db/schema/flows.ts'
 import { isStorable } from '../../db/text.ts'
+import { listed } from './quotes.ts'
 
 /** What a value comes to: as it is stored, or why it cannot be. The message quotes no value. */
 export type Checked = { value: unknown } | { message: string }
@@ -78,14 +79,14 @@ const READERS: { [type in Field['type']]: (value: unknown, field: Field) => Chec
   select(value, { options }) {
     return typeof value === 'string' && options.includes(value)
       ? { value }
-      : say(`This has to be one of ${options.join(', ')}.`)
+      : say(`This has to be one of ${listed(options)}.`)
   },
   multiselect(value, { options }) {
     const fits =
       Array.isArray(value) && value.every(one => typeof one === 'string' && options.includes(one as string))
     return fits
       ? { value: [...new Set(value as string[])] }
-      : say(`This has to be a list of some of ${options.join(', ')}.`)
+      : say(`This has to be a list of some of ${listed(options)}.`)
   },
   location(value) {
     // Of a text each character would become a key.

@@ -44,8 +44,3 @@ export function cellText(cell: Cell): string {
   if ('fault' in cell) return cell.fault
   return typeof cell.json === 'string' ? cell.json : JSON.stringify(cell.json)
 }
-
-/** A value as a report quotes it. */
-const MAX_QUOTED = 200
-
-export const quote = (text: string) => (text.length > MAX_QUOTED ? `${text.slice(0, MAX_QUOTED)}…` : text)

@@ -1,4 +1,5 @@
 import type { Field } from '../../db/schema/flows.ts'
+import { isStorable } from '../../db/text.ts'
 import { type Checked, checkValue, isAbsent } from '../data/values.ts'
 import { type Cell, cellText } from './cells.ts'
 import { readBoolean } from './values/booleans.ts'
@@ -43,15 +44,19 @@ export function convert(field: Field, cell: Cell, style: Style): Checked {
     style,
     field,
   )
-  if ('message' in read || field.type === 'reference') return read
-  return checkValue(field, read.value)
+  if ('message' in read) return read
+  return field.type === 'reference' ? asReference(String(read.value)) : checkValue(field, read.value)
 }
+
+/** The text that names a record. Whether there is one is asked of the database, which takes no other characters. */
+const asReference = (text: string): Checked =>
+  isStorable(text) ? { value: text.trim() } : { message: 'This text holds a character that is none.' }
 
 function fromJson(field: Field, value: unknown): Checked {
   if (isAbsent(value)) return { value: null }
   if (field.type !== 'reference') return checkValue(field, value)
   return typeof value === 'string' || typeof value === 'number'
-    ? { value: String(value).trim() }
+    ? asReference(String(value))
     : { message: 'This has to be the primary key or the _id of a record.' }
 }
 

@@ -1,12 +1,12 @@
 import { PassThrough, type Writable } from 'node:stream'
 import exceljs from 'exceljs'
-import type { Import, RowError } from '../../db/queries/imports.ts'
+import type { FailedRow, Import, RowError } from '../../db/queries/imports.ts'
 import { textValue } from '../jobs/exports/cells.ts'
 import { type Cell, cellText } from './cells.ts'
 import { openSource, readHeadings } from './open-source.ts'
 
 /** The rows that failed, in their order, some after a row; none at the end. */
-export type FailedRows = (afterRow: number) => Promise<{ row: number; errors: RowError[] }[]>
+export type FailedRows = (afterRow: number) => Promise<FailedRow[]>
 
 /** Records of JSON have it beside their `data`, where an import looks at nothing. */
 const ERROR_HEADING = 'Import error'
@@ -38,7 +38,7 @@ export async function writeFailedRows(
         { length: Math.max(headings.length, format === 'csv' ? cells.length : 0) },
         (_, column) => cells[column] ?? null,
       )
-      const message = describe(next.errors, mapping)
+      const message = describe(JSON.parse(next.errors), mapping)
       await writer.row(
         format === 'csv' ? fill(own, headings.length, message) : [...own.slice(0, headings.length), message],
         record,

@@ -1,5 +1,5 @@
 import { acrossOrganizations, type Database, type Queryable } from '../../db/client.ts'
-import { isTransient } from '../../db/errors.ts'
+import { isInvalidData, isTransient } from '../../db/errors.ts'
 import { type DataType, findDataType } from '../../db/queries/data-types.ts'
 import { advanceImport, beginImport, endImport, findImport, type Import } from '../../db/queries/imports.ts'
 import { findOrganization } from '../../db/queries/organizations.ts'
@@ -11,6 +11,7 @@ import { FileError, unimportable } from './file-error.ts'
 import type { ImportFiles } from './files.ts'
 import type { ReadRow } from './read-rows.ts'
 import { readBatches } from './reader.ts'
+import { keepReport } from './report.ts'
 import { storeRows } from './store-rows.ts'
 
 /**
@@ -23,6 +24,8 @@ export const IMPORT_JOB = 'import'
 /** On the embedded database nobody else gets a turn while a batch is stored. */
 const BATCH_ROWS = 4_000
 const EMBEDDED_BATCH_ROWS = 200
+/** Some minutes, with what is waited between them: nothing of a file is worth more, and nobody is told meanwhile. */
+const ATTEMPTS = 10
 /** A batch that others were in the way of. */
 const STORE_ATTEMPTS = 10
 const OUR_FAULT =
@@ -42,6 +45,14 @@ interface Plan {
   timeZone: string
 }
 
+/** How far an import is. */
+interface Progress {
+  /** The last row that is stored. */
+  row: number
+  /** Characters that are kept of what is wrong with rows. */
+  reported: number
+}
+
 /** The type is another one than the rows were read for. */
 class TypeChanged extends Error {}
 
@@ -51,7 +62,7 @@ export function importJob(db: Database, files: ImportFiles): JobKind {
     kind: IMPORT_JOB,
     slots: 2,
     slotsPerOrganization: 1,
-    attempts: 50,
+    attempts: ATTEMPTS,
     backoffMs: doublingBackoff,
     timeoutMs: 6 * 3600_000,
     async run(context) {
@@ -63,7 +74,7 @@ export function importJob(db: Database, files: ImportFiles): JobKind {
         await importFile(context, organizationId, files.pathOf(importId), batchRows, db)
         await commit(tx => endImport(tx, organizationId, importId, { status: 'completed' }))
       } catch (error) {
-        const reason = explain(error)
+        const reason = explain(error) ?? (isHopeless(error) && job.attempt > 1 ? OUR_FAULT : null)
         if (reason === null) throw error
         await commit(tx => endImport(tx, organizationId, importId, { status: 'failed', error: reason }))
       }
@@ -84,6 +95,10 @@ function explain(error: unknown): string | null {
     : null
 }
 
+/** Whether the same rows would end alike: the database takes their values in no way, or the program has an error. Once more may help where others were in the way. */
+const isHopeless = (error: unknown): boolean =>
+  isInvalidData(error) || error instanceof RangeError || error instanceof TypeError
+
 async function importFile(
   context: Context,
   organizationId: string,
@@ -92,19 +107,21 @@ async function importFile(
   db: Database,
 ): Promise<void> {
   const { job, signal, commit } = context
-  let after = (job.progress as { row: number } | null)?.row ?? 0
+  const progress: Progress = { row: 0, reported: 0, ...(job.progress as Partial<Progress> | null) }
   for (;;) {
     const plan = await commit(tx => readPlan(tx, organizationId, job.payload.importId))
     const { found, type, language, timeZone } = plan
     const { fields, primaryKey, _id: dataTypeId } = type
     const { format, mapping } = found
-    const reading = { path, format, dataTypeId, fields, primaryKey, mapping, language, timeZone, after }
+    const reading = {
+      ...{ path, format, dataTypeId, fields, primaryKey, mapping, language, timeZone },
+      after: progress.row,
+    }
     const giveWay = createGiveWay(db, signal)
     try {
       for await (const { rows, fraction } of readBatches(reading, batchRows, signal)) {
         if (rows.length === 0) continue
-        await storeBatch(context, plan, rows, fraction)
-        after = rows.at(-1)?.row ?? after
+        Object.assign(progress, await storeBatch(context, plan, rows, fraction, progress.reported))
         await giveWay()
       }
       return
@@ -136,8 +153,9 @@ async function storeBatch(
   { commit, job }: Context,
   { found, type, access }: Plan,
   rows: readonly ReadRow[],
-  progress: number,
-): Promise<void> {
+  fraction: number,
+  reported: number,
+): Promise<Progress> {
   const { _id: importId, mode, dryRun, mapping } = found
   const mapped = Object.keys(mapping)
   const organizationId = job.organizationId as string
@@ -148,18 +166,18 @@ async function storeBatch(
       const target = { organizationId, type, mode, dryRun, mapped, access }
       return storeRows(tx, target, rows)
     })
+  const progress = { row: (rows.at(-1) as ReadRow).row, reported }
   for (let attempt = 1; ; attempt++) {
     try {
-      await commit(
-        async tx => {
-          const outcome = await store(tx)
-          const step = { ...outcome, processed: rows.length, progress }
-          if (!(await advanceImport(tx, organizationId, importId, step)))
-            throw new Stopped('cancelled', 'The import was cancelled')
-        },
-        { row: rows.at(-1)?.row },
-      )
-      return
+      await commit(async tx => {
+        const outcome = await store(tx)
+        const { failed, characters } = keepReport(outcome.failed, reported)
+        progress.reported = characters
+        const step = { ...outcome, failed, processed: rows.length, progress: fraction }
+        if (!(await advanceImport(tx, organizationId, importId, step)))
+          throw new Stopped('cancelled', 'The import was cancelled')
+      }, progress)
+      return progress
     } catch (error) {
       if (!isTransient(error) || attempt >= STORE_ATTEMPTS) throw error
     }

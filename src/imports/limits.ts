@@ -11,16 +11,26 @@ export const MAX_ROWS = 1_048_576
 export const MAX_COLUMNS = 16_384
 /** Read one by one, and of most nothing is kept. */
 export const MAX_CELLS = 64 * 1024 * 1024
+/** Of one heading: a mapping names it. */
+export const MAX_HEADING_CHARACTERS = 500
 /** Of one cell, a text of XML or a record of JSON: a text field takes 10,000 characters. */
 export const MAX_CELL_CHARACTERS = 256 * 1024
 /** Of one row of CSV. */
 export const MAX_ROW_CHARACTERS = 1024 * 1024
+/** Lists and objects within others, of a record of JSON: a value has two. Reading and writing them takes as much stack. */
+export const MAX_NESTED = 64
 /** Parts of a workbook: a sheet, its drawings, its comments. */
 export const MAX_PARTS = 10_000
 /** Of the thread that reads. Its texts and buffers stand beside that. */
 export const READER_HEAP_MB = 256
-/** Of the rows that are stored together, after the one that goes beyond it: they are held twice, here and there. */
-export const BATCH_CHARACTERS = 1024 * 1024
+/** Of all that is sent of rows that are stored together, after the one that goes beyond it: they are held twice, here and there. */
+export const BATCH_CHARACTERS = 2 * 1024 * 1024
+/** What is said of one row; more is counted. Two hundred required fields are wrong in each of a million rows of 75 KB. */
+export const MAX_ROW_ERRORS = 10
+/** Of one sentence: a label has 200. A thousand are shown in the record of an import. */
+export const MAX_MESSAGE_CHARACTERS = 300
+/** Of all that is kept of an import's failed rows. Of further ones the first error alone is told, in short. */
+export const MAX_REPORT_CHARACTERS = 32 * 1024 * 1024
 /** Between two batches; a thousand rows take 30 ms. */
 export const BATCH_WITHIN_MS = 60_000
 /** For all of a file, beside what is done with its rows; a million rows take 1 to 2 minutes. */

@@ -1,14 +1,17 @@
 import type { Mapping } from '../../db/queries/imports.ts'
 import type { Field } from '../../db/schema/flows.ts'
+import { isStorable } from '../../db/text.ts'
 import { headingsOf } from '../data/headings.ts'
+import { listed, quote } from '../data/quotes.ts'
 import { unimportable } from './file-error.ts'
+import { MAX_HEADING_CHARACTERS } from './limits.ts'
 import { fold } from './values/fold.ts'
 
-/** How many names a sentence lists. */
-const NAMED = 10
-
-const listed = (names: readonly string[]) =>
-  `${names.slice(0, NAMED).join(', ')}${names.length > NAMED ? ' and others' : ''}`
+/** What a mapping is made for. */
+export interface Mappable {
+  name: string
+  fields: readonly Pick<Field, 'key' | 'label'>[]
+}
 
 /** The headings of a file, in their order; an empty one is a column without a name. Refuses those that occur twice. */
 export function checkHeadings(headings: readonly string[]): void {
@@ -18,6 +21,16 @@ export function checkHeadings(headings: readonly string[]): void {
   const seen = new Set<string>()
   const twice = new Set<string>()
   for (const heading of headings) {
+    if (heading.length > MAX_HEADING_CHARACTERS) {
+      throw unimportable(
+        `The column "${quote(heading, 40)}" has a name of more than ${MAX_HEADING_CHARACTERS} characters: shorten it.`,
+      )
+    }
+    if (!isStorable(heading)) {
+      throw unimportable(
+        `The name of the column "${quote(heading)}" holds a character that is none: rename it.`,
+      )
+    }
     const key = heading.toLowerCase()
     if (heading !== '' && seen.has(key)) twice.add(heading)
     seen.add(key)
@@ -27,35 +40,56 @@ export function checkHeadings(headings: readonly string[]): void {
   }
 }
 
+/** Which column goes to which field: as it is said, or as the names say by themselves. Refuses where none does. */
+export function chooseMapping(type: Mappable, given: Mapping | null, headings: readonly string[]): Mapping {
+  if (given) return resolveMapping(given, headings)
+  const proposed = proposeMapping(type.fields, headings)
+  if (Object.keys(proposed).length > 0) return proposed
+  const labels = type.fields.map(({ label }) => label)
+  throw unimportable(
+    `No column of the file is called like a field of ${type.name}: ${listed(labels)}. Name the columns so, or give a mapping.`,
+  )
+}
+
 /**
  * Which column goes to which field, from their names alone: the heading of an export, the label or the key as it is, then without case, accents
  * and punctuation. What comes in question for two is proposed for none.
  */
-export function proposeMapping(fields: readonly Field[], headings: readonly string[]): Mapping {
+export function proposeMapping(fields: Mappable['fields'], headings: readonly string[]): Mapping {
   const mapping: Mapping = {}
   const taken = new Set<string>()
-  for (const [key, heading] of headingsOf(fields)) {
-    if (!headings.includes(heading)) continue
+  const take = (key: string, heading: string) => {
     mapping[key] = heading
     taken.add(heading)
   }
-  const passes = [(text: string) => text, fold]
-  for (const name of passes) {
-    for (const names of [(field: Field) => field.label, (field: Field) => field.key]) {
-      for (const field of fields) {
-        if (Object.hasOwn(mapping, field.key)) continue
-        const wanted = name(names(field))
-        if (wanted === '' || fields.some(other => other !== field && name(names(other)) === wanted)) continue
-        const alike = headings.filter(
-          heading => heading !== '' && !taken.has(heading) && name(heading) === wanted,
-        )
-        if (alike.length !== 1) continue
-        mapping[field.key] = alike[0] as string
-        taken.add(alike[0] as string)
+  const known = new Set(headings)
+  for (const [key, heading] of headingsOf(fields)) if (known.has(heading)) take(key, heading)
+  for (const name of [(text: string) => text, fold]) {
+    const columns = groupBy(headings, name)
+    for (const nameOf of [
+      (field: Pick<Field, 'label'>) => field.label,
+      (field: Pick<Field, 'key'>) => field.key,
+    ]) {
+      for (const [wanted, [field, ...others]] of groupBy(fields, one => name(nameOf(one)))) {
+        if (!field || others.length > 0 || Object.hasOwn(mapping, field.key)) continue
+        const [alike, ...more] = (columns.get(wanted) ?? []).filter(heading => !taken.has(heading))
+        if (alike !== undefined && more.length === 0) take(field.key, alike)
       }
     }
   }
   return mapping
+}
+
+/** What has a name, by its name: each name is made once, however many are compared. */
+function groupBy<One>(all: readonly One[], nameOf: (one: One) => string): Map<string, One[]> {
+  const groups = new Map<string, One[]>()
+  for (const one of all) {
+    const name = nameOf(one)
+    const group = groups.get(name)
+    if (group) group.push(one)
+    else if (name !== '') groups.set(name, [one])
+  }
+  return groups
 }
 
 /** The mapping with the headings as the file writes them. Refuses what the file does not have. */

@@ -4,11 +4,12 @@ import type { Values } from '../../db/schema/data-records.ts'
 import type { Field } from '../../db/schema/flows.ts'
 import { uniqueValue } from '../../db/unique-value.ts'
 import { isAbsent } from '../data/values.ts'
-import { type Cell, cellText, isBlank, quote, type Source } from './cells.ts'
+import { type Cell, cellText, isBlank, type Source } from './cells.ts'
 import { complete } from './complete.ts'
 import { convert, type Style, styleOf } from './convert.ts'
 import { resolveMapping } from './mapping.ts'
 import { readHeadings } from './open-source.ts'
+import { reportOf } from './report.ts'
 import { createSeenValues, digestOf, type SeenValues } from './seen-values.ts'
 
 /** What is read of a file, and as what. */
@@ -82,13 +83,14 @@ export async function* readRows(reading: Reading, source: Source): AsyncGenerato
     const value = keyField && read.values[keyField.key]
     const key = keyField && !isAbsent(value) ? uniqueValue(keyField, value) : null
     const isDone = read.errors.length > 0 || read.repeats
-    yield { ...read, values, key, made: isDone ? null : makeRecord(fields, mapped, read.values) }
+    const errors = reportOf(read.errors)
+    yield { ...read, errors, values, key, made: isDone ? null : makeRecord(fields, mapped, read.values) }
   }
 }
 
 export function makeRecord(fields: readonly Field[], mapped: readonly string[], values: Values): MadeRecord {
   const { data, errors } = complete(fields, mapped, values)
-  return errors.length > 0 ? { lacks: errors } : recordText(fields, data)
+  return errors.length > 0 ? { lacks: reportOf(errors) } : recordText(fields, data)
 }
 
 function readCell(read: Row, field: Field, cell: Cell, style: Style, format: ImportFormat): void {
@@ -99,7 +101,7 @@ function readCell(read: Row, field: Field, cell: Cell, style: Style, format: Imp
     read.values[field.key] = converted.value
     if (converted.value !== null || !field.required || !isAbsent(field.default)) return
     read.errors.push({ field: field.key, value: null, message: `${field.label} is required.` })
-  } else read.errors.push({ field: field.key, value: quote(cellText(cell)), message: converted.message })
+  } else read.errors.push({ field: field.key, value: cellText(cell), message: converted.message })
 }
 
 function findEarlier(
@@ -134,6 +136,6 @@ function findRepeats(
       continue
     }
     const message = `Row ${earlier.row} has this ${field.label} already, and the first one counts.`
-    read.errors.push({ field: field.key, value: quote(String(value)), message })
+    read.errors.push({ field: field.key, value: String(value), message })
   }
 }

@@ -1,5 +1,7 @@
+import type { Mapping } from '../../db/queries/imports.ts'
 import { FileError, tooLarge, unimportable } from './file-error.ts'
 import { BATCH_WITHIN_MS, INSPECT_WITHIN_MS, READ_WITHIN_MS } from './limits.ts'
+import type { Mappable } from './mapping.ts'
 import type { Reading, ReadRow } from './read-rows.ts'
 import { startThread } from './thread.ts'
 import type { Reply, Task } from './worker.ts'
@@ -10,12 +12,16 @@ export interface Batch {
   fraction: number
 }
 
-/** Of which format a file is, and the names of its columns. Throws a FileError for what cannot be imported. */
+/**
+ * Of which format a file is, and which of its columns goes to which field: thousands of names may be compared, so that is
+ * decided where they are read. Throws a FileError for what cannot be imported.
+ */
 export async function inspectFile(
   path: string,
-  keys: string[],
-): Promise<{ format: Reading['format']; headings: string[] }> {
-  const thread = startReader({ kind: 'inspect', path, keys })
+  type: Mappable,
+  given: Mapping | null,
+): Promise<{ format: Reading['format']; mapping: Mapping }> {
+  const thread = startReader({ kind: 'inspect', path, type, given })
   try {
     const message = await thread.next(INSPECT_WITHIN_MS)
     if (!('inspected' in message)) throw new Error('The reader answered something else')

@@ -21,9 +21,9 @@ import type { Values } from '../../db/schema/data-records.ts'
 import type { Field } from '../../db/schema/flows.ts'
 import { uniqueValue } from '../../db/unique-value.ts'
 import type { DataAccess } from '../data/access.ts'
-import { quote } from './cells.ts'
 import { complete } from './complete.ts'
 import { type MadeRecord, makeRecord, type ReadRow } from './read-rows.ts'
+import { reportOf } from './report.ts'
 
 /** Somebody else has taken a unique value meanwhile: the same rows again, and they are told. A serialization failure. */
 class OvertakenError extends Error {
@@ -50,8 +50,8 @@ export async function storeRows(tx: Queryable, target: Target, rows: readonly Re
   const keyField = type.fields.find(({ key }) => key === type.primaryKey)
   const failed = new Map<number, RowError[]>()
   const fail = (row: number, ...errors: RowError[]) =>
-    failed.set(row, [...(failed.get(row) ?? []), ...errors])
-  for (const { row, errors } of rows) if (errors.length > 0) fail(row, ...errors)
+    failed.set(row, reportOf([...(failed.get(row) ?? []), ...errors]))
+  for (const { row, errors } of rows) if (errors.length > 0) failed.set(row, errors)
   const readable = rows.filter(({ row, repeats }) => !failed.has(row) && !repeats)
 
   const keys = readable.flatMap(({ key }) => key ?? [])
@@ -81,7 +81,9 @@ export async function storeRows(tx: Queryable, target: Target, rows: readonly Re
     const values: Values | undefined = parsed[at] ?? (before && JSON.parse(read.values))
     const broken = values ? resolveReferences(values, read, target, references, byKey) : []
     if (!before) {
-      const made = values ? makeRecord(type.fields, mapped, values) : (read.made as MadeRecord)
+      const known = read.made as MadeRecord
+      // A reference that is found takes nothing away of what a record lacks.
+      const made = values && !('lacks' in known) ? makeRecord(type.fields, mapped, values) : known
       if ('lacks' in made || broken.length > 0) fail(row, ...broken, ...('lacks' in made ? made.lacks : []))
       else {
         const _id = newId()
@@ -100,7 +102,7 @@ export async function storeRows(tx: Queryable, target: Target, rows: readonly Re
     else {
       const field = keyField as Field
       const message = `There is a record with this ${field.label} already, and this row differs from it.`
-      fail(row, { field: field.key, value: quote(String(given[field.key])), message })
+      fail(row, { field: field.key, value: String(given[field.key]), message })
     }
   }
 
@@ -123,7 +125,7 @@ export async function storeRows(tx: Queryable, target: Target, rows: readonly Re
     const values: Values = typeof data === 'string' ? JSON.parse(data) : data
     const label = type.fields.find(({ key }) => key === field)?.label
     const message = `Another record has this ${label} already.`
-    fail(row, { field, value: quote(String(values[field])), message })
+    fail(row, { field, value: String(values[field]), message })
   }
   const toCreate = created.filter(({ row }) => !failed.has(row))
   const toChange = changed.filter(({ row }) => !failed.has(row))
@@ -214,7 +216,7 @@ function resolveReferences(
     const id = records.get(text) ?? (isOwn && keyField ? byKey.get(uniqueValue(keyField, text)) : undefined)
     if (id !== undefined) values[key] = id
     else if (!(dryRun && isOwn)) {
-      errors.push({ field: key, value: quote(text), message: 'There is no such record to refer to.' })
+      errors.push({ field: key, value: text, message: 'There is no such record to refer to.' })
     }
   }
   return errors

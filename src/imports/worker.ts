@@ -1,17 +1,18 @@
 import { parentPort, workerData } from 'node:worker_threads'
+import type { Mapping } from '../../db/queries/imports.ts'
 import { FileError } from './file-error.ts'
 import { detectFormat } from './format.ts'
 import { BATCH_CHARACTERS } from './limits.ts'
-import { checkHeadings } from './mapping.ts'
+import { checkHeadings, chooseMapping, type Mappable } from './mapping.ts'
 import { openSource, readHeadings } from './open-source.ts'
-import type { Reading, ReadRow } from './read-rows.ts'
+import type { Reading } from './read-rows.ts'
 
 /**
  * The thread that reads a file, so that what a file costs in time and memory is apart from everybody else's. It is asked
  * for a batch at a time, and knows nothing of the database.
  */
 export type Task =
-  | { kind: 'inspect'; path: string; keys: string[] }
+  | { kind: 'inspect'; path: string; type: Mappable; given: Mapping | null }
   | { kind: 'read'; reading: Reading; batchRows: number }
 
 /** The rows are a text of JSON, which a thread takes from another in half the time that it takes objects. */
@@ -22,7 +23,7 @@ export interface BatchText {
 }
 
 export type Reply =
-  | { inspected: { format: Reading['format']; headings: string[] } }
+  | { inspected: { format: Reading['format']; mapping: Mapping } }
   | { batch: BatchText }
   | { error: { reason: FileError['reason']; message: string } }
 
@@ -30,13 +31,16 @@ const port = parentPort
 if (!port) throw new Error('This runs in a worker thread alone')
 const reply = (message: Reply) => port.postMessage(message)
 
-async function inspect(path: string, keys: string[]): Promise<void> {
+async function inspect(path: string, type: Mappable, given: Mapping | null): Promise<void> {
   const format = await detectFormat(path)
+  const keys = type.fields.map(({ key }) => key)
   const source = await openSource({ path, format }, keys, { header: true })
   try {
     const { headings } = await readHeadings(source)
     checkHeadings(headings)
-    reply({ inspected: { format, headings } })
+    // The columns of JSON are the keys.
+    const byKey = format === 'json' && !given ? Object.fromEntries(keys.map(key => [key, key])) : null
+    reply({ inspected: { format, mapping: byKey ?? chooseMapping(type, given, headings) } })
   } finally {
     source.close()
   }
@@ -53,7 +57,7 @@ async function read(reading: Reading, batchRows: number): Promise<void> {
   const asked = requests()
   for (;;) {
     await asked.next()
-    const batch: ReadRow[] = []
+    const batch: string[] = []
     let done = false
     let characters = 0
     while (batch.length < batchRows && characters < BATCH_CHARACTERS && !done) {
@@ -62,10 +66,12 @@ async function read(reading: Reading, batchRows: number): Promise<void> {
         done = true
         break
       }
-      batch.push(next.value)
-      characters += next.value.values.length
+      // Whatever a row has of texts counts, what is wrong with it and its defaults too.
+      const text = JSON.stringify(next.value)
+      batch.push(text)
+      characters += text.length
     }
-    reply({ batch: { rows: JSON.stringify(batch), fraction: source.fraction(), done } })
+    reply({ batch: { rows: `[${batch.join(',')}]`, fraction: source.fraction(), done } })
     if (done) return source.close()
   }
 }
@@ -91,7 +97,9 @@ async function* requests(): AsyncGenerator<void> {
 
 const task = workerData as Task
 try {
-  await (task.kind === 'inspect' ? inspect(task.path, task.keys) : read(task.reading, task.batchRows))
+  await (task.kind === 'inspect'
+    ? inspect(task.path, task.type, task.given)
+    : read(task.reading, task.batchRows))
 } catch (error) {
   if (!(error instanceof FileError)) throw error
   reply({ error: { reason: error.reason, message: error.message } })

@@ -291,6 +291,24 @@ describe('A workbook', () => {
       'not in their order',
       () => makeWorkbook({ rows: `<row r="2"/><row r="1"/>` }),
     ],
+    [
+      'has a heading of a character that is none',
+      422,
+      'a character that is none',
+      () => makeWorkbook({ rows: inlineRow(1, 'Na_x0000_me', 'Note') + ROW }),
+    ],
+    [
+      'has a heading of half a character',
+      422,
+      'a character that is none',
+      () => makeWorkbook({ rows: inlineRow(1, 'Name', 'No_xD800_te') + ROW }),
+    ],
+    [
+      'has a heading of 501 characters',
+      422,
+      'more than 500 characters',
+      () => makeWorkbook({ rows: inlineRow(1, 'Name', 'x'.repeat(501)) + ROW }),
+    ],
     ['is a picture', 415, 'picture', () => Buffer.from('89504e470d0a1a0a00', 'hex')],
     ['is a web page', 415, 'web page', () => '<html><table><tr><td>Name</td></tr></table></html>'],
     ['is binary without a name for it', 415, 'NUL bytes', () => Buffer.from([1, 0, 2, 3, 0, 0, 7])],
@@ -338,6 +356,16 @@ describe('A workbook', () => {
       'is CSV with a row of 2 MiB',
       'more than 1,048,576 characters',
       () => `Name,Note\nAda,first\n"${'a\n'.repeat(1024 * 1024)}"\n`,
+    ],
+    [
+      'has a row between two numbers',
+      'not in their order',
+      () => makeWorkbook({ rows: `${HEADER}${ROW.replace('"2"', '"2.5"')}` }),
+    ],
+    [
+      'is JSON of lists in lists',
+      'more than 64 deep',
+      () => `[{"data":{"name":${'['.repeat(100_000)}${']'.repeat(100_000)}}}]`,
     ],
     ['is JSON that is cut off', 'not whole', () => '[{"data":{"name":"Ada","note":"first"}},{"data":{"na'],
   ])('that %s is refused or fails, and says where', async (_what, message, make) => {

@@ -147,7 +147,7 @@ describe('A file of failed rows', () => {
     const { rows } = await read(format, file)
     const failed = rows.map((_, at) => ({
       row: at + 1,
-      errors: [{ field: null, value: null, message: 'No.' }],
+      errors: JSON.stringify([{ field: null, value: null, message: 'No.' }]),
     }))
     const failedAfter = async (after: number) => failed.slice(Math.max(after, 1))
     await writeFailedRows(keep(file), { format, mapping }, failedAfter, to)

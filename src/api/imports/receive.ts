@@ -3,11 +3,12 @@ import type { z } from 'zod'
 import { acrossOrganizations, type Database, isUuid, newId, type Queryable } from '../../../db/client.ts'
 import { type DataType, findDataType } from '../../../db/queries/data-types.ts'
 import { findImportConfig } from '../../../db/queries/import-configs.ts'
-import { findImport, insertImport, type Mapping } from '../../../db/queries/imports.ts'
+import { findImport, type ImportFormat, insertImport, type Mapping } from '../../../db/queries/imports.ts'
 import { insertJob } from '../../../db/queries/jobs.ts'
 import { type Caller, findCallers } from '../../../db/queries/sessions.ts'
 import { createTurns } from '../../../db/turns.ts'
 import { dataAccess } from '../../data/access.ts'
+import { listed } from '../../data/quotes.ts'
 import { isAbsent } from '../../data/values.ts'
 import { record } from '../../http/audit.ts'
 import {
@@ -26,7 +27,6 @@ import { FileError, unimportable } from '../../imports/file-error.ts'
 import type { ImportFiles } from '../../imports/files.ts'
 import { IMPORT_JOB } from '../../imports/job.ts'
 import { INSPECTED_AT_ONCE } from '../../imports/limits.ts'
-import { proposeMapping, resolveMapping } from '../../imports/mapping.ts'
 import { inspectFile } from '../../imports/reader.ts'
 import { namedType } from '../data/find.ts'
 import { ONE_TYPE } from '../data/schemas.ts'
@@ -70,12 +70,10 @@ export async function receiveImport(
     const { fileName } = arrived
     const fields = checkFields(importUpload, arrived.fields)
     const { type, given } = await db.tenant(caller.organizationId, tx => readTarget(tx, caller, fields))
-    const file = await inspect(files.pathOf(importId), type, caller)
-    const mapping = chooseMapping(type, given, file)
-    checkColumns(type, fields, mapping, file.format)
+    const { format, mapping } = await inspect(files.pathOf(importId), type, given, caller)
+    checkColumns(type, fields, mapping, format)
     return await db.tenant(caller.organizationId, async tx => {
       const { organizationId, userId } = caller
-      const { format } = file
       const { mode } = fields
       await insertImport(tx, organizationId, {
         _id: importId,
@@ -161,33 +159,18 @@ function checkKeys(type: DataType, mapping: Mapping, path: string): Mapping {
   return mapping
 }
 
-async function inspect(path: string, type: DataType, { organizationId }: Caller) {
+async function inspect(path: string, type: DataType, given: Mapping | null, { organizationId }: Caller) {
   const giveBack = await inspections.take(organizationId)
   try {
-    return await inspectFile(
-      path,
-      type.fields.map(({ key }) => key),
-    )
+    const fields = type.fields.map(({ key, label }) => ({ key, label }))
+    return await inspectFile(path, { name: type.name, fields }, given)
   } finally {
     giveBack()
   }
 }
 
-type Inspected = Awaited<ReturnType<typeof inspectFile>>
-
-function chooseMapping(type: DataType, given: Mapping | null, { headings, format }: Inspected): Mapping {
-  if (given) return resolveMapping(given, headings)
-  if (format === 'json') return Object.fromEntries(headings.map(key => [key, key]))
-  const proposed = proposeMapping(type.fields, headings)
-  if (Object.keys(proposed).length > 0) return proposed
-  const labels = type.fields.slice(0, 10).map(({ label }) => label)
-  throw unimportable(
-    `No column of the file is called like a field of ${type.name}: ${labels.join(', ')}. Name the columns so, or give a mapping.`,
-  )
-}
-
 /** Refuses a file of which every row would fail. */
-function checkColumns(type: DataType, { mode }: Fields, mapping: Mapping, format: Inspected['format']): void {
+function checkColumns(type: DataType, { mode }: Fields, mapping: Mapping, format: ImportFormat): void {
   const missing = (key: string) => !Object.hasOwn(mapping, key)
   const labelOf = (key: string) => type.fields.find(field => field.key === key)?.label ?? key
   if (mode === 'upsert') {
@@ -202,10 +185,7 @@ function checkColumns(type: DataType, { mode }: Fields, mapping: Mapping, format
   )
   if (wanting.length > 0 && format !== 'json') {
     throw unimportable(
-      `There is no column for ${wanting
-        .slice(0, 10)
-        .map(({ label }) => label)
-        .join(', ')}, which every record needs.`,
+      `There is no column for ${listed(wanting.map(({ label }) => label))}, which every record needs.`,
     )
   }
 }

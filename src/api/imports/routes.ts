@@ -25,9 +25,6 @@ import { showImport } from './present.ts'
 import { receiveImport } from './receive.ts'
 import * as operations from './schemas.ts'
 
-/** Rows with what is wrong with them, of one statement. */
-const FAILED_AT_ONCE = 1_000
-
 export function importRoutes(app: App, { db, config }: Services): void {
   const files = createImportFiles(config.dataDir)
   const streams = createStreams()
@@ -62,8 +59,7 @@ export function importRoutes(app: App, { db, config }: Services): void {
       return row
     })
     const { _id, format, mapping, fileName } = row
-    const failed = (after: number) =>
-      db.tenant(organizationId, tx => listFailedRows(tx, _id, after, FAILED_AT_ONCE))
+    const failed = (after: number) => db.tenant(organizationId, tx => listFailedRows(tx, _id, after))
     return streams.send(request, reply, operations.FILE_TYPES[format], async () => {
       const pieces = await streamFailedRows({ path: files.pathOf(_id), found: { format, mapping } }, failed)
       const name = `${fileName.replace(/\.[^.]*$/, '')} - failed rows.${format}`

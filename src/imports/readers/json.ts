@@ -1,7 +1,8 @@
 import { statSync } from 'node:fs'
-import { type Cell, quote, type Rows, type Source, type SourceRow } from '../cells.ts'
+import { quote } from '../../data/quotes.ts'
+import type { Cell, Rows, Source, SourceRow } from '../cells.ts'
 import { tooLarge, unimportable, unsupported } from '../file-error.ts'
-import { MAX_CELL_CHARACTERS } from '../limits.ts'
+import { MAX_CELL_CHARACTERS, MAX_NESTED } from '../limits.ts'
 import { detectEncoding, openText } from './text-file.ts'
 
 /** Of keys that a record has beyond those of its type. */
@@ -57,13 +58,13 @@ export async function openJson(
 function readRecord(record: unknown, keys: readonly string[]): Pick<SourceRow, 'cells' | 'wrong'> {
   const data = (record as { data?: unknown } | null)?.data
   if (typeof data !== 'object' || data === null || Array.isArray(data))
-    return { cells: [], wrong: [{ value: quote(JSON.stringify(record)), message: NO_RECORD }] }
+    return { cells: [], wrong: [{ value: JSON.stringify(record), message: NO_RECORD }] }
   const values = data as { [key: string]: unknown }
   const unknown = Object.keys(values).filter(key => !keys.includes(key))
   return {
     cells: keys.map((key): Cell => (Object.hasOwn(values, key) ? { json: values[key] } : null)),
     wrong: unknown.slice(0, MAX_NAMED).map(key => ({
-      value: quote(key),
+      value: key,
       message: `The data type has no field ${quote(key)}.`,
     })),
   }
@@ -89,8 +90,11 @@ async function* elements(pieces: AsyncIterable<string>): AsyncGenerator<string> 
           continue
         }
         if (code === 0x22) inText = true
-        else if (code === 0x7b || code === 0x5b) depth++
-        else if (depth === 0 && (code === 0x2c || code === 0x5d)) {
+        else if (code === 0x7b || code === 0x5b) {
+          if (++depth > MAX_NESTED) {
+            throw tooLarge(`A record has lists and objects within others, more than ${MAX_NESTED} deep.`)
+          }
+        } else if (depth === 0 && (code === 0x2c || code === 0x5d)) {
           yield current + piece.slice(begin, at)
           current = ''
           state = code === 0x2c ? 'first' : 'after'

@@ -102,7 +102,7 @@ async function* readSheet(
       if (!inSheet || done) return
       if (name === 'row') {
         const next = attributes.r === undefined ? number + 1 : Number(attributes.r)
-        if (!(next > number))
+        if (!Number.isInteger(next) || next <= number)
           throw unimportable(`After row ${number} the rows of the sheet are not in their order.`)
         if (!(next <= MAX_ROWS))
           throw tooLarge(`The sheet has more than ${MAX_ROWS.toLocaleString('en')} rows.`)
