@@ -91,9 +91,10 @@ export function createLabels(canvas: HTMLCanvasElement) {
       context.fillText(written, x, y + 0.5)
       context.textAlign = 'start'
     },
-    /** The first ones first, those of the last frame before those that are new. */
+    /** The first ones first, those of the last frame before those that are new; `chosen` whatever it lies on. */
     names(
       candidates: readonly Candidate[],
+      chosen: string | null,
       blocked: readonly { x: number; y: number; r: number }[],
       ratio: number,
       colors: LabelColors,
@@ -110,7 +111,9 @@ export function createLabels(canvas: HTMLCanvasElement) {
         const left = Math.round(x + BESIDE)
         const top = Math.round(y - HEIGHT / 2)
         const [right, bottom] = [left + width, top + HEIGHT]
-        if (boxes.some(box => left < box[2] && right > box[0] && top < box[3] && bottom > box[1])) continue
+        const lies = (box: readonly [number, number, number, number]) =>
+          left < box[2] && right > box[0] && top < box[3] && bottom > box[1]
+        if (key !== chosen && boxes.some(lies)) continue
         boxes.push([left, top, right, bottom])
         context.drawImage(image, left, top, width, HEIGHT)
         now.add(key)

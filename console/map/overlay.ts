@@ -208,7 +208,7 @@ export function createOverlay(options: OverlayOptions) {
     }
     const named = count > MAX_NAMED ? candidates.slice(0, 1) : candidates
     const free = count > MAX_KEPT_FREE ? [] : candidates.map(({ x, y }) => ({ x, y, r: MARKER_PX }))
-    labels.names(named, [...onScreen, ...free], ratio, palette.labels)
+    labels.names(named, selected, [...onScreen, ...free], ratio, palette.labels)
     painted = { data: data.slice(0, count * FLOATS), count, clusters: onScreen, members: fleet.members }
     isStale = false
   }
