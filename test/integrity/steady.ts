@@ -69,6 +69,8 @@ export async function runSteadyOn(
       bound: first => first * 2 + 50,
     },
   ]
+  // Those of bytes a point count from here.
+  for (const gauge of all) await gauge.read(countAcknowledged(publishers))
   const seen = all.map((): number[] => [])
   const counts: { at: number; acknowledged: number }[] = []
   const end = Date.now() + options.minutes * 60_000
