@@ -40,8 +40,12 @@ function inTurn(question: Ask): Promise<Tell> {
 const { path, found } = workerData as FailedRowsTask
 const to = new Writable({
   highWaterMark: 256 * 1024,
-  write: (chunk: Buffer, _encoding, done) =>
-    void inTurn({ piece: new Uint8Array(chunk) }).then(() => done(), done),
+  // All that was written while the last piece was on its way: a line each would be a message each.
+  writev: (chunks: { chunk: Buffer }[], done) =>
+    void inTurn({ piece: new Uint8Array(Buffer.concat(chunks.map(({ chunk }) => chunk))) }).then(
+      () => done(),
+      done,
+    ),
   final: done => {
     done()
     void last.then(() => {

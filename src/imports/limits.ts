@@ -37,5 +37,7 @@ export const BATCH_WITHIN_MS = 60_000
 export const READ_WITHIN_MS = 15 * 60_000
 /** Until the header is known, while somebody waits for the answer. */
 export const INSPECT_WITHIN_MS = 20_000
+/** From the first piece of a file of failed rows to its last, however slowly it is taken. */
+export const SEND_WITHIN_MS = 15 * 60_000
 /** Files that are looked into at once, for whoever waits for an answer. */
 export const INSPECTED_AT_ONCE = 2

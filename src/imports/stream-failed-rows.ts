@@ -1,7 +1,7 @@
 import { AsyncResource } from 'node:async_hooks'
 import type { FailedRows } from './failed-rows.ts'
 import type { Ask, FailedRowsTask, Tell } from './failed-rows-worker.ts'
-import { BATCH_WITHIN_MS } from './limits.ts'
+import { BATCH_WITHIN_MS, SEND_WITHIN_MS } from './limits.ts'
 import { startThread } from './thread.ts'
 
 /**
@@ -34,8 +34,11 @@ export async function streamFailedRows(
     throw error
   })
   return (async function* () {
+    const begun = performance.now()
     try {
       for (let piece = first; piece !== null; piece = await nextPiece()) {
+        // Whoever takes little at a time holds a thread that others wait for.
+        if (performance.now() - begun > SEND_WITHIN_MS) throw new Error('Failed rows are taken too slowly')
         yield piece
         tell({ taken: true })
       }

@@ -1,3 +1,4 @@
+import { readdirSync } from 'node:fs'
 import { parse } from 'csv-parse/sync'
 import exceljs from 'exceljs'
 import { beforeAll, describe, expect, it } from 'vitest'
@@ -5,6 +6,7 @@ import { type Client, signIn } from '../support/client.ts'
 import { importFile } from '../support/imports.ts'
 import { useServer } from '../support/own-server.ts'
 import { addOrganization, addPerson } from '../support/people.ts'
+import { pause } from '../support/wait.ts'
 
 describe('The rows of an import that failed', () => {
   const { server } = useServer()
@@ -96,6 +98,31 @@ describe('The rows of an import that failed', () => {
     const table = parse(file, { delimiter: ';', bom: true }) as string[][]
     expect(table).toHaveLength(9_001)
     expect(table.at(-1)).toEqual(['11999', '', 'x', 'Name: Name is required.'])
+  })
+
+  it('are made by few threads, however many ask at once', async () => {
+    await newType()
+    const done = await send('Customer number,Name\n1,\n')
+    // Whatever threads the server keeps are there by now.
+    await failedRows(owner, done._id)
+    const threads = () => readdirSync(`/proc/${server.pid}/task`).length
+    const before = threads()
+    const people = await Promise.all([1, 2].map(() => addPerson(server, owner, { role: 'Owner' })))
+    const clients = [owner, ...people.map(({ client }) => client)]
+    let most = 0
+    let isAsking = true
+    const asking = Promise.all(
+      clients.flatMap(client => Array.from({ length: 3 }, () => failedRows(client, done._id))),
+    ).finally(() => {
+      isAsking = false
+    })
+    while (isAsking) {
+      most = Math.max(most, threads())
+      await pause(2)
+    }
+    expect((await asking).map(({ response }) => response.status)).toEqual(Array(9).fill(200))
+    // Two of one organization, and those that are on their way to end.
+    expect(most - before).toBeLessThan(6)
   })
 
   it('are for whoever sent them, and who sees every field of the type', async () => {

@@ -16,7 +16,7 @@ import { disposition } from '../../http/disposition.ts'
 import { ok } from '../../http/envelope.ts'
 import { conflict, forbidden, found } from '../../http/errors.ts'
 import { listed, readPageRequest } from '../../http/lists.ts'
-import { createStreams } from '../../http/streams.ts'
+import { createStreams, type StreamLimits } from '../../http/streams.ts'
 import { createImportFiles } from '../../imports/files.ts'
 import { IMPORT_JOB } from '../../imports/job.ts'
 import { streamFailedRows } from '../../imports/stream-failed-rows.ts'
@@ -25,9 +25,15 @@ import { showImport } from './present.ts'
 import { receiveImport } from './receive.ts'
 import * as operations from './schemas.ts'
 
+/** A thread reads the file of an import anew for each, with its heap and up to 192 MiB of texts that cells share. */
+const FAILED_ROWS: StreamLimits = {
+  ...{ perUser: 1, perOrganization: 2, total: 4 },
+  ...{ waitMs: 30_000, takenWithinMs: 15_000 },
+}
+
 export function importRoutes(app: App, { db, config }: Services): void {
   const files = createImportFiles(config.dataDir)
-  const streams = createStreams()
+  const streams = createStreams(FAILED_ROWS)
 
   app.post('/data/import', operations.importFile, async (request, reply) => {
     const accepted = await receiveImport(db, files, request, reply)
