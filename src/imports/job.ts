@@ -40,7 +40,6 @@ type Context = JobContext<Payload>
 interface Plan {
   found: Import
   type: DataType
-  access: DataAccess
   language: string
   timeZone: string
 }
@@ -137,21 +136,26 @@ async function readPlan(tx: Queryable, organizationId: string, importId: string)
   if (!found || !organization) throw new Stopped('cancelled', 'The import is gone')
   const type = await findDataType(tx, organizationId, found)
   if (!type) throw unimportable(`The data type ${found.dataTypeName} has been deleted.`)
-  const standing = await acrossOrganizations(tx, () => findStanding(tx, found.userId))
-  if (!standing || !dataAccess(standing, 'import/data').grants(type._id)) {
-    throw unimportable(`Whoever sent the file may not import into ${type.name} any more.`)
-  }
+  await acrossOrganizations(tx, () => readAccess(tx, found, type))
   const gone = Object.keys(found.mapping).find(key => !type.fields.some(field => field.key === key))
   if (gone !== undefined) {
     throw unimportable(`${type.name} has no field ${gone} any more: send what is left of the file again.`)
   }
-  const access = dataAccess(standing, 'view/data')
-  return { found, type, access, language: organization.language, timeZone: organization.timeZone }
+  return { found, type, language: organization.language, timeZone: organization.timeZone }
+}
+
+/** What whoever sent the file may see now, as long as it may import. */
+async function readAccess(tx: Queryable, { userId }: Import, type: DataType): Promise<DataAccess> {
+  const standing = await findStanding(tx, userId)
+  if (!standing || !dataAccess(standing, 'import/data').grants(type._id)) {
+    throw unimportable(`Whoever sent the file may not import into ${type.name} any more.`)
+  }
+  return dataAccess(standing, 'view/data')
 }
 
 async function storeBatch(
   { commit, job }: Context,
-  { found, type, access }: Plan,
+  { found, type }: Plan,
   rows: readonly ReadRow[],
   fraction: number,
   reported: number,
@@ -163,6 +167,7 @@ async function storeBatch(
     acrossOrganizations(tx, async () => {
       const now = await findDataType(tx, organizationId, { dataTypeId: type._id }, 'FOR SHARE')
       if (!now || !isSameType(now, type)) throw new TypeChanged('The data type has changed')
+      const access = await readAccess(tx, found, type)
       const target = { organizationId, type, mode, dryRun, mapped, access }
       return storeRows(tx, target, rows)
     })

@@ -3,12 +3,14 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { newId } from '../../db/client.ts'
 import { createExportFiles } from '../../src/jobs/exports/files.ts'
 import { DIRECT_LIMIT, useExports } from '../support/exports.ts'
+import { importFile } from '../support/imports.ts'
 import { addPerson } from '../support/people.ts'
 import { openScreen, type TestScreen } from '../support/screen.ts'
 import { until } from '../support/wait.ts'
 
 describe('The log of exports', () => {
-  const { server, database, db, owner, organizationId, addType, addMany, removeMany, whenDone } = useExports()
+  const { server, database, db, owner, organizationId, addType, addMany, removeMany, whenDone, download } =
+    useExports()
   /** An export that is answered directly. */
   let direct: { dataTypeId: string; format: string; fields: string[] }
 
@@ -75,6 +77,48 @@ describe('The log of exports', () => {
     const refused = await client.get(`/tasks/export-log/${_id}/file`)
     expect([refused.status, refused.body.restrictedFields]).toEqual([403, ['n']])
     await removeMany(dataTypeId)
+  })
+
+  it.each([
+    ['type', (dataTypeId: string) => ({ without: dataTypeId })],
+    ['field', (dataTypeId: string) => ({ restricting: dataTypeId })],
+  ])('shows names of another %s no longer to whoever may not see it any more', async (what, lose) => {
+    const named = await addType(`Named ${newId()}`, [{ key: 'code', label: 'Code', type: 'text' }], {
+      primaryKey: 'code',
+    })
+    const fields = [{ key: 'to', label: 'To', type: 'reference', dataTypeId: named }]
+    const referring = await addType(`Referring ${newId()}`, fields)
+    const to = (await owner.post('/data', { dataTypeId: named, data: { code: 'secret' } })).body.data._id
+    const file = `To\n${`${to}\n`.repeat(DIRECT_LIMIT + 1)}`
+    await importFile(server, owner, file, { dataTypeId: referring })
+    const reach = (lost: { without?: string; restricting?: string }) => ({
+      name: `Losing ${what} ${referring}`,
+      permissionDetails: [
+        {
+          permissionName: 'view/data',
+          dataTypes: [
+            { dataTypeId: referring, restrictedFields: [] },
+            { dataTypeId: named, restrictedFields: lost.restricting ? ['code'] : [] },
+          ].filter(({ dataTypeId }) => dataTypeId !== lost.without),
+        },
+        { permissionName: 'export/data' },
+      ],
+    })
+    const role = (await owner.post('/role', reach({}))).body.data
+    const { client } = await addPerson(server, owner, { roleId: role._id })
+    const paths: { [format: string]: string } = {}
+    for (const format of ['xlsx', 'json']) {
+      const { _id } = (await client.post('/data/export', { dataTypeId: referring, format })).body.data
+      await whenDone(_id, client)
+      paths[format] = `/tasks/export-log/${_id}/file`
+      expect((await download(client, paths[format] as string)).status).toBe(200)
+    }
+    expect((await owner.put(`/role/${role._id}`, reach(lose(named)))).status).toBe(200)
+    expect((await download(client, paths.xlsx as string)).status).toBe(403)
+    // In JSON there are identifiers alone, which the role may see as before.
+    const json = await download(client, paths.json as string)
+    expect([json.status, String(json.bytes).includes('secret')]).toEqual([200, false])
+    expect((await download(owner, paths.xlsx as string)).status).toBe(200)
   })
 
   it('has no file before an export is completed, says why one failed, and is bounded', async () => {

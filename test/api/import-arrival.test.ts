@@ -6,7 +6,7 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { pruneImports } from '../../db/queries/imports.ts'
 import { createImportFiles } from '../../src/imports/files.ts'
 import { type Client, signIn } from '../support/client.ts'
-import { openTestDatabase } from '../support/database.ts'
+import { openTestDatabase, usualKind } from '../support/database.ts'
 import { ended, importFile, upload } from '../support/imports.ts'
 import { useServer } from '../support/own-server.ts'
 import { addOrganization, addPerson } from '../support/people.ts'
@@ -84,6 +84,62 @@ describe('A file that arrives', () => {
     expect([await countImports(), files()]).toEqual(before)
   })
 
+  const importing = { permissionName: 'import/data' }
+  const seeing = (restrictedFields: string[]) => ({
+    permissionName: 'view/data',
+    dataTypes: [{ dataTypeId, restrictedFields }],
+  })
+  /** Of these records one is known, and equal. */
+  const KNOWN = 'Name\nKnown\n'
+  const REFUSED = { status: 'failed', error: expect.stringContaining('may not import'), processed: 0 }
+
+  it
+    .skipIf(usualKind() === 'pglite')
+    .each<[string, (userId: string, roleId: string) => Promise<unknown>, object]>([
+      ['the sender is suspended', userId => owner.patch(`/user/${userId}`, { status: 'suspended' }), REFUSED],
+      ['the role may not import any more', (_, roleId) => grant(roleId, [seeing([])]), REFUSED],
+      [
+        'the role may not see a field any more',
+        (_, roleId) => grant(roleId, [importing, seeing(['name'])]),
+        { status: 'completed_with_errors', unchanged: 0, failed: 1 },
+      ],
+    ])('is imported as far as its sender may, where %s between its rows', async (_what, lose, becomes) => {
+    const fields = [{ key: 'name', label: 'Name', type: 'text' }]
+    const made = await owner.post('/data-type', {
+      name: `Known ${crypto.randomUUID()}`,
+      fields,
+      primaryKey: 'name',
+    })
+    dataTypeId = made.body.data._id
+    await importFile(server, owner, KNOWN, { dataTypeId })
+    const role = await owner.post('/role', {
+      name: `Importer ${dataTypeId}`,
+      permissionDetails: [importing, seeing([])],
+    })
+    const roleId = role.body.data._id
+    const { client, userId } = await addPerson(server, owner, { roleId })
+    const db = await openTestDatabase(database)
+    try {
+      // As a change of the type would, it keeps the batch waiting that has been read already.
+      const importId = await db.system.transaction(async tx => {
+        await tx.query('SELECT id FROM data_types WHERE id = $1 FOR NO KEY UPDATE', [dataTypeId])
+        const { body } = await upload(server, client, KNOWN, { dataTypeId })
+        await until('a batch waits', async () => {
+          const [row] = await db.system.query<{ waiting: boolean }>(
+            `SELECT EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database()
+               AND wait_event_type = 'Lock' AND query LIKE '%data_types%SHARE%') AS waiting`,
+          )
+          return row?.waiting === true
+        })
+        expect(await lose(userId, roleId)).toMatchObject({ status: 200 })
+        return body.data._id
+      })
+      expect(await ended(owner, importId)).toMatchObject(becomes)
+    } finally {
+      await db.close()
+    }
+  })
+
   it('is kept for 30 days, as is what became of it, and while it is worked on', async () => {
     const db = await openTestDatabase(database)
     const path = (id: string) => join(database.dataDir, 'imports', id)
@@ -120,6 +176,9 @@ describe('A file that arrives', () => {
     expect(await db.system.query('SELECT id FROM imports WHERE id = $1', [working])).toEqual([])
     await db.close()
   })
+
+  const grant = (roleId: string, permissionDetails: object[]) =>
+    owner.put(`/role/${roleId}`, { name: `Importer ${crypto.randomUUID()}`, permissionDetails })
 
   const form = (file: string) =>
     `--x\r\nContent-Disposition: form-data; name="dataTypeId"\r\n\r\n${dataTypeId}\r\n` +

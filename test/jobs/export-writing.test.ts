@@ -20,7 +20,7 @@ const sourceOf = (steps: readonly Partial<DataStep>[], onRead = () => {}): Sourc
   return {
     name: 'Things',
     columns: [{ heading: 'Name', type: 'text', options: [] }],
-    keys: ['name'],
+    keys: () => ['name'],
     timeZone: 'UTC',
     isFiltered: false,
     findFew: async () => null,

@@ -39,7 +39,11 @@ export const exportableData: Exportable = {
         type,
         options,
       })),
-      keys: fields.map(({ key }) => key),
+      // Only a spreadsheet names what is referred to, and shows a value of another type by that.
+      keys: format => [
+        ...fields.map(({ key }) => key),
+        ...(format === 'xlsx' ? [...steps.names.values()].map(nameOf) : []),
+      ],
       timeZone,
       isFiltered: steps.filter.length > 0,
       findFew: limit => findFewData(db.system, steps, limit),
@@ -52,9 +56,21 @@ export const exportableData: Exportable = {
     if (dataTypeId === null) throw notFound('data type')
     const access = dataAccess({ permissionDetails }, 'view/data', 'export/data')
     if (!access.grants(dataTypeId)) throw forbidden('Your role may not export records of this type any more.')
-    access.checkKeys(dataTypeId, keys)
+    access.checkKeys(
+      dataTypeId,
+      keys.filter(key => !key.includes('.')),
+    )
+    const seen = dataAccess({ permissionDetails }, 'view/data')
+    for (const [other, key] of keys.filter(key => key.includes('.')).map(splitName)) {
+      if (!seen.grants(other)) throw forbidden('Your role may not see what the file refers to any more.')
+      seen.checkKeys(other, [key])
+    }
   },
 }
+
+/** A field of another type, among the keys of a file: no key of a field has a point. */
+const nameOf = ({ dataTypeId, key }: { dataTypeId: string; key: string }) => `${dataTypeId}.${key}`
+const splitName = (name: string) => name.split('.') as [dataTypeId: string, key: string]
 
 /** In a spreadsheet a reference is the value that names the other record, where there is one to be seen. */
 function namesOf(

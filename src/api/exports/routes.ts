@@ -113,7 +113,7 @@ export function exportRoutes(app: App, { db, config }: Services): void {
       try {
         const { format } = order
         const { count } = await writeExport(draft, { source, format, ids, signal: leaving.signal })
-        const made = { keys: source.keys, count }
+        const made = { keys: source.keys(format), count }
         // One that is asked for again under its Idempotency-Key is one export.
         if (!request.isRepeated)
           await note(request, order, tx => insertExportLog(tx, caller.organizationId, log, made))

@@ -83,7 +83,7 @@ export const exportableTasks: Exportable = {
     return {
       name: 'Tasks',
       columns: columnsOf(columns, content),
-      keys: [fingerprintOf(who)],
+      keys: () => [fingerprintOf(who)],
       timeZone,
       isFiltered: visibility.scope !== 'all' || visibility.hubIds !== null || Object.keys(filter).length > 0,
       async findFew(limit) {

@@ -90,7 +90,7 @@ export function exportJob({
         })
         signal.throwIfAborted()
         await files.keep(draft, exportId, order.format)
-        await commit(tx => completeExport(tx, exportId, { ...file, keys: source.keys }))
+        await commit(tx => completeExport(tx, exportId, { ...file, keys: source.keys(order.format) }))
       } catch (error) {
         // What no other attempt would mend.
         if (!(error instanceof ExportFailure || (error instanceof RequestError && !error.retryable)))

@@ -1,6 +1,6 @@
 import type { Database } from '../../../db/client.ts'
 import type { DataStep, StepPage, TextOf } from '../../../db/queries/data-in-steps.ts'
-import type { ExportResource } from '../../../db/queries/export-logs.ts'
+import type { ExportFormat, ExportResource } from '../../../db/queries/export-logs.ts'
 import type { Standing } from '../../../db/queries/sessions.ts'
 import type { Field } from '../../../db/schema/flows.ts'
 
@@ -17,8 +17,8 @@ export interface Source {
   /** Of the file and its sheet. */
   name: string
   columns: readonly Column[]
-  /** What decides who may be shown the file: the keys of the fields in it, say. */
-  keys: readonly string[]
+  /** What decides who may be shown a file of this format: the keys of the fields in it, say. */
+  keys(format: ExportFormat): readonly string[]
   /** In which times are shown, where a format knows no zones. */
   timeZone: string
   /** Whether only some of what is looked at is exported. */
