@@ -104,6 +104,13 @@ export async function findImport(
   return row ?? null
 }
 
+export async function countUnfinishedImports(tx: Queryable): Promise<number> {
+  const [row] = await tx.query<{ count: number }>(
+    `SELECT count(*)::int4 AS count FROM imports WHERE status IN ('queued', 'processing')`,
+  )
+  return row?.count ?? 0
+}
+
 export function listImportsById(tx: Queryable, ids: readonly string[]): Promise<Import[]> {
   return tx.query(`SELECT ${COLUMNS} FROM imports i WHERE i.id = ANY($1::uuid[]) AND ${ALIVE}`, [ids])
 }

@@ -12,6 +12,15 @@ import { useServer } from '../support/own-server.ts'
 import { addOrganization, addPerson } from '../support/people.ts'
 import { until } from '../support/wait.ts'
 
+/** What one waits for and another opens. */
+function gate() {
+  let open = () => {}
+  const opened = new Promise<void>(resolve => {
+    open = resolve
+  })
+  return { open: () => open(), opened }
+}
+
 describe('A file that arrives', () => {
   const { server, database } = useServer()
   let owner: Client
@@ -84,6 +93,34 @@ describe('A file that arrives', () => {
     expect([await countImports(), files()]).toEqual(before)
   })
 
+  it('is 429 and gone while 20 of its organization wait, and taken when one is done', async () => {
+    const done = await importFile(server, owner, 'Name\nAda\n', { dataTypeId })
+    const db = await openTestDatabase(database)
+    const waiting = () =>
+      db.system.query<{ id: string }>(
+        `INSERT INTO imports (id, organization_id, user_id, file_name, format, data_type_id, data_type_name, mode, dry_run,
+           mapping)
+         SELECT gen_random_uuid(), organization_id, user_id, 'waiting.csv', format, data_type_id, data_type_name, mode,
+           dry_run, mapping
+         FROM imports, generate_series(1, 20) WHERE id = $1 RETURNING id`,
+        [done._id],
+      )
+    try {
+      const [one] = await waiting()
+      const before = files()
+      const refused = await send('Name\nBob\n', {})
+      expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, expect.any(String)])
+      expect(files()).toEqual(before)
+      await owner.post(`/import-monitoring/${one?.id}/cancel`)
+      const taken = await send('Name\nBob\n', {})
+      expect(taken.status).toBe(202)
+      await ended(owner, taken.body.data._id)
+    } finally {
+      await db.system.query(`DELETE FROM imports WHERE file_name = 'waiting.csv'`)
+      await db.close()
+    }
+  })
+
   const importing = { permissionName: 'import/data' }
   const seeing = (restrictedFields: string[]) => ({
     permissionName: 'view/data',
@@ -120,20 +157,25 @@ describe('A file that arrives', () => {
     const { client, userId } = await addPerson(server, owner, { roleId })
     const db = await openTestDatabase(database)
     try {
+      const [locked, released] = [gate(), gate()]
       // As a change of the type would, it keeps the batch waiting that has been read already.
-      const importId = await db.system.transaction(async tx => {
+      const holding = db.system.transaction(async tx => {
         await tx.query('SELECT id FROM data_types WHERE id = $1 FOR NO KEY UPDATE', [dataTypeId])
-        const { body } = await upload(server, client, KNOWN, { dataTypeId })
-        await until('a batch waits', async () => {
-          const [row] = await db.system.query<{ waiting: boolean }>(
-            `SELECT EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database()
-               AND wait_event_type = 'Lock' AND query LIKE '%data_types%SHARE%') AS waiting`,
-          )
-          return row?.waiting === true
-        })
-        expect(await lose(userId, roleId)).toMatchObject({ status: 200 })
-        return body.data._id
+        locked.open()
+        await released.opened
       })
+      await locked.opened
+      const importId = (await upload(server, client, KNOWN, { dataTypeId })).body.data._id
+      await until('a batch waits', async () => {
+        const [row] = await db.system.query<{ waiting: boolean }>(
+          `SELECT EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database()
+             AND wait_event_type = 'Lock' AND query LIKE '%data_types%SHARE%') AS waiting`,
+        )
+        return row?.waiting === true
+      })
+      expect(await lose(userId, roleId)).toMatchObject({ status: 200 })
+      released.open()
+      await holding
       expect(await ended(owner, importId)).toMatchObject(becomes)
     } finally {
       await db.close()

@@ -3,7 +3,13 @@ import type { z } from 'zod'
 import { acrossOrganizations, type Database, isUuid, newId, type Queryable } from '../../../db/client.ts'
 import { type DataType, findDataType } from '../../../db/queries/data-types.ts'
 import { findImportConfig } from '../../../db/queries/import-configs.ts'
-import { findImport, type ImportFormat, insertImport, type Mapping } from '../../../db/queries/imports.ts'
+import {
+  countUnfinishedImports,
+  findImport,
+  type ImportFormat,
+  insertImport,
+  type Mapping,
+} from '../../../db/queries/imports.ts'
 import { insertJob } from '../../../db/queries/jobs.ts'
 import { type Caller, findCallers } from '../../../db/queries/sessions.ts'
 import { createTurns } from '../../../db/turns.ts'
@@ -42,6 +48,8 @@ const STATUSES: { [reason in FileError['reason']]: ErrorCode } = {
   'too-large': 'too-large',
 }
 
+/** Waiting and working imports of an organization, which works on one at a time; each keeps its file. */
+const MAX_UNFINISHED = 20
 /** Files are looked into by threads, of which each takes a core. */
 const inspections = createTurns({ max: INSPECTED_AT_ONCE, maxPerOwner: 1, maxWaiting: 16, waitMs: 30_000 })
 
@@ -69,7 +77,11 @@ export async function receiveImport(
     }
     const { fileName } = arrived
     const fields = checkFields(importUpload, arrived.fields)
-    const { type, given } = await db.tenant(caller.organizationId, tx => readTarget(tx, caller, fields))
+    const { type, given } = await db.tenant(caller.organizationId, async tx => {
+      if ((await countUnfinishedImports(tx)) >= MAX_UNFINISHED)
+        throw new RequestError('rate-limited', 'Too many imports wait already: send this when one is done.')
+      return readTarget(tx, caller, fields)
+    })
     const { format, mapping } = await inspect(files.pathOf(importId), type, given, caller)
     checkColumns(type, fields, mapping, format)
     return await db.tenant(caller.organizationId, async tx => {
