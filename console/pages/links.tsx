@@ -43,8 +43,13 @@ export function Component() {
       title: t.expires,
       cell: link => (Date.parse(link.expiresAt) < Date.now() ? t.expired : format.dateTime(link.expiresAt)),
     },
-    { id: 'trail', title: t.trailMinutes, cell: link => format.duration(link.trailMinutes * 60) },
-    { id: 'created', title: t.created, cell: link => format.dateTime(link.createdAt) },
+    {
+      id: 'trail',
+      title: t.trailMinutes,
+      cell: link => format.duration(link.trailMinutes * 60),
+      minor: true,
+    },
+    { id: 'created', title: t.created, cell: link => format.dateTime(link.createdAt), minor: true },
     {
       id: 'revoke',
       title: '',

@@ -57,7 +57,7 @@ export function Component() {
         <p className="hint">{t.lead}</p>
         {counts.length > 0 && (
           <ToggleButtonGroup
-            className="switch"
+            className="switch reasons"
             aria-label={t.reason}
             selectionMode="single"
             disallowEmptySelection

@@ -1,11 +1,13 @@
 import { useIsMutating } from '@tanstack/react-query'
 import { useSyncExternalStore } from 'react'
 import { Button, Header, Menu, MenuItem, MenuSection, MenuTrigger, Popover } from 'react-aria-components'
+import { useLocation } from 'react-router'
 import { Icon } from '../parts/icon.tsx'
 import { getPreferences, onPreferences, type Preferences, setPreferences } from '../preferences.ts'
 import { useTexts } from '../texts/texts.tsx'
 import { urls } from '../urls.ts'
 import { SWITCHING, signOut, useSwitchOrganization } from './account.ts'
+import type { PageEntry } from './pages.ts'
 import { useWorkspace } from './workspace.tsx'
 
 export function OrganizationMenu() {
@@ -43,6 +45,32 @@ export function OrganizationMenu() {
               </MenuItem>
             ))}
           </MenuSection>
+        </Menu>
+      </Popover>
+    </MenuTrigger>
+  )
+}
+
+/** On a phone: the pages that have no room in the bar. */
+export function MorePages({ pages }: { pages: readonly PageEntry[] }) {
+  const { nav } = useTexts()
+  const { pathname } = useLocation()
+  if (pages.length === 0) return null
+  const isHere = pages.some(({ to }) => pathname.startsWith(to))
+  return (
+    <MenuTrigger>
+      <Button className={`nav-item nav-more ${isHere ? 'active' : ''}`}>
+        <Icon name="more" />
+        <span>{nav.more}</span>
+      </Button>
+      <Popover className="popover" placement="top end">
+        <Menu className="menu" aria-label={nav.more} items={pages}>
+          {({ to, icon, text }) => (
+            <MenuItem id={to} href={to} textValue={text} className="menu-item page-item">
+              <Icon name={icon} />
+              {text}
+            </MenuItem>
+          )}
         </Menu>
       </Popover>
     </MenuTrigger>

@@ -10,12 +10,14 @@ import { getSession, hasLeft, onSession } from '../session.ts'
 import { useTexts } from '../texts/texts.tsx'
 import { urls } from '../urls.ts'
 import { LiveBadge } from './live-badge.tsx'
-import { AccountMenu, OrganizationMenu } from './menus.tsx'
+import { AccountMenu, MorePages, OrganizationMenu } from './menus.tsx'
 import { type PageEntry, usePages } from './pages.ts'
 import { Palette } from './palette.tsx'
 import { WorkspaceProvider } from './workspace.tsx'
 
 const MAX_RETRIES = 3
+/** As many have room for their names beside each other (styles/shell.css hides the others). */
+const PAGES_ON_PHONE = 4
 
 /** What is around every page of somebody who is signed in. Another token is another world: nothing is carried over. */
 export function Shell() {
@@ -79,6 +81,7 @@ function Frame() {
           {pages.map(page => (
             <NavItem key={page.to} {...page} />
           ))}
+          <MorePages pages={pages.slice(PAGES_ON_PHONE)} />
         </nav>
         <div className="side-end">
           <LiveBadge />

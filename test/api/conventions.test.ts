@@ -1,15 +1,17 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { addressKey, createBuckets, MAX_BUCKETS } from '../../src/http/plugins/rate-limits.ts'
 import { type Client, createClient, createDevice, signIn } from '../support/client.ts'
-import { createTestDatabase, usualKind } from '../support/database.ts'
+import { createTestDatabase, openTestDatabase, usualKind } from '../support/database.ts'
+import { listOperations, readDocument } from '../support/openapi.ts'
 import { useServer } from '../support/own-server.ts'
 import { addHub, addOrganization, addPerson, newEmail } from '../support/people.ts'
+import { bodySchema, createResolver, exampleBody } from '../support/references.ts'
 import { OWNER, startServer } from '../support/server.ts'
 import { until } from '../support/wait.ts'
 
 /** Contract section 2. */
 describe('The conventions', () => {
-  const { server } = useServer()
+  const { server, database } = useServer()
   let owner: Client
 
   beforeAll(async () => {
@@ -89,6 +91,76 @@ describe('The conventions', () => {
     async path => {
       expect((await owner.get(path)).status).toBe(200)
       expect((await owner.get(`${path}/`)).status).toBe(200)
+    },
+  )
+
+  it('a name has something to see and turns nothing round, whatever it is the name of', async () => {
+    const HIDDEN = ['\u200b\u200b\u200b', '\u2060\u3164 \u00ad', '\u2800\u2800\u2800']
+    const TURNING = ['\u202egnihtemos', 'Van\u202d 7', '\u2066Van 7\u2069']
+    const document = await readDocument(server)
+    const resolve = createResolver(document)
+    const resources = new Set<string>()
+    const wrong: string[] = []
+    for (const operation of listOperations(document)) {
+      const schema = bodySchema(operation)
+      if (!schema || !operation.path.startsWith('/api/v3/')) continue
+      const body = exampleBody(operation, document, new Map()) as object
+      for (const [field, known] of Object.entries(resolve(schema).properties ?? {})) {
+        // What names something that is there already is looked up.
+        if (!/^(name|hubName|organizationName)$/.test(field) || resolve(known).type !== 'string') continue
+        resources.add(operation.path.replace(/\/\{.*/, ''))
+        const path = operation.path.replace('/api/v3', '').replace(/\{\w+\}/g, () => crypto.randomUUID())
+        const method = operation.method as 'post' | 'put' | 'patch'
+        for (const name of [...HIDDEN, ...TURNING]) {
+          const answer = await owner[method](path, { ...body, [field]: name })
+          const said = answer.body.errors?.find((one: { path: string }) => one.path === field)?.message ?? ''
+          const expected = HIDDEN.includes(name) ? /that can be seen\.$/ : /turns the direction of writing/
+          if (answer.status !== 400 || !expected.test(said))
+            wrong.push(`${operation.name} ${field} ${escape(name)}: ${answer.status} ${said}`)
+        }
+      }
+    }
+    expect(wrong).toEqual([])
+    expect(resources.size).toBeGreaterThan(12)
+    for (const name of ['שלום 7', '車両 1', 'Lkw №\u00a04', '🚚', '-', 'می\u200cخواهم'])
+      expect([name, (await owner.post('/team', { name })).status]).toEqual([name, 201])
+  })
+
+  // The database is written to beside the server, which PGlite does not allow.
+  it.runIf(usualKind() === 'postgres')(
+    'a name that was given before there was a rule for names is read as it is',
+    async () => {
+      const { client, organizationId } = await addOrganization(server, await signIn(server))
+      const document = await readDocument(server)
+      const operations = listOperations(document).filter(({ path }) => !path.includes('{'))
+      for (const operation of operations.filter(({ method }) => method === 'post')) {
+        const path = operation.path.replace('/api/v3', '')
+        if (!/^\/(team|hub|geofence|vehicle|device|role|flow|data-type|task|task-schedule)$/.test(path))
+          continue
+        const { status } = await client.post(path, exampleBody(operation, document, new Map()))
+        expect([path, [201, 400, 409].includes(status)]).toEqual([path, true])
+      }
+      const db = await openTestDatabase(database)
+      const tables = await db.system.query<{ name: string }>(
+        `SELECT table_name AS name FROM information_schema.columns
+         WHERE table_schema = 'public' AND column_name IN ('name', 'organization_id')
+         GROUP BY 1 HAVING count(*) = 2`,
+      )
+      for (const { name } of tables)
+        await db.system.query(`UPDATE "${name}" SET name = chr(8238) || name WHERE organization_id = $1`, [
+          organizationId,
+        ])
+      await db.close()
+      const wrong: string[] = []
+      let old = 0
+      for (const { name, path } of operations.filter(({ method }) => method === 'get')) {
+        if (!path.startsWith('/api/v3/')) continue
+        const { status, body } = await client.get(path.replace('/api/v3', ''))
+        if (status >= 500) wrong.push(`${name}: ${status}`)
+        if (JSON.stringify(body ?? null).includes('\u202e')) old++
+      }
+      expect(wrong).toEqual([])
+      expect(old).toBeGreaterThan(5)
     },
   )
 

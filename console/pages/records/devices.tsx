@@ -41,7 +41,7 @@ export function Component() {
             return (
               <span className="named">
                 {state && <StateMark state={state} />}
-                {device.name}
+                <span>{device.name}</span>
               </span>
             )
           },

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { failures, id, pathId, success, text } from '../../http/envelope.ts'
+import { newName } from '../../http/names.ts'
 import { operation } from '../../http/operation.ts'
 import { MAX_PASSWORD_LENGTH, MIN_PASSWORD_LENGTH } from './passwords.ts'
 
@@ -22,12 +23,7 @@ export const anyPassword = z
   .max(MAX_PASSWORD_LENGTH)
   .meta({ examples: ['correct horse battery'] })
 
-export const personName = z
-  .string()
-  .trim()
-  .min(1)
-  .max(200)
-  .meta({ examples: ['Anna Berg'] })
+export const personName = newName(200).meta({ examples: ['Anna Berg'] })
 
 /** Whatever is no identifier is no organization of the account: 404, whatever its length. */
 const anyOrganization = z

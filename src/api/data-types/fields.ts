@@ -1,8 +1,9 @@
 import { z } from 'zod'
 import { FIELD_TYPES } from '../../../db/schema/flows.ts'
 import { id, reference, text } from '../../http/envelope.ts'
+import { newName } from '../../http/names.ts'
 
-export const label = z.string().trim().min(1).max(200)
+export const label = newName(200)
 
 /** A field as a data type or the step of a flow defines it. */
 export const newField = z.strictObject({

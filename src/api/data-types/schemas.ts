@@ -5,6 +5,7 @@ import type { Field } from '../../../db/schema/flows.ts'
 import { checkValue } from '../../data/values.ts'
 import { failures, id, isSample, list, pathId, success, text } from '../../http/envelope.ts'
 import { listQuery } from '../../http/lists.ts'
+import { newName } from '../../http/names.ts'
 import { operation } from '../../http/operation.ts'
 import { field, newField } from './fields.ts'
 
@@ -26,12 +27,7 @@ const dataType = z.object({
 
 const newDataType = z
   .strictObject({
-    name: z
-      .string()
-      .trim()
-      .min(1)
-      .max(100)
-      .meta({ examples: ['Customer'] }),
+    name: newName(100).meta({ examples: ['Customer'] }),
     type: type.default('custom'),
     primaryKey: z
       .string()

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { DEVICE_SORTS } from '../../../db/queries/devices.ts'
 import { id, list, pathId, reference, success, text } from '../../http/envelope.ts'
 import { listQuery } from '../../http/lists.ts'
+import { newName } from '../../http/names.ts'
 import { operation } from '../../http/operation.ts'
 
 const device = z.object({
@@ -18,12 +19,7 @@ const deviceWithKey = device.extend({
   key: text('fld_…').describe('The key that the device signs in with. Shown once'),
 })
 
-const name = z
-  .string()
-  .trim()
-  .min(1)
-  .max(200)
-  .meta({ examples: ['Van 12'] })
+const name = newName(200).meta({ examples: ['Van 12'] })
 const newDevice = z.strictObject({
   name,
   vehicleId: reference.nullable().optional(),

@@ -3,6 +3,7 @@ import { FLOW_SORTS } from '../../../db/queries/flows.ts'
 import type { Step } from '../../../db/schema/flows.ts'
 import { failures, id, list, pathId, reference, success, text } from '../../http/envelope.ts'
 import { listQuery } from '../../http/lists.ts'
+import { newName } from '../../http/names.ts'
 import { operation } from '../../http/operation.ts'
 import { field, label, newField } from '../data-types/fields.ts'
 import { STANDARD_STEPS } from './templates.ts'
@@ -26,12 +27,7 @@ const step = z.strictObject({
 
 const newFlow = z
   .strictObject({
-    name: z
-      .string()
-      .trim()
-      .min(1)
-      .max(100)
-      .meta({ examples: ['Pickup'] }),
+    name: newName(100).meta({ examples: ['Pickup'] }),
     dataTypeId: reference
       .nullable()
       .default(null)

@@ -1,7 +1,8 @@
 import { z } from 'zod'
 import { GEOFENCE_SORTS } from '../../../db/queries/geofences.ts'
-import { failures, id, list, pathId, reference, success } from '../../http/envelope.ts'
+import { failures, id, list, pathId, reference, success, text } from '../../http/envelope.ts'
 import { listQuery } from '../../http/lists.ts'
+import { newName } from '../../http/names.ts'
 import { operation } from '../../http/operation.ts'
 import { closeRing } from './ring.ts'
 
@@ -58,12 +59,7 @@ const polygon = z.strictObject({
 })
 
 const fields = {
-  name: z
-    .string()
-    .trim()
-    .min(1)
-    .max(100)
-    .meta({ examples: ['Depot'] }),
+  name: newName(100).meta({ examples: ['Depot'] }),
   hubId: reference.nullable(),
   shape: z
     .discriminatedUnion('type', [circle, polygon])
@@ -75,7 +71,7 @@ const newGeofence = z.strictObject({ ...fields, hubId: fields.hubId.default(null
 
 const geofence = z.object({
   _id: id,
-  name: fields.name,
+  name: text('Depot'),
   hubId: id.nullable(),
   shape: z.discriminatedUnion('type', [
     circle,

@@ -2,15 +2,11 @@ import { z } from 'zod'
 import { HUB_SORTS } from '../../../db/queries/hubs.ts'
 import { failures, id, list, pathId, success, text } from '../../http/envelope.ts'
 import { listQuery } from '../../http/lists.ts'
+import { newName } from '../../http/names.ts'
 import { operation } from '../../http/operation.ts'
 
 const fields = {
-  name: z
-    .string()
-    .trim()
-    .min(1)
-    .max(100)
-    .meta({ examples: ['Berlin'] }),
+  name: newName(100).meta({ examples: ['Berlin'] }),
   lat: z
     .number()
     .min(-90)

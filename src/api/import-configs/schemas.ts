@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { IMPORT_CONFIG_SORTS } from '../../../db/queries/import-configs.ts'
 import { failures, id, list, pathId, reference, success, text } from '../../http/envelope.ts'
 import { listQuery } from '../../http/lists.ts'
+import { newName } from '../../http/names.ts'
 import { operation } from '../../http/operation.ts'
 
 /** A cell has at most as many. */
@@ -17,12 +18,7 @@ export const mapping = z
   .meta({ examples: [{ name: 'Customer name', phone: 'Phone' }] })
 
 const fields = {
-  name: z
-    .string()
-    .trim()
-    .min(1)
-    .max(100)
-    .meta({ examples: ['Customers from the shop'] }),
+  name: newName(100).meta({ examples: ['Customers from the shop'] }),
   resource: z.literal('data').default('data'),
   dataTypeId: reference.meta({ examples: ['0190aaaa-0000-7000-8000-000000000000'] }),
   mapping,

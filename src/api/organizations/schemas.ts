@@ -1,25 +1,16 @@
 import { z } from 'zod'
 import { failures, id, success, text } from '../../http/envelope.ts'
 import { invalid } from '../../http/errors.ts'
+import { newName } from '../../http/names.ts'
 import { operation } from '../../http/operation.ts'
 import { timeZone } from '../../http/times.ts'
 import { signedIn } from '../auth/schemas.ts'
 
-export const organizationName = z
-  .string()
-  .trim()
-  .min(3)
-  .max(100)
-  .meta({ examples: ['Northwind Field Service'] })
+export const organizationName = newName(100, 3).meta({ examples: ['Northwind Field Service'] })
 
 /** The first hub, as specification 2.1 limits it. */
 export const hubFields = {
-  hubName: z
-    .string()
-    .trim()
-    .min(1)
-    .max(100)
-    .meta({ examples: ['Berlin'] }),
+  hubName: newName(100).meta({ examples: ['Berlin'] }),
   hubLat: z
     .number()
     .min(-90)

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { ROLE_SORTS } from '../../../db/queries/roles.ts'
 import { failures, id, list, pathId, success, text } from '../../http/envelope.ts'
 import { listQuery } from '../../http/lists.ts'
+import { newName } from '../../http/names.ts'
 import { operation } from '../../http/operation.ts'
 
 const permissionName = z
@@ -38,12 +39,7 @@ const role = z.object({
 })
 
 const newRole = z.strictObject({
-  name: z
-    .string()
-    .trim()
-    .min(1)
-    .max(100)
-    .meta({ examples: ['Dispatcher'] }),
+  name: newName(100).meta({ examples: ['Dispatcher'] }),
   permissionDetails: z
     .array(
       z.strictObject({

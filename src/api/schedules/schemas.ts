@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { SCHEDULE_SORTS } from '../../../db/queries/schedules.ts'
 import { failures, id, isSample, list, pathId, reference, success, text } from '../../http/envelope.ts'
 import { listQuery } from '../../http/lists.ts'
+import { newName } from '../../http/names.ts'
 import { operation } from '../../http/operation.ts'
 import { timeZone } from '../../http/times.ts'
 import { location, values } from '../tasks/schemas.ts'
@@ -27,12 +28,7 @@ const timing = {
 }
 
 const fields = {
-  name: z
-    .string()
-    .trim()
-    .min(1)
-    .max(100)
-    .meta({ examples: ['Water the plants'] }),
+  name: newName(100).meta({ examples: ['Water the plants'] }),
   flowId: reference.describe('The flow whose steps the tasks take; the usual one where it is left out'),
   dataIds: z
     .array(reference)

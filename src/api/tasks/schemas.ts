@@ -13,6 +13,7 @@ import {
   text,
 } from '../../http/envelope.ts'
 import { listQuery } from '../../http/lists.ts'
+import { newName } from '../../http/names.ts'
 import { operation } from '../../http/operation.ts'
 import { bodyTime, queryTime } from '../../http/times.ts'
 import { MAX_CONTENT_BYTES } from '../../tasks/content.ts'
@@ -53,12 +54,7 @@ export const location = z.strictObject({
 })
 
 const fields = {
-  name: z
-    .string()
-    .trim()
-    .min(1)
-    .max(200)
-    .meta({ examples: ['Deliver three parcels'] }),
+  name: newName(200).meta({ examples: ['Deliver three parcels'] }),
   code: z.string().trim().min(1).max(50).describe('Unique in the organization; drawn where it is left out'),
   flowId: reference.describe('The flow whose steps it takes; the usual one where it is left out'),
   dataIds: z.array(reference).max(100).describe('Data records that it is about'),

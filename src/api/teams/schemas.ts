@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { TEAM_SORTS } from '../../../db/queries/teams.ts'
 import { failures, id, list, pathId, reference, success, text } from '../../http/envelope.ts'
 import { listQuery } from '../../http/lists.ts'
+import { newName } from '../../http/names.ts'
 import { operation } from '../../http/operation.ts'
 
 const team = z.object({
@@ -17,12 +18,7 @@ const team = z.object({
 const users = z.array(reference).max(5_000).default([])
 
 const newTeam = z.strictObject({
-  name: z
-    .string()
-    .trim()
-    .min(1)
-    .max(100)
-    .meta({ examples: ['North'] }),
+  name: newName(100).meta({ examples: ['North'] }),
   hubId: reference.nullable().default(null),
   memberIds: users,
   leaderIds: users,

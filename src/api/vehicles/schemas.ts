@@ -3,6 +3,7 @@ import { VEHICLE_SORTS } from '../../../db/queries/vehicles.ts'
 import { type Capacity, type Constraints, WEEKDAYS, type WorkingHours } from '../../../db/schema/vehicles.ts'
 import { failures, id, isSample, list, pathId, reference, success, text } from '../../http/envelope.ts'
 import { listQuery } from '../../http/lists.ts'
+import { newName } from '../../http/names.ts'
 import { operation } from '../../http/operation.ts'
 
 const label = z.string().trim().min(1).max(100)
@@ -69,7 +70,7 @@ const constraints = {
 }
 
 const fields = {
-  name: label.meta({ examples: ['Van 12'] }),
+  name: newName(100).meta({ examples: ['Van 12'] }),
   plate: z
     .string()
     .trim()
