@@ -10,3 +10,5 @@ export class Failure extends Error {
     this.fields = Object.fromEntries(errors.map(error => [error.path, error.message]))
   }
 }
+
+export const isMissing = (error: unknown): boolean => error instanceof Failure && error.status === 404

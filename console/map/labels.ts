@@ -1,8 +1,12 @@
+import { isolate } from '../texts/names.ts'
+
 /** More than anybody reads at once, and what 2D drawing does in a millisecond or two. */
 const MAX_LABELS = 120
 const FONT = '600 11px system-ui, sans-serif'
 const HEIGHT = 15
 const BESIDE = 12
+/** A longer name would cover the ones of its neighbours. */
+const MAX_WIDTH_PX = 180
 const MAX_CACHED = 2_000
 const TAU = Math.PI * 2
 
@@ -22,6 +26,15 @@ interface Candidate {
   y: number
 }
 
+/** A name as it fits beside a marker, in the font that is set. */
+export function shorten(context: CanvasRenderingContext2D, name: string, ratio = 1): string {
+  const fits = (text: string) => context.measureText(text).width <= MAX_WIDTH_PX * ratio
+  if (fits(name)) return isolate(name)
+  const letters = [...name]
+  while (letters.length > 1 && !fits(`${letters.join('')}…`)) letters.pop()
+  return isolate(`${letters.join('').trimEnd()}…`)
+}
+
 /** Names beside markers that do not lie on each other, and clusters with their numbers. */
 export function createLabels(canvas: HTMLCanvasElement) {
   const context = canvas.getContext('2d') as CanvasRenderingContext2D
@@ -34,7 +47,8 @@ export function createLabels(canvas: HTMLCanvasElement) {
     const known = drawn.get(key)
     if (known) return known
     context.font = FONT
-    const width = Math.ceil(context.measureText(text).width) + 6
+    const said = shorten(context, text)
+    const width = Math.ceil(context.measureText(said).width) + 6
     const image = document.createElement('canvas')
     image.width = width * ratio
     image.height = HEIGHT * ratio
@@ -46,8 +60,8 @@ export function createLabels(canvas: HTMLCanvasElement) {
     pen.lineWidth = 3
     pen.strokeStyle = colors.halo
     pen.fillStyle = colors.text
-    pen.strokeText(text, 3, HEIGHT / 2 + 0.5)
-    pen.fillText(text, 3, HEIGHT / 2 + 0.5)
+    pen.strokeText(said, 3, HEIGHT / 2 + 0.5)
+    pen.fillText(said, 3, HEIGHT / 2 + 0.5)
     if (drawn.size >= MAX_CACHED) drawn.clear()
     const made = { image, width }
     drawn.set(key, made)

@@ -1,8 +1,10 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
+import { useEffect } from 'react'
 import { ToggleButton, ToggleButtonGroup } from 'react-aria-components'
 import { useSearchParams } from 'react-router'
 import { answered, api } from '../api/client.ts'
 import { ChooseRecord } from '../parts/choose-record.tsx'
+import { ActionButton } from '../parts/parts.tsx'
 import { Table } from '../parts/table.tsx'
 import { useRecords } from '../shell/records.ts'
 import { useFormat, useTexts } from '../texts/texts.tsx'
@@ -39,6 +41,12 @@ export function Component() {
       })),
     },
   } as typeof list
+  const isNone = shown.data?.pages.every(page => page.data.length === 0)
+  const { hasNextPage, isFetchingNextPage, fetchNextPage } = list
+  // Of a reason that is rare, or of long ago, the first pages may have none.
+  useEffect(() => {
+    if (isNone && hasNextPage && !isFetchingNextPage) void fetchNextPage()
+  }, [isNone, hasNextPage, isFetchingNextPage, fetchNextPage])
   const reasonText = (name: string) => t.reasons[name as keyof typeof t.reasons] ?? name
   return (
     <main className="page" id="content">
@@ -84,11 +92,17 @@ export function Component() {
         <Table
           label={t.title}
           list={shown}
-          empty={t.none}
-          emptyHint={t.noneHint}
+          empty={reason === 'all' ? t.none : t.noneOf(reasonText(reason))}
+          emptyHint={
+            reason === 'all' ? (
+              t.noneHint
+            ) : (
+              <ActionButton onPress={() => setParams({ device: deviceId })}>{t.showAll}</ActionButton>
+            )
+          }
           columns={[
             { id: 'received', title: t.received, cell: one => format.dateTime(one.receivedAt) },
-            { id: 'reason', title: t.reason, cell: one => reasonText(one.reason) },
+            { id: 'reason', title: t.reason, cell: one => reasonText(one.reason), minor: true },
             { id: 'message', title: t.message, cell: one => <span title={one.message}>{one.message}</span> },
             {
               id: 'payload',

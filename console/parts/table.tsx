@@ -19,7 +19,7 @@ interface Props<T> {
   columns: Column<T>[]
   list: UseInfiniteQueryResult<InfiniteData<{ data: T[] }>>
   empty: string
-  emptyHint: string
+  emptyHint: ReactNode
   onOpen?: (record: T) => void
 }
 
@@ -55,7 +55,7 @@ export function Table<T extends { _id: string }>({
     return (
       <div className="empty">
         <p>{empty}</p>
-        <p className="hint">{emptyHint}</p>
+        <div className="hint">{emptyHint}</div>
       </div>
     )
   }

@@ -82,6 +82,7 @@ export const de: Texts = {
     sorts: { name: 'Name', speed: 'Tempo', silence: 'Stille' },
     none: 'Nichts passt dazu.',
     noneHint: 'Filter ändern oder die Suche leeren.',
+    clearFilters: 'Alle Filter leeren',
     overview: 'Alles zeigen',
     zoomIn: 'Vergrößern',
     zoomOut: 'Verkleinern',
@@ -90,6 +91,9 @@ export const de: Texts = {
     count: (shown, all) => (shown === all ? `${all} auf der Karte` : `${shown} von ${all}`),
     noWebgl: 'Dieser Browser zeichnet keine Karte (WebGL 2 ist aus). Die Liste geht auch ohne.',
     notShown: 'Nicht auf der Karte: Es kam noch nichts, oder die Filter schließen es aus.',
+    neverSent: 'Es hat noch nie eine Position gesendet.',
+    goneTitle: 'Hier ist nichts',
+    hidden: 'Die Filter schließen es aus.',
   },
   subject: {
     close: 'Schließen',
@@ -252,6 +256,8 @@ export const de: Texts = {
   },
   records: {
     none: 'Hier ist noch nichts',
+    missing: 'Das gibt es nicht: Es wurde gelöscht, oder diese Rolle sieht es nicht.',
+    backTo: where => `Zurück zu ${where}`,
     name: 'Name',
     delete: 'Löschen',
     devices: {
@@ -290,6 +296,8 @@ export const de: Texts = {
     noDevice: 'Es gibt noch kein Gerät.',
     none: 'Nichts wurde abgelehnt',
     noneHint: 'Alles, was dieses Gerät sendete, wurde eine Position.',
+    noneOf: reason => `Kein Punkt mit diesem Grund unter den letzten 1.000: ${reason}`,
+    showAll: 'Alle Gründe zeigen',
     received: 'Empfangen',
     reason: 'Grund',
     message: 'Was nicht stimmt',

@@ -80,6 +80,7 @@ export const en = {
     sorts: { name: 'Name', speed: 'Speed', silence: 'Silence' },
     none: 'Nothing matches.',
     noneHint: 'Change the filters, or clear the search.',
+    clearFilters: 'Clear all filters',
     overview: 'Show everything',
     zoomIn: 'Zoom in',
     zoomOut: 'Zoom out',
@@ -88,6 +89,9 @@ export const en = {
     count: (shown: string, all: string) => (shown === all ? `${all} on the map` : `${shown} of ${all}`),
     noWebgl: 'This browser draws no map (WebGL 2 is off). The list works without it.',
     notShown: 'It is not on the map: it has sent nothing yet, or is outside the filters.',
+    neverSent: 'It has never sent a position.',
+    goneTitle: 'Nothing is here',
+    hidden: 'The filters hide it.',
   },
   subject: {
     close: 'Close',
@@ -248,6 +252,8 @@ export const en = {
   },
   records: {
     none: 'Nothing here yet',
+    missing: 'It is not there: it was deleted, or your role does not show it.',
+    backTo: (where: string) => `Back to ${where}`,
     name: 'Name',
     delete: 'Delete',
     devices: {
@@ -286,6 +292,8 @@ export const en = {
     noDevice: 'There is no device yet.',
     none: 'Nothing was rejected',
     noneHint: 'Everything that this device sent became a position.',
+    noneOf: (reason: string) => `No point with this reason among the last 1,000: ${reason}`,
+    showAll: 'Show all reasons',
     received: 'Received',
     reason: 'Reason',
     message: 'What is wrong',

@@ -2,6 +2,7 @@ import { createContext, type ReactNode, Suspense, use, useMemo, useSyncExternalS
 import { getPreferences, onPreferences } from '../preferences.ts'
 import type { Texts } from './en.ts'
 import { createFormat, type Format } from './format.ts'
+import { isolateNames } from './names.ts'
 
 type Language = 'en' | 'de'
 
@@ -14,7 +15,7 @@ const loading: Partial<Record<Language, Promise<Texts>>> = {}
 
 async function load(name: Language): Promise<Texts> {
   try {
-    return await LOADERS[name]()
+    return isolateNames(await LOADERS[name]())
   } catch (cause) {
     // The server was away: the next one who needs it tries again.
     delete loading[name]
@@ -37,24 +38,29 @@ interface Props {
   children: ReactNode
 }
 
-export function TextsProvider({ language, ...rest }: Props) {
+export function TextsProvider(props: Props) {
   const chosen = useSyncExternalStore(onPreferences, () => getPreferences().language)
   return (
     <Suspense>
-      <Provide name={chooseLanguage(chosen, language)} {...rest} />
+      <Provide name={chooseLanguage(chosen, props.language)} {...props} />
     </Suspense>
   )
 }
 
-function Provide({ name, timeZone, children }: { name: Language } & Omit<Props, 'language'>) {
+/** English of no country is American to a browser: elsewhere the day comes before the month, and a clock has 24 hours. */
+const plain = (name: Language, timeZone = '') =>
+  name === 'en' && !/^(America|US)\//.test(timeZone) ? 'en-GB' : name
+
+function Provide({ name, language, timeZone, children }: { name: Language } & Props) {
   loading[name] ??= load(name)
   const texts = use(loading[name])
   const value = useMemo(() => {
     // A region says how numbers are written: de-AT of the browser stays that.
-    const locale = navigator.languages.find(one => one.startsWith(name)) ?? name
+    const locale =
+      [...navigator.languages, language].find(one => one?.startsWith(`${name}-`)) ?? plain(name, timeZone)
     document.documentElement.lang = name
     return { texts, format: createFormat(locale, timeZone, texts), locale }
-  }, [name, timeZone, texts])
+  }, [name, language, timeZone, texts])
   return <Words value={value}>{children}</Words>
 }
 

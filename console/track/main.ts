@@ -6,6 +6,7 @@ import { onTheme } from '../preferences.ts'
 import { de } from '../texts/de.ts'
 import { en } from '../texts/en.ts'
 import { createFormat } from '../texts/format.ts'
+import { isolateNames } from '../texts/names.ts'
 import { followLink, type Point } from './link.ts'
 import { createMiniMap } from './mini-map.ts'
 
@@ -16,7 +17,7 @@ const WRITTEN_EVERY_MS = 1_000
 const LONGEST_MOVE_MS = 5_000
 
 const language = navigator.languages.find(name => /^(en|de)/.test(name)) ?? 'en'
-const texts = language.startsWith('de') ? de : en
+const texts = isolateNames(language.startsWith('de') ? de : en)
 const format = createFormat(language, undefined, texts)
 const { track: t, errors } = texts
 document.documentElement.lang = language.slice(0, 2)

@@ -31,7 +31,11 @@ describe('The first run', () => {
     const owner = await signIn(server)
     const page = await screens.open(server.url, { as: owner })
     await page.getByRole('heading', { name: 'Nothing is on the map yet' }).waitFor()
-    await page.getByText(`npm run simulate -- --url ${server.url}`).waitFor()
+    await page
+      .getByText(
+        `npm run simulate -- --url ${server.url} --mqtt ${server.url.replace('http', 'ws')}/mqtt --email owner@`,
+      )
+      .waitFor()
     await page.getByLabel('Name of the device').fill('Van 12')
     await page.getByRole('button', { name: 'Make a device' }).click()
     const dialog = page.getByRole('dialog', { name: 'Set up Van 12' })

@@ -269,6 +269,60 @@ describe('The tables of the console', () => {
         expect(await findCutOff(page)).toEqual([])
       }
     })
+
+    it('says what is not there, why, and leads on', async () => {
+      await speak('en')
+      const [device] = (await crowd.get('/devices?search=W')).body.data
+      const silent = await createDevice(crowd, `Silent ${Date.now()}`)
+      const hub = (await crowd.get('/hubs')).body.data.find(({ name }: { name: string }) =>
+        name.endsWith('2'),
+      )
+      const nowhere = crypto.randomUUID()
+      const page = await screens.open(`${server.url}/devices/${nowhere}`, { as: crowd, mayFail: /404/ })
+      await page.getByRole('dialog').getByText('It is not there').waitFor()
+      await page.getByRole('button', { name: 'Back to Devices' }).click()
+      await page.getByRole('dialog').waitFor({ state: 'detached' })
+
+      await page.goto(`${server.url}/rejections?device=${device._id}&reason=too-old`)
+      await page.getByText('No point with this reason among the last 1,000: Too old').waitFor()
+      await page.getByRole('button', { name: 'Show all reasons' }).click()
+      await row(page, /Impossible coordinates/).waitFor()
+
+      await page.goto(`${server.url}/playback?subject=device:${nowhere}`)
+      await page.getByRole('button', { name: 'Remove Unknown' }).waitFor()
+
+      await page.goto(`${server.url}/?subject=${nowhere}`)
+      await page
+        .getByRole('complementary', { name: 'Nothing is here' })
+        .getByText('It is not there')
+        .waitFor()
+
+      await page.goto(`${server.url}/?subject=${silent.id}`)
+      const panel = page.getByRole('complementary', { name: /^Silent/ })
+      await panel.getByText('It has never sent a position.').waitFor()
+      await panel.getByRole('link', { name: 'Rejected points' }).waitFor()
+      await panel.getByRole('button', { name: 'Set up' }).click()
+      await page.getByRole('dialog', { name: /^Set up Silent/ }).waitFor()
+
+      await page.goto(`${server.url}/?hub=${hub._id}&subject=${device._id}`)
+      await page.getByRole('complementary').getByText('The filters hide it.').waitFor()
+      expect(await findBarriers(page)).toEqual([])
+      await page.locator('.list').getByRole('button', { name: 'Clear all filters' }).click()
+      await page.getByRole('option', { name: /WWW/ }).waitFor()
+      await page.getByRole('complementary').getByRole('button', { name: 'Follow' }).waitFor()
+
+      // What has no words says at a glance what it is for.
+      for (const name of ['Zoom in', 'Geofences on the map', 'Moving: 0']) {
+        const button = page.getByRole(name === 'Moving: 0' ? 'radio' : 'button', { name })
+        await button.hover()
+        await until(`${name} is said`, () =>
+          button.evaluate(one => {
+            const { content, visibility } = getComputedStyle(one, '::after')
+            return visibility === 'visible' && content === `"${one.ariaLabel}"`
+          }),
+        )
+      }
+    })
   })
 })
 

@@ -36,6 +36,9 @@ const DEFAULTS: Filters = {
   area: '',
 }
 
+/** Of what keeps somebody off the list. */
+export const NO_FILTERS = { search: '', state: 'all', hub: '', team: '', area: '' } as const
+
 /** What is shown is in the address: it can be sent, gone back to, and loaded again. */
 export function useFilters() {
   const [params, setParams] = useSearchParams()

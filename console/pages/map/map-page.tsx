@@ -6,7 +6,7 @@ import { useLocale, useTexts } from '../../texts/texts.tsx'
 import { findArea } from './fences/area.ts'
 import { FenceButtons, FenceParts, findFenceAt } from './fences/fence-parts.tsx'
 import { type Fence, useFences } from './fences/queries.ts'
-import { createTest, listSubjects, orderByName, useFilters } from './filters.ts'
+import { createTest, listSubjects, NO_FILTERS, orderByName, useFilters } from './filters.ts'
 import { MapView } from './map-view.tsx'
 import { SubjectList } from './subject-list.tsx'
 import { SubjectPanel } from './subject-panel.tsx'
@@ -129,6 +129,8 @@ export function MapPage() {
             subjectId={subject}
             follow={filters.follow}
             onFollow={follow => change({ follow })}
+            isFiltered={hub !== '' || team !== ''}
+            onClearFilters={() => change(NO_FILTERS)}
             onClose={() => select(null)}
           />
         )}

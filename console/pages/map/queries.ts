@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { answered, api } from '../../api/client.ts'
+import { isMissing } from '../../api/failure.ts'
 import { useLive } from '../../live/live.tsx'
 import { useWorkspace } from '../../shell/workspace.tsx'
 import { useFormat } from '../../texts/texts.tsx'
@@ -76,23 +77,30 @@ export function useToday(subjectId: string) {
 
 /** What a subject is in the records of the organization: its device, vehicle, driver, hub. */
 export function useSubjectRecords(subjectId: string) {
-  const { fleet } = useLive()
+  const { fleet, known } = useLive()
   const { may } = useWorkspace()
-  const type = fleet.find(subjectId)?.subjectType
+  // Who is not on the map is asked for too: a device first, else a person.
+  const type = fleet.find(subjectId)?.subjectType ?? (known ? 'either' : undefined)
   return useQuery({
     queryKey: ['subject', subjectId, type],
     enabled: type !== undefined,
     queryFn: async () => {
       const path = (id: string) => ({ params: { path: { id } } })
       const device =
-        type === 'device' && may('view/device')
-          ? (await answered(api.GET('/api/v3/device/{id}', path(subjectId)))).data
+        type !== 'user' && may('view/device')
+          ? await answered(api.GET('/api/v3/device/{id}', path(subjectId))).then(
+              ({ data }) => data,
+              (error: unknown) => {
+                if (type === 'either' && isMissing(error) && may('view/user')) return null
+                throw error
+              },
+            )
           : null
       const vehicle =
         device?.vehicleId && may('view/vehicle')
           ? (await answered(api.GET('/api/v3/vehicle/{id}', path(device.vehicleId)))).data
           : null
-      const userId = type === 'user' ? subjectId : vehicle?.driverId
+      const userId = type === 'user' || (type === 'either' && !device) ? subjectId : vehicle?.driverId
       const user =
         userId && may('view/user') ? (await answered(api.GET('/api/v3/user/{id}', path(userId)))).data : null
       return { device, vehicle, user, hubId: vehicle?.hubId ?? device?.hubId ?? user?.hubId[0] ?? null }

@@ -5,12 +5,12 @@ import { STATES, type State } from '../../live/fleet.ts'
 import { useFleetVersion, useLive, useNow } from '../../live/live.tsx'
 import { Icon, StateMark } from '../../parts/icon.tsx'
 import { usePainted } from '../../parts/painted.ts'
-import { Choose } from '../../parts/parts.tsx'
+import { ActionButton, Choose } from '../../parts/parts.tsx'
 import { useRecords } from '../../shell/records.ts'
 import { useFormat, useTexts } from '../../texts/texts.tsx'
 import { areaOf, isDrawn } from './fences/area.ts'
 import type { Fence } from './fences/queries.ts'
-import { type Filters, SORTS, type Sort } from './filters.ts'
+import { type Filters, NO_FILTERS, SORTS, type Sort } from './filters.ts'
 
 const ChooseRecord = lazy(async () => ({
   default: (await import('../../parts/choose-record.tsx')).ChooseRecord,
@@ -29,7 +29,7 @@ interface Props {
 
 export function SubjectList({ ids, filters, fences, onChange, onSelect }: Props) {
   const texts = useTexts()
-  const { fleet } = useLive()
+  const { fleet, known } = useLive()
   const { search, state, hub, team, sort, area, subject } = filters
   return (
     <section className="list" aria-label={texts.map.subjects}>
@@ -37,10 +37,11 @@ export function SubjectList({ ids, filters, fences, onChange, onSelect }: Props)
       {ids.length > 0 ? (
         <Rows ids={ids} selected={subject} onSelect={onSelect} />
       ) : (
-        fleet.size > 0 && (
+        known &&
+        (fleet.size > 0 || hub !== '' || team !== '') && (
           <div className="empty">
             <p>{texts.map.none}</p>
-            <p className="hint">{texts.map.noneHint}</p>
+            <ActionButton onPress={() => onChange(NO_FILTERS)}>{texts.map.clearFilters}</ActionButton>
           </div>
         )
       )}
@@ -97,7 +98,7 @@ const ListHead = memo(function ListHead(props: HeadProps) {
       >
         <ToggleButton id="all">{texts.map.all}</ToggleButton>
         {STATES.map((one, index) => (
-          <ToggleButton id={one} key={one} aria-label={`${texts.states[one]}: ${counts[index]}`}>
+          <ToggleButton key={one} id={one} aria-label={`${texts.states[one]}: ${counts[index]}`}>
             <StateMark state={one} />
             {format.count(counts[index] as number)}
           </ToggleButton>

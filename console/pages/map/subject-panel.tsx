@@ -1,14 +1,16 @@
 import { lazy, type ReactNode, Suspense, useState } from 'react'
 import { ToggleButton } from 'react-aria-components'
 import { Link } from 'react-router'
+import { isMissing } from '../../api/failure.ts'
 import { useFleetVersion, useLive, useNow } from '../../live/live.tsx'
 import { Icon, StateMark } from '../../parts/icon.tsx'
-import { ActionButton, Copyable, IconButton } from '../../parts/parts.tsx'
+import { ActionButton, Copyable, IconButton, Trouble } from '../../parts/parts.tsx'
 import { useWorkspace } from '../../shell/workspace.tsx'
 import { useFormat, useTexts } from '../../texts/texts.tsx'
 import { urls } from '../../urls.ts'
 import { useHubs, useSubjectRecords, useToday } from './queries.ts'
 
+const SetupDialog = lazy(() => import('../setup-dialog.tsx'))
 const ShareDialog = lazy(() => import('../share-dialog.tsx'))
 
 interface Props {
@@ -16,10 +18,13 @@ interface Props {
   follow: boolean
   onFollow: (follow: boolean) => void
   onClose: () => void
+  /** Whether the server leaves somebody out. */
+  isFiltered: boolean
+  onClearFilters: () => void
 }
 
 /** Everything about one subject, as it changes. */
-export function SubjectPanel({ subjectId, follow, onFollow, onClose }: Props) {
+export function SubjectPanel({ subjectId, follow, onFollow, onClose, isFiltered, onClearFilters }: Props) {
   const texts = useTexts()
   const format = useFormat()
   const { may } = useWorkspace()
@@ -28,10 +33,15 @@ export function SubjectPanel({ subjectId, follow, onFollow, onClose }: Props) {
   useFleetVersion(fleet, 250)
   const now = useNow(1_000)
   const position = fleet.find(subjectId)
-  const { data: records } = useSubjectRecords(subjectId)
+  const { data: records, error } = useSubjectRecords(subjectId)
   const hub = useHubs().data?.find(one => one._id === records?.hubId)
   const t = texts.subject
-  const name = position?.name ?? records?.device?.name ?? ''
+  const name =
+    position?.name ??
+    records?.vehicle?.name ??
+    records?.device?.name ??
+    records?.user?.name ??
+    (isMissing(error) ? texts.map.goneTitle : '')
 
   return (
     <aside className="panel" aria-label={name || t.position}>
@@ -40,7 +50,14 @@ export function SubjectPanel({ subjectId, follow, onFollow, onClose }: Props) {
         <h2>{name}</h2>
         <IconButton icon="close" label={t.close} onPress={onClose} />
       </header>
-      {!position && known && <p className="hint">{texts.map.notShown}</p>}
+      {!position && known && (error || records) && (
+        <Absent
+          error={error}
+          device={records?.device ?? null}
+          isFiltered={isFiltered}
+          onClearFilters={onClearFilters}
+        />
+      )}
       {position && (
         <>
           <p className="panel-state">
@@ -108,6 +125,48 @@ export function SubjectPanel({ subjectId, follow, onFollow, onClose }: Props) {
         </Suspense>
       )}
     </aside>
+  )
+}
+
+/** Why somebody is not on the map, and what to do about it. */
+function Absent(props: {
+  error: unknown
+  device: { _id: string; name: string; lastSeenAt: string | null } | null
+  isFiltered: boolean
+  onClearFilters: () => void
+}) {
+  const { error, device, isFiltered, onClearFilters } = props
+  const { map, records, nav } = useTexts()
+  const { may } = useWorkspace()
+  const [isSetUp, setSetUp] = useState(false)
+  if (isMissing(error)) return <p>{records.missing}</p>
+  if (error) return <Trouble error={error} />
+  if (isFiltered && device?.lastSeenAt !== null) {
+    return (
+      <>
+        <p>{map.hidden}</p>
+        <ActionButton onPress={onClearFilters}>{map.clearFilters}</ActionButton>
+      </>
+    )
+  }
+  if (!device || device.lastSeenAt !== null) return <p>{map.notShown}</p>
+  return (
+    <>
+      <p>{map.neverSent}</p>
+      <div className="panel-actions">
+        <ActionButton onPress={() => setSetUp(true)}>{records.devices.setup}</ActionButton>
+        {may('view/device') && (
+          <Link className="button plain" to={urls.rejectionsOf(device._id)}>
+            {nav.rejections}
+          </Link>
+        )}
+      </div>
+      {isSetUp && (
+        <Suspense>
+          <SetupDialog device={device} onClose={() => setSetUp(false)} />
+        </Suspense>
+      )}
+    </>
   )
 }
 

@@ -13,6 +13,9 @@ export interface MadeDevice {
   key: string
 }
 
+/** For a shell. */
+const quote = (text: string) => (/^[\w@.+-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`)
+
 /** What an organization shows that has nothing to show: the way to its first point. */
 export default function Welcome({ onMade }: { onMade: (device: MadeDevice) => void }) {
   const texts = useTexts()
@@ -23,7 +26,9 @@ export default function Welcome({ onMade }: { onMade: (device: MadeDevice) => vo
     mutationFn: async () => (await answered(api.POST('/api/v3/device', { body: { name } }))).data,
     onSuccess: onMade,
   })
-  const command = `npm run simulate -- --url ${location.origin} --email ${user.email} --password ${t.fleetPassword}`
+  // The port of MQTT is the server's own business; over WebSocket it is the one that this page came from.
+  const mqtt = `${location.origin.replace('http', 'ws')}/mqtt`
+  const command = `npm run simulate -- --url ${location.origin} --mqtt ${mqtt} --email ${quote(user.email)} --password ${t.fleetPassword}`
   return (
     <section className="welcome" aria-labelledby="welcome-title">
       <h2 id="welcome-title">{t.title}</h2>

@@ -3,6 +3,7 @@ import { answered, api } from '../../api/client.ts'
 import { LISTS } from '../../api/lists.ts'
 import { useLive } from '../../live/live.tsx'
 import { useWorkspace } from '../../shell/workspace.tsx'
+import { useTexts } from '../../texts/texts.tsx'
 import { keyOf, type Span, type Subject } from './choice.ts'
 import { createTrack, type HistoryPoint, type Track } from './tracks.ts'
 
@@ -143,6 +144,7 @@ const LIST_OF = { device: LISTS.devices, user: LISTS.users, vehicle: LISTS.vehic
 
 /** What subjects are called: as the live map says, else as the records do. */
 export function useNames(subjects: readonly Subject[]): string[] {
+  const { form } = useTexts()
   const { fleet, known } = useLive()
   const { may } = useWorkspace()
   return useQueries({
@@ -150,13 +152,14 @@ export function useNames(subjects: readonly Subject[]): string[] {
       const live = fleet.find(subject.id)?.name
       return {
         queryKey: ['name', keyOf(subject), live],
-        enabled: live !== undefined || (known && may(`view/${subject.type}`)),
+        enabled: live !== undefined || known,
         queryFn: async () => {
           if (live !== undefined) return live
+          if (!may(`view/${subject.type}`)) return form.unknown
           return (await LIST_OF[subject.type].readOne(subject.id)).name
         },
       }
     }),
-    combine: results => results.map(({ data }) => data ?? '…'),
+    combine: results => results.map(({ data, error }) => data ?? (error ? form.unknown : '…')),
   })
 }

@@ -1,4 +1,5 @@
 import type { Map as MapLibre } from 'maplibre-gl'
+import { shorten } from '../../map/labels.ts'
 import { readPalette } from '../../map/palette.ts'
 import { onTheme } from '../../preferences.ts'
 import type { Player } from './player.ts'
@@ -79,9 +80,10 @@ export function drawMarkers(
     context.lineJoin = 'round'
     context.lineWidth = 4
     context.strokeStyle = palette.labels.halo
-    context.strokeText(name, x + LABEL_PX, y)
+    const said = shorten(context, name)
+    context.strokeText(said, x + LABEL_PX, y)
     context.fillStyle = palette.labels.text
-    context.fillText(name, x + LABEL_PX, y)
+    context.fillText(said, x + LABEL_PX, y)
   }
 
   function keepInView(x: number, y: number, { lng, lat }: { lng: number; lat: number }) {

@@ -2,7 +2,9 @@ import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { type ReactNode, useDeferredValue } from 'react'
 import { Button, Input, SearchField } from 'react-aria-components'
 import { useNavigate, useParams, useSearchParams } from 'react-router'
+import { isMissing } from '../../api/failure.ts'
 import { Icon } from '../../parts/icon.tsx'
+import { Modal } from '../../parts/modal.tsx'
 import { ActionButton, Trouble } from '../../parts/parts.tsx'
 import { type Column, Table } from '../../parts/table.tsx'
 import { useTexts } from '../../texts/texts.tsx'
@@ -40,7 +42,13 @@ export function RecordsPage<T extends { _id: string }, Whole>(props: Props<T, Wh
     getNextPageParam: page => page.pagination.nextCursor ?? undefined,
     placeholderData: before => before,
   })
+  const isEmpty = search === '' && list.data?.pages[0]?.data.length === 0
   const go = (to: string) => void navigate({ pathname: `/${name}${to}`, search: params.toString() })
+  const button = create && (
+    <ActionButton looks="primary" icon="plus" onPress={() => go('/new')}>
+      {create}
+    </ActionButton>
+  )
   return (
     <main className="page" id="content">
       <title>{`${title} · ${texts.product}`}</title>
@@ -59,11 +67,7 @@ export function RecordsPage<T extends { _id: string }, Whole>(props: Props<T, Wh
               <Icon name="close" />
             </Button>
           </SearchField>
-          {create && (
-            <ActionButton looks="primary" icon="plus" onPress={() => go('/new')}>
-              {create}
-            </ActionButton>
-          )}
+          {!isEmpty && button}
         </div>
         <p className="hint">{lead}</p>
       </header>
@@ -72,12 +76,12 @@ export function RecordsPage<T extends { _id: string }, Whole>(props: Props<T, Wh
         columns={columns}
         list={list}
         empty={search ? texts.map.none : texts.records.none}
-        emptyHint={search ? texts.map.noneHint : lead}
+        emptyHint={search ? texts.map.noneHint : button}
         onOpen={record => go(`/${record._id}`)}
       />
       {id === 'new' && form(null, () => go(''))}
       {id && id !== 'new' && (
-        <Opened key={id} queryKey={[name, id]} read={() => readOne(id)}>
+        <Opened key={id} title={title} queryKey={[name, id]} read={() => readOne(id)} onClose={() => go('')}>
           {record => form(record, () => go(''))}
         </Opened>
       )}
@@ -86,12 +90,31 @@ export function RecordsPage<T extends { _id: string }, Whole>(props: Props<T, Wh
 }
 
 function Opened<Whole>(props: {
+  title: string
   queryKey: string[]
   read: () => Promise<Whole>
+  onClose: () => void
   children: (record: Whole) => ReactNode
 }) {
-  const { queryKey, read, children } = props
+  const { title, queryKey, read, onClose, children } = props
+  const { records: t } = useTexts()
   const found = useQuery({ queryKey, queryFn: read })
-  if (found.data === undefined) return found.error ? <Trouble error={found.error} /> : null
-  return children(found.data)
+  if (found.data !== undefined) return children(found.data)
+  if (!found.error) return null
+  return (
+    <Modal title={title} onClose={onClose}>
+      <div className="stack">
+        {isMissing(found.error) ? (
+          <p>{t.missing}</p>
+        ) : (
+          <Trouble error={found.error} onRetry={() => void found.refetch()} />
+        )}
+        <div className="row-of-buttons">
+          <ActionButton icon="back" onPress={onClose}>
+            {t.backTo(title)}
+          </ActionButton>
+        </div>
+      </div>
+    </Modal>
+  )
 }

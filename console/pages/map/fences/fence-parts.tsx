@@ -96,8 +96,11 @@ export function FenceParts({ map, fences, filters, area, isSelecting, onOpen, on
       )}
       {id && id !== 'new' && fences && !opened && (
         <aside className="panel" aria-label={texts.nav.geofences}>
+          <header className="panel-head">
+            <h2>{texts.nav.geofences}</h2>
+            <IconButton icon="close" label={texts.subject.close} onPress={() => onOpen(null)} />
+          </header>
           <p>{texts.fences.missing}</p>
-          <IconButton icon="close" label={texts.subject.close} onPress={() => onOpen(null)} />
         </aside>
       )}
     </Suspense>

@@ -1,6 +1,7 @@
 import type { Feature, FeatureCollection } from 'geojson'
 import type { LayerSpecification, Map as MapLibre } from 'maplibre-gl'
 import { ringOf, type Shape } from '../../../map/areas.ts'
+import { shorten } from '../../../map/labels.ts'
 import { readPalette } from '../../../map/palette.ts'
 import { showLayer } from '../trail-layer.ts'
 import { FENCE_LAYER } from './layer-name.ts'
@@ -106,7 +107,8 @@ function drawName(name: string): ImageData {
   const context = canvas.getContext('2d') as CanvasRenderingContext2D
   const font = `600 ${FONT_PX * RATIO}px ${getComputedStyle(document.body).fontFamily}`
   context.font = font
-  canvas.width = Math.ceil(context.measureText(name).width) + 2 * PADDING_PX * RATIO
+  const said = shorten(context, name, RATIO)
+  canvas.width = Math.ceil(context.measureText(said).width) + 2 * PADDING_PX * RATIO
   canvas.height = (FONT_PX + 2 * PADDING_PX) * RATIO
   const { fence, labels } = readPalette()
   // Another size has made it a new canvas.
@@ -115,8 +117,8 @@ function drawName(name: string): ImageData {
   context.lineJoin = 'round'
   context.lineWidth = 3 * RATIO
   context.strokeStyle = labels.halo
-  context.strokeText(name, PADDING_PX * RATIO, canvas.height / 2)
+  context.strokeText(said, PADDING_PX * RATIO, canvas.height / 2)
   context.fillStyle = fence
-  context.fillText(name, PADDING_PX * RATIO, canvas.height / 2)
+  context.fillText(said, PADDING_PX * RATIO, canvas.height / 2)
   return context.getImageData(0, 0, canvas.width, canvas.height)
 }
