@@ -3,13 +3,11 @@ import exceljs from 'exceljs'
 import type { FailedRow, Import, RowError } from '../../db/queries/imports.ts'
 import { textValue } from '../jobs/exports/cells.ts'
 import { type Cell, cellText } from './cells.ts'
+import { asShown, ERROR_HEADING } from './formulas.ts'
 import { openSource, readHeadings } from './open-source.ts'
 
 /** The rows that failed, in their order, some after a row; none at the end. */
 export type FailedRows = (afterRow: number) => Promise<FailedRow[]>
-
-/** Records of JSON have it beside their `data`, where an import looks at nothing. */
-const ERROR_HEADING = 'Import error'
 
 /** A file in the shape of the upload: its header and the rows that failed, with a column that says why. */
 export async function writeFailedRows(
@@ -82,7 +80,7 @@ async function write(to: Writable, text: string): Promise<void> {
 const WRITERS: { [format in Import['format']]: (to: Writable, date1904: boolean) => Writer } = {
   csv(to) {
     const quoteCell = (cell: Cell) => {
-      const text = cellText(cell)
+      const text = asShown(cellText(cell))
       return /[";\r\n\t|,]|^\s|\s$/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
     }
     const line = (cells: readonly Cell[]) => write(to, `${cells.map(quoteCell).join(';')}\r\n`)

@@ -74,6 +74,42 @@ describe('The rows of an import that failed', () => {
     expect((await read()).map((one: { name: string }) => one.name)).toEqual(['Ada', 'Bob', 'Cleo'])
   })
 
+  it('come back as CSV without a formula that a spreadsheet would run, and are imported as they were', async () => {
+    await newType()
+    const texts = [
+      '=1+1',
+      '@SUM(1)',
+      '+1+1',
+      '-1-1',
+      '\t=1',
+      '\uff1d1',
+      "'=1",
+      "''@x",
+      '-1,5',
+      '+49 30 123',
+      "'x",
+      '-',
+    ]
+    const quoted = (cells: string[]) => cells.map(cell => `"${cell}"`).join(',')
+    const heading = "=cmd|' /C calc'!A0"
+    const rows = texts.map((text, at) => [String(at), text, 'never', text])
+    const file = [['Customer number', 'Name', 'Since', heading], ...rows].map(quoted).join('\n')
+    const done = await send(file)
+    expect(done).toMatchObject({ failed: texts.length })
+    const { file: failed } = await failedRows(owner, done._id)
+    const table = parse(failed, { delimiter: ';', bom: true }) as string[][]
+    const runs = table.flat().filter(cell => /^[=+\-@\t\r\uff1d\uff0b\uff0d\uff20]/.test(cell))
+    expect([...new Set(runs)].sort()).toEqual(['+49 30 123', '-1,5'])
+    const mended = Buffer.from(String(failed).replaceAll('never', ''))
+    const again = await send(mended)
+    expect(again).toMatchObject({ created: texts.length, failed: 0 })
+    expect((await read()).map((one: { name: string }) => one.name)).toEqual(texts)
+    // Of a file that is not of failed rows nothing is taken away.
+    await newType()
+    await send(`Customer number,Name\n1,'=1\n`)
+    expect((await read()).map((one: { name: string }) => one.name)).toEqual(["'=1"])
+  })
+
   it('come back as JSON, each with its data and why', async () => {
     await newType()
     const records = [{ data: { number: '1', name: 'Ada' } }, { data: { number: '2', since: 'never' } }]

@@ -3,6 +3,7 @@ import { Readable } from 'node:stream'
 import { type CsvError, parse } from 'csv-parse'
 import type { Rows, Source } from '../cells.ts'
 import { tooLarge, unimportable } from '../file-error.ts'
+import { asGiven, isOfFailedRows } from '../formulas.ts'
 import { MAX_COLUMNS, MAX_ROW_CHARACTERS } from '../limits.ts'
 import { detectEncoding, openText } from './text-file.ts'
 
@@ -42,6 +43,7 @@ export async function openCsv(path: string): Promise<Source> {
       max_record_size: MAX_ROW_CHARACTERS,
     })
     let number = skipped
+    let isOfOurs: boolean | undefined
     const source = Readable.from(text())
     source.on('error', error => parser.destroy(error))
     source.pipe(parser)
@@ -51,7 +53,9 @@ export async function openCsv(path: string): Promise<Source> {
         if (cells.length > MAX_COLUMNS) {
           throw tooLarge(`Row ${number} has more than ${MAX_COLUMNS.toLocaleString('en')} columns.`)
         }
-        yield { number, cells }
+        // Its header is the first row with anything in it.
+        if (isOfOurs === undefined && cells.some(cell => cell.trim() !== '')) isOfOurs = isOfFailedRows(cells)
+        yield { number, cells: isOfOurs ? cells.map(asGiven) : cells }
       }
     } catch (error) {
       throw explain(error, skipped)
