@@ -94,7 +94,7 @@ const READERS: { [type in Field['type']]: (cell: Given, style: Style, field: Fie
   },
   datetime(cell, style) {
     const time = timeOf(cell, style)
-    if (!time) return { value: cell }
+    if (!time) return { message: 'This has to be a time such as 2026-11-21 09:00.' }
     const instant = 'local' in time ? toInstant(time.local, style.timeZone) : time.instant
     return { value: Number.isNaN(instant) ? cell : new Date(instant).toISOString() }
   },

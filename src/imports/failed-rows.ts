@@ -20,7 +20,8 @@ export async function writeFailedRows(
   try {
     const { headings } = await readHeadings(source)
     const writer = WRITERS[format](to, source.date1904?.() ?? false)
-    await writer.header([...headings, nameColumn(headings)])
+    const column = findColumn(headings, mapping)
+    await writer.header(column === headings.length ? [...headings, nameColumn(headings)] : headings)
     let page = await failed(0)
     let at = 0
     for await (const { number, cells, record } of source.rows) {
@@ -33,14 +34,13 @@ export async function writeFailedRows(
       if (number < next.row) continue
       at++
       const own = Array.from(
-        { length: Math.max(headings.length, format === 'csv' ? cells.length : 0) },
+        { length: format === 'csv' ? Math.max(headings.length, cells.length) : headings.length },
         (_, column) => cells[column] ?? null,
       )
       const message = describe(JSON.parse(next.errors), mapping)
-      await writer.row(
-        format === 'csv' ? fill(own, headings.length, message) : [...own.slice(0, headings.length), message],
-        record,
-      )
+      // Cells beyond the header stay where they are, after the message.
+      const isNew = column === headings.length
+      await writer.row(own.toSpliced(column, isNew ? 0 : 1, message), { record, message })
     }
     await writer.end()
   } finally {
@@ -48,12 +48,14 @@ export async function writeFailedRows(
   }
 }
 
-/** Cells beyond the header stay where they are, after the message. */
-const fill = (cells: Cell[], columns: number, message: string): Cell[] => [
-  ...cells.slice(0, columns),
-  message,
-  ...cells.slice(columns),
-]
+/** Where the message stands: in our column where the rows failed before and were sent again, else after the others. */
+function findColumn(headings: readonly string[], mapping: Import['mapping']): number {
+  const mapped = new Set(Object.values(mapping))
+  const own = headings.findIndex(
+    heading => heading.toLowerCase() === ERROR_HEADING.toLowerCase() && !mapped.has(heading),
+  )
+  return own === -1 ? headings.length : own
+}
 
 function nameColumn(headings: readonly string[]): string {
   const taken = new Set(headings.map(heading => heading.toLowerCase()))
@@ -69,7 +71,7 @@ const describe = (errors: readonly RowError[], mapping: Import['mapping']) =>
 
 interface Writer {
   header(headings: string[]): Promise<void>
-  row(cells: Cell[], record: unknown): Promise<void>
+  row(cells: Cell[], of: { record: unknown; message: string }): Promise<void>
   end(): Promise<void>
 }
 
@@ -95,10 +97,9 @@ const WRITERS: { [format in Import['format']]: (to: Writable, date1904: boolean)
     let count = 0
     return {
       header: () => write(to, '['),
-      row(cells, record) {
+      row(_cells, { record, message }) {
         const isRecord = typeof record === 'object' && record !== null && !Array.isArray(record)
-        const error = cellText(cells.at(-1) ?? null)
-        const written = { ...(isRecord ? record : { record }), error }
+        const written = { ...(isRecord ? record : { record }), error: message }
         return write(to, `${count++ > 0 ? ',\n' : ''}${JSON.stringify(written)}`)
       },
       end: () => write(to, ']').then(() => void to.end()),

@@ -13,6 +13,12 @@ export interface Mappable {
   fields: readonly Pick<Field, 'key' | 'label'>[]
 }
 
+/** A mapping that came with a file, by itself or as an import config. */
+export interface GivenMapping {
+  mapping: Mapping
+  isConfig: boolean
+}
+
 /** The headings of a file, in their order; an empty one is a column without a name. Refuses those that occur twice. */
 export function checkHeadings(headings: readonly string[]): void {
   if (headings.every(heading => heading === '')) {

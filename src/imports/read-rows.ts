@@ -135,7 +135,7 @@ function findRepeats(
       read.repeats = true
       continue
     }
-    const message = `Row ${earlier.row} has this ${field.label} already, and the first one counts.`
+    const message = `Row ${earlier.row} has this ${field.label} already, and it counts or has failed itself: keep one of the two.`
     read.errors.push({ field: field.key, value: String(value), message })
   }
 }

@@ -1,7 +1,7 @@
 import type { Mapping } from '../../db/queries/imports.ts'
 import { FileError, tooLarge, unimportable } from './file-error.ts'
 import { BATCH_WITHIN_MS, INSPECT_WITHIN_MS, READ_WITHIN_MS } from './limits.ts'
-import type { Mappable } from './mapping.ts'
+import type { GivenMapping, Mappable } from './mapping.ts'
 import type { Reading, ReadRow } from './read-rows.ts'
 import { startThread } from './thread.ts'
 import type { Reply, Task } from './worker.ts'
@@ -19,7 +19,7 @@ export interface Batch {
 export async function inspectFile(
   path: string,
   type: Mappable,
-  given: Mapping | null,
+  given: GivenMapping | null,
 ): Promise<{ format: Reading['format']; mapping: Mapping }> {
   const thread = startReader({ kind: 'inspect', path, type, given })
   try {

@@ -21,6 +21,7 @@ import type { Values } from '../../db/schema/data-records.ts'
 import type { Field } from '../../db/schema/flows.ts'
 import { uniqueValue } from '../../db/unique-value.ts'
 import type { DataAccess } from '../data/access.ts'
+import { listed } from '../data/quotes.ts'
 import { complete } from './complete.ts'
 import { type MadeRecord, makeRecord, type ReadRow } from './read-rows.ts'
 import { reportOf } from './report.ts'
@@ -101,7 +102,12 @@ export async function storeRows(tx: Queryable, target: Target, rows: readonly Re
     else if (mode === 'upsert') changed.push({ _id: before._id, before: before.data, data, row })
     else {
       const field = keyField as Field
-      const message = `There is a record with this ${field.label} already, and this row differs from it.`
+      const differing = seesMapped(target)
+        ? type.fields.filter(({ key }) => !isDeepStrictEqual(before.data[key], data[key]))
+        : []
+      const how =
+        differing.length > 0 ? `, and it differs in ${listed(differing.map(({ label }) => label))}` : ''
+      const message = `There is a record with this ${field.label} already${how}.`
       fail(row, { field: field.key, value: String(given[field.key]), message })
     }
   }

@@ -3,7 +3,7 @@ import type { Mapping } from '../../db/queries/imports.ts'
 import { FileError } from './file-error.ts'
 import { detectFormat } from './format.ts'
 import { BATCH_CHARACTERS } from './limits.ts'
-import { checkHeadings, chooseMapping, type Mappable } from './mapping.ts'
+import { checkHeadings, chooseMapping, type GivenMapping, type Mappable } from './mapping.ts'
 import { openSource, readHeadings } from './open-source.ts'
 import type { Reading } from './read-rows.ts'
 
@@ -12,7 +12,7 @@ import type { Reading } from './read-rows.ts'
  * for a batch at a time, and knows nothing of the database.
  */
 export type Task =
-  | { kind: 'inspect'; path: string; type: Mappable; given: Mapping | null }
+  | { kind: 'inspect'; path: string; type: Mappable; given: GivenMapping | null }
   | { kind: 'read'; reading: Reading; batchRows: number }
 
 /** The rows are a text of JSON, which a thread takes from another in half the time that it takes objects. */
@@ -31,16 +31,17 @@ const port = parentPort
 if (!port) throw new Error('This runs in a worker thread alone')
 const reply = (message: Reply) => port.postMessage(message)
 
-async function inspect(path: string, type: Mappable, given: Mapping | null): Promise<void> {
+async function inspect(path: string, type: Mappable, given: GivenMapping | null): Promise<void> {
   const format = await detectFormat(path)
   const keys = type.fields.map(({ key }) => key)
   const source = await openSource({ path, format }, keys, { header: true })
   try {
     const { headings } = await readHeadings(source)
     checkHeadings(headings)
-    // The columns of JSON are the keys.
-    const byKey = format === 'json' && !given ? Object.fromEntries(keys.map(key => [key, key])) : null
-    reply({ inspected: { format, mapping: byKey ?? chooseMapping(type, given, headings) } })
+    // The columns of JSON are the keys, and an import config names those of a table.
+    const byKey =
+      format === 'json' && (!given || given.isConfig) ? Object.fromEntries(keys.map(key => [key, key])) : null
+    reply({ inspected: { format, mapping: byKey ?? chooseMapping(type, given?.mapping ?? null, headings) } })
   } finally {
     source.close()
   }

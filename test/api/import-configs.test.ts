@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { type Client, signIn } from '../support/client.ts'
+import { importFile, upload } from '../support/imports.ts'
 import { useServer } from '../support/own-server.ts'
 import { addOrganization, addPerson } from '../support/people.ts'
 
@@ -66,6 +67,30 @@ describe('Import configs', () => {
     expect([again.status, again.body.message]).toEqual([
       409,
       'There is an import config named Twice already.',
+    ])
+  })
+
+  it('do no harm to JSON, are left out where a form leaves them empty, and name a field that is gone', async () => {
+    const name = 'Of files'
+    const type = await owner.post('/data-type', { name, fields: FIELDS })
+    const file = { dataTypeId: type.body.data._id as string }
+    const config = await owner.post('/import-config', { name: 'Table', ...file, mapping: MAPPING })
+    const named = { ...file, importConfigId: config.body.data._id as string }
+    // Records of JSON have the keys of the fields, whatever columns a config names.
+    const records = JSON.stringify([{ data: { name: 'Ada' } }])
+    const empty = { mapping: '', dataTypeName: '', mode: '', dryRun: 'true' }
+    expect(await importFile(server, owner, records, { ...named, ...empty })).toMatchObject({ created: 1 })
+    const table = 'Name\nAda\n'
+    const plain = { ...file, importConfigId: '', dryRun: 'true' }
+    expect(await importFile(server, owner, table, plain)).toMatchObject({ created: 1 })
+    const both = await upload(server, owner, table, { ...file, dataTypeName: name })
+    expect([both.status, both.body.message]).toEqual([400, expect.stringContaining('not both')])
+    const put = await owner.put(`/data-type/${file.dataTypeId}`, { name, fields: FIELDS.slice(0, 1) })
+    expect(put.status, JSON.stringify(put.body)).toBe(200)
+    const gone = await upload(server, owner, table, named)
+    expect([gone.status, gone.body.message]).toEqual([
+      400,
+      'The import config Table maps a field that Of files no longer has: phone.',
     ])
   })
 

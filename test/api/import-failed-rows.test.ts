@@ -3,13 +3,14 @@ import { parse } from 'csv-parse/sync'
 import exceljs from 'exceljs'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { type Client, signIn } from '../support/client.ts'
+import { openTestDatabase } from '../support/database.ts'
 import { importFile } from '../support/imports.ts'
 import { useServer } from '../support/own-server.ts'
 import { addOrganization, addPerson } from '../support/people.ts'
 import { pause } from '../support/wait.ts'
 
 describe('The rows of an import that failed', () => {
-  const { server } = useServer()
+  const { server, database } = useServer()
   let owner: Client
   let dataTypeId: string
   let number = 0
@@ -62,6 +63,9 @@ describe('The rows of an import that failed', () => {
       [2, 'since'],
       [3, 'since'],
     ])
+    const { file: second } = await failedRows(owner, again._id)
+    expect((await readTable(second)).map(cells => cells.length)).toEqual([5, 5, 5])
+    expect((await readTable(second)).slice(0, 2)).toEqual((await readTable(file)).slice(0, 2))
     const mended = (await readTable(file)).map(cells =>
       cells.map(cell => (cell === '2026-13-01' || cell === 'never' ? '2026-12-01' : cell)),
     )
@@ -110,6 +114,23 @@ describe('The rows of an import that failed', () => {
     expect((await read()).map((one: { name: string }) => one.name)).toEqual(["'=1"])
   })
 
+  it('are told of JSON where a record is none of ours, and do not stop the rest', async () => {
+    await newType()
+    const ours = (number: number) => ({ data: { number: String(number), name: 'Ada' } })
+    const file = [ours(1), null, 7, 'x', [ours(2)], { name: 'Bob' }, { data: null }, ours(3)]
+    const done = await send(JSON.stringify(file))
+    expect(done).toMatchObject({ status: 'completed_with_errors', total: 8, created: 2, failed: 6 })
+    expect(done.failures.map(({ row, field, value }) => [row, field, value])).toEqual(
+      file.slice(1, -1).map((record, at) => [at + 3, null, JSON.stringify(record)]),
+    )
+  })
+
+  it('of JSON are numbered as the row at which its text ends an import', async () => {
+    await newType()
+    const done = await send('[{"data":{"number":"1","name":"Ada"}},{"data":}]')
+    expect(done).toMatchObject({ status: 'failed', error: 'Row 3, record 2 of the file, is not valid JSON.' })
+  })
+
   it('come back as JSON, each with its data and why', async () => {
     await newType()
     const records = [{ data: { number: '1', name: 'Ada' } }, { data: { number: '2', since: 'never' } }]
@@ -122,6 +143,21 @@ describe('The rows of an import that failed', () => {
       },
     ])
     expect(await send(file)).toMatchObject({ failed: 1, created: 0 })
+  })
+
+  it('are 409 before the import has ended', async () => {
+    await newType()
+    const done = await send('Customer number,Name\n1,\n')
+    const db = await openTestDatabase(database)
+    try {
+      for (const status of ['queued', 'processing', 'cancelled']) {
+        await db.system.query('UPDATE imports SET status = $2 WHERE id = $1', [done._id, status])
+        const { response } = await failedRows(owner, done._id)
+        expect([status, response.status]).toEqual([status, status === 'cancelled' ? 200 : 409])
+      }
+    } finally {
+      await db.close()
+    }
   })
 
   it('come in thousands, and are read as they are written', async () => {

@@ -5,10 +5,12 @@ import { PassThrough } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import fc from 'fast-check'
 import { afterAll, describe, expect, it } from 'vitest'
+import type { Field } from '../../db/schema/flows.ts'
 import type { Cell, Source } from '../../src/imports/cells.ts'
+import { convert, styleOf } from '../../src/imports/convert.ts'
 import { writeFailedRows } from '../../src/imports/failed-rows.ts'
 import { openSource } from '../../src/imports/open-source.ts'
-import { sheetText } from '../../src/jobs/exports/cells.ts'
+import { cellOf, sheetText } from '../../src/jobs/exports/cells.ts'
 import { makeWorkbook } from '../support/workbooks.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'fieldline-files-'))
@@ -92,6 +94,25 @@ describe('A table of CSV', () => {
       expect(rows).toHaveLength(lines.length + 2)
       expect(rows.slice(2).every(cells => cells.length === 3 && cells[2] === 'z')).toBe(true)
     }
+  })
+})
+
+describe('A number that is exported', () => {
+  it('is one in a spreadsheet where that keeps all of its digits, and its text is the same number', () => {
+    const cell = cellOf({ type: 'number', options: [] }, 'UTC')
+    const field: Field = {
+      ...{ key: 'a', label: 'A', type: 'number', required: false, unique: false, options: [], order: 0 },
+      dataTypeId: null,
+    }
+    const whole = fc.bigInt({ min: -(10n ** 22n), max: 10n ** 22n }).map(Number)
+    fc.assert(
+      fc.property(fc.oneof(whole, fc.integer()), fc.constantFrom('en', 'de', 'fr'), (value, language) => {
+        const made = cell(value + 0)
+        const digits = BigInt(value).toString().replace('-', '').length
+        expect(made?.type).toBe(digits > 15 ? 'text' : 'number')
+        expect(convert(field, made?.value ?? null, styleOf(language, 'UTC'))).toEqual({ value: value + 0 })
+      }),
+    )
   })
 })
 

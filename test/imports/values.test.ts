@@ -106,6 +106,10 @@ describe('A cell becomes', () => {
     expect(read('datetime', text, 'de', 'Europe/Berlin')).toBe(expected)
   })
 
+  it('no time, with a reason that fits a file, where it is none', () => {
+    expect(read('datetime', 'soon')).toBe('This has to be a time such as 2026-11-21 09:00.')
+  })
+
   it('the same time as before, through any zone and year', () => {
     fc.assert(
       fc.property(

@@ -33,6 +33,7 @@ import { FileError, unimportable } from '../../imports/file-error.ts'
 import type { ImportFiles } from '../../imports/files.ts'
 import { IMPORT_JOB } from '../../imports/job.ts'
 import { INSPECTED_AT_ONCE } from '../../imports/limits.ts'
+import type { GivenMapping } from '../../imports/mapping.ts'
 import { inspectFile } from '../../imports/reader.ts'
 import { namedType } from '../data/find.ts'
 import { ONE_TYPE } from '../data/schemas.ts'
@@ -82,7 +83,9 @@ export async function receiveImport(
         throw new RequestError('rate-limited', 'Too many imports wait already: send this when one is done.')
       return readTarget(tx, caller, fields)
     })
-    const { format, mapping } = await inspect(files.pathOf(importId), type, given, caller)
+    const isConfig = fields.importConfigId !== undefined
+    const named = given && { mapping: given, isConfig }
+    const { format, mapping } = await inspect(files.pathOf(importId), type, named, caller)
     checkColumns(type, fields, mapping, format)
     return await db.tenant(caller.organizationId, async tx => {
       const { organizationId, userId } = caller
@@ -141,7 +144,7 @@ async function readMapping(tx: Queryable, type: DataType, fields: Fields): Promi
     if (!config) throw invalid('importConfigId', 'There is no such import config.')
     if (config.dataTypeId !== type._id)
       throw invalid('importConfigId', 'The import config is for another data type.')
-    return checkKeys(type, config.mapping, 'importConfigId')
+    return checkKeys(type, config.mapping, config.name)
   }
   if (mapping === undefined) return null
   let value: unknown
@@ -156,22 +159,26 @@ async function readMapping(tx: Queryable, type: DataType, fields: Fields): Promi
       checked.error.issues.map(issue => ({ ...issue, path: ['mapping', ...issue.path] })),
     )
   }
-  return checkKeys(type, checked.data, 'mapping')
+  return checkKeys(type, checked.data)
 }
 
-function checkKeys(type: DataType, mapping: Mapping, path: string): Mapping {
+function checkKeys(type: DataType, mapping: Mapping, configName?: string): Mapping {
   const known = new Set(type.fields.map(({ key }) => key))
   const errors = Object.keys(mapping)
     .filter(key => !known.has(key))
-    .map(key => ({
-      path: path === 'mapping' ? `mapping.${key}` : path,
-      message: `${type.name} has no field ${key}.`,
-    }))
+    .map(key =>
+      configName === undefined
+        ? { path: `mapping.${key}`, message: `${type.name} has no field ${key}.` }
+        : {
+            path: 'importConfigId',
+            message: `The import config ${configName} maps a field that ${type.name} no longer has: ${key}.`,
+          },
+    )
   if (errors[0]) throw new FieldErrors(errors, errors[0].message)
   return mapping
 }
 
-async function inspect(path: string, type: DataType, given: Mapping | null, { organizationId }: Caller) {
+async function inspect(path: string, type: DataType, given: GivenMapping | null, { organizationId }: Caller) {
   const giveBack = await inspections.take(organizationId)
   try {
     const fields = type.fields.map(({ key, label }) => ({ key, label }))

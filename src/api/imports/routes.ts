@@ -62,6 +62,8 @@ export function importRoutes(app: App, { db, config }: Services): void {
       await getImport(tx, caller, params.id)
       const row = (await findImport(tx, params.id)) as Import
       if (row.userId !== caller.userId) await checkSeesType(tx, caller, row)
+      if (row.status === 'queued' || row.status === 'processing')
+        throw conflict('This import is not done yet: ask for its failed rows when it has ended.')
       return row
     })
     const { _id, format, mapping, fileName } = row

@@ -1,5 +1,10 @@
 import { z } from 'zod'
-import { IMPORT_MODES, IMPORT_SORTS, IMPORT_STATUSES } from '../../../db/queries/imports.ts'
+import {
+  IMPORT_MODES,
+  IMPORT_SORTS,
+  IMPORT_STATUSES,
+  type ImportFormat,
+} from '../../../db/queries/imports.ts'
 import { failures, id, list, pathId, reference, success, text } from '../../http/envelope.ts'
 import { listQuery } from '../../http/lists.ts'
 import { operation } from '../../http/operation.ts'
@@ -50,6 +55,16 @@ export const FILE_TYPES = {
   xlsx: 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
 }
 
+const FILES: { [format in ImportFormat]: z.ZodType } = {
+  csv: z
+    .string()
+    .meta({ examples: ['Name;Phone;Import error\r\nAda;n/a;Phone: This has to be a phone number.\r\n'] }),
+  json: z.array(z.looseObject({ error: text('phone: This has to be a phone number.') })).meta({
+    examples: [[{ data: { name: 'Ada', phone: 'n/a' }, error: 'phone: This has to be a phone number.' }]],
+  }),
+  xlsx: z.unknown().meta({ type: 'string', format: 'binary', examples: ['The bytes of a workbook'] }),
+}
+
 const tags = ['Imports']
 const params = z.object({ id: pathId })
 
@@ -82,18 +97,17 @@ export const getFailedRows = operation({
   tags,
   summary: 'The rows that failed, as a file to be mended and sent again',
   description: `In the shape of the upload, with a column that says what is wrong with each row. A CSV comes with semicolons, in UTF-8.
+Before the import has ended: 409.
 It holds values of every column, so where the role restricts fields of the data type it is 403, but for whoever sent the file.`,
   params,
   response: {
     200: {
       description: 'The file',
       content: Object.fromEntries(
-        Object.values(FILE_TYPES).map(type => [
-          type,
-          { schema: z.string().meta({ format: 'binary', examples: ['Name;Phone;Import error'] }) },
-        ]),
+        Object.entries(FILE_TYPES).map(([format, type]) => [type, { schema: FILES[format as ImportFormat] }]),
       ),
     },
+    ...failures(409),
   },
 })
 

@@ -43,7 +43,7 @@ export async function openJson(
       try {
         record = JSON.parse(text)
       } catch {
-        throw unimportable(`Record ${number - 1} is not valid JSON.`)
+        throw unimportable(`Row ${number}, record ${number - 1} of the file, is not valid JSON.`)
       }
       yield { number, record, ...readRecord(record, keys) }
     }
