@@ -1,8 +1,9 @@
 import { useQuery } from '@tanstack/react-query'
-import { useState } from 'react'
+import { useRef, useState } from 'react'
 import { useNavigate } from 'react-router'
 import { renderSVG } from 'uqr'
 import { answered, api } from '../api/client.ts'
+import type { Position } from '../live/fleet.ts'
 import { useFleetVersion, useLive } from '../live/live.tsx'
 import { Modal } from '../parts/modal.tsx'
 import { ActionButton, Choose, Copyable, Trouble } from '../parts/parts.tsx'
@@ -10,6 +11,8 @@ import { useFormat, useTexts } from '../texts/texts.tsx'
 import { urls } from '../urls.ts'
 
 const KEY = 'DEVICE_KEY'
+/** What came with the key before and is still on its way to this page is not the first one with this key. */
+const ON_ITS_WAY_MS = 2_000
 
 interface Props {
   device: { _id: string; name: string }
@@ -23,8 +26,6 @@ export default function SetupDialog({ device, deviceKey, onClose }: Props) {
   const texts = useTexts()
   const format = useFormat()
   const navigate = useNavigate()
-  const { fleet } = useLive()
-  useFleetVersion(fleet, 500)
   const [app, setApp] = useState('')
   const t = texts.setup
   const setup = useQuery({
@@ -34,9 +35,9 @@ export default function SetupDialog({ device, deviceKey, onClose }: Props) {
   })
   const fill = (value: string) => (deviceKey ? value.replaceAll(KEY, deviceKey) : value)
   const chosen = setup.data?.find(one => one.app === app) ?? setup.data?.[0]
-  const arrived = fleet.find(device._id)
+  const arrived = useArrival(device._id)
   return (
-    <Modal title={t.title(device.name)} onClose={onClose} wide>
+    <Modal title={t.title(device.name)} onClose={onClose} isKept={Boolean(deviceKey) && !arrived} wide>
       <div className="stack">
         <p className={deviceKey ? 'note' : 'hint'}>{deviceKey ? t.key : t.noKey}</p>
         {setup.error && <Trouble error={setup.error} onRetry={() => void setup.refetch()} />}
@@ -86,6 +87,23 @@ export default function SetupDialog({ device, deviceKey, onClose }: Props) {
       </div>
     </Modal>
   )
+}
+
+/** The first position that comes after the dialog has opened: where it was before says nothing of what is set up here. */
+function useArrival(deviceId: string): Position | undefined {
+  const { fleet, known } = useLive()
+  useFleetVersion(fleet, 500)
+  const [openedAt] = useState(Date.now)
+  const before = useRef<string | null>(null)
+  const isKnown = useRef(false)
+  const first = useRef<Position>(undefined)
+  const position = fleet.find(deviceId)
+  if (!known) return undefined
+  if (!isKnown.current || (before.current !== null && Date.now() - openedAt < ON_ITS_WAY_MS))
+    before.current = position?.timestamp ?? null
+  isKnown.current = true
+  if (position && position.timestamp !== before.current) first.current ??= position
+  return first.current
 }
 
 function Scan({ url }: { url: string }) {

@@ -37,11 +37,11 @@ export default function ShareDialog({ subject, onClose }: Props) {
   const list = <K extends string>(names: Record<K, string>) =>
     Object.entries<string>(names).map(([id, name]) => ({ id, name }))
   return (
-    <Modal title={t.create(subject.name)} onClose={onClose}>
+    <Modal title={t.create(subject.name)} onClose={onClose} isKept={Boolean(make.data)}>
       {make.data ? (
         <div className="stack">
           <p className="good">{t.made}</p>
-          <Copyable value={make.data.url} label={t.url} />
+          <Copyable value={make.data.url} label={t.url} autoFocus />
           <p className="hint">
             {t.expires}: {format.dateTime(make.data.expiresAt)}
           </p>

@@ -1,4 +1,4 @@
-import { type ReactNode, useState } from 'react'
+import { type ReactNode, useRef, useState } from 'react'
 import {
   Button,
   type ButtonProps,
@@ -102,18 +102,21 @@ export function Choose(props: {
 }
 
 /** A value with a button that copies it, and says that it did. */
-export function Copyable({ value, label, children }: { value: string; label: string; children?: ReactNode }) {
+export function Copyable(props: { value: string; label: string; autoFocus?: boolean; children?: ReactNode }) {
+  const { value, label, autoFocus, children } = props
   const texts = useTexts()
+  const shown = useRef<HTMLElement>(null)
   const [copied, setCopied] = useState(false)
   const copy = async () => {
-    await navigator.clipboard.writeText(value).catch(() => copyBySelection(value))
+    if (!(await writeClipboard(value, shown.current))) return
     setCopied(true)
     setTimeout(() => setCopied(false), 2_000)
   }
   return (
     <span className="copyable">
-      <code>{children ?? value}</code>
+      <code ref={shown}>{children ?? value}</code>
       <Button
+        autoFocus={autoFocus}
         className={`button quiet square ${copied ? 'done' : ''}`}
         aria-label={copied ? texts.copy.copied : texts.copy.of(label)}
         onPress={() => void copy()}
@@ -124,14 +127,30 @@ export function Copyable({ value, label, children }: { value: string; label: str
   )
 }
 
-/** Over plain HTTP there is no clipboard interface. */
-function copyBySelection(value: string): void {
-  const area = document.createElement('textarea')
-  area.value = value
-  document.body.append(area)
-  area.select()
-  document.execCommand('copy')
-  area.remove()
+/** Over plain HTTP there is no clipboard interface: what is shown is selected, and stays so where it cannot be copied. */
+async function writeClipboard(value: string, shown: Node | null): Promise<boolean> {
+  try {
+    await navigator.clipboard.writeText(value)
+    return true
+  } catch {
+    return copyBySelection(value, shown)
+  }
+}
+
+function copyBySelection(value: string, shown: Node | null): boolean {
+  const selection = getSelection()
+  if (!selection || !shown) return false
+  selection.selectAllChildren(shown)
+  // What is shown may be shorter than what it stands for.
+  const write = (event: ClipboardEvent) => {
+    event.preventDefault()
+    event.clipboardData?.setData('text/plain', value)
+  }
+  document.addEventListener('copy', write)
+  const isCopied = document.execCommand('copy')
+  document.removeEventListener('copy', write)
+  if (isCopied) selection.removeAllRanges()
+  return isCopied
 }
 
 /** What failed, and what to do about it. */

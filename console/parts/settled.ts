@@ -3,12 +3,12 @@ import { useEffect, useState } from 'react'
 /** How long nobody types before the server is asked. */
 const SETTLED_MS = 120
 
-/** A text that has not changed for a moment. */
-export function useSettled(text: string): string {
-  const [settled, setSettled] = useState(text)
+/** What has not changed for a moment. */
+export function useSettled<T>(value: T): T {
+  const [settled, setSettled] = useState(value)
   useEffect(() => {
-    const timer = setTimeout(() => setSettled(text), SETTLED_MS)
+    const timer = setTimeout(() => setSettled(() => value), SETTLED_MS)
     return () => clearTimeout(timer)
-  }, [text])
+  }, [value])
   return settled
 }

@@ -1,6 +1,6 @@
 import type { InfiniteData, UseInfiniteQueryResult } from '@tanstack/react-query'
 import { useVirtualizer } from '@tanstack/react-virtual'
-import { type KeyboardEvent, type ReactNode, useEffect, useRef } from 'react'
+import { type KeyboardEvent, type ReactNode, useEffect, useLayoutEffect, useRef } from 'react'
 import { useTexts } from '../texts/texts.tsx'
 import { Trouble } from './parts.tsx'
 
@@ -48,6 +48,19 @@ export function Table<T extends { _id: string }>({
     if (hasNextPage && !isFetchingNextPage && last >= records.length - 1) void fetchNextPage()
   }, [last, records.length, hasNextPage, isFetchingNextPage, fetchNextPage])
 
+  /** Of the row that has the focus; where it is not drawn, the box keeps the focus for it. */
+  const at = useRef<number | null>(null)
+  const goes = useRef(false)
+  const focusRow = () => {
+    const row = box.current?.querySelector<HTMLElement>(`[data-index="${at.current}"]`)
+    row?.focus()
+    if (row) goes.current = false
+  }
+  useLayoutEffect(() => {
+    if (goes.current) focusRow()
+    if (at.current !== null && document.activeElement === document.body) box.current?.focus()
+  })
+
   if (list.error && records.length === 0)
     return <Trouble error={list.error} onRetry={() => void list.refetch()} />
   if (list.isPending) return <p className="hint">{texts.loading}</p>
@@ -59,22 +72,45 @@ export function Table<T extends { _id: string }>({
       </div>
     )
   }
-  const onKeyDown = (event: KeyboardEvent<HTMLTableRowElement>, record: T) => {
-    if (event.target !== event.currentTarget) return
-    if (event.key === 'Enter') onOpen?.(record)
-    const row = event.currentTarget
-    const next = { ArrowDown: row.nextElementSibling, ArrowUp: row.previousElementSibling }[event.key]
-    if (!(next instanceof HTMLElement) || next.className === 'space') return
+  const onKeyDown = (event: KeyboardEvent) => {
+    const index = at.current
+    const isRow = event.target instanceof HTMLTableRowElement
+    if (index === null || (!isRow && event.target !== box.current)) return
+    if (event.key === 'Enter' && isRow) onOpen?.(records[index] as T)
+    const page = Math.max(1, Math.floor((box.current?.clientHeight ?? 0) / ROW_PX) - 1)
+    const steps: Record<string, number> = {
+      ArrowDown: index + 1,
+      ArrowUp: index - 1,
+      Home: 0,
+      End: records.length - 1,
+      PageDown: index + page,
+      PageUp: index - page,
+    }
+    const next = steps[event.key]
+    if (next === undefined) return
     event.preventDefault()
-    next.focus()
+    at.current = Math.max(0, Math.min(records.length - 1, next))
+    goes.current = true
+    focusRow()
+    if (goes.current) rows.scrollToIndex(at.current)
   }
   const before = items[0]?.start ?? 0
   const after = rows.getTotalSize() - (items.at(-1)?.end ?? 0)
   return (
-    <div className="table-box" ref={box}>
-      <table aria-label={label} aria-rowcount={records.length}>
+    // biome-ignore lint/a11y/noStaticElementInteractions: keys are the table's, whichever of its rows has the focus
+    <div
+      className="table-box"
+      ref={box}
+      tabIndex={-1}
+      onKeyDown={onKeyDown}
+      onBlur={({ relatedTarget }) => {
+        // A row that is not drawn any more tells nobody.
+        if (!box.current?.contains(relatedTarget)) at.current = null
+      }}
+    >
+      <table aria-label={label} aria-rowcount={hasNextPage ? -1 : records.length + 1}>
         <thead>
-          <tr>
+          <tr aria-rowindex={1}>
             {columns.map(column => (
               <th key={column.id} scope="col" className={column.minor ? 'minor' : undefined}>
                 {column.title || <span className="unseen">{texts.nav.more}</span>}
@@ -90,10 +126,13 @@ export function Table<T extends { _id: string }>({
               <tr
                 key={record._id}
                 tabIndex={0}
-                aria-rowindex={item.index + 1}
+                aria-rowindex={item.index + 2}
+                data-index={item.index}
                 className={onOpen ? 'opens' : undefined}
                 onClick={() => onOpen?.(record)}
-                onKeyDown={event => onKeyDown(event, record)}
+                onFocus={() => {
+                  at.current = item.index
+                }}
               >
                 {columns.map(column => (
                   <td key={column.id} className={column.minor ? 'minor' : undefined}>

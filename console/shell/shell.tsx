@@ -18,6 +18,9 @@ import { WorkspaceProvider } from './workspace.tsx'
 const MAX_RETRIES = 3
 /** As many have room for their names beside each other (styles/shell.css hides the others). */
 const PAGES_ON_PHONE = 4
+const AGAIN_EVERY_MS = 5_000
+/** What is wrong stays wrong; a server that is away comes back. */
+const isAway = (error: unknown) => error instanceof Failure && (error.status === 0 || error.status >= 500)
 
 /** What is around every page of somebody who is signed in. Another token is another world: nothing is carried over. */
 export function Shell() {
@@ -44,9 +47,8 @@ function SignedIn({ token }: { token: string }) {
         defaultOptions: {
           queries: {
             staleTime: 10_000,
-            // What is wrong stays wrong; a server that is away comes back.
-            retry: (count, error) =>
-              count < MAX_RETRIES && error instanceof Failure && (error.status === 0 || error.status >= 500),
+            retry: (count, error) => count < MAX_RETRIES && isAway(error),
+            refetchInterval: ({ state }) => isAway(state.error) && AGAIN_EVERY_MS,
           },
         },
       }),

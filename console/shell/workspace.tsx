@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { createContext, type ReactNode, use } from 'react'
+import { createContext, type ReactNode, use, useRef } from 'react'
 import { answered, api } from '../api/client.ts'
 import { Failure } from '../api/failure.ts'
 import { Trouble } from '../parts/parts.tsx'
@@ -40,16 +40,20 @@ export function WorkspaceProvider({ children }: { children: ReactNode }) {
   const texts = useTexts()
   const me = useQuery({ queryKey: ['me'], queryFn: readMe })
   const organization = useQuery({ queryKey: ['organization'], queryFn: readOrganization })
-  const error = me.error ?? organization.error
-  if (error) {
+  // Asked again, it is unknown for a moment what is wrong: it stays said until an answer comes.
+  const trouble = useRef<unknown>(null)
+  trouble.current = me.error ?? organization.error ?? trouble.current
+  const isKnown = me.data && organization.data !== undefined
+  // What was answered once holds while the server is away.
+  if (!isKnown && trouble.current) {
     const retry = () => void Promise.all([me.refetch(), organization.refetch()])
     return (
       <main className="middle" id="content">
-        <Trouble error={error} onRetry={retry} />
+        <Trouble error={trouble.current} onRetry={retry} />
       </main>
     )
   }
-  if (!me.data || organization.data === undefined) {
+  if (!isKnown) {
     return (
       <main className="middle" id="content" aria-busy="true">
         <p className="hint">{texts.loading}</p>

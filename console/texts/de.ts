@@ -266,6 +266,8 @@ export const de: Texts = {
       seen: 'Zuletzt gehört',
       setup: 'Einrichten',
       newKey: 'Neuer Schlüssel',
+      newKeyAsk: name =>
+        `Einen neuen Schlüssel für ${name} erzeugen? Bis er eingetragen ist, sendet das Gerät nichts.`,
       deleteAsk: name => `${name} löschen? Es kann nichts mehr senden. Der Verlauf bleibt.`,
     },
     vehicles: {
@@ -331,6 +333,9 @@ export const de: Texts = {
     save: 'Speichern',
     saving: 'Speichert …',
     cancel: 'Abbrechen',
+    leaveAsk: 'Die Änderungen sind nicht gespeichert.',
+    leave: 'Verwerfen',
+    stay: 'Weiter bearbeiten',
     close: 'Schließen',
     none: 'Keine Angabe',
     optional: 'freiwillig',
@@ -352,6 +357,7 @@ export const de: Texts = {
     goneLead: 'Er ist abgelaufen oder wurde widerrufen. Wer ihn geschickt hat, kann einen neuen erzeugen.',
     standing: 'steht',
     moving: 'unterwegs',
+    seen: ago => `zuletzt gesehen ${ago}`,
     heading: direction => `Richtung ${direction}`,
     until: time => `Der Link gilt bis ${time}.`,
     center: 'Position zeigen',

@@ -262,6 +262,8 @@ export const en = {
       seen: 'Last heard of',
       setup: 'Set up',
       newKey: 'New key',
+      newKeyAsk: (name: string) =>
+        `Make a new key for ${name}? It sends nothing until the new key is entered.`,
       deleteAsk: (name: string) => `Delete ${name}? It can send nothing any more. Its history stays.`,
     },
     vehicles: {
@@ -327,6 +329,9 @@ export const en = {
     save: 'Save',
     saving: 'Saving…',
     cancel: 'Cancel',
+    leaveAsk: 'What you have changed is not saved.',
+    leave: 'Discard it',
+    stay: 'Keep editing',
     close: 'Close',
     none: 'None',
     optional: 'optional',
@@ -348,6 +353,7 @@ export const en = {
     goneLead: 'It has expired or was revoked. Ask whoever sent it for a new one.',
     standing: 'standing still',
     moving: 'moving',
+    seen: (ago: string) => `last seen ${ago}`,
     heading: (direction: string) => `heading ${direction}`,
     until: (time: string) => `The link works until ${time}.`,
     center: 'Show the position',

@@ -1,5 +1,6 @@
 import '../styles/track.css'
 import '../preferences.ts'
+import type { State } from '../live/fleet.ts'
 import { toX, toY } from '../map/mercator.ts'
 import { readPalette } from '../map/palette.ts'
 import { onTheme } from '../preferences.ts'
@@ -12,6 +13,8 @@ import { createMiniMap } from './mini-map.ts'
 
 /** Above this it drives; the live socket of a link says no more than the speed. */
 const MOVING_MPS = 1
+/** As the server has it: a speed that is older says nothing of now. */
+const FRESH_MS = 60_000
 const SPOKEN_EVERY_MS = 15_000
 const WRITTEN_EVERY_MS = 1_000
 const LONGEST_MOVE_MS = 5_000
@@ -59,10 +62,19 @@ let startedAt = 0
 let movesMs = 0
 let shown = { x: 0, y: 0 }
 let spokenAt = 0
+let drawn: State | null = null
 
-/** "moving, 32 km/h, heading north, 2 minutes ago" */
-function describe({ speed, heading: degrees, timestamp }: Point): string {
-  const moving = (speed ?? 0) > MOVING_MPS
+function stateOf({ speed, timestamp }: Point): State {
+  if (Date.now() - Date.parse(timestamp) >= FRESH_MS) return 'offline'
+  return (speed ?? 0) > MOVING_MPS ? 'moving' : 'idle'
+}
+
+/** "moving, 32 km/h, heading north, just now", or "last seen 2 minutes ago" */
+function describe(point: Point): string {
+  const { speed, heading: degrees, timestamp } = point
+  const state = stateOf(point)
+  if (state === 'offline') return t.seen(format.ago(Date.parse(timestamp)))
+  const moving = state === 'moving'
   const parts = [moving ? t.moving : t.standing]
   if (moving && speed !== null) parts.push(format.speed(speed))
   if (moving && degrees !== null) parts.push(t.heading(format.compass(degrees)))
@@ -74,6 +86,8 @@ function write(): void {
   const said = newest ? describe(newest) : t.waiting
   sentence.textContent = said
   canvas.ariaLabel = `${heading.textContent}: ${said}`
+  // What stops sending comes to rest on the map too.
+  if (newest && stateOf(newest) !== drawn) move()
   // Read out now and then, not with every metre.
   if (Date.now() - spokenAt < SPOKEN_EVERY_MS) return
   spokenAt = Date.now()
@@ -88,8 +102,8 @@ function place(point: Point, animate: boolean): void {
   movesMs = animate && newest ? Math.min(LONGEST_MOVE_MS, now - startedAt) : 0
   startedAt = now
   newest = point
-  write()
   move()
+  write()
 }
 
 function move(): void {
@@ -97,7 +111,8 @@ function move(): void {
   const share = movesMs > 0 ? Math.min(1, (performance.now() - startedAt) / movesMs) : 1
   const to = { x: toX(newest.lng), y: toY(newest.lat) }
   shown = { x: from.x + (to.x - from.x) * share, y: from.y + (to.y - from.y) * share }
-  map.setMarker({ ...shown, heading: newest.heading, moving: (newest.speed ?? 0) > MOVING_MPS })
+  drawn = stateOf(newest)
+  map.setMarker({ ...shown, heading: newest.heading, state: drawn })
   if (share < 1) requestAnimationFrame(move)
 }
 

@@ -1,4 +1,5 @@
 import type { FeatureCollection, MultiPolygon, Polygon, Position } from 'geojson'
+import { STATES, type State } from '../live/fleet.ts'
 import { TILE_PX, toX, toY } from '../map/mercator.ts'
 import type { Palette } from '../map/palette.ts'
 import { readShown } from '../map/shown.ts'
@@ -32,7 +33,7 @@ export function createMiniMap(canvas: HTMLCanvasElement, palette: () => Palette)
   let center: Place = { x: 0.5, y: 0.35 }
   let zoom = 2
   let trail: Place[] = []
-  let marker: (Place & { heading: number | null; moving: boolean }) | null = null
+  let marker: (Place & { heading: number | null; state: State }) | null = null
   let frame = 0
   let stray = false
 
@@ -152,7 +153,7 @@ export function createMiniMap(canvas: HTMLCanvasElement, palette: () => Palette)
     pen.save()
     pen.translate(x, y)
     pen.beginPath()
-    if (one.moving && one.heading !== null) {
+    if (one.state === 'moving' && one.heading !== null) {
       pen.rotate((one.heading * Math.PI) / 180)
       pen.moveTo(0, -16)
       pen.lineTo(11, 13)
@@ -164,7 +165,7 @@ export function createMiniMap(canvas: HTMLCanvasElement, palette: () => Palette)
     pen.lineJoin = 'round'
     pen.strokeStyle = colors.labels.halo
     pen.stroke()
-    pen.fillStyle = colors.labels.states[one.moving ? 0 : 1]
+    pen.fillStyle = colors.labels.states[STATES.indexOf(one.state)] as string
     pen.fill()
     pen.restore()
   }

@@ -6,9 +6,12 @@ import { freePort } from '../services/commands.ts'
 import type { Client } from '../support/client.ts'
 import { createTestDatabase, type TestDatabase, usualKind } from '../support/database.ts'
 import { type Server, startServer } from '../support/server.ts'
+import { until } from '../support/wait.ts'
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core'), 'utf8')
 const SHOWN_WITHIN_MS = 60_000
+/** A server of a local network: over plain HTTP, and not of this machine by its name, a browser holds back interfaces. */
+export const PLAIN_HOST = 'field.test'
 
 export interface Look {
   /** Who is signed in already. */
@@ -34,7 +37,12 @@ export function useBrowser(): Screens {
 
   beforeAll(async () => {
     if ('reason' in found) return
-    const args = ['--no-sandbox', '--use-angle=swiftshader', '--enable-unsafe-swiftshader']
+    const args = [
+      '--no-sandbox',
+      '--use-angle=swiftshader',
+      '--enable-unsafe-swiftshader',
+      `--host-resolver-rules=MAP ${PLAIN_HOST} 127.0.0.1`,
+    ]
     browser = await chromium.launch({ executablePath: await pathOf(found.executable), args })
   })
   beforeEach(context => {
@@ -108,6 +116,16 @@ export async function findBarriers(page: Page): Promise<string[]> {
       .flatMap(({ id, nodes }) => nodes.map(({ target }) => `${id}: ${target.join(' ')}`))
   })
 }
+
+/** Until what has this name, or these words, has the focus. */
+export const hasFocus = (page: Page, text: string) =>
+  until(`the focus is on ${text}`, async () => {
+    const said = await page.evaluate(() => {
+      const { ariaLabel = null, textContent = '' } = document.activeElement ?? {}
+      return ariaLabel ?? textContent ?? ''
+    })
+    return said === text
+  })
 
 /** A server that may be killed and comes back under the same address. */
 export async function startLastingServer(): Promise<{

@@ -4,7 +4,7 @@ import { type Client, createClient, createDevice, signIn, type TestDevice } from
 import { useServer } from '../support/own-server.ts'
 import type { Server } from '../support/server.ts'
 import { until } from '../support/wait.ts'
-import { findBarriers, startLastingServer, useBrowser } from './browser.ts'
+import { findBarriers, useBrowser } from './browser.ts'
 
 /** A fix of a device, some seconds ago. */
 async function send(
@@ -121,12 +121,28 @@ describe('The live map', () => {
     await panel.getByText('0° north').waitFor()
     await panel.getByText('72 km/h').first().waitFor()
     await panel.getByText('52.52100, 13.40200').waitFor()
+    // From one to the next is one way back, and what is passed by is not read.
+    const ways = await page.evaluate(() => history.length)
+    const asked: string[] = []
+    page.on('request', request => asked.push(request.url()))
     await page.keyboard.press('ArrowUp')
-    await page.getByRole('complementary', { name: 'Truck' }).waitFor()
-    await page.goBack()
+    await page.keyboard.press('ArrowUp')
+    await page.keyboard.press('ArrowUp')
+    const bike = page.getByRole('complementary', { name: 'Bike 9' })
+    await bike.getByText('Nothing was recorded today.').or(bike.getByText('Stops')).first().waitFor()
+    expect(asked.filter(url => url.includes('/trips'))).toHaveLength(1)
+    // Escape closes what was opened last, and leads back to where it was opened from.
+    expect(await page.evaluate(() => history.length)).toBe(ways)
+    await page.keyboard.press('Escape')
+    await bike.waitFor({ state: 'detached' })
+    await page.keyboard.press('End')
     await panel.waitFor()
-    await panel.getByRole('button', { name: 'Close' }).click()
+    await panel.getByRole('button', { name: 'Close' }).focus()
+    await page.keyboard.press('Enter')
     await panel.waitFor({ state: 'detached' })
+    await until('the list has the focus', () =>
+      page.evaluate(() => document.activeElement?.role === 'listbox'),
+    )
   })
 
   it('answers a click with the next frame, and paints markers anew only where they look different', async () => {
@@ -254,6 +270,29 @@ describe('The live map', () => {
     await page.getByRole('button', { name: 'Save' }).click()
     await panel.getByText('Polygon, 4 corners').waitFor()
 
+    // By keyboard: into the form, out of it, and not out of it where something was typed.
+    const change = page.getByRole('complementary', { name: 'Change Yard' })
+    const name = change.getByRole('textbox', { name: 'Name' })
+    await panel.getByRole('button', { name: 'Change' }).press('Enter')
+    await until('the form has the focus', () => name.evaluate(one => one === document.activeElement))
+    await page.keyboard.press('Escape')
+    await until('the panel has the focus', () =>
+      panel.evaluate(one => one.contains(document.activeElement)).catch(() => false),
+    )
+    await panel.getByRole('button', { name: 'Change' }).press('Enter')
+    await name.fill('Another yard')
+    await page.keyboard.press('Escape')
+    await change.getByText('What you have changed is not saved.').waitFor()
+    await page.keyboard.press('Escape')
+    await change.getByText('What you have changed is not saved.').waitFor({ state: 'detached' })
+    expect(await name.inputValue()).toBe('Another yard')
+    // Another page takes the map along with what is drawn on it.
+    await page.getByRole('link', { name: 'Teams' }).click()
+    await page.getByRole('heading', { name: 'Teams' }).waitFor()
+    await page.goBack()
+    await change.waitFor()
+    await page.keyboard.press('Escape')
+
     await panel.getByRole('button', { name: 'Change' }).click()
     await page.getByRole('button', { name: 'Delete' }).click()
     await page.getByRole('alert').getByRole('button', { name: 'Delete' }).click()
@@ -286,7 +325,12 @@ describe('The live map', () => {
     const page = await screens.open(`${server.url}/?subject=${van.id}`, { as: owner })
     await page.getByRole('complementary', { name: 'Van 7' }).waitFor()
     await until('four are listed', async () => (await names(page)).length === 4)
-    await page.getByRole('button', { name: 'Draw an area to select' }).click()
+    const begin = page.getByRole('button', { name: 'Draw an area to select' })
+    await begin.press('Enter')
+    await page.getByText(/^Click the corners of the area/).waitFor()
+    await page.getByRole('button', { name: 'Cancel' }).press('Enter')
+    await until('the button has the focus again', () => begin.evaluate(one => one === document.activeElement))
+    await begin.click()
     await page.getByText(/^Click the corners of the area/).waitFor()
     const { x, y } = await middleOf(page)
     await until('it is drawn', async () => {
@@ -321,40 +365,5 @@ describe('The live map', () => {
     await page.getByRole('textbox', { name: 'Radius (m)' }).waitFor()
     expect(await findBarriers(page)).toEqual([])
     expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(size.width)
-  })
-})
-
-describe('A screen that watches while the server is killed', () => {
-  const screens = useBrowser()
-
-  it('says since when it is offline, catches up with its cursor, and misses nothing', async () => {
-    const { server, restart, remove } = await startLastingServer()
-    try {
-      const owner = await signIn(server())
-      const van = await createDevice(owner, 'Van 7')
-      await send(server(), van, { speed: 10 }, 5)
-      const mayFail = /WebSocket|ERR_|[Ff]ailed to (load|fetch)/
-      const page = await screens.open(`${server().url}/?subject=${van.id}`, { as: owner, mayFail })
-      const panel = page.getByRole('complementary', { name: 'Van 7' })
-      await panel.getByText('36 km/h').first().waitFor()
-      const shape = { type: 'circle', center: { lat: 52.52, lng: 13.4 }, radius: 1_000 }
-      const fence = (await owner.post('/geofence', { name: 'Depot', shape })).body.data._id
-      const watching = await screens.open(`${server().url}/?fence=${fence}`, { as: owner, mayFail })
-      await watching.getByText('Nobody has gone in or out yet.').waitFor()
-      await server().kill9()
-      await page
-        .getByRole('status')
-        .getByText(/^Offline since \d\d:\d\d/)
-        .waitFor()
-      await panel.getByText('36 km/h').first().waitFor()
-      await restart()
-      await send(server(), van, { speed: 20 })
-      await isLive(page)
-      await panel.getByText('72 km/h').first().waitFor()
-      await send(server(), van, { lat: 52.54, speed: 20 })
-      await watching.getByText('Van 7 went out').waitFor()
-    } finally {
-      await remove()
-    }
   })
 })

@@ -4,7 +4,7 @@ import { type Client, createClient, createDevice, signIn } from '../support/clie
 import { useServer } from '../support/own-server.ts'
 import { addOrganization } from '../support/people.ts'
 import { until } from '../support/wait.ts'
-import { findBarriers, useBrowser } from './browser.ts'
+import { findBarriers, hasFocus, useBrowser } from './browser.ts'
 
 describe('The tables of the console', () => {
   const { server } = useServer()
@@ -61,6 +61,12 @@ describe('The tables of the console', () => {
     await page.keyboard.press('Enter')
     await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
     await page.getByText('Delete North? Its members stay.').waitFor()
+    // Enter answers what changes nothing, and leads back to the button that asked.
+    await hasFocus(page, 'Cancel')
+    await page.keyboard.press('Enter')
+    await hasFocus(page, 'Delete')
+    await page.keyboard.press('Enter')
+    await page.getByText('Delete North? Its members stay.').waitFor()
     await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
     await page.getByText('Nothing here yet').waitFor()
     expect((await owner.get('/teams')).body.data).toEqual([])
@@ -68,24 +74,36 @@ describe('The tables of the console', () => {
 
   it('a device gets a new key, and what it sent in vain is listed by reason', async () => {
     const device = await createDevice(owner, 'Tracker 1')
-    const points = [{ lat: 95, lng: 13, timestamp: new Date().toISOString() }]
-    await createClient(server, device.key).post('/location-history/bulk', { points })
+    const at = (lat: number) => ({ lat, lng: 13, timestamp: new Date().toISOString() })
+    const statusOf = async (secret: string, points: object[] = [at(52)]) =>
+      (await createClient(server, secret).post('/location-history/bulk', { points })).status
+    expect(await statusOf(device.key, [at(95), at(52)])).toBe(200)
     const page = await screens.open(`${server.url}/devices?search=tracker`, { as: owner })
     await row(page, /Tracker 1/).click()
     expect(new URL(page.url()).pathname).toBe(`/devices/${device.id}`)
+    await page.getByRole('status').getByText('Live').waitFor()
     await page.getByRole('dialog').getByRole('button', { name: 'New key' }).click()
+    await page.getByText('Make a new key for Tracker 1? It sends nothing until').waitFor()
+    // Asked, nothing has happened yet.
+    expect(await statusOf(device.key, [])).not.toBe(401)
+    await page.getByRole('alert').getByRole('button', { name: 'New key' }).click()
     const setup = page.getByRole('dialog', { name: 'Set up Tracker 1' })
+    // What it has sent before is no sign that the new key is in it.
+    await setup.getByText('Waiting for the first point…').waitFor()
     await setup.getByRole('button', { name: 'Copy Password' }).click()
     const key = await page.evaluate(() => navigator.clipboard.readText())
     expect(key).not.toBe(device.key)
-    const statusOf = async (secret: string) => {
-      const point = { lat: 52, lng: 13, timestamp: new Date().toISOString() }
-      return (await createClient(server, secret).post('/location-history/bulk', { points: [point] })).status
-    }
     expect(await statusOf(device.key)).toBe(401)
-    expect(await statusOf(key)).toBe(200)
-    await setup.getByText(/^The first point arrived at/).waitFor()
+    // Shown this once, it goes neither with a click beside it nor with a key.
+    await page.mouse.click(5, 5)
     await page.keyboard.press('Escape')
+    await setup.getByText('Waiting for the first point…').waitFor()
+    await until('what it sends with the new key has arrived', async () => {
+      expect(await statusOf(key)).toBe(200)
+      return (await setup.getByText(/^The first point arrived at/).count()) > 0
+    })
+    await page.keyboard.press('Escape')
+    await setup.waitFor({ state: 'detached' })
     await row(page, /Tracker 1/).click()
     await page.getByRole('dialog').getByRole('button', { name: 'Rejected points' }).click()
     await page.getByRole('radio', { name: 'Impossible coordinates 1' }).click()
@@ -103,6 +121,34 @@ describe('The tables of the console', () => {
       await page.keyboard.press('ArrowDown')
     }
     await row(page, /Tracker 1/).waitFor()
+    const table = page.getByRole('table', { name: 'Devices' })
+    const all = (await owner.get('/devices?limit=500')).body.data.length
+    await until('it says how many there are', async () => {
+      await page.keyboard.press('End')
+      return (await table.getAttribute('aria-rowcount')) === String(all + 1)
+    })
+    await page.keyboard.press('End')
+    const hasRow = (index: number) =>
+      until(`row ${index} has the focus`, () =>
+        page.evaluate(
+          wanted => document.activeElement?.getAttribute('aria-rowindex') === wanted,
+          String(index),
+        ),
+      )
+    await hasRow(all + 1)
+    await page.keyboard.press('Home')
+    await hasRow(2)
+    await page.keyboard.press('PageDown')
+    await page.keyboard.press('PageUp')
+    await hasRow(2)
+    // Scrolled away by hand, the row with the focus is not drawn any more: the next key goes on from there.
+    await page.mouse.move(500, 400)
+    await until('the first row is not drawn', async () => {
+      await page.mouse.wheel(0, 4_000)
+      return (await row(page, /Bulk 0/).count()) === 0
+    })
+    await page.keyboard.press('ArrowDown')
+    await hasRow(3)
     await page.getByRole('searchbox', { name: 'Search by name' }).fill('bulk 59')
     await row(page, /Bulk 59/).waitFor()
     await row(page, /Bulk 5 /).waitFor({ state: 'detached' })

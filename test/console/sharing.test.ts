@@ -32,11 +32,23 @@ describe('Sharing', () => {
   let van: TestDevice
   let secondsAgo = 600
 
-  const send = async (point: object) => {
-    const timestamp = new Date(Date.now() - --secondsAgo * 1_000).toISOString()
+  const send = (point: object) => sendAt(Date.now() - --secondsAgo * 1_000, point)
+  const sendNow = (point: object) => sendAt(Date.now(), point)
+  const sendAt = async (at: number, point: object) => {
+    const timestamp = new Date(at).toISOString()
     const points = [{ lat: 52.52, lng: 13.4, timestamp, ...point }]
     expect((await createClient(server, van.key).post('/location-history/bulk', { points })).status).toBe(200)
   }
+  /** Whether the marker, in the middle of the map, is painted as what moves, stands or is silent. */
+  const isMarked = (page: Page, state: 'moving' | 'idle' | 'offline') =>
+    page.locator('canvas').evaluate((canvas: HTMLCanvasElement, name) => {
+      const probe = document.body.appendChild(document.createElement('i'))
+      probe.style.color = `var(--${name}-mark)`
+      const wanted = getComputedStyle(probe).color
+      probe.remove()
+      const middle = canvas.getContext('2d')?.getImageData(canvas.width / 2, canvas.height / 2, 1, 1)
+      return wanted === `rgb(${[...(middle?.data ?? [])].slice(0, 3).join(', ')})`
+    }, state)
   const share = async () => {
     const body = { subjectId: van.id, subjectType: 'device', trailMinutes: 60 }
     const expiresAt = new Date(Date.now() + 3_600_000).toISOString()
@@ -75,22 +87,33 @@ describe('Sharing', () => {
 
   it('says to everybody what the map shows, and goes on saying it', async () => {
     const { url } = await share()
-    const page = await screens.open(url, { size: { width: 390, height: 844 } })
-    await page
-      .getByText(/^moving, 36 km\/h, heading north, \d+ min/)
-      .first()
-      .waitFor()
-    await page.getByRole('img', { name: /^Where Van 7 is: moving, 36 km\/h/ }).waitFor()
-    await send({ lng: 13.401, speed: 20, heading: 180 })
+    const size = { width: 390, height: 844 }
+    const page = await screens.open(url, { size, mayFail: /willReadFrequently/ })
+    /** What the page takes for now, in the future. */
+    const setAhead = (ms: number) =>
+      page.evaluate(ahead => {
+        Date.now = () => performance.timeOrigin + performance.now() + ahead
+      }, ms)
+    await setAhead(600_000)
+    // Where it stopped sending, the speed of its last fix says nothing of now.
+    await page.getByRole('img', { name: /^Where Van 7 is: last seen \d+ min/ }).waitFor()
+    await until('its marker is grey', () => isMarked(page, 'offline'))
+    await setAhead(0)
+    await sendNow({ lng: 13.401, speed: 20, heading: 180 })
     await page
       .getByText(/^moving, 72 km\/h, heading south/)
       .first()
       .waitFor()
-    await send({ lng: 13.402, speed: 0 })
+    await page.getByRole('img', { name: /^Where Van 7 is: moving, 72 km\/h/ }).waitFor()
+    await until('its marker is as what moves', () => isMarked(page, 'moving'))
+    await sendNow({ lng: 13.402, speed: 0 })
     await page
-      .getByText(/^standing still, \d+ min/)
+      .getByText(/^standing still, just now/)
       .first()
       .waitFor()
+    await setAhead(600_000)
+    await page.getByRole('img', { name: /^Where Van 7 is: last seen \d+ min/ }).waitFor()
+    await until('its marker is grey again', () => isMarked(page, 'offline'))
     expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(390)
   })
 

@@ -1,10 +1,10 @@
 import type { Page } from 'playwright-core'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { type Client, createClient, createDevice, signIn } from '../support/client.ts'
+import { type Client, createClient, createDevice, signIn, type TestDevice } from '../support/client.ts'
 import { useServer } from '../support/own-server.ts'
-import { OWNER } from '../support/server.ts'
+import { OWNER, type Server } from '../support/server.ts'
 import { until } from '../support/wait.ts'
-import { findBarriers, useBrowser } from './browser.ts'
+import { findBarriers, hasFocus, PLAIN_HOST, startLastingServer, useBrowser } from './browser.ts'
 
 describe('The way into the console', () => {
   const { server } = useServer()
@@ -203,6 +203,112 @@ describe('The way into the console', () => {
     await page.getByRole('heading', { name: 'Tracking-Links' }).waitFor()
     expect(await ground()).not.toBe(light)
     expect(await page.evaluate(() => document.documentElement.lang)).toBe('de')
+  })
+
+  /** A fix of a device, some seconds ago. */
+  const send = async (to: Pick<Server, 'url'>, device: TestDevice, point: object, secondsAgo = 0) => {
+    const timestamp = new Date(Date.now() - secondsAgo * 1_000).toISOString()
+    const points = [{ lat: 52.52, lng: 13.4, timestamp, ...point }]
+    const answer = await createClient(to, device.key).post('/location-history/bulk', { points })
+    expect(answer.status).toBe(200)
+  }
+
+  it('a screen whose server is killed says since when it is offline, catches up with its cursor, and misses nothing', async () => {
+    const { server: lasting, restart, remove } = await startLastingServer()
+    try {
+      const owner = await signIn(lasting())
+      const van = await createDevice(owner, 'Van 7')
+      await send(lasting(), van, { speed: 10 }, 5)
+      const mayFail = /WebSocket|ERR_|[Ff]ailed to (load|fetch)/
+      const page = await screens.open(`${lasting().url}/?subject=${van.id}`, { as: owner, mayFail })
+      const panel = page.getByRole('complementary', { name: 'Van 7' })
+      await panel.getByText('36 km/h').first().waitFor()
+      const shape = { type: 'circle', center: { lat: 52.52, lng: 13.4 }, radius: 1_000 }
+      const fence = (await owner.post('/geofence', { name: 'Depot', shape })).body.data._id
+      const watching = await screens.open(`${lasting().url}/?fence=${fence}`, { as: owner, mayFail })
+      await watching.getByText('Nobody has gone in or out yet.').waitFor()
+      const drawing = await screens.open(`${lasting().url}/?fence=new`, { as: owner, mayFail })
+      await drawing.getByRole('textbox', { name: 'Name' }).fill('Half typed')
+      await isLive(drawing)
+      await lasting().kill9()
+      // Who looks at it again asks again, and again after that has failed: what is there stays.
+      let failures = 0
+      drawing.on('requestfailed', request => {
+        if (new URL(request.url()).pathname === '/api/v3/user') failures++
+      })
+      await drawing.evaluate(() => {
+        const { now } = Date
+        Date.now = () => now() + 60_000
+      })
+      await until('it asks', async () => {
+        await drawing.evaluate(() => document.dispatchEvent(new Event('visibilitychange', { bubbles: true })))
+        return failures > 0
+      })
+      await page
+        .getByRole('status')
+        .getByText(/^Offline since \d\d:\d\d/)
+        .waitFor()
+      await panel.getByText('36 km/h').first().waitFor()
+      await until('it was asked once more than what gives up', () => Promise.resolve(failures > 4))
+      await restart()
+      await send(lasting(), van, { speed: 20 })
+      await isLive(page)
+      await panel.getByText('72 km/h').first().waitFor()
+      await send(lasting(), van, { lat: 52.54, speed: 20 })
+      await watching.getByText('Van 7 went out').waitFor()
+      expect(await drawing.getByRole('textbox', { name: 'Name' }).inputValue()).toBe('Half typed')
+      await isLive(drawing)
+    } finally {
+      await remove()
+    }
+  })
+
+  it('what was typed is not lost by a key or a click beside it', async () => {
+    const page = await screens.open(`${server.url}/hubs/new`, { as: await signIn(server) })
+    const address = page.getByRole('dialog').getByLabel('Address', { exact: true })
+    await address.fill('Harbour 5')
+    for (const leave of [() => page.keyboard.press('Escape'), () => page.mouse.click(5, 5)]) {
+      await leave()
+      await page.getByText('What you have changed is not saved.').waitFor()
+      await hasFocus(page, 'Keep editing')
+      expect(await findBarriers(page)).toEqual([])
+      await page.keyboard.press('Enter')
+      await page.getByText('What you have changed is not saved.').waitFor({ state: 'detached' })
+      expect(await address.inputValue()).toBe('Harbour 5')
+    }
+    await page.keyboard.press('Escape')
+    await page.getByRole('button', { name: 'Discard it' }).click()
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    // Where nothing was typed, nothing is asked.
+    await page.getByRole('button', { name: 'Add a hub' }).click()
+    await address.waitFor()
+    await page.keyboard.press('Escape')
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    await hasFocus(page, 'Add a hub')
+  })
+
+  it('a key is copied where the browser has no clipboard interface, over plain HTTP in a local network', async () => {
+    const owner = await signIn(server)
+    const device = await createDevice(owner, 'Phone 1')
+    const url = server.url.replace('127.0.0.1', PLAIN_HOST)
+    const page = await screens.open(`${url}/devices/${device.id}`, { as: owner, mayFail: /Opener-Policy/ })
+    await page.getByRole('dialog').getByRole('button', { name: 'New key' }).click()
+    await page.getByRole('alert').getByRole('button', { name: 'New key' }).click()
+    const setup = page.getByRole('dialog', { name: 'Set up Phone 1' })
+    expect(await page.evaluate(() => 'clipboard' in navigator)).toBe(false)
+    await setup.getByRole('button', { name: 'Copy Password' }).click()
+    await setup.getByRole('button', { name: 'Copied' }).waitFor()
+    await setup.getByRole('button', { name: 'Close' }).click()
+    await setup.waitFor({ state: 'detached' })
+    const search = page.getByRole('searchbox', { name: 'Search by name' })
+    await until('it is pasted', async () => {
+      await search.fill('')
+      await search.press('Control+v')
+      return (await search.inputValue()) !== ''
+    })
+    const point = { lat: 52, lng: 13, timestamp: new Date().toISOString() }
+    const client = createClient(server, await search.inputValue())
+    expect((await client.post('/location-history/bulk', { points: [point] })).status).toBe(200)
   })
 
   it('a link to nowhere is a page that says so', async () => {

@@ -61,7 +61,7 @@ export function useFilters() {
   }, [params])
   const latest = useRef(setParams)
   latest.current = setParams
-  const change = useCallback((next: Partial<Filters>) => {
+  const change = useCallback((next: Partial<Filters>, { isStep = false } = {}) => {
     latest.current(
       now => {
         const changed = new URLSearchParams(now)
@@ -71,9 +71,10 @@ export function useFilters() {
         }
         return changed
       },
-      // Going back leads from one that was opened to the one before, not from letter to letter. What somebody does is
+      // Going back leads from one that was opened to the one before, not from letter to letter
+      // nor from step to step. What somebody does is
       // shown with the next frame: as a transition it waits behind whatever comes in.
-      { replace: !next.subject && !next.fence, flushSync: true },
+      { replace: isStep || (!next.subject && !next.fence), flushSync: true },
     )
   }, [])
   return [filters, change] as const

@@ -2,6 +2,7 @@ import type { Map as MapLibre } from 'maplibre-gl'
 import { lazy, Suspense, useDeferredValue, useEffect, useMemo, useState } from 'react'
 import { ToggleButton, ToggleButtonGroup } from 'react-aria-components'
 import { useFleetVersion, useLive } from '../../live/live.tsx'
+import { useSettled } from '../../parts/settled.ts'
 import { useLocale, useTexts } from '../../texts/texts.tsx'
 import { findArea } from './fences/area.ts'
 import { FenceButtons, FenceParts, findFenceAt } from './fences/fence-parts.tsx'
@@ -28,6 +29,8 @@ export function MapPage() {
   const [shown, setShown] = useState<'map' | 'list'>('map')
   const version = useDeferredValue(useFleetVersion(fleet, SORT_EVERY_MS))
   const { search, state, sort, hub, team, subject, fence } = filters
+  // Whoever goes through the list by keys has the history read of the one where that ends.
+  const settled = useSettled(subject)
   const [map, setMap] = useState<MapLibre | null>(null)
   const [isSelecting, setSelecting] = useState(false)
   const fences = useFences()
@@ -45,8 +48,9 @@ export function MapPage() {
   // biome-ignore lint/correctness/useExhaustiveDependencies: of all filters these two count here
   const isShown = useMemo(() => createTest(fleet, filters, area), [fleet, search, state, area])
   const isEmpty = known && fleet.size === 0 && hub === '' && team === ''
-  const select = (id: string | null) => {
-    change({ subject: id, fence: null, edit: false, ...(id === null && { follow: false }) })
+  const select = (id: string | null, { isStep = false } = {}) => {
+    const next = { subject: id, fence: null, edit: false, ...(id === null && { follow: false }) }
+    change(next, { isStep: isStep && subject !== null })
     if (id !== null) setShown('map')
   }
   const openFence = (id: string | null, edit = false) => {
@@ -81,11 +85,13 @@ export function MapPage() {
         fences={fences ?? NO_FENCES}
         onChange={change}
         onSelect={select}
+        onStep={id => select(id, { isStep: true })}
       />
       <div className="map-area">
         <MapView
           isShown={isShown}
           subject={subject}
+          isSettled={settled === subject}
           follow={filters.follow}
           isElsewhere={fence !== null && fence !== 'new'}
           isDrawing={isSelecting || isEditing}
@@ -127,6 +133,7 @@ export function MapPage() {
           <SubjectPanel
             key={subject}
             subjectId={subject}
+            isSettled={settled === subject}
             follow={filters.follow}
             onFollow={follow => change({ follow })}
             isFiltered={hub !== '' || team !== ''}

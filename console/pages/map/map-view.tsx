@@ -15,6 +15,7 @@ import { showTrail } from './trail-layer.ts'
 interface Props {
   isShown: (slot: number) => boolean
   subject: string | null
+  isSettled: boolean
   follow: boolean
   /** Something else has the first look, and the clicks. */
   isElsewhere: boolean
@@ -30,7 +31,7 @@ const loadOverlay = () => import('../../map/overlay.ts')
 
 /** The map, opened once; what is given to it changes what it shows. */
 export function MapView(props: Props) {
-  const { isShown, follow, isElsewhere, isDrawing, onMap, onSelect, onStray, children } = props
+  const { isShown, isSettled, follow, isElsewhere, isDrawing, onMap, onSelect, onStray, children } = props
   // First its panel: a frame of the map takes longer than everything else that a click does.
   const subject = usePainted(props.subject)
   const texts = useTexts()
@@ -45,7 +46,7 @@ export function MapView(props: Props) {
   const handlers = useRef({ onSelect, onStray, isShown, write: format.count })
   handlers.current = { onSelect, onStray, isShown, write: format.count }
   const { data: hubs } = useHubs()
-  const trail = useTrail(subject)
+  const trail = useTrail(subject, isSettled && subject === props.subject)
 
   useEffect(() => {
     if (!opened || !markers.current || !labels.current) return

@@ -43,12 +43,12 @@ function useSubjectQuery(subjectId: string | null) {
 }
 
 /** The way of today, in the organization's day. */
-export function useTrail(subjectId: string | null) {
+export function useTrail(subjectId: string | null, isSettled: boolean) {
   const format = useFormat()
   const subject = useSubjectQuery(subjectId)
   return useQuery({
     queryKey: ['trail', subjectId],
-    enabled: subject !== null,
+    enabled: subject !== null && isSettled,
     refetchInterval: TRAIL_EVERY_MS,
     queryFn: async ({ signal }) => {
       const from = new Date(format.startOfDay()).toISOString()
@@ -60,12 +60,12 @@ export function useTrail(subjectId: string | null) {
   })
 }
 
-export function useToday(subjectId: string) {
+export function useToday(subjectId: string, isSettled: boolean) {
   const format = useFormat()
   const subject = useSubjectQuery(subjectId)
   return useQuery({
     queryKey: ['today', subjectId],
-    enabled: subject !== null,
+    enabled: subject !== null && isSettled,
     refetchInterval: TRAIL_EVERY_MS,
     queryFn: async ({ signal }) => {
       const from = new Date(format.startOfDay()).toISOString()
@@ -76,14 +76,14 @@ export function useToday(subjectId: string) {
 }
 
 /** What a subject is in the records of the organization: its device, vehicle, driver, hub. */
-export function useSubjectRecords(subjectId: string) {
+export function useSubjectRecords(subjectId: string, isSettled: boolean) {
   const { fleet, known } = useLive()
   const { may } = useWorkspace()
   // Who is not on the map is asked for too: a device first, else a person.
   const type = fleet.find(subjectId)?.subjectType ?? (known ? 'either' : undefined)
   return useQuery({
     queryKey: ['subject', subjectId, type],
-    enabled: type !== undefined,
+    enabled: type !== undefined && isSettled,
     queryFn: async () => {
       const path = (id: string) => ({ params: { path: { id } } })
       const device =

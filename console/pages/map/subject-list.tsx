@@ -25,9 +25,11 @@ interface Props {
   fences: readonly Fence[]
   onChange: (next: Partial<Filters>) => void
   onSelect: (subjectId: string) => void
+  /** From one to the next by keys. */
+  onStep: (subjectId: string) => void
 }
 
-export function SubjectList({ ids, filters, fences, onChange, onSelect }: Props) {
+export function SubjectList({ ids, filters, fences, onChange, onSelect, onStep }: Props) {
   const texts = useTexts()
   const { fleet, known } = useLive()
   const { search, state, hub, team, sort, area, subject } = filters
@@ -35,7 +37,7 @@ export function SubjectList({ ids, filters, fences, onChange, onSelect }: Props)
     <section className="list" aria-label={texts.map.subjects}>
       <ListHead {...{ search, state, hub, team, sort, area, fences, onChange }} listed={ids.length} />
       {ids.length > 0 ? (
-        <Rows ids={ids} selected={subject} onSelect={onSelect} />
+        <Rows ids={ids} selected={subject} onSelect={onSelect} onStep={onStep} />
       ) : (
         known &&
         (fleet.size > 0 || hub !== '' || team !== '') && (
@@ -152,8 +154,8 @@ const ListHead = memo(function ListHead(props: HeadProps) {
 })
 
 /** As many rows as are seen, of as many as there are. */
-function Rows(props: { ids: readonly string[]; selected: string | null; onSelect: (id: string) => void }) {
-  const { ids, selected, onSelect } = props
+function Rows(props: Pick<Props, 'ids' | 'onSelect' | 'onStep'> & { selected: string | null }) {
+  const { ids, selected, onSelect, onStep } = props
   const texts = useTexts()
   const box = useRef<HTMLDivElement>(null)
   const rows = useVirtualizer({
@@ -185,7 +187,7 @@ function Rows(props: { ids: readonly string[]; selected: string | null; onSelect
     const next = steps[event.key]
     if (next === undefined) return
     event.preventDefault()
-    onSelect(ids[Math.max(0, Math.min(ids.length - 1, next))] as string)
+    onStep(ids[Math.max(0, Math.min(ids.length - 1, next))] as string)
   }
   return (
     <div

@@ -3,6 +3,7 @@ import { ToggleButton } from 'react-aria-components'
 import { Link } from 'react-router'
 import { isMissing } from '../../api/failure.ts'
 import { useFleetVersion, useLive, useNow } from '../../live/live.tsx'
+import { useEscape, useReturnFocus } from '../../parts/focus.ts'
 import { Icon, StateMark } from '../../parts/icon.tsx'
 import { ActionButton, Copyable, IconButton, Trouble } from '../../parts/parts.tsx'
 import { useWorkspace } from '../../shell/workspace.tsx'
@@ -15,6 +16,8 @@ const ShareDialog = lazy(() => import('../share-dialog.tsx'))
 
 interface Props {
   subjectId: string
+  /** Whether it is more than passed by: then its records and its day are read. */
+  isSettled: boolean
   follow: boolean
   onFollow: (follow: boolean) => void
   onClose: () => void
@@ -24,7 +27,15 @@ interface Props {
 }
 
 /** Everything about one subject, as it changes. */
-export function SubjectPanel({ subjectId, follow, onFollow, onClose, isFiltered, onClearFilters }: Props) {
+export function SubjectPanel({
+  subjectId,
+  isSettled,
+  follow,
+  onFollow,
+  onClose,
+  isFiltered,
+  onClearFilters,
+}: Props) {
   const texts = useTexts()
   const format = useFormat()
   const { may } = useWorkspace()
@@ -32,8 +43,10 @@ export function SubjectPanel({ subjectId, follow, onFollow, onClose, isFiltered,
   const [sharing, setSharing] = useState(false)
   useFleetVersion(fleet, 250)
   const now = useNow(1_000)
+  useReturnFocus()
+  useEscape(onClose)
   const position = fleet.find(subjectId)
-  const { data: records, error } = useSubjectRecords(subjectId)
+  const { data: records, error } = useSubjectRecords(subjectId, isSettled)
   const hub = useHubs().data?.find(one => one._id === records?.hubId)
   const t = texts.subject
   const name =
@@ -96,7 +109,7 @@ export function SubjectPanel({ subjectId, follow, onFollow, onClose, isFiltered,
               </Copyable>
             </Fact>
           </dl>
-          <Today subjectId={subjectId} type={position.subjectType} />
+          <Today subjectId={subjectId} isSettled={isSettled} type={position.subjectType} />
           {records && (
             <dl className="facts wide">
               {records.vehicle && (
@@ -170,10 +183,11 @@ function Absent(props: {
   )
 }
 
-function Today({ subjectId, type }: { subjectId: string; type: 'device' | 'user' }) {
+function Today(props: Pick<Props, 'subjectId' | 'isSettled'> & { type: 'device' | 'user' }) {
+  const { subjectId, isSettled, type } = props
   const { subject: t } = useTexts()
   const format = useFormat()
-  const { data: today } = useToday(subjectId)
+  const { data: today } = useToday(subjectId, isSettled)
   if (!today) return null
   const distance = today.trips.reduce((sum, trip) => sum + trip.distance, 0)
   const driving = today.trips.reduce((sum, trip) => sum + trip.duration, 0)

@@ -6,6 +6,7 @@ import { useLive } from '../../live/live.tsx'
 import { ChooseRecord, RecordName } from '../../parts/choose-record.tsx'
 import { StateMark } from '../../parts/icon.tsx'
 import { ActionButton, Field, Trouble } from '../../parts/parts.tsx'
+import { Question } from '../../parts/question.tsx'
 import { useWorkspace } from '../../shell/workspace.tsx'
 import { useFormat, useTexts } from '../../texts/texts.tsx'
 import { urls } from '../../urls.ts'
@@ -77,6 +78,7 @@ function DeviceForm({ device, onClose }: { device: Device | null; onClose: () =>
   const [hubId, setHubId] = useState(device?.hubId ?? '')
   const [vehicleId, setVehicleId] = useState(device?.vehicleId ?? '')
   const [made, setMade] = useState<{ device: Device; key?: string } | null>(null)
+  const [isAsking, setAsking] = useState(false)
   const t = texts.records
   const body = { name, hubId: hubId || null, vehicleId: vehicleId || null }
   const rotate = useMutation({
@@ -99,6 +101,7 @@ function DeviceForm({ device, onClose }: { device: Device | null; onClose: () =>
     <RecordForm
       name="devices"
       title={device?.name ?? t.devices.create}
+      values={body}
       onClose={onClose}
       save={may(device ? 'update/device' : 'create/device') ? save : undefined}
       onSaved={device ? undefined : () => {}}
@@ -108,11 +111,21 @@ function DeviceForm({ device, onClose }: { device: Device | null; onClose: () =>
           <>
             <ActionButton onPress={() => setMade({ device })}>{t.devices.setup}</ActionButton>
             {may('update/device') && (
-              <ActionButton isPending={rotate.isPending} onPress={() => rotate.mutate(device._id)}>
-                {t.devices.newKey}
-              </ActionButton>
+              <ActionButton onPress={() => setAsking(true)}>{t.devices.newKey}</ActionButton>
             )}
           </>
+        )
+      }
+      asked={
+        device &&
+        isAsking && (
+          <Question
+            ask={t.devices.newKeyAsk(device.name)}
+            yes={t.devices.newKey}
+            isPending={rotate.isPending}
+            onYes={() => rotate.mutate(device._id)}
+            onNo={() => setAsking(false)}
+          />
         )
       }
     >

@@ -65,6 +65,7 @@ function HubForm({ hub, onClose }: { hub: Hub | null; onClose: () => void }) {
     <RecordForm
       name="hubs"
       title={hub?.name ?? t.hubs.create}
+      values={draft}
       onClose={onClose}
       save={may(hub ? 'update/hub' : 'create/hub') ? save : undefined}
       remove={remove || undefined}

@@ -4,6 +4,7 @@ import { Form } from 'react-aria-components'
 import { Failure } from '../../api/failure.ts'
 import { Modal } from '../../parts/modal.tsx'
 import { ActionButton, Trouble } from '../../parts/parts.tsx'
+import { Question } from '../../parts/question.tsx'
 import { useTexts } from '../../texts/texts.tsx'
 
 interface Props {
@@ -17,17 +18,33 @@ interface Props {
   onSaved?: () => void
   children: ReactNode
   actions?: ReactNode
+  /** A question of one of the actions. */
+  asked?: ReactNode
 }
 
 const NOTHING: Record<string, string> = {}
 
 /** A record in a dialog. */
-export function RecordForm(props: Props) {
+export function RecordForm({ values, ...props }: Props & { values: unknown }) {
+  const leaving = useLeaving(props.save && values, props.onClose)
   return (
-    <Modal title={props.title} onClose={props.onClose}>
-      <RecordFields {...props} />
+    <Modal title={props.title} onClose={leaving.leave}>
+      <RecordFields {...props} leaving={leaving} />
     </Modal>
   )
+}
+
+/** What was typed does not go without a question. */
+export function useLeaving(values: unknown, onClose: () => void) {
+  const written = JSON.stringify(values)
+  const [first] = useState(written)
+  const [isAsking, setAsking] = useState(false)
+  return {
+    isAsking,
+    leave: () => (written === first ? onClose() : setAsking(true)),
+    stay: () => setAsking(false),
+    close: onClose,
+  }
 }
 
 /** A record as a form: what the server says of a field stands at the field, the rest above the buttons. */
@@ -39,7 +56,9 @@ export function RecordFields({
   onSaved,
   children,
   actions,
-}: Omit<Props, 'title'>) {
+  asked,
+  leaving,
+}: Omit<Props, 'title'> & { leaving: ReturnType<typeof useLeaving> }) {
   const texts = useTexts()
   const queries = useQueryClient()
   const [asking, setAsking] = useState(false)
@@ -69,6 +88,25 @@ export function RecordFields({
     () => Object.fromEntries(Object.entries(said).filter(([name]) => !changed.includes(name))),
     [said, changed],
   )
+  const question = leaving.isAsking ? (
+    <Question
+      ask={texts.form.leaveAsk}
+      yes={texts.form.leave}
+      no={texts.form.stay}
+      onYes={leaving.close}
+      onNo={leaving.stay}
+    />
+  ) : asking && remove ? (
+    <Question
+      ask={remove.ask}
+      yes={texts.records.delete}
+      isPending={removing.isPending}
+      onYes={() => removing.mutate()}
+      onNo={() => setAsking(false)}
+    />
+  ) : (
+    asked
+  )
   return (
     <Form
       className="stack"
@@ -89,31 +127,20 @@ export function RecordFields({
         {children}
       </div>
       {error && <Trouble error={error} />}
-      {asking && remove ? (
-        <div className="stack" role="alert">
-          <p>{remove.ask}</p>
-          <div className="row-of-buttons">
-            <ActionButton looks="danger" isPending={removing.isPending} onPress={() => removing.mutate()}>
-              {texts.records.delete}
-            </ActionButton>
-            <ActionButton onPress={() => setAsking(false)}>{texts.form.cancel}</ActionButton>
-          </div>
-        </div>
-      ) : (
-        <div className="row-of-buttons">
-          {save && (
-            <ActionButton looks="primary" type="submit" isPending={saving.isPending}>
-              {saving.isPending ? texts.form.saving : texts.form.save}
-            </ActionButton>
-          )}
-          {actions}
-          {remove && (
-            <ActionButton className="end" looks="quiet" onPress={() => setAsking(true)}>
-              {texts.records.delete}
-            </ActionButton>
-          )}
-        </div>
-      )}
+      {question}
+      <div className="row-of-buttons" hidden={Boolean(question)}>
+        {save && (
+          <ActionButton looks="primary" type="submit" isPending={saving.isPending}>
+            {saving.isPending ? texts.form.saving : texts.form.save}
+          </ActionButton>
+        )}
+        {actions}
+        {remove && (
+          <ActionButton className="end" looks="quiet" onPress={() => setAsking(true)}>
+            {texts.records.delete}
+          </ActionButton>
+        )}
+      </div>
     </Form>
   )
 }

@@ -58,6 +58,7 @@ function TeamForm({ team, onClose }: { team: Team | null; onClose: () => void })
     <RecordForm
       name="teams"
       title={team?.name ?? t.teams.create}
+      values={{ name, hubId, memberIds }}
       onClose={onClose}
       save={may(team ? 'update/team' : 'create/team') ? save : undefined}
       remove={remove || undefined}

@@ -86,6 +86,7 @@ function VehicleForm({ vehicle, onClose }: { vehicle: Vehicle | null; onClose: (
     <RecordForm
       name="vehicles"
       title={vehicle?.name ?? t.vehicles.create}
+      values={draft}
       onClose={onClose}
       save={may(vehicle ? 'update/vehicle' : 'create/vehicle') ? save : undefined}
       remove={remove || undefined}

@@ -1,6 +1,7 @@
 import '../../../styles/fences.css'
 import type { Map as MapLibre } from 'maplibre-gl'
 import { useEffect, useRef } from 'react'
+import { useEscape, useReturnFocus } from '../../../parts/focus.ts'
 import { ActionButton } from '../../../parts/parts.tsx'
 import { useTexts } from '../../../texts/texts.tsx'
 import { areaOfRing } from './area.ts'
@@ -15,19 +16,16 @@ interface Props {
 /** Somebody draws around those that the list shall show. */
 export default function AreaDrawing({ map, onDone, onCancel }: Props) {
   const { fences: t, form } = useTexts()
-  const done = useRef({ onDone, onCancel })
-  done.current = { onDone, onCancel }
+  const done = useRef(onDone)
+  done.current = onDone
+  useReturnFocus()
+  useEscape(onCancel)
   useEffect(() => {
     const drawing = openDrawing(map, shape => {
-      if (shape.type === 'polygon') done.current.onDone(areaOfRing(shape.coordinates.slice(0, -1)))
+      if (shape.type === 'polygon') done.current(areaOfRing(shape.coordinates.slice(0, -1)))
     })
     drawing.begin('polygon')
-    const onKeyDown = ({ key }: KeyboardEvent) => key === 'Escape' && done.current.onCancel()
-    window.addEventListener('keydown', onKeyDown)
-    return () => {
-      window.removeEventListener('keydown', onKeyDown)
-      drawing.close()
-    }
+    return () => drawing.close()
   }, [map])
   return (
     <div className="map-note draw-note" role="status">

@@ -27,6 +27,10 @@ export type Drawing = ReturnType<typeof openDrawing>
  */
 export function openDrawing(map: MapLibre, onShape: (shape: Shape) => void) {
   let shown: Shape | null = null
+  let isRemoved = false
+  map.once('remove', () => {
+    isRemoved = true
+  })
   const draw = open()
 
   function open(): TerraDraw {
@@ -132,8 +136,10 @@ export function openDrawing(map: MapLibre, onShape: (shape: Shape) => void) {
   return {
     show,
     begin,
+    isDrawing: () => draw.enabled && draw.getModeState() === 'drawing',
     close() {
-      if (draw.enabled) draw.stop()
+      // A map that went first took along what was drawn on it.
+      if (draw.enabled && !isRemoved) draw.stop()
     },
   }
 }

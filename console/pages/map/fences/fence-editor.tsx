@@ -15,10 +15,11 @@ import { answered, api } from '../../../api/client.ts'
 import { Failure } from '../../../api/failure.ts'
 import type { Shape } from '../../../map/areas.ts'
 import { ChooseRecord } from '../../../parts/choose-record.tsx'
+import { useEscape, useReturnFocus } from '../../../parts/focus.ts'
 import { ActionButton, Field, IconButton } from '../../../parts/parts.tsx'
 import { useWorkspace } from '../../../shell/workspace.tsx'
 import { useTexts } from '../../../texts/texts.tsx'
-import { RecordFields } from '../../records/record-form.tsx'
+import { RecordFields, useLeaving } from '../../records/record-form.tsx'
 import { CORNERS, draftOf, gatherCorners, readDraft, type ShapeDraft, shapeOf } from './draft.ts'
 import { type Drawing, openDrawing } from './drawing.ts'
 import type { Fence } from './queries.ts'
@@ -79,12 +80,19 @@ export default function FenceEditor({ fence, map, onDone }: Props) {
         await queries.invalidateQueries({ queryKey: ['geofences', 'all'] })
       },
     }
+  const back = () => onDone(fence?._id ?? null)
+  const leaving = useLeaving({ name, hubId, draft }, back)
+  useReturnFocus()
+  useEscape(() => {
+    // What is half drawn is given up first.
+    if (!drawing.current?.isDrawing()) leaving.leave()
+  })
   const title = fence ? t.changeOf(fence.name) : t.create
   return (
     <aside className="panel" aria-label={title}>
       <header className="panel-head">
         <h2>{title}</h2>
-        <IconButton icon="close" label={texts.form.close} onPress={() => onDone(fence?._id ?? null)} />
+        <IconButton icon="close" label={texts.form.close} onPress={leaving.leave} />
       </header>
       <RecordFields
         name="geofences"
@@ -92,16 +100,10 @@ export default function FenceEditor({ fence, map, onDone }: Props) {
         save={save}
         onSaved={() => {}}
         remove={remove || undefined}
-        actions={<ActionButton onPress={() => onDone(fence?._id ?? null)}>{texts.form.cancel}</ActionButton>}
+        actions={<ActionButton onPress={back}>{texts.form.cancel}</ActionButton>}
+        leaving={leaving}
       >
-        <Field
-          label={texts.records.name}
-          name="name"
-          value={name}
-          onChange={setName}
-          isRequired
-          autoFocus={!fence}
-        />
+        <Field label={texts.records.name} name="name" value={name} onChange={setName} isRequired autoFocus />
         {may('view/hub') && (
           <ChooseRecord
             kind="hubs"

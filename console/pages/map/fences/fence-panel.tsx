@@ -4,6 +4,7 @@ import { ToggleButton } from 'react-aria-components'
 import { Link } from 'react-router'
 import { useFleetVersion, useLive, useNow } from '../../../live/live.tsx'
 import { createInside } from '../../../map/areas.ts'
+import { useEscape, useReturnFocus } from '../../../parts/focus.ts'
 import { Icon } from '../../../parts/icon.tsx'
 import { ActionButton, IconButton, Trouble } from '../../../parts/parts.tsx'
 import { useWorkspace } from '../../../shell/workspace.tsx'
@@ -37,6 +38,8 @@ export default function FencePanel({ fence, isArea, onArea, onEdit, onClose }: P
     void version
     return fleet.positions.filter(isInside)
   }, [fleet, version, isInside])
+  useReturnFocus()
+  useEscape(onClose)
   const { shape } = fence
   const hub = hubs?.find(({ _id }) => _id === fence.hubId)
   const t = texts.fences

@@ -1,0 +1,32 @@
+import { useTexts } from '../texts/texts.tsx'
+import { useEscape, useReturnFocus } from './focus.ts'
+import { ActionButton } from './parts.tsx'
+
+interface Props {
+  ask: string
+  yes: string
+  no?: string
+  isPending?: boolean
+  onYes: () => void
+  onNo: () => void
+}
+
+/** What cannot be taken back is asked in place of the buttons; the answer that changes nothing is the next one. */
+export function Question({ ask, yes, no, isPending, onYes, onNo }: Props) {
+  const { form } = useTexts()
+  useReturnFocus()
+  useEscape(onNo)
+  return (
+    <div className="stack" role="alert">
+      <p>{ask}</p>
+      <div className="row-of-buttons">
+        <ActionButton looks="danger" isPending={isPending} onPress={onYes}>
+          {yes}
+        </ActionButton>
+        <ActionButton autoFocus onPress={onNo}>
+          {no ?? form.cancel}
+        </ActionButton>
+      </div>
+    </div>
+  )
+}
