@@ -249,7 +249,8 @@ describe('The way into the console', () => {
         .getByText(/^Offline since \d\d:\d\d/)
         .waitFor()
       await panel.getByText('36 km/h').first().waitFor()
-      await until('it was asked once more than what gives up', () => Promise.resolve(failures > 4))
+      // Seconds lie between one time and the next.
+      await until('it was asked once more than what gives up', () => failures > 4, 90_000)
       await restart()
       await send(lasting(), van, { speed: 20 })
       await isLive(page)
@@ -301,11 +302,14 @@ describe('The way into the console', () => {
     await setup.getByRole('button', { name: 'Close' }).click()
     await setup.waitFor({ state: 'detached' })
     const search = page.getByRole('searchbox', { name: 'Search by name' })
-    await until('it is pasted', async () => {
-      await search.fill('')
-      await search.press('Control+v')
-      return (await search.inputValue()) !== ''
+    await until('nothing else takes the focus', async () => {
+      await search.focus()
+      return search.evaluate(
+        one => new Promise(resolve => setTimeout(() => resolve(one === document.activeElement), 100)),
+      )
     })
+    await page.keyboard.press('Control+v')
+    await until('it is pasted', async () => (await search.inputValue()) !== '')
     const point = { lat: 52, lng: 13, timestamp: new Date().toISOString() }
     const client = createClient(server, await search.inputValue())
     expect((await client.post('/location-history/bulk', { points: [point] })).status).toBe(200)

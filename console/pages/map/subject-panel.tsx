@@ -5,13 +5,13 @@ import { isMissing } from '../../api/failure.ts'
 import { useFleetVersion, useLive, useNow } from '../../live/live.tsx'
 import { useEscape, useReturnFocus } from '../../parts/focus.ts'
 import { Icon, StateMark } from '../../parts/icon.tsx'
-import { ActionButton, Copyable, IconButton, Trouble } from '../../parts/parts.tsx'
+import { ActionButton, Copyable, IconButton } from '../../parts/parts.tsx'
 import { useWorkspace } from '../../shell/workspace.tsx'
 import { useFormat, useTexts } from '../../texts/texts.tsx'
 import { urls } from '../../urls.ts'
 import { useHubs, useSubjectRecords, useToday } from './queries.ts'
 
-const SetupDialog = lazy(() => import('../setup-dialog.tsx'))
+const Absent = lazy(() => import('./absent.tsx'))
 const ShareDialog = lazy(() => import('../share-dialog.tsx'))
 
 interface Props {
@@ -64,12 +64,14 @@ export function SubjectPanel({
         <IconButton icon="close" label={t.close} onPress={onClose} />
       </header>
       {!position && known && (error || records) && (
-        <Absent
-          error={error}
-          device={records?.device ?? null}
-          isFiltered={isFiltered}
-          onClearFilters={onClearFilters}
-        />
+        <Suspense>
+          <Absent
+            error={error}
+            device={records?.device ?? null}
+            isFiltered={isFiltered}
+            onClearFilters={onClearFilters}
+          />
+        </Suspense>
       )}
       {position && (
         <>
@@ -138,48 +140,6 @@ export function SubjectPanel({
         </Suspense>
       )}
     </aside>
-  )
-}
-
-/** Why somebody is not on the map, and what to do about it. */
-function Absent(props: {
-  error: unknown
-  device: { _id: string; name: string; lastSeenAt: string | null } | null
-  isFiltered: boolean
-  onClearFilters: () => void
-}) {
-  const { error, device, isFiltered, onClearFilters } = props
-  const { map, records, nav } = useTexts()
-  const { may } = useWorkspace()
-  const [isSetUp, setSetUp] = useState(false)
-  if (isMissing(error)) return <p>{records.missing}</p>
-  if (error) return <Trouble error={error} />
-  if (isFiltered && device?.lastSeenAt !== null) {
-    return (
-      <>
-        <p>{map.hidden}</p>
-        <ActionButton onPress={onClearFilters}>{map.clearFilters}</ActionButton>
-      </>
-    )
-  }
-  if (!device || device.lastSeenAt !== null) return <p>{map.notShown}</p>
-  return (
-    <>
-      <p>{map.neverSent}</p>
-      <div className="panel-actions">
-        <ActionButton onPress={() => setSetUp(true)}>{records.devices.setup}</ActionButton>
-        {may('view/device') && (
-          <Link className="button plain" to={urls.rejectionsOf(device._id)}>
-            {nav.rejections}
-          </Link>
-        )}
-      </div>
-      {isSetUp && (
-        <Suspense>
-          <SetupDialog device={device} onClose={() => setSetUp(false)} />
-        </Suspense>
-      )}
-    </>
   )
 }
 

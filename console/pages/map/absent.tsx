@@ -1,0 +1,51 @@
+import { lazy, Suspense, useState } from 'react'
+import { Link } from 'react-router'
+import { isMissing } from '../../api/failure.ts'
+import { ActionButton, Trouble } from '../../parts/parts.tsx'
+import { useWorkspace } from '../../shell/workspace.tsx'
+import { useTexts } from '../../texts/texts.tsx'
+import { urls } from '../../urls.ts'
+
+const SetupDialog = lazy(() => import('../setup-dialog.tsx'))
+
+/** Why somebody is not on the map, and what to do about it. */
+export default function Absent(props: {
+  error: unknown
+  device: { _id: string; name: string; lastSeenAt: string | null } | null
+  isFiltered: boolean
+  onClearFilters: () => void
+}) {
+  const { error, device, isFiltered, onClearFilters } = props
+  const { map, records, nav } = useTexts()
+  const { may } = useWorkspace()
+  const [isSetUp, setSetUp] = useState(false)
+  if (isMissing(error)) return <p>{records.missing}</p>
+  if (error) return <Trouble error={error} />
+  if (isFiltered && device?.lastSeenAt !== null) {
+    return (
+      <>
+        <p>{map.hidden}</p>
+        <ActionButton onPress={onClearFilters}>{map.clearFilters}</ActionButton>
+      </>
+    )
+  }
+  if (!device || device.lastSeenAt !== null) return <p>{map.notShown}</p>
+  return (
+    <>
+      <p>{map.neverSent}</p>
+      <div className="panel-actions">
+        <ActionButton onPress={() => setSetUp(true)}>{records.devices.setup}</ActionButton>
+        {may('view/device') && (
+          <Link className="button plain" to={urls.rejectionsOf(device._id)}>
+            {nav.rejections}
+          </Link>
+        )}
+      </div>
+      {isSetUp && (
+        <Suspense>
+          <SetupDialog device={device} onClose={() => setSetUp(false)} />
+        </Suspense>
+      )}
+    </>
+  )
+}
