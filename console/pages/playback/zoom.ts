@@ -44,7 +44,10 @@ export function useZoom(
     const show = (next: Span) => {
       if (!span) return
       const shown = zoomInto(span, next)
-      change({ zoom: shown === span ? null : shown })
+      // The time is in it, also in the address, which would lead to another part where it learned of it later.
+      const at = Math.round(Math.min(shown.to, Math.max(shown.from, player.time)))
+      player.seek(at)
+      change({ zoom: shown === span ? null : shown, at })
     }
     const by = (factor: number) => {
       if (!view) return
