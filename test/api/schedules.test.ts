@@ -198,8 +198,12 @@ describe('Task schedules', () => {
     const bytes = JSON.stringify(flow.steps).length
     expect(bytes).toBeGreaterThan(200_000)
     const schedules = Array.from({ length: 120 }, (_, index) => ({ name: `Long ${index}`, flowId: flow._id }))
-    const answer = await owner.post('/task/schedules/bulk', { schedules })
+    const headers = { 'idempotency-key': crypto.randomUUID() }
+    const answer = await owner.post('/task/schedules/bulk', { schedules }, headers)
     expect(answer.status).toBe(200)
+    // The answer is too long to be kept, and nothing is carried out twice.
+    const again = await owner.post('/task/schedules/bulk', { schedules }, headers)
+    expect([again.status, again.body.message]).toEqual([409, expect.stringContaining('carried out already')])
     const created = answer.body.data.filter(({ status }: { status: string }) => status === 'created')
     const failed = answer.body.data.filter(
       ({ errors }: { errors?: { path: string }[] }) => errors?.[0]?.path === 'flowId',

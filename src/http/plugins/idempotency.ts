@@ -17,7 +17,10 @@ import { createBox } from '../secrets.ts'
 const LEASE_MS = 30_000
 const TWIN_WAITS_MS = 60_000
 const LONGEST_KEY = 255
-/** Of larger ones, and of streams, the key and the request are kept alone: exports, which are carried out again and change nothing. */
+/**
+ * Of a larger one it is kept that it was given. Of a stream the key and the request are kept alone: those are exports, which are
+ * carried out again and change nothing.
+ */
 const MAX_ANSWER_BYTES = 1024 * 1024
 
 declare module 'fastify' {
@@ -97,7 +100,9 @@ export function addIdempotency(app: App, { db, config }: Services): void {
         const answer = box.open(state.answer, id)
         if (answer === null)
           throw conflict('The answer of this Idempotency-Key cannot be read any more. Use a new one.')
-        const { type, body } = JSON.parse(answer) as { type: string; body: string }
+        const { type, body } = JSON.parse(answer) as { type: string; body: string | null }
+        if (body === null)
+          throw conflict('This was carried out already, and its answer is too long to be given again.')
         void reply.code(state.status).header('idempotency-replayed', 'true').type(type).send(body)
         return true
       }
@@ -114,11 +119,11 @@ export function addIdempotency(app: App, { db, config }: Services): void {
     const status = reply.statusCode
     try {
       if (status === 401 || status === 429 || status >= 500) await releaseKey(db.system, leased)
-      else if (typeof payload !== 'string' || payload.length > MAX_ANSWER_BYTES) {
-        await keepAnswer(db.system, leased, status, null)
-      } else {
+      else if (typeof payload !== 'string') await keepAnswer(db.system, leased, status, null)
+      else {
         const type = String(reply.getHeader('content-type') ?? 'application/json')
-        await keepAnswer(db.system, leased, status, box.seal(JSON.stringify({ type, body: payload }), leased))
+        const body = payload.length > MAX_ANSWER_BYTES ? null : payload
+        await keepAnswer(db.system, leased, status, box.seal(JSON.stringify({ type, body }), leased))
       }
     } catch (err) {
       // What was done is done: the answer is the truth, though it cannot be given again.
