@@ -1,7 +1,7 @@
 import { existsSync, mkdtempSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { packTemplate, TEMPLATE_PREFIX, templatePath } from './drivers/pglite-template.ts'
+import { packTemplate, TEMPLATE, templatePath } from './drivers/pglite-template.ts'
 
 // The last step of the server's build: what an embedded server begins from (drivers/pglite-template.ts). Its name says what
 // it was made of: where it is there, there is nothing to do. It is run with TZ=UTC, since PostgreSQL notes the time zone in which
@@ -19,7 +19,7 @@ if (!existsSync(target)) {
   }
   for (const name of readdirSync(dirname(target))) {
     const path = join(dirname(target), name)
-    if (name.startsWith(TEMPLATE_PREFIX) && path !== target) rmSync(path, { force: true })
+    if (TEMPLATE.test(name) && path !== target) rmSync(path, { force: true })
   }
 }
 

@@ -3,6 +3,7 @@ import { useVirtualizer } from '@tanstack/react-virtual'
 import { type KeyboardEvent, type ReactNode, useEffect, useLayoutEffect, useRef } from 'react'
 import { useTexts } from '../texts/texts.tsx'
 import { Trouble } from './parts.tsx'
+import { stepTo } from './rows.ts'
 
 const ROW_PX = 40
 
@@ -78,18 +79,10 @@ export function Table<T extends { _id: string }>({
     if (index === null || (!isRow && event.target !== box.current)) return
     if (event.key === 'Enter' && isRow) onOpen?.(records[index] as T)
     const page = Math.max(1, Math.floor((box.current?.clientHeight ?? 0) / ROW_PX) - 1)
-    const steps: Record<string, number> = {
-      ArrowDown: index + 1,
-      ArrowUp: index - 1,
-      Home: 0,
-      End: records.length - 1,
-      PageDown: index + page,
-      PageUp: index - page,
-    }
-    const next = steps[event.key]
+    const next = stepTo(event.key, index, { count: records.length, page })
     if (next === undefined) return
     event.preventDefault()
-    at.current = Math.max(0, Math.min(records.length - 1, next))
+    at.current = next
     goes.current = true
     focusRow()
     if (goes.current) rows.scrollToIndex(at.current)

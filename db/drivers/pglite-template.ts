@@ -25,10 +25,11 @@ export function templatePath(): string {
     ...listMigrations().map(name => join(MIGRATIONS, name)),
   ]
   for (const path of inputs) hash.update(`${path.slice(PROJECT.length)}\n`).update(readFileSync(path))
-  return join(drivers, `${TEMPLATE_PREFIX}${hash.digest('hex').slice(0, 16)}.br`)
+  return join(drivers, `template-${hash.digest('hex').slice(0, 16)}.br`)
 }
 
-export const TEMPLATE_PREFIX = 'template-'
+/** Names of templates, and not of what another build is about to name so. */
+export const TEMPLATE = /^template-[0-9a-f]{16}\.br$/
 
 const listMigrations = () =>
   readdirSync(MIGRATIONS)

@@ -1,11 +1,9 @@
 import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
+import { PROJECT } from '../../db/folders.ts'
 import type { Fix } from './track.ts'
 
-/** The project's own folder, whether this runs from the sources or from dist/. */
-const PROJECT = dirname(createRequire(import.meta.url).resolve('#package.json'))
 const FOLDER = join(PROJECT, 'src/commands/traces')
 
 /** The recordings; their origin and licences stand in `traces/README.md`. */

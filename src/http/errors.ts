@@ -62,11 +62,13 @@ export function found<T>(what: string, record: T | null | undefined): T {
   return record
 }
 
-/** What is wrong with "this" is said of what it is. */
-export const aboutField = (path: string, message: string) =>
-  path !== '' && message.startsWith('This ')
-    ? `"${path.slice(0, 200)}" is not valid: t${message.slice(1)}`
-    : message
+/** What is wrong, said of where it is. */
+export const notValid = (path: string, message: string) =>
+  `${path === '' ? 'The request' : `"${path.slice(0, 200)}"`} is not valid: ${message.replace(/^Th/, 'th')}`
+
+/** What is wrong with "this" is said of what it is; a sentence that says it itself stays. */
+const aboutField = (path: string, message: string) =>
+  path !== '' && message.startsWith('This ') ? notValid(path, message) : message
 
 /** A value in the body that is well formed and still wrong, an identifier of nothing among them. */
 export const invalid = (path: string, message: string) => new FieldErrors([{ path, message }], message)

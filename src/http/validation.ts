@@ -1,6 +1,6 @@
 import type { FastifySchemaCompiler } from 'fastify'
 import { z } from 'zod'
-import type { FieldError } from './errors.ts'
+import { type FieldError, notValid } from './errors.ts'
 
 /** What is wrong with a body, a query or a path, as its schema finds it. */
 export class InvalidInput extends Error {
@@ -12,8 +12,7 @@ export class InvalidInput extends Error {
   constructor(issues: readonly z.core.$ZodIssue[]) {
     const errors = issues.flatMap(toFieldErrors)
     const { path, message } = errors[0] as FieldError
-    const where = path === '' ? 'The request' : `"${path.slice(0, 200)}"`
-    super(`${where} is not valid: ${message.replace(/^Th/, 'th')}`)
+    super(notValid(path, message))
     this.errors = errors
   }
 }

@@ -71,9 +71,8 @@ export function useFilters() {
         }
         return changed
       },
-      // Going back leads from one that was opened to the one before, not from letter to letter
-      // nor from step to step. What somebody does is
-      // shown with the next frame: as a transition it waits behind whatever comes in.
+      // Going back leads from one that was opened to the one before, not from letter to letter nor from step to step. What
+      // somebody does is shown with the next frame: as a transition it waits behind whatever comes in.
       { replace: isStep || (!next.subject && !next.fence), flushSync: true },
     )
   }, [])

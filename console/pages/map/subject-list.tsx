@@ -6,6 +6,7 @@ import { useFleetVersion, useLive, useNow } from '../../live/live.tsx'
 import { Icon, StateMark } from '../../parts/icon.tsx'
 import { usePainted } from '../../parts/painted.ts'
 import { ActionButton, Choose } from '../../parts/parts.tsx'
+import { stepTo } from '../../parts/rows.ts'
 import { useRecords } from '../../shell/records.ts'
 import { useFormat, useTexts } from '../../texts/texts.tsx'
 import { areaOf, isDrawn } from './fences/area.ts'
@@ -176,18 +177,12 @@ function Rows(props: Pick<Props, 'ids' | 'onSelect' | 'onStep'> & { selected: st
 
   const onKeyDown = (event: KeyboardEvent) => {
     const page = Math.floor((box.current?.clientHeight ?? ROW_PX) / ROW_PX)
-    const steps: Record<string, number> = {
-      ArrowDown: at + 1,
-      ArrowUp: at === -1 ? ids.length - 1 : at - 1,
-      Home: 0,
-      End: ids.length - 1,
-      PageDown: at + page,
-      PageUp: at - page,
-    }
-    const next = steps[event.key]
+    // Up from none is the last one.
+    const from = at === -1 && event.key === 'ArrowUp' ? ids.length : at
+    const next = stepTo(event.key, from, { count: ids.length, page })
     if (next === undefined) return
     event.preventDefault()
-    onStep(ids[Math.max(0, Math.min(ids.length - 1, next))] as string)
+    onStep(ids[next] as string)
   }
   return (
     <div

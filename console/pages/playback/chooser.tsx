@@ -114,7 +114,6 @@ function useOffered(search: string, chosen: readonly Subject[]) {
   }, [search, chosen, fleet, version, vehicles, locale])
 }
 
-const DAY_MS = 86_400_000
 /** The history goes back a year. */
 const KEPT_DAYS = 365
 
@@ -124,7 +123,7 @@ export function DayPicker({ day, onChange }: { day: string; onChange: (day: stri
   const format = useFormat()
   const input = useRef<HTMLInputElement>(null)
   const today = format.dateOf(Date.now())
-  const earliest = format.dateOf(Date.now() - KEPT_DAYS * DAY_MS)
+  const earliest = stepDay(today, -KEPT_DAYS)
   const go = (next: string) => onChange(next === today ? null : next)
   useEffect(() => {
     // What somebody is typing stays: on its way there a year is the year 2.

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
-import { dirname, extname, join } from 'node:path'
+import { extname, join } from 'node:path'
+import { PROJECT } from '../../../db/folders.ts'
 
-const DIST = join(dirname(createRequire(import.meta.url).resolve('#package.json')), 'dist')
+const DIST = join(PROJECT, 'dist')
 const PAGES = join(DIST, 'console')
 
 const TYPES: { [extension: string]: string } = {

@@ -1,0 +1,13 @@
+/** Where a key leads from a row, of so many rows of which a page is seen at once; undefined for a key that leads nowhere. */
+export function stepTo(key: string, at: number, { count, page }: { count: number; page: number }) {
+  const steps: { [key: string]: number } = {
+    ArrowDown: at + 1,
+    ArrowUp: at - 1,
+    Home: 0,
+    End: count - 1,
+    PageDown: at + page,
+    PageUp: at - page,
+  }
+  const next = steps[key]
+  return next === undefined ? undefined : Math.max(0, Math.min(count - 1, next))
+}
