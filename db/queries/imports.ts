@@ -57,6 +57,9 @@ const COLUMNS = `i.id AS "_id", i.user_id AS "userId", i.status, i.file_name AS 
 /** 30 days (specification 2.3), whenever they are deleted; one that is under way stays. */
 const ALIVE = `(i.created_at > now() - interval '30 days' OR i.status IN ('queued', 'processing'))`
 
+/** Rows are read from its file, or were refused and come back as a file of what stands in it. */
+const NEEDS_FILE = `(i.status IN ('queued', 'processing') OR i.failed > 0)`
+
 export const IMPORT_SORTS = { createdAt: { sql: 'i.id', type: 'uuid' } } as const
 
 /** Failures that stand in the record itself (contract section 5). */
@@ -104,11 +107,14 @@ export async function findImport(
   return row ?? null
 }
 
-export async function countUnfinishedImports(tx: Queryable): Promise<number> {
-  const [row] = await tx.query<{ count: number }>(
-    `SELECT count(*)::int4 AS count FROM imports WHERE status IN ('queued', 'processing')`,
+/** How many imports of the organization wait or work, and how many bytes of files are kept for it. */
+export async function measureImports(tx: Queryable): Promise<{ unfinished: number; fileBytes: number }> {
+  const [row] = await tx.query<{ unfinished: number; fileBytes: number }>(
+    `SELECT count(*) FILTER (WHERE i.status IN ('queued', 'processing'))::int4 AS unfinished,
+       coalesce(sum(i.file_bytes), 0)::float8 AS "fileBytes"
+     FROM imports i WHERE ${NEEDS_FILE} AND ${ALIVE}`,
   )
-  return row?.count ?? 0
+  return row as { unfinished: number; fileBytes: number }
 }
 
 export function listImportsById(tx: Queryable, ids: readonly string[]): Promise<Import[]> {
@@ -118,13 +124,13 @@ export function listImportsById(tx: Queryable, ids: readonly string[]): Promise<
 export type NewImport = Pick<
   Import,
   '_id' | 'userId' | 'fileName' | 'format' | 'dataTypeId' | 'dataTypeName' | 'mode' | 'dryRun' | 'mapping'
->
+> & { fileBytes: number }
 
 export async function insertImport(tx: Queryable, organizationId: string, given: NewImport): Promise<void> {
   await tx.query(
     `INSERT INTO imports (id, organization_id, user_id, file_name, format, data_type_id, data_type_name, mode, dry_run,
-       mapping)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10::jsonb)`,
+       mapping, file_bytes)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10::jsonb, $11)`,
     [
       given._id,
       organizationId,
@@ -136,6 +142,7 @@ export async function insertImport(tx: Queryable, organizationId: string, given:
       given.mode,
       given.dryRun,
       JSON.stringify(given.mapping),
+      given.fileBytes,
     ],
   )
   await tell(tx, organizationId, given._id)
@@ -207,22 +214,26 @@ export async function advanceImport(
   return rows.length > 0
 }
 
-/** Ends an import that has not ended. Without a status it is complete. */
+/**
+ * Ends an import that has not ended. True where nobody needs its file any more: whoever ended it deletes the file when that
+ * is committed.
+ */
 export async function endImport(
   tx: Queryable,
   organizationId: string,
   id: string,
   end: { status: 'failed' | 'cancelled'; error?: string | null } | { status: 'completed' },
-): Promise<void> {
+): Promise<boolean> {
   const done = end.status === 'completed'
-  await tx.query(
+  const [ended] = await tx.query<{ isFileNeeded: boolean }>(
     `UPDATE imports SET finished_at = now(), updated_at = now(), error = $3,
        status = CASE WHEN $2 <> 'completed' THEN $2 WHEN failed > 0 THEN 'completed_with_errors' ELSE $2 END,
        progress = CASE WHEN $4 THEN 1 ELSE progress END, total = CASE WHEN $4 THEN processed ELSE total END
-     WHERE id = $1 AND status IN ('queued', 'processing')`,
+     WHERE id = $1 AND status IN ('queued', 'processing') RETURNING failed > 0 AS "isFileNeeded"`,
     [id, end.status, 'error' in end ? (end.error ?? null) : null, done],
   )
   await tell(tx, organizationId, id)
+  return ended?.isFileNeeded === false
 }
 
 /** Rows that failed, of one statement: so many, and fewer where there is much to say of them. */
@@ -250,10 +261,10 @@ export function listFailedRows(tx: Queryable, importId: string, afterRow: number
   )
 }
 
-/** Of these identifiers, those of imports: whoever sweeps files asks, across organizations. */
-export async function listKnownImports(db: Queryable, ids: readonly string[]): Promise<Set<string>> {
+/** Of these identifiers, those of imports whose file is needed: whoever sweeps files asks, across organizations. */
+export async function listImportsWithFile(db: Queryable, ids: readonly string[]): Promise<Set<string>> {
   const rows = await db.query<{ id: string }>(
-    `SELECT i.id FROM imports i WHERE i.id = ANY($1::uuid[]) AND ${ALIVE}`,
+    `SELECT i.id FROM imports i WHERE i.id = ANY($1::uuid[]) AND ${ALIVE} AND ${NEEDS_FILE}`,
     [ids],
   )
   return new Set(rows.map(({ id }) => id))

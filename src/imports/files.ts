@@ -2,15 +2,16 @@ import { open, readdir, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isUuid, type Queryable } from '../../db/client.ts'
 import { createFolder, syncFolder } from '../../db/durable-files.ts'
-import { listKnownImports } from '../../db/queries/imports.ts'
+import { listImportsWithFile } from '../../db/queries/imports.ts'
 
 /** The files of imports, in a folder under DATA_DIR, each under the identifier of its import. */
 export interface ImportFiles {
   pathOf(importId: string): string
   /** Writes what arrives, whole or not at all. */
   receive(importId: string, arriving: AsyncIterable<Buffer>): Promise<void>
+  sizeOf(importId: string): Promise<number>
   delete(importId: string): Promise<void>
-  /** Deletes files that no import has: of those that are over, of organizations that are gone, of processes that died. */
+  /** Deletes files that no import needs: of those that are over, of organizations that are gone, of processes that died. */
   sweep(db: Queryable): Promise<void>
 }
 
@@ -42,6 +43,7 @@ export function createImportFiles(dataDir: string): ImportFiles {
         throw error
       }
     },
+    sizeOf: async importId => (await stat(pathOf(importId))).size,
     delete: importId => rm(pathOf(importId), { force: true }),
     async sweep(db) {
       const names = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
@@ -49,7 +51,7 @@ export function createImportFiles(dataDir: string): ImportFiles {
         throw error
       })
       const ids = names.filter(isUuid)
-      const known = ids.length > 0 ? await listKnownImports(db, ids) : new Set<string>()
+      const known = ids.length > 0 ? await listImportsWithFile(db, ids) : new Set<string>()
       for (const name of names) {
         if (known.has(name)) continue
         const path = join(folder, name)

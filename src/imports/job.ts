@@ -69,15 +69,19 @@ export function importJob(db: Database, files: ImportFiles): JobKind {
       const { importId } = job.payload
       const organizationId = job.organizationId as string
       if (!(await commit(tx => beginImport(tx, organizationId, importId)))) return
+      const end = async (how: Parameters<typeof endImport>[3]) => {
+        if (await commit(tx => endImport(tx, organizationId, importId, how))) await files.delete(importId)
+      }
       try {
         await importFile(context, organizationId, files.pathOf(importId), batchRows, db)
-        await commit(tx => endImport(tx, organizationId, importId, { status: 'completed' }))
+        await end({ status: 'completed' })
       } catch (error) {
         const reason = explain(error) ?? (isHopeless(error) && job.attempt > 1 ? OUR_FAULT : null)
         if (reason === null) throw error
-        await commit(tx => endImport(tx, organizationId, importId, { status: 'failed', error: reason }))
+        await end({ status: 'failed', error: reason })
       }
     },
+    // Its file goes with the next sweep: this may yet be taken back.
     async ended(tx, { payload, organizationId }, { status }) {
       const error = status === 'failed' ? OUR_FAULT : null
       await endImport(tx, organizationId as string, payload.importId, { status, error })

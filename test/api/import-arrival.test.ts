@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { existsSync, readdirSync, utimesSync } from 'node:fs'
+import { existsSync, readdirSync, utimesSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
@@ -21,6 +21,11 @@ function gate() {
   return { open: () => open(), opened }
 }
 
+/** Tables of a name, each with a row that fails: their files are kept. */
+const ADA = 'Name\nAda,1\n'
+const BOB = 'Name\nBob,1\n'
+const EVE = 'Name\nEve,1\n'
+
 describe('A file that arrives', () => {
   const { server, database } = useServer()
   let owner: Client
@@ -41,15 +46,15 @@ describe('A file that arrives', () => {
   it('twice under one Idempotency-Key is one import, whatever marks the form puts between its parts', async () => {
     const headers = key()
     const before = await countImports()
-    const first = await send('Name\nAda\n', headers)
+    const first = await send(ADA, headers)
     await ended(owner, first.body.data._id)
     const kept = files()
-    const again = await send('Name\nAda\n', headers)
+    const again = await send(ADA, headers)
     expect([first.status, again.status]).toEqual([202, 202])
     expect(again.body).toEqual(first.body)
     expect(again.headers.get('idempotency-replayed')).toBe('true')
     const twins = key()
-    const both = await Promise.all([send('Name\nBob\n', twins), send('Name\nBob\n', twins)])
+    const both = await Promise.all([send(BOB, twins), send(BOB, twins)])
     expect(both.map(({ status }) => status)).toEqual([202, 202])
     expect(both[0]?.body).toEqual(both[1]?.body)
     expect(await countImports()).toBe(before + 2)
@@ -62,15 +67,15 @@ describe('A file that arrives', () => {
   it('under a key of another file, as long as it, or with other fields is 409', async () => {
     const headers = key()
     const before = await countImports()
-    expect((await send('Name\nAda\n', headers)).status).toBe(202)
-    expect((await send('Name\nEve\n', headers)).status).toBe(409)
-    expect((await send('Name\nAda\n', headers, {}, 'b.csv')).status).toBe(409)
-    expect((await send('Name\nAda\n', headers, { dryRun: 'true' })).status).toBe(409)
+    expect((await send(ADA, headers)).status).toBe(202)
+    expect((await send(EVE, headers)).status).toBe(409)
+    expect((await send(ADA, headers, {}, 'b.csv')).status).toBe(409)
+    expect((await send(ADA, headers, { dryRun: 'true' })).status).toBe(409)
     expect(await countImports()).toBe(before + 1)
     // A refusal is an answer like any other.
     const refused = key()
-    expect((await send('Name\nAda\n', refused, { shoe: 'x' })).status).toBe(400)
-    expect((await send('Name\nAda\n', refused)).status).toBe(409)
+    expect((await send(ADA, refused, { shoe: 'x' })).status).toBe(400)
+    expect((await send(ADA, refused)).status).toBe(409)
   })
 
   it.each<[number, string, (person: Awaited<ReturnType<typeof addPerson>>) => Promise<unknown>]>([
@@ -79,7 +84,7 @@ describe('A file that arrives', () => {
   ])('is %d and gone where its sender loses the %s meanwhile', async (status, _what, lose) => {
     const person = await addPerson(server, owner, { role: 'Admin' })
     const before = [await countImports(), files()]
-    const body = form('Name\nAda\n')
+    const body = form(ADA)
     const socket = connect(Number(new URL(server.url).port), '127.0.0.1')
     socket.write(
       `POST /api/v3/data/import HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${person.client.token}\r\n` +
@@ -96,7 +101,7 @@ describe('A file that arrives', () => {
   })
 
   it('is 429 and gone while 20 of its organization wait, and taken when one is done', async () => {
-    const done = await importFile(server, owner, 'Name\nAda\n', { dataTypeId })
+    const done = await importFile(server, owner, ADA, { dataTypeId })
     const db = await openTestDatabase(database)
     const waiting = () =>
       db.system.query<{ id: string }>(
@@ -110,15 +115,99 @@ describe('A file that arrives', () => {
     try {
       const [one] = await waiting()
       const before = files()
-      const refused = await send('Name\nBob\n', {})
+      const refused = await send(BOB, {})
       expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, expect.any(String)])
       expect(files()).toEqual(before)
       await owner.post(`/import-monitoring/${one?.id}/cancel`)
-      const taken = await send('Name\nBob\n', {})
+      const taken = await send(BOB, {})
       expect(taken.status).toBe(202)
       await ended(owner, taken.body.data._id)
     } finally {
       await db.system.query(`DELETE FROM imports WHERE file_name = 'waiting.csv'`)
+      await db.close()
+    }
+  })
+
+  it('is 429 and gone where files that are needed take 10 GiB of its organization', async () => {
+    const done = await importFile(server, owner, ADA, { dataTypeId })
+    const db = await openTestDatabase(database)
+    const set = (id: string, change: string) =>
+      db.system.query(`UPDATE imports SET ${change} WHERE id = $1`, [id])
+    const kept = async () =>
+      (
+        await db.system.query<{ bytes: number }>(
+          'SELECT sum(file_bytes)::float8 AS bytes FROM imports WHERE failed > 0',
+        )
+      )[0]?.bytes as number
+    try {
+      const [row] = await db.system.query<{ bytes: number }>(
+        'SELECT file_bytes::float8 AS bytes FROM imports WHERE id = $1',
+        [done._id],
+      )
+      expect(row?.bytes).toBe(Buffer.byteLength(ADA))
+      // As much as leaves no room for one byte of the next.
+      const room = 10 * 1024 ** 3 - BOB.length
+      await set(done._id, `file_bytes = file_bytes + ${room + 1 - (await kept())}`)
+      const before = files()
+      const refused = await send(BOB, {})
+      expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '3600'])
+      expect(refused.body.message).toContain('10 GiB')
+      expect(files()).toEqual(before)
+      for (const change of [
+        'file_bytes = file_bytes - 1',
+        `file_bytes = file_bytes + ${BOB.length * 2}, failed = 0`,
+        `failed = 1, created_at = now() - interval '31 days'`,
+      ]) {
+        await set(done._id, change)
+        const taken = await send(BOB, {})
+        expect([change, taken.status]).toEqual([change, 202])
+        await ended(owner, taken.body.data._id)
+      }
+    } finally {
+      await set(done._id, 'file_bytes = 0')
+      await db.close()
+    }
+  })
+
+  it.each<[string, string, object, object]>([
+    ['every row is in', 'Name\nAda\n', {}, { status: 'completed' }],
+    ['every row would go in', 'Name\nAda\n', { dryRun: 'true' }, { status: 'completed' }],
+    ['it is not whole', '[{"data":{"name":"Ada"}},{"data":}]', {}, { status: 'failed', failed: 0 }],
+  ])('goes at once where %s, and has no failed rows', async (_what, file, fields, becomes) => {
+    const { _id } = await importFile(server, owner, file, { dataTypeId, ...fields })
+    expect(await ended(owner, _id)).toMatchObject(becomes)
+    await until('its file is gone', () => !files().includes(_id))
+    const answer = await owner.get(`/import-monitoring/${_id}/failed-rows`)
+    expect([answer.status, answer.body.message]).toEqual([404, 'No row of this import failed.'])
+  })
+
+  it('goes with its import when that is cancelled, or later where the process died, but not with rows that failed', async () => {
+    const db = await openTestDatabase(database)
+    const path = (id: string) => join(database.dataDir, 'imports', id)
+    try {
+      const { _id: example } = await importFile(server, owner, ADA, { dataTypeId })
+      const ids = await db.system.query<{ id: string; failed: number; status: string }>(
+        `INSERT INTO imports (id, organization_id, user_id, file_name, format, data_type_id, data_type_name, mode, dry_run,
+           mapping, status, failed)
+         SELECT gen_random_uuid(), organization_id, user_id, file_name, format, data_type_id, data_type_name, mode,
+           dry_run, mapping, s.status, f.failed
+         FROM imports i, (VALUES ('processing'), ('completed')) s(status), (VALUES (0), (1)) f(failed) WHERE i.id = $1
+         RETURNING id, failed, status`,
+        [example],
+      )
+      for (const { id, status } of ids) {
+        writeFileSync(path(id), ADA)
+        const before = Date.now() / 1000 - 2 * 3600
+        utimesSync(path(id), before, before)
+        if (status !== 'processing') continue
+        expect((await owner.post(`/import-monitoring/${id}/cancel`)).status).toBe(200)
+      }
+      const left = () => ids.filter(({ id }) => existsSync(path(id)))
+      expect(left()).toEqual(ids.filter(({ failed, status }) => failed > 0 || status === 'completed'))
+      await createImportFiles(database.dataDir).sweep(db.system)
+      expect(left()).toEqual(ids.filter(({ failed }) => failed > 0))
+      expect(left()).toHaveLength(2)
+    } finally {
       await db.close()
     }
   })

@@ -4,11 +4,11 @@ import { acrossOrganizations, type Database, isUuid, newId, type Queryable } fro
 import { type DataType, findDataType } from '../../../db/queries/data-types.ts'
 import { findImportConfig } from '../../../db/queries/import-configs.ts'
 import {
-  countUnfinishedImports,
   findImport,
   type ImportFormat,
   insertImport,
   type Mapping,
+  measureImports,
 } from '../../../db/queries/imports.ts'
 import { insertJob } from '../../../db/queries/jobs.ts'
 import { type Caller, findCallers } from '../../../db/queries/sessions.ts'
@@ -49,8 +49,12 @@ const STATUSES: { [reason in FileError['reason']]: ErrorCode } = {
   'too-large': 'too-large',
 }
 
-/** Waiting and working imports of an organization, which works on one at a time; each keeps its file. */
+/** Waiting and working imports of an organization, which works on one at a time. */
 const MAX_UNFINISHED = 20
+/** Files of an organization, of those and of imports with rows that failed: a disk is shared by all. */
+const MAX_KEPT_BYTES = 10 * 1024 ** 3
+/** Files go after days; it is not worth while to send one again and again. */
+const FULL_RETRY_AFTER_S = 3600
 /** Files are looked into by threads, of which each takes a core. */
 const inspections = createTurns({ max: INSPECTED_AT_ONCE, maxPerOwner: 1, maxWaiting: 16, waitMs: 30_000 })
 
@@ -77,10 +81,10 @@ export async function receiveImport(
       return null
     }
     const { fileName } = arrived
+    const fileBytes = await files.sizeOf(importId)
     const fields = checkFields(importUpload, arrived.fields)
     const { type, given } = await db.tenant(caller.organizationId, async tx => {
-      if ((await countUnfinishedImports(tx)) >= MAX_UNFINISHED)
-        throw new RequestError('rate-limited', 'Too many imports wait already: send this when one is done.')
+      await checkRoom(tx, fileBytes)
       return readTarget(tx, caller, fields)
     })
     const isConfig = fields.importConfigId !== undefined
@@ -100,6 +104,7 @@ export async function receiveImport(
         mode,
         dryRun: fields.dryRun === 'true',
         mapping,
+        fileBytes,
       })
       await insertJob(tx, { kind: IMPORT_JOB, organizationId, payload: { importId }, uniqueKey: importId })
       if (fields.dryRun === 'false')
@@ -109,6 +114,18 @@ export async function receiveImport(
   } catch (error) {
     await files.delete(importId)
     throw error instanceof FileError ? new RequestError(STATUSES[error.reason], error.message) : error
+  }
+}
+
+/** 429 where the organization has as many imports or files as it may. */
+async function checkRoom(tx: Queryable, bytes: number): Promise<void> {
+  const { unfinished, fileBytes } = await measureImports(tx)
+  if (unfinished >= MAX_UNFINISHED)
+    throw new RequestError('rate-limited', 'Too many imports wait already: send this when one is done.')
+  if (fileBytes + bytes > MAX_KEPT_BYTES) {
+    const message =
+      'The files of imports that wait or have rows that failed take 10 GiB, and no more are kept: each goes 30 days after it was sent.'
+    throw new RequestError('rate-limited', message, {}, FULL_RETRY_AFTER_S)
   }
 }
 

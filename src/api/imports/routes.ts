@@ -14,7 +14,7 @@ import { dataAccess } from '../../data/access.ts'
 import { record } from '../../http/audit.ts'
 import { disposition } from '../../http/disposition.ts'
 import { ok } from '../../http/envelope.ts'
-import { conflict, forbidden, found } from '../../http/errors.ts'
+import { conflict, forbidden, found, RequestError } from '../../http/errors.ts'
 import { listed, readPageRequest } from '../../http/lists.ts'
 import { createStreams, type StreamLimits } from '../../http/streams.ts'
 import { createImportFiles } from '../../imports/files.ts'
@@ -64,6 +64,7 @@ export function importRoutes(app: App, { db, config }: Services): void {
       if (row.userId !== caller.userId) await checkSeesType(tx, caller, row)
       if (row.status === 'queued' || row.status === 'processing')
         throw conflict('This import is not done yet: ask for its failed rows when it has ended.')
+      if (row.failed === 0) throw new RequestError('not-found', 'No row of this import failed.')
       return row
     })
     const { _id, format, mapping, fileName } = row
@@ -78,17 +79,18 @@ export function importRoutes(app: App, { db, config }: Services): void {
 
   app.post('/import-monitoring/:id/cancel', operations.cancelImport, async ({ caller, params }) => {
     const { organizationId } = caller
-    const cancelled = await db.tenant(organizationId, async tx => {
+    const { cancelled, isFileFree } = await db.tenant(organizationId, async tx => {
       const { _id, status } = await getImport(tx, caller, params.id, 'FOR UPDATE')
       if (status !== 'queued' && status !== 'processing') {
         throw conflict(`The import has ended already: it is ${status.replaceAll('_', ' ')}.`)
       }
-      await endImport(tx, organizationId, _id, { status: 'cancelled' })
+      const isFileFree = await endImport(tx, organizationId, _id, { status: 'cancelled' })
       const job = await findActiveJob(tx, IMPORT_JOB, _id)
       if (job) await cancelJob(tx, job)
       await record(tx, caller, { action: 'cancel', resource: 'import', resourceId: _id })
-      return getImport(tx, caller, _id)
+      return { cancelled: await getImport(tx, caller, _id), isFileFree }
     })
+    if (isFileFree) await files.delete(cancelled._id)
     return ok(cancelled, 'Import cancelled')
   })
 }

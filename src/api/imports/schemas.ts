@@ -73,7 +73,7 @@ export const listImports = operation({
   tags,
   summary: 'Imports and what became of them',
   description:
-    'Kept for 30 days, with their files. A role sees the imports into the data types that it may import.',
+    'Kept for 30 days, with the files of those that have rows that failed. A role sees the imports into the data types that it may import.',
   querystring: listQuery(IMPORT_SORTS, '-createdAt').extend({
     status: z.enum(IMPORT_STATUSES).optional(),
     dataTypeId: z.string().optional(),
@@ -97,7 +97,7 @@ export const getFailedRows = operation({
   tags,
   summary: 'The rows that failed, as a file to be mended and sent again',
   description: `In the shape of the upload, with a column that says what is wrong with each row. A CSV comes with semicolons, in UTF-8.
-Before the import has ended: 409.
+Before the import has ended: 409. Where no row failed: 404.
 It holds values of every column, so where the role restricts fields of the data type it is 403, but for whoever sent the file.`,
   params,
   response: {
