@@ -201,6 +201,9 @@ export const de: Texts = {
     drawn: 'Gezeichnetes Gebiet',
     selectArea: 'Gebiet zeichnen und auswählen',
     drawArea: 'Die Ecken des Gebiets anklicken; die erste noch einmal oder Enter schließt es.',
+    drawByKeys: 'Ohne Maus: Pfeiltasten, + und − bewegen die Karte.',
+    takeView: 'Auswählen, was zu sehen ist',
+    inView: count => `${count} zu sehen`,
   },
   welcome: {
     title: 'Noch ist nichts auf der Karte',

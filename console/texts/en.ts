@@ -196,6 +196,9 @@ export const en = {
     drawn: 'Drawn area',
     selectArea: 'Draw an area to select',
     drawArea: 'Click the corners of the area; the first again, or Enter, closes it.',
+    drawByKeys: 'Without a mouse: arrow keys, + and − move the map.',
+    takeView: 'Select what is in view',
+    inView: (count: string) => `${count} in view`,
   },
   welcome: {
     title: 'Nothing is on the map yet',

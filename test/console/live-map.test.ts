@@ -4,7 +4,7 @@ import { type Client, createClient, createDevice, signIn, type TestDevice } from
 import { useServer } from '../support/own-server.ts'
 import type { Server } from '../support/server.ts'
 import { until } from '../support/wait.ts'
-import { findBarriers, useBrowser } from './browser.ts'
+import { findBarriers, hasFocus, useBrowser } from './browser.ts'
 
 /** A fix of a device, some seconds ago. */
 async function send(
@@ -350,6 +350,29 @@ describe('The live map', () => {
     await page.reload()
     await page.getByText('1 of 4').waitFor()
     expect((await names(page))[0]).toContain('Van 7')
+  })
+
+  it('lists by keys alone who is in the part of the map that is in view', async () => {
+    const page = await screens.open(server.url, { as: owner })
+    await until('four are listed', async () => (await names(page)).length === 4)
+    const begin = page.getByRole('button', { name: 'Draw an area to select' })
+    const take = page.getByRole('button', { name: 'Select what is in view' })
+    await begin.press('Enter')
+    await hasFocus(page, 'Select what is in view')
+    await page.getByRole('status').getByText('4 in view').waitFor()
+    expect(await findBarriers(page)).toEqual([])
+    await page.keyboard.press('Escape')
+    await take.waitFor({ state: 'detached' })
+    await hasFocus(page, 'Draw an area to select')
+    await begin.press('Enter')
+    await hasFocus(page, 'Select what is in view')
+    // To the north, the southernmost goes out of view.
+    await page.keyboard.press('ArrowUp')
+    await page.getByText('3 in view').waitFor()
+    await page.keyboard.press('Enter')
+    await page.getByRole('status').getByText('3 of 4').waitFor()
+    expect((await names(page)).join()).not.toContain('Van 7')
+    await hasFocus(page, 'Draw an area to select')
   })
 
   it.each([

@@ -1,25 +1,38 @@
 import '../../../styles/fences.css'
 import type { Map as MapLibre } from 'maplibre-gl'
-import { useEffect, useRef } from 'react'
+import { type ComponentProps, useCallback, useEffect, useRef, useState } from 'react'
+import { useLive } from '../../../live/live.tsx'
 import { useEscape, useReturnFocus } from '../../../parts/focus.ts'
 import { ActionButton } from '../../../parts/parts.tsx'
-import { useTexts } from '../../../texts/texts.tsx'
+import { useFormat, useTexts } from '../../../texts/texts.tsx'
+import { createTest, type Filters } from '../filters.ts'
 import { areaOfRing } from './area.ts'
 import { openDrawing } from './drawing.ts'
 
 interface Props {
   map: MapLibre
+  filters: Filters
   onDone: (area: string) => void
   onCancel: () => void
 }
 
-/** Somebody draws around those that the list shall show. */
-export default function AreaDrawing({ map, onDone, onCancel }: Props) {
+/** As far as the arrow keys move the map itself. */
+const STEP_PX = 100
+/** Degrees. Once round the world is everywhere; a bit more would begin again at the other side. */
+const WORLD = 359.999
+
+/** Somebody draws around those that the list shall show, or moves the map until they are in view. */
+export default function AreaDrawing({ map, filters, onDone, onCancel }: Props) {
   const { fences: t, form } = useTexts()
+  const format = useFormat()
+  const { fleet } = useLive()
+  const frame = useRef<HTMLDivElement>(null)
+  const [inView, setInView] = useState(0)
   const done = useRef(onDone)
   done.current = onDone
   useReturnFocus()
   useEscape(onCancel)
+  const readFrame = useCallback(() => ringBehind(map, frame.current as HTMLDivElement), [map])
   useEffect(() => {
     const drawing = openDrawing(map, shape => {
       if (shape.type === 'polygon') done.current(areaOfRing(shape.coordinates.slice(0, -1)))
@@ -27,10 +40,65 @@ export default function AreaDrawing({ map, onDone, onCancel }: Props) {
     drawing.begin('polygon')
     return () => drawing.close()
   }, [map])
+  useEffect(() => {
+    const count = () => {
+      const isIn = createTest(fleet, filters, { type: 'polygon', coordinates: readFrame() })
+      setInView([...fleet.ids.keys()].filter(isIn).length)
+    }
+    count()
+    map.on('moveend', count)
+    return () => void map.off('moveend', count)
+  }, [map, fleet, filters, readFrame])
+  const onKeyDown: ComponentProps<typeof ActionButton>['onKeyDown'] = event => {
+    const move = MOVES[event.key]
+    if (!move) return event.continuePropagation()
+    event.preventDefault()
+    move(map)
+  }
   return (
-    <div className="map-note draw-note" role="status">
-      <p>{t.drawArea}</p>
-      <ActionButton onPress={onCancel}>{form.cancel}</ActionButton>
-    </div>
+    <>
+      <div className="view-frame" ref={frame} aria-hidden="true" />
+      <div className="map-note draw-note">
+        <p id="draw-area">
+          {t.drawArea} <span className="by-keys">{t.drawByKeys}</span>
+        </p>
+        <div className="row-of-buttons">
+          <ActionButton
+            className="take-view"
+            autoFocus
+            aria-describedby="draw-area"
+            onKeyDown={onKeyDown}
+            onPress={() => onDone(areaOfRing(readFrame()))}
+          >
+            {t.takeView}
+          </ActionButton>
+          <ActionButton onPress={onCancel}>{form.cancel}</ActionButton>
+          <p className="hint" role="status">
+            {t.inView(format.count(inView))}
+          </p>
+        </div>
+      </div>
+    </>
   )
+}
+
+const by = (right: number, down: number) => (map: MapLibre) => void map.panBy([right, down])
+const MOVES: Record<string, (map: MapLibre) => void> = {
+  ArrowLeft: by(-STEP_PX, 0),
+  ArrowRight: by(STEP_PX, 0),
+  ArrowUp: by(0, -STEP_PX),
+  ArrowDown: by(0, STEP_PX),
+  '+': map => void map.zoomIn(),
+  '-': map => void map.zoomOut(),
+}
+
+/** What of the map lies behind an element. Edges go the shorter way round the world: a long one has a corner on its way. */
+function ringBehind(map: MapLibre, element: Element): [number, number][] {
+  const [box, all] = [element.getBoundingClientRect(), map.getContainer().getBoundingClientRect()]
+  const { lng: west, lat: north } = map.unproject([box.left - all.left, box.top - all.top])
+  const { lng, lat: south } = map.unproject([box.right - all.left, box.bottom - all.top])
+  const east = Math.min(lng, west + WORLD)
+  const lngs = east - west < 180 ? [west, east] : [west, (west + east) / 2, east]
+  const along = (lat: number) => lngs.map((lng): [number, number] => [lng, lat])
+  return [...along(north), ...along(south).reverse()]
 }

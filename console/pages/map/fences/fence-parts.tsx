@@ -79,7 +79,9 @@ export function FenceParts({ map, fences, filters, area, isSelecting, onOpen, on
   return (
     <Suspense>
       {map && (fences?.length || drawn) && <Fences map={map} fences={shown} opened={opened} area={drawn} />}
-      {map && isSelecting && <AreaDrawing map={map} onDone={onArea} onCancel={() => onArea(null)} />}
+      {map && isSelecting && (
+        <AreaDrawing map={map} filters={filters} onDone={onArea} onCancel={() => onArea(null)} />
+      )}
       {id === 'new' && <FenceEditor key="new" fence={null} map={map} onDone={next => onOpen(next)} />}
       {opened && edit && (
         <FenceEditor key={opened._id} fence={opened} map={map} onDone={next => onOpen(next)} />
