@@ -6,6 +6,7 @@ import { type Server, startFieldline } from './server.ts'
 import type { Store, Tier } from './tiers.ts'
 
 const WARM_UP_SECONDS = 3
+const FIRST_DAYS_AGO = 30
 
 /** Points that MQTT takes a second while something else is done, against as much without it. */
 export async function ingestBeside(
@@ -21,15 +22,17 @@ export async function ingestBeside(
     try {
       const begin = await prepare(store)
       const server = await startFieldline(options, store)
-      const load = { warmUpSeconds: WARM_UP_SECONDS, seconds: options.seconds }
-      const measure = async () => {
+      const measure = async (daysAgo: number) => {
+        const firstTimeMs = Date.now() - daysAgo * 24 * 3600_000
+        const load = { warmUpSeconds: WARM_UP_SECONDS, seconds: options.seconds, firstTimeMs }
         const { acknowledged, seconds } = await loadMqtt(server.mqtt, tier.devices, load)
         return acknowledged / seconds
       }
       await quietMoment(options.patienceSeconds)
-      const without = await measure()
+      const without = await measure(FIRST_DAYS_AGO)
       const work = await begin(server)
-      const rate = await measure()
+      // Points that are older than those of before would be late ones, which take longer.
+      const rate = await measure(FIRST_DAYS_AGO / 2)
       if (await work.isDone())
         throw new Error(`The ${beside} ended before the window did: take more --records`)
       await server.stop()

@@ -55,14 +55,14 @@ export async function benchExport(tier: Tier, options: Options): Promise<Row[]> 
         note: `${count(peak)} MiB at the most, the whole process; ${(median(cpu) * 1e6).toFixed(1)} µs of processor a record`,
       })
     }
-    rows.push(await besideExport(tier, options))
     return rows
   } finally {
     await store.remove()
   }
 }
 
-const besideExport = (tier: Tier, options: Options) =>
+/** Points of devices while records are exported. */
+export const benchBesideExport = (tier: Tier, options: Options): Promise<Row> =>
   ingestBeside(tier, options, 'export', async store => {
     const dataTypeId = await fill(store, options)
     return async server => {

@@ -42,14 +42,24 @@ export async function benchImport(tier: Tier, options: Options): Promise<Row[]> 
     await runScript('limit/workbook.ts', [files.xlsx, String(options.records)])
     const rows: Row[] = []
     for (const format of FORMATS) rows.push(...(await benchFormat(tier, options, format, files[format])))
-    rows.push(
-      await ingestBeside(tier, options, 'import', async () => async server => {
-        const token = await signIn(server)
-        const importId = await send(server, token, await makeType(server, token), files.csv)
-        return { isDone: async () => (await readImport(server, token, importId)).finishedAt !== null }
-      }),
-    )
     return rows
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+/** Points of devices while a file is imported. */
+export async function benchBesideImport(tier: Tier, options: Options): Promise<Row> {
+  const folder = mkdtempSync(join(tmpdir(), 'fieldline-bench-import-'))
+  const file = join(folder, 'rows.csv')
+  try {
+    await writeCsv(file, options.records)
+    return await ingestBeside(tier, options, 'import', async () => async server => {
+      const token = await signIn(server)
+      const importId = await send(server, token, await makeType(server, token), file)
+      const read = () => readImport(server, token, importId)
+      return { isDone: async () => (await read()).finishedAt !== null }
+    })
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }

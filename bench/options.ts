@@ -15,6 +15,7 @@ export const FIGURES = [
   'tasks',
   'import',
   'export',
+  'beside',
   'console',
 ] as const
 export type Figure = (typeof FIGURES)[number]

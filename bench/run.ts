@@ -6,10 +6,10 @@ import { availableParallelism, cpus, loadavg } from 'node:os'
 import { benchConnections } from './connections.ts'
 import { benchConsole } from './console.ts'
 import { benchDisk } from './disk.ts'
-import { benchExport } from './export.ts'
+import { benchBesideExport, benchExport } from './export.ts'
 import { benchFences } from './fences.ts'
 import { benchHistory } from './history.ts'
-import { benchImport } from './import.ts'
+import { benchBesideImport, benchImport } from './import.ts'
 import { benchIngest } from './ingest.ts'
 import { benchLive } from './live.ts'
 import { readOptions } from './options.ts'
@@ -37,6 +37,8 @@ for (const name of options.tiers) {
       rows.push(...(await benchImport(tier, options)))
     if (options.figures.includes('export') && name === 'one-machine')
       rows.push(...(await benchExport(tier, options)))
+    if (options.figures.includes('beside') && name === 'one-machine')
+      rows.push(await benchBesideImport(tier, options), await benchBesideExport(tier, options))
     if (options.figures.includes('console') && name === 'embedded')
       rows.push(...(await benchConsole(tier, options)))
     if (options.figures.includes('live')) rows.push(...(await benchLive(tier, options)))

@@ -54,8 +54,6 @@ export interface Database {
   readonly writer: Queryable & {
     /** Copies rows into a table and runs a statement, in one transaction and round trip. */
     copyIn(copy: CopyIn): Promise<void>
-    /** How much it has copied so far, in bytes. */
-    copiedBytes(): number
     /** Runs `work` in one transaction. */
     transaction<T>(work: (tx: Queryable) => Promise<T>): Promise<T>
   }
@@ -137,8 +135,6 @@ export function createDatabase(
     return open.run(true, () => driver.transaction(lane, begin, run => work(createQueryable(run)), owner))
   }
 
-  let copiedBytes = 0
-
   return {
     driver,
     isOneSession: driver.isOneSession,
@@ -157,11 +153,7 @@ export function createDatabase(
     ),
     signIn: createQueryable(statement => driver.run('signIn', statement)),
     writer: Object.assign(createQueryable(driver.runWriting), {
-      copyIn(copy: CopyIn) {
-        copiedBytes += copy.rows.length
-        return driver.copyIn(copy)
-      },
-      copiedBytes: () => copiedBytes,
+      copyIn: (copy: CopyIn) => driver.copyIn(copy),
       // On nobody's behalf: what is stored goes on where one of those who sent it hangs up.
       transaction: <T>(work: (tx: Queryable) => Promise<T>) =>
         withDemand({ lane: 'requests' }, () =>

@@ -93,8 +93,11 @@ async function start(config: Config): Promise<void> {
   const log = opened?.log ?? null
   closers.push(() => log?.close())
 
+  let storedPoints = () => 0
   if (log && has('writer')) {
-    const writer = createWriter({ db, onError, ...createWriterMetrics(registry) })
+    const metrics = createWriterMetrics(registry)
+    storedPoints = metrics.storedPoints
+    const writer = createWriter({ db, onError, ...metrics })
     const storing = await log.store(batch =>
       single ? single.store(batch, () => writer.store(batch)) : writer.store(batch),
     )
@@ -138,7 +141,7 @@ async function start(config: Config): Promise<void> {
   const jobs = has('jobs')
     ? await startJobs({
         db,
-        kinds: createJobKinds(db, config, EXPORTABLES, onError),
+        kinds: createJobKinds(db, config, { exportables: EXPORTABLES, onError, storedPoints }),
         onError,
         alone: !config.databaseUrl,
       })

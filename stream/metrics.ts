@@ -23,13 +23,15 @@ export function createWriterMetrics(registry: Registry) {
     help: 'Batches that could not be stored, as where the database is away or its disk full; each is tried again',
     registers,
   })
+  let points = 0
   const onStored = (stored: { points: number; duplicates: number; rejections: number; seconds: number }) => {
+    points += stored.points + stored.duplicates
     entries.inc({ kind: 'point' }, stored.points)
     entries.inc({ kind: 'duplicate' }, stored.duplicates)
     entries.inc({ kind: 'rejection' }, stored.rejections)
     seconds.observe(stored.seconds)
   }
-  return { onStored, onFailed: () => failed.inc() }
+  return { onStored, onFailed: () => failed.inc(), storedPoints: () => points }
 }
 
 /** Figures that are read when they are asked for, of the parts that this process has. */

@@ -55,7 +55,16 @@ interface Progress {
 /** The type is another one than the rows were read for. */
 class TypeChanged extends Error {}
 
-export function importJob(db: Database, files: ImportFiles): JobKind {
+export function importJob({
+  db,
+  files,
+  storedPoints,
+}: {
+  db: Database
+  files: ImportFiles
+  /** Points that this process has stored. */
+  storedPoints: () => number
+}): JobKind {
   const batchRows = db.isOneSession ? EMBEDDED_BATCH_ROWS : BATCH_ROWS
   const kind: JobKind<Payload> = {
     kind: IMPORT_JOB,
@@ -73,7 +82,7 @@ export function importJob(db: Database, files: ImportFiles): JobKind {
         if (await commit(tx => endImport(tx, organizationId, importId, how))) await files.delete(importId)
       }
       try {
-        await importFile(context, organizationId, files.pathOf(importId), batchRows, db)
+        await importFile(context, organizationId, files.pathOf(importId), batchRows, storedPoints)
         await end({ status: 'completed' })
       } catch (error) {
         const reason = explain(error) ?? (isHopeless(error) && job.attempt > 1 ? OUR_FAULT : null)
@@ -107,7 +116,7 @@ async function importFile(
   organizationId: string,
   path: string,
   batchRows: number,
-  db: Database,
+  storedPoints: () => number,
 ): Promise<void> {
   const { job, signal, commit } = context
   const progress: Progress = { row: 0, reported: 0, ...(job.progress as Partial<Progress> | null) }
@@ -120,7 +129,7 @@ async function importFile(
       ...{ path, format, dataTypeId, fields, primaryKey, mapping, language, timeZone },
       after: progress.row,
     }
-    const giveWay = createGiveWay(db, signal)
+    const giveWay = createGiveWay(storedPoints, signal)
     try {
       for await (const { rows, fraction } of readBatches(reading, batchRows, signal)) {
         if (rows.length === 0) continue

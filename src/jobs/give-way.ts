@@ -1,35 +1,63 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Database } from '../../db/client.ts'
 
-/** What a point takes of two cores, from its packet to its row: 15 µs for 110 bytes (docs/benchmarks.md). */
-const MS_A_BYTE = 0.015 / 110
+/** What points may lose of their rate to work in the background. */
+const LOSS = 0.05
 /** Fewer points than that are nobody's hurry. */
-const QUIET_SHARE = 0.1
-/** Beside points that take all that the machine has, work in the background takes a tenth. */
-const REST = 9
+const QUIET_PER_SECOND = 1_000
+/** So much of the time of a piece it rests beside many points in any case, to see how many come then. */
+const PROBE = 0.2
 const MAX_REST_MS = 10_000
 /** Points are stored many at once: less time says nothing of how many come. */
 const LOOK_MS = 200
+const HALF_LIFE_MS = 2_000
 
 /**
- * For work in the background that could take all that the machine has, between two pieces of it: rests longer, the more
- * points were stored since the last piece. So an import goes at full speed on a quiet machine, and takes hardly anything
- * from devices on a busy one. It knows the points that this process stores.
+ * For work in the background that could take all that the machine has, between two pieces of it: rests longer, the slower
+ * points are stored beside it than while it rests. So an import goes at full speed on a quiet machine, and takes hardly
+ * anything from devices on a busy one, whatever the machine is and whatever else is done on it. It knows the points
+ * that this process stores.
  */
-export function createGiveWay(
-  { writer }: Pick<Database, 'writer'>,
-  signal: AbortSignal,
-): () => Promise<void> {
+export function createGiveWay(storedPoints: () => number, signal: AbortSignal): () => Promise<void> {
+  const [atWork, atRest] = [createRate(), createRate()]
   let begun = performance.now()
-  let copied = writer.copiedBytes()
+  let before = storedPoints()
+  /** Puts down what was stored since it looked last; how long ago that is. */
+  const look = (rate: Rate): number => {
+    const ms = performance.now() - begun
+    const stored = storedPoints()
+    rate.add(stored - before, ms)
+    begun += ms
+    before = stored
+    return ms
+  }
   return async () => {
-    const workedMs = performance.now() - begun
-    if (workedMs < LOOK_MS) return
-    const share = Math.min(((writer.copiedBytes() - copied) * MS_A_BYTE) / workedMs, 1)
+    if (performance.now() - begun < LOOK_MS) return
+    const ms = look(atWork)
+    const [working, resting] = [atWork.perSecond(), atRest.perSecond()]
+    if (Math.max(working, resting) < QUIET_PER_SECOND) return
+    const slower = resting > 0 ? Math.max(0, 1 - working / resting) : 0
+    const restMs = ms * Math.max(slower / LOSS - 1, PROBE)
     // Whoever stops it is heard by the next piece.
-    if (share > QUIET_SHARE)
-      await sleep(Math.min(workedMs * REST * share, MAX_REST_MS), null, { signal }).catch(() => {})
-    begun = performance.now()
-    copied = writer.copiedBytes()
+    await sleep(Math.min(restMs, MAX_REST_MS), null, { signal }).catch(() => {})
+    look(atRest)
+  }
+}
+
+/** What was long ago counts less and less. */
+interface Rate {
+  add(count: number, ms: number): void
+  perSecond(): number
+}
+
+function createRate(): Rate {
+  let count = 0
+  let ms = 0
+  return {
+    add(more, moreMs) {
+      const kept = 0.5 ** (moreMs / HALF_LIFE_MS)
+      count = count * kept + more
+      ms = ms * kept + moreMs
+    },
+    perSecond: () => (ms > 0 ? (count * 1000) / ms : 0),
   }
 }

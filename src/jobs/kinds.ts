@@ -17,20 +17,28 @@ import { createWebhookSecrets } from './webhooks/secrets.ts'
 export function createJobKinds(
   db: Database,
   config: Pick<Config, 'webhookAllowPrivate' | 'jwtSecret' | 'dataDir'>,
-  exportables: Exportables,
-  onError: (error: unknown, doing: string) => void,
+  {
+    exportables,
+    storedPoints,
+    onError,
+  }: {
+    exportables: Exportables
+    /** Points that this process has stored. */
+    storedPoints: () => number
+    onError: (error: unknown, doing: string) => void
+  },
 ): JobKind[] {
   const secrets = createWebhookSecrets(config.jwtSecret)
   const webhooks = webhookJobs({ allowPrivate: config.webhookAllowPrivate, secrets })
   const exported = createExportFiles(config.dataDir)
   const imported = createImportFiles(config.dataDir)
-  const exports = exportJob({ db, files: exported, exportables }) as JobKind
+  const exports = exportJob({ db, files: exported, exportables, storedPoints }) as JobKind
   return [
     upkeepJob(db, [exported, imported]),
     scheduleJob(db, onError),
     sampleDataJob,
     exports,
-    importJob(db, imported),
+    importJob({ db, files: imported, storedPoints }),
     ...removalJobs(db),
     ...webhooks,
   ]

@@ -3,23 +3,45 @@ import { createGiveWay } from '../../src/jobs/give-way.ts'
 import { pause } from '../support/wait.ts'
 
 const WORK_MS = 220
+const PIECES = 3
 
-/** How long somebody rests who has worked while points of so many bytes were stored. */
-async function rest(bytes: number, signal = new AbortController().signal): Promise<number> {
-  let copied = 0
-  const writer = { copiedBytes: () => copied }
-  const giveWay = createGiveWay({ writer } as Parameters<typeof createGiveWay>[0], signal)
-  copied += bytes
-  await pause(WORK_MS)
-  const begun = performance.now()
-  await giveWay()
-  return performance.now() - begun
+/** How long somebody rests after each of some pieces of work, while so many points a second are stored beside it and while it rests. */
+async function rest(beside: number, resting: number, signal = new AbortController().signal): Promise<number> {
+  let stored = 0
+  let perSecond = beside
+  let last = performance.now()
+  const storedPoints = () => {
+    const now = performance.now()
+    stored += ((now - last) * perSecond) / 1000
+    last = now
+    return stored
+  }
+  const giveWay = createGiveWay(storedPoints, signal)
+  let rested = 0
+  for (let piece = 1; piece <= PIECES; piece++) {
+    await pause(WORK_MS)
+    const begun = performance.now()
+    storedPoints()
+    perSecond = resting
+    await giveWay()
+    storedPoints()
+    perSecond = beside
+    rested = performance.now() - begun
+  }
+  return rested
 }
 
-it('What works in the background rests beside many points, hardly beside few, and stops at once when it is told', async () => {
-  // 50,000 points a second, 500, and none.
-  const [many, few, none] = [await rest(1_200_000), await rest(12_000), await rest(0)]
-  expect(many).toBeGreaterThan(3 * WORK_MS)
-  expect(Math.max(few, none)).toBeLessThan(many / 5)
-  expect(await rest(1_200_000, AbortSignal.abort())).toBeLessThan(many / 5)
+it('What works in the background rests for long where it slows points down, hardly where it does not, and stops at once when it is told', async () => {
+  const [slowed, halved, same, few, none, told] = await Promise.all([
+    rest(2_000, 50_000),
+    rest(25_000, 50_000),
+    rest(50_000, 50_000),
+    rest(50, 500),
+    rest(0, 0),
+    rest(2_000, 50_000, AbortSignal.abort()),
+  ])
+  // A piece in ten takes half of the rate, or one in twenty all of it: points lose a twentieth.
+  expect(slowed).toBeGreaterThan(15 * WORK_MS)
+  expect(halved).toBeGreaterThan(7 * WORK_MS)
+  expect(Math.max(same, few, none, told)).toBeLessThan(2 * WORK_MS)
 })

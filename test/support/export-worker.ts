@@ -8,7 +8,12 @@ import { startJobs } from '../../src/jobs/runner.ts'
 // A process that makes exports, to be killed at any moment (test/jobs/export-kill.test.ts).
 const [, , url, dataDir = ''] = process.argv
 const db = await openDatabase({ url, directory: '', onError: () => {} })
-const job = exportJob({ db, files: createExportFiles(dataDir), exportables: EXPORTABLES })
+const job = exportJob({
+  db,
+  files: createExportFiles(dataDir),
+  exportables: EXPORTABLES,
+  storedPoints: () => 0,
+})
 await startJobs({
   db,
   alone: false,

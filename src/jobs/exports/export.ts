@@ -37,10 +37,13 @@ export function exportJob({
   db,
   files,
   exportables,
+  storedPoints,
 }: {
   db: Database
   files: ExportFiles
   exportables: Exportables
+  /** Points that this process has stored. */
+  storedPoints: () => number
 }): JobKind<Payload> {
   async function open(
     { job, commit }: JobContext<Payload>,
@@ -73,7 +76,7 @@ export function exportJob({
         const source = await open(context, order)
         const all = await source.count(signal)
         const total = source.isFiltered ? null : all
-        const giveWay = createGiveWay(db, signal)
+        const giveWay = createGiveWay(storedPoints, signal)
         let told = performance.now()
         const file = await writeExport(draft, {
           source,
