@@ -5,6 +5,7 @@ import { textValue } from '../jobs/exports/cells.ts'
 import { type Cell, cellText } from './cells.ts'
 import { asShown, ERROR_HEADING } from './formulas.ts'
 import { openSource, readHeadings } from './open-source.ts'
+import type { SomeRows } from './readers/xlsx.ts'
 
 /** The rows that failed, in their order, some after a row; none at the end. */
 export type FailedRows = (afterRow: number) => Promise<FailedRow[]>
@@ -16,28 +17,30 @@ export async function writeFailedRows(
   failed: FailedRows,
   to: Writable,
 ): Promise<void> {
-  const source = await openSource({ path, format }, Object.keys(mapping))
+  const texts: SomeRows = async function* (rows) {
+    const find = createLookup(failed)
+    for await (const row of rows) {
+      const errors = await find(row.number)
+      if (errors === undefined) return
+      if (errors !== null) yield row
+    }
+  }
+  const source = await openSource({ path, format }, Object.keys(mapping), { texts })
   try {
     const { headings } = await readHeadings(source)
     const writer = WRITERS[format](to, source.date1904?.() ?? false)
     const column = findColumn(headings, mapping)
     await writer.header(column === headings.length ? [...headings, nameColumn(headings)] : headings)
-    let page = await failed(0)
-    let at = 0
+    const find = createLookup(failed)
     for await (const { number, cells, record } of source.rows) {
-      if (at >= page.length) {
-        page = await failed(page.at(-1)?.row ?? 0)
-        at = 0
-      }
-      const next = page[at]
-      if (!next) break
-      if (number < next.row) continue
-      at++
+      const errors = await find(number)
+      if (errors === undefined) break
+      if (errors === null) continue
       const own = Array.from(
         { length: format === 'csv' ? Math.max(headings.length, cells.length) : headings.length },
         (_, column) => cells[column] ?? null,
       )
-      const message = describe(JSON.parse(next.errors), mapping)
+      const message = describe(JSON.parse(errors), mapping)
       // Cells beyond the header stay where they are, after the message.
       const isNew = column === headings.length
       await writer.row(own.toSpliced(column, isNew ? 0 : 1, message), { record, message })
@@ -45,6 +48,25 @@ export async function writeFailedRows(
     await writer.end()
   } finally {
     source.close()
+  }
+}
+
+/** What is wrong with a row; null of one that did not fail, undefined of one behind all that failed. Asked for one after the other. */
+function createLookup(failed: FailedRows): (row: number) => Promise<string | null | undefined> {
+  let page: FailedRow[] = []
+  let at = 0
+  let last = 0
+  return async row => {
+    if (at >= page.length) {
+      page = await failed(last)
+      at = 0
+    }
+    const next = page[at]
+    if (next === undefined) return undefined
+    if (row < next.row) return null
+    at++
+    last = next.row
+    return next.errors
   }
 }
 

@@ -1,6 +1,6 @@
-import { open, readdir, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { type FileHandle, open, readdir, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { isUuid, type Queryable } from '../../db/client.ts'
+import { isUuid, newId, type Queryable } from '../../db/client.ts'
 import { createFolder, syncFolder } from '../../db/durable-files.ts'
 import { listImportsWithFile } from '../../db/queries/imports.ts'
 
@@ -11,6 +11,8 @@ export interface ImportFiles {
   receive(importId: string, arriving: AsyncIterable<Buffer>): Promise<void>
   sizeOf(importId: string): Promise<number>
   delete(importId: string): Promise<void>
+  /** A new file without a name, which is gone with whoever has it open. */
+  openUnnamed(): Promise<FileHandle>
   /** Deletes files that no import needs: of those that are over, of organizations that are gone, of processes that died. */
   sweep(db: Queryable): Promise<void>
 }
@@ -44,6 +46,13 @@ export function createImportFiles(dataDir: string): ImportFiles {
       }
     },
     sizeOf: async importId => (await stat(pathOf(importId))).size,
+    async openUnnamed() {
+      createFolder(folder, 0o700)
+      const path = pathOf(`${newId()}.unnamed`)
+      const file = await open(path, 'wx+', 0o600)
+      await rm(path)
+      return file
+    },
     delete: importId => rm(pathOf(importId), { force: true }),
     async sweep(db) {
       const names = await readdir(folder).catch((error: NodeJS.ErrnoException) => {

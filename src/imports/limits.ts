@@ -37,7 +37,9 @@ export const BATCH_WITHIN_MS = 60_000
 export const READ_WITHIN_MS = 15 * 60_000
 /** Until the header is known, while somebody waits for the answer. */
 export const INSPECT_WITHIN_MS = 20_000
-/** From the first piece of a file of failed rows to its last, however slowly it is taken. */
-export const SEND_WITHIN_MS = 15 * 60_000
+/** For a file of failed rows; a million of five columns take half a minute of a core. */
+export const FAILED_ROWS_WITHIN_MS = 10 * 60_000
+/** Of one, which is on the disk for as long as it is read: a file of Windows-1252 or UTF-16 grows when it is written as UTF-8, and by what is wrong with its rows. */
+export const MAX_FAILED_ROWS_BYTES = 1024 * 1024 * 1024
 /** Files that are looked into at once, for whoever waits for an answer. */
 export const INSPECTED_AT_ONCE = 2

@@ -3,12 +3,12 @@ import { cellText, isBlank, type Source } from './cells.ts'
 import { unimportable } from './file-error.ts'
 import { openCsv } from './readers/csv.ts'
 import { openJson } from './readers/json.ts'
-import { openXlsx } from './readers/xlsx.ts'
+import { openXlsx, type ReadOptions } from './readers/xlsx.ts'
 
 export function openSource(
   { path, format }: { path: string; format: ImportFormat },
   keys: readonly string[],
-  options: { header?: boolean } = {},
+  options: ReadOptions = {},
 ): Promise<Source> {
   if (format === 'csv') return openCsv(path)
   return format === 'json' ? openJson(path, keys, options) : openXlsx(path, options)

@@ -1,4 +1,6 @@
-import { readdirSync } from 'node:fs'
+import { readdirSync, readlinkSync } from 'node:fs'
+import { get, type IncomingMessage } from 'node:http'
+import { buffer } from 'node:stream/consumers'
 import { parse } from 'csv-parse/sync'
 import exceljs from 'exceljs'
 import { beforeAll, describe, expect, it } from 'vitest'
@@ -7,7 +9,7 @@ import { openTestDatabase } from '../support/database.ts'
 import { importFile } from '../support/imports.ts'
 import { useServer } from '../support/own-server.ts'
 import { addOrganization, addPerson } from '../support/people.ts'
-import { pause } from '../support/wait.ts'
+import { pause, until } from '../support/wait.ts'
 
 describe('The rows of an import that failed', () => {
   const { server, database } = useServer()
@@ -195,6 +197,47 @@ describe('The rows of an import that failed', () => {
     expect((await asking).map(({ response }) => response.status)).toEqual(Array(9).fill(200))
     // Two of one organization, and those that are on their way to end.
     expect(most - before).toBeLessThan(6)
+  })
+
+  it('are made whole while somebody reads them slowly, who keeps nobody else from theirs', async () => {
+    await newType()
+    // More than sockets hold.
+    const rows = Array.from({ length: 4_000 }, (_, at) => `${at},,${'x'.repeat(4_000)}`)
+    const done = await send(`Customer number,Name,Note\n${rows.join('\n')}`)
+    expect(done).toMatchObject({ failed: 4_000 })
+    const { file } = await failedRows(owner, done._id)
+    const threads = () => readdirSync(`/proc/${server.pid}/task`).length
+    const before = threads()
+    const url = `${server.url}/api/v3/import-monitoring/${done._id}/failed-rows`
+    const people = await Promise.all([1, 2].map(() => addPerson(server, owner, { role: 'Owner' })))
+    const clients = [owner, ...people.map(({ client }) => client)] as [Client, Client, Client]
+    // As many as may be made at once for an organization.
+    const slow = await Promise.all(
+      clients.slice(1).map(({ token }) => {
+        const headers = { authorization: `Bearer ${token}` }
+        return new Promise<IncomingMessage>((resolve, reject) =>
+          get(url, { headers }, resolve).once('error', reject),
+        )
+      }),
+    )
+    const { response, file: quick } = await failedRows(clients[0], done._id)
+    expect([response.status, quick.equals(file)]).toEqual([200, true])
+    await until('no thread is left', () => threads() <= before)
+    expect(slow.map(({ statusCode }) => statusCode)).toEqual([200, 200])
+    expect(slow.every(({ socket }) => socket.bytesRead < file.length)).toBe(true)
+    const [one, other] = slow as [IncomingMessage, IncomingMessage]
+    expect((await buffer(one)).equals(file)).toBe(true)
+    // Of whoever leaves nothing is left either.
+    other.destroy()
+    const open = () =>
+      readdirSync(`/proc/${server.pid}/fd`).filter(fd => {
+        try {
+          return readlinkSync(`/proc/${server.pid}/fd/${fd}`).includes('.unnamed')
+        } catch {
+          return false
+        }
+      })
+    await until('no file is left open', () => open().length === 0)
   })
 
   it('are for whoever sent them, and who sees every field of the type', async () => {

@@ -9,7 +9,7 @@ import type { Field } from '../../db/schema/flows.ts'
 import type { Cell, Source } from '../../src/imports/cells.ts'
 import { convert, styleOf } from '../../src/imports/convert.ts'
 import { writeFailedRows } from '../../src/imports/failed-rows.ts'
-import { openSource } from '../../src/imports/open-source.ts'
+import { openSource, readHeadings } from '../../src/imports/open-source.ts'
 import { cellOf, sheetText } from '../../src/jobs/exports/cells.ts'
 import { makeWorkbook } from '../support/workbooks.ts'
 
@@ -94,6 +94,24 @@ describe('A table of CSV', () => {
       expect(rows).toHaveLength(lines.length + 2)
       expect(rows.slice(2).every(cells => cells.length === 3 && cells[2] === 'z')).toBe(true)
     }
+  })
+})
+
+describe('The header of a workbook', () => {
+  const row = (index: number) => `<row><c t="s"><v>${index}</v></c></row>`
+  const headingsOf = async (blanks: number) => {
+    const others = Array.from({ length: 20 }, () => 'x'.repeat(100_000))
+    // More than is read at once.
+    const rows = `${row(1).repeat(blanks)}${'<!-- -->'.repeat(20_000)}${row(22)}${row(0)}`
+    const path = keep(makeWorkbook({ shared: ['Ada', '  ', ...others, 'Name'], rows }))
+    const source = await openSource({ path, format: 'xlsx' }, [], { header: true })
+    return readHeadings(source).finally(() => source.close())
+  }
+
+  it('may stand below rows whose texts are blank', async () => {
+    for (const blanks of [0, 1, 9])
+      expect(await headingsOf(blanks)).toEqual({ row: blanks + 1, headings: ['Name'] })
+    await expect(headingsOf(10)).rejects.toThrow('The first 10 rows name no columns.')
   })
 })
 
@@ -201,6 +219,37 @@ describe('A file of failed rows', () => {
       }),
       { numRuns: 60 },
     )
+  })
+
+  it('needs of the texts that cells share those of its rows alone', async () => {
+    const large = 'x'.repeat(250_000)
+    const shared = ['one', ...Array.from({ length: 200 }, (_, at) => `${at} ${large}`), 'two', 'last']
+    const row = (...indices: number[]) =>
+      `<row>${indices.map(index => `<c t="s"><v>${index}</v></c>`).join('')}</row>`
+    const many = Array.from({ length: 100 }, (_, at) => row(at + 101, 202))
+    const file = makeWorkbook({ shared, rows: [row(0, 201), ...many, row(202, 51), row(202, 0)].join('') })
+    const held = () => process.memoryUsage().arrayBuffers
+    const before = held()
+    let most = 0
+    const to = new PassThrough()
+    const whole = buffer(to)
+    const path = keep(file)
+    await writeFailedRows(
+      path,
+      { format: 'xlsx', mapping: { a: 'one', b: 'two' } },
+      async after => {
+        most = Math.max(most, held() - before)
+        return after < 102 ? [{ row: 102, errors: '[{"field":null,"value":null,"message":"No."}]' }] : []
+      },
+      to,
+    )
+    const { rows } = await read('xlsx', await whole)
+    expect(rows).toEqual([
+      ['one', 'two', 'Import error'],
+      ['last', `50 ${large}`, 'No.'],
+    ])
+    // All of them are 50 MB.
+    expect(most).toBeLessThan(25 * 1024 * 1024)
   })
 
   it('holds no empty cell where a value is missing, which would go in as one', async () => {

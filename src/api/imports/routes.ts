@@ -1,3 +1,4 @@
+import type { FastifyReply } from 'fastify'
 import type { Queryable } from '../../../db/client.ts'
 import { findDataType } from '../../../db/queries/data-types.ts'
 import {
@@ -10,30 +11,38 @@ import {
 } from '../../../db/queries/imports.ts'
 import { cancelJob, findActiveJob } from '../../../db/queries/jobs.ts'
 import type { Caller } from '../../../db/queries/sessions.ts'
+import { createTurns } from '../../../db/turns.ts'
 import { dataAccess } from '../../data/access.ts'
 import { record } from '../../http/audit.ts'
 import { disposition } from '../../http/disposition.ts'
 import { ok } from '../../http/envelope.ts'
 import { conflict, forbidden, found, RequestError } from '../../http/errors.ts'
 import { listed, readPageRequest } from '../../http/lists.ts'
+import { createSpool } from '../../http/spool.ts'
 import { createStreams, type StreamLimits } from '../../http/streams.ts'
+import type { FailedRows } from '../../imports/failed-rows.ts'
+import type { FailedRowsTask } from '../../imports/failed-rows-worker.ts'
 import { createImportFiles } from '../../imports/files.ts'
 import { IMPORT_JOB } from '../../imports/job.ts'
-import { streamFailedRows } from '../../imports/stream-failed-rows.ts'
+import { MAX_FAILED_ROWS_BYTES } from '../../imports/limits.ts'
+import { makeFailedRows } from '../../imports/make-failed-rows.ts'
 import type { App, Services } from '../../services.ts'
 import { showImport } from './present.ts'
 import { receiveImport } from './receive.ts'
 import * as operations from './schemas.ts'
 
 /** A thread reads the file of an import anew for each, with its heap and up to 192 MiB of texts that cells share. */
-const FAILED_ROWS: StreamLimits = {
-  ...{ perUser: 1, perOrganization: 2, total: 4 },
-  ...{ waitMs: 30_000, takenWithinMs: 15_000 },
+const MAKING = { max: 4, maxPerOwner: 2, maxWaiting: 16, waitMs: 30_000 }
+/** Each has a file on the disk, of up to a GiB. */
+const READING: StreamLimits = {
+  ...{ perUser: 1, perOrganization: 8, total: 96 },
+  ...{ waitMs: 30_000, takenWithinMs: 60_000 },
 }
 
 export function importRoutes(app: App, { db, config }: Services): void {
   const files = createImportFiles(config.dataDir)
-  const streams = createStreams(FAILED_ROWS)
+  const making = createTurns(MAKING)
+  const streams = createStreams(READING)
 
   app.post('/data/import', operations.importFile, async (request, reply) => {
     const accepted = await receiveImport(db, files, request, reply)
@@ -68,14 +77,39 @@ export function importRoutes(app: App, { db, config }: Services): void {
       return row
     })
     const { _id, format, mapping, fileName } = row
+    const leaving = leavingOf(reply)
     const failed = (after: number) => db.tenant(organizationId, tx => listFailedRows(tx, _id, after))
     return streams.send(request, reply, operations.FILE_TYPES[format], async () => {
-      const pieces = await streamFailedRows({ path: files.pathOf(_id), found: { format, mapping } }, failed)
+      const task = { path: files.pathOf(_id), found: { format, mapping } }
+      const pieces = await spoolFailedRows(organizationId, task, failed, leaving)
       const name = `${fileName.replace(/\.[^.]*$/, '')} - failed rows.${format}`
       reply.header('content-disposition', disposition(name))
       return pieces
     }) as Promise<never>
   })
+
+  /** What is made is on the disk until it is sent: whoever reads slowly keeps nobody from a turn. */
+  async function spoolFailedRows(
+    organizationId: string,
+    task: FailedRowsTask,
+    failed: FailedRows,
+    leaving: AbortSignal,
+  ): Promise<AsyncGenerator<Uint8Array>> {
+    const giveBack = await making.take(organizationId, { signal: leaving })
+    const file = await files.openUnnamed().catch(error => {
+      giveBack()
+      throw error
+    })
+    const spool = createSpool(file, MAX_FAILED_ROWS_BYTES, leaving)
+    void makeFailedRows(task, failed, spool.write, leaving)
+      .then(
+        () => spool.end(),
+        error => spool.end({ error }),
+      )
+      .finally(giveBack)
+    await spool.begun()
+    return spool.pieces()
+  }
 
   app.post('/import-monitoring/:id/cancel', operations.cancelImport, async ({ caller, params }) => {
     const { organizationId } = caller
@@ -93,6 +127,15 @@ export function importRoutes(app: App, { db, config }: Services): void {
     if (isFileFree) await files.delete(cancelled._id)
     return ok(cancelled, 'Import cancelled')
   })
+}
+
+/** Aborted when the answer is sent, or the caller has gone. */
+function leavingOf({ raw }: FastifyReply): AbortSignal {
+  const leaving = new AbortController()
+  const leave = () => leaving.abort(new RequestError('unavailable', 'The caller has gone.'))
+  if (raw.destroyed) leave()
+  else raw.once('close', leave)
+  return leaving.signal
 }
 
 /** The file holds values of every column: it is for those who may see every field. */

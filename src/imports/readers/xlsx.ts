@@ -2,16 +2,32 @@ import type { Cell, Rows, Source } from '../cells.ts'
 import { tooLarge, unimportable } from '../file-error.ts'
 import { MAX_CELL_CHARACTERS, MAX_CELLS, MAX_COLUMNS, MAX_ROWS } from '../limits.ts'
 import { readSerial } from '../values/dates.ts'
-import { readSharedStrings, type SharedStrings } from './shared-strings.ts'
+import { createIndexSet, type IndexSet } from './index-set.ts'
+import { MAX_SHARED_TEXTS, readSharedStrings } from './shared-strings.ts'
 import { readWorkbook, type Workbook } from './workbook.ts'
 import { readXml } from './xml.ts'
 import { openParts, type Parts } from './zip.ts'
 
+/** Rows with cells of which the first that names columns is one: a cell with a blank text is known by the text alone. */
+const HEADER_WITHIN = 10
+
+/** Some of the rows, whatever is known of their cells. */
+export type SomeRows = <Row extends { number: number; cells: readonly unknown[] }>(
+  rows: AsyncIterable<Row>,
+) => AsyncIterable<Row>
+
+export interface ReadOptions {
+  /** Reads no further than a header may be. */
+  header?: boolean
+  /** Of which rows the texts are needed, beside the header's: in others, texts that cells share are empty. */
+  texts?: SomeRows
+}
+
 /**
- * The first sheet of a workbook, its parts read as streams. `header` reads no further than the first row with values:
- * of the texts that cells share it takes those that the header needs, however many come after.
+ * The first sheet of a workbook, its parts read as streams. Where not all of its rows are needed it is read twice: of the
+ * texts that cells share, up to 192 MiB, those alone are kept that somebody reads.
  */
-export async function openXlsx(path: string, { header = false } = {}): Promise<Source> {
+export async function openXlsx(path: string, { header = false, texts }: ReadOptions = {}): Promise<Source> {
   const parts = await openParts(path)
   let read = 0
   let size = 1
@@ -20,11 +36,22 @@ export async function openXlsx(path: string, { header = false } = {}): Promise<S
     const workbook = await readWorkbook(parts)
     size = parts.size(workbook.sheet) || 1
     date1904 = workbook.date1904
-    const needed = header ? await listHeaderTexts(parts, workbook) : undefined
+    const needed = header || texts ? await listTexts(parts, workbook, texts) : undefined
     const shared = await readSharedStrings(parts, workbook.sharedStrings, needed)
-    yield* readSheet(parts, workbook, shared, bytes => {
+    const textAt = (index: number) => {
+      const text = shared.get(index)
+      return text === undefined ? undefined : decodeText(text)
+    }
+    const all = readSheet<string>(parts, workbook, textAt, bytes => {
       read += bytes
     })
+    if (!header) return yield* all
+    let count = 0
+    for await (const row of firstRows(all)) {
+      yield row
+      count++
+    }
+    if (count === HEADER_WITHIN) throw unimportable(`The first ${HEADER_WITHIN} rows name no columns.`)
   }
   return {
     rows: rows(),
@@ -34,29 +61,49 @@ export async function openXlsx(path: string, { header = false } = {}): Promise<S
   }
 }
 
-/** The highest index of a shared text in the first row that has any cell with a value. */
-async function listHeaderTexts(parts: Parts, workbook: Workbook): Promise<number> {
-  let highest = -1
-  const pass: SharedStrings = {
-    get(index) {
-      highest = Math.max(highest, index)
-      return '-'
-    },
+/** A text that cells share, before it is read. */
+class SharedText {
+  readonly index: number
+  constructor(index: number) {
+    this.index = index
   }
-  for await (const { cells } of readSheet(parts, workbook, pass, () => {}))
-    if (cells.some(cell => cell !== null && cell !== undefined)) break
-  return highest
 }
 
-async function* readSheet(
+/** The shared texts of the rows among which the header is, and of some others. */
+async function listTexts(parts: Parts, workbook: Workbook, others?: SomeRows): Promise<IndexSet> {
+  const needed = createIndexSet(MAX_SHARED_TEXTS)
+  for (const some of others ? [firstRows, others] : [firstRows]) {
+    const rows = readSheet(
+      parts,
+      workbook,
+      index => new SharedText(index),
+      () => {},
+    )
+    for await (const { cells } of some(rows))
+      for (const cell of cells) if (cell instanceof SharedText) needed.add(cell.index)
+  }
+  return needed
+}
+
+/** Those with cells, among which the header is. */
+const firstRows: SomeRows = async function* (rows) {
+  let count = 0
+  for await (const row of rows) {
+    if (!row.cells.some(cell => cell !== null && cell !== undefined)) continue
+    yield row
+    if (++count === HEADER_WITHIN) return
+  }
+}
+
+async function* readSheet<Text>(
   parts: Parts,
   { sheet, date1904, isTime }: Workbook,
-  shared: SharedStrings,
+  textAt: (index: number) => Text | undefined,
   onRead: (bytes: number) => void,
-): Rows {
-  let ready: { number: number; cells: Cell[] }[] = []
+): AsyncGenerator<{ number: number; cells: (Cell | Text)[] }, void, undefined> {
+  let ready: { number: number; cells: (Cell | Text)[] }[] = []
   let number = 0
-  let cells: Cell[] = []
+  let cells: (Cell | Text)[] = []
   let column = -1
   let type = 'n'
   let style = 0
@@ -69,14 +116,14 @@ async function* readSheet(
   let count = 0
 
   const place = () => `row ${number}, column ${columnName(column)}`
-  const readCell = (): Cell => {
+  const readCell = (): Cell | Text => {
     if (value === null) return hasFormula ? { fault: 'a formula that was never calculated' } : null
     switch (type) {
       case 's': {
-        const text = shared.get(Number(value))
+        const text = textAt(Number(value))
         if (text === undefined)
           throw unimportable(`The cell in ${place()} refers to a text that is not there.`)
-        return decodeText(text)
+        return text
       }
       case 'b':
         return value.trim() === '1' || value.trim() === 'true'
