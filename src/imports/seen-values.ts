@@ -1,4 +1,4 @@
-import { hash } from 'node:crypto'
+import { hash, randomUUID } from 'node:crypto'
 
 /**
  * Which row of a file had a value first, for a million values in 24 MB: a table of digests, whose chance of taking one
@@ -10,7 +10,13 @@ export interface SeenValues {
   has(value: string): boolean
 }
 
-export const digestOf = (text: string): Buffer => hash('sha256', text, 'buffer')
+/**
+ * Another one in each thread, which makes its table anew from all rows: where a value has its place, and which two have one
+ * digest, is known to nobody who writes a file. Values that are chosen to have places next to each other would be looked
+ * through one by one.
+ */
+const SALT = randomUUID()
+export const digestOf = (text: string): Buffer => hash('sha256', SALT + text, 'buffer')
 
 export function createSeenValues(): SeenValues {
   // Of each place: two halves of the value's digest, the row (0 is an empty place), and the row's digest.

@@ -1,10 +1,11 @@
+import { hash } from 'node:crypto'
 import fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import type { Field } from '../../db/schema/flows.ts'
 import type { Cell } from '../../src/imports/cells.ts'
 import { convert, styleOf } from '../../src/imports/convert.ts'
 import { proposeMapping } from '../../src/imports/mapping.ts'
-import { createSeenValues } from '../../src/imports/seen-values.ts'
+import { createSeenValues, digestOf } from '../../src/imports/seen-values.ts'
 import { readSerial, toInstant } from '../../src/imports/values/dates.ts'
 
 const field = (type: Field['type'], more: Partial<Field> = {}): Field => ({
@@ -285,4 +286,12 @@ it('What a file had before is known, for as many values as there are', () => {
   for (let row = 1; row <= 20_000; row += 97)
     expect(seen.add(`value ${row}`, 99, 0)).toEqual({ row, digest: row % 7 })
   expect([seen.has('value 7'), seen.has('value 0')]).toEqual([true, false])
+})
+
+it('Where a value of a file has its place in that table is another one each time, so nobody can choose values that collide', async () => {
+  vi.resetModules()
+  const again = await import('../../src/imports/seen-values.ts')
+  expect(again.digestOf('Ada').equals(digestOf('Ada'))).toBe(false)
+  expect(again.digestOf('Ada').equals(again.digestOf('Ada'))).toBe(true)
+  expect(digestOf('Ada').equals(hash('sha256', 'Ada', 'buffer'))).toBe(false)
 })
