@@ -1,8 +1,9 @@
+import iconv from 'iconv-lite'
 import type { ImportFormat } from '../../db/queries/imports.ts'
 import { unimportable, unsupported } from './file-error.ts'
 import { readHead } from './readers/head.ts'
+import { detectUtf16, SAMPLE_BYTES } from './readers/text-file.ts'
 
-const HEAD_BYTES = 4_096
 const OLE = Buffer.from('d0cf11e0a1b11ae1', 'hex')
 
 /** What else people send, by its first bytes. */
@@ -17,7 +18,7 @@ const OTHERS: [bytes: Buffer, message: string][] = [
 
 /** Of which format a file is, by what it holds, whatever it is called. Refuses what is none of ours. */
 export async function detectFormat(path: string): Promise<ImportFormat> {
-  const head = await readHead(path, HEAD_BYTES)
+  const head = await readHead(path, SAMPLE_BYTES)
   if (head.subarray(0, 2).toString('latin1') === 'PK') return 'xlsx'
   if (head.subarray(0, OLE.length).equals(OLE)) {
     throw unsupported(
@@ -26,10 +27,8 @@ export async function detectFormat(path: string): Promise<ImportFormat> {
   }
   const other = OTHERS.find(([bytes]) => head.subarray(0, bytes.length).equals(bytes))
   if (other) throw unsupported(other[1])
-  const begin = head
-    .toString('utf8')
-    .replace(/^\ufeff/, '')
-    .trimStart()
+  // A mark is not decoded.
+  const begin = iconv.decode(head, detectUtf16(head) ?? 'utf8').trimStart()
   if (/^<(\?xml|!doctype|html|\w+[\s>])/i.test(begin)) {
     throw unsupported(
       'This is a web page or an XML file, whatever it is called: save the table as .xlsx or .csv.',

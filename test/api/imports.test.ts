@@ -6,6 +6,8 @@ import { addOrganization, addPerson } from '../support/people.ts'
 import { openScreen } from '../support/screen.ts'
 import { until } from '../support/wait.ts'
 
+const JSON_EXPORT = '[{"_id":"x","data":{"name":"Änne","kind":"Café"}}]'
+
 describe('Imports', () => {
   const { server } = useServer()
   let owner: Client
@@ -213,7 +215,12 @@ describe('Imports', () => {
     ['tabs', Buffer.from('Name\tKind\nÄnne\tCafé\n')],
     ['commas', Buffer.from('Name,Kind\nÄnne,Café\n')],
     ['a delimiter that it says itself', Buffer.from('sep=|\nName|Kind\nÄnne|Café\n')],
-    ['a JSON export', Buffer.from('[{"_id":"x","data":{"name":"Änne","kind":"Café"}}]')],
+    ['a JSON export', Buffer.from(JSON_EXPORT)],
+    ['a JSON export in UTF-16', Buffer.from(JSON_EXPORT, 'utf16le')],
+    [
+      'a JSON export in UTF-16 the other way round, with a mark',
+      Buffer.from(`\ufeff${JSON_EXPORT}`, 'utf16le').swap16(),
+    ],
   ])('read %s', async (_name, file) => {
     await newType({})
     expect(await send(file)).toMatchObject({ status: 'completed', created: 1 })

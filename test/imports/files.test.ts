@@ -9,6 +9,7 @@ import type { Field } from '../../db/schema/flows.ts'
 import type { Cell, Source } from '../../src/imports/cells.ts'
 import { convert, styleOf } from '../../src/imports/convert.ts'
 import { writeFailedRows } from '../../src/imports/failed-rows.ts'
+import { detectFormat } from '../../src/imports/format.ts'
 import { openSource, readHeadings } from '../../src/imports/open-source.ts'
 import { cellOf, sheetText } from '../../src/jobs/exports/cells.ts'
 import { makeWorkbook } from '../support/workbooks.ts'
@@ -94,6 +95,30 @@ describe('A table of CSV', () => {
       expect(rows).toHaveLength(lines.length + 2)
       expect(rows.slice(2).every(cells => cells.length === 3 && cells[2] === 'z')).toBe(true)
     }
+  })
+})
+
+describe('A text is what it holds, in whatever it is encoded', () => {
+  const texts: [string, string, string | RegExp][] = [
+    ['a table', 'one;two\n1;2\n', 'csv'],
+    ['records', ' [ {"data":{"one":"1"}}]', 'json'],
+    ['no records', '[]', 'json'],
+    ['one record', '{"data":{"one":"1"}}', /one object of JSON/],
+    ['a web page', '<!DOCTYPE html><p>One</p>', /a web page or an XML file/],
+  ]
+  it.each(texts)('%s', async (_what, text, becomes) => {
+    const wide = (given: string) => Buffer.from(given, 'utf16le')
+    const files = [text, `\ufeff${text}`].flatMap(one => [Buffer.from(one), wide(one), wide(one).swap16()])
+    for (const file of files) {
+      const found = detectFormat(keep(file))
+      if (typeof becomes === 'string') expect(await found).toBe(becomes)
+      else await expect(found).rejects.toThrow(becomes)
+    }
+  })
+
+  it('and is refused where it is none', async () => {
+    const bytes = Buffer.from(Array.from({ length: 4_000 }, (_, at) => (at * 7) % 5))
+    await expect(detectFormat(keep(bytes))).rejects.toThrow('NUL bytes')
   })
 })
 

@@ -5,11 +5,16 @@ import { readHead } from './head.ts'
 
 export type Encoding = 'utf8' | 'utf16le' | 'utf16be' | 'windows1252'
 
-const SAMPLE_BYTES = 64 * 1024
+export const SAMPLE_BYTES = 64 * 1024
 
 /** How a text is encoded: by its mark, as UTF-16 by where its zeros stand, as UTF-8 if it is all of that, or else as Windows-1252. */
 export async function detectEncoding(path: string): Promise<Encoding> {
-  const sample = await readHead(path, SAMPLE_BYTES)
+  const wide = detectUtf16(await readHead(path, SAMPLE_BYTES))
+  return wide ?? ((await isUtf8File(path)) ? 'utf8' : 'windows1252')
+}
+
+/** Whether a text is in UTF-16, by its first bytes; null where it is not. Refuses what is no text. */
+export function detectUtf16(sample: Buffer): 'utf16le' | 'utf16be' | null {
   if (sample[0] === 0xff && sample[1] === 0xfe) return 'utf16le'
   if (sample[0] === 0xfe && sample[1] === 0xff) return 'utf16be'
   const zeros = [0, 0]
@@ -22,7 +27,7 @@ export async function detectEncoding(path: string): Promise<Encoding> {
     if (even > pairs * 0.3 && odd < pairs * 0.05) return 'utf16be'
     throw unsupported('The file holds NUL bytes, so it is no text: save the table as .xlsx or .csv.')
   }
-  return (await isUtf8File(path)) ? 'utf8' : 'windows1252'
+  return null
 }
 
 async function isUtf8File(path: string): Promise<boolean> {
