@@ -11,6 +11,7 @@ import {
   insertExportLog,
   listExportLogs,
 } from '../../../db/queries/export-logs.ts'
+import type { Caller } from '../../../db/queries/sessions.ts'
 import { createTurns } from '../../../db/turns.ts'
 import { differences, record } from '../../http/audit.ts'
 import { disposition } from '../../http/disposition.ts'
@@ -114,9 +115,9 @@ export function exportRoutes(app: App, { db, config }: Services): void {
         const { format } = order
         const { count } = await writeExport(draft, { source, format, ids, signal: leaving.signal })
         const made = { keys: source.keys(format), count }
-        // One that is asked for again under its Idempotency-Key is one export.
-        if (!request.isRepeated)
-          await note(request, order, tx => insertExportLog(tx, caller.organizationId, log, made))
+        // One that is asked for again under its Idempotency-Key is one export, of which somebody has taken another file.
+        if (request.isRepeated) await db.tenant(caller.organizationId, tx => audit(tx, caller, order, null))
+        else await note(request, order, tx => insertExportLog(tx, caller.organizationId, log, made))
         // Without a name it is gone with whoever reads it.
         return await open(draft, 'r')
       } catch (error) {
@@ -129,16 +130,15 @@ export function exportRoutes(app: App, { db, config }: Services): void {
     })
   }
 
-  /** Notes an export in the log, and in the audit log who took what; not by which values it was filtered. */
+  /** Notes an export in the log, and in the audit log. */
   function note(
     { caller }: FastifyRequest,
-    { resource, format, dataTypeId, fields }: ExportOrder,
+    order: ExportOrder,
     insert: (tx: Queryable) => Promise<string>,
   ): Promise<ExportLog> {
     return db.tenant(caller.organizationId, async tx => {
       const id = await insert(tx)
-      const changes = differences(null, { format, dataTypeId, fields })
-      await record(tx, caller, { action: 'export', resource: AUDITED[resource], resourceId: id, changes })
+      await audit(tx, caller, order, id)
       return found('export log', await findExportLog(tx, null, id)).log
     })
   }
@@ -175,6 +175,13 @@ export function exportRoutes(app: App, { db, config }: Services): void {
       })()
     }) as Promise<never>
   }
+}
+
+/** Who took what, not by which values it was filtered. */
+function audit(tx: Queryable, caller: Caller, order: ExportOrder, resourceId: string | null): Promise<void> {
+  const { resource, format, dataTypeId, fields } = order
+  const changes = differences(null, { format, dataTypeId, fields })
+  return record(tx, caller, { action: 'export', resource: AUDITED[resource], resourceId, changes })
 }
 
 const fileNameOf = ({ name }: Source, format: ExportFormat) =>
