@@ -107,12 +107,23 @@ export async function findImport(
   return row ?? null
 }
 
-/** How many imports of the organization wait or work, and how many bytes of files are kept for it. */
-export async function measureImports(tx: Queryable): Promise<{ unfinished: number; fileBytes: number }> {
+/**
+ * How many imports wait or work, and how many bytes of files are kept: of the organization, or of the account in all
+ * organizations, whichever is more. Across organizations.
+ */
+export async function measureImports(
+  tx: Queryable,
+  { organizationId, accountId }: { organizationId: string; accountId: string },
+): Promise<{ unfinished: number; fileBytes: number }> {
+  const counts = `count(*) FILTER (WHERE i.status IN ('queued', 'processing')) AS unfinished, sum(i.file_bytes) AS bytes`
   const [row] = await tx.query<{ unfinished: number; fileBytes: number }>(
-    `SELECT count(*) FILTER (WHERE i.status IN ('queued', 'processing'))::int4 AS unfinished,
-       coalesce(sum(i.file_bytes), 0)::float8 AS "fileBytes"
-     FROM imports i WHERE ${NEEDS_FILE} AND ${ALIVE}`,
+    `SELECT max(unfinished)::int4 AS unfinished, coalesce(max(bytes), 0)::float8 AS "fileBytes" FROM (
+       SELECT ${counts} FROM imports i WHERE i.organization_id = $1 AND ${NEEDS_FILE} AND ${ALIVE}
+       UNION ALL
+       SELECT ${counts} FROM users u JOIN imports i ON i.organization_id = u.organization_id AND i.user_id = u.id
+       WHERE u.account_id = $2 AND ${NEEDS_FILE} AND ${ALIVE}
+     ) kept`,
+    [organizationId, accountId],
   )
   return row as { unfinished: number; fileBytes: number }
 }

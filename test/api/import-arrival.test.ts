@@ -128,6 +128,41 @@ describe('A file that arrives', () => {
     }
   })
 
+  it('is 429 while 20 of its sender wait in other organizations, and taken of somebody else', async () => {
+    const sender = await addPerson(server, owner, { role: 'Admin' })
+    const { client: second } = await addOrganization(server, sender.client)
+    const colleague = (await addPerson(server, second, { role: 'Admin' })).client
+    const fields = [{ key: 'name', label: 'Name', type: 'text' }]
+    const type = (await second.post('/data-type', { name: 'Customer', fields })).body.data._id
+    const { _id: example } = await importFile(server, owner, ADA, { dataTypeId })
+    const db = await openTestDatabase(database)
+    const send = (client: Client) => upload(server, client, ADA, { dataTypeId: type })
+    try {
+      await db.system.query(
+        `INSERT INTO imports (id, organization_id, user_id, file_name, format, data_type_id, data_type_name, mode, dry_run,
+           mapping, status)
+         SELECT gen_random_uuid(), organization_id, $2, 'waiting.csv', format, data_type_id, data_type_name, mode,
+           dry_run, mapping, 'queued'
+         FROM imports, generate_series(1, 20) WHERE id = $1`,
+        [example, sender.userId],
+      )
+      const refused = await send(second)
+      expect([refused.status, refused.body.message]).toEqual([429, expect.stringContaining('wait already')])
+      const taken = await send(colleague)
+      expect(taken.status).toBe(202)
+      await db.system.query(
+        `UPDATE imports SET status = 'completed', failed = 1, file_bytes = 10::int8 << 30
+         WHERE id = (SELECT id FROM imports WHERE file_name = 'waiting.csv' LIMIT 1)`,
+      )
+      await db.system.query(`DELETE FROM imports WHERE file_name = 'waiting.csv' AND failed = 0`)
+      expect((await send(second)).body.message).toContain('10 GiB')
+      expect((await send(colleague)).status).toBe(202)
+    } finally {
+      await db.system.query(`DELETE FROM imports WHERE file_name = 'waiting.csv'`)
+      await db.close()
+    }
+  })
+
   it('is 429 and gone where files that are needed take 10 GiB of its organization', async () => {
     const done = await importFile(server, owner, ADA, { dataTypeId })
     const db = await openTestDatabase(database)
@@ -136,7 +171,9 @@ describe('A file that arrives', () => {
     const kept = async () =>
       (
         await db.system.query<{ bytes: number }>(
-          'SELECT sum(file_bytes)::float8 AS bytes FROM imports WHERE failed > 0',
+          `SELECT sum(file_bytes)::float8 AS bytes FROM imports
+           WHERE failed > 0 AND organization_id = (SELECT organization_id FROM imports WHERE id = $1)`,
+          [done._id],
         )
       )[0]?.bytes as number
     try {

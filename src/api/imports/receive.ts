@@ -49,9 +49,9 @@ const STATUSES: { [reason in FileError['reason']]: ErrorCode } = {
   'too-large': 'too-large',
 }
 
-/** Waiting and working imports of an organization, which works on one at a time. */
+/** Waiting and working imports of an organization, which works on one at a time, and of an account in all of its own. */
 const MAX_UNFINISHED = 20
-/** Files of an organization, of those and of imports with rows that failed: a disk is shared by all. */
+/** Files of either, of those and of imports with rows that failed: a disk is shared by all. */
 const MAX_KEPT_BYTES = 10 * 1024 ** 3
 /** Files go after days; it is not worth while to send one again and again. */
 const FULL_RETRY_AFTER_S = 3600
@@ -84,7 +84,7 @@ export async function receiveImport(
     const fileBytes = await files.sizeOf(importId)
     const fields = checkFields(importUpload, arrived.fields)
     const { type, given } = await db.tenant(caller.organizationId, async tx => {
-      await checkRoom(tx, fileBytes)
+      await checkRoom(tx, caller, fileBytes)
       return readTarget(tx, caller, fields)
     })
     const isConfig = fields.importConfigId !== undefined
@@ -117,9 +117,9 @@ export async function receiveImport(
   }
 }
 
-/** 429 where the organization has as many imports or files as it may. */
-async function checkRoom(tx: Queryable, bytes: number): Promise<void> {
-  const { unfinished, fileBytes } = await measureImports(tx)
+/** 429 where the organization, or who sends, has as many imports or files as it may. */
+async function checkRoom(tx: Queryable, caller: Caller, bytes: number): Promise<void> {
+  const { unfinished, fileBytes } = await acrossOrganizations(tx, () => measureImports(tx, caller))
   if (unfinished >= MAX_UNFINISHED)
     throw new RequestError('rate-limited', 'Too many imports wait already: send this when one is done.')
   if (fileBytes + bytes > MAX_KEPT_BYTES) {
