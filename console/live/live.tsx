@@ -41,14 +41,21 @@ export function LiveProvider({ token, children }: { token: string; children: Rea
       },
       onPositions: positions => fleet.update(positions, performance.now()),
       onGone: ids => fleet.remove(ids),
-      onState: next => setState(now => (now.name === next.name ? now : next)),
+      onState(next) {
+        // Colours say it too (styles/tokens.css), those of the map among them.
+        document.documentElement.dataset.live = next.name
+        setState(now => (now.name === next.name ? now : next))
+      },
       onCrossings() {
         for (const listener of crossings.current) listener()
       },
       onEnded: () => endSession(token),
     })
     connection.current = opened
-    return () => opened.close()
+    return () => {
+      opened.close()
+      delete document.documentElement.dataset.live
+    }
   }, [token, fleet])
 
   const value = useMemo<Live>(

@@ -3,20 +3,33 @@ import { useFormat, useTexts } from '../texts/texts.tsx'
 
 /** Whether what is shown is what is. */
 export function LiveBadge() {
-  const texts = useTexts()
-  const format = useFormat()
   const { state } = useLive()
-  const said = {
-    connecting: texts.live.connecting,
-    live: texts.live.live,
-    'catching-up': texts.live.catchingUp,
-    forbidden: texts.live.forbidden,
-    offline: state.name === 'offline' ? texts.live.offline(format.clock(state.since)) : '',
-  }
+  const said = useLiveSaid()
   return (
-    <p className={`live-badge ${state.name}`} role="status" title={said[state.name]}>
+    <p className={`live-badge ${state.name}`} role="status" title={said}>
       <span className="dot" aria-hidden="true" />
-      <span>{said[state.name]}</span>
+      <span>{said}</span>
     </p>
   )
+}
+
+/** Above what must not be taken for live: nothing as long as it is. The badge tells screen readers. */
+export function LostBar() {
+  const texts = useTexts()
+  const { state, known } = useLive()
+  const said = useLiveSaid()
+  if (!known || state.name === 'live') return null
+  return (
+    <p className="lost">
+      <b>{said}</b> {state.name === 'offline' && texts.live.asOfThen}
+    </p>
+  )
+}
+
+function useLiveSaid(): string {
+  const { live: t } = useTexts()
+  const format = useFormat()
+  const { state } = useLive()
+  if (state.name === 'offline') return t.offline(format.since(state.since))
+  return state.name === 'catching-up' ? t.catchingUp : t[state.name]
 }

@@ -63,6 +63,7 @@ export const de: Texts = {
     live: 'Live',
     catchingUp: 'Holt auf …',
     offline: since => `Offline seit ${since}`,
+    asOfThen: 'Gezeigt wird, was bis dahin bekannt war. Es wird von selbst wieder versucht.',
     forbidden: 'Diese Rolle sieht keine Live-Positionen.',
   },
   states: { moving: 'Unterwegs', idle: 'Steht', offline: 'Offline' },

@@ -61,6 +61,7 @@ export const en = {
     live: 'Live',
     catchingUp: 'Catching up…',
     offline: (since: string) => `Offline since ${since}`,
+    asOfThen: 'What is shown is as of then. It is tried again by itself.',
     forbidden: 'Your role does not show live positions.',
   },
   states: { moving: 'Moving', idle: 'Idle', offline: 'Offline' },

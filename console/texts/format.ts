@@ -41,6 +41,8 @@ export function createFormat(locale: string, timeZone: string | undefined, texts
     clock: (at: number | string) => clock.format(new Date(at)),
     seconds: (at: number | string) => seconds.format(new Date(at)),
     dateTime: (at: number | string) => dated.format(new Date(at)),
+    /** A time of today; of another day with its date. */
+    since: (at: number) => (day.format(at) === day.format() ? clock : dated).format(at),
     /** "2 min. ago": whole and rough, as one says it. */
     ago: (at: number, now = Date.now()) => {
       const s = Math.max(0, (now - at) / 1_000)

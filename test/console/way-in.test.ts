@@ -230,6 +230,21 @@ describe('The way into the console', () => {
       const drawing = await screens.open(`${lasting().url}/?fence=new`, { as: owner, mayFail })
       await drawing.getByRole('textbox', { name: 'Name' }).fill('Half typed')
       await isLive(drawing)
+      await page.evaluate(() => {
+        const { uniform3fv } = WebGL2RenderingContext.prototype
+        WebGL2RenderingContext.prototype.uniform3fv = function (place, values, ...more) {
+          const colors = [...values]
+          if (colors.length === 9)
+            Object.assign(globalThis, {
+              isGrey: `${colors}` === `${colors.map((_, at) => colors[6 + (at % 3)])}`,
+            })
+          uniform3fv.call(this, place, values, ...more)
+        }
+      })
+      const isGrey = (grey: boolean) =>
+        until(`the markers are ${grey ? 'grey' : 'coloured'}`, () =>
+          page.evaluate(wanted => (globalThis as { isGrey?: boolean }).isGrey === wanted, grey),
+        )
       await lasting().kill9()
       // Who looks at it again asks again, and again after that has failed: what is there stays.
       let failures = 0
@@ -249,12 +264,18 @@ describe('The way into the console', () => {
         .getByText(/^Offline since \d\d:\d\d/)
         .waitFor()
       await panel.getByText('36 km/h').first().waitFor()
+      const bar = page.getByRole('main').getByText('What is shown is as of then.')
+      await bar.waitFor()
+      await isGrey(true)
+      expect(await findBarriers(page)).toEqual([])
       // Seconds lie between one time and the next.
       await until('it was asked once more than what gives up', () => failures > 4, 90_000)
       await restart()
       await send(lasting(), van, { speed: 20 })
       await isLive(page)
       await panel.getByText('72 km/h').first().waitFor()
+      await isGrey(false)
+      expect(await bar.count()).toBe(0)
       await send(lasting(), van, { lat: 52.54, speed: 20 })
       await watching.getByText('Van 7 went out').waitFor()
       expect(await drawing.getByRole('textbox', { name: 'Name' }).inputValue()).toBe('Half typed')

@@ -4,6 +4,7 @@ import { ToggleButton, ToggleButtonGroup } from 'react-aria-components'
 import { useFleetVersion, useLive } from '../../live/live.tsx'
 import { useSettled } from '../../parts/settled.ts'
 import { useLocale, useTexts } from '../../texts/texts.tsx'
+import { LostBar } from '../../shell/live-badge.tsx'
 import { findArea } from './fences/area.ts'
 import { FenceButtons, FenceParts, findFenceAt } from './fences/fence-parts.tsx'
 import { type Fence, useFences } from './fences/queries.ts'
@@ -69,6 +70,7 @@ export function MapPage() {
       <title>{`${texts.map.title} · ${texts.product}`}</title>
       <h1 className="unseen">{texts.map.title}</h1>
       <ToggleButtonGroup
+      <LostBar />
         className="switch phone-only"
         aria-label={texts.map.title}
         selectionMode="single"

@@ -36,7 +36,7 @@ export function MapView(props: Props) {
   const subject = usePainted(props.subject)
   const texts = useTexts()
   const format = useFormat()
-  const { fleet, known } = useLive()
+  const { fleet, known, state } = useLive()
   const container = useRef<HTMLElement>(null)
   const markers = useRef<HTMLCanvasElement>(null)
   const labels = useRef<HTMLCanvasElement>(null)
@@ -82,6 +82,8 @@ export function MapView(props: Props) {
     // The first look is at everything, or at what the address names.
     if (subject && fleet.slotOf(subject) !== undefined) overlay.goTo(subject)
     else if (!seen.current && !isElsewhere) overlay.showAll(undefined, false)
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the colours are others with it
+  useEffect(() => overlay?.set({ palette: readPalette() }), [overlay, state.name])
     seen.current = true
   }, [overlay, known, subject, fleet, isElsewhere])
   const seen = useRef(false)
