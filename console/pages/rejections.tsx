@@ -1,3 +1,4 @@
+import '../styles/pages.css'
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { useEffect } from 'react'
 import { ToggleButton, ToggleButtonGroup } from 'react-aria-components'

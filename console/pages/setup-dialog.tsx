@@ -1,3 +1,4 @@
+import '../styles/setup.css'
 import { useQuery } from '@tanstack/react-query'
 import { useRef, useState } from 'react'
 import { useNavigate } from 'react-router'

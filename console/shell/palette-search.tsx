@@ -1,3 +1,4 @@
+import '../styles/palette.css'
 import { useState } from 'react'
 import { Autocomplete, Header, Input, Menu, MenuItem, MenuSection, TextField } from 'react-aria-components'
 import { useNavigate } from 'react-router'

@@ -1,3 +1,4 @@
+import '../../styles/setup.css'
 import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
 import { Form } from 'react-aria-components'

@@ -1,3 +1,4 @@
+import '../../styles/setup.css'
 import '../../styles/playback.css'
 import { useEffect, useMemo, useRef } from 'react'
 import { ToggleButton } from 'react-aria-components'

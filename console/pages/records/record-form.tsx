@@ -1,3 +1,4 @@
+import '../../styles/pages.css'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { type ReactNode, useMemo, useState } from 'react'
 import { Form } from 'react-aria-components'

@@ -1,3 +1,4 @@
+import '../../styles/pages.css'
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { type ReactNode, useDeferredValue } from 'react'
 import { Button, Input, SearchField } from 'react-aria-components'
