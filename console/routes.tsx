@@ -2,6 +2,7 @@ import { createBrowserRouter } from 'react-router'
 import { MapPage } from './pages/map/map-page.tsx'
 import { BrokenPage, MissingPage } from './pages/missing.tsx'
 import { SignInPage } from './pages/sign-in.tsx'
+import { patient } from './parts/patient.ts'
 import { Shell } from './shell/shell.tsx'
 
 /** The map of the product. The server answers each of these addresses (src/api/console/pages.ts). */
@@ -15,14 +16,14 @@ export const router = createBrowserRouter([
     children: [
       { index: true, element: <MapPage /> },
       // What is not looked at first comes when it is.
-      { path: 'playback', lazy: () => import('./pages/playback/playback-page.tsx') },
-      { path: 'devices/:id?', lazy: () => import('./pages/records/devices.tsx') },
-      { path: 'vehicles/:id?', lazy: () => import('./pages/records/vehicles.tsx') },
-      { path: 'teams/:id?', lazy: () => import('./pages/records/teams.tsx') },
-      { path: 'hubs/:id?', lazy: () => import('./pages/records/hubs.tsx') },
-      { path: 'geofences/:id?', lazy: () => import('./pages/records/geofences.tsx') },
-      { path: 'rejections', lazy: () => import('./pages/rejections.tsx') },
-      { path: 'links', lazy: () => import('./pages/links.tsx') },
+      { path: 'playback', lazy: patient(() => import('./pages/playback/playback-page.tsx')) },
+      { path: 'devices/:id?', lazy: patient(() => import('./pages/records/devices.tsx')) },
+      { path: 'vehicles/:id?', lazy: patient(() => import('./pages/records/vehicles.tsx')) },
+      { path: 'teams/:id?', lazy: patient(() => import('./pages/records/teams.tsx')) },
+      { path: 'hubs/:id?', lazy: patient(() => import('./pages/records/hubs.tsx')) },
+      { path: 'geofences/:id?', lazy: patient(() => import('./pages/records/geofences.tsx')) },
+      { path: 'rejections', lazy: patient(() => import('./pages/rejections.tsx')) },
+      { path: 'links', lazy: patient(() => import('./pages/links.tsx')) },
       { path: '*', element: <MissingPage /> },
     ],
   },

@@ -1,4 +1,4 @@
-import type { FeatureCollection } from 'geojson'
+import type { Feature, FeatureCollection } from 'geojson'
 import type { LayerSpecification, Map as MapLibre, StyleSpecification } from 'maplibre-gl'
 import type { Palette } from './palette.ts'
 import { readShown } from './shown.ts'
@@ -12,22 +12,26 @@ export async function createStyle(palette: Palette): Promise<StyleSpecification>
   const style: StyleSpecification = {
     version: 8,
     sources: {},
-    layers: [{ id: 'water', type: 'background', paint: { 'background-color': palette.water } }],
+    layers: [{ id: 'blank', type: 'background', paint: { 'background-color': palette.blank } }],
   }
   if (shown.kind === 'world') {
     style.sources.world = { type: 'geojson', data: await readWorld('coarse'), tolerance: 0.2 }
     style.sources.grid = { type: 'geojson', data: { type: 'FeatureCollection', features: [] } }
     style.layers.push(
       {
-        id: 'land',
+        id: 'ground',
         type: 'fill',
         source: 'world',
-        paint: { 'fill-color': palette.land, 'fill-antialias': false },
+        paint: {
+          'fill-color': ['case', ['has', 'sea'], palette.water, palette.land],
+          'fill-antialias': false,
+        },
       },
       {
         id: 'borders',
         type: 'line',
         source: 'world',
+        filter: ['!', ['has', 'sea']],
         paint: { 'line-color': palette.border, 'line-width': 0.8 },
       },
       { id: 'grid', type: 'line', source: 'grid', paint: { 'line-color': palette.grid, 'line-width': 1 } },
@@ -77,7 +81,26 @@ export function refineWorld(map: MapLibre): () => void {
 
 async function readWorld(detail: 'coarse' | 'fine'): Promise<FeatureCollection> {
   const { readOutlines } = await import('./outlines.ts')
-  return readOutlines(detail)
+  const { features, ...world } = await readOutlines(detail)
+  return { ...world, features: [SEA, ...features] }
+}
+
+/** Below the land, and there when it is: until then nothing says that this is water. */
+const SEA: Feature = {
+  type: 'Feature',
+  properties: { sea: true },
+  geometry: {
+    type: 'Polygon',
+    coordinates: [
+      [
+        [-180, -90],
+        [180, -90],
+        [180, 90],
+        [-180, 90],
+        [-180, -90],
+      ],
+    ],
+  },
 }
 
 const STEPS = [30, 20, 10, 5, 2, 1, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001]

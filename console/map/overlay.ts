@@ -283,12 +283,12 @@ export function createOverlay(options: OverlayOptions) {
     pace.request()
   }
 
-  /** Zooms to where they are; to everything that is shown where none are named. */
-  function showAll(slots?: readonly number[], animate = true) {
+  /** Zooms to where they are; to everything that is shown where none are named. Of nobody it stays where it is: false. */
+  function showAll(slots?: readonly number[], animate = true): boolean {
     const { x, y } = fleet.columns
     let [west, north, east, south] = [2, 2, -1, -1]
     const all = slots ?? [...fleet.ids.keys()].filter(isShown)
-    if (all.length === 0) return
+    if (all.length === 0) return false
     for (const slot of all) {
       west = Math.min(west, x[slot] as number)
       east = Math.max(east, x[slot] as number)
@@ -305,6 +305,7 @@ export function createOverlay(options: OverlayOptions) {
     }
     const target = map.cameraForBounds(bounds, { padding, maxZoom: 15 })
     if (target) travel(target, animate)
+    return true
   }
 
   const pace = createPace(draw)

@@ -5,6 +5,8 @@ import type { MarkerColors } from './markers.ts'
 export interface Palette {
   markers: MarkerColors
   labels: LabelColors
+  /** Of what is not known yet: neither land nor water. */
+  blank: string
   land: string
   water: string
   border: string
@@ -31,6 +33,7 @@ export function readPalette(): Palette {
       accent: toRgb(read('accent')),
     },
     labels: { text: read('map-label'), halo: read('map-halo'), surface: read('surface'), states },
+    blank: read('map-blank'),
     land: read('map-land'),
     water: read('map-water'),
     border: read('map-border'),

@@ -23,46 +23,6 @@ const list = (page: Page) => page.getByRole('listbox', { name: 'What is on the m
 const names = (page: Page) => list(page).getByRole('option').allInnerTexts()
 const isLive = (page: Page) => page.getByRole('status').getByText('Live').waitFor()
 
-describe('The first run', () => {
-  const { server } = useServer()
-  const screens = useBrowser()
-
-  it('leads by the hand from an empty map to the first point', async () => {
-    const owner = await signIn(server)
-    const page = await screens.open(server.url, { as: owner })
-    await page.getByRole('heading', { name: 'Nothing is on the map yet' }).waitFor()
-    await page
-      .getByText(
-        `npm run simulate -- --url ${server.url} --mqtt ${server.url.replace('http', 'ws')}/mqtt --email owner@`,
-      )
-      .waitFor()
-    await page.getByLabel('Name of the device').fill('Van 12')
-    await page.getByRole('button', { name: 'Make a device' }).click()
-    const dialog = page.getByRole('dialog', { name: 'Set up Van 12' })
-    await dialog.getByText('Waiting for the first point…').waitFor()
-    expect(await findBarriers(page)).toEqual([])
-
-    // What is copied is what the app needs: the key of the device, and where to send.
-    await dialog.getByRole('button', { name: 'Copy Password' }).click()
-    const key = await page.evaluate(() => navigator.clipboard.readText())
-    await dialog.getByRole('button', { name: 'Copy URL' }).click()
-    const url = await page.evaluate(() => navigator.clipboard.readText())
-    await dialog.getByRole('img', { name: 'Or scan this with the phone' }).waitFor()
-    const point = { _type: 'location', lat: 52.52, lon: 13.4, tst: Math.floor(Date.now() / 1_000) }
-    const answer = await fetch(url, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', authorization: `Basic ${btoa(`x:${key}`)}` },
-      body: JSON.stringify(point),
-    })
-    expect(answer.status).toBe(200)
-
-    await dialog.getByText(/^The first point arrived at/).waitFor()
-    await dialog.getByRole('button', { name: 'Show it on the map' }).click()
-    await page.getByRole('complementary', { name: 'Van 12' }).waitFor()
-    expect(new URL(page.url()).searchParams.get('subject')).toMatch(/^[\da-f-]{36}$/)
-  })
-})
-
 describe('The live map', () => {
   const { server } = useServer()
   const screens = useBrowser()
@@ -105,7 +65,8 @@ describe('The live map', () => {
     await page.getByRole('searchbox', { name: 'Search by name' }).fill('bike')
     await page.getByText('2 of 4').waitFor()
     await page.getByRole('searchbox', { name: 'Search by name' }).fill('nobody')
-    await page.getByText('Nothing matches.').waitFor()
+    await page.getByRole('button', { name: 'Clear all filters' }).click()
+    await page.getByText('4 on the map').waitFor()
   })
 
   it('says everything of the chosen one as it changes, by keyboard as well', async () => {
@@ -195,6 +156,14 @@ describe('The live map', () => {
     await panel.getByRole('button', { name: 'Close' }).click()
     await panel.waitFor({ state: 'detached' })
     await until('a click in the middle chooses the one that was followed there', async () => {
+      await map.click({ position: middle })
+      return (await panel.count()) === 1
+    })
+    // Filters that leave nobody leave the map where it is.
+    await panel.getByRole('button', { name: 'Close' }).click()
+    await page.getByRole('searchbox', { name: 'Search by name' }).fill('nobody')
+    await page.getByRole('button', { name: 'Clear all filters' }).click()
+    await until('it is still there', async () => {
       await map.click({ position: middle })
       return (await panel.count()) === 1
     })
@@ -313,12 +282,28 @@ describe('The live map', () => {
     await send(server, van, { speed: 10 })
     await send(server, van, { lat: 52.54, speed: 10 })
     await panel.getByText('Van 7 went out').first().waitFor()
-    await page.getByText('Nothing matches.').waitFor()
+    await page.getByRole('button', { name: 'Clear all filters' }).waitFor()
     await page.getByRole('button', { name: /Area/ }).click()
     await page.getByRole('option', { name: 'Everywhere' }).click()
     await until('everybody is listed', async () => (await names(page)).length === 4)
     await panel.getByRole('link', { name: 'Playback: Van 7 went out' }).first().click()
     await page.getByRole('region', { name: 'Van 7' }).waitFor()
+  })
+
+  it('keeps what is half typed when something else of the page cannot be loaded, and loads it again', async () => {
+    await deleteFences()
+    await createFence('Depot')
+    const page = await screens.open(`${server.url}/sign-in`, { as: owner, mayFail: /ERR_FAILED/ })
+    const asked: string[] = []
+    await page.route(/assets\/fences-[^/]+\.js/, route => {
+      asked.push(route.request().url())
+      return asked.length === 1 ? route.abort() : route.continue()
+    })
+    await page.goto(`${server.url}/?fence=new`)
+    const name = page.getByRole('textbox', { name: 'Name' })
+    await name.fill('Half typed')
+    await until('it is asked for again', () => asked.length > 1)
+    expect(await name.inputValue()).toBe('Half typed')
   })
 
   it('lists who is in an area that is drawn on the map, as its address does', async () => {

@@ -2,11 +2,12 @@ import { lazy, Suspense, useState } from 'react'
 import { Link } from 'react-router'
 import { isMissing } from '../../api/failure.ts'
 import { ActionButton, Trouble } from '../../parts/parts.tsx'
+import { patient } from '../../parts/patient.ts'
 import { useWorkspace } from '../../shell/workspace.tsx'
 import { useTexts } from '../../texts/texts.tsx'
 import { urls } from '../../urls.ts'
 
-const SetupDialog = lazy(() => import('../setup-dialog.tsx'))
+const SetupDialog = lazy(patient(() => import('../setup-dialog.tsx')))
 
 /** Why somebody is not on the map, and what to do about it. */
 export default function Absent(props: {

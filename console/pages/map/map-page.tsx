@@ -2,20 +2,21 @@ import type { Map as MapLibre } from 'maplibre-gl'
 import { lazy, Suspense, useDeferredValue, useEffect, useMemo, useState } from 'react'
 import { ToggleButton, ToggleButtonGroup } from 'react-aria-components'
 import { useFleetVersion, useLive } from '../../live/live.tsx'
+import { patient } from '../../parts/patient.ts'
 import { useSettled } from '../../parts/settled.ts'
-import { useLocale, useTexts } from '../../texts/texts.tsx'
 import { LostBar } from '../../shell/live-badge.tsx'
+import { useLocale, useTexts } from '../../texts/texts.tsx'
 import { findArea } from './fences/area.ts'
 import { FenceButtons, FenceParts, findFenceAt } from './fences/fence-parts.tsx'
 import { type Fence, useFences } from './fences/queries.ts'
 import { createTest, listSubjects, NO_FILTERS, orderByName, useFilters } from './filters.ts'
 import { MapView } from './map-view.tsx'
-import { SubjectList } from './subject-list.tsx'
+import { Nobody, SubjectList } from './subject-list.tsx'
 import { SubjectPanel } from './subject-panel.tsx'
 import type { MadeDevice } from './welcome.tsx'
 
-const Welcome = lazy(() => import('./welcome.tsx'))
-const SetupDialog = lazy(() => import('../setup-dialog.tsx'))
+const Welcome = lazy(patient(() => import('./welcome.tsx')))
+const SetupDialog = lazy(patient(() => import('../setup-dialog.tsx')))
 const NO_FENCES: readonly Fence[] = []
 /** How often the list is sorted anew. */
 const SORT_EVERY_MS = 1_000
@@ -69,8 +70,8 @@ export function MapPage() {
     <main className={`map-page show-${shown}`} id="content">
       <title>{`${texts.map.title} · ${texts.product}`}</title>
       <h1 className="unseen">{texts.map.title}</h1>
-      <ToggleButtonGroup
       <LostBar />
+      <ToggleButtonGroup
         className="switch phone-only"
         aria-label={texts.map.title}
         selectionMode="single"
@@ -92,6 +93,7 @@ export function MapPage() {
       <div className="map-area">
         <MapView
           isShown={isShown}
+          isAnybody={ids.length > 0}
           subject={subject}
           isSettled={settled === subject}
           follow={filters.follow}
@@ -121,6 +123,7 @@ export function MapPage() {
             if (next !== null) change({ area: next })
           }}
         />
+        <Nobody className="map-note nobody phone-only" filters={filters} ids={ids} onChange={change} />
         {isEmpty && !made && (
           <Suspense>
             <Welcome onMade={setMade} />

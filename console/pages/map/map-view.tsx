@@ -14,6 +14,8 @@ import { showTrail } from './trail-layer.ts'
 
 interface Props {
   isShown: (slot: number) => boolean
+  /** Whether it is anybody who is shown. */
+  isAnybody: boolean
   subject: string | null
   isSettled: boolean
   follow: boolean
@@ -31,7 +33,8 @@ const loadOverlay = () => import('../../map/overlay.ts')
 
 /** The map, opened once; what is given to it changes what it shows. */
 export function MapView(props: Props) {
-  const { isShown, isSettled, follow, isElsewhere, isDrawing, onMap, onSelect, onStray, children } = props
+  const { isShown, isAnybody, isSettled, follow, isElsewhere, isDrawing } = props
+  const { onMap, onSelect, onStray, children } = props
   // First its panel: a frame of the map takes longer than everything else that a click does.
   const subject = usePainted(props.subject)
   const texts = useTexts()
@@ -62,7 +65,10 @@ export function MapView(props: Props) {
       onSelect: (id, point) => handlers.current.onSelect(id, point),
     })
     const unfollow = onTheme(() => overlay.set({ palette: readPalette() }))
-    const onStray = () => handlers.current.onStray()
+    const onStray = () => {
+      seen.current = true
+      handlers.current.onStray()
+    }
     map.on('dragstart', onStray)
     setOverlay(overlay)
     return () => {
@@ -76,17 +82,21 @@ export function MapView(props: Props) {
   useEffect(() => onMap(map ?? null), [map, onMap])
   useEffect(() => overlay?.set({ picks: !isDrawing }), [overlay, isDrawing])
   useEffect(() => overlay?.set({ isShown }), [overlay, isShown])
-  useEffect(() => overlay?.set({ selected: subject, follow }), [overlay, subject, follow])
-  useEffect(() => {
-    if (!overlay || !known) return
-    // The first look is at everything, or at what the address names.
-    if (subject && fleet.slotOf(subject) !== undefined) overlay.goTo(subject)
-    else if (!seen.current && !isElsewhere) overlay.showAll(undefined, false)
   // biome-ignore lint/correctness/useExhaustiveDependencies: the colours are others with it
   useEffect(() => overlay?.set({ palette: readPalette() }), [overlay, state.name])
-    seen.current = true
-  }, [overlay, known, subject, fleet, isElsewhere])
+  useEffect(() => overlay?.set({ selected: subject, follow }), [overlay, subject, follow])
+  /** Whether the map is where somebody wants it: from then on no filter moves it. */
   const seen = useRef(false)
+  useEffect(() => {
+    if (!overlay || !known || !subject || fleet.slotOf(subject) === undefined) return
+    overlay.goTo(subject)
+    seen.current = true
+  }, [overlay, known, subject, fleet])
+  useEffect(() => {
+    // The first look is at everything, or at what the address names; of nobody it waits until there is somebody.
+    if (!overlay || !known || seen.current) return
+    seen.current = isElsewhere || (isAnybody && overlay.showAll(undefined, false))
+  }, [overlay, known, isElsewhere, isAnybody])
   useEffect(() => (map ? showHubs(map, hubs ?? []) : undefined), [map, hubs])
   useEffect(
     () => (map ? showTrail(map, trail.data ?? [], fleet, subject) : undefined),

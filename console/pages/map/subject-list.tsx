@@ -6,6 +6,7 @@ import { useFleetVersion, useLive, useNow } from '../../live/live.tsx'
 import { Icon, StateMark } from '../../parts/icon.tsx'
 import { usePainted } from '../../parts/painted.ts'
 import { ActionButton, Choose } from '../../parts/parts.tsx'
+import { patient } from '../../parts/patient.ts'
 import { stepTo } from '../../parts/rows.ts'
 import { useRecords } from '../../shell/records.ts'
 import { useFormat, useTexts } from '../../texts/texts.tsx'
@@ -13,9 +14,9 @@ import { areaOf, isDrawn } from './fences/area.ts'
 import type { Fence } from './fences/queries.ts'
 import { type Filters, NO_FILTERS, SORTS, type Sort } from './filters.ts'
 
-const ChooseRecord = lazy(async () => ({
-  default: (await import('../../parts/choose-record.tsx')).ChooseRecord,
-}))
+const ChooseRecord = lazy(
+  patient(async () => ({ default: (await import('../../parts/choose-record.tsx')).ChooseRecord })),
+)
 const ROW_PX = 44
 const AGES_EVERY_MS = 10_000
 const COUNTED_EVERY_MS = 1_000
@@ -32,7 +33,6 @@ interface Props {
 
 export function SubjectList({ ids, filters, fences, onChange, onSelect, onStep }: Props) {
   const texts = useTexts()
-  const { fleet, known } = useLive()
   const { search, state, hub, team, sort, area, subject } = filters
   return (
     <section className="list" aria-label={texts.map.subjects}>
@@ -40,15 +40,27 @@ export function SubjectList({ ids, filters, fences, onChange, onSelect, onStep }
       {ids.length > 0 ? (
         <Rows ids={ids} selected={subject} onSelect={onSelect} onStep={onStep} />
       ) : (
-        known &&
-        (fleet.size > 0 || hub !== '' || team !== '') && (
-          <div className="empty">
-            <p>{texts.map.none}</p>
-            <ActionButton onPress={() => onChange(NO_FILTERS)}>{texts.map.clearFilters}</ActionButton>
-          </div>
-        )
+        <Nobody className="empty" {...{ ids, filters, onChange }} />
       )}
     </section>
+  )
+}
+
+/** What to do about filters that leave nobody. */
+export function Nobody({
+  className,
+  ids,
+  filters: { hub, team },
+  onChange,
+}: Pick<Props, 'ids' | 'filters' | 'onChange'> & { className: string }) {
+  const { map: t } = useTexts()
+  const { fleet, known } = useLive()
+  if (!known || ids.length > 0 || (fleet.size === 0 && hub === '' && team === '')) return null
+  return (
+    <div className={className}>
+      <p>{t.none}</p>
+      <ActionButton onPress={() => onChange(NO_FILTERS)}>{t.clearFilters}</ActionButton>
+    </div>
   )
 }
 

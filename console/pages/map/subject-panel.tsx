@@ -6,13 +6,14 @@ import { useFleetVersion, useLive, useNow } from '../../live/live.tsx'
 import { useEscape, useReturnFocus } from '../../parts/focus.ts'
 import { Icon, StateMark } from '../../parts/icon.tsx'
 import { ActionButton, Copyable, IconButton } from '../../parts/parts.tsx'
+import { patient } from '../../parts/patient.ts'
 import { useWorkspace } from '../../shell/workspace.tsx'
 import { useFormat, useTexts } from '../../texts/texts.tsx'
 import { urls } from '../../urls.ts'
 import { useHubs, useSubjectRecords, useToday } from './queries.ts'
 
-const Absent = lazy(() => import('./absent.tsx'))
-const ShareDialog = lazy(() => import('../share-dialog.tsx'))
+const Absent = lazy(patient(() => import('./absent.tsx')))
+const ShareDialog = lazy(patient(() => import('../share-dialog.tsx')))
 
 interface Props {
   subjectId: string

@@ -4,6 +4,7 @@ import { ToggleButton } from 'react-aria-components'
 import type { Shape } from '../../../map/areas.ts'
 import { Icon } from '../../../parts/icon.tsx'
 import { IconButton } from '../../../parts/parts.tsx'
+import { patient } from '../../../parts/patient.ts'
 import { useWorkspace } from '../../../shell/workspace.tsx'
 import { useTexts } from '../../../texts/texts.tsx'
 import type { Filters } from '../filters.ts'
@@ -12,10 +13,10 @@ import { FENCE_LAYER } from './layer-name.ts'
 import type { Fence } from './queries.ts'
 
 // Whoever has no geofences loads nothing of them, and nobody what draws before something is drawn.
-const Fences = lazy(() => import('./fences.tsx'))
-const FencePanel = lazy(() => import('./fence-panel.tsx'))
-const FenceEditor = lazy(() => import('./fence-editor.tsx'))
-const AreaDrawing = lazy(() => import('./area-drawing.tsx'))
+const Fences = lazy(patient(() => import('./fences.tsx')))
+const FencePanel = lazy(patient(() => import('./fence-panel.tsx')))
+const FenceEditor = lazy(patient(() => import('./fence-editor.tsx')))
+const AreaDrawing = lazy(patient(() => import('./area-drawing.tsx')))
 
 interface ButtonProps {
   filters: Filters
@@ -78,7 +79,10 @@ export function FenceParts({ map, fences, filters, area, isSelecting, onOpen, on
   const drawn = isDrawn(filters.area) ? area : null
   return (
     <Suspense>
-      {map && (fences?.length || drawn) && <Fences map={map} fences={shown} opened={opened} area={drawn} />}
+      {/* A form is not hidden because something else comes. */}
+      <Suspense>
+        {map && (fences?.length || drawn) && <Fences map={map} fences={shown} opened={opened} area={drawn} />}
+      </Suspense>
       {map && isSelecting && (
         <AreaDrawing map={map} filters={filters} onDone={onArea} onCancel={() => onArea(null)} />
       )}

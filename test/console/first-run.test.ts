@@ -1,0 +1,91 @@
+import { describe, expect, it } from 'vitest'
+import { createClient, createDevice, signIn } from '../support/client.ts'
+import { useServer } from '../support/own-server.ts'
+import { until } from '../support/wait.ts'
+import { findBarriers, useBrowser } from './browser.ts'
+
+describe('The first run', () => {
+  const { server } = useServer()
+  const screens = useBrowser()
+
+  it('leads by the hand from an empty map to the first point', async () => {
+    const owner = await signIn(server)
+    const page = await screens.open(server.url, { as: owner })
+    await page.getByRole('heading', { name: 'Nothing is on the map yet' }).waitFor()
+    await page
+      .getByText(
+        `npm run simulate -- --url ${server.url} --mqtt ${server.url.replace('http', 'ws')}/mqtt --email owner@`,
+      )
+      .waitFor()
+    await page.getByLabel('Name of the device').fill('Van 12')
+    await page.getByRole('button', { name: 'Make a device' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Set up Van 12' })
+    await dialog.getByText('Waiting for the first point…').waitFor()
+    expect(await findBarriers(page)).toEqual([])
+
+    // What is copied is what the app needs: the key of the device, and where to send.
+    await dialog.getByRole('button', { name: 'Copy Password' }).click()
+    const key = await page.evaluate(() => navigator.clipboard.readText())
+    await dialog.getByRole('button', { name: 'Copy URL' }).click()
+    const url = await page.evaluate(() => navigator.clipboard.readText())
+    await dialog.getByRole('img', { name: 'Or scan this with the phone' }).waitFor()
+    const point = { _type: 'location', lat: 52.52, lon: 13.4, tst: Math.floor(Date.now() / 1_000) }
+    const answer = await fetch(url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization: `Basic ${btoa(`x:${key}`)}` },
+      body: JSON.stringify(point),
+    })
+    expect(answer.status).toBe(200)
+
+    await dialog.getByText(/^The first point arrived at/).waitFor()
+    await dialog.getByRole('button', { name: 'Show it on the map' }).click()
+    await page.getByRole('complementary', { name: 'Van 12' }).waitFor()
+    expect(new URL(page.url()).searchParams.get('subject')).toMatch(/^[\da-f-]{36}$/)
+  })
+
+  it('shows nothing as water before it knows what is land, and looks at who is there when there is somebody', async () => {
+    const owner = await signIn(server)
+    const van = createClient(server, (await createDevice(owner, 'Van 7')).key)
+    const point = { lat: 52.52, lng: 13.4, timestamp: new Date().toISOString() }
+    expect((await van.post('/location-history/bulk', { points: [point] })).status).toBe(200)
+    const page = await screens.open(`${server.url}/sign-in`, { as: owner })
+    let release = () => {}
+    const held = new Promise<void>(resolve => {
+      release = resolve
+    })
+    await page.route(/countries-110m/, async route => {
+      await held
+      await route.continue()
+    })
+    await page.goto(`${server.url}/?search=nobody`)
+    await page.getByRole('button', { name: 'Clear all filters' }).waitFor()
+    const box = await page.getByRole('region', { name: /^Map of where/ }).boundingBox()
+    if (!box) throw new Error('There is no map')
+    // Libya is near the middle; in the west of it lies the Atlantic.
+    const [land, sea] = [
+      { x: box.x + box.width / 2 + 45, y: 350 },
+      { x: box.x + 140, y: 350 },
+    ]
+    const blank = await page.context().newPage()
+    const isPainted = async (place: { x: number; y: number }, name: string) => {
+      const color = await page.evaluate(
+        one => getComputedStyle(document.documentElement).getPropertyValue(one),
+        name,
+      )
+      await blank.goto(`data:text/html,<body style="background:${encodeURIComponent(color)}">`)
+      const clip = { ...place, width: 1, height: 1 }
+      return (await page.screenshot({ clip })).equals(await blank.screenshot({ clip }))
+    }
+    for (const place of [land, sea]) expect(await isPainted(place, '--map-blank')).toBe(true)
+    release()
+    await until('there is land', () => isPainted(land, '--map-land'), 60_000)
+    await until('there is water', () => isPainted(sea, '--map-water'))
+    await page.getByRole('button', { name: 'Clear all filters' }).click()
+    // One of them lies on no line of the grid.
+    const beside = { x: sea.x + 9, y: sea.y + 9 }
+    await until(
+      'it has gone to who is there',
+      async () => (await isPainted(sea, '--map-land')) || isPainted(beside, '--map-land'),
+    )
+  })
+})
