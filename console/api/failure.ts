@@ -11,4 +11,7 @@ export class Failure extends Error {
   }
 }
 
+/** What the page itself finds wrong before it asks the server, in its own language. */
+export class OwnFailure extends Failure {}
+
 export const isMissing = (error: unknown): boolean => error instanceof Failure && error.status === 404

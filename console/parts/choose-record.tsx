@@ -1,10 +1,10 @@
+import '../styles/choose-record.css'
 import { useState } from 'react'
 import {
   Autocomplete,
   Button,
   Checkbox,
   CheckboxGroup,
-  FieldError,
   Input,
   Label,
   ListBox,
@@ -18,6 +18,7 @@ import type { ListName } from '../api/lists.ts'
 import { useName, useRecords } from '../shell/records.ts'
 import { useTexts } from '../texts/texts.tsx'
 import { Icon } from './icon.tsx'
+import { FieldSays } from './said.tsx'
 import { useSettled } from './settled.ts'
 
 interface Props {
@@ -54,7 +55,7 @@ export function ChooseRecord({ kind, label, value, onChange, none, compact, name
         <SelectValue>{() => (value === '' ? nobody : chosen)}</SelectValue>
         <Icon name="down" />
       </Button>
-      <FieldError className="field-error" />
+      <FieldSays />
       <Popover className="popover choose-record">
         <Autocomplete inputValue={text} onInputChange={setText}>
           <RecordSearch />

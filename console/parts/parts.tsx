@@ -2,7 +2,6 @@ import { type ReactNode, useRef, useState } from 'react'
 import {
   Button,
   type ButtonProps,
-  FieldError,
   Input,
   Label,
   ListBox,
@@ -16,6 +15,7 @@ import {
 import { Failure } from '../api/failure.ts'
 import { useTexts } from '../texts/texts.tsx'
 import { Icon, type IconName } from './icon.tsx'
+import { FieldSays, Said } from './said.tsx'
 
 type Looks = 'primary' | 'plain' | 'quiet' | 'danger'
 
@@ -55,7 +55,7 @@ export function Field({
     <TextField {...rest} className="field">
       <Label>{label}</Label>
       <Input placeholder={placeholder} />
-      <FieldError className="field-error" />
+      <FieldSays />
     </TextField>
   )
 }
@@ -87,7 +87,7 @@ export function Choose(props: {
         <SelectValue />
         <Icon name="down" />
       </Button>
-      <FieldError className="field-error" />
+      <FieldSays />
       <Popover className="popover">
         <ListBox items={choices} className="menu">
           {choice => (
@@ -164,7 +164,7 @@ export function Trouble({ error, onRetry }: { error: unknown; onRetry?: () => vo
   )
 }
 
-export function sayFailure(error: unknown, texts: ReturnType<typeof useTexts>): string {
-  if (error instanceof Failure) return error.status === 0 ? texts.errors.unreachable : error.message
-  return texts.errors.failed
+export function sayFailure(error: unknown, texts: ReturnType<typeof useTexts>): ReactNode {
+  if (!(error instanceof Failure)) return texts.errors.failed
+  return error.status === 0 ? texts.errors.unreachable : <Said sentence={error.message} />
 }

@@ -1,4 +1,5 @@
 import type { Texts } from './en.ts'
+import { serverInGerman } from './server-de.ts'
 
 export const de: Texts = {
   language: 'Deutsch',
@@ -343,7 +344,10 @@ export const de: Texts = {
     close: 'Schließen',
     none: 'Keine Angabe',
     optional: 'freiwillig',
+    required: 'Das wird gebraucht.',
+    email: 'Das ist keine E-Mail-Adresse.',
   },
+  server: serverInGerman,
   units: {
     kmh: value => `${value} km/h`,
     metres: value => `${value} m`,

@@ -339,7 +339,11 @@ export const en = {
     close: 'Close',
     none: 'None',
     optional: 'optional',
+    required: 'This is required.',
+    email: 'This is no e-mail address.',
   },
+  /** What the server says, by its own sentence; a number is a `#`. */
+  server: {} as Readonly<Record<string, string>>,
   units: {
     kmh: (value: string) => `${value} km/h`,
     metres: (value: string) => `${value} m`,

@@ -309,6 +309,27 @@ describe('The way into the console', () => {
     await hasFocus(page, 'Add a hub')
   })
 
+  it('what is wrong with a field is said in the language of the page, else in English and marked as that', async () => {
+    const owner = await signIn(server)
+    await owner.post('/team', { name: 'Nord' })
+    const page = await screens.open(`${server.url}/hubs/new`, { as: owner, mayFail: /40[09]/ })
+    await page.evaluate(() => localStorage.setItem('fieldline.preferences', '{"language":"de"}'))
+    await page.reload()
+    const save = page.getByRole('dialog').getByRole('button', { name: 'Speichern' })
+    await save.click()
+    await page.getByText('Das wird gebraucht.').first().waitFor()
+    await page.locator('[name=name]').fill('Hof')
+    await page.locator('[name=lat]').fill('95')
+    await page.locator('[name=lng]').fill('13,4')
+    await save.click()
+    await page.getByText('Das ist höchstens 90.').waitFor()
+    expect(await page.locator('[role=dialog] [lang=en]').count()).toBe(0)
+    await page.goto(`${server.url}/teams/new`)
+    await page.locator('[name=name]').fill('Nord')
+    await save.click()
+    await page.locator('[role=alert] [lang=en]').getByText('There is a team named Nord already.').waitFor()
+  })
+
   it('a key is copied where the browser has no clipboard interface, over plain HTTP in a local network', async () => {
     const owner = await signIn(server)
     const device = await createDevice(owner, 'Phone 1')

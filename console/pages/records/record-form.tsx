@@ -2,10 +2,11 @@ import '../../styles/pages.css'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { type ReactNode, useMemo, useState } from 'react'
 import { Form } from 'react-aria-components'
-import { Failure } from '../../api/failure.ts'
+import { Failure, OwnFailure } from '../../api/failure.ts'
 import { Modal } from '../../parts/modal.tsx'
 import { ActionButton, Trouble } from '../../parts/parts.tsx'
 import { Question } from '../../parts/question.tsx'
+import { SaidByServer } from '../../parts/said.tsx'
 import { useTexts } from '../../texts/texts.tsx'
 
 interface Props {
@@ -125,7 +126,7 @@ export function RecordFields({
           if (fields[name] !== undefined) setChanged([...changed, name])
         }}
       >
-        {children}
+        <SaidByServer value={!(saving.error instanceof OwnFailure)}>{children}</SaidByServer>
       </div>
       {error && <Trouble error={error} />}
       {question}

@@ -1,4 +1,4 @@
-import { Failure } from '../../../api/failure.ts'
+import { Failure, OwnFailure } from '../../../api/failure.ts'
 import type { Shape } from '../../../map/areas.ts'
 
 /** A shape as somebody types it. */
@@ -46,7 +46,7 @@ export function readDraft(draft: ShapeDraft, badCorner: (line: number) => string
       .split(/[\s,;]+/)
       .map(Number)
     if (rest.length > 0 || Number.isNaN(lat) || Number.isNaN(lng))
-      throw new Failure(400, badCorner(index + 1), [{ path: CORNERS, message: badCorner(index + 1) }])
+      throw new OwnFailure(400, badCorner(index + 1), [{ path: CORNERS, message: badCorner(index + 1) }])
     return [lng, lat]
   })
   return { type: 'polygon', coordinates }

@@ -2,21 +2,14 @@ import '../../../styles/fences.css'
 import { useQueryClient } from '@tanstack/react-query'
 import type { Map as MapLibre } from 'maplibre-gl'
 import { useEffect, useRef, useState } from 'react'
-import {
-  FieldError,
-  Label,
-  Text,
-  TextArea,
-  TextField,
-  ToggleButton,
-  ToggleButtonGroup,
-} from 'react-aria-components'
+import { Label, Text, TextArea, TextField, ToggleButton, ToggleButtonGroup } from 'react-aria-components'
 import { answered, api } from '../../../api/client.ts'
 import { Failure } from '../../../api/failure.ts'
 import type { Shape } from '../../../map/areas.ts'
 import { ChooseRecord } from '../../../parts/choose-record.tsx'
 import { useEscape, useReturnFocus } from '../../../parts/focus.ts'
 import { ActionButton, Field, IconButton } from '../../../parts/parts.tsx'
+import { FieldSays } from '../../../parts/said.tsx'
 import { useWorkspace } from '../../../shell/workspace.tsx'
 import { useTexts } from '../../../texts/texts.tsx'
 import { RecordFields, useLeaving } from '../../records/record-form.tsx'
@@ -167,7 +160,7 @@ export default function FenceEditor({ fence, map, onDone }: Props) {
             <Text slot="description" className="hint">
               {t.cornersHint}
             </Text>
-            <FieldError className="field-error" />
+            <FieldSays />
           </TextField>
         )}
       </RecordFields>

@@ -1,0 +1,32 @@
+/** What the server says, by its own sentence; a number is a `#`. */
+export const serverInGerman: Readonly<Record<string, string>> = {
+  'This is required.': 'Das wird gebraucht.',
+  'This must not be empty.': 'Das darf nicht leer sein.',
+  'This has at most # characters.': 'Das hat höchstens # Zeichen.',
+  'This has at least # characters.': 'Das hat mindestens # Zeichen.',
+  'This has at most # entries.': 'Das sind höchstens # Einträge.',
+  'This has at least # entries.': 'Das sind mindestens # Einträge.',
+  'This has to be at most #.': 'Das ist höchstens #.',
+  'This has to be at least #.': 'Das ist mindestens #.',
+  'This has to be more than #.': 'Das ist mehr als #.',
+  'This has to be less than #.': 'Das ist weniger als #.',
+  'This has to be a number.': 'Das muss eine Zahl sein.',
+  'This has to be a whole number.': 'Das muss eine ganze Zahl sein.',
+  'This needs a letter or a sign that can be seen.':
+    'Das braucht einen Buchstaben oder ein Zeichen, das zu sehen ist.',
+  'This holds a hidden sign that turns the direction of writing: type it anew.':
+    'Darin steckt ein unsichtbares Zeichen, das die Schreibrichtung umkehrt: bitte neu tippen.',
+  'There is no such hub.': 'Diesen Standort gibt es nicht.',
+  'There is no such user.': 'Diese Person gibt es nicht.',
+  'There is no such device.': 'Dieses Gerät gibt es nicht.',
+  'A polygon has at least # different vertices.': 'Ein Polygon hat mindestens # verschiedene Ecken.',
+  'A polygon has an area of at least # m².': 'Ein Polygon hat mindestens # m² Fläche.',
+  'A polygon may not go around the world or a pole: its edges take the shorter way.':
+    'Ein Polygon geht nicht um die Welt oder einen Pol: seine Kanten nehmen den kürzeren Weg.',
+  'An edge spans half the world, so that it is not clear which half: put a vertex in between.':
+    'Eine Kante geht um die halbe Welt, und welche Hälfte, ist offen: bitte eine Ecke dazwischen.',
+  'The polygon crosses itself: the edges from vertex # and vertex # meet.':
+    'Das Polygon kreuzt sich: die Kanten ab Ecke # und Ecke # treffen sich.',
+  'The polygon turns back on itself at vertex #.': 'Das Polygon kehrt an Ecke # um.',
+  'The e-mail address or the password is wrong.': 'E-Mail-Adresse oder Passwort ist falsch.',
+}

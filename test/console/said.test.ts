@@ -1,0 +1,56 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { expect, it } from 'vitest'
+import { z } from 'zod'
+import { de } from '../../console/texts/de.ts'
+import { translate } from '../../console/texts/server.ts'
+import { useOwnSentences } from '../../src/http/validation.ts'
+
+const SRC = resolve(import.meta.dirname, '../../src')
+const source = readdirSync(SRC, { recursive: true, encoding: 'utf8' })
+  .filter(file => file.endsWith('.ts'))
+  .map(file => readFileSync(join(SRC, file), 'utf8'))
+  .join('\n')
+
+/** What the server says of a value that a schema does not take. */
+function say(schema: z.ZodType, value: unknown): string {
+  useOwnSentences()
+  return schema.safeParse(value).error?.issues[0]?.message ?? ''
+}
+
+const GENERAL = [
+  say(z.string(), undefined),
+  say(z.string().min(1), ''),
+  say(z.string().min(3), 'a'),
+  say(z.string().max(3), 'abcd'),
+  say(z.array(z.string()).min(2), ['a']),
+  say(z.array(z.string()).max(1), ['a', 'b']),
+  say(z.number(), 'a'),
+  say(z.number(), null),
+  say(z.int(), 1.5),
+  say(z.number().min(-90), -91.25),
+  say(z.number().max(90), 91),
+  say(z.number().gt(0), 0),
+  say(z.number().lt(1), 1),
+]
+
+it('what the server says of any value is said in German, with its numbers', () => {
+  for (const sentence of GENERAL) {
+    const said = translate(sentence, de.server)
+    expect(said, sentence).toBeDefined()
+    expect(said?.match(/-?\d+/g)).toEqual(sentence.match(/-?\d+/g))
+  }
+  expect(translate('2: This has to be at least -90.', de.server)).toBe('2: Das ist mindestens -90.')
+  expect(translate('Nobody says this.', de.server)).toBeUndefined()
+})
+
+it('every sentence that is translated is one of the server', () => {
+  const general = new Set(GENERAL.map(sentence => sentence.replace(/-?\d+(\.\d+)?/g, '#')))
+  const literally = (text: string) => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
+  const written = (sentence: string) =>
+    new RegExp(sentence.split('#').map(literally).join('(?:\\d+|\\$\\{.+?\\})')).test(source)
+  // `There is no such ${what}.`
+  const isMissing = (sentence: string) => /^There is no such \w+\.$/.test(sentence)
+  const unknown = Object.keys(de.server).filter(one => !general.has(one) && !written(one) && !isMissing(one))
+  expect(unknown).toEqual([])
+})
