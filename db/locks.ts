@@ -15,6 +15,8 @@ export const LOCKS = {
   writer: 5_417_302_122,
   /** Numbering changes of geofences (`queries/geofences.ts`). */
   geofenceChanges: 5_417_302_123,
+  /** Adding an import to those that count against a bound, of one owner each (`lockOwnersUntilCommit`). */
+  importRoom: 5_417_302_124,
 } as const
 
 type Query<Answer> = (text: string, values: unknown[]) => Promise<Answer>
@@ -34,4 +36,17 @@ export async function lockUntilCommit(
   lock: keyof typeof LOCKS,
 ): Promise<void> {
   await tx.query('SELECT pg_advisory_xact_lock($1)', [LOCKS[lock]])
+}
+
+/**
+ * Waits for a lock that each of these owners has of its own, and keeps them until the transaction ends. They are taken in
+ * the order in which they are given, which has to be the same for every transaction.
+ */
+export async function lockOwnersUntilCommit(
+  tx: { query: Query<unknown> },
+  lock: keyof typeof LOCKS,
+  ownerIds: readonly string[],
+): Promise<void> {
+  for (const ownerId of ownerIds)
+    await tx.query('SELECT pg_advisory_xact_lock(hashtextextended($1, $2))', [ownerId, LOCKS[lock]])
 }

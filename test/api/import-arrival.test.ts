@@ -7,19 +7,11 @@ import { pruneImports } from '../../db/queries/imports.ts'
 import { createImportFiles } from '../../src/imports/files.ts'
 import { type Client, signIn } from '../support/client.ts'
 import { openTestDatabase, usualKind } from '../support/database.ts'
+import { hold } from '../support/hold.ts'
 import { ended, importFile, upload } from '../support/imports.ts'
 import { useServer } from '../support/own-server.ts'
 import { addOrganization, addPerson } from '../support/people.ts'
 import { until } from '../support/wait.ts'
-
-/** What one waits for and another opens. */
-function gate() {
-  let open = () => {}
-  const opened = new Promise<void>(resolve => {
-    open = resolve
-  })
-  return { open: () => open(), opened }
-}
 
 /** Tables of a name, each with a row that fails: their files are kept. */
 const ADA = 'Name\nAda,1\n'
@@ -123,6 +115,52 @@ describe('A file that arrives', () => {
       expect(taken.status).toBe(202)
       await ended(owner, taken.body.data._id)
     } finally {
+      await db.system.query(`DELETE FROM imports WHERE file_name = 'waiting.csv'`)
+      await db.close()
+    }
+  })
+
+  it.skipIf(usualKind() === 'pglite')('is 429 beyond 20 that wait, however many come at once', async () => {
+    const { client } = await addOrganization(
+      server,
+      (await addPerson(server, owner, { role: 'Admin' })).client,
+    )
+    const type = { name: 'Customer', fields: [{ key: 'name', label: 'Name', type: 'text' }] }
+    const of = { dataTypeId: (await client.post('/data-type', type)).body.data._id }
+    const { _id: example } = await importFile(server, client, ADA, of)
+    const db = await openTestDatabase(database)
+    const ends: (() => Promise<unknown>)[] = []
+    try {
+      await db.system.query(
+        `INSERT INTO imports (id, organization_id, user_id, file_name, format, data_type_id, data_type_name, mode, dry_run,
+           mapping)
+         SELECT gen_random_uuid(), organization_id, user_id, 'waiting.csv', format, data_type_id, data_type_name, mode,
+           dry_run, mapping
+         FROM imports, generate_series(1, 19) WHERE id = $1`,
+        [example],
+      )
+      // What is taken works until the end, and nothing is an import until all have been looked into.
+      ends.push(await hold(db, 'SELECT id FROM data_types WHERE id = $1 FOR NO KEY UPDATE', [of.dataTypeId]))
+      const release = await hold(db, 'LOCK TABLE imports IN SHARE MODE')
+      ends.push(release)
+      const before = files().length
+      const sendInTurn = async (): Promise<number> => {
+        const { status } = await upload(server, client, BOB, of)
+        return status === 503 ? sendInTurn() : status
+      }
+      const sent = Promise.all(Array.from({ length: 4 }, sendInTurn))
+      await until('all wait', async () => {
+        const [row] = await db.system.query<{ waiting: number }>(
+          `SELECT count(*)::int4 AS waiting FROM pg_stat_activity WHERE datname = current_database()
+             AND wait_event_type = 'Lock' AND (query LIKE '%INSERT INTO imports%' OR query LIKE '%advisory%')`,
+        )
+        return row?.waiting === 4
+      })
+      await release()
+      expect((await sent).sort()).toEqual([202, 429, 429, 429])
+      await until('the files of others are gone', () => files().length === before + 1)
+    } finally {
+      for (const end of ends) await end()
       await db.system.query(`DELETE FROM imports WHERE file_name = 'waiting.csv'`)
       await db.close()
     }
@@ -285,14 +323,10 @@ describe('A file that arrives', () => {
     const { client, userId } = await addPerson(server, owner, { roleId })
     const db = await openTestDatabase(database)
     try {
-      const [locked, released] = [gate(), gate()]
       // As a change of the type would, it keeps the batch waiting that has been read already.
-      const holding = db.system.transaction(async tx => {
-        await tx.query('SELECT id FROM data_types WHERE id = $1 FOR NO KEY UPDATE', [dataTypeId])
-        locked.open()
-        await released.opened
-      })
-      await locked.opened
+      const release = await hold(db, 'SELECT id FROM data_types WHERE id = $1 FOR NO KEY UPDATE', [
+        dataTypeId,
+      ])
       const importId = (await upload(server, client, KNOWN, { dataTypeId })).body.data._id
       await until('a batch waits', async () => {
         const [row] = await db.system.query<{ waiting: boolean }>(
@@ -302,8 +336,7 @@ describe('A file that arrives', () => {
         return row?.waiting === true
       })
       expect(await lose(userId, roleId)).toMatchObject({ status: 200 })
-      released.open()
-      await holding
+      await release()
       expect(await ended(owner, importId)).toMatchObject(becomes)
     } finally {
       await db.close()

@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { z } from 'zod'
 import { acrossOrganizations, type Database, isUuid, newId, type Queryable } from '../../../db/client.ts'
+import { lockOwnersUntilCommit } from '../../../db/locks.ts'
 import { type DataType, findDataType } from '../../../db/queries/data-types.ts'
 import { findImportConfig } from '../../../db/queries/import-configs.ts'
 import {
@@ -92,8 +93,11 @@ export async function receiveImport(
     const { format, mapping } = await inspect(files.pathOf(importId), type, named, caller)
     checkColumns(type, fields, mapping, format)
     return await db.tenant(caller.organizationId, async tx => {
-      const { organizationId, userId } = caller
+      const { organizationId, accountId, userId } = caller
       const { mode } = fields
+      // Others have come while the file was looked at, and one at a time takes what room is left.
+      await lockOwnersUntilCommit(tx, 'importRoom', [organizationId, accountId])
+      await checkRoom(tx, caller, fileBytes)
       await insertImport(tx, organizationId, {
         _id: importId,
         userId,
