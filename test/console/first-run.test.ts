@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { createClient, createDevice, signIn } from '../support/client.ts'
 import { useServer } from '../support/own-server.ts'
+import { addOrganization } from '../support/people.ts'
 import { until } from '../support/wait.ts'
 import { findBarriers, useBrowser } from './browser.ts'
 
@@ -9,7 +10,7 @@ describe('The first run', () => {
   const screens = useBrowser()
 
   it('leads by the hand from an empty map to the first point', async () => {
-    const owner = await signIn(server)
+    const owner = (await addOrganization(server, await signIn(server))).client
     const page = await screens.open(server.url, { as: owner })
     await page.getByRole('heading', { name: 'Nothing is on the map yet' }).waitFor()
     await page
@@ -44,7 +45,7 @@ describe('The first run', () => {
   })
 
   it('shows nothing as water before it knows what is land, and looks at who is there when there is somebody', async () => {
-    const owner = await signIn(server)
+    const owner = (await addOrganization(server, await signIn(server))).client
     const van = createClient(server, (await createDevice(owner, 'Van 7')).key)
     const point = { lat: 52.52, lng: 13.4, timestamp: new Date().toISOString() }
     expect((await van.post('/location-history/bulk', { points: [point] })).status).toBe(200)
