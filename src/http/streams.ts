@@ -10,7 +10,7 @@ import { RequestError } from './errors.ts'
  */
 export const PIECE_BYTES = 512 * 1024
 const LIMITS: StreamLimits = {
-  perUser: 8,
+  perAccount: 8,
   perOrganization: 32,
   total: 96,
   waitMs: 10_000,
@@ -18,7 +18,8 @@ const LIMITS: StreamLimits = {
 }
 
 export interface StreamLimits {
-  perUser: number
+  /** Of one account, whatever organizations it reads in. */
+  perAccount: number
   perOrganization: number
   total: number
   /** How long a reader waits for its turn. */
@@ -28,7 +29,7 @@ export interface StreamLimits {
 }
 
 interface Reader {
-  userId: string
+  accountId: string
   organizationId: string
 }
 
@@ -50,8 +51,8 @@ export function createStreams(limits: StreamLimits = LIMITS): Streams {
   const waiting = new Set<{ reader: Reader; begin: () => void }>()
 
   const count = (matches: (other: Reader) => boolean) => [...reading].filter(matches).length
-  const exceedsOwn = ({ userId, organizationId }: Reader) =>
-    count(other => other.userId === userId) >= limits.perUser ||
+  const exceedsOwn = ({ accountId, organizationId }: Reader) =>
+    count(other => other.accountId === accountId) >= limits.perAccount ||
     count(other => other.organizationId === organizationId) >= limits.perOrganization
   const fits = (reader: Reader) => reading.size < limits.total && !exceedsOwn(reader)
 
@@ -88,8 +89,8 @@ export function createStreams(limits: StreamLimits = LIMITS): Streams {
 
   return {
     async send(request, reply, type, open) {
-      const { userId, organizationId } = request.caller
-      const reader = { userId, organizationId }
+      const { accountId, organizationId } = request.caller
+      const reader = { accountId, organizationId }
       await enter(reader)
       reply.raw.once('close', () => leave(reader))
       try {

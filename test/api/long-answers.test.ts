@@ -82,7 +82,7 @@ describe('A long answer', () => {
 })
 
 describe('Long answers together', () => {
-  const LIMITS = { perUser: 2, perOrganization: 3, total: 4, waitMs: 300, takenWithinMs: 300 }
+  const LIMITS = { perAccount: 2, perOrganization: 3, total: 4, waitMs: 300, takenWithinMs: 300 }
   let app: App
   let url: string
 
@@ -92,8 +92,10 @@ describe('Long answers together', () => {
     addErrorHandling(app)
     const streams = createStreams(limits)
     app.get('/', (request, reply) => {
-      const [userId, organizationId] = (request.query as { of: string }).of.split(':')
-      request.caller = { userId, organizationId } as Caller
+      // An account has a user in each of its organizations.
+      const { of: userId } = request.query as { of: string }
+      const [accountId, organizationId] = userId.split(':')
+      request.caller = { userId, accountId, organizationId } as Caller
       return streams.send(request, reply, 'text/plain', async () => pieces())
     })
     url = await app.listen({ host: '127.0.0.1', port: 0 })
@@ -107,11 +109,12 @@ describe('Long answers together', () => {
     return answer.status
   }
 
-  it('have bounds for a user, an organization and all, and a place that is left is given to who waits', async () => {
+  it('have bounds for an account in all of its organizations, an organization and all, and a place that is left is given to who waits', async () => {
     await open({ ...LIMITS, takenWithinMs: 60_000 })
     const readers = [stall(url, '/?of=anna:a'), stall(url, '/?of=anna:a')]
     await sleep(50)
     expect(await status('anna:a')).toBe(429)
+    expect(await status('anna:b')).toBe(429)
     readers.push(stall(url, '/?of=bob:a'))
     await sleep(50)
     expect(await status('cyd:a')).toBe(429)

@@ -35,7 +35,7 @@ import * as operations from './schemas.ts'
 const MAKING = { max: 4, maxPerOwner: 2, maxWaiting: 16, waitMs: 30_000 }
 /** Each has a file on the disk, of up to a GiB. */
 const READING: StreamLimits = {
-  ...{ perUser: 1, perOrganization: 8, total: 96 },
+  ...{ perAccount: 1, perOrganization: 8, total: 96 },
   ...{ waitMs: 30_000, takenWithinMs: 60_000 },
 }
 
