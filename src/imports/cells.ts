@@ -1,10 +1,24 @@
 import type { LocalTime } from './values/dates.ts'
 
+/** A whole number that a spreadsheet shows with zeros before it: the postcode 01067. */
+export interface PaddedNumber {
+  number: number
+  shown: string
+}
+
 /**
  * What a cell of a file holds. A value of JSON is as it is; an error of a spreadsheet (`#REF!`) stands for a value that
  * is not there to be read.
  */
-export type Cell = null | string | number | boolean | LocalTime | { json: unknown } | { fault: string }
+export type Cell =
+  | null
+  | string
+  | number
+  | boolean
+  | LocalTime
+  | PaddedNumber
+  | { json: unknown }
+  | { fault: string }
 
 /** A row with its number as a spreadsheet shows it, and how much of the file is read. */
 export interface SourceRow {
@@ -41,6 +55,7 @@ export function cellText(cell: Cell): string {
       .replace(/T00:00:00\.000$/, '')
       .replace('T', ' ')
       .replace(/\.000$/, '')
+  if ('shown' in cell) return cell.shown
   if ('fault' in cell) return cell.fault
   return typeof cell.json === 'string' ? cell.json : JSON.stringify(cell.json)
 }

@@ -4,7 +4,7 @@ import { type Checked, checkValue, isAbsent } from '../data/values.ts'
 import { type Cell, cellText } from './cells.ts'
 import { readBoolean } from './values/booleans.ts'
 import { type DateStyle, dateStyle, type LocalTime, readSerial, readTime, toInstant } from './values/dates.ts'
-import { type NumberStyle, numberStyle, readNumber, writeDigits } from './values/numbers.ts'
+import { hasAllDigits, type NumberStyle, numberStyle, readNumber, writeDigits } from './values/numbers.ts'
 import { findOption, splitOptions } from './values/options.ts'
 import { readPhone } from './values/phones.ts'
 import { readPlace } from './values/places.ts'
@@ -23,6 +23,18 @@ const MAX_READ = 10_000
 /** What nobody writes in more characters than this is not looked for in them. */
 const MAX_SHORT = 100
 const SHORT: readonly Field['type'][] = ['number', 'boolean', 'date', 'datetime', 'phone']
+/** Of these a number is what is read in its cell, zeros before it too. */
+const WRITTEN: readonly Field['type'][] = [
+  'text',
+  'email',
+  'url',
+  'phone',
+  'select',
+  'multiselect',
+  'reference',
+]
+const LOST_DIGITS =
+  'A spreadsheet has turned this into a number and dropped its last digits: it keeps 15. Format the column as text, and enter it again.'
 
 /**
  * The value of a field out of a cell, in the form in which it is stored; null where there is none. A reference is the
@@ -39,11 +51,11 @@ export function convert(field: Field, cell: Cell, style: Style): Checked {
   }
   if (typeof cell === 'string' && cell.trim().length > MAX_SHORT && SHORT.includes(field.type))
     return checkValue(field, cell)
-  const read = READERS[field.type](
-    cell as Exclude<Cell, null | { json: unknown } | { fault: string }>,
-    style,
-    field,
-  )
+  const isWritten = WRITTEN.includes(field.type)
+  if (isWritten && typeof cell === 'number' && !hasAllDigits(cell)) return { message: LOST_DIGITS }
+  const isPadded = cell !== null && typeof cell === 'object' && 'shown' in cell
+  const given = isPadded ? (isWritten ? cell.shown : cell.number) : cell
+  const read = READERS[field.type](given as Given, style, field)
   if ('message' in read) return read
   return field.type === 'reference' ? asReference(String(read.value)) : checkValue(field, read.value)
 }

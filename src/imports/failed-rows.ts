@@ -172,6 +172,8 @@ function sheetCell(cell: Cell): { value: exceljs.CellValue; style?: Partial<exce
   if (cell === null) return null
   if (typeof cell === 'string') return { value: textValue(cell), style: TEXT }
   if (typeof cell !== 'object') return { value: cell }
+  if ('shown' in cell)
+    return { value: cell.number, style: { numFmt: '0'.repeat(cell.shown.replace('-', '').length) } }
   if ('fault' in cell) {
     // A value that is missing must not become an empty cell, which is one that means to be.
     return { value: { error: (cell.fault.startsWith('#') ? cell.fault : '#N/A') as '#N/A' } }

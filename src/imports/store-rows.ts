@@ -186,9 +186,12 @@ async function findReferences(
     const otherKey = other?.fields.find(({ key }) => key === other.primaryKey)
     // Finding a record by a value that is not to be seen would confirm the value.
     if (other && otherKey && !access.hides(other._id, otherKey.key)) {
-      const asked = new Map([...texts].map(text => [uniqueValue(otherKey, text), text]))
-      const keys = await lockRecordsByKey(tx, organizationId, other._id, otherKey.key, [...asked.keys()])
-      for (const [value, id] of keys) records.set(asked.get(value) as string, id)
+      const asked = new Map([...texts].map(text => [text, uniqueValue(otherKey, text)]))
+      const keys = await lockRecordsByKey(tx, organizationId, other._id, otherKey.key, [...asked.values()])
+      for (const [text, value] of asked) {
+        const id = keys.get(value)
+        if (id !== undefined) records.set(text, id)
+      }
     }
     const left = [...texts].filter(text => !records.has(text) && isUuid(text))
     const known = await lockRecords(

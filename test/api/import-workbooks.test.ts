@@ -71,6 +71,17 @@ describe('A workbook', () => {
       ])
     })
 
+    it('with numbers whose zeros or last digits would be lost', async () => {
+      await newType([{ key: 'code', label: 'Code', type: 'text' }], { primaryKey: 'code' })
+      const digits = '12345678901234567890'
+      const sheet = new exceljs.Workbook().addWorksheet('One')
+      for (const code of ['Code', 1067, Number(digits), digits]) sheet.addRow([code])
+      sheet.getRow(2).numFmt = '00000'
+      const done = await send(Buffer.from(await sheet.workbook.xlsx.writeBuffer()))
+      expect(done).toMatchObject({ created: 2, failed: 1, failures: [{ row: 3, field: 'code' }] })
+      expect(await read()).toEqual([{ code: '01067' }, { code: digits }])
+    })
+
     it.each([true, false])('written by SheetJS, with texts that cells share: %s', async bookSST => {
       await newType(fields)
       const rows = [

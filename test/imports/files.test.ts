@@ -159,10 +159,38 @@ describe('A number that is exported', () => {
   })
 })
 
+describe('A number in a format of zeros', () => {
+  const shownAs = async (code: string, values: number[]) => {
+    const styles = `<styleSheet><numFmts><numFmt numFmtId="200" formatCode="${code}"/></numFmts><cellXfs><xf numFmtId="0"/><xf numFmtId="200"/></cellXfs></styleSheet>`
+    const cells = values.map(value => `<c s="1"><v>${value}</v></c>`).join('')
+    const { rows } = await read('xlsx', makeWorkbook({ styles, rows: `<row>${cells}</row>` }))
+    return rows[0]
+  }
+
+  it('is what the spreadsheet shows, where that has more digits', async () => {
+    expect(await shownAs('00000', [1067, 10_115, 0, -7])).toEqual([
+      { number: 1067, shown: '01067' },
+      10_115,
+      { number: 0, shown: '00000' },
+      { number: -7, shown: '-00007' },
+    ])
+    expect(await shownAs('0'.repeat(20), [1, 1e15])).toEqual([
+      { number: 1, shown: `${'0'.repeat(19)}1` },
+      1e15,
+    ])
+  })
+
+  it('and is that number where it is none of a whole one, or the format says more', async () => {
+    expect(await shownAs('00000', [1.5])).toEqual([1.5])
+    for (const code of ['0', '0'.repeat(21), '00.00', '#00000', '00000%', 'General'])
+      expect(await shownAs(code, [7])).toEqual([7])
+  })
+})
+
 /** What fails comes back as it was sent: read again it is the same, and fails as it did. */
 describe('A file of failed rows', () => {
   const styles =
-    '<styleSheet><cellXfs><xf numFmtId="0"/><xf numFmtId="14"/><xf numFmtId="46"/></cellXfs></styleSheet>'
+    '<styleSheet><numFmts><numFmt numFmtId="164" formatCode="00000"/></numFmts><cellXfs><xf numFmtId="0"/><xf numFmtId="14"/><xf numFmtId="46"/><xf numFmtId="164"/></cellXfs></styleSheet>'
   const escaped = (text: string) =>
     sheetText(text).replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
   const text = anyText.map(
@@ -178,6 +206,9 @@ describe('A file of failed rows', () => {
         fc.constantFrom(1, 2),
       )
       .map(([serial, style]) => `<c s="${style}"><v>${serial}</v></c>`),
+    fc
+      .oneof(fc.integer({ min: -200_000, max: 200_000 }), fc.double({ noNaN: true, noDefaultInfinity: true }))
+      .map(value => `<c s="3"><v>${value}</v></c>`),
     fc.boolean().map(value => `<c t="b"><v>${Number(value)}</v></c>`),
     fc.constantFrom('#REF!', '#DIV/0!', '#N/A', '#SPILL!').map(code => `<c t="e"><v>${code}</v></c>`),
     fc.constant('<c/>'),

@@ -172,6 +172,22 @@ describe('A cell becomes', () => {
     expect(read('phone', '8E10')).toContain('dropped its last digits')
   })
 
+  it('what a spreadsheet shows of a number with zeros before it, or that number where it is one', () => {
+    const cell = { number: 1067, shown: '01067' }
+    for (const type of ['text', 'phone', 'reference'] as const) expect(read(type, cell)).toBe('01067')
+    expect(read('select', cell, 'en', 'UTC', { options: ['01067'] })).toBe('01067')
+    expect([read('number', cell), read('boolean', { number: 1, shown: '01' })]).toEqual([1067, true])
+    expect(read('date', { number: 46_347, shown: '046347' })).toBe('2026-11-21')
+  })
+
+  it('no text of a whole number with more digits than a spreadsheet keeps', () => {
+    for (const type of ['text', 'phone', 'email', 'url', 'select', 'multiselect', 'reference'] as const)
+      for (const value of [1e15, -1e15, 1.2345678901234567e19, 1e300])
+        expect(read(type, value)).toContain('dropped its last digits')
+    expect(read('text', 999_999_999_999_999)).toBe('999999999999999')
+    expect(read('number', 1.2345678901234567e19)).toBe(1.2345678901234567e19)
+  })
+
   it.each<[string, object | string]>([
     ['52.5, 13.4', { lat: 52.5, lng: 13.4 }],
     ['52.5;13.4', { lat: 52.5, lng: 13.4 }],

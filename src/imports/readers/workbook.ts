@@ -3,14 +3,17 @@ import { unimportable, unsupported } from '../file-error.ts'
 import { readWhole } from './xml.ts'
 import type { Parts } from './zip.ts'
 
+/** How cells of a style show a number: as a time, or with as many digits at the least. */
+export type NumberFormat = 'time' | number
+
 /** What of a workbook is needed to read its first sheet. */
 export interface Workbook {
   sheet: string
   sharedStrings: string | null
   /** Whether times count from 1904. */
   date1904: boolean
-  /** Whether cells of a style show a time, by the style's number. */
-  isTime: boolean[]
+  /** By the style's number. */
+  formats: NumberFormat[]
 }
 
 const MAX_SHEETS = 10_000
@@ -50,7 +53,7 @@ export async function readWorkbook(parts: Parts): Promise<Workbook> {
     sheet,
     sharedStrings: sharedStrings && parts.has(sharedStrings) ? sharedStrings : null,
     date1904,
-    isTime: styles && parts.has(styles) ? await readStyles(parts, styles) : [],
+    formats: styles && parts.has(styles) ? await readStyles(parts, styles) : [],
   }
 }
 
@@ -93,25 +96,29 @@ async function readRelations(parts: Parts, name: string): Promise<Map<string, Re
 const isBuiltInTime = (id: number) =>
   (id >= 14 && id <= 22) || (id >= 27 && id <= 36) || (id >= 45 && id <= 47) || (id >= 50 && id <= 58)
 
-async function readStyles(parts: Parts, name: string): Promise<boolean[]> {
-  const formats = new Map<number, boolean>()
-  const isTime: boolean[] = []
+async function readStyles(parts: Parts, name: string): Promise<NumberFormat[]> {
+  const codes = new Map<number, NumberFormat>()
+  const formats: NumberFormat[] = []
   let inCells = false
   await readWhole(await parts.read(name), 'The list of styles', {
     open(element, { numFmtId, formatCode }) {
-      if (element === 'numFmt') formats.set(Number(numFmtId), isTimeFormat(formatCode ?? ''))
+      if (element === 'numFmt') codes.set(Number(numFmtId), readFormat(formatCode ?? ''))
       else if (element === 'cellXfs') inCells = true
-      else if (element === 'xf' && inCells && isTime.length < MAX_STYLES) {
+      else if (element === 'xf' && inCells && formats.length < MAX_STYLES) {
         const id = Number(numFmtId ?? 0)
-        isTime.push(formats.get(id) ?? isBuiltInTime(id))
+        formats.push(codes.get(id) ?? (isBuiltInTime(id) ? 'time' : 0))
       }
     },
     close(element) {
       if (element === 'cellXfs') inCells = false
     },
   })
-  return isTime
+  return formats
 }
+
+/** A format of zeros alone is of postcodes and other numbers that people do not count with. */
+const readFormat = (code: string): NumberFormat =>
+  isTimeFormat(code) ? 'time' : /^0{1,20}$/.test(code) ? code.length : 0
 
 /** Whether a format shows a time: it has a day, month, year, hour or second beside what is quoted. */
 function isTimeFormat(code: string): boolean {

@@ -1,7 +1,8 @@
-import type { Cell, Rows, Source } from '../cells.ts'
+import type { Cell, PaddedNumber, Rows, Source } from '../cells.ts'
 import { tooLarge, unimportable } from '../file-error.ts'
 import { MAX_CELL_CHARACTERS, MAX_CELLS, MAX_COLUMNS, MAX_ROWS } from '../limits.ts'
 import { readSerial } from '../values/dates.ts'
+import { hasAllDigits, writeDigits } from '../values/numbers.ts'
 import { createIndexSet, type IndexSet } from './index-set.ts'
 import { MAX_SHARED_TEXTS, readSharedStrings } from './shared-strings.ts'
 import { readWorkbook, type Workbook } from './workbook.ts'
@@ -97,7 +98,7 @@ const firstRows: SomeRows = async function* (rows) {
 
 async function* readSheet<Text>(
   parts: Parts,
-  { sheet, date1904, isTime }: Workbook,
+  { sheet, date1904, formats }: Workbook,
   textAt: (index: number) => Text | undefined,
   onRead: (bytes: number) => void,
 ): AsyncGenerator<{ number: number; cells: (Cell | Text)[] }, void, undefined> {
@@ -132,7 +133,9 @@ async function* readSheet<Text>(
       case 'n': {
         const serial = value.trim() === '' ? Number.NaN : Number(value)
         if (Number.isNaN(serial)) return value.trim() === '' ? null : { fault: 'no number' }
-        const time = isTime[style] ? readSerial(serial, date1904) : null
+        const format = formats[style] ?? 0
+        if (format !== 'time') return pad(serial, format)
+        const time = readSerial(serial, date1904)
         return time ? { ...time, serial } : serial
       }
       default:
@@ -201,6 +204,15 @@ async function* readSheet<Text>(
     if (done) return
   }
   if (!inSheet) throw unimportable('The sheet has no cells.')
+}
+
+/** A whole number with the zeros that are shown before it. */
+function pad(number: number, width: number): number | PaddedNumber {
+  if (!Number.isInteger(number) || !hasAllDigits(number)) return number
+  const digits = writeDigits(Math.abs(number))
+  return digits.length < width
+    ? { number, shown: `${number < 0 ? '-' : ''}${digits.padStart(width, '0')}` }
+    : number
 }
 
 /** What XML cannot hold stands as `_xHHHH_` in a text. [ISO 29500-1, 22.9.2.19] */

@@ -42,6 +42,9 @@ function toNumber(digits: string): number | null {
   return Number.isFinite(value) ? value : null
 }
 
+/** Spreadsheets keep 15 digits, and make zeros of the rest of a whole number. */
+export const hasAllDigits = (value: number): boolean => !Number.isInteger(value) || Math.abs(value) < 1e15
+
 /** A number of a spreadsheet as its digits: 84912345678, never 8.49e+10. */
 export function writeDigits(value: number): string {
   if (!Number.isInteger(value)) return String(value)

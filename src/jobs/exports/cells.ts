@@ -2,6 +2,7 @@ import type { CellRichTextValue } from 'exceljs'
 import { DAY_MS } from '../../calendar/days.ts'
 import { findTimeZone } from '../../calendar/time-zones.ts'
 import { fold } from '../../imports/values/fold.ts'
+import { hasAllDigits } from '../../imports/values/numbers.ts'
 import type { Column } from './source.ts'
 
 /**
@@ -34,7 +35,9 @@ export function cellOf(
     if (value === null || value === undefined) return null
     switch (type) {
       case 'number':
-        return typeof value === 'number' && isKept(value) ? { type: 'number', value } : text(String(value))
+        return typeof value === 'number' && hasAllDigits(value)
+          ? { type: 'number', value }
+          : text(String(value))
       case 'boolean':
         return typeof value === 'boolean' ? { type: 'boolean', value } : text(String(value))
       case 'date':
@@ -50,9 +53,6 @@ export function cellOf(
     }
   }
 }
-
-/** Spreadsheets keep 15 digits, and make zeros of the rest of a whole number. */
-const isKept = (value: number) => !Number.isInteger(value) || Math.abs(value) < 1e15
 
 /** A field of a flow may have been of another type when its value was written. */
 const textOf = (value: unknown): string => (typeof value === 'object' ? JSON.stringify(value) : String(value))
