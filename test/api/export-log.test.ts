@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { existsSync, rmSync } from 'node:fs'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { newId } from '../../db/client.ts'
 import { createExportFiles } from '../../src/jobs/exports/files.ts'
@@ -209,5 +209,35 @@ describe('The log of exports', () => {
     const [entry] = (await owner.get('/audit-log?limit=1')).body.data
     expect(entry).toMatchObject({ action: 'export', resource: 'data', changes: { format: { to: 'json' } } })
     expect(JSON.stringify(entry)).not.toContain('C3')
+  })
+
+  it('has whoever took a file stand in the audit log, each time', async () => {
+    const dataTypeId = await addMany(DIRECT_LIMIT + 1)
+    const admin = await addPerson(server, owner, { role: 'Admin' })
+    const other = await addPerson(server, owner)
+    const { _id } = (await owner.post('/data/export', { dataTypeId, format: 'json' })).body.data
+    await whenDone(_id)
+    const path = `/tasks/export-log/${_id}/file`
+    const taken = async () => {
+      const { data } = (await owner.get('/audit-log?action=export&limit=500')).body
+      return data.filter((entry: { resourceId: string }) => entry.resourceId === _id)
+    }
+    const ordered = await taken()
+    expect(ordered).toHaveLength(1)
+    expect((await other.client.get(path)).status).toBe(404)
+    for (const client of [admin.client, admin.client, owner])
+      expect((await client.get(path)).status).toBe(200)
+    rmSync(createExportFiles(database.dataDir).path(_id, 'json'))
+    expect((await owner.get(path)).status).toBe(404)
+    const entries = await taken()
+    expect(entries).toHaveLength(4)
+    const byAdmin = entries.filter(({ userId }: { userId: string }) => userId === admin.userId)
+    expect(byAdmin).toHaveLength(2)
+    for (const entry of byAdmin)
+      expect(entry).toMatchObject({
+        ...{ action: 'export', resource: 'data' },
+        changes: { format: { to: 'json' }, dataTypeId: { to: dataTypeId } },
+      })
+    await removeMany(dataTypeId)
   })
 })

@@ -84,9 +84,17 @@ export function exportRoutes(app: App, { db, config }: Services): void {
     if (log.fileBytes === null) throw new RequestError('not-found', 'No file of this export is kept.')
     // A role may have lost since what a file shows.
     await EXPORTABLES[log.resource].checkFile(db, caller, log.dataType?._id ?? null, keys)
-    return sendFile(request, reply, log.format, log.fileName, () =>
-      open(files.path(log._id, log.format), 'r'),
-    )
+    const order = { ...log, dataTypeId: log.dataType?._id ?? null }
+    return sendFile(request, reply, log.format, log.fileName, async () => {
+      const file = await open(files.path(log._id, log.format), 'r')
+      try {
+        await db.tenant(caller.organizationId, tx => audit(tx, caller, order, log._id))
+        return file
+      } catch (error) {
+        await file.close()
+        throw error
+      }
+    })
   })
 
   /** Answers with the file, or has it made in the background. */

@@ -142,7 +142,8 @@ export const getExportFile = operation(
     tags,
     summary: 'The file of an export',
     description: `For whoever made it, and Owner and Admin, while their role may still see and export every field that
-is in it (else 403). Before it is completed: 409. A failed or a direct one has none: 404.`,
+is in it (else 403). Before it is completed: 409. A failed or a direct one has none: 404. Each time it is
+taken stands in the audit log.`,
     params: z.object({ id: pathId }),
     response: { 200: fileAnswer, ...failures(409, 429) },
   },
