@@ -25,53 +25,118 @@ export interface LinkEvents {
 const LINK_ENDED = 4403
 const RETRY_FIRST_MS = 1_000
 const RETRY_LAST_MS = 20_000
+const ANSWER_WITHIN_MS = 10_000
+/** Who stands still says nothing, and neither does a network that has died: then a new socket tells which. */
+const SILENT_MS = 30_000
 
-/** Reads what is there, then follows it live; what was lost meanwhile is read again with the next connection. */
+/**
+ * Reads what is there, then follows it live. A socket that was silent for long is replaced, also as soon as somebody looks
+ * again or the network is back; what was missed meanwhile comes with the next one.
+ */
 export function followLink(token: string, events: LinkEvents): void {
+  const name = encodeURIComponent(token)
+  const over = new AbortController()
+  let socket: WebSocket | undefined
+  let timer: ReturnType<typeof setTimeout> | undefined
   let retryMs = RETRY_FIRST_MS
-  let waiting: ReturnType<typeof setTimeout> | undefined
-  let busy = false
+  let heardAt = 0
+  let reading = false
+  let newest = ''
+  /** Whether there is a part of the trail that nobody told of. */
+  let misses = false
 
-  async function start(): Promise<void> {
-    clearTimeout(waiting)
-    if (busy) return
-    busy = true
+  function next(step: () => void, ms: number): void {
+    clearTimeout(timer)
+    timer = setTimeout(step, ms)
+  }
+
+  async function read(): Promise<void> {
+    if (reading || over.signal.aborted) return
+    reading = true
     try {
-      const answer = await fetch(`/api/v3/location-history/tracking/${encodeURIComponent(token)}`)
-      if (answer.status === 404) return events.onGone()
-      if (!answer.ok) return again()
-      events.onTracked(((await answer.json()) as { data: Tracked }).data)
+      const answer = await fetch(`/api/v3/location-history/tracking/${name}`, {
+        signal: AbortSignal.timeout(ANSWER_WITHIN_MS),
+      })
+      if (over.signal.aborted) return
+      if (answer.status === 404) return end()
+      if (!answer.ok) throw new Error(answer.statusText)
+      const { data: tracked } = (await answer.json()) as { data: Tracked }
+      newest = tracked.position?.timestamp ?? ''
+      misses = false
+      events.onTracked(tracked)
+      if (!socket) connect()
     } catch {
-      return again()
-    }
-    const scheme = location.protocol === 'https:' ? 'wss' : 'ws'
-    const socket = new WebSocket(
-      `${scheme}://${location.host}/api/v3/live/tracking/${encodeURIComponent(token)}`,
-    )
-    socket.onopen = () => {
-      retryMs = RETRY_FIRST_MS
-      events.onConnected(true)
-    }
-    socket.onmessage = ({ data }) => {
-      const { positions = [] } = JSON.parse(data as string) as { positions?: Point[] }
-      for (const point of positions) events.onPoint(point)
-    }
-    socket.onclose = ({ code }) => {
-      if (code === LINK_ENDED) return events.onGone()
-      again()
+      if (over.signal.aborted) return
+      // Where the socket is open, the connection that was asked over alone may have died.
+      if (!socket) lose()
+      else setTimeout(() => misses && void read(), RETRY_FIRST_MS)
+    } finally {
+      reading = false
     }
   }
 
-  function again(): void {
-    busy = false
+  /** Always over a new connection, whatever the browser believes of those it has. */
+  function connect(): void {
+    leave()
+    const scheme = location.protocol === 'https:' ? 'wss' : 'ws'
+    const opened = new WebSocket(`${scheme}://${location.host}/api/v3/live/tracking/${name}`)
+    socket = opened
+    next(lose, ANSWER_WITHIN_MS)
+    opened.onopen = () => {
+      retryMs = RETRY_FIRST_MS
+      hear()
+      events.onConnected(true)
+    }
+    opened.onmessage = ({ data }) => {
+      hear()
+      const { type, positions = [] } = JSON.parse(data as string) as { type: string; positions?: Point[] }
+      for (const point of positions) {
+        if (point.timestamp <= newest) continue
+        newest = point.timestamp
+        if (type === 'snapshot') misses = true
+        events.onPoint(point)
+      }
+      if (misses) void read()
+    }
+    opened.onclose = ({ code }) => (code === LINK_ENDED ? end() : lose())
+  }
+
+  function hear(): void {
+    heardAt = Date.now()
+    next(connect, SILENT_MS)
+  }
+
+  function leave(): void {
+    if (socket) socket.onopen = socket.onmessage = socket.onclose = null
+    socket?.close()
+    socket = undefined
+  }
+
+  function lose(): void {
+    leave()
     events.onConnected(false)
-    waiting = setTimeout(() => void start(), retryMs)
+    next(tryAgain, retryMs)
     retryMs = Math.min(RETRY_LAST_MS, retryMs * 2)
   }
 
-  window.addEventListener('online', () => void start())
-  document.addEventListener('visibilitychange', () => {
-    if (document.visibilityState === 'visible') void start()
-  })
-  void start()
+  /** Whether the link has ended meanwhile is told to who reads, and not to a socket that was not let in. */
+  function tryAgain(): void {
+    connect()
+    void read()
+  }
+
+  function end(): void {
+    over.abort()
+    clearTimeout(timer)
+    leave()
+    events.onGone()
+  }
+
+  const { signal } = over
+  window.addEventListener('online', tryAgain, { signal })
+  const onVisible = () => {
+    if (document.visibilityState === 'visible' && Date.now() - heardAt > SILENT_MS / 2) tryAgain()
+  }
+  document.addEventListener('visibilitychange', onVisible, { signal })
+  void read()
 }

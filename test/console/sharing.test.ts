@@ -2,6 +2,7 @@ import type { Page } from 'playwright-core'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { type Client, createClient, createDevice, signIn, type TestDevice } from '../support/client.ts'
 import { useServer } from '../support/own-server.ts'
+import { startProxy } from '../support/proxy.ts'
 import { until } from '../support/wait.ts'
 import { findBarriers, useBrowser } from './browser.ts'
 
@@ -115,6 +116,53 @@ describe('Sharing', () => {
     await page.getByRole('img', { name: /^Where Van 7 is: last seen \d+ min/ }).waitFor()
     await until('its marker is grey again', () => isMarked(page, 'offline'))
     expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(390)
+  })
+
+  it('finds out that its connection has died without a word, and goes on', async () => {
+    const { pathname } = new URL((await share()).url)
+    const proxy = await startProxy(() => Number(new URL(server.url).port))
+    const size = { width: 390, height: 844 }
+    const see = async (page: Page, kmh: number) => {
+      const name = new RegExp(`moving, ${kmh} km/h`)
+      await page.getByRole('img', { name }).waitFor({ timeout: 25_000 })
+    }
+    try {
+      const address = `http://127.0.0.1:${proxy.port}${pathname}`
+      const patient = await screens.open(address, { size, mayFail: /WebSocket|ERR_/ })
+      await sendNow({ speed: 5, heading: 90 })
+      await see(patient, 18)
+      proxy.set('answers lost')
+      proxy.set('clear')
+      await sendNow({ speed: 10, heading: 90 })
+      await patient.evaluate(() => window.dispatchEvent(new Event('online')))
+      await see(patient, 36)
+      await patient.close()
+
+      const page = await screens.open('about:blank', { size, mayFail: /WebSocket|ERR_/ })
+      // A fifth of its patience: what it would find out after half a minute.
+      await page.addInitScript(() => {
+        const wait = window.setTimeout
+        const sooner = (step: () => void, ms = 0) => wait(step, ms / 5)
+        window.setTimeout = sooner as typeof setTimeout
+      })
+      await page.goto(address)
+      await see(page, 36)
+      proxy.set('answers lost')
+      proxy.set('clear')
+      await sendNow({ speed: 15, heading: 90 })
+      await see(page, 54)
+      const note = page.getByText('The server is not reached.')
+      expect(await note.isVisible()).toBe(false)
+
+      proxy.set('answers lost')
+      await note.waitFor()
+      proxy.set('clear')
+      await sendNow({ speed: 20, heading: 90 })
+      await see(page, 72)
+      await note.waitFor({ state: 'hidden' })
+    } finally {
+      await proxy.close()
+    }
   })
 
   it('speaks German to who reads German', async () => {
