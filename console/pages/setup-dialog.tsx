@@ -12,6 +12,9 @@ import { useFormat, useTexts } from '../texts/texts.tsx'
 import { urls } from '../urls.ts'
 
 const KEY = 'DEVICE_KEY'
+/** What runs elsewhere than on a phone, maybe here. */
+const ANYWHERE = ['MQTT', 'Home Assistant']
+const LOOPBACK = /^((.+\.)?localhost|127(\.\d+){3}|\[::1\])$/
 /** What came with the key before and is still on its way to this page is not the first one with this key. */
 const ON_ITS_WAY_MS = 2_000
 
@@ -36,6 +39,7 @@ export default function SetupDialog({ device, deviceKey, onClose }: Props) {
   })
   const fill = (value: string) => (deviceKey ? value.replaceAll(KEY, deviceKey) : value)
   const chosen = setup.data?.find(one => one.app === app) ?? setup.data?.[0]
+  const isOutOfReach = chosen && LOOPBACK.test(location.hostname) && !ANYWHERE.includes(chosen.app)
   const arrived = useArrival(device._id)
   return (
     <Modal title={t.title(device.name)} onClose={onClose} isKept={Boolean(deviceKey) && !arrived} wide>
@@ -50,6 +54,7 @@ export default function SetupDialog({ device, deviceKey, onClose }: Props) {
               onChange={setApp}
               choices={(setup.data ?? []).map(one => ({ id: one.app, name: one.app }))}
             />
+            {isOutOfReach && <p className="note">{t.outOfReach(location.hostname)}</p>}
             <div className="setup">
               <dl className="facts wide" aria-label={t.enter(chosen.app)}>
                 {chosen.steps.map(step => (
@@ -65,7 +70,7 @@ export default function SetupDialog({ device, deviceKey, onClose }: Props) {
                   </div>
                 ))}
               </dl>
-              {chosen.url && <Scan url={fill(chosen.url)} />}
+              {chosen.url && !isOutOfReach && <Scan url={fill(chosen.url)} />}
             </div>
             {chosen.app === 'MQTT' && <Terminal steps={chosen.steps} fill={fill} />}
           </>

@@ -222,6 +222,8 @@ export const de: Texts = {
     title: name => `${name} einrichten`,
     app: 'App',
     enter: app => `In ${app} eintragen`,
+    outOfReach: host =>
+      `Ein Telefon erreicht ${host} nicht: das ist dieser Rechner allein. Die Konsole unter der Adresse dieses Rechners im Netz öffnen: der Server hört dort mit HOST=0.0.0.0.`,
     scan: 'Oder mit dem Telefon scannen',
     open: 'Auf diesem Telefon öffnen',
     key: 'Der Schlüssel wird nur dieses eine Mal gezeigt. Jetzt kopieren; ein verlorener wird mit „Neuer Schlüssel“ ersetzt.',

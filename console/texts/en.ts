@@ -216,6 +216,8 @@ export const en = {
     title: (name: string) => `Set up ${name}`,
     app: 'App',
     enter: (app: string) => `Enter this in ${app}`,
+    outOfReach: (host: string) =>
+      `A phone cannot reach ${host}, which is this machine alone. Open the console under this machine’s address in the network: the server listens there with HOST=0.0.0.0.`,
     scan: 'Or scan this with the phone',
     open: 'Open on this phone',
     key: 'The key is shown this once. Copy it now; a lost one is replaced with “New key”.',
