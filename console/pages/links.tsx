@@ -5,6 +5,7 @@ import { answered, api } from '../api/client.ts'
 import { useLive } from '../live/live.tsx'
 import { Modal } from '../parts/modal.tsx'
 import { ActionButton } from '../parts/parts.tsx'
+import { Question } from '../parts/question.tsx'
 import { type Column, Table } from '../parts/table.tsx'
 import { useWorkspace } from '../shell/workspace.tsx'
 import { useFormat, useTexts } from '../texts/texts.tsx'
@@ -76,19 +77,13 @@ export function Component() {
       <Table label={t.title} columns={columns} list={list} empty={t.none} emptyHint={t.noneHint} />
       {revoking && (
         <Modal title={t.revoke} onClose={() => setRevoking(null)}>
-          <div className="stack">
-            <p>{t.revokeAsk(nameOf(revoking))}</p>
-            <div className="row-of-buttons">
-              <ActionButton
-                looks="danger"
-                isPending={revoke.isPending}
-                onPress={() => revoke.mutate(revoking._id)}
-              >
-                {t.revoke}
-              </ActionButton>
-              <ActionButton onPress={() => setRevoking(null)}>{texts.form.cancel}</ActionButton>
-            </div>
-          </div>
+          <Question
+            ask={t.revokeAsk(nameOf(revoking))}
+            yes={t.revoke}
+            isPending={revoke.isPending}
+            onYes={() => revoke.mutate(revoking._id)}
+            onNo={() => setRevoking(null)}
+          />
         </Modal>
       )}
     </main>
