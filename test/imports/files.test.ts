@@ -103,6 +103,10 @@ describe('A text is what it holds, in whatever it is encoded', () => {
     ['a table', 'one;two\n1;2\n', 'csv'],
     ['records', ' [ {"data":{"one":"1"}}]', 'json'],
     ['no records', '[]', 'json'],
+    ['a table in Chinese', `${'漢字'.repeat(100)};姓名\n一郎;${'漢'.repeat(40_000)}\n`, 'csv'],
+    ['records in Chinese', `[{"data":{"one":"${'漢'.repeat(200)}𠮷${'一'.repeat(9)}"}}]`, 'json'],
+    ['records whose sample ends within a character', `[{"data":{"one":"${'𠮷'.repeat(20_000)}"}}]`, 'json'],
+    ['a table in Russian', 'Имя;Город\nАнна;Москва\n', 'csv'],
     ['one record', '{"data":{"one":"1"}}', /one object of JSON/],
     ['a web page', '<!DOCTYPE html><p>One</p>', /a web page or an XML file/],
   ]
@@ -116,9 +120,24 @@ describe('A text is what it holds, in whatever it is encoded', () => {
     }
   })
 
+  it('also where few of its letters have zeros', async () => {
+    const text = `${'名'.repeat(99)};市\n一郎;東京\n`
+    const wide = Buffer.from(text, 'utf16le')
+    for (const file of [wide, Buffer.from(wide).swap16()]) {
+      const { rows } = await read('csv', file)
+      expect(rows).toEqual([
+        ['名'.repeat(99), '市'],
+        ['一郎', '東京'],
+      ])
+    }
+  })
+
   it('and is refused where it is none', async () => {
     const bytes = Buffer.from(Array.from({ length: 4_000 }, (_, at) => (at * 7) % 5))
-    await expect(detectFormat(keep(bytes))).rejects.toThrow('NUL bytes')
+    const strayed = ['one;two\n1;2\0\n', 'one;two\n1;\0two\n', '[{"data":{"one":"\0漢"}}]', '\0'.repeat(99)]
+    const lone = Buffer.from(`漢\n${'漢'.repeat(20)}\ud800漢`, 'utf16le')
+    for (const none of [bytes, ...strayed.map(text => Buffer.from(text)), lone, lone.swap16()])
+      await expect(detectFormat(keep(none))).rejects.toThrow('NUL bytes')
   })
 })
 

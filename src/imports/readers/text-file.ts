@@ -7,7 +7,7 @@ export type Encoding = 'utf8' | 'utf16le' | 'utf16be' | 'windows1252'
 
 export const SAMPLE_BYTES = 64 * 1024
 
-/** How a text is encoded: by its mark, as UTF-16 by where its zeros stand, as UTF-8 if it is all of that, or else as Windows-1252. */
+/** How a text is encoded: by its mark, as UTF-16 by where its zeros stand, few as they may be, as UTF-8 if it is all of that, or else as Windows-1252. */
 export async function detectEncoding(path: string): Promise<Encoding> {
   const wide = detectUtf16(await readHead(path, SAMPLE_BYTES))
   return wide ?? ((await isUtf8File(path)) ? 'utf8' : 'windows1252')
@@ -25,9 +25,26 @@ export function detectUtf16(sample: Buffer): 'utf16le' | 'utf16be' | null {
     const pairs = sample.length / 2
     if (odd > pairs * 0.3 && even < pairs * 0.05) return 'utf16le'
     if (even > pairs * 0.3 && odd < pairs * 0.05) return 'utf16be'
+    const likely = odd > even ? 'utf16le' : 'utf16be'
+    if (odd !== even && isText(sample, likely)) return likely
     throw unsupported('The file holds NUL bytes, so it is no text: save the table as .xlsx or .csv.')
   }
   return null
+}
+
+/**
+ * Whether bytes are a text of UTF-16 in letters that have no zeros: all of it is characters, none of them NUL, and it has the
+ * line end of a table or begins as records do. A NUL that strayed into another text makes none of that.
+ */
+function isText(sample: Buffer, encoding: 'utf16le' | 'utf16be'): boolean {
+  try {
+    const label = encoding === 'utf16le' ? 'utf-16le' : 'utf-16be'
+    const text = new TextDecoder(label, { fatal: true }).decode(sample, { stream: true })
+    return !text.includes('\0') && /^\s*[[{]|[\r\n]/.test(text)
+  } catch (error) {
+    if (error instanceof TypeError) return false
+    throw error
+  }
 }
 
 async function isUtf8File(path: string): Promise<boolean> {
