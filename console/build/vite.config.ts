@@ -9,7 +9,7 @@ const CONSOLE = resolve(import.meta.dirname, '..')
 const ownLanguages: Plugin = {
   name: 'own-languages',
   load(id) {
-    const language = /\/react-(?:aria|stately)[^/]*\/.*\/intl\/.*\/(\w\w)-\w\w\.m?js$/.exec(id)?.[1]
+    const language = /\/react-(?:aria|stately)[^/]*\/.*\/intl\/(?:.*\/)?(\w\w)-\w\w\.m?js$/.exec(id)?.[1]
     if (language && language !== 'en' && language !== 'de') return 'export default {}'
   },
 }

@@ -9,8 +9,14 @@ setWorkerUrl(workerUrl)
 
 const WORLD: [number, number] = [10, 25]
 
+/** What MapLibre says by itself to a screen reader. */
+export interface MapWords {
+  canvas: string
+  sources: string
+}
+
 /** A map that always has the north above: everything that moves on it is drawn by ourselves. */
-export async function openMap(container: HTMLElement, palette: Palette): Promise<MapLibre> {
+export async function openMap(container: HTMLElement, palette: Palette, words: MapWords): Promise<MapLibre> {
   const map = new MapLibre({
     container,
     style: await createStyle(palette),
@@ -23,6 +29,7 @@ export async function openMap(container: HTMLElement, palette: Palette): Promise
     pitchWithRotate: false,
     attributionControl: { compact: true },
     fadeDuration: 0,
+    locale: { 'Map.Title': words.canvas, 'AttributionControl.ToggleAttribution': words.sources },
   })
   map.touchZoomRotate.disableRotation()
   map.keyboard.disableRotation()

@@ -1,6 +1,7 @@
 import type { Map as MapLibre, StyleSpecification } from 'maplibre-gl'
-import { type RefObject, useEffect, useState } from 'react'
+import { type RefObject, useEffect, useRef, useState } from 'react'
 import { onTheme } from '../preferences.ts'
+import { useTexts } from '../texts/texts.tsx'
 import { readPalette } from './palette.ts'
 
 const RETRY_MS = 3_000
@@ -13,6 +14,8 @@ const hasWebgl = () => document.createElement('canvas').getContext('webgl2') !==
 export function useMap<T>(container: RefObject<HTMLElement | null>, load: () => Promise<T>) {
   const [opened, setOpened] = useState<{ map: MapLibre; loaded: T } | null>(null)
   const [failed, setFailed] = useState(false)
+  // An open map keeps its words: another language is no reason to draw it anew.
+  const words = useRef(useTexts().mapWords)
 
   useEffect(() => {
     let close = () => {}
@@ -25,7 +28,7 @@ export function useMap<T>(container: RefObject<HTMLElement | null>, load: () => 
         load(),
       ])
       if (gone || !container.current) return
-      const map = await openMap(container.current, readPalette())
+      const map = await openMap(container.current, readPalette(), words.current)
       if (gone) return map.remove()
       const unrefine = refineWorld(map)
       const unfollow = onTheme(() => {

@@ -68,6 +68,7 @@ export const de: Texts = {
     forbidden: 'Diese Rolle sieht keine Live-Positionen.',
   },
   states: { moving: 'Unterwegs', idle: 'Steht', offline: 'Offline' },
+  mapWords: { canvas: 'Karte', sources: 'Quellen der Karte zeigen oder verbergen' },
   map: {
     title: 'Live-Karte',
     label: 'Karte mit allen Positionen. Die Liste daneben sagt dasselbe in Worten.',

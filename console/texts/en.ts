@@ -65,6 +65,7 @@ export const en = {
     forbidden: 'Your role does not show live positions.',
   },
   states: { moving: 'Moving', idle: 'Idle', offline: 'Offline' },
+  mapWords: { canvas: 'Map', sources: 'Show or hide the sources of the map' },
   map: {
     title: 'Live map',
     label: 'Map of where everything is. The list beside it says the same in words.',

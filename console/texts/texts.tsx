@@ -1,4 +1,5 @@
 import { createContext, type ReactNode, Suspense, use, useMemo, useSyncExternalStore } from 'react'
+import { I18nProvider } from 'react-aria-components'
 import { getPreferences, onPreferences } from '../preferences.ts'
 import type { Texts } from './en.ts'
 import { createFormat, type Format } from './format.ts'
@@ -61,7 +62,11 @@ function Provide({ name, language, timeZone, children }: { name: Language } & Pr
     document.documentElement.lang = name
     return { texts, format: createFormat(locale, timeZone, texts), locale }
   }, [name, language, timeZone, texts])
-  return <Words value={value}>{children}</Words>
+  return (
+    <I18nProvider locale={value.locale}>
+      <Words value={value}>{children}</Words>
+    </I18nProvider>
+  )
 }
 
 function useWords() {

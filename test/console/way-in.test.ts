@@ -203,6 +203,12 @@ describe('The way into the console', () => {
     await page.getByRole('heading', { name: 'Tracking-Links' }).waitFor()
     expect(await ground()).not.toBe(light)
     expect(await page.evaluate(() => document.documentElement.lang)).toBe('de')
+    // What others wrote, menus and the map, speaks it too, whatever the browser speaks.
+    await page.goto(server.url)
+    await page.getByRole('region', { name: 'Karte', exact: true }).waitFor()
+    await page.getByRole('button', { name: /^Konto von/ }).click()
+    await page.getByRole('button', { name: 'Schließen' }).first().waitFor({ state: 'attached' })
+    expect(await page.getByRole('button', { name: 'Dismiss' }).count()).toBe(0)
   })
 
   /** A fix of a device, some seconds ago. */
