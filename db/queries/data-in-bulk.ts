@@ -90,20 +90,3 @@ export async function updateRecords(
   )
   return []
 }
-
-/**
- * The rest of the transaction leaves what it adds to the searches' indexes in their pending lists, for `indexDeferred`:
- * otherwise whoever fills a list (4 MB) sorts it in. https://www.postgresql.org/docs/current/gin.html#GIN-FAST-UPDATE
- */
-export async function deferIndexing(tx: Queryable): Promise<void> {
-  await tx.query("SET LOCAL gin_pending_list_limit = '32MB'")
-}
-
-/** Sorts the pending lists in. Where it fails the next who adds to them does it, or autovacuum. */
-export async function indexDeferred(db: Queryable): Promise<void> {
-  await db
-    .query(
-      "SELECT gin_clean_pending_list('data_records_search'), gin_clean_pending_list('data_records_values')",
-    )
-    .catch(() => {})
-}

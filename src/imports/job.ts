@@ -1,6 +1,5 @@
 import { acrossOrganizations, type Database, type Queryable } from '../../db/client.ts'
 import { isInvalidData, isTransient } from '../../db/errors.ts'
-import { deferIndexing, indexDeferred } from '../../db/queries/data-in-bulk.ts'
 import { type DataType, findDataType } from '../../db/queries/data-types.ts'
 import { advanceImport, beginImport, endImport, findImport, type Import } from '../../db/queries/imports.ts'
 import { findOrganization } from '../../db/queries/organizations.ts'
@@ -66,6 +65,7 @@ export function importJob({
   /** Points that this process has stored. */
   storedPoints: () => number
 }): JobKind {
+  const batchRows = db.isOneSession ? EMBEDDED_BATCH_ROWS : BATCH_ROWS
   const kind: JobKind<Payload> = {
     kind: IMPORT_JOB,
     slots: 2,
@@ -82,7 +82,7 @@ export function importJob({
         if (await commit(tx => endImport(tx, organizationId, importId, how))) await files.delete(importId)
       }
       try {
-        await importFile(context, organizationId, files.pathOf(importId), db, storedPoints)
+        await importFile(context, organizationId, files.pathOf(importId), batchRows, storedPoints)
         await end({ status: 'completed' })
       } catch (error) {
         const reason = explain(error) ?? (isHopeless(error) && job.attempt > 1 ? OUR_FAULT : null)
@@ -115,7 +115,7 @@ async function importFile(
   context: Context,
   organizationId: string,
   path: string,
-  db: Database,
+  batchRows: number,
   storedPoints: () => number,
 ): Promise<void> {
   const { job, signal, commit } = context
@@ -130,21 +130,12 @@ async function importFile(
       after: progress.row,
     }
     const giveWay = createGiveWay(storedPoints, signal)
-    const batchRows = db.isOneSession ? EMBEDDED_BATCH_ROWS : BATCH_ROWS
-    let indexed: Promise<void> | undefined
     try {
       for await (const { rows, fraction } of readBatches(reading, batchRows, signal)) {
         if (rows.length === 0) continue
-        // While the next batch is stored, another connection, and so another core, puts this one into the indexes.
-        const [stored] = await Promise.all([
-          storeBatch(context, db, plan, rows, fraction, progress.reported),
-          indexed,
-        ])
-        Object.assign(progress, stored)
+        Object.assign(progress, await storeBatch(context, plan, rows, fraction, progress.reported))
         await giveWay()
-        if (!db.isOneSession) indexed = indexDeferred(db.system)
       }
-      await indexed
       return
     } catch (error) {
       if (!(error instanceof TypeChanged)) throw error
@@ -177,7 +168,6 @@ async function readAccess(tx: Queryable, { userId }: Import, type: DataType): Pr
 
 async function storeBatch(
   { commit, job }: Context,
-  db: Database,
   { found, type }: Plan,
   rows: readonly ReadRow[],
   fraction: number,
@@ -191,7 +181,6 @@ async function storeBatch(
       const now = await findDataType(tx, organizationId, { dataTypeId: type._id }, 'FOR SHARE')
       if (!now || !isSameType(now, type)) throw new TypeChanged('The data type has changed')
       const access = await readAccess(tx, found, type)
-      if (!db.isOneSession) await deferIndexing(tx)
       const target = { organizationId, type, mode, dryRun, mapped, access }
       return storeRows(tx, target, rows)
     })
