@@ -27,6 +27,10 @@ export async function makeFailedRows(
         tell({ taken: true })
       }
     }
+  } catch (error) {
+    // A thread that was told to end says that it ended.
+    signal.throwIfAborted()
+    throw error
   } finally {
     signal.removeEventListener('abort', stop)
     await thread.end()

@@ -55,17 +55,20 @@ export async function storeRows(tx: Queryable, target: Target, rows: readonly Re
   for (const { row, errors } of rows) if (errors.length > 0) failed.set(row, errors)
   const readable = rows.filter(({ row, repeats }) => !failed.has(row) && !repeats)
 
+  // Rows that only try values would find out, unseen and by the million, which there are.
+  const isUntold = (key: string) => dryRun && target.access.hides(type._id, key)
   const keys = readable.flatMap(({ key }) => key ?? [])
-  const known = keyField
-    ? await findRecordsByKey(
-        tx,
-        organizationId,
-        type._id,
-        keyField,
-        [...new Set(keys)],
-        mode === 'upsert' && !dryRun ? 'FOR UPDATE OF d' : '',
-      )
-    : new Map<string, NewRecord>()
+  const known =
+    keyField && !isUntold(keyField.key)
+      ? await findRecordsByKey(
+          tx,
+          organizationId,
+          type._id,
+          keyField,
+          [...new Set(keys)],
+          mode === 'upsert' && !dryRun ? 'FOR UPDATE OF d' : '',
+        )
+      : new Map<string, NewRecord>()
   const referring = type.fields.filter(field => field.type === 'reference' && mapped.includes(field.key))
   // The texts of a row are enough, unless there is a record already, or something to look for in it.
   const parsed = referring.length > 0 ? readable.map(({ values }): Values => JSON.parse(values)) : []
@@ -118,13 +121,14 @@ export async function storeRows(tx: Queryable, target: Target, rows: readonly Re
       .filter(({ field }) => key === null || field !== type.primaryKey)
       .map(value => ({ ...value, recordId: _id })),
   )
-  const taken = await listTakenValues(tx, organizationId, type._id, [
+  const asked = [
     ...unasked,
     ...newKeys(
       type.fields.filter(({ key }) => key !== type.primaryKey),
       changed,
     ),
-  ])
+  ].filter(({ field }) => !isUntold(field))
+  const taken = await listTakenValues(tx, organizationId, type._id, asked)
   const rowOf = new Map(taken.length > 0 ? [...created, ...changed].map(one => [one._id, one]) : [])
   for (const { recordId, field } of taken) {
     const { row, data } = rowOf.get(recordId) as { row: number; data: string | Values }

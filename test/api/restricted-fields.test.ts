@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Client, signIn } from '../support/client.ts'
 import { createTestDatabase, type TestDatabase, usualKind } from '../support/database.ts'
+import { importFile } from '../support/imports.ts'
 import { addOrganization, addPerson } from '../support/people.ts'
 import { type Server, startServer } from '../support/server.ts'
 
@@ -266,5 +267,30 @@ describe('A field that the role restricts', () => {
       }),
       { numRuns: 150 },
     )
+  })
+
+  it('is not found out by a dry run of an import, which tells no values that there are', async () => {
+    const fields = [text('number', { unique: true }), text('email', { unique: true })]
+    const type = { name: 'Guest', primaryKey: 'number', fields }
+    const dataTypeId = (await owner.post('/data-type', type)).body.data._id
+    await owner.post('/data', { dataTypeId, data: { number: '1', email: 'ada@example.com' } })
+    /** Of a row whose key is there, and one whose e-mail address is. */
+    const tryBoth = async (...restrictedFields: string[]) => {
+      const role = await owner.post('/role', {
+        name: `Restricted ${++people}`,
+        permissionDetails: [
+          { permissionName: 'import/data' },
+          { permissionName: 'view/data', dataTypes: [{ dataTypeId, restrictedFields }] },
+        ],
+      })
+      const { client } = await addPerson(server, owner, { roleId: role.body.data._id })
+      const file = 'number,email\n1,bob@example.com\n2,ada@example.com\n'
+      const how = { dataTypeId, dryRun: 'true', mode: 'upsert' }
+      const { created, updated, failed } = await importFile(server, client, file, how)
+      return { created, updated, failed }
+    }
+    expect(await tryBoth()).toEqual({ created: 0, updated: 1, failed: 1 })
+    expect(await tryBoth('email')).toEqual({ created: 1, updated: 1, failed: 0 })
+    expect(await tryBoth('number', 'email')).toEqual({ created: 2, updated: 0, failed: 0 })
   })
 })
