@@ -12,10 +12,7 @@ export async function makeFailedRows(
 ): Promise<void> {
   const until = performance.now() + FAILED_ROWS_WITHIN_MS
   const late = () => new Error('Writing failed rows takes too long')
-  signal.throwIfAborted()
-  const thread = startThread<Ask>('failed-rows-worker', task)
-  const stop = () => void thread.end()
-  signal.addEventListener('abort', stop)
+  const thread = startThread<Ask>('failed-rows-worker', task, { signal })
   const tell = (answer: Tell) => thread.post(answer)
   try {
     for (;;) {
@@ -27,12 +24,7 @@ export async function makeFailedRows(
         tell({ taken: true })
       }
     }
-  } catch (error) {
-    // A thread that was told to end says that it ended.
-    signal.throwIfAborted()
-    throw error
   } finally {
-    signal.removeEventListener('abort', stop)
     await thread.end()
   }
 }

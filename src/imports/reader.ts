@@ -38,9 +38,7 @@ export async function* readBatches(
   signal: AbortSignal,
   withinMs = READ_WITHIN_MS,
 ): AsyncGenerator<Batch> {
-  const thread = startReader({ kind: 'read', reading, batchRows })
-  const stop = () => void thread.end()
-  signal.addEventListener('abort', stop, { once: true })
+  const thread = startReader({ kind: 'read', reading, batchRows }, signal)
   try {
     thread.ask()
     let leftMs = withinMs
@@ -54,22 +52,18 @@ export async function* readBatches(
       yield { rows: JSON.parse(rows), fraction }
       if (done) return
     }
-  } catch (error) {
-    signal.throwIfAborted()
-    throw error
   } finally {
-    signal.removeEventListener('abort', stop)
     await thread.end()
   }
 }
 
 /** The thread that reads, with what it refuses thrown. */
-function startReader(task: Task) {
-  const thread = startThread<Reply>('worker', task, error =>
+function startReader(task: Task, signal?: AbortSignal) {
+  const explain = (error: NodeJS.ErrnoException) =>
     error.code === 'ERR_WORKER_OUT_OF_MEMORY'
       ? tooLarge('Reading this file takes more memory than a file may: split it, or send it as .csv.')
-      : error,
-  )
+      : error
+  const thread = startThread<Reply>('worker', task, { signal, explain })
   return {
     ask: () => thread.post('next'),
     async next(withinMs: number): Promise<Exclude<Reply, { error: unknown }>> {

@@ -9,11 +9,16 @@ export interface Thread<Message> {
   end(): Promise<void>
 }
 
+/** It ends with the signal, whose reason is then what is thrown. */
 export function startThread<Message>(
   name: 'worker' | 'failed-rows-worker',
   workerData: unknown,
-  explain: (error: NodeJS.ErrnoException) => Error = error => error,
+  {
+    signal,
+    explain = error => error,
+  }: { signal?: AbortSignal; explain?: (error: NodeJS.ErrnoException) => Error },
 ): Thread<Message> {
+  signal?.throwIfAborted()
   // Tests run from the sources, and a worker thread cannot load TypeScript: there it is the compiled one.
   const folder = import.meta.url.endsWith('.ts') ? '../../dist/src/imports/' : './'
   const worker = new Worker(new URL(`${folder}${name}.js`, import.meta.url), {
@@ -34,6 +39,11 @@ export function startThread<Message>(
   })
   worker.on('error', error => fail(explain(error as NodeJS.ErrnoException)))
   worker.on('exit', () => fail(new Error(`The thread ${name} ended`)))
+  const stop = () => {
+    fail(signal?.reason)
+    void worker.terminate()
+  }
+  signal?.addEventListener('abort', stop)
 
   return {
     post: message => worker.postMessage(message),
@@ -52,6 +62,7 @@ export function startThread<Message>(
       return messages.shift() as Message
     },
     async end() {
+      signal?.removeEventListener('abort', stop)
       await worker.terminate()
     },
   }
