@@ -27,7 +27,7 @@ const FILL = `
     jsonb_build_array(jsonb_build_object('status', 'completed', 'at', '2026-01-01T00:00:00.000Z', 'fields', '{}'::jsonb))
   FROM generate_series($9::int4, least($10::int4, $2::int4)) n`
 /** Of one statement: the service's connections wait for no longer one. */
-const STEP = 50_000
+const STEP = 10_000
 
 interface Filled {
   organizationId: string

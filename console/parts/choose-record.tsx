@@ -15,7 +15,7 @@ import {
   SelectValue,
 } from 'react-aria-components'
 import type { ListName } from '../api/lists.ts'
-import { useName, useRecords } from '../shell/records.ts'
+import { named, useName, useRecords } from '../shell/records.ts'
 import { useTexts } from '../texts/texts.tsx'
 import { Icon } from './icon.tsx'
 import { FieldSays } from './said.tsx'
@@ -37,10 +37,13 @@ export function ChooseRecord({ kind, label, value, onChange, none, compact, name
   const { map, form } = useTexts()
   const nobody = none ?? form.none
   const [text, setText] = useState('')
-  const settled = useSettled(text.trim())
+  const wanted = text.trim()
+  const settled = useSettled(wanted)
   const records = useRecords(kind, settled)
   const chosen = useName(kind, value)
-  const choices = settled === '' ? [{ id: '', name: nobody }, ...records] : records
+  // What does not fit is gone at once: where nothing is left, the first that is found has the focus then.
+  const fitting = wanted === settled ? records : named(records, wanted)
+  const choices = wanted === '' ? [{ id: '', name: nobody }, ...fitting] : fitting
   return (
     <Select
       className={compact ? 'field compact' : 'field'}

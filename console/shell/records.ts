@@ -1,4 +1,4 @@
-import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { LISTS, type ListName } from '../api/lists.ts'
 import type { Choice } from '../parts/parts.tsx'
 import { useTexts } from '../texts/texts.tsx'
@@ -11,15 +11,19 @@ const FOUND = 50
 
 type Named = readonly { _id: string; name: string }[]
 
+/** Those of them that are shown until the server has answered what there is. */
+export const named = (choices: readonly Choice[], search: string): Choice[] =>
+  choices.filter(({ name }) => name.toLowerCase().includes(search.toLowerCase()))
+
 /** Records of a kind whose name holds a text: the first of them, found by the server. */
 export function useRecords(kind: ListName, search: string): Choice[] {
   const { may } = useWorkspace()
   const { permission, read } = LISTS[kind]
-  const { data } = useQuery({
+  const { data } = useQuery<Choice[]>({
     queryKey: [kind, 'choices', search],
     enabled: may(permission),
-    placeholderData: keepPreviousData,
-    queryFn: async ({ signal }): Promise<Choice[]> => {
+    placeholderData: before => before && named(before, search),
+    queryFn: async ({ signal }) => {
       const query = search ? { search, limit: FOUND } : { limit: FIRST }
       const found: Named = await read({ ...query, sort: 'name' }, signal)
       return found.map(({ _id, name }) => ({ id: _id, name }))

@@ -30,6 +30,22 @@ describe('The OpenAPI document', () => {
     expect(document.openapi).toBe('3.1.0')
   })
 
+  it('bounds no list of an answer: more may be stored than one request may name', () => {
+    const bounded = (schema: unknown): unknown[] => {
+      if (typeof schema !== 'object' || schema === null) return []
+      const { maxItems, minItems } = schema as { maxItems?: number; minItems?: number }
+      const own = maxItems !== undefined && maxItems !== minItems ? [schema] : []
+      return [
+        ...own,
+        // A role is written as a whole.
+        ...Object.entries(schema).flatMap(([key, part]) =>
+          key === 'restrictedFields' || key === 'example' || key === 'examples' ? [] : bounded(part),
+        ),
+      ]
+    }
+    expect(offenders(({ spec }) => bounded(spec.responses).length === 0)).toEqual([])
+  })
+
   it('has a summary, a description and a tag for each operation', () => {
     expect(operations.length).toBeGreaterThan(50)
     expect(offenders(({ spec }) => spec.summary && spec.description && spec.tags?.length)).toEqual([])

@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { type Client, createClient, createDevice, signIn } from '../support/client.ts'
 import { useServer } from '../support/own-server.ts'
 import { addOrganization } from '../support/people.ts'
-import { until } from '../support/wait.ts'
+import { pause, until } from '../support/wait.ts'
 import { findBarriers, hasFocus, useBrowser } from './browser.ts'
 
 describe('The tables of the console', () => {
@@ -176,7 +176,10 @@ describe('The tables of the console', () => {
       .first()
       .waitFor()
     expect(await page.getByRole('option', { name: last.name }).count()).toBe(0)
+    // The answer comes when nobody types any more.
+    await page.route(/search=zebra/, route => pause(1_000).then(() => route.continue()))
     await page.keyboard.type('zebra')
+    await page.getByText('Nothing matches.').waitFor()
     await page.locator('[role=option][data-focused]').getByText(last.name).waitFor()
     // What is said of it follows half a second later, so that it does not talk into the typing.
     await until('the found one is said', () =>

@@ -1,33 +1,21 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { casesOf, explain, fill, list } from '../../bench/tasks.ts'
-import type { Database } from '../../db/client.ts'
-import {
-  createTestDatabase,
-  openTestDatabase,
-  postgresMissing,
-  type TestDatabase,
-} from '../support/database.ts'
+import { createTestDatabase, openTestDatabase, postgresMissing } from '../support/database.ts'
 
 /** As many as make reading the table dearer than any index; `npm run bench -- tasks` has a million. */
 const TASKS = 40_000
 
 describe('The list of tasks', () => {
-  const missing = postgresMissing()
-  let files: TestDatabase
-  let db: Database
-
-  beforeAll(async () => {
-    if (missing) return
-    files = await createTestDatabase('postgres')
-    db = await openTestDatabase(files)
-  })
-  afterAll(async () => {
-    await db?.close()
-    await files?.remove()
-  })
-
   it('finds every page by an index, whatever it is filtered by', async context => {
+    const missing = postgresMissing()
     if (missing) return context.skip(missing)
+    // Of its own for each try: what another one left would make other plans.
+    const files = await createTestDatabase('postgres')
+    const db = await openTestDatabase(files)
+    onTestFinished(async () => {
+      await db.close()
+      await files.remove()
+    })
     const filled = await fill(db, TASKS, files.url as string)
     const cases = casesOf(filled, TASKS)
     expect(cases.length).toBeGreaterThan(20)
