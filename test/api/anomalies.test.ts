@@ -9,7 +9,8 @@ const HOUR_MS = 3_600_000
 describe('An anomaly', () => {
   const { server } = useServer()
   let owner: Client
-  const begin = Math.floor(Date.now() / 1000) * 1000 - 2 * HOUR_MS
+  // At a full hour: in a file a time must not look like a latitude.
+  const begin = Math.floor(Date.now() / HOUR_MS) * HOUR_MS - 2 * HOUR_MS
   const at = (second: number) => begin + second * 1000
 
   const send = async (device: TestDevice, points: [second: number, north: number, more?: object][]) => {
