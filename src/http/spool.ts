@@ -21,7 +21,8 @@ export function createSpool(file: FileHandle, maxBytes: number, leaving: AbortSi
   let written = 0
   let ended: { failure?: { error: unknown } | undefined } | undefined
   let wake = () => {}
-  const close = () => void file.close()
+  // It has no name: what its disk says of it when it goes is nobody's.
+  const close = () => void file.close().catch(() => {})
   if (leaving.aborted) close()
   else leaving.addEventListener('abort', close, { once: true })
 

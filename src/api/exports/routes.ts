@@ -17,6 +17,7 @@ import { differences, record } from '../../http/audit.ts'
 import { disposition } from '../../http/disposition.ts'
 import { ok } from '../../http/envelope.ts'
 import { conflict, found, RequestError } from '../../http/errors.ts'
+import { leavingOf } from '../../http/leaving.ts'
 import { listed, readPageRequest } from '../../http/lists.ts'
 import { createStreams } from '../../http/streams.ts'
 import { orderExport } from '../../jobs/exports/export.ts'
@@ -114,14 +115,13 @@ export function exportRoutes(app: App, { db, config }: Services): void {
       reply.code(202)
       return ok(noted, 'The export is made in the background')
     }
-    const leaving = new AbortController()
-    reply.raw.once('close', () => leaving.abort(new RequestError('unavailable', 'The caller has gone.')))
+    const leaving = leavingOf(reply)
     return sendFile(request, reply, order.format, log.fileName, async () => {
-      const done = await making.take(caller.organizationId, { signal: leaving.signal })
+      const done = await making.take(caller.organizationId, { signal: leaving })
       const draft = await files.draft(request.id)
       try {
         const { format } = order
-        const { count } = await writeExport(draft, { source, format, ids, signal: leaving.signal })
+        const { count } = await writeExport(draft, { source, format, ids, signal: leaving })
         const made = { keys: source.keys(format), count }
         // One that is asked for again under its Idempotency-Key is one export, of which somebody has taken another file.
         if (request.isRepeated) await db.tenant(caller.organizationId, tx => audit(tx, caller, order, null))

@@ -1,4 +1,3 @@
-import type { FastifyReply } from 'fastify'
 import type { Queryable } from '../../../db/client.ts'
 import { findDataType } from '../../../db/queries/data-types.ts'
 import {
@@ -17,6 +16,7 @@ import { record } from '../../http/audit.ts'
 import { disposition } from '../../http/disposition.ts'
 import { ok } from '../../http/envelope.ts'
 import { conflict, forbidden, found, RequestError } from '../../http/errors.ts'
+import { leavingOf } from '../../http/leaving.ts'
 import { listed, readPageRequest } from '../../http/lists.ts'
 import { createSpool } from '../../http/spool.ts'
 import { createStreams, type StreamLimits } from '../../http/streams.ts'
@@ -127,15 +127,6 @@ export function importRoutes(app: App, { db, config }: Services): void {
     if (isFileFree) await files.delete(cancelled._id)
     return ok(cancelled, 'Import cancelled')
   })
-}
-
-/** Aborted when the answer is sent, or the caller has gone. */
-function leavingOf({ raw }: FastifyReply): AbortSignal {
-  const leaving = new AbortController()
-  const leave = () => leaving.abort(new RequestError('unavailable', 'The caller has gone.'))
-  if (raw.destroyed) leave()
-  else raw.once('close', leave)
-  return leaving.signal
 }
 
 /** The file holds values of every column: it is for those who may see every field. */

@@ -1,0 +1,11 @@
+import type { FastifyReply } from 'fastify'
+import { RequestError } from './errors.ts'
+
+/** Aborted when the answer is sent, or the caller has gone. */
+export function leavingOf({ raw }: FastifyReply): AbortSignal {
+  const leaving = new AbortController()
+  const leave = () => leaving.abort(new RequestError('unavailable', 'The caller has gone.'))
+  if (raw.destroyed) leave()
+  else raw.once('close', leave)
+  return leaving.signal
+}
