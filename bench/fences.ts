@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { cpuOf, quietMoment } from './cpu.ts'
 import { loadMqtt } from './load/publish.ts'
 import type { Options } from './options.ts'
 import { count, median, progress, type Row } from './report.ts'
-import { call, type Server, signIn, startFieldline } from './server.ts'
+import { call, type Server, signIn } from './server.ts'
+import { sustain } from './sustain.ts'
 import type { Tier } from './tiers.ts'
 
 const WARM_UP_SECONDS = 3
@@ -50,41 +50,34 @@ export async function benchFences(tier: Tier, options: Options): Promise<Row[]> 
 }
 
 async function measure(tier: Tier, options: Options, fences: number): Promise<Measured> {
-  const store = await tier.fresh()
-  try {
-    const server = await startFieldline(options, store)
-    const token = await signIn(server)
-    for (let index = 0; index < fences; index++) {
-      const lat = FIRST.lat + Math.floor(index / ROW) * SPACING_DEGREES
-      const center = { lat, lng: FIRST.lng + (index % ROW) * SPACING_DEGREES }
-      await call(server, '/geofence', { name: `Fence ${index}`, shape: { type: 'circle', center, radius: RADIUS_M } }, token) // biome-ignore format: one line
-    }
-    await quietMoment(options.patienceSeconds)
-    const cpuSeconds = () => cpuOf(server.pids) + store.servicesCpu()
-    const before = cpuSeconds()
-    const times = { warmUpSeconds: WARM_UP_SECONDS, seconds: options.seconds }
-    const load = await loadMqtt(server.mqtt, tier.devices, times)
-    const loaded = performance.now()
-    await server.stored()
-    const lateSeconds = (performance.now() - loaded) / 1000
-    const crossings = fences > 0 ? await countCrossings(server, token) : 0
-    const cpuMicroseconds = ((cpuSeconds() - before) / load.total) * 1e6
-    await server.stop()
-    const stored = await store.countPoints()
-    if (stored !== load.total)
-      throw new Error(`${count(load.total)} points were acknowledged and ${count(stored)} are stored`)
-    const rate = load.acknowledged / (load.seconds + lateSeconds)
-    progress(
-      `${count(fences)} geofences: ${count(rate)} points/s, ${cpuMicroseconds.toFixed(1)} µs of processor, ${count(crossings)} crossings`,
-    )
-    return { rate, cpuMicroseconds, crossings }
-  } finally {
-    await store.remove()
+  let crossings = 0
+  const times = { warmUpSeconds: WARM_UP_SECONDS, seconds: options.seconds }
+  const sustained = await sustain(tier, options, {
+    before: server => makeFences(server, fences),
+    load: server => loadMqtt(server.mqtt, tier.devices, times),
+    async after(server) {
+      if (fences > 0) crossings = await countCrossings(server)
+    },
+  })
+  const { rate, cpuMicroseconds } = sustained
+  progress(
+    `${count(fences)} geofences: ${count(rate)} points/s, ${cpuMicroseconds.toFixed(1)} µs of processor, ${count(crossings)} crossings`,
+  )
+  return { rate, cpuMicroseconds, crossings }
+}
+
+async function makeFences(server: Server, fences: number): Promise<void> {
+  const token = await signIn(server)
+  for (let index = 0; index < fences; index++) {
+    const lat = FIRST.lat + Math.floor(index / ROW) * SPACING_DEGREES
+    const center = { lat, lng: FIRST.lng + (index % ROW) * SPACING_DEGREES }
+    await call(server, '/geofence', { name: `Fence ${index}`, shape: { type: 'circle', center, radius: RADIUS_M } }, token) // biome-ignore format: one line
   }
 }
 
 /** When no more are told. */
-async function countCrossings(server: Server, token: string): Promise<number> {
+async function countCrossings(server: Server): Promise<number> {
+  const token = await signIn(server)
   const deadline = performance.now() + JUDGED_WITHIN_MS
   for (let last = -1; performance.now() < deadline; ) {
     let told = 0

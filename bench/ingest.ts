@@ -1,5 +1,5 @@
 import { startMosquitto } from '../test/services/mosquitto.ts'
-import { cpuOf, quietMoment } from './cpu.ts'
+import { quietMoment } from './cpu.ts'
 import { describeWay, findLimit, type Limit, measureLimit, type Way } from './limit/find-limit.ts'
 import type { HttpLoad } from './load/http.ts'
 import { loadMqtt } from './load/publish.ts'
@@ -7,7 +7,8 @@ import { inProcess } from './load/run-process.ts'
 import type { LoadResult } from './load/window.ts'
 import type { Options } from './options.ts'
 import { count, median, ms, progress, type Row } from './report.ts'
-import { type Server, startFieldline } from './server.ts'
+import type { Server } from './server.ts'
+import { type Sustained, sustain } from './sustain.ts'
 import type { Tier } from './tiers.ts'
 
 const WARM_UP_SECONDS = 3
@@ -20,13 +21,7 @@ const GOALS = {
 }
 
 /** A round of one measurement, with the limit of the moment beside it. */
-interface Round {
-  rate: number
-  /** Processor time of the server and the services behind it for a point, in microseconds. */
-  cpuMicroseconds: number
-  limit: Limit
-  load: LoadResult
-}
+type Round = Sustained & { limit: Limit }
 
 /** MQTT and HTTP bulk: what is acknowledged and stored a second, against what the database takes without a service. */
 export async function benchIngest(tier: Tier, options: Options): Promise<Row[]> {
@@ -58,7 +53,6 @@ export async function benchIngest(tier: Tier, options: Options): Promise<Row[]> 
   ]
 }
 
-/** Loads a server on a fresh database, then ends it and counts what is stored. */
 async function measureService(
   tier: Tier,
   options: Options,
@@ -66,36 +60,18 @@ async function measureService(
   limit: Limit,
   load: (server: Server) => Promise<LoadResult>,
 ): Promise<Round> {
-  const store = await tier.fresh()
-  try {
-    const server = await startFieldline(options, store)
-    await quietMoment(options.patienceSeconds)
-    const cpuSeconds = () => cpuOf(server.pids) + store.servicesCpu()
-    const before = cpuSeconds()
-    const result = await load(server)
-    const loaded = performance.now()
-    await server.stored()
-    const lateSeconds = (performance.now() - loaded) / 1000
-    const cpuMicroseconds = ((cpuSeconds() - before) / result.total) * 1e6
-    await server.stop()
-    const stored = await store.countPoints()
-    if (stored !== result.total) {
-      throw new Error(`${count(result.total)} points were acknowledged and ${count(stored)} are stored`)
-    }
-    // What storing takes after the acknowledgement is not sustained unless it is counted.
-    const rate = result.acknowledged / (result.seconds + lateSeconds)
-    progress(
-      `${name}: ${count(rate)} points/s, ${(rate / limit.rate).toFixed(2)} of the limit, ${cpu(cpuMicroseconds)}, ` +
-        (server.pids.length > 1
-          ? `stored ${lateSeconds.toFixed(1)} s after the last was acknowledged, `
-          : '') +
-        `50 % within ${ms(result.latency.p50)}, 99 % within ${ms(result.latency.p99)}; ` +
-        `the generator used ${(result.cpuSeconds / result.seconds).toFixed(2)} of a core; ${count(stored)} stored`,
-    )
-    return { rate, cpuMicroseconds, limit, load: result }
-  } finally {
-    await store.remove()
-  }
+  const sustained = await sustain(tier, options, { load })
+  const { rate, cpuMicroseconds, lateSeconds } = sustained
+  const { latency, cpuSeconds, seconds, total } = sustained.load
+  progress(
+    `${name}: ${count(rate)} points/s, ${(rate / limit.rate).toFixed(2)} of the limit, ${cpu(cpuMicroseconds)}, ` +
+      (tier.name === 'cluster'
+        ? `stored ${lateSeconds.toFixed(1)} s after the last was acknowledged, `
+        : '') +
+      `50 % within ${ms(latency.p50)}, 99 % within ${ms(latency.p99)}; ` +
+      `the generator used ${(cpuSeconds / seconds).toFixed(2)} of a core; ${count(total)} stored`,
+  )
+  return { ...sustained, limit }
 }
 
 /** The same load on a broker that stores nothing. */

@@ -8,6 +8,7 @@ import { TIERS, type TierName } from './tiers.ts'
 
 export const FIGURES = [
   'ingest',
+  'safety',
   'history',
   'disk',
   'connections',

@@ -14,6 +14,7 @@ import { benchIngest } from './ingest.ts'
 import { benchLive } from './live.ts'
 import { readOptions } from './options.ts'
 import { type Row, toMarkdown } from './report.ts'
+import { benchSafety } from './safety.ts'
 import { benchTasks } from './tasks.ts'
 import { openTier } from './tiers.ts'
 
@@ -24,6 +25,8 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal
 const rows: Row[] = []
 const loadBefore = loadavg()[0] as number
 for (const name of options.tiers) {
+  if (options.figures.includes('safety')) rows.push(...(await benchSafety(name, options)))
+  if (options.figures.every(figure => figure === 'safety')) continue
   const tier = await openTier(name, options)
   try {
     if (options.figures.includes('ingest'))

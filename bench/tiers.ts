@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
 import { openDatabase } from '../db/client.ts'
-import { startKafka } from '../test/services/kafka.ts'
+import { startKafka, startKafkaCluster } from '../test/services/kafka.ts'
 import { startPostgres } from '../test/services/postgres.ts'
 import type { Control } from '../test/services/services.ts'
 import { cpuOf } from './cpu.ts'
@@ -35,10 +35,20 @@ export interface Tier {
 
 const DEVICES = 100
 
+/** What stands behind a server, where it is not one PostgreSQL that syncs and one broker. */
+export interface Services {
+  /** False: what PostgreSQL commits is in memory alone. */
+  fsync?: boolean
+  /** A second PostgreSQL, without whose disk nothing is committed. */
+  standby?: boolean
+  /** Each has everything, and two have to before it is acknowledged. */
+  threeBrokers?: boolean
+}
+
 /** Prepares a tier with the server of the checkout. */
-export async function openTier(name: TierName, checkout: Checkout): Promise<Tier> {
+export async function openTier(name: TierName, checkout: Checkout, services: Services = {}): Promise<Tier> {
   if (name === 'embedded') return openEmbedded(checkout)
-  return name === 'cluster' ? openCluster(checkout) : openOneMachine(checkout)
+  return name === 'cluster' ? openCluster(checkout, services) : openOneMachine(checkout, services)
 }
 
 async function openEmbedded(checkout: Checkout): Promise<Tier> {
@@ -66,11 +76,16 @@ async function openEmbedded(checkout: Checkout): Promise<Tier> {
   }
 }
 
-async function openOneMachine(checkout: Checkout): Promise<Tier> {
+async function openOneMachine(checkout: Checkout, services: Services): Promise<Tier> {
   // Acknowledged is durable, so the disk is waited for, in the service and in its limit alike.
-  const postgres = await startPostgres({ own: true, settings: { fsync: 'on' } })
+  const fsync = services.fsync === false ? 'off' : 'on'
+  const settings = { fsync, ...(services.standby ? { synchronous_standby_names: '*' } : {}) }
+  const postgres = await startPostgres({ own: true, settings })
   if (!postgres.available) throw new Error(postgres.reason)
-  const control = postgres.control as Control
+  const controls = [postgres.control as Control]
+  const standby = services.standby && (await startPostgres({ own: true, settings, standbyOf: postgres.url }))
+  if (standby && !standby.available) throw new Error(standby.reason)
+  if (standby) controls.push(standby.control as Control)
   const folder = mkdtempSync(join(tmpdir(), 'fieldline-bench-'))
   const admin = new pg.Client({ connectionString: postgres.url })
   await admin.connect()
@@ -96,7 +111,7 @@ async function openOneMachine(checkout: Checkout): Promise<Tier> {
         roles: [],
         url,
         directory,
-        servicesCpu: () => cpuOf(control.processes()),
+        servicesCpu: () => cpuOf(controls.flatMap(control => control.processes())),
         countPoints: () => countPoints({ url, directory }),
         remove: async () => {
           await admin.query(`DROP DATABASE ${database} WITH (FORCE)`)
@@ -106,6 +121,7 @@ async function openOneMachine(checkout: Checkout): Promise<Tier> {
     },
     async close() {
       await admin.end()
+      if (standby) await standby.stop()
       await postgres.stop()
       rmSync(folder, { recursive: true, force: true })
     },
@@ -113,12 +129,12 @@ async function openOneMachine(checkout: Checkout): Promise<Tier> {
 }
 
 /** As one machine, with a Kafka between and each process doing its part: points come in at one and are stored by another. */
-async function openCluster(checkout: Checkout): Promise<Tier> {
-  const kafka = await startKafka({ own: true })
+async function openCluster(checkout: Checkout, services: Services): Promise<Tier> {
+  const kafka = await (services.threeBrokers ? startKafkaCluster({}) : startKafka({ own: true }))
   if (!kafka.available) throw new Error(kafka.reason)
-  const { brokers } = kafka
-  const control = kafka.control as Control
-  const tier = await openOneMachine(checkout)
+  const brokers = [kafka.brokers].flat().join(',')
+  const controls = 'controls' in kafka ? kafka.controls : [kafka.control as Control]
+  const tier = await openOneMachine(checkout, services)
   let topics = 0
   return {
     ...tier,
@@ -129,7 +145,7 @@ async function openCluster(checkout: Checkout): Promise<Tier> {
         ...store,
         env: { ...store.env, KAFKA_BROKERS: brokers, KAFKA_PREFIX: `bench-${++topics}` },
         roles: ['api,live,jobs', 'ingest', 'writer'],
-        servicesCpu: () => store.servicesCpu() + cpuOf(control.processes()),
+        servicesCpu: () => store.servicesCpu() + cpuOf(controls.flatMap(control => control.processes())),
       }
     },
     async close() {

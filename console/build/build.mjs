@@ -35,9 +35,9 @@ function digest(files) {
   return hash.digest('hex')
 }
 
-async function unlessUpToDate(product, stamp, files, make) {
+async function unlessUpToDate(products, stamp, files, make) {
   const now = digest(files)
-  if (existsSync(product) && existsSync(stamp) && readFileSync(stamp, 'utf8') === now) return
+  if ([...products, stamp].every(existsSync) && readFileSync(stamp, 'utf8') === now) return
   await make()
   mkdirSync(resolve(stamp, '..'), { recursive: true })
   writeFileSync(stamp, now)
@@ -97,13 +97,13 @@ const listFiles = folder =>
 const floors = ['dist/src', 'dist/ingest', 'dist/stream', 'dist/db']
 const compiled = floors.flatMap(filesIn).filter(file => file.endsWith('.js'))
 await unlessUpToDate(
-  DOCUMENT,
+  [DOCUMENT, TYPES],
   join(ROOT, 'dist/.interface'),
   [...compiled, join(import.meta.dirname, 'interface.mjs')],
   describeInterface,
 )
 await unlessUpToDate(
-  join(OUTPUT, 'index.html'),
+  [join(OUTPUT, 'index.html')],
   join(OUTPUT, '.inputs'),
   [...filesIn('console'), join(ROOT, 'package-lock.json'), join(ROOT, 'package.json')],
   bundle,

@@ -15,7 +15,7 @@ export async function startBrokers(): Promise<{
   victims: Victim[]
   stop(): Promise<void>
 }> {
-  const kafka = await startKafkaCluster()
+  const kafka = await startKafkaCluster({ brief: true })
   if (!kafka.available) throw new Error(kafka.reason)
   const { brokers, controls } = kafka
   let turn = 0

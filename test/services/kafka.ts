@@ -58,7 +58,9 @@ export const replicated = {
   'offsets.topic.replication.factor': '3',
 }
 
-export async function startKafkaCluster(): Promise<Service<KafkaCluster>> {
+export async function startKafkaCluster({
+  brief = false,
+}: Pick<KafkaOptions, 'brief'>): Promise<Service<KafkaCluster>> {
   return await available(async () => {
     const ports = await Promise.all(Array.from({ length: SIZE * 2 }, () => freePort()))
     const controllers = ports.slice(SIZE).map((port, index) => `${index + 1}@127.0.0.1:${port}`)
@@ -72,7 +74,7 @@ export async function startKafkaCluster(): Promise<Service<KafkaCluster>> {
           controllerPort,
           clusterId,
           settings: { ...replicated, ...own },
-          brief: true,
+          brief,
         })
       }),
     )
