@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto'
-import { Agent, request } from 'undici'
+import type { Agent } from 'undici'
 import type { Attempt } from '../../../db/schema/webhooks.ts'
 import { isStorable } from '../../../db/text.ts'
 import {
@@ -46,22 +46,29 @@ export function createSender(options: {
   resolve?: Resolve
 }): Sender {
   const { allowPrivate, timeoutMs = TIMEOUT_MS } = options
-  const agent = new Agent({
-    connect: {
-      timeout: Math.min(CONNECT_TIMEOUT_MS, timeoutMs),
-      ...(allowPrivate ? {} : { lookup: createPublicLookup(options.resolve) }),
-    },
-    keepAliveTimeout: 1_000,
-    headersTimeout: timeoutMs,
-    bodyTimeout: timeoutMs,
-    pipelining: 1,
-    maxHeaderSize: 16 * 1024,
-  })
+  let agent: Agent | undefined
+  /** Loaded with the first message: most servers send none. */
+  async function open() {
+    const { Agent, request } = await import('undici')
+    agent ??= new Agent({
+      connect: {
+        timeout: Math.min(CONNECT_TIMEOUT_MS, timeoutMs),
+        ...(allowPrivate ? {} : { lookup: createPublicLookup(options.resolve) }),
+      },
+      keepAliveTimeout: 1_000,
+      headersTimeout: timeoutMs,
+      bodyTimeout: timeoutMs,
+      pipelining: 1,
+      maxHeaderSize: 16 * 1024,
+    })
+    return { agent, request }
+  }
 
   async function post(message: Message, signal: AbortSignal) {
     const url = new URL(message.url)
     const literal = literalAddress(url)
     if (literal && !allowPrivate && !isPublicAddress(literal)) throw new AddressNotPublic(literal)
+    const { agent, request } = await open()
     return request(url, {
       dispatcher: agent,
       method: 'POST',
@@ -99,7 +106,7 @@ export function createSender(options: {
         return end({ error: timeout.aborted ? `No answer within ${timeoutMs / 1000} s` : explain(error) })
       }
     },
-    close: () => agent.destroy(),
+    close: async () => await agent?.destroy(),
   }
 }
 
