@@ -107,25 +107,29 @@ export async function findImport(
   return row ?? null
 }
 
-/**
- * How many imports wait or work, and how many bytes of files are kept: of the organization, or of the account in all
- * organizations, whichever is more. Across organizations.
- */
+/** Imports that wait or work, and bytes of files that are kept. */
+export interface ImportRoom {
+  unfinished: number
+  fileBytes: number
+}
+
+/** What an organization has of both, and what an account has in all organizations. Across organizations. */
 export async function measureImports(
   tx: Queryable,
   { organizationId, accountId }: { organizationId: string; accountId: string },
-): Promise<{ unfinished: number; fileBytes: number }> {
-  const counts = `count(*) FILTER (WHERE i.status IN ('queued', 'processing')) AS unfinished, sum(i.file_bytes) AS bytes`
-  const [row] = await tx.query<{ unfinished: number; fileBytes: number }>(
-    `SELECT max(unfinished)::int4 AS unfinished, coalesce(max(bytes), 0)::float8 AS "fileBytes" FROM (
-       SELECT ${counts} FROM imports i WHERE i.organization_id = $1 AND ${NEEDS_FILE} AND ${ALIVE}
-       UNION ALL
-       SELECT ${counts} FROM users u JOIN imports i ON i.organization_id = u.organization_id AND i.user_id = u.id
-       WHERE u.account_id = $2 AND ${NEEDS_FILE} AND ${ALIVE}
-     ) kept`,
-    [organizationId, accountId],
+): Promise<{ ofAll: ImportRoom; own: ImportRoom }> {
+  const sums = `count(*) FILTER (WHERE i.status IN ('queued', 'processing'))::int4 AS unfinished,
+    coalesce(sum(i.file_bytes), 0)::float8 AS "fileBytes"`
+  const [ofAll] = await tx.query<ImportRoom>(
+    `SELECT ${sums} FROM imports i WHERE i.organization_id = $1 AND ${NEEDS_FILE} AND ${ALIVE}`,
+    [organizationId],
   )
-  return row as { unfinished: number; fileBytes: number }
+  const [own] = await tx.query<ImportRoom>(
+    `SELECT ${sums} FROM users u JOIN imports i ON i.organization_id = u.organization_id AND i.user_id = u.id
+     WHERE u.account_id = $1 AND ${NEEDS_FILE} AND ${ALIVE}`,
+    [accountId],
+  )
+  return { ofAll: ofAll as ImportRoom, own: own as ImportRoom }
 }
 
 export function listImportsById(tx: Queryable, ids: readonly string[]): Promise<Import[]> {

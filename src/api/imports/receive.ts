@@ -50,9 +50,9 @@ const STATUSES: { [reason in FileError['reason']]: ErrorCode } = {
   'too-large': 'too-large',
 }
 
-/** Waiting and working imports of an organization, which works on one at a time, and of an account in all of its own. */
+/** Waiting and working imports of an organization, which works on one at a time. */
 const MAX_UNFINISHED = 20
-/** Files of either, of those and of imports with rows that failed: a disk is shared by all. */
+/** Files of an organization, of those and of imports with rows that failed: a disk is shared by all. */
 const MAX_KEPT_BYTES = 10 * 1024 ** 3
 /** Files go after days; it is not worth while to send one again and again. */
 const FULL_RETRY_AFTER_S = 3600
@@ -121,14 +121,25 @@ export async function receiveImport(
   }
 }
 
-/** 429 where the organization, or who sends, has as many imports or files as it may. */
+/**
+ * 429 where there is no room in the organization, or where who sends has as much in all organizations as is left in this
+ * one: so one alone has half of the room at the most, two have a third each, and there is always some for the next.
+ */
 async function checkRoom(tx: Queryable, caller: Caller, bytes: number): Promise<void> {
-  const { unfinished, fileBytes } = await acrossOrganizations(tx, () => measureImports(tx, caller))
-  if (unfinished >= MAX_UNFINISHED)
+  const { ofAll, own } = await acrossOrganizations(tx, () => measureImports(tx, caller))
+  const left = MAX_UNFINISHED - ofAll.unfinished
+  if (left <= 0)
     throw new RequestError('rate-limited', 'Too many imports wait already: send this when one is done.')
-  if (fileBytes + bytes > MAX_KEPT_BYTES) {
+  if (own.unfinished >= left) {
     const message =
-      'The files of imports that wait or have rows that failed take 10 GiB, and no more are kept: each goes 30 days after it was sent.'
+      'So many of your imports wait already that the rest of the room is for others: send this when one is done.'
+    throw new RequestError('rate-limited', message)
+  }
+  const leftBytes = MAX_KEPT_BYTES - ofAll.fileBytes - bytes
+  if (leftBytes < 0 || own.fileBytes > leftBytes) {
+    const whose = leftBytes < 0 ? 'The files' : 'Your files'
+    const much = leftBytes < 0 ? '10 GiB' : 'so much of 10 GiB that the rest is for others'
+    const message = `${whose} of imports that wait or have rows that failed take ${much}, and no more are kept: each goes 30 days after it was sent.`
     throw new RequestError('rate-limited', message, {}, FULL_RETRY_AFTER_S)
   }
 }
