@@ -1,4 +1,5 @@
 import type { FileHandle } from 'node:fs/promises'
+import { RequestError } from './errors.ts'
 
 /**
  * An answer that goes through a file: it is written as fast as it is made, and read from its beginning as fast as it is
@@ -14,15 +15,71 @@ export interface Spool {
   pieces(): AsyncGenerator<Uint8Array>
 }
 
+/** What the spools of a process have on the disk together, which is all that bounds how many slow readers fill it. */
+export interface SpoolRoom {
+  /**
+   * Throws 503 where there is no room for another, and 429 where those of its owner have as much as is left. One that has
+   * begun goes on: so all together have at most as many files more as are made at once.
+   */
+  take(owner: string): SpoolPlace
+}
+
+export interface SpoolPlace {
+  add(bytes: number): void
+  giveBack(): void
+}
+
+export function createSpoolRoom(maxBytes: number): SpoolRoom {
+  const held = new Set<{ owner: string; bytes: number }>()
+  const sum = (matches: (one: { owner: string }) => boolean) =>
+    [...held].filter(matches).reduce((bytes, one) => bytes + one.bytes, 0)
+
+  return {
+    take(owner) {
+      const left = maxBytes - sum(() => true)
+      if (left <= 0)
+        throw new RequestError(
+          'unavailable',
+          'Too many long files are being read: ask again.',
+          {},
+          RETRY_AFTER_S,
+        )
+      if (sum(one => one.owner === owner) > left) {
+        const message =
+          'Files that your organization is reading take too much room: finish some of them first.'
+        throw new RequestError('rate-limited', message, {}, RETRY_AFTER_S)
+      }
+      const place = { owner, bytes: 0 }
+      held.add(place)
+      return {
+        add(bytes) {
+          place.bytes += bytes
+        },
+        giveBack: () => held.delete(place),
+      }
+    },
+  }
+}
+
 const PIECE_BYTES = 64 * 1024
+/** A slow reader takes its time. */
+const RETRY_AFTER_S = 60
 
 /** For one reader. The file, which is new, is closed when whoever reads has all of it or leaves. */
-export function createSpool(file: FileHandle, maxBytes: number, leaving: AbortSignal): Spool {
+export function createSpool(
+  file: FileHandle,
+  place: SpoolPlace,
+  maxBytes: number,
+  leaving: AbortSignal,
+): Spool {
   let written = 0
   let ended: { failure?: { error: unknown } | undefined } | undefined
   let wake = () => {}
-  // It has no name: what its disk says of it when it goes is nobody's.
-  const close = () => void file.close().catch(() => {})
+  const close = () => {
+    place.giveBack()
+    // It has no name: what its disk says of it when it goes is nobody's.
+    file.close().catch(() => {})
+  }
   if (leaving.aborted) close()
   else leaving.addEventListener('abort', close, { once: true })
 
@@ -42,6 +99,7 @@ export function createSpool(file: FileHandle, maxBytes: number, leaving: AbortSi
     async write(piece) {
       leaving.throwIfAborted()
       if (written + piece.length > maxBytes) throw new Error(`An answer has more than ${maxBytes} bytes`)
+      place.add(piece.length)
       await file.writeFile(piece)
       written += piece.length
       wake()
@@ -52,10 +110,15 @@ export function createSpool(file: FileHandle, maxBytes: number, leaving: AbortSi
     },
     begun: async () => void (await hasMore(0)),
     async *pieces() {
-      for (let at = 0; await hasMore(at); ) {
-        const { buffer, bytesRead } = await file.read(Buffer.allocUnsafe(PIECE_BYTES), 0, PIECE_BYTES, at)
-        at += bytesRead
-        yield buffer.subarray(0, bytesRead)
+      try {
+        for (let at = 0; await hasMore(at); ) {
+          const { buffer, bytesRead } = await file.read(Buffer.allocUnsafe(PIECE_BYTES), 0, PIECE_BYTES, at)
+          at += bytesRead
+          yield buffer.subarray(0, bytesRead)
+        }
+      } catch (error) {
+        // The file goes with whoever leaves, and that is nobody's error.
+        if (!leaving.aborted) throw error
       }
     },
   }

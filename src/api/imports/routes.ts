@@ -18,7 +18,7 @@ import { ok } from '../../http/envelope.ts'
 import { conflict, forbidden, found, RequestError } from '../../http/errors.ts'
 import { leavingOf } from '../../http/leaving.ts'
 import { listed, readPageRequest } from '../../http/lists.ts'
-import { createSpool } from '../../http/spool.ts'
+import { createSpool, createSpoolRoom } from '../../http/spool.ts'
 import { createStreams, type StreamLimits } from '../../http/streams.ts'
 import type { FailedRows } from '../../imports/failed-rows.ts'
 import type { FailedRowsTask } from '../../imports/failed-rows-worker.ts'
@@ -38,11 +38,14 @@ const READING: StreamLimits = {
   ...{ perAccount: 1, perOrganization: 8, total: 96 },
   ...{ waitMs: 30_000, takenWithinMs: 60_000 },
 }
+/** Of them all; each of those that are made when it is reached may go on to its own GiB. */
+const MAX_SPOOLED_BYTES = 4 * 1024 ** 3
 
 export function importRoutes(app: App, { db, config }: Services): void {
   const files = createImportFiles(config.dataDir)
   const making = createTurns(MAKING)
   const streams = createStreams(READING)
+  const room = createSpoolRoom(MAX_SPOOLED_BYTES)
 
   app.post('/data/import', operations.importFile, async (request, reply) => {
     const accepted = await receiveImport(db, files, request, reply)
@@ -96,11 +99,10 @@ export function importRoutes(app: App, { db, config }: Services): void {
     leaving: AbortSignal,
   ): Promise<AsyncGenerator<Uint8Array>> {
     const giveBack = await making.take(organizationId, { signal: leaving })
-    const file = await files.openUnnamed().catch(error => {
+    const spool = await openSpool(organizationId, leaving).catch(error => {
       giveBack()
       throw error
     })
-    const spool = createSpool(file, MAX_FAILED_ROWS_BYTES, leaving)
     void makeFailedRows(task, failed, spool.write, leaving)
       .then(
         () => spool.end(),
@@ -109,6 +111,16 @@ export function importRoutes(app: App, { db, config }: Services): void {
       .finally(giveBack)
     await spool.begun()
     return spool.pieces()
+  }
+
+  async function openSpool(organizationId: string, leaving: AbortSignal) {
+    const place = room.take(organizationId)
+    try {
+      return createSpool(await files.openUnnamed(), place, MAX_FAILED_ROWS_BYTES, leaving)
+    } catch (error) {
+      place.giveBack()
+      throw error
+    }
   }
 
   app.post('/import-monitoring/:id/cancel', operations.cancelImport, async ({ caller, params }) => {
