@@ -129,15 +129,16 @@ describe('Files that arrive at once', () => {
     const clock = vi.spyOn(performance, 'now').mockImplementation(() => now)
     try {
       const ends: string[] = []
-      const take = (name: string) => places.take([name], () => ends.push(name))
+      const take = (name: string) =>
+        places.take({ accountId: name, organizationId: name }, () => ends.push(name))
       const held = ['a', 'b', 'c', 'd'].map(take)
       for (; now < 10 * AHEAD_MS; now += AHEAD_MS / 2)
-        for (const place of held) place?.add((16 * 1024 * AHEAD_MS) / 2 / 1000)
+        for (const place of held) place?.add(((16 * 1024 * AHEAD_MS) / 2 / 1000) * (1 + now / AHEAD_MS))
       expect(take('e')).toBeNull()
       // What came before counts for so long, and no longer.
       held[2]?.add(1024 * 1024)
       now += AHEAD_MS - 1
-      for (const at of [0, 1, 3]) held[at]?.add(1024)
+      for (const at of [0, 1, 3]) held[at]?.add(1024 * 1024)
       expect(take('e')).toBeNull()
       now += 2
       expect(take('e')).not.toBeNull()
@@ -151,6 +152,35 @@ describe('Files that arrive at once', () => {
     } finally {
       clock.mockRestore()
     }
+  })
+
+  /** How long a place is held with so many times what is enough at first, while somebody wants it all the time. */
+  function heldFor(times: number, newcomer: { accountId: string; organizationId: string }): number {
+    let now = 0
+    const clock = vi.spyOn(performance, 'now').mockImplementation(() => now)
+    try {
+      const own = createUploadPlaces({ max: 2, maxPerOwner: 2, bytesPerS: 16 * 1024, aheadMs: AHEAD_MS })
+      const held = [1, 2].map(n => own.take({ accountId: 'ada', organizationId: `of ada ${n}` }, () => {}))
+      while (own.take(newcomer, () => {}) === null && now < 100 * AHEAD_MS) {
+        now += AHEAD_MS / 10
+        for (const place of held) place?.add(times * 16 * 1024 * (AHEAD_MS / 10 / 1000))
+      }
+      return now / AHEAD_MS
+    } finally {
+      clock.mockRestore()
+    }
+  }
+
+  it('make room for others the sooner the slower they are, and for more of their own account while they are fast enough', () => {
+    const other = { accountId: 'eve', organizationId: 'of eve' }
+    expect(heldFor(0.1, other)).toBeLessThan(1.5)
+    expect(heldFor(1.1, other)).toBeLessThan(3)
+    expect(heldFor(4, other)).toBeGreaterThan(4)
+    expect(heldFor(4, other)).toBeLessThan(8)
+    expect(heldFor(16, other)).toBeGreaterThan(16)
+    const third = { accountId: 'ada', organizationId: 'of ada 3' }
+    expect(heldFor(1.1, third)).toBe(100)
+    expect(heldFor(0.5, third)).toBeLessThan(3)
   })
 
   it.each(['constructor', '__proto__', 'toString', 'hasOwnProperty'])(

@@ -66,11 +66,10 @@ export async function receiveUpload(
   receive: (file: AsyncIterable<Buffer>) => Promise<void>,
   places = PLACES,
 ): Promise<Arrived> {
-  const { organizationId, accountId } = request.caller
   const { socket } = request.raw
   const end = () =>
     closeWithFailure(socket, 408, 'The file arrives too slowly, and others wait: send it again.')
-  const place = places.take([organizationId, accountId], end)
+  const place = places.take(request.caller, end)
   if (!place) {
     const message = 'Too many files arrive at once. Send this again in a few seconds.'
     throw new RequestError('unavailable', message, {}, RETRY_AFTER_S)
