@@ -7,19 +7,30 @@ export type AuditEntry = Shown<typeof auditLog>
 
 const COLUMNS = shownColumns(auditLog, 'l')
 
+export interface NewAuditEntry {
+  organizationId: string
+  userId: string | null
+  action: string
+  resource: string
+  resourceId: string | null
+  changes: Changes
+}
+
 /** Who did what to which record. Written in the transaction that does it. */
-export async function insertAuditEntry(
-  tx: Queryable,
-  entry: {
-    organizationId: string
-    userId: string | null
-    action: string
-    resource: string
-    resourceId: string | null
-    changes: Changes
-  },
-): Promise<void> {
+export async function insertAuditEntry(tx: Queryable, entry: NewAuditEntry): Promise<void> {
   await tx.orm.insert(auditLog).values({ id: newId(), ...entry })
+}
+
+/** Whether there is an entry of the last hour that says the same. */
+export async function hasAuditEntry(tx: Queryable, entry: NewAuditEntry): Promise<boolean> {
+  const { organizationId, userId, action, resource, resourceId, changes } = entry
+  const rows = await tx.query(
+    `SELECT FROM audit_log WHERE organization_id = $1 AND resource_id IS NOT DISTINCT FROM $2::uuid
+       AND at > now() - interval '1 hour' AND user_id = $3 AND action = $4 AND resource = $5 AND changes = $6::jsonb
+     LIMIT 1`,
+    [organizationId, resourceId, userId, action, resource, JSON.stringify(changes)],
+  )
+  return rows.length > 0
 }
 
 export const AUDIT_SORTS = { at: { sql: 'l.at', type: 'timestamptz' } } as const

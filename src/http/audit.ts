@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import type { Database, Queryable } from '../../db/client.ts'
-import { insertAuditEntry } from '../../db/queries/audit-log.ts'
+import { hasAuditEntry, insertAuditEntry } from '../../db/queries/audit-log.ts'
 import type { Caller } from '../../db/queries/sessions.ts'
 import type { Changes } from '../../db/schema/audit-log.ts'
 
@@ -56,6 +56,17 @@ export function record(
   what: { action: string; resource: string; resourceId: string | null; changes?: Changes },
 ): Promise<void> {
   return insertAuditEntry(tx, { organizationId, userId, changes: {}, ...what })
+}
+
+/** As `record`, and once in an hour: of what changes nothing, however often somebody does it. */
+export async function recordHourly(
+  tx: Queryable,
+  actor: Actor,
+  what: Parameters<typeof record>[2],
+): Promise<void> {
+  const { organizationId, userId } = actor
+  if (!(await hasAuditEntry(tx, { organizationId, userId, changes: {}, ...what })))
+    await record(tx, actor, what)
 }
 
 const NOT_TOLD = new Set(['_id', 'createdAt', 'updatedAt', 'organizationId'])

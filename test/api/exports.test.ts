@@ -41,8 +41,19 @@ const FULL = {
 }
 
 describe('Exports', () => {
-  const { server, database, db, owner, organizationId, addType, addMany, removeMany, whenDone, download } =
-    useExports()
+  const {
+    server,
+    database,
+    db,
+    owner,
+    organizationId,
+    addType,
+    addMany,
+    removeMany,
+    passHour,
+    whenDone,
+    download,
+  } = useExports()
   let typeId: string
 
   beforeAll(async () => {
@@ -60,7 +71,7 @@ describe('Exports', () => {
     download(client, '/data/export', { dataTypeId: typeId, format, ...more })
   const exportJson = async (more: object = {}, client = owner) =>
     JSON.parse((await exportAll('json', more, client)).bytes.toString())
-  it('are one export under an Idempotency-Key, of which each file that is taken is written down, and 409 with another body', async () => {
+  it('are one export under an Idempotency-Key, of which the taking is written down once an hour, and 409 with another body', async () => {
     const taken = async () => {
       const logs = (await owner.get('/tasks/export-log')).body.pagination.total
       return [logs, (await owner.get('/audit-log?action=export')).body.pagination.total]
@@ -75,7 +86,13 @@ describe('Exports', () => {
       const again = await owner.post(path, body, headers)
       expect([first.status, again.status, again.body]).toEqual([200, 200, first.body])
       expect((await owner.post(path, other, headers)).status).toBe(409)
-      expect((await taken()).map((count, at) => count - before[at])).toEqual([1, 2])
+      const more = async () => (await taken()).map((count, at) => count - before[at])
+      expect(await more()).toEqual([1, 2])
+      for (let n = 0; n < 3; n++) expect((await owner.post(path, body, headers)).status).toBe(200)
+      expect(await more()).toEqual([1, 2])
+      await passHour()
+      for (let n = 0; n < 2; n++) expect((await owner.post(path, body, headers)).status).toBe(200)
+      expect(await more()).toEqual([1, 3])
     }
   })
 

@@ -13,7 +13,7 @@ import {
 } from '../../../db/queries/export-logs.ts'
 import type { Caller } from '../../../db/queries/sessions.ts'
 import { createTurns } from '../../../db/turns.ts'
-import { differences, record } from '../../http/audit.ts'
+import { differences, record, recordHourly } from '../../http/audit.ts'
 import { disposition } from '../../http/disposition.ts'
 import { ok } from '../../http/envelope.ts'
 import { conflict, found, RequestError } from '../../http/errors.ts'
@@ -89,7 +89,7 @@ export function exportRoutes(app: App, { db, config }: Services): void {
     return sendFile(request, reply, log.format, log.fileName, async () => {
       const file = await open(files.path(log._id, log.format), 'r')
       try {
-        await db.tenant(caller.organizationId, tx => audit(tx, caller, order, log._id))
+        await db.tenant(caller.organizationId, tx => auditTaken(tx, caller, order, log._id))
         return file
       } catch (error) {
         await file.close()
@@ -124,7 +124,8 @@ export function exportRoutes(app: App, { db, config }: Services): void {
         const { count } = await writeExport(draft, { source, format, ids, signal: leaving })
         const made = { keys: source.keys(format), count }
         // One that is asked for again under its Idempotency-Key is one export, of which somebody has taken another file.
-        if (request.isRepeated) await db.tenant(caller.organizationId, tx => audit(tx, caller, order, null))
+        if (request.isRepeated)
+          await db.tenant(caller.organizationId, tx => auditTaken(tx, caller, log, null))
         else await note(request, order, tx => insertExportLog(tx, caller.organizationId, log, made))
         // Without a name it is gone with whoever reads it.
         return await open(draft, 'r')
@@ -185,12 +186,29 @@ export function exportRoutes(app: App, { db, config }: Services): void {
   }
 }
 
-/** Who took what, not by which values it was filtered. */
-function audit(tx: Queryable, caller: Caller, order: ExportOrder, resourceId: string | null): Promise<void> {
-  const { resource, format, dataTypeId, fields } = order
-  const changes = differences(null, { format, dataTypeId, fields })
-  return record(tx, caller, { action: 'export', resource: AUDITED[resource], resourceId, changes })
+/** Who ordered what, not by which values it was filtered. */
+function audit(tx: Queryable, caller: Caller, order: ExportOrder, resourceId: string): Promise<void> {
+  return record(tx, caller, entryOf(order, resourceId))
 }
+
+/** Who took the file of an order. */
+function auditTaken(
+  tx: Queryable,
+  caller: Caller,
+  order: ExportOrder & { fileName: string },
+  resourceId: string | null,
+): Promise<void> {
+  return recordHourly(tx, caller, entryOf(order, resourceId, { fileName: order.fileName }))
+}
+
+const entryOf = (
+  { resource, format, dataTypeId, fields }: ExportOrder,
+  resourceId: string | null,
+  more: { fileName?: string } = {},
+) => ({
+  ...{ action: 'export', resource: AUDITED[resource], resourceId },
+  changes: differences(null, { format, dataTypeId, fields, ...more }),
+})
 
 const fileNameOf = ({ name }: Source, format: ExportFormat) =>
   `${name.replaceAll(/[\p{Cc}"*/:<>?\\|]/gu, ' ').trim() || 'Export'}.${format}`
