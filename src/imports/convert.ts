@@ -12,8 +12,15 @@ import { readPlace } from './values/places.ts'
 /** How the people of an organization write, and the days of their spreadsheet count. */
 export type Style = NumberStyle & DateStyle & { date1904: boolean }
 
-export const styleOf = (language: string, timeZone: string, date1904 = false): Style => ({
-  ...numberStyle(language),
+/** What of an organization says how its people write. */
+export interface Writing {
+  language: string
+  timeZone: string
+  currency: string
+}
+
+export const styleOf = ({ language, timeZone, currency }: Writing, date1904 = false): Style => ({
+  ...numberStyle(language, currency),
   ...dateStyle(language, timeZone),
   date1904,
 })
@@ -21,7 +28,7 @@ export const styleOf = (language: string, timeZone: string, date1904 = false): S
 /** Longer ones are a text, or nothing. */
 const MAX_READ = 10_000
 /** What nobody writes in more characters than this is not looked for in them. */
-const MAX_SHORT = 100
+export const MAX_SHORT = 100
 const SHORT: readonly Field['type'][] = ['number', 'boolean', 'date', 'datetime', 'phone']
 /** Of these a number is what is read in its cell, zeros before it too. */
 const WRITTEN: readonly Field['type'][] = [
@@ -88,7 +95,7 @@ const READERS: { [type in Field['type']]: (cell: Given, style: Style, field: Fie
   reference: asTrimmed,
   // What is no such value is left as it is, and refused with its reason.
   number(cell, style) {
-    if (typeof cell === 'string') return { value: readNumber(cell, style) ?? cell }
+    if (typeof cell === 'string') return readNumber(cell, style) ?? { value: cell }
     return { value: typeof cell === 'object' ? (cell.serial ?? cell) : cell }
   },
   boolean(cell) {
@@ -100,6 +107,7 @@ const READERS: { [type in Field['type']]: (cell: Given, style: Style, field: Fie
   date(cell, style) {
     const time = timeOf(cell, style)
     if (!time) return { value: cell }
+    if ('message' in time) return time
     return {
       value: 'local' in time ? time.local.slice(0, 10) : new Date(time.instant).toISOString().slice(0, 10),
     }
@@ -107,6 +115,7 @@ const READERS: { [type in Field['type']]: (cell: Given, style: Style, field: Fie
   datetime(cell, style) {
     const time = timeOf(cell, style)
     if (!time) return { message: 'This has to be a time such as 2026-11-21 09:00.' }
+    if ('message' in time) return time
     const instant = 'local' in time ? toInstant(time.local, style.timeZone) : time.instant
     return { value: Number.isNaN(instant) ? cell : new Date(instant).toISOString() }
   },

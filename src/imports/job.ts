@@ -7,6 +7,7 @@ import { findStanding } from '../../db/queries/sessions.ts'
 import { type DataAccess, dataAccess } from '../data/access.ts'
 import { createGiveWay } from '../jobs/give-way.ts'
 import { doublingBackoff, type JobContext, type JobKind, Stopped } from '../jobs/kind.ts'
+import type { Writing } from './convert.ts'
 import { FileError, unimportable } from './file-error.ts'
 import type { ImportFiles } from './files.ts'
 import type { ReadRow } from './read-rows.ts'
@@ -40,8 +41,7 @@ type Context = JobContext<Payload>
 interface Plan {
   found: Import
   type: DataType
-  language: string
-  timeZone: string
+  writing: Writing
 }
 
 /** How far an import is. */
@@ -122,11 +122,12 @@ async function importFile(
   const progress: Progress = { row: 0, reported: 0, ...(job.progress as Partial<Progress> | null) }
   for (;;) {
     const plan = await commit(tx => readPlan(tx, organizationId, job.payload.importId))
-    const { found, type, language, timeZone } = plan
+    const { found, type, writing } = plan
     const { fields, primaryKey, _id: dataTypeId } = type
     const { format, mapping } = found
     const reading = {
-      ...{ path, format, dataTypeId, fields, primaryKey, mapping, language, timeZone },
+      ...{ path, format, dataTypeId, fields, primaryKey, mapping },
+      ...writing,
       after: progress.row,
     }
     const giveWay = createGiveWay(storedPoints, signal)
@@ -154,7 +155,8 @@ async function readPlan(tx: Queryable, organizationId: string, importId: string)
   if (gone !== undefined) {
     throw unimportable(`${type.name} has no field ${gone} any more: send what is left of the file again.`)
   }
-  return { found, type, language: organization.language, timeZone: organization.timeZone }
+  const { language, timeZone, currency } = organization
+  return { found, type, writing: { language, timeZone, currency } }
 }
 
 /** What whoever sent the file may see now, as long as it may import. */

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { ImportFormat, Mapping, RowError } from '../../db/queries/imports.ts'
 import { type RecordText, recordText } from '../../db/record-text.ts'
 import type { Values } from '../../db/schema/data-records.ts'
@@ -5,25 +6,29 @@ import type { Field } from '../../db/schema/flows.ts'
 import { uniqueValue } from '../../db/unique-value.ts'
 import { isAbsent } from '../data/values.ts'
 import { type Cell, cellText, isBlank, type Source } from './cells.ts'
+import { isUnclear, type Shown, UnclearText } from './column-writing.ts'
 import { complete } from './complete.ts'
-import { convert, type Style, styleOf } from './convert.ts'
+import { convert, type Style, styleOf, type Writing } from './convert.ts'
 import { resolveMapping } from './mapping.ts'
 import { readHeadings } from './open-source.ts'
 import { reportOf } from './report.ts'
 import { createSeenValues, digestOf, type SeenValues } from './seen-values.ts'
 
+const ALONE =
+  'This is read as other rows of the file show it, and without them would be another value: write it in a way that is clear by itself, such as 1234 or 2026-11-21.'
+
 /** What is read of a file, and as what. */
-export interface Reading {
+export interface Reading extends Writing {
   path: string
   format: ImportFormat
   dataTypeId: string
   fields: Field[]
   primaryKey: string | null
   mapping: Mapping
-  language: string
-  timeZone: string
   /** The last row that is done with; it and those before it are only looked through. */
   after: number
+  /** What the columns show of how they are written, by the keys of their fields; without it an UnclearText is thrown where that counts. */
+  shown?: { [key: string]: Shown } | undefined
 }
 
 /** A row as far as it can be told without the database. */
@@ -36,6 +41,8 @@ export interface ReadRow {
   /** The record that it makes where there is none yet; null where it has errors or repeats another. */
   made: MadeRecord | null
   errors: RowError[]
+  /** What there is to say of a row that fails for another reason, and is sent again without those around it. */
+  alone: RowError[]
   /** Fields of which the reference is to a row before this one. */
   toEarlier: string[]
   /** Whether a row before this one is exactly the same. */
@@ -46,17 +53,14 @@ export interface ReadRow {
 export type MadeRecord = RecordText | { lacks: RowError[] }
 
 /** What is known of a row while it is read. */
-type Row = Pick<ReadRow, 'row' | 'errors' | 'toEarlier' | 'repeats'> & { values: Values }
+type Row = Pick<ReadRow, 'row' | 'errors' | 'alone' | 'toEarlier' | 'repeats'> & { values: Values }
 
 /** Rows with values, one after the other; those up to `after` are looked through for what later ones repeat. */
 export async function* readRows(reading: Reading, source: Source): AsyncGenerator<ReadRow> {
   const { fields, format, after, primaryKey, dataTypeId } = reading
   const { headings } = await readHeadings(source)
-  const mapping = resolveMapping(reading.mapping, headings)
-  const style = styleOf(reading.language, reading.timeZone, source.date1904?.())
-  const columns = fields
-    .filter(({ key }) => Object.hasOwn(mapping, key))
-    .map(field => ({ field, column: headings.indexOf(mapping[field.key] as string) }))
+  const style = styleOf(reading, source.date1904?.())
+  const columns = columnsOf(reading, headings)
   const mapped = columns.map(({ field }) => field.key)
   const seen = new Map(
     columns.filter(({ field }) => field.unique).map(({ field }) => [field.key, createSeenValues()]),
@@ -69,13 +73,13 @@ export async function* readRows(reading: Reading, source: Source): AsyncGenerato
   for await (const { number, cells, wrong = [] } of source.rows) {
     const named = format === 'csv' ? cells : headings.map((_, at) => cells[at] ?? null)
     if (format !== 'json' && named.every(isBlank)) continue
-    const read: Row = { row: number, values: {}, errors: [], toEarlier: [], repeats: false }
+    const read: Row = { row: number, values: {}, errors: [], alone: [], toEarlier: [], repeats: false }
     read.errors.push(...wrong.map(one => ({ field: null, ...one })))
     if (format === 'csv' && cells.slice(headings.length).some(cell => !isBlank(cell))) {
       const message = `The row has ${cells.length} values, and the header ${headings.length}: perhaps one of them has to stand in quotation marks.`
       read.errors.push({ field: null, value: null, message })
     }
-    for (const { field, column } of columns) readCell(read, field, cells[column] ?? null, style, format)
+    for (const { field, column } of columns) readCell(read, field, cells[column] ?? null, style, reading)
     if (keyField) findEarlier(read, ofRecords, keyField, seen.get(keyField.key))
     const values = JSON.stringify(read.values)
     findRepeats(read, values, columns, seen, primaryKey)
@@ -83,9 +87,20 @@ export async function* readRows(reading: Reading, source: Source): AsyncGenerato
     const value = keyField && read.values[keyField.key]
     const key = keyField && !isAbsent(value) ? uniqueValue(keyField, value) : null
     const isDone = read.errors.length > 0 || read.repeats
-    const errors = reportOf(read.errors)
+    const errors = reportOf(read.errors.length > 0 ? [...read.errors, ...read.alone] : [])
     yield { ...read, errors, values, key, made: isDone ? null : makeRecord(fields, mapped, read.values) }
   }
+}
+
+/** The columns of a file that go to a field. */
+export function columnsOf(
+  { fields, mapping: given }: Pick<Reading, 'fields' | 'mapping'>,
+  headings: readonly string[],
+): { field: Field; column: number }[] {
+  const mapping = resolveMapping(given, headings)
+  return fields
+    .filter(({ key }) => Object.hasOwn(mapping, key))
+    .map(field => ({ field, column: headings.indexOf(mapping[field.key] as string) }))
 }
 
 export function makeRecord(fields: readonly Field[], mapped: readonly string[], values: Values): MadeRecord {
@@ -93,13 +108,18 @@ export function makeRecord(fields: readonly Field[], mapped: readonly string[], 
   return errors.length > 0 ? { lacks: reportOf(errors) } : recordText(fields, data)
 }
 
-function readCell(read: Row, field: Field, cell: Cell, style: Style, format: ImportFormat): void {
+function readCell(read: Row, field: Field, cell: Cell, style: Style, { format, shown }: Reading): void {
   // A record of JSON that lacks a key says nothing of it.
   if (format === 'json' && cell === null) return
-  const converted = convert(field, cell, style)
+  const unclear = isUnclear(field, cell)
+  if (unclear && !shown) throw new UnclearText(`Row ${read.row} can be read in two ways`)
+  const converted = convert(field, cell, unclear ? { ...style, ...shown?.[field.key] } : style)
   if ('value' in converted) {
-    read.values[field.key] = converted.value
-    if (converted.value !== null || !field.required || !isAbsent(field.default)) return
+    const { value } = converted
+    read.values[field.key] = value
+    if (unclear && !isDeepStrictEqual(convert(field, cell, style), converted))
+      read.alone.push({ field: field.key, value: cellText(cell), message: ALONE })
+    if (value !== null || !field.required || !isAbsent(field.default)) return
     read.errors.push({ field: field.key, value: null, message: `${field.label} is required.` })
   } else read.errors.push({ field: field.key, value: cellText(cell), message: converted.message })
 }

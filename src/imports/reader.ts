@@ -46,6 +46,7 @@ export async function* readBatches(
       const asked = performance.now()
       const message = await thread.next(Math.min(BATCH_WITHIN_MS, leftMs))
       leftMs -= performance.now() - asked
+      if ('alive' in message) continue
       if (!('batch' in message)) throw new Error('The reader answered something else')
       const { rows, fraction, done } = message.batch
       if (!done) thread.ask()

@@ -50,8 +50,11 @@ export async function storeRows(tx: Queryable, target: Target, rows: readonly Re
   const { organizationId, type, mode, dryRun, mapped } = target
   const keyField = type.fields.find(({ key }) => key === type.primaryKey)
   const failed = new Map<number, RowError[]>()
-  const fail = (row: number, ...errors: RowError[]) =>
-    failed.set(row, reportOf([...(failed.get(row) ?? []), ...errors]))
+  const alone = new Map(rows.filter(read => read.alone.length > 0).map(read => [read.row, read.alone]))
+  const fail = (row: number, ...errors: RowError[]) => {
+    const before = failed.get(row)
+    failed.set(row, reportOf(before ? [...before, ...errors] : [...errors, ...(alone.get(row) ?? [])]))
+  }
   for (const { row, errors } of rows) if (errors.length > 0) failed.set(row, errors)
   const readable = rows.filter(({ row, repeats }) => !failed.has(row) && !repeats)
 

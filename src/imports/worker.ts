@@ -25,6 +25,8 @@ export interface BatchText {
 export type Reply =
   | { inspected: { format: Reading['format']; mapping: Mapping } }
   | { batch: BatchText }
+  /** It is at work, and no batch is made yet. */
+  | { alive: true }
   | { error: { reason: FileError['reason']; message: string } }
 
 const port = parentPort
@@ -49,12 +51,8 @@ async function inspect(path: string, type: Mappable, given: GivenMapping | null)
 
 async function read(reading: Reading, batchRows: number): Promise<void> {
   // What checks values is much to load, and a header needs none of it.
-  const { readRows } = await import('./read-rows.ts')
-  const source = await openSource(
-    reading,
-    reading.fields.map(({ key }) => key),
-  )
-  const rows = readRows(reading, source)
+  const { openFile } = await import('./read-file.ts')
+  const file = openFile(reading, () => reply({ alive: true }))
   const asked = requests()
   for (;;) {
     await asked.next()
@@ -62,7 +60,7 @@ async function read(reading: Reading, batchRows: number): Promise<void> {
     let done = false
     let characters = 0
     while (batch.length < batchRows && characters < BATCH_CHARACTERS && !done) {
-      const next = await rows.next()
+      const next = await file.rows.next()
       if (next.done) {
         done = true
         break
@@ -72,8 +70,8 @@ async function read(reading: Reading, batchRows: number): Promise<void> {
       batch.push(text)
       characters += text.length
     }
-    reply({ batch: { rows: `[${batch.join(',')}]`, fraction: source.fraction(), done } })
-    if (done) return source.close()
+    reply({ batch: { rows: `[${batch.join(',')}]`, fraction: file.fraction(), done } })
+    if (done) return file.close()
   }
 }
 

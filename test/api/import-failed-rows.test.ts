@@ -116,6 +116,24 @@ describe('The rows of an import that failed', () => {
     expect((await read()).map((one: { name: string }) => one.name)).toEqual(["'=1"])
   })
 
+  it('say where only the rest of their file told how they are read', async () => {
+    await newType()
+    const file = 'Customer number,Name,Since\n1,Ada,03/04/2026\n2,Bob,25/12/2026\n'
+    const tried = await importFile(server, owner, file, { dataTypeId, dryRun: 'true' })
+    expect(tried).toMatchObject({ created: 2, failed: 0 })
+    expect(await send(file)).toMatchObject({ created: 2, failed: 0 })
+    const days = async () => (await read()).map((one: { since: string }) => one.since)
+    expect(await days()).toEqual(['2026-04-03', '2026-12-25'])
+    const again = await send('Customer number,Name,Since\n1,Ada,04/03/2026\n3,Eve,26/12/2026\n')
+    expect(again).toMatchObject({ created: 1, failed: 1 })
+    expect(again.failures.map(({ field }) => field)).toEqual(['number', 'since'])
+    const { file: alone } = await failedRows(owner, again._id)
+    expect(String(alone)).toContain('Since: This is read as other rows of the file show it')
+    const mixed = await send('Customer number,Name,Since\n4,A,03/04/2026\n5,B,26/12/2026\n6,C,12/26/2026\n')
+    expect(mixed).toMatchObject({ created: 2, failed: 1 })
+    expect(mixed.failures).toMatchObject([{ row: 2, field: 'since', value: '03/04/2026' }])
+  })
+
   it('are told of JSON where a record is none of ours, and do not stop the rest', async () => {
     await newType()
     const ours = (number: number) => ({ data: { number: String(number), name: 'Ada' } })

@@ -172,7 +172,9 @@ describe('A number that is exported', () => {
         const made = cell(value + 0)
         const digits = BigInt(value).toString().replace('-', '').length
         expect(made?.type).toBe(digits > 15 ? 'text' : 'number')
-        expect(convert(field, made?.value ?? null, styleOf(language, 'UTC'))).toEqual({ value: value + 0 })
+        expect(
+          convert(field, made?.value ?? null, styleOf({ language, timeZone: 'UTC', currency: 'EUR' })),
+        ).toEqual({ value: value + 0 })
       }),
     )
   })

@@ -109,7 +109,7 @@ const fieldOf = (type: Field['type'], options: string[] = []): Field => ({
 
 describe('Reading takes as long as a text is', () => {
   const options = Array.from({ length: 500 }, (_, at) => `${'a '.repeat(40)}${at}`)
-  const style = styleOf('de', 'Europe/Berlin')
+  const style = styleOf({ language: 'de', timeZone: 'Europe/Berlin', currency: 'EUR' })
   it.each(TYPES)('whatever it is made of, in a cell for a %s', async type => {
     const target = fieldOf(type, options)
     const check = (name: string, length: number, make: (length: number) => Cell) =>
@@ -266,7 +266,7 @@ describe('Reading takes as long as a file is', () => {
     writeFileSync(path, `A\n${'x\n'.repeat(50)}`)
     const reading = {
       ...{ path, format: 'csv' as const, dataTypeId: '', primaryKey: null, mapping: { a: 'A' }, after: 0 },
-      ...{ fields: [fieldOf('text')], language: 'en', timeZone: 'UTC' },
+      ...{ fields: [fieldOf('text')], language: 'en', timeZone: 'UTC', currency: 'EUR' },
     } satisfies Reading
     const count = async (withinMs?: number) => {
       let rows = 0

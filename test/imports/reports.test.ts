@@ -59,6 +59,7 @@ async function read(rows: SourceRow[], more: Partial<Reading>): Promise<ReadRow[
       mapping: Object.fromEntries(keys.map(key => [key, key])),
       language: 'de',
       timeZone: 'Europe/Berlin',
+      currency: 'EUR',
       after: 0,
     },
     ...more,

@@ -19,12 +19,12 @@ const read = (
   timeZone = 'UTC',
   more: Partial<Field> = {},
 ) => {
-  const found = convert(field(type, more), cell, styleOf(language, timeZone))
+  const found = convert(field(type, more), cell, styleOf({ language, timeZone, currency: 'EUR' }))
   return 'value' in found ? found.value : found.message
 }
 
 describe('A cell becomes', () => {
-  it.each<[string, string, number | string]>([
+  it.each<[string, string, unknown]>([
     ['de', '1.234,5', 1234.5],
     ['de', '1.234', 1234],
     ['en', '1.234', 1.234],
@@ -46,9 +46,45 @@ describe('A cell becomes', () => {
     ['en', '1,23.4', 'This has to be a number.'],
     ['en', '0x10', 'This has to be a number.'],
     ['en', 'Infinity', 'This has to be a number.'],
-    ['en', '12 %', 'This has to be a number.'],
+    ['de', '1.234,50 €', 1234.5],
+    ['de', '1.234,50\u00a0EUR', 1234.5],
+    ['en', '€1,234.50', 1234.5],
+    ['en', '-€5', -5],
+    ['en', '€ -5', -5],
+    ['en', '(5)', -5],
+    ['de', '( 1.234,50 € )', -1234.5],
+    ['de', '(5,5) €', -5.5],
+    ['en', '(-5)', 'This has to be a number.'],
+    ['en', '(5', 'This has to be a number.'],
+    ['en', '5)', 'This has to be a number.'],
+    ['en', '--5', 'This has to be a number.'],
+    ['en', '€ 5 €', 'This has to be a number.'],
+    ['en', '5 kg', 'This has to be a number.'],
+    ['de-CH', '5.-', 'This has to be a number.'],
+    ['en', '5-7', 'This has to be a number.'],
+    ['en', '$5', expect.stringContaining('another currency than EUR')],
+    ['en', '5 usd', expect.stringContaining('another currency than EUR')],
+    ['en', '12 %', expect.stringContaining('12 or as 0.12')],
+    ['en', '12%', expect.stringContaining('12 or as 0.12')],
   ])('a number as it is written in %s: %s', (language, text, expected) => {
-    expect(read('number', text, language)).toBe(expected)
+    expect(read('number', text, language)).toEqual(expected)
+  })
+
+  it('a number with the currency of the organization, however a language writes it', () => {
+    for (const currency of ['EUR', 'USD', 'CHF', 'PLN', 'SEK', 'JPY', 'GBP']) {
+      for (const language of ['en', 'de', 'fr', 'pl', 'sv', 'ja']) {
+        for (const [currencySign, value] of [
+          ['standard', 1234.5],
+          ['standard', -7],
+          ['accounting', -1234],
+        ] as const) {
+          const options = { style: 'currency', currency, currencySign, minimumFractionDigits: 2 } as const
+          const text = new Intl.NumberFormat(language, options).format(value)
+          const style = styleOf({ language, timeZone: 'UTC', currency })
+          expect([text, convert(field('number'), text, style)]).toEqual([text, { value }])
+        }
+      }
+    }
   })
 
   it('a number, whatever number it is and however it is grouped', () => {
@@ -153,7 +189,11 @@ describe('A cell becomes', () => {
     expect(read('number', cell)).toBe(0.0625)
     expect(read('datetime', cell)).toBe('1904-01-01T01:30:00.000Z')
     for (const date1904 of [false, true]) {
-      const found = convert(field('date'), 46_347 - (date1904 ? 1462 : 0), styleOf('en', 'UTC', date1904))
+      const found = convert(
+        field('date'),
+        46_347 - (date1904 ? 1462 : 0),
+        styleOf({ language: 'en', timeZone: 'UTC', currency: 'EUR' }, date1904),
+      )
       expect(found).toEqual({ value: '2026-11-21' })
     }
   })

@@ -4,8 +4,10 @@ import { fold } from './fold.ts'
 
 /** How dates are written in a language, and where its clocks stand. */
 export interface DateStyle {
-  /** Of 3/4/2026, whether 3 is the month. */
-  monthFirst: boolean
+  /** Of 3/4/2026, whether 3 is the month; null where dates are written both ways. */
+  monthFirst: boolean | null
+  /** Of 3.4.2026. Nobody who writes points puts the month first, unless the rest of a column shows it. */
+  pointsMonthFirst: boolean | null
   /** The months by their names and abbreviations, folded; English ones too. */
   months: ReadonlyMap<string, number>
   timeZone: string
@@ -34,7 +36,7 @@ export function dateStyle(language: string, timeZone: string): DateStyle {
       }
     }
   }
-  return { monthFirst: order[0] === 'month', months, timeZone }
+  return { monthFirst: order[0] === 'month', pointsMonthFirst: false, months, timeZone }
 }
 
 /** Looked for from where what separates it begins, and not from each of many such characters. */
@@ -48,12 +50,38 @@ const DAY_NAMED =
   /^(?:\p{L}+\.?,?\s+)?(\d{1,2})(?:st|nd|rd|th|º|er)?[.\s-]+(?:de\s+)?(\p{L}+)[.,]?[\s-]+(?:de\s+)?(\d{2}|\d{4})$/iu
 const NAMED_DAY = /^(?:\p{L}+,\s+)?(\p{L}+)\.?\s+(\d{1,2})(?:st|nd|rd|th)?,?\s+(\d{4})$/iu
 
-/** A date or a time as people write it; with a zone it is an instant. Null where it is none. */
-export function readTime(text: string, style: DateStyle): LocalTime | { instant: number } | null {
+const UNCLEAR = {
+  message:
+    'Other rows of this column have dates both with the day and with the month first, so this could be either: write it as 2026-11-21.',
+}
+
+/** The day and the time of a text. */
+function separate(text: string): { day: string; time: RegExpExecArray | null } {
   const given = text.trim()
   const time = TIME.exec(given)
-  const date = readDay(time ? given.slice(0, time.index).trim() : given, style)
-  if (!date) return null
+  return { day: time ? given.slice(0, time.index).trim() : given, time }
+}
+
+/** Of a date in numbers, whether the day or the month is first, or nobody knows; null is another, or one that says nothing. */
+export function orderOf(text: string): { isOfPoints: boolean; first: 'day' | 'month' | 'either' } | null {
+  const numeric = NUMERIC.exec(separate(text).day)
+  if (!numeric) return null
+  const [first, second] = [Number(numeric[1]), Number(numeric[3])]
+  if (first === second || (first > 12 && second > 12)) return null
+  return {
+    isOfPoints: numeric[2] === '.',
+    first: first > 12 ? 'day' : second > 12 ? 'month' : 'either',
+  }
+}
+
+/** A date or a time as people write it; with a zone it is an instant. Null where it is none, or why nobody knows which. */
+export function readTime(
+  text: string,
+  style: DateStyle,
+): LocalTime | { instant: number } | { message: string } | null {
+  const { day, time } = separate(text)
+  const date = readDay(day, style)
+  if (date === null || typeof date === 'object') return date
   const [, hours = '0', minutes = '0', seconds = '0', fraction = '', half, zone] = time ?? []
   let hour = Number(hours)
   if (half) {
@@ -71,18 +99,19 @@ export function readTime(text: string, style: DateStyle): LocalTime | { instant:
 
 const pad = (value: number, length = 2) => String(value).padStart(length, '0')
 
-/** `YYYY-MM-DD`, or null. */
-function readDay(text: string, { monthFirst, months }: DateStyle): string | null {
+/** `YYYY-MM-DD`, null, or why it cannot be known. */
+function readDay(text: string, { monthFirst, pointsMonthFirst, months }: DateStyle) {
   const whole = YEAR_FIRST.exec(text) ?? COMPACT.exec(text)
   if (whole) return toDay(Number(whole[1]), Number(whole[2]), Number(whole[3]))
   const numeric = NUMERIC.exec(text)
   if (numeric) {
     const [first, second] = [Number(numeric[1]), Number(numeric[3])]
     const year = readYear(numeric[4] as string)
-    // Nobody who writes points puts the month first.
-    const month = monthFirst && numeric[2] !== '.' ? first : second
-    const day = month === first && monthFirst && numeric[2] !== '.' ? second : first
-    return toDay(year, month, day) ?? toDay(year, day, month)
+    if (first > 12 || first === second) return toDay(year, second, first)
+    if (second > 12) return toDay(year, first, second)
+    const isMonthFirst = numeric[2] === '.' ? pointsMonthFirst : monthFirst
+    if (isMonthFirst === null) return UNCLEAR
+    return isMonthFirst ? toDay(year, first, second) : toDay(year, second, first)
   }
   const named = DAY_NAMED.exec(text)
   if (named)

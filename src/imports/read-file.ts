@@ -1,0 +1,70 @@
+import type { Source } from './cells.ts'
+import { createColumnWriting, isWrittenInWays, type Shown, UnclearText } from './column-writing.ts'
+import { openSource, readHeadings } from './open-source.ts'
+import { columnsOf, type Reading, type ReadRow, readRows } from './read-rows.ts'
+
+/** Rows between two signs of life, while none comes. */
+const ROWS_BETWEEN_SIGNS = 10_000
+
+export interface OpenFile {
+  rows: AsyncGenerator<ReadRow>
+  /** How much of it is read, 0 to 1. */
+  fraction(): number
+  close(): void
+}
+
+/**
+ * The rows of a file with values. When one comes that its whole column has to explain, all of the file is looked through once, and
+ * the rows go on behind the last one that was given out. `alive` is called now and then meanwhile.
+ */
+export function openFile(reading: Reading, alive: () => void): OpenFile {
+  let source: Source | undefined
+  const open = async () => {
+    source?.close()
+    source = await openSource(
+      reading,
+      reading.fields.map(({ key }) => key),
+    )
+    return source
+  }
+
+  async function* rows(): AsyncGenerator<ReadRow> {
+    let { after } = reading
+    let shown: { [key: string]: Shown } | undefined
+    for (;;) {
+      try {
+        for await (const row of readRows({ ...reading, after, shown }, await open())) {
+          yield row
+          after = row.row
+        }
+        return
+      } catch (error) {
+        if (!(error instanceof UnclearText)) throw error
+      }
+      shown = await lookThrough(reading, await open(), alive)
+    }
+  }
+  return {
+    rows: rows(),
+    fraction: () => source?.fraction() ?? 0,
+    close: () => source?.close(),
+  }
+}
+
+/** What each column shows of how it is written, by the key of its field. */
+async function lookThrough(
+  reading: Reading,
+  source: Source,
+  alive: () => void,
+): Promise<{ [key: string]: Shown }> {
+  const { headings } = await readHeadings(source)
+  const columns = columnsOf(reading, headings)
+    .filter(({ field }) => isWrittenInWays(field))
+    .map(({ field, column }) => ({ field, column, writing: createColumnWriting(field) }))
+  let count = 0
+  for await (const { cells } of source.rows) {
+    for (const { column, writing } of columns) writing.add(cells[column] ?? null)
+    if (++count % ROWS_BETWEEN_SIGNS === 0) alive()
+  }
+  return Object.fromEntries(columns.map(({ field, writing }) => [field.key, writing.shown()]))
+}
