@@ -30,7 +30,7 @@ describe.skipIf(missing)(`In the cluster tier${missing ? ` (${missing})` : ''}`,
           await watcher.stop()
         },
       },
-      { rounds: 6, devices: 8, killWithinMs: 2_000, log: line => console.log(line) },
+      { rounds: 6, devices: 8, killWithinMs: 2_000, rate: 1_000, log: line => console.log(line) },
     )
     expect(report).toMatchObject({ lost: 0, doubled: 0, altered: 0, invented: 0 })
     expect(report.acknowledged).toBeGreaterThan(500)

@@ -7,7 +7,7 @@ import { startPrimaryAndStandby } from './standby.ts'
 
 const missing = postgresMissing()
 const kept = { lost: 0, doubled: 0, altered: 0, invented: 0 }
-const load = { devices: 8, killWithinMs: 1_500 }
+const load = { devices: 8, killWithinMs: 1_500, rate: 1_000 }
 
 it('Every acknowledged point is in the history exactly once, though the primary is lost and the standby takes its place', async context => {
   if (missing) return context.skip(missing)

@@ -45,17 +45,21 @@ describe.each([
       await work(own)
     })
 
-  test('every acknowledged point is in the history exactly once, though server and database are killed', async own => {
-    const report = await runRounds({
-      database: own.database,
-      rounds: 4,
-      devices: 8,
-      killWithinMs: 1_500,
-      victims: [own.victim],
-    })
-    expect(report).toMatchObject(kept)
-    expect(report.acknowledged).toBeGreaterThan(200)
-  })
+  once(
+    'every acknowledged point is in the history exactly once, though server and database are killed',
+    async own => {
+      const report = await runRounds({
+        database: own.database,
+        rounds: 4,
+        devices: 8,
+        killWithinMs: 1_500,
+        rate: 1_000,
+        victims: [own.victim],
+      })
+      expect(report).toMatchObject(kept)
+      expect(report.acknowledged).toBeGreaterThan(200)
+    },
+  )
 
   test('two servers may start at once on an empty database', async own => {
     const servers = await Promise.all([
@@ -104,7 +108,10 @@ describe.each([
     async own => {
       const server = await startServer(own.database)
       const owner = await signIn(server)
-      const publishers = await startPublishers(owner, () => server.mqttPort, 20, { keepalive: 4 })
+      const publishers = await startPublishers(owner, () => server.mqttPort, 20, {
+        keepalive: 4,
+        rate: 1_000,
+      })
       const count = () => countAcknowledged(publishers)
       await until('under load', () => count() > 500)
       postgres.control?.freeze()
@@ -138,6 +145,7 @@ describe.each([
         seconds: 2,
         devices: 8,
         settleSeconds: 0.5,
+        rate: 1_000,
         keepalive: 2,
       })
       expect(report).toMatchObject(kept)

@@ -31,7 +31,7 @@ describe.skipIf(missing)(`Services that are away for a while${missing ? ` (${mis
     const { outages, report } = await runOutagesOn(
       cluster,
       [...lost, ...outagesOf('Kafka', kafka.control), ...outagesOf('PostgreSQL', control)],
-      { seconds: 6, devices: 8, settleSeconds: 2 },
+      { seconds: 6, devices: 8, settleSeconds: 2, rate: 1_000 },
     )
     expect(report).toMatchObject({ lost: 0, doubled: 0, altered: 0, invented: 0, closed: 0 })
     expect(report.stored).toBe(report.acknowledged)

@@ -30,6 +30,8 @@ export interface OutagesOptions {
   settleSeconds: number
   /** Of the devices. */
   keepalive?: number
+  /** Points a second of all of them together; as many as are acknowledged without. */
+  rate?: number
   log?: (line: string) => void
 }
 
@@ -66,6 +68,7 @@ export async function runOutagesOn(
   const owner = await signIn(deployment)
   const publishers = await startPublishers(owner, () => deployment.mqttPort, options.devices, {
     keepalive: options.keepalive,
+    rate: options.rate,
   })
   const reports: OutageReport[] = []
   for (const outage of outages) {

@@ -143,17 +143,19 @@ export function startPublisher(
   return publisher
 }
 
-/** Makes so many devices, which begin to publish. */
+/** Makes so many devices, which begin to publish: `rate` points a second together, or as many as are acknowledged. */
 export async function startPublishers(
   owner: Client,
   mqttPort: () => number,
   count: number,
-  options?: PublisherOptions,
+  { rate, ...options }: PublisherOptions & { rate?: number } = {},
 ): Promise<Publisher[]> {
   const publishers: Publisher[] = []
   for (let seed = 1; seed <= count; seed++) {
     const device = await createDevice(owner, `Publisher ${seed}`)
-    publishers.push(startPublisher(mqttPort, device, seed, options))
+    const publisher = startPublisher(mqttPort, device, seed, options)
+    if (rate !== undefined) publisher.pace(rate / count)
+    publishers.push(publisher)
   }
   return publishers
 }

@@ -10,7 +10,7 @@ it('a live client that is cut at random and resumes with its cursor ends in the 
   let server = await startServer(database)
   const ports = { PORT: new URL(server.url).port, MQTT_PORT: `${server.mqttPort}` }
   const owner = await signIn(server)
-  const publishers = await startPublishers(owner, () => Number(ports.MQTT_PORT), 8)
+  const publishers = await startPublishers(owner, () => Number(ports.MQTT_PORT), 8, { rate: 1_000 })
   await cutAtRandom({
     servers: () => [server],
     owner,

@@ -11,6 +11,8 @@ export interface RoundsOptions {
   devices: number
   /** How long it runs before something is killed: at random, up to this. */
   killWithinMs: number
+  /** Points a second of all devices together; as many as are acknowledged without. */
+  rate?: number
   log?: (line: string) => void
 }
 
@@ -46,9 +48,9 @@ export async function runRounds(
  * round. At the end every acknowledged point is looked for, by content, and what somebody crossed meanwhile is told once.
  */
 export async function runRoundsOn(deployment: Deployment, options: RoundsOptions): Promise<Report> {
-  const { rounds, devices, killWithinMs, log = () => {} } = options
+  const { rounds, devices, killWithinMs, rate, log = () => {} } = options
   const owner = await signIn(deployment)
-  const publishers = await startPublishers(owner, () => deployment.mqttPort, devices)
+  const publishers = await startPublishers(owner, () => deployment.mqttPort, devices, { rate })
   const walker = await startWalker(deployment, owner)
 
   for (let round = 1; round <= rounds; round++) {

@@ -23,8 +23,8 @@ Kills a random process with -9 every round while devices publish, then compares 
 history. With --outages it freezes, then kills, each service that the tier leans on, for so long each, and shows what
 piles up meanwhile. With --power-cuts (embedded alone) it records what the server does to its directory, and looks for
 what was acknowledged in what a disk could hold after so many cuts. With --steady
-the load is even, half of the maximum or --rate points a second, and what grows under it is shown. --plain takes PostgreSQL without TimescaleDB. With
---machines PostgreSQL has a standby, and what is killed of the two is the one that takes writes, for good: the standby
+the load is even, half of the maximum or --rate points a second, and what grows under it is shown; elsewhere devices publish as
+fast as they are acknowledged, or at --rate. --plain takes PostgreSQL without TimescaleDB. With --machines PostgreSQL has a standby, and what is killed of the two is the one that takes writes, for good: the standby
 takes its place, and an empty one follows. In the cluster there are three brokers, of which one comes back with an empty
 disk, or two are killed. With --network every round a network between two parts is bad, for 3 s or those of --outages: it is
 late, trickles, loses what goes one way, or resets connections.`
@@ -63,11 +63,11 @@ async function main(): Promise<number> {
   }
   if (values['power-cuts'] !== undefined) return cutPowerOften(Number(values['power-cuts']))
   const tier = await deploy()
-  const shared = { devices: Number(values.devices), log: console.log }
+  const rate = values.rate === undefined ? undefined : Number(values.rate)
+  const shared = { devices: Number(values.devices), rate, log: console.log }
   try {
     if (values.steady !== undefined) {
-      const rate = values.rate === undefined ? undefined : Number(values.rate)
-      const options = { ...shared, minutes: Number(values.steady), rate }
+      const options = { ...shared, minutes: Number(values.steady) }
       const { rows, report } = await runSteadyOn(tier.deployment, tier.gauges, options)
       console.table(rows)
       console.table([report])
@@ -154,16 +154,8 @@ async function deployOneMachine(): Promise<Tier> {
     return { ...(await toTier(await deployServer(database), [network])), remove: postgres.stop }
   }
   const deployment = await deployServer(postgres.database, [postgres.victim])
-  const { gauges, end } = await gaugesOfPostgres(postgres.database.url as string)
-  return {
-    deployment,
-    outages: postgres.outages,
-    gauges,
-    async remove() {
-      await end()
-      await postgres.stop()
-    },
-  }
+  const gauges = gaugesOfPostgres(postgres.database.url as string)
+  return { deployment, outages: postgres.outages, gauges, remove: postgres.stop }
 }
 
 async function deployInCluster(): Promise<Tier> {
@@ -174,13 +166,11 @@ async function deployInCluster(): Promise<Tier> {
   const [postgres, kafka] = await Promise.all([startOwnPostgres(), startTestKafka({ folder: data })])
   if (kafka.missing) throw new Error(kafka.missing)
   const deployment = await deployCluster(postgres.database, kafka, [toBroker(kafka), postgres.victim])
-  const { gauges, end } = await gaugesOfPostgres(postgres.database.url as string)
   return {
     deployment,
     outages: [...outagesOf('Kafka', kafka.control), ...postgres.outages],
-    gauges: [...gauges, ...gaugesOfKafka(data)],
+    gauges: [...gaugesOfPostgres(postgres.database.url as string), ...gaugesOfKafka(data)],
     async remove() {
-      await end()
       await kafka.stop()
       await postgres.stop()
       rmSync(folder, { recursive: true, force: true })

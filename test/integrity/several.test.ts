@@ -28,7 +28,7 @@ describe.skipIf(missing)(`Several processes of one role${missing ? ` (${missing}
     owner = await signIn(cluster)
   })
   beforeEach(async () => {
-    publishers = await startPublishers(owner, () => cluster.mqttPort, 8)
+    publishers = await startPublishers(owner, () => cluster.mqttPort, 8, { rate: 1_000 })
   })
   afterEach(async () => {
     for (const server of more.splice(0)) expect(await server.stop()).toBe(0)

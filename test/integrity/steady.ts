@@ -183,11 +183,18 @@ export function gaugesOfEmbedded(dataDir: string): Gauge[] {
 /** `max_wal_size` and what a checkpoint that is under way has on top. */
 const POSTGRES_LOG_MIB = 1536
 
-export async function gaugesOfPostgres(url: string): Promise<{ gauges: Gauge[]; end(): Promise<void> }> {
-  const client = new pg.Client({ connectionString: url })
-  await client.connect()
-  const read = async (text: string) => Number((await client.query(text)).rows[0].value)
-  const gauges: Gauge[] = [
+export function gaugesOfPostgres(url: string): Gauge[] {
+  // A connection for each look: one that stays would end with a server that is killed.
+  async function read(text: string): Promise<number> {
+    const client = new pg.Client({ connectionString: url })
+    await client.connect()
+    try {
+      return Number((await client.query(text)).rows[0].value)
+    } finally {
+      await client.end()
+    }
+  }
+  return [
     {
       // Autovacuum begins at a fifth of a table that is updated in place.
       name: 'dead rows',
@@ -212,7 +219,6 @@ export async function gaugesOfPostgres(url: string): Promise<{ gauges: Gauge[]; 
     },
     perPoint('the database', () => read('SELECT pg_database_size(current_database()) AS value')),
   ]
-  return { gauges, end: () => client.end() }
 }
 
 export const gaugesOfKafka = (folder: string): Gauge[] => [perPoint('Kafka', () => bytesIn(folder))]

@@ -39,7 +39,7 @@ describe.each(['postgres', 'pglite'] as const)('A server on %s', kind => {
       RATE_LIMIT_PER_MINUTE: '1200',
     })
     const owner = await signIn(server)
-    const publishers = await startPublishers(owner, () => server.mqttPort, 6)
+    const publishers = await startPublishers(owner, () => server.mqttPort, 6, { rate: 1_000 })
     const count = () => countAcknowledged(publishers)
     await until('under load', () => count() > 200)
     for (const step of STEPS) {

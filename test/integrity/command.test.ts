@@ -1,0 +1,19 @@
+import { execFile } from 'node:child_process'
+import { resolve } from 'node:path'
+import { promisify } from 'node:util'
+import { expect, it } from 'vitest'
+import { postgresMissing } from '../support/database.ts'
+
+const missing = postgresMissing()
+
+it('`npm run integrity` finds every acknowledged point, though the server and plain PostgreSQL are killed', async context => {
+  if (missing) return context.skip(missing)
+  const command = resolve(import.meta.dirname, 'run.ts')
+  const options = '--tier one-machine --plain --rounds 4 --devices 8 --rate 1000'.split(' ')
+  // A run that finds something lost ends with 1, which is thrown.
+  const { stdout } = await promisify(execFile)(process.execPath, ['--import', 'tsx', command, ...options])
+  expect(stdout.match(/then killed PostgreSQL/g)).toHaveLength(2)
+  expect(stdout.match(/then killed the server/g)).toHaveLength(2)
+  // The table of the report: the row's number, then what was acknowledged.
+  expect(Number(/│ 0 +│ (\d+) +│/.exec(stdout)?.[1])).toBeGreaterThan(200)
+})
