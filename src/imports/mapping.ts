@@ -5,6 +5,7 @@ import { headingsOf } from '../data/headings.ts'
 import { listed, quote } from '../data/quotes.ts'
 import { unimportable } from './file-error.ts'
 import { MAX_HEADING_CHARACTERS } from './limits.ts'
+import type { Header } from './open-source.ts'
 import { fold } from './values/fold.ts'
 
 /** What a mapping is made for. */
@@ -47,13 +48,13 @@ export function checkHeadings(headings: readonly string[]): void {
 }
 
 /** Which column goes to which field: as it is said, or as the names say by themselves. Refuses where none does. */
-export function chooseMapping(type: Mappable, given: Mapping | null, headings: readonly string[]): Mapping {
-  if (given) return resolveMapping(given, headings)
-  const proposed = proposeMapping(type.fields, headings)
+export function chooseMapping(type: Mappable, given: Mapping | null, header: Header): Mapping {
+  if (given) return resolveMapping(given, header)
+  const proposed = proposeMapping(type.fields, header.headings)
   if (Object.keys(proposed).length > 0) return proposed
   const labels = type.fields.map(({ label }) => label)
   throw unimportable(
-    `No column of the file is called like a field of ${type.name}: ${listed(labels)}. Name the columns so, or give a mapping.`,
+    `No column of the file is called like a field of ${type.name}: ${listed(labels)}. ${taken(header)} Name the columns so, with nothing above their names, or give a mapping.`,
   )
 }
 
@@ -99,17 +100,20 @@ function groupBy<One>(all: readonly One[], nameOf: (one: One) => string): Map<st
 }
 
 /** The mapping with the headings as the file writes them. Refuses what the file does not have. */
-export function resolveMapping(given: Mapping, headings: readonly string[]): Mapping {
+export function resolveMapping(given: Mapping, header: Header): Mapping {
+  const { headings } = header
   const byName = new Map(
     headings.filter(heading => heading !== '').map(heading => [heading.toLowerCase(), heading]),
   )
   const missing = Object.values(given).filter(heading => !byName.has(heading.trim().toLowerCase()))
   if (missing.length > 0) {
-    throw unimportable(
-      `The file has no column ${listed(missing)}. Its columns are ${listed(headings.filter(heading => heading !== ''))}.`,
-    )
+    throw unimportable(`The file has no column ${listed(missing)}. ${taken(header)}`)
   }
   return Object.fromEntries(
     Object.entries(given).map(([key, heading]) => [key, byName.get(heading.trim().toLowerCase()) as string]),
   )
 }
+
+/** Whoever has a title above the names of the columns sees it. */
+const taken = ({ row, headings }: Header) =>
+  `Row ${row} was taken for the names of the columns: ${listed(headings.filter(heading => heading !== ''))}.`

@@ -14,8 +14,14 @@ export function openSource(
   return format === 'json' ? openJson(path, keys, options) : openXlsx(path, options)
 }
 
-/** The names of the columns, from the first row that has any; an empty text is a column without a name. */
-export async function readHeadings(source: Source): Promise<{ row: number; headings: string[] }> {
+export interface Header {
+  row: number
+  /** The names of the columns; an empty text is one without. */
+  headings: string[]
+}
+
+/** The header of a file: the first row with anything in it. */
+export async function readHeadings(source: Source): Promise<Header> {
   for (;;) {
     const next = await source.rows.next()
     if (next.done) throw unimportable('The file is empty: there is no header, and there are no rows.')

@@ -57,8 +57,7 @@ async function lookThrough(
   source: Source,
   alive: () => void,
 ): Promise<{ [key: string]: Shown }> {
-  const { headings } = await readHeadings(source)
-  const columns = columnsOf(reading, headings)
+  const columns = columnsOf(reading, await readHeadings(source))
     .filter(({ field }) => isWrittenInWays(field))
     .map(({ field, column }) => ({ field, column, writing: createColumnWriting(field) }))
   let count = 0

@@ -10,7 +10,7 @@ import { isUnclear, type Shown, UnclearText } from './column-writing.ts'
 import { complete } from './complete.ts'
 import { convert, type Style, styleOf, type Writing } from './convert.ts'
 import { resolveMapping } from './mapping.ts'
-import { readHeadings } from './open-source.ts'
+import { type Header, readHeadings } from './open-source.ts'
 import { reportOf } from './report.ts'
 import { createSeenValues, digestOf, type SeenValues } from './seen-values.ts'
 
@@ -58,9 +58,10 @@ type Row = Pick<ReadRow, 'row' | 'errors' | 'alone' | 'toEarlier' | 'repeats'> &
 /** Rows with values, one after the other; those up to `after` are looked through for what later ones repeat. */
 export async function* readRows(reading: Reading, source: Source): AsyncGenerator<ReadRow> {
   const { fields, format, after, primaryKey, dataTypeId } = reading
-  const { headings } = await readHeadings(source)
+  const header = await readHeadings(source)
+  const { headings } = header
   const style = styleOf(reading, source.date1904?.())
-  const columns = columnsOf(reading, headings)
+  const columns = columnsOf(reading, header)
   const mapped = columns.map(({ field }) => field.key)
   const seen = new Map(
     columns.filter(({ field }) => field.unique).map(({ field }) => [field.key, createSeenValues()]),
@@ -95,12 +96,12 @@ export async function* readRows(reading: Reading, source: Source): AsyncGenerato
 /** The columns of a file that go to a field. */
 export function columnsOf(
   { fields, mapping: given }: Pick<Reading, 'fields' | 'mapping'>,
-  headings: readonly string[],
+  header: Header,
 ): { field: Field; column: number }[] {
-  const mapping = resolveMapping(given, headings)
+  const mapping = resolveMapping(given, header)
   return fields
     .filter(({ key }) => Object.hasOwn(mapping, key))
-    .map(field => ({ field, column: headings.indexOf(mapping[field.key] as string) }))
+    .map(field => ({ field, column: header.headings.indexOf(mapping[field.key] as string) }))
 }
 
 export function makeRecord(fields: readonly Field[], mapped: readonly string[], values: Values): MadeRecord {

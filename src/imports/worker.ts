@@ -38,12 +38,12 @@ async function inspect(path: string, type: Mappable, given: GivenMapping | null)
   const keys = type.fields.map(({ key }) => key)
   const source = await openSource({ path, format }, keys, { header: true })
   try {
-    const { headings } = await readHeadings(source)
-    checkHeadings(headings)
+    const header = await readHeadings(source)
+    checkHeadings(header.headings)
     // The columns of JSON are the keys, and an import config names those of a table.
     const byKey =
       format === 'json' && (!given || given.isConfig) ? Object.fromEntries(keys.map(key => [key, key])) : null
-    reply({ inspected: { format, mapping: byKey ?? chooseMapping(type, given?.mapping ?? null, headings) } })
+    reply({ inspected: { format, mapping: byKey ?? chooseMapping(type, given?.mapping ?? null, header) } })
   } finally {
     source.close()
   }
