@@ -11,7 +11,10 @@ import { fold } from './values/fold.ts'
 /** What a mapping is made for. */
 export interface Mappable {
   name: string
-  fields: readonly Pick<Field, 'key' | 'label'>[]
+  fields: readonly (Pick<Field, 'key' | 'label'> & {
+    /** Whether who sends the file may not see it: its column is found, and its label not told. */
+    isHidden?: boolean
+  })[]
 }
 
 /** A mapping that came with a file, by itself or as an import config. */
@@ -52,9 +55,10 @@ export function chooseMapping(type: Mappable, given: Mapping | null, header: Hea
   if (given) return resolveMapping(given, header)
   const proposed = proposeMapping(type.fields, header.headings)
   if (Object.keys(proposed).length > 0) return proposed
-  const labels = type.fields.map(({ label }) => label)
+  const labels = type.fields.filter(({ isHidden }) => !isHidden).map(({ label }) => label)
+  const which = labels.length > 0 ? `: ${listed(labels)}` : ''
   throw unimportable(
-    `No column of the file is called like a field of ${type.name}: ${listed(labels)}. ${taken(header)} Name the columns so, with nothing above their names, or give a mapping.`,
+    `No column of the file is called like a field of ${type.name}${which}. ${taken(header)} Name the columns so, with nothing above their names, or give a mapping.`,
   )
 }
 

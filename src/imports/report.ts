@@ -1,6 +1,20 @@
 import type { ImportStep, RowError } from '../../db/queries/imports.ts'
-import { quote } from '../data/quotes.ts'
+import { listed, quote } from '../data/quotes.ts'
 import { MAX_MESSAGE_CHARACTERS, MAX_REPORT_CHARACTERS, MAX_ROW_ERRORS } from './limits.ts'
+
+/** All that is said of a field to whoever may not see it. */
+export const OF_HIDDEN_FIELD: RowError = {
+  field: null,
+  value: null,
+  message: 'A field that your role may not see is wrong: ask somebody who may see it.',
+}
+
+/** In which fields a row differs from its record, at the end of a sentence. */
+export const differingIn = (labels: readonly string[]) =>
+  labels.length > 0 ? `, and it differs in ${listed(labels)}` : ''
+/** The sentence for who may not see all of them. */
+export const withoutDifferences = (message: string) =>
+  message.replace(/, and it differs in .*$/s, ', and it differs.')
 
 /** What is left to say of a row. */
 const MORE: RowError = { field: null, value: null, message: 'And more of this row is wrong.' }

@@ -21,10 +21,9 @@ import type { Values } from '../../db/schema/data-records.ts'
 import type { Field } from '../../db/schema/flows.ts'
 import { uniqueValue } from '../../db/unique-value.ts'
 import type { DataAccess } from '../data/access.ts'
-import { listed } from '../data/quotes.ts'
 import { complete } from './complete.ts'
 import { type MadeRecord, makeRecord, type ReadRow } from './read-rows.ts'
-import { reportOf } from './report.ts'
+import { differingIn, OF_HIDDEN_FIELD, reportOf } from './report.ts'
 
 /** Somebody else has taken a unique value meanwhile: the same rows again, and they are told. A serialization failure. */
 class OvertakenError extends Error {
@@ -51,7 +50,13 @@ export async function storeRows(tx: Queryable, target: Target, rows: readonly Re
   const keyField = type.fields.find(({ key }) => key === type.primaryKey)
   const failed = new Map<number, RowError[]>()
   const alone = new Map(rows.filter(read => read.alone.length > 0).map(read => [read.row, read.alone]))
-  const fail = (row: number, ...errors: RowError[]) => {
+  // Of a field that is not in the file, its label is nobody's who may not see it.
+  const told = (error: RowError) =>
+    error.field !== null && !mapped.includes(error.field) && target.access.hides(type._id, error.field)
+      ? OF_HIDDEN_FIELD
+      : error
+  const fail = (row: number, ...found: RowError[]) => {
+    const errors = found.map(told)
     const before = failed.get(row)
     failed.set(row, reportOf(before ? [...before, ...errors] : [...errors, ...(alone.get(row) ?? [])]))
   }
@@ -111,8 +116,7 @@ export async function storeRows(tx: Queryable, target: Target, rows: readonly Re
       const differing = seesMapped(target)
         ? type.fields.filter(({ key }) => !isDeepStrictEqual(before.data[key], data[key]))
         : []
-      const how =
-        differing.length > 0 ? `, and it differs in ${listed(differing.map(({ label }) => label))}` : ''
+      const how = differingIn(differing.map(({ label }) => label))
       const message = `There is a record with this ${field.label} already${how}.`
       fail(row, { field: field.key, value: String(given[field.key]), message })
     }

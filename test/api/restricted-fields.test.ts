@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Client, signIn } from '../support/client.ts'
 import { createTestDatabase, type TestDatabase, usualKind } from '../support/database.ts'
-import { importFile } from '../support/imports.ts'
+import { importFile, upload } from '../support/imports.ts'
 import { addOrganization, addPerson } from '../support/people.ts'
 import { type Server, startServer } from '../support/server.ts'
 
@@ -292,5 +292,69 @@ describe('A field that the role restricts', () => {
     expect(await tryBoth()).toEqual({ created: 0, updated: 1, failed: 1 })
     expect(await tryBoth('email')).toEqual({ created: 1, updated: 1, failed: 0 })
     expect(await tryBoth('number', 'email')).toEqual({ created: 2, updated: 0, failed: 0 })
+  })
+
+  it('is in nothing that an import tells, neither to a colleague nor to who sends a file without it', async () => {
+    const fields = [
+      ...[
+        text('number', { unique: true }),
+        text('name'),
+        { ...text('zqpay', { label: 'ZQ Pay' }), type: 'number' },
+      ],
+      text('zqcode', { label: 'ZQ Code', unique: true, required: true }),
+    ]
+    const type = { name: 'Staff', primaryKey: 'number', fields }
+    const made = await owner.post('/data-type', type)
+    const dataTypeId: string = made.body.data._id
+    const secret = ['zqpay', 'zqcode']
+    const role = await owner.post('/role', {
+      name: `Restricted ${++people}`,
+      permissionDetails: [
+        { permissionName: 'import/data' },
+        { permissionName: 'view/data', dataTypes: [{ dataTypeId, restrictedFields: secret }] },
+      ],
+    })
+    const { client } = await addPerson(server, owner, { roleId: role.body.data._id })
+    const head = 'number,name,ZQ Pay,ZQ Code\n'
+    const files = [
+      `${head}1,Ada,1,zq-1\n2,Bob,2,zq-2\n`,
+      // It differs, is wrong, is there twice, is taken.
+      `${head}1,Eve,2,zq-1\n3,Eve,zq-3,zq-3\n4,Eve,4,zq-4\n5,Eve,5,zq-4\n6,Eve,6,zq-2\n7,Eve,7,\n`,
+      JSON.stringify([{ data: { number: '8', zqpay: 'zq-8', name: 8 } }, { number: '9', zqcode: 'zq-9' }]),
+    ]
+    for (const file of files) await importFile(server, owner, file, { dataTypeId })
+    const ofAll = (await owner.get('/import-monitoring')).body.data
+    const told = JSON.stringify(ofAll)
+    for (const known of ['differs in name, ZQ Pay', 'ZQ Code already', '"zqpay":"ZQ Pay"', 'zq-9', 'zq-8'])
+      expect(told).toContain(known)
+    const seen = (await client.get('/import-monitoring')).body.data
+    expect(seen).toHaveLength(ofAll.length)
+    expect(JSON.stringify(seen)).not.toMatch(/zq/i)
+    expect(JSON.stringify(seen)).toContain('and it differs.')
+    expect(JSON.stringify(seen)).toContain('This has to be a text.')
+    for (const { _id } of ofAll)
+      expect(JSON.stringify((await client.get(`/import-monitoring/${_id}`)).body)).not.toMatch(/zq/i)
+
+    const refuse = async (file: string, mode = 'create') => {
+      const { status, body } = await upload(server, client, file, { dataTypeId, mode })
+      expect([status, body.message]).toEqual([422, expect.not.stringMatching(/zq/i)])
+      return body.message
+    }
+    expect(await refuse('Nothing\n1\n')).toContain('a field of Staff: number, name.')
+    expect(await refuse('number,name\n1,Ada\n')).toContain('a field that your role may not see')
+    const own = await importFile(server, client, 'number,name\n1,Ann\n9,New\n', {
+      dataTypeId,
+      mode: 'upsert',
+    })
+    expect(own).toMatchObject({ updated: 1, failed: 1 })
+    expect(own.failures).toMatchObject([
+      { row: 3, field: null, message: expect.stringContaining('may not see') },
+    ])
+    const file = await client.get(`/import-monitoring/${own._id}/failed-rows`)
+    expect(file.status).toBe(200)
+    expect(JSON.stringify([own, file.body])).not.toMatch(/zq/i)
+    // What it sends itself it is told of.
+    const sent = await importFile(server, client, `${head}10,Ada,zq-10,zq-10\n`, { dataTypeId })
+    expect(sent.failures).toMatchObject([{ field: 'zqpay', value: 'zq-10' }])
   })
 })

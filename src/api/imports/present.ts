@@ -1,23 +1,29 @@
-import type { Import } from '../../../db/queries/imports.ts'
+import type { Import, RowError } from '../../../db/queries/imports.ts'
 import type { Caller } from '../../../db/queries/sessions.ts'
 import { dataAccess } from '../../data/access.ts'
+import { OF_HIDDEN_FIELD, withoutDifferences } from '../../imports/report.ts'
 
 /**
- * An import as a caller sees it, or null where its role does not import into that type. Values of fields that the role
- * restricts are out, except for whoever sent them.
+ * An import as a caller sees it, or null where its role does not import into that type. Of fields that the role restricts there is
+ * nothing in it, except for whoever sent the file.
  */
 export function showImport(found: Import, caller: Caller) {
-  const { userId, format: _format, dataTypeId, dataTypeName, failures, ...rest } = found
+  const { userId, format: _format, dataTypeId, dataTypeName, mapping, failures, ...rest } = found
   if (!dataAccess(caller, 'import/data').grants(dataTypeId)) return null
   const access = dataAccess(caller, 'view/data')
-  const isOwn = userId === caller.userId
+  const hides = (key: string) => userId !== caller.userId && access.hides(dataTypeId, key)
+  const isPartial = Object.keys(mapping).some(hides)
+  const show = <Failure extends RowError>(failure: Failure): Failure => {
+    if (failure.field !== null && hides(failure.field)) return { ...failure, ...OF_HIDDEN_FIELD }
+    if (!isPartial) return failure
+    // What is said of the row as a whole may be all of it.
+    const value = failure.field === null ? null : failure.value
+    return { ...failure, value, message: withoutDifferences(failure.message) }
+  }
   return {
     ...rest,
     dataType: { _id: dataTypeId, name: dataTypeName },
-    failures: failures.map(failure =>
-      isOwn || failure.field === null || !access.hides(dataTypeId, failure.field)
-        ? failure
-        : { ...failure, value: null },
-    ),
+    mapping: Object.fromEntries(Object.entries(mapping).filter(([key]) => !hides(key))),
+    failures: failures.map(show),
   }
 }

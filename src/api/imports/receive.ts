@@ -91,7 +91,7 @@ export async function receiveImport(
     const isConfig = fields.importConfigId !== undefined
     const named = given && { mapping: given, isConfig }
     const { format, mapping } = await inspect(files.pathOf(importId), type, named, caller)
-    checkColumns(type, fields, mapping, format)
+    checkColumns(type, fields, mapping, format, caller)
     return await db.tenant(caller.organizationId, async tx => {
       const { organizationId, accountId, userId } = caller
       const { mode } = fields
@@ -210,10 +210,12 @@ function checkKeys(type: DataType, mapping: Mapping, configName?: string): Mappi
   return mapping
 }
 
-async function inspect(path: string, type: DataType, given: GivenMapping | null, { organizationId }: Caller) {
-  const giveBack = await inspections.take(organizationId)
+async function inspect(path: string, type: DataType, given: GivenMapping | null, caller: Caller) {
+  const giveBack = await inspections.take(caller.organizationId)
   try {
-    const fields = type.fields.map(({ key, label }) => ({ key, label }))
+    const access = dataAccess(caller, 'view/data')
+    const isHidden = (key: string) => access.hides(type._id, key)
+    const fields = type.fields.map(({ key, label }) => ({ key, label, isHidden: isHidden(key) }))
     return await inspectFile(path, { name: type.name, fields }, given)
   } finally {
     giveBack()
@@ -221,22 +223,30 @@ async function inspect(path: string, type: DataType, given: GivenMapping | null,
 }
 
 /** Refuses a file of which every row would fail. */
-function checkColumns(type: DataType, { mode }: Fields, mapping: Mapping, format: ImportFormat): void {
-  const missing = (key: string) => !Object.hasOwn(mapping, key)
-  const labelOf = (key: string) => type.fields.find(field => field.key === key)?.label ?? key
+function checkColumns(
+  type: DataType,
+  { mode }: Fields,
+  mapping: Mapping,
+  format: ImportFormat,
+  caller: Caller,
+): void {
+  const access = dataAccess(caller, 'view/data')
+  const missing = ({ key }: { key: string }) => !Object.hasOwn(mapping, key)
+  const name = (fields: DataType['fields']) =>
+    listed([
+      ...new Set(
+        fields.map(({ key, label }) =>
+          access.hides(type._id, key) ? 'a field that your role may not see' : label,
+        ),
+      ),
+    ])
   if (mode === 'upsert') {
-    if (type.primaryKey !== null && missing(type.primaryKey))
-      throw unimportable(
-        `There is no column for ${labelOf(type.primaryKey)}, by which records are found again.`,
-      )
+    const keyField = type.fields.filter(({ key }) => key === type.primaryKey)
+    if (keyField.some(missing))
+      throw unimportable(`There is no column for ${name(keyField)}, by which records are found again.`)
     return
   }
-  const wanting = type.fields.filter(
-    ({ key, required, default: usual }) => required && isAbsent(usual) && missing(key),
-  )
-  if (wanting.length > 0 && format !== 'json') {
-    throw unimportable(
-      `There is no column for ${listed(wanting.map(({ label }) => label))}, which every record needs.`,
-    )
-  }
+  const wanting = type.fields.filter(field => field.required && isAbsent(field.default) && missing(field))
+  if (wanting.length > 0 && format !== 'json')
+    throw unimportable(`There is no column for ${name(wanting)}, which every record needs.`)
 }

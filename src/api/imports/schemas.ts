@@ -87,7 +87,7 @@ export const getImport = operation({
   tags,
   summary: 'An import and what became of it',
   description: `While it works its counts and \`progress\` grow; \`watch\` on the live socket tells of them. A row that
-failed does not stop the rest. Values of fields that the role restricts are null, but for whoever sent the file.`,
+failed does not stop the rest. Of fields that the role restricts there is no name and no value, but for whoever sent the file.`,
   params,
   response: { 200: success(importRecord) },
 })
