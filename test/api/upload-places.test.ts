@@ -3,6 +3,7 @@ import { connect, type Socket } from 'node:net'
 import fastify from 'fastify'
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { z } from 'zod'
+import { addErrorHandling } from '../../src/http/plugins/errors.ts'
 import { addUploads, receiveUpload } from '../../src/http/plugins/uploads.ts'
 import { createUploadPlaces, type UploadPlaces } from '../../src/http/upload-places.ts'
 import type { App } from '../../src/services.ts'
@@ -19,6 +20,7 @@ describe('Files that arrive at once', () => {
   const sockets: Socket[] = []
 
   beforeAll(async () => {
+    addErrorHandling(app)
     await addUploads(app)
     app.post('/:organization/:account', { config: { upload } }, async request => {
       const { organization, account } = request.params as { organization: string; account: string }
@@ -190,9 +192,11 @@ describe('Files that arrive at once', () => {
       form.append(name, 'x')
       form.append('file', new Blob(['Name\n']), 'a.csv')
       const answer = await fetch(new URL('/a/ada', url), { method: 'POST', body: form })
-      expect([answer.status, await answer.text()]).toEqual([
-        expect.any(Number),
-        expect.stringContaining('A field of the form'),
+      expect([answer.status, await answer.json()]).toEqual([
+        400,
+        expect.objectContaining({
+          errors: [{ path: name, message: expect.stringContaining('A field of the form') }],
+        }),
       ])
     },
   )

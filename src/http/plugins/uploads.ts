@@ -144,8 +144,14 @@ export function checkFields<Shape extends z.ZodObject>(
 }
 
 async function* partsOf(request: FastifyRequest, maxBytes: number) {
+  let refused = ''
   try {
     yield* request.parts({
+      // As it is without this, which is all that says what a field is called that is refused.
+      isPartAFile(name = '', type, fileName) {
+        if (name in Object.prototype) refused ||= name
+        return type === 'application/octet-stream' || fileName !== undefined
+      },
       limits: {
         fileSize: maxBytes,
         files: 1,
@@ -163,7 +169,7 @@ async function* partsOf(request: FastifyRequest, maxBytes: number) {
       throw new RequestError('too-large', `Send one file and at most ${MAX_FIELDS} fields.`)
     }
     // The name is one that every object has, such as `constructor`, and no operation's.
-    if (code === 'FST_PROTO_VIOLATION') throw invalid('', 'A field of the form is not accepted here.')
+    if (code === 'FST_PROTO_VIOLATION') throw invalid(refused, 'A field of the form is not accepted here.')
     if (code === 'FST_INVALID_JSON_FIELD_ERROR')
       throw invalid('', 'A field of the form says that it is JSON, and is none.')
     throw notWhole()
