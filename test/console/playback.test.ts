@@ -34,6 +34,7 @@ describe('Playback', () => {
   let owner: Client
   let van: TestDevice
   let bike: TestDevice
+  let ferry: TestDevice
 
   const send = async (device: TestDevice, points: object[]) => {
     for (let at = 0; at < points.length; at += 5_000) {
@@ -55,6 +56,11 @@ describe('Playback', () => {
         heading: 90,
       })
     })
+    // Seen twice, with nothing in between: two minutes east, and three hours later two minutes west.
+    ferry = await createDevice(owner, 'Ferry 2')
+    const leg = (from: number, lng: number, step: number) =>
+      [...Array(13).keys()].map(n => fix(from + n * 10_000, 28.5, lng + n * step))
+    await send(ferry, [...leg(hours(10, 2), 77, 0.001), ...leg(hours(13, 2), 77.2, -0.001)])
     const jump = fix(hours(9, 9), 35, 77.04)
     const before = fix(MIDNIGHT - MINUTE_MS, 28.6, 76)
     const after = fix(MIDNIGHT + DAY_MS, 28.6, 79)
@@ -156,6 +162,61 @@ describe('Playback', () => {
     await until('less is shown', async () => !(await whole.isDisabled()))
     await page.mouse.dblclick(box.x + box.width / 2, box.y + 40)
     await until('a double click leads back', shows(hours(8, 40), hours(10, 5)))
+  })
+
+  it('begins where there is somebody, leaves out and shows when there was nobody, and goes from trip to trip', async () => {
+    const page = await screens.open(ofVan().replace(van.id, ferry.id), { as: owner })
+    await until('its parts are listed', async () => (await parts(page).count()) === 2)
+    await slider(page).focus()
+    expect(await shownTime(page)).toBe('10:02:00')
+    expect(new URL(page.url()).searchParams.has('at')).toBe(false)
+    await page.getByRole('radio', { name: '60×' }).click()
+    await slider(page).focus()
+    await page.keyboard.press('Space')
+    await page.getByText('2 h 58 min without a fix left out: on at 13:02').waitFor()
+    await until('it goes on there', async () => ((await shownTime(page)) ?? '') >= '13:02:00')
+    await page.keyboard.press('Space')
+    await page.getByRole('button', { name: 'Play', exact: true }).waitFor()
+
+    // Before the first fix, between the legs, and after the last.
+    expect(await page.locator('.chart-gaps span').count()).toBe(3)
+    await slider(page).focus()
+    await page.keyboard.press('Home')
+    for (const time of ['10:02:00', '13:02:00', '13:02:00']) {
+      await page.keyboard.press('n')
+      expect(await shownTime(page)).toBe(time)
+    }
+    const next = page.getByRole('button', { name: 'Next trip' })
+    await until('there is none any more', () => next.isDisabled())
+    await page.keyboard.press('Home')
+    await next.click()
+    expect(await shownTime(page)).toBe('10:02:00')
+  })
+
+  it('keeps the map and what moves its time in view on a phone, whatever is scrolled', async () => {
+    const size = { width: 390, height: 664 }
+    const page = await screens.open(ofVan(), { as: owner, size })
+    await until('its parts are listed', async () => (await parts(page).count()) === 3)
+    /** Whether its middle is what somebody touches there. */
+    const isReached = (selector: string) =>
+      page.evaluate(one => {
+        const box = document.querySelector(one)?.getBoundingClientRect()
+        if (!box) return false
+        const [x, y] = [box.x + box.width / 2, box.y + box.height / 2]
+        return document.elementFromPoint(x, y)?.closest(one) !== null
+      }, selector)
+    const areReached = async () => {
+      for (const one of ['.time-slider', '.play', '.playback .map']) expect(await isReached(one)).toBe(true)
+    }
+    await areReached()
+    const before = await shownTime(page)
+    const box = await slider(page).boundingBox()
+    if (!box) throw new Error('There is no slider')
+    await page.mouse.click(box.x + box.width / 2, box.y + box.height / 2)
+    expect(await shownTime(page)).not.toBe(before)
+    await parts(page).last().click()
+    expect(await shownTime(page)).toBe('09:20:00')
+    await areReached()
   })
 
   it('plays today where the address names a day that no calendar here has', async () => {

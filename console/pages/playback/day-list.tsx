@@ -55,7 +55,8 @@ export function DayList(props: { one: Shown; player: Player; isAlone: boolean })
   const { one, player, isAlone } = props
   const { playback: t, subject: words } = useTexts()
   const format = useFormat()
-  const time = usePlayerTime(player, SECOND_MS)
+  usePlayerTime(player, SECOND_MS)
+  const { time } = player
   const parts = useMemo(() => partsOf(one.trips), [one.trips])
   const moment = momentAt(one.track, time)
   const current = parts.findLastIndex(({ from, to }) => from <= time && time <= to + SECOND_MS)

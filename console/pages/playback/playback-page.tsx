@@ -1,19 +1,20 @@
 import '../../styles/setup.css'
 import '../../styles/playback.css'
-import { useEffect, useMemo, useRef } from 'react'
+import { useEffect, useMemo, useRef, useState } from 'react'
 import { ToggleButton } from 'react-aria-components'
 import { useLive } from '../../live/live.tsx'
 import { ActionButton, Trouble } from '../../parts/parts.tsx'
 import { useFormat, useTexts } from '../../texts/texts.tsx'
 import { type Choice, keyOf, type Span, stepDay, useChoice } from './choice.ts'
 import { Chooser, DayPicker } from './chooser.tsx'
-import { DayList, Strips } from './day-list.tsx'
+import { DayList, partsOf, Strips } from './day-list.tsx'
 import { Downloads } from './downloads.tsx'
 import { createPlayer, type Player } from './player.ts'
 import { MAX_POINTS, useAnomalies, useNames, useTracks, useTrips } from './queries.ts'
 import type { Shown } from './shown.ts'
 import { SpeedChart } from './speed-chart.tsx'
 import { TrackMap } from './track-map.tsx'
+import { gapsOf } from './tracks.ts'
 import { TimeSlider, Transport } from './transport.tsx'
 import { useZoom, zoomInto } from './zoom.ts'
 
@@ -21,6 +22,8 @@ import { useZoom, zoomInto } from './zoom.ts'
 const ROUND_MS = 5 * 60_000
 /** An address that changed with every step of a slider would be too much for a browser. */
 const SAVE_AFTER_MS = 500
+/** As long as it takes to read what was left out. */
+const SAID_FOR_MS = 5_000
 
 /** The day of some subjects, played again. */
 export function Component() {
@@ -56,7 +59,18 @@ export function Component() {
   )
   const moving = useMemo(() => shown.filter(({ track }) => track.count > 0), [shown])
   const span = useMemo(() => spanOf(moving), [moving])
-  usePlayed(player, span, day, choice, change)
+  const gaps = useMemo(
+    () =>
+      span
+        ? gapsOf(
+            moving.map(({ track }) => track),
+            span,
+          )
+        : [],
+    [moving, span],
+  )
+  const begins = useMemo(() => beginsOf(moving), [moving])
+  usePlayed(player, span, gaps, day, choice, change)
   const { view, zoom } = useZoom(span, player, choice.zoom, change)
 
   return (
@@ -92,12 +106,19 @@ export function Component() {
             shown={shown}
             onDay={next => change({ day: next, at: null, zoom: null })}
           />
+          <Skipped player={player} />
         </div>
         {span && view && (
           <section className="dock" aria-label={texts.nav.playback}>
-            <Transport player={player} zoom={zoom} rate={choice.rate} onRate={rate => change({ rate })} />
-            <SpeedChart shown={moving} span={view} player={player} zoom={zoom} />
-            <TimeSlider player={player} span={view} zoom={zoom} />
+            <Transport
+              player={player}
+              begins={begins}
+              zoom={zoom}
+              rate={choice.rate}
+              onRate={rate => change({ rate })}
+            />
+            <SpeedChart shown={moving} gaps={gaps} span={view} player={player} zoom={zoom} />
+            <TimeSlider player={player} begins={begins} span={view} zoom={zoom} />
             <Strips shown={moving} span={view} />
           </section>
         )}
@@ -130,10 +151,18 @@ function spanOf(shown: readonly Shown[]): Span | null {
   }
 }
 
+/** When somebody begins to move, in their order. */
+const beginsOf = (shown: readonly Shown[]): number[] =>
+  shown
+    .flatMap(({ trips }) => partsOf(trips))
+    .flatMap(({ from, trip }) => (trip ? [from] : []))
+    .sort((a, b) => a - b)
+
 /** Winds the clock as the address says, and writes down in the address where it stands still. */
 function usePlayed(
   player: Player,
   span: Span | null,
+  gaps: readonly Span[],
   day: string,
   { at, zoom, rate }: Choice,
   change: (next: Partial<Choice>) => void,
@@ -143,20 +172,20 @@ function usePlayed(
   useEffect(() => player.stop, [player])
   useEffect(() => {
     if (!span) return player.stop()
-    player.setRange(span)
+    player.setRange(span, gaps)
     // Another subject joins at the time that is shown; another day begins where the address says.
     if (wound.current === day) return
     wound.current = day
     player.stop()
-    player.seek(at ?? zoomInto(span, zoom).from)
-  }, [player, span, day, at, zoom])
+    player.seek(at ?? Math.max(player.begin, zoomInto(span, zoom).from))
+  }, [player, span, gaps, day, at, zoom])
   useEffect(() => {
     if (!span) return
     let timer: ReturnType<typeof setTimeout> | undefined
     const save = () => {
       clearTimeout(timer)
       if (player.playing) return
-      const next = player.time === span.from ? null : Math.round(player.time)
+      const next = player.time === player.begin ? null : Math.round(player.time)
       timer = setTimeout(() => change({ at: next }), SAVE_AFTER_MS)
     }
     const leaves = [player.onTime(save), player.onState(save)]
@@ -165,6 +194,24 @@ function usePlayed(
       for (const leave of leaves) leave()
     }
   }, [player, span, change])
+}
+
+/** What was left out because nobody knows anything of it, for a moment. */
+function Skipped({ player }: { player: Player }) {
+  const { playback: t } = useTexts()
+  const format = useFormat()
+  const [gap, setGap] = useState<Span | null>(null)
+  useEffect(() => player.onSkip(setGap), [player])
+  useEffect(() => {
+    if (!gap) return
+    const timer = setTimeout(() => setGap(null), SAID_FOR_MS)
+    return () => clearTimeout(timer)
+  }, [gap])
+  return (
+    <p className="skipped" role="status">
+      {gap && t.skipped(format.duration((gap.to - gap.from) / 1_000), format.clock(gap.to))}
+    </p>
+  )
 }
 
 function Notes(props: { loaded: boolean; anomalies: ReturnType<typeof useAnomalies>; wanted: boolean }) {

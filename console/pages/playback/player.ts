@@ -1,8 +1,13 @@
 import { useSyncExternalStore } from 'react'
+import type { Span } from './choice.ts'
 
-/** A clock that somebody winds: it runs at `rate` times the speed of time, and stops at its end. */
+/**
+ * A clock that somebody winds: it runs at `rate` times the speed of time, leaves out the gaps in which there is nothing to see,
+ * and stops at its end.
+ */
 export function createPlayer() {
   let [from, to] = [0, 0]
+  let gaps: readonly Span[] = []
   let time = 0
   let rate = 1
   let playing = false
@@ -10,12 +15,16 @@ export function createPlayer() {
   let before = 0
   const onTime = new Set<() => void>()
   const onState = new Set<() => void>()
+  const onSkip = new Set<(gap: Span) => void>()
 
   function tick(now: number) {
     // A page that was hidden goes on where it was.
     const passed = Math.min(now - before, MAX_STEP_MS)
     before = now
-    set(time + passed * rate)
+    const next = time + passed * rate
+    const gap = gaps.find(one => next > one.from && next < one.to)
+    set(gap ? gap.to : next)
+    if (gap && gap.from > from && gap.to < to) for (const listener of onSkip) listener(gap)
     if (time >= to) stop()
     else frame = requestAnimationFrame(tick)
   }
@@ -26,6 +35,8 @@ export function createPlayer() {
     time = within
     for (const listener of onTime) listener()
   }
+
+  const findBegin = () => (gaps[0]?.from === from ? gaps[0].to : from)
 
   function stop() {
     cancelAnimationFrame(frame)
@@ -44,16 +55,22 @@ export function createPlayer() {
     setRate(next: number) {
       rate = next
     },
-    setRange(next: { from: number; to: number }) {
+    /** `gaps`: in their order. */
+    setRange(next: Span, within: readonly Span[]) {
       from = next.from
       to = next.to
+      gaps = within
       set(time)
+    },
+    /** When there is something to see for the first time. */
+    get begin() {
+      return findBegin()
     },
     seek: set,
     play() {
       if (playing || to <= from) return
       // At its end it begins again.
-      if (time >= to) set(from)
+      if (time >= to) set(findBegin())
       playing = true
       before = performance.now()
       frame = requestAnimationFrame(tick)
@@ -68,6 +85,11 @@ export function createPlayer() {
     onState(listener: () => void): () => void {
       onState.add(listener)
       return () => onState.delete(listener)
+    },
+    /** Where it has just left out a gap in the middle. */
+    onSkip(listener: (gap: Span) => void): () => void {
+      onSkip.add(listener)
+      return () => onSkip.delete(listener)
     },
   }
 }

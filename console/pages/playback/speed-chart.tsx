@@ -9,10 +9,11 @@ import type { Shown } from './shown.ts'
 import { GAP_MS, type Track } from './tracks.ts'
 import type { Zoom } from './zoom.ts'
 
+/** Of the unit above the numbers. */
+const CHART_TOP_PX = 18
 /** Of the numbers at the left and of the last time at the right: what stands below lies under the same times (playback.css). */
 const CHART_LEFT_PX = 44
 const CHART_RIGHT_PX = 28
-const HEIGHT_PX = 128
 /** A press that trembles is no drag. */
 const DRAG_PX = 6
 const AXIS_PX = 24
@@ -25,17 +26,20 @@ const [RETAIN_NULLS, EXPAND_NULLS] = [1, 2] as const
 
 interface Props {
   shown: readonly Shown[]
+  /** What is left out when it plays. */
+  gaps: readonly Span[]
   span: Span
   player: Player
   zoom: Zoom
 }
 
 /** The speed of each of them over the time; whoever presses on it goes there, and who drags over it looks closer. */
-export function SpeedChart({ shown, span, player, zoom }: Props) {
+export function SpeedChart({ shown, gaps, span, player, zoom }: Props) {
   const { playback: t, units } = useTexts()
   const format = useFormat()
   const box = useRef<HTMLDivElement>(null)
   const latest = useRef(zoom)
+  const share = (ms: number) => `${(ms / (span.to - span.from)) * 100}%`
   latest.current = zoom
 
   useEffect(() => {
@@ -52,8 +56,8 @@ export function SpeedChart({ shown, span, player, zoom }: Props) {
       const grid = { stroke: read('line'), width: 1 }
       const options: uPlot.Options = {
         width: (target as HTMLElement).clientWidth,
-        height: HEIGHT_PX,
-        padding: [14, CHART_RIGHT_PX, 0, 0],
+        height: (target as HTMLElement).clientHeight,
+        padding: [CHART_TOP_PX, CHART_RIGHT_PX, 0, 0],
         legend: { show: false },
         cursor: {
           y: false,
@@ -124,8 +128,8 @@ export function SpeedChart({ shown, span, player, zoom }: Props) {
     }
     const stopTheme = onTheme(again)
     const sizes = new ResizeObserver(() => {
-      const width = target.clientWidth
-      if (width > 0 && width !== chart.width) chart.setSize({ width, height: HEIGHT_PX })
+      const { clientWidth: width, clientHeight: height } = target
+      if (width > 0 && (width !== chart.width || height !== chart.height)) chart.setSize({ width, height })
     })
     sizes.observe(target)
     return () => {
@@ -139,6 +143,11 @@ export function SpeedChart({ shown, span, player, zoom }: Props) {
   return (
     <div className="speed-chart" ref={box} role="img" aria-label={t.chart}>
       <span className="chart-unit">{units.kmh('').trim()}</span>
+      <div className="chart-gaps">
+        {gaps.map(({ from, to }) => (
+          <span key={from} style={{ left: share(from - span.from), width: share(to - from) }} />
+        ))}
+      </div>
     </div>
   )
 }

@@ -1,4 +1,5 @@
 import { distanceM, shortWay } from '../../map/geometry.ts'
+import type { Span } from './choice.ts'
 
 /** A point of the history, as far as it is shown. */
 export interface HistoryPoint {
@@ -114,6 +115,30 @@ function directionOf(dLat: number, dLng: number, lat: number): number {
   if (Math.abs(dLat) < STILL_DEGREES && Math.abs(dLng) < STILL_DEGREES) return Number.NaN
   const east = dLng * Math.cos((lat * Math.PI) / 180)
   return ((Math.atan2(east, dLat) * 180) / Math.PI + 360) % 360
+}
+
+/** When nobody knows where any of them was: before their first fix, after the last, and where all of them are silent for long. */
+export function gapsOf(tracks: readonly Track[], { from, to }: Span): Span[] {
+  const known = tracks.flatMap(spansOf).sort((a, b) => a.from - b.from)
+  const gaps: Span[] = []
+  let until = from
+  for (const span of [...known, { from: to, to }]) {
+    if (span.from > until) gaps.push({ from: until, to: span.from })
+    until = Math.max(until, span.to)
+  }
+  return gaps
+}
+
+/** From fix to fix, as long as none is far from the one before. */
+function spansOf({ times, count }: Track): Span[] {
+  const spans: Span[] = []
+  for (let index = 0; index < count; index++) {
+    const time = times[index] as number
+    const last = spans.at(-1)
+    if (last && time - last.to <= GAP_MS) last.to = time
+    else spans.push({ from: time, to: time })
+  }
+  return spans
 }
 
 /** The track in pieces without gaps; of a single point it is there twice. Longitudes go on beyond 180 where it crosses there. */

@@ -11,18 +11,24 @@ const STEP_MS = 10 * SECOND_MS
 const MINUTE_MS = 60 * SECOND_MS
 const PAGE_MS = 10 * MINUTE_MS
 
+/** The next time that somebody begins to move. */
+const nextOf = (begins: readonly number[], time: number) => begins.find(begin => begin >= time + SECOND_MS)
+
 /** Play and pause, how fast, and what the clock showed. */
 export function Transport(props: {
   player: Player
+  /** When somebody begins to move, in their order. */
+  begins: readonly number[]
   zoom: Zoom
   rate: number
   onRate: (rate: number) => void
 }) {
-  const { player, zoom, rate, onRate } = props
+  const { player, begins, zoom, rate, onRate } = props
   const { playback: t } = useTexts()
   const format = useFormat()
   const isPlaying = useIsPlaying(player)
   const time = usePlayerTime(player, SECOND_MS)
+  const next = nextOf(begins, time)
   return (
     <div className="transport">
       <IconButton
@@ -32,6 +38,12 @@ export function Transport(props: {
         onPress={() => (isPlaying ? player.stop() : player.play())}
       />
       <span className="play-clock">{format.seconds(time)}</span>
+      <IconButton
+        icon="skip"
+        label={t.nextTrip}
+        isDisabled={next === undefined}
+        onPress={() => next !== undefined && player.seek(next)}
+      />
       <div className="zoom">
         <IconButton icon="plus" label={t.closer} isDisabled={zoom.isClosest} onPress={zoom.closer} />
         <IconButton icon="minus" label={t.further} isDisabled={zoom.isWhole} onPress={zoom.further} />
@@ -56,10 +68,11 @@ export function Transport(props: {
 }
 
 /**
- * The time as a slider under the chart: arrow keys go by ten seconds, with Shift by minutes, the space bar plays, plus and minus
- * go closer and further.
+ * The time as a slider under the chart: arrow keys go by ten seconds, with Shift by minutes, N to the next trip, the space bar
+ * plays, plus and minus go closer and further.
  */
-export function TimeSlider({ player, span, zoom }: { player: Player; span: Span; zoom: Zoom }) {
+export function TimeSlider(props: { player: Player; begins: readonly number[]; span: Span; zoom: Zoom }) {
+  const { player, begins, span, zoom } = props
   const { playback: t } = useTexts()
   const format = useFormat()
   const slider = useRef<HTMLInputElement>(null)
@@ -89,6 +102,7 @@ export function TimeSlider({ player, span, zoom }: { player: Player; span: Span;
       PageDown: () => player.seek(player.time - PAGE_MS),
       Home: () => player.seek(span.from),
       End: () => player.seek(span.to),
+      n: () => player.seek(nextOf(begins, player.time) ?? player.time),
       '+': zoom.closer,
       '-': zoom.further,
       '0': zoom.whole,
