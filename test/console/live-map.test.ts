@@ -1,5 +1,6 @@
 import type { Page } from 'playwright-core'
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { readSpeed } from '../../console/pages/map/speed.ts'
 import { type Client, createClient, createDevice, signIn, type TestDevice } from '../support/client.ts'
 import { useServer } from '../support/own-server.ts'
 import type { Server } from '../support/server.ts'
@@ -104,6 +105,17 @@ describe('The live map', () => {
     await until('the list has the focus', () =>
       page.evaluate(() => document.activeElement?.role === 'listbox'),
     )
+  })
+
+  it.each([
+    ['moving', 20, 20],
+    ['moving', 0, null],
+    ['moving', null, null],
+    ['idle', 0, 0],
+    ['idle', 20, null],
+    ['offline', 20, null],
+  ] as const)('says of what is %s at %s m/s as much as is known of now: %s', (state, speed, said) => {
+    expect(readSpeed({ state, speed })).toBe(said)
   })
 
   it('answers a click with the next frame, and paints markers anew only where they look different', async () => {

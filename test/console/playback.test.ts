@@ -330,6 +330,19 @@ describe('A track', () => {
     const track = createTrack([point(0, 0), point(10_000, 0.001)])
     expect(track.speeds[1]).toBeCloseTo(11.12, 2)
     expect(track.speeds[0]).toBeCloseTo(11.12, 2)
+    const again = createTrack([point(0, 0), point(HOUR_MS, 1), point(HOUR_MS + 10_000, 1.001)])
+    expect(again.speeds[0]).toBeNaN()
+    expect(again.speeds[1]).toBeCloseTo(11.12, 2)
+  })
+
+  it('has no speed where nothing says one, and none of zero on its way', () => {
+    expect(momentAt(createTrack([point(0, 0)]), 0)?.speed).toBeNaN()
+    const still = { speed: 0 }
+    const moved = createTrack([point(0, 0, still), point(10_000, 0.001, still), point(20_000, 0.001, still)])
+    expect(momentAt(moved, 5_000)?.speed).toBeNaN()
+    expect(momentAt(moved, 15_000)?.speed).toBe(0)
+    const started = createTrack([point(0, 0, still), point(10_000, 0.001, { speed: 20 })])
+    expect(momentAt(started, 5_000)?.speed).toBe(10)
   })
 })
 

@@ -13,6 +13,7 @@ import { useFormat, useTexts } from '../../texts/texts.tsx'
 import { areaOf, isDrawn } from './fences/area.ts'
 import type { Fence } from './fences/queries.ts'
 import { type Filters, NO_FILTERS, SORTS, type Sort } from './filters.ts'
+import { readSpeed } from './speed.ts'
 
 const ChooseRecord = lazy(
   patient(async () => ({ default: (await import('../../parts/choose-record.tsx')).ChooseRecord })),
@@ -240,7 +241,8 @@ function Row({ id, index, all, top, isSelected, now, onSelect }: RowProps) {
   const { fleet } = useLive()
   const position = fleet.find(id)
   if (!position) return null
-  const { state, speed, name, timestamp } = position
+  const { state, name, timestamp } = position
+  const speed = readSpeed(position)
   const age = format.ago(Date.parse(timestamp), now)
   const said = state === 'moving' && speed !== null ? format.speed(speed) : texts.states[state]
   return (

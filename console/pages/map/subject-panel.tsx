@@ -11,6 +11,7 @@ import { useWorkspace } from '../../shell/workspace.tsx'
 import { useFormat, useTexts } from '../../texts/texts.tsx'
 import { urls } from '../../urls.ts'
 import { useHubs, useSubjectRecords, useToday } from './queries.ts'
+import { readSpeed } from './speed.ts'
 
 const Absent = lazy(patient(() => import('./absent.tsx')))
 const ShareDialog = lazy(patient(() => import('../share-dialog.tsx')))
@@ -47,6 +48,7 @@ export function SubjectPanel({
   useReturnFocus()
   useEscape(onClose)
   const position = fleet.find(subjectId)
+  const speed = position ? readSpeed(position) : null
   const { data: records, error } = useSubjectRecords(subjectId, isSettled)
   const hub = useHubs().data?.find(one => one._id === records?.hubId)
   const t = texts.subject
@@ -78,7 +80,7 @@ export function SubjectPanel({
         <>
           <p className="panel-state">
             {texts.states[position.state]}
-            {position.speed !== null && position.state === 'moving' && <b>{format.speed(position.speed)}</b>}
+            {speed !== null && position.state === 'moving' && <b>{format.speed(speed)}</b>}
             <span className="hint">{format.ago(Date.parse(position.timestamp), now)}</span>
           </p>
           <div className="panel-actions">
@@ -93,7 +95,7 @@ export function SubjectPanel({
             )}
           </div>
           <dl className="facts">
-            <Fact term={t.speed}>{position.speed === null ? t.none : format.speed(position.speed)}</Fact>
+            <Fact term={t.speed}>{speed === null ? t.none : format.speed(speed)}</Fact>
             <Fact term={t.heading}>
               {position.heading === null
                 ? t.none

@@ -61,6 +61,7 @@ export function DayList(props: { one: Shown; player: Player; isAlone: boolean })
   const moment = momentAt(one.track, time)
   const current = parts.findLastIndex(({ from, to }) => from <= time && time <= to + SECOND_MS)
   const trips = one.trips?.trips ?? []
+  const sayNow = (speed: number) => (Number.isNaN(speed) ? words.none : format.speed(speed))
   const distance = trips.reduce((sum, trip) => sum + trip.distance, 0)
   const driving = trips.reduce((sum, trip) => sum + trip.duration, 0)
   return (
@@ -69,7 +70,7 @@ export function DayList(props: { one: Shown; player: Player; isAlone: boolean })
         <span className="track-dot" aria-hidden="true" />
         <span className="day-name">{one.name}</span>
         <span className="day-now">
-          {moment?.known ? format.speed(moment.speed) : moment ? t.unknown : t.notYet}
+          {moment?.known ? sayNow(moment.speed) : moment ? t.unknown : t.notYet}
         </span>
       </h2>
       {one.trips && parts.length === 0 && <p className="hint">{t.noTrips}</p>}

@@ -163,7 +163,8 @@ function toTable({ times, speeds, count }: Track, kmh: (mps: number) => number):
       y.push(null)
     }
     x.push(time)
-    y.push(kmh(speeds[index] as number))
+    const speed = speeds[index] as number
+    y.push(Number.isNaN(speed) ? null : kmh(speed))
   }
   return [x, y]
 }

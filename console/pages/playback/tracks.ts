@@ -18,7 +18,7 @@ export interface Track {
   times: Float64Array
   lats: Float64Array
   lngs: Float64Array
-  /** Metres a second: what the fix says, else what the way from the one before implies. */
+  /** Metres a second: what the fix says, else what the way from the one before or to the next implies. NaN where nothing does. */
   speeds: Float32Array
   /** Degrees; NaN where the fix says nothing. */
   headings: Float32Array
@@ -45,22 +45,27 @@ export function createTrack(points: readonly HistoryPoint[]): Track {
     headings[index] = heading ?? Number.NaN
     speeds[index] = speed ?? impliedSpeed(track, index)
   })
-  // The first one has no way before it.
-  if (count > 1 && points[0]?.speed === null) speeds[0] = speeds[1] as number
+  // The first one, and the first after a gap, have no way before them.
+  speeds.forEach((speed, index) => {
+    if (Number.isNaN(speed)) speeds[index] = impliedSpeed(track, index + 1)
+  })
   return track
 }
 
-function impliedSpeed({ times, lats, lngs }: Track, index: number): number {
-  if (index === 0) return 0
+/** Of the way to a fix. NaN where nobody knows it. */
+function impliedSpeed({ times, lats, lngs, count }: Track, index: number): number {
+  if (index === 0 || index === count) return Number.NaN
   const place = (at: number) => ({ lat: lats[at] as number, lng: lngs[at] as number })
   const tookMs = (times[index] as number) - (times[index - 1] as number)
-  return tookMs > 0 && tookMs <= GAP_MS ? distanceM(place(index - 1), place(index)) / (tookMs / 1_000) : 0
+  return tookMs > 0 && tookMs <= GAP_MS
+    ? distanceM(place(index - 1), place(index)) / (tookMs / 1_000)
+    : Number.NaN
 }
 
 export interface Moment {
   lat: number
   lng: number
-  /** NaN where nothing says it. */
+  /** NaN where nothing says it, each. */
   heading: number
   speed: number
   /** Whether it is known where it was: not before its first fix, after its last, or in a gap. */
@@ -80,7 +85,7 @@ export function momentAt(track: Track, time: number): Moment | null {
       lat,
       lng,
       heading: headings[index] as number,
-      speed: since === 0 ? (speeds[index] as number) : 0,
+      speed: since === 0 ? (speeds[index] as number) : Number.NaN,
       known: since === 0,
     }
   const share = since / nextIn
@@ -91,9 +96,23 @@ export function momentAt(track: Track, time: number): Moment | null {
     lat: lat + dLat * share,
     lng: lng + dLng * share,
     heading: Number.isNaN(heading) ? directionOf(dLat, dLng, lat) : heading,
-    speed: (speeds[index] as number) + ((speeds[index + 1] as number) - (speeds[index] as number)) * share,
+    speed: speedBetween(track, index, share),
     known: true,
   }
+}
+
+/** What rounds to 0 km/h. */
+const ZERO_MPS = 0.5 / 3.6
+/** Less than that trembles what stands still. */
+const MOVING_MPS = 1
+
+/** The speed on the way from a fix to the next. A zero that both of them say says nothing where that way is long. */
+function speedBetween(track: Track, index: number, share: number): number {
+  const [before, after] = [track.speeds[index] as number, track.speeds[index + 1] as number]
+  const isZero = before < ZERO_MPS && after < ZERO_MPS
+  return isZero && impliedSpeed(track, index + 1) > MOVING_MPS
+    ? Number.NaN
+    : before + (after - before) * share
 }
 
 /** The last one that is no later than `time`. */
