@@ -107,6 +107,25 @@ describe('The live map', () => {
     )
   })
 
+  it('leads by keys from the search into what it found, and from there to what can be done', async () => {
+    const page = await screens.open(server.url, { as: owner })
+    await until('four are listed', async () => (await names(page)).length === 4)
+    await page.getByRole('searchbox', { name: 'Search by name' }).fill('k')
+    await page.getByText('3 of 4').waitFor()
+    await page.keyboard.press('ArrowDown')
+    await page.getByRole('complementary', { name: 'Bike 9' }).waitFor()
+    for (const name of ['Bike 10', 'Truck']) {
+      await page.keyboard.press('ArrowDown')
+      await page.getByRole('complementary', { name }).waitFor()
+    }
+    // An hour ago it was fast.
+    const facts = page.getByRole('complementary', { name: 'Truck' }).locator('dl').first()
+    expect(await facts.innerText()).toMatch(/^Speed\n–\n/)
+    await page.keyboard.press('Tab')
+    await page.keyboard.press('Tab')
+    await hasFocus(page, 'Follow')
+  })
+
   it.each([
     ['moving', 20, 20],
     ['moving', 0, null],

@@ -91,6 +91,19 @@ export function MapPage() {
         onStep={id => select(id, { isStep: true })}
       />
       <div className="map-area">
+        {/* It is what follows after the list, not behind the buttons of the map. */}
+        {subject && (
+          <SubjectPanel
+            key={subject}
+            subjectId={subject}
+            isSettled={settled === subject}
+            follow={filters.follow}
+            onFollow={follow => change({ follow })}
+            isFiltered={hub !== '' || team !== ''}
+            onClearFilters={() => change(NO_FILTERS)}
+            onClose={() => select(null)}
+          />
+        )}
         <MapView
           isShown={isShown}
           isAnybody={ids.length > 0}
@@ -133,18 +146,6 @@ export function MapPage() {
           <Suspense>
             <SetupDialog device={made} deviceKey={made.key} onClose={() => setMade(null)} />
           </Suspense>
-        )}
-        {subject && (
-          <SubjectPanel
-            key={subject}
-            subjectId={subject}
-            isSettled={settled === subject}
-            follow={filters.follow}
-            onFollow={follow => change({ follow })}
-            isFiltered={hub !== '' || team !== ''}
-            onClearFilters={() => change(NO_FILTERS)}
-            onClose={() => select(null)}
-          />
         )}
       </div>
     </main>

@@ -1,5 +1,5 @@
 import { useVirtualizer } from '@tanstack/react-virtual'
-import { type KeyboardEvent, lazy, memo, Suspense, useEffect, useRef } from 'react'
+import { type KeyboardEvent, lazy, memo, type RefObject, Suspense, useEffect, useRef } from 'react'
 import { Button, Input, SearchField, ToggleButton, ToggleButtonGroup } from 'react-aria-components'
 import { STATES, type State } from '../../live/fleet.ts'
 import { useFleetVersion, useLive, useNow } from '../../live/live.tsx'
@@ -35,11 +35,21 @@ interface Props {
 export function SubjectList({ ids, filters, fences, onChange, onSelect, onStep }: Props) {
   const texts = useTexts()
   const { search, state, hub, team, sort, area, subject } = filters
+  const rows = useRef<HTMLDivElement>(null)
+  /** Down from what is searched leads to what was found. */
+  const onKeyDown = (event: KeyboardEvent) => {
+    const isSearch = event.target instanceof HTMLInputElement && event.target.type === 'search'
+    const [first] = ids
+    if (event.key !== 'ArrowDown' || !isSearch || first === undefined) return
+    event.preventDefault()
+    rows.current?.focus()
+    if (subject === null || !ids.includes(subject)) onStep(first)
+  }
   return (
-    <section className="list" aria-label={texts.map.subjects}>
+    <section className="list" aria-label={texts.map.subjects} onKeyDownCapture={onKeyDown}>
       <ListHead {...{ search, state, hub, team, sort, area, fences, onChange }} listed={ids.length} />
       {ids.length > 0 ? (
-        <Rows ids={ids} selected={subject} onSelect={onSelect} onStep={onStep} />
+        <Rows box={rows} ids={ids} selected={subject} onSelect={onSelect} onStep={onStep} />
       ) : (
         <Nobody className="empty" {...{ ids, filters, onChange }} />
       )}
@@ -168,10 +178,14 @@ const ListHead = memo(function ListHead(props: HeadProps) {
 })
 
 /** As many rows as are seen, of as many as there are. */
-function Rows(props: Pick<Props, 'ids' | 'onSelect' | 'onStep'> & { selected: string | null }) {
-  const { ids, selected, onSelect, onStep } = props
+function Rows(
+  props: Pick<Props, 'ids' | 'onSelect' | 'onStep'> & {
+    box: RefObject<HTMLDivElement | null>
+    selected: string | null
+  },
+) {
+  const { box, ids, selected, onSelect, onStep } = props
   const texts = useTexts()
-  const box = useRef<HTMLDivElement>(null)
   const rows = useVirtualizer({
     count: ids.length,
     getScrollElement: () => box.current,
