@@ -1,5 +1,5 @@
 import '../styles/setup.css'
-import { useQuery } from '@tanstack/react-query'
+import { useMutation, useQuery } from '@tanstack/react-query'
 import { useRef, useState } from 'react'
 import { useNavigate } from 'react-router'
 import { renderSVG } from 'uqr'
@@ -8,6 +8,8 @@ import type { Position } from '../live/fleet.ts'
 import { useFleetVersion, useLive } from '../live/live.tsx'
 import { Modal } from '../parts/modal.tsx'
 import { ActionButton, Choose, Copyable, Trouble } from '../parts/parts.tsx'
+import { Question } from '../parts/question.tsx'
+import { useWorkspace } from '../shell/workspace.tsx'
 import { useFormat, useTexts } from '../texts/texts.tsx'
 import { urls } from '../urls.ts'
 
@@ -26,11 +28,14 @@ interface Props {
 }
 
 /** What to enter in which app, until the first point is there. */
-export default function SetupDialog({ device, deviceKey, onClose }: Props) {
+export default function SetupDialog({ device, deviceKey: known, onClose }: Props) {
   const texts = useTexts()
   const format = useFormat()
   const navigate = useNavigate()
+  const { may } = useWorkspace()
   const [app, setApp] = useState('')
+  const [rotated, setRotated] = useState<string>()
+  const deviceKey = rotated ?? known
   const t = texts.setup
   const setup = useQuery({
     queryKey: ['setup', device._id],
@@ -45,6 +50,7 @@ export default function SetupDialog({ device, deviceKey, onClose }: Props) {
     <Modal title={t.title(device.name)} onClose={onClose} isKept={Boolean(deviceKey) && !arrived} wide>
       <div className="stack">
         <p className={deviceKey ? 'note' : 'hint'}>{deviceKey ? t.key : t.noKey}</p>
+        {!deviceKey && may('update/device') && <NewKey device={device} onKey={setRotated} />}
         {setup.error && <Trouble error={setup.error} onRetry={() => void setup.refetch()} />}
         {chosen && (
           <>
@@ -92,6 +98,38 @@ export default function SetupDialog({ device, deviceKey, onClose }: Props) {
         </div>
       </div>
     </Modal>
+  )
+}
+
+/** For whoever has lost the one that is in use. */
+function NewKey({ device, onKey }: Pick<Props, 'device'> & { onKey: (key: string) => void }) {
+  const { devices: t } = useTexts().records
+  /** False: it was asked before. */
+  const [isAsking, setAsking] = useState<boolean>()
+  const params = { path: { id: device._id } }
+  const rotate = useMutation({
+    mutationFn: async () => (await answered(api.POST('/api/v3/device/{id}/rotate-key', { params }))).data.key,
+    onSuccess: onKey,
+  })
+  if (!isAsking)
+    return (
+      <p>
+        <ActionButton autoFocus={isAsking === false} onPress={() => setAsking(true)}>
+          {t.newKey}
+        </ActionButton>
+      </p>
+    )
+  return (
+    <>
+      <Question
+        ask={t.newKeyAsk(device.name)}
+        yes={t.newKey}
+        isPending={rotate.isPending}
+        onYes={() => rotate.mutate()}
+        onNo={() => setAsking(false)}
+      />
+      {rotate.error && <Trouble error={rotate.error} />}
+    </>
   )
 }
 

@@ -216,6 +216,8 @@ export const de: Texts = {
     name: 'Name des Geräts',
     placeholder: 'Transporter 12',
     create: 'Gerät anlegen',
+    silent: name => `${name} hat noch nichts gesendet.`,
+    goOn: 'Weiter einrichten',
     fleet: 'Oder eine Flotte fahren sehen',
     fleetLead: 'Dort ausführen, wo der Server läuft; es spielt echte Busse über echte Verbindungen.',
     fleetPassword: 'DEIN_PASSWORT',
@@ -230,8 +232,7 @@ export const de: Texts = {
     scan: 'Oder mit dem Telefon scannen',
     open: 'Auf diesem Telefon öffnen',
     key: 'Der Schlüssel wird nur dieses eine Mal gezeigt. Jetzt kopieren; ein verlorener wird mit „Neuer Schlüssel“ ersetzt.',
-    noKey:
-      'DEVICE_KEY steht für den Schlüssel, der beim Anlegen gezeigt wurde. Verloren? Einen neuen erzeugen.',
+    noKey: 'DEVICE_KEY steht für den Schlüssel, der beim Anlegen gezeigt wurde.',
     empty: '(leer lassen)',
     command: 'In einem Terminal',
     waiting: 'Wartet auf den ersten Punkt …',

@@ -210,6 +210,8 @@ export const en = {
     name: 'Name of the device',
     placeholder: 'Van 12',
     create: 'Make a device',
+    silent: (name: string) => `${name} has sent nothing yet.`,
+    goOn: 'Go on setting it up',
     fleet: 'Or see a fleet move',
     fleetLead: 'Run this where the server is; it plays real buses over real connections.',
     fleetPassword: 'YOUR_PASSWORD',
@@ -224,8 +226,7 @@ export const en = {
     scan: 'Or scan this with the phone',
     open: 'Open on this phone',
     key: 'The key is shown this once. Copy it now; a lost one is replaced with “New key”.',
-    noKey:
-      'DEVICE_KEY stands for the key that was shown when the device was made. It is lost? Make a new one.',
+    noKey: 'DEVICE_KEY stands for the key that was shown when the device was made.',
     empty: '(leave empty)',
     command: 'In a terminal',
     waiting: 'Waiting for the first point…',

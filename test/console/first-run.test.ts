@@ -3,7 +3,7 @@ import { createClient, createDevice, signIn } from '../support/client.ts'
 import { useServer } from '../support/own-server.ts'
 import { addOrganization } from '../support/people.ts'
 import { until } from '../support/wait.ts'
-import { findBarriers, useBrowser } from './browser.ts'
+import { findBarriers, hasFocus, useBrowser } from './browser.ts'
 
 describe('The first run', () => {
   const { server } = useServer()
@@ -44,6 +44,31 @@ describe('The first run', () => {
     await dialog.getByRole('button', { name: 'Show it on the map' }).click()
     await page.getByRole('complementary', { name: 'Van 12' }).waitFor()
     expect(new URL(page.url()).searchParams.get('subject')).toMatch(/^[\da-f-]{36}$/)
+  })
+
+  it('goes on after a reload with the device that was made, whose key may be lost by then', async () => {
+    const owner = (await addOrganization(server, await signIn(server))).client
+    const page = await screens.open(server.url, { as: owner })
+    await page.getByLabel('Name of the device').fill('Van 12')
+    await page.getByRole('button', { name: 'Make a device' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Set up Van 12' })
+    await dialog.getByText('Waiting for the first point…').waitFor()
+    await page.reload()
+    await page.getByText('Van 12 has sent nothing yet.').waitFor()
+    expect(await findBarriers(page)).toEqual([])
+    await page.getByRole('button', { name: 'Go on setting it up' }).click()
+    await dialog.getByText('DEVICE_KEY', { exact: true }).waitFor()
+
+    await dialog.getByRole('button', { name: 'New key' }).click()
+    await hasFocus(page, 'Cancel')
+    await dialog.getByRole('button', { name: 'New key' }).click()
+    await dialog.getByText('DEVICE_KEY', { exact: true }).waitFor({ state: 'detached' })
+    await dialog.getByRole('button', { name: 'Copy Password' }).click()
+    const key = await page.evaluate(() => navigator.clipboard.readText())
+    const point = { lat: 52.52, lng: 13.4, timestamp: new Date().toISOString() }
+    const { status } = await createClient(server, key).post('/location-history/bulk', { points: [point] })
+    expect(status).toBe(200)
+    await dialog.getByText(/^The first point arrived at/).waitFor()
   })
 
   it('shows nothing as water before it knows what is land, and looks at who is there when there is somebody', async () => {

@@ -1,5 +1,5 @@
 import '../../styles/setup.css'
-import { useMutation } from '@tanstack/react-query'
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { Form } from 'react-aria-components'
 import { answered, api } from '../../api/client.ts'
@@ -11,7 +11,8 @@ import { useTexts } from '../../texts/texts.tsx'
 export interface MadeDevice {
   _id: string
   name: string
-  key: string
+  /** Known right after it was made, and nowhere later. */
+  key?: string | undefined
 }
 
 /** For a shell. */
@@ -21,11 +22,24 @@ const quote = (text: string) => (/^[\w@.+-]+$/.test(text) ? text : `'${text.repl
 export default function Welcome({ onMade }: { onMade: (device: MadeDevice) => void }) {
   const texts = useTexts()
   const { may, user } = useWorkspace()
+  const queries = useQueryClient()
   const t = texts.welcome
   const [name, setName] = useState('')
   const make = useMutation({
     mutationFn: async () => (await answered(api.POST('/api/v3/device', { body: { name } }))).data,
-    onSuccess: onMade,
+    onSuccess: device => {
+      void queries.invalidateQueries({ queryKey: ['devices'] })
+      onMade(device)
+    },
+  })
+  // Nothing has sent yet: the newest device is the one that somebody is setting up.
+  const { data: newest } = useQuery({
+    queryKey: ['devices', 'newest'],
+    enabled: may('view/device'),
+    queryFn: async () => {
+      const query = { limit: 1, sort: '-createdAt' } as const
+      return (await answered(api.GET('/api/v3/devices', { params: { query } }))).data[0] ?? null
+    },
   })
   // The port of MQTT is the server's own business; over WebSocket it is the one that this page came from.
   const mqtt = `${location.origin.replace('http', 'ws')}/mqtt`
@@ -34,6 +48,14 @@ export default function Welcome({ onMade }: { onMade: (device: MadeDevice) => vo
     <section className="welcome" aria-labelledby="welcome-title">
       <h2 id="welcome-title">{t.title}</h2>
       <p>{t.lead}</p>
+      {newest && (
+        <p className="go-on">
+          {t.silent(newest.name)}
+          <ActionButton looks="primary" onPress={() => onMade({ _id: newest._id, name: newest.name })}>
+            {t.goOn}
+          </ActionButton>
+        </p>
+      )}
       {may('create/device') ? (
         <Form
           className="inline-form"
@@ -51,7 +73,7 @@ export default function Welcome({ onMade }: { onMade: (device: MadeDevice) => vo
             onChange={setName}
             isRequired
           />
-          <ActionButton looks="primary" type="submit" isPending={make.isPending}>
+          <ActionButton looks={newest ? 'plain' : 'primary'} type="submit" isPending={make.isPending}>
             {t.create}
           </ActionButton>
         </Form>
