@@ -348,7 +348,7 @@ export const en = {
     required: 'This is required.',
     email: 'This is no e-mail address.',
   },
-  /** What the server says, by its own sentence; a number is a `#`. */
+  /** What the server says, by its own sentence; a number is a `#`, a name a `$`. */
   server: {} as Readonly<Record<string, string>>,
   units: {
     kmh: (value: string) => `${value} km/h`,

@@ -1,4 +1,4 @@
-/** What the server says, by its own sentence; a number is a `#`. */
+/** What the server says, by its own sentence; a number is a `#`, a name a `$`. */
 export const serverInGerman: Readonly<Record<string, string>> = {
   'This is required.': 'Das wird gebraucht.',
   'This must not be empty.': 'Das darf nicht leer sein.',
@@ -28,5 +28,23 @@ export const serverInGerman: Readonly<Record<string, string>> = {
   'The polygon crosses itself: the edges from vertex # and vertex # meet.':
     'Das Polygon kreuzt sich: die Kanten ab Ecke # und Ecke # treffen sich.',
   'The polygon turns back on itself at vertex #.': 'Das Polygon kehrt an Ecke # um.',
+  'There is a team named $ already.': 'Ein Team namens $ gibt es schon.',
+  'Teams, vehicles, devices or tasks are still bound to this hub. Move them first.':
+    'Teams, Fahrzeuge, Geräte oder Aufgaben gehören noch zu diesem Standort. Bitte zuerst verschieben.',
+  'What this refers to was deleted at the same moment. Read it again, and send what holds now.':
+    'Worauf sich das bezieht, wurde im selben Augenblick gelöscht. Bitte neu laden und noch einmal senden.',
+  'The device was deleted at the same moment. Choose another one.':
+    'Das Gerät wurde im selben Augenblick gelöscht. Bitte ein anderes wählen.',
+  'There are # geofences, as many as may be. Delete one first.':
+    'Es gibt # Geofences, mehr gehen nicht. Erst einen löschen.',
+  'All polygons together may have # vertices. Draw them with fewer.':
+    'Alle Polygone zusammen haben höchstens # Ecken. Bitte mit weniger zeichnen.',
+  'The service cannot reach its database. Send the request again.':
+    'Der Dienst erreicht seine Datenbank nicht. Bitte noch einmal senden.',
+  'Another request was in the way. Send the request again.':
+    'Eine andere Anfrage war im Weg. Bitte noch einmal senden.',
+  'Too many requests. Wait before you send more.': 'Zu viele Anfragen. Bitte etwas warten.',
+  'Too many failed attempts. Wait before you try again.': 'Zu viele falsche Versuche. Bitte etwas warten.',
+  'Something went wrong on our side.': 'Auf unserer Seite ist etwas schiefgegangen.',
   'The e-mail address or the password is wrong.': 'E-Mail-Adresse oder Passwort ist falsch.',
 }

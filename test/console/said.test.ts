@@ -44,13 +44,25 @@ it('what the server says of any value is said in German, with its numbers', () =
   expect(translate('Nobody says this.', de.server)).toBeUndefined()
 })
 
+it.each(['Nord', '2', 'team named $ already.', '$&'])('a name stays as it is in what is said: %s', name => {
+  expect(translate(`There is a team named ${name} already.`, de.server)).toBe(
+    `Ein Team namens ${name} gibt es schon.`,
+  )
+  expect(translate('There is a team named  already.', de.server)).toBeUndefined()
+})
+
 it('every sentence that is translated is one of the server', () => {
   const general = new Set(GENERAL.map(sentence => sentence.replace(/-?\d+(\.\d+)?/g, '#')))
   const literally = (text: string) => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
   const written = (sentence: string) =>
-    new RegExp(sentence.split('#').map(literally).join('(?:\\d+|\\$\\{.+?\\})')).test(source)
+    new RegExp(sentence.split(/[#$]/).map(literally).join('(?:\\d+|\\$\\{.+?\\})')).test(source)
+  // unique(`team named ${name}`, …)
+  const isTaken = (sentence: string) =>
+    written(`unique(\`${/^There is an? (.+) already\.$/.exec(sentence)?.[1] ?? '…'}\``)
   // `There is no such ${what}.`
   const isMissing = (sentence: string) => /^There is no such \w+\.$/.test(sentence)
-  const unknown = Object.keys(de.server).filter(one => !general.has(one) && !written(one) && !isMissing(one))
+  const isSaid = (sentence: string) =>
+    general.has(sentence) || written(sentence) || isTaken(sentence) || isMissing(sentence)
+  const unknown = Object.keys(de.server).filter(sentence => !isSaid(sentence))
   expect(unknown).toEqual([])
 })

@@ -333,7 +333,14 @@ describe('The way into the console', () => {
     await page.goto(`${server.url}/teams/new`)
     await page.locator('[name=name]').fill('Nord')
     await save.click()
-    await page.locator('[role=alert] [lang=en]').getByText('There is a team named Nord already.').waitFor()
+    await page.getByRole('alert').getByText('Ein Team namens Nord gibt es schon.').waitFor()
+    const body = JSON.stringify({ status: false, message: 'Nobody has said this in German.' })
+    await page.route('**/api/v3/team', route =>
+      route.fulfill({ status: 409, contentType: 'application/json', body }),
+    )
+    await page.locator('[name=name]').fill('Ost')
+    await save.click()
+    await page.locator('[role=alert] [lang=en]').getByText('Nobody has said this in German.').waitFor()
   })
 
   it('a key is copied where the browser has no clipboard interface, over plain HTTP in a local network', async () => {
