@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState, useSyncExternalStore } from 'react'
 import { endSession, getSession, leaveSession, onSession, startSession } from '../session.ts'
-import { useReferenceTexts } from '../texts/reference.ts'
+import { referenceTexts as t } from '../texts/reference.ts'
 import { useTexts } from '../texts/texts.tsx'
 
 export interface Account {
@@ -37,7 +37,6 @@ export function useAccount(): Account | null {
 }
 
 export function AccountBox({ account }: { account: Account | null }) {
-  const t = useReferenceTexts()
   const { account: words, signIn } = useTexts()
   const dialog = useRef<HTMLDialogElement>(null)
   if (account) {

@@ -1,4 +1,4 @@
-import { useReferenceTexts } from '../texts/reference.ts'
+import { referenceTexts as t } from '../texts/reference.ts'
 import { type Document, resolveSchema, type Schema } from './document.ts'
 import { Line } from './prose.tsx'
 
@@ -15,14 +15,13 @@ interface Field {
 /** A list of fields with what may stand in each. */
 export function Fields(props: { fields: Field[]; document: Document; depth?: number }) {
   const { fields, document, depth = 0 } = props
-  const t = useReferenceTexts()
   return (
     <ul className="fields">
       {fields.map(({ name, schema, isRequired, description }) => {
         const inner = depth < MAX_DEPTH ? fieldsOf(schema, document) : []
         const said = description ?? schema.description ?? resolveSchema(document, schema).description
         const limits = [
-          ...describeLimits(schema, t),
+          ...describeLimits(schema),
           ...(schema.default === undefined ? [] : [t.standard(JSON.stringify(schema.default))]),
         ]
         return (
@@ -33,7 +32,7 @@ export function Fields(props: { fields: Field[]; document: Document; depth?: num
               {isRequired && <span className="field-needed">{t.required}</span>}
             </div>
             {said && (
-              <p lang="en">
+              <p>
                 <Line text={said} />
               </p>
             )}
@@ -85,7 +84,7 @@ export function describeType(given: Schema, document: Document): string {
   return schema.format ? `${schema.type ?? 'any'} (${schema.format})` : (schema.type ?? 'any')
 }
 
-function describeLimits(schema: Schema, t: ReturnType<typeof useReferenceTexts>): string[] {
+function describeLimits(schema: Schema): string[] {
   const { minLength, maxLength, minItems, maxItems } = schema
   const known = (value: number | undefined) =>
     Math.abs(value ?? Infinity) < Number.MAX_SAFE_INTEGER ? value : undefined

@@ -7,7 +7,7 @@ import { Reference } from './reference.tsx'
 
 createRoot(document.getElementById('root') as HTMLElement).render(
   <StrictMode>
-    <TextsProvider>
+    <TextsProvider only="en">
       <Reference />
     </TextsProvider>
   </StrictMode>,

@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'react'
-import { useReferenceTexts } from '../texts/reference.ts'
+import { referenceTexts as t } from '../texts/reference.ts'
 import { useTexts } from '../texts/texts.tsx'
 import type { Account } from './account.tsx'
 import type { Document, Operation } from './document.ts'
@@ -23,7 +23,6 @@ interface Props {
 /** What an operation promises, and a place to try it. */
 export function OperationPage(props: Props) {
   const { document, operation, account, deviceKey, onDeviceKey, made, onAnswer } = props
-  const t = useReferenceTexts()
   const { product } = useTexts()
   const [values, setValues] = useState<Values>(() => fillIn(operation, made))
   const heading = useRef<HTMLHeadingElement>(null)
@@ -45,7 +44,7 @@ export function OperationPage(props: Props) {
     <>
       <article className="operation">
         <title>{`${summary} · ${product}`}</title>
-        <h1 ref={heading} tabIndex={-1} lang="en">
+        <h1 ref={heading} tabIndex={-1}>
           {summary}
         </h1>
         <p className="address">
@@ -87,7 +86,7 @@ export function OperationPage(props: Props) {
           {good.map(({ status, description, types, body }) => (
             <details key={status} className="answer-of">
               <summary>
-                <b className="is-good">{status}</b> <span lang="en">{description}</span>{' '}
+                <b className="is-good">{status}</b> <span>{description}</span>{' '}
                 <span className="hint">{types.map(type => type.split(';')[0]).join(', ')}</span>
               </summary>
               {body?.schema && <Fields document={document} fields={fieldsOf(body.schema, document)} />}
@@ -105,7 +104,7 @@ export function OperationPage(props: Props) {
             {bad.map(({ status, description }) => (
               <div key={status}>
                 <dt>{status}</dt>
-                <dd lang="en">{description}</dd>
+                <dd>{description}</dd>
               </div>
             ))}
           </dl>
@@ -133,7 +132,6 @@ export function OperationPage(props: Props) {
 
 /** What the caller needs, in words, and whether the one who is signed in has it. */
 function Permission({ permission, account }: { permission: string | null; account: Account | null }) {
-  const t = useReferenceTexts()
   const words = { public: t.needsNothing, session: t.needsSession, device: t.needsKey }
   if (permission === null) return t.isEvent
   if (permission in words) return words[permission as keyof typeof words]

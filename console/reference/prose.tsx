@@ -1,7 +1,7 @@
-/** The document's own sentences: paragraphs with `code` and **what matters**. They are English in every language. */
+/** The document's own sentences: paragraphs with `code` and **what matters**. */
 export function Prose({ text }: { text: string }) {
   return (
-    <div className="prose" lang="en">
+    <div className="prose">
       {text.split(/\n{2,}/).map(paragraph => (
         <p key={paragraph}>
           <Line text={paragraph} />

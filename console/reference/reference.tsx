@@ -1,6 +1,6 @@
 import { useDeferredValue, useEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react'
 import { Logo } from '../parts/logo.tsx'
-import { useReferenceTexts } from '../texts/reference.ts'
+import { referenceTexts as t } from '../texts/reference.ts'
 import { useTexts } from '../texts/texts.tsx'
 import { urls } from '../urls.ts'
 import { AccountBox, useAccount } from './account.tsx'
@@ -20,7 +20,6 @@ const readHash = () => location.hash.slice(1)
 
 /** The interface, to be read and tried. */
 export function Reference() {
-  const t = useReferenceTexts()
   const { loading } = useTexts()
   const [document, setDocument] = useState<Document | null>(null)
   const [failed, setFailed] = useState(false)
@@ -49,7 +48,6 @@ export function Reference() {
 }
 
 function Loaded({ document }: { document: Document }) {
-  const t = useReferenceTexts()
   const account = useAccount()
   const hash = useSyncExternalStore(onHash, readHash)
   const content = useRef<HTMLElement>(null)
@@ -100,7 +98,6 @@ interface ContentsProps {
 }
 
 function Contents({ groups, current, account }: ContentsProps) {
-  const t = useReferenceTexts()
   const { product } = useTexts()
   const [query, setQuery] = useState('')
   const [isOpen, setOpen] = useState(false)
@@ -141,9 +138,7 @@ function Contents({ groups, current, account }: ContentsProps) {
         <nav aria-label={t.contents}>
           {found.map(({ name, description, operations }) => (
             <details key={name} open={isSearching || current?.group === name || undefined}>
-              <summary title={description} lang="en">
-                {name}
-              </summary>
+              <summary title={description}>{name}</summary>
               <ul>
                 {operations.map(({ id, method, summary }) => (
                   <li key={id}>
@@ -153,7 +148,7 @@ function Contents({ groups, current, account }: ContentsProps) {
                       onClick={() => setOpen(false)}
                     >
                       <span className={`method ${method.toLowerCase()}`}>{method}</span>
-                      <span lang="en">{summary}</span>
+                      <span>{summary}</span>
                     </a>
                   </li>
                 ))}
@@ -171,7 +166,6 @@ function Contents({ groups, current, account }: ContentsProps) {
 
 /** Where one begins: the way from signing in to seeing something move, and what holds everywhere. */
 function Overview({ document, groups }: { document: Document; groups: Group[] }) {
-  const t = useReferenceTexts()
   const { product } = useTexts()
   const operations = new Map(groups.flatMap(group => group.operations).map(one => [one.id, one]))
   return (
@@ -192,7 +186,7 @@ function Overview({ document, groups }: { document: Document; groups: Group[] })
       <h2>{t.contents}</h2>
       <dl className="groups">
         {groups.map(({ name, description, operations: [first] }) => (
-          <div key={name} lang="en">
+          <div key={name}>
             <dt>
               <a href={`#${first?.id}`}>{name}</a>
             </dt>

@@ -1,6 +1,6 @@
 import { useMemo, useState } from 'react'
 import { Icon } from '../parts/icon.tsx'
-import { useReferenceTexts } from '../texts/reference.ts'
+import { referenceTexts as t } from '../texts/reference.ts'
 import { useTexts } from '../texts/texts.tsx'
 import type { Operation } from './document.ts'
 import { needsToken, prepare, takesKey, type Values } from './requests.ts'
@@ -12,7 +12,6 @@ const readLanguage = (): Language => LANGUAGES.find(one => one === localStorage.
 /** The request as a program. What is copied holds the token; what is shown, only its beginning. */
 export function SampleBox(props: { operation: Operation; values: Values; secret: string | null }) {
   const { operation, values, secret } = props
-  const t = useReferenceTexts()
   const { copy } = useTexts()
   const [language, setLanguage] = useState(readLanguage)
   /** Counts the copies: each has an Idempotency-Key of its own. */

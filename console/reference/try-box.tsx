@@ -1,6 +1,6 @@
 import { type FormEvent, useId, useState } from 'react'
 import { endSession } from '../session.ts'
-import { useReferenceTexts } from '../texts/reference.ts'
+import { referenceTexts as t } from '../texts/reference.ts'
 import { useTexts } from '../texts/texts.tsx'
 import type { Operation, Parameter } from './document.ts'
 import { newIdempotencyKey, prepare, takesIdempotencyKey, takesKey, type Values } from './requests.ts'
@@ -31,7 +31,6 @@ const MAX_SHOWN = 100_000
 
 /** Sends the request, and shows the answer as it came. */
 export function TryBox({ operation, values, onChange, secret, deviceKey, onDeviceKey, onAnswer }: Props) {
-  const t = useReferenceTexts()
   const { errors } = useTexts()
   const [answer, setAnswer] = useState<Answer | null>(null)
   const [failure, setFailure] = useState('')
@@ -138,7 +137,6 @@ function Entry(props: { parameter: Parameter; value: string; onChange: (value: s
 }
 
 function Answered({ answer }: { answer: Answer }) {
-  const t = useReferenceTexts()
   const { status, ms, type, text, blob, idempotencyKey } = answer
   const save = () => {
     const link = document.createElement('a')

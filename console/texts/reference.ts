@@ -1,7 +1,5 @@
-import { useLocale } from './texts.tsx'
-
-/** Of the interface's page: the console has no use for them. */
-const en = {
+/** Of the interface's page, which the console has no use for: in English, as the document that it shows. */
+export const referenceTexts = {
   title: 'Interface',
   skip: 'Skip to the content',
   contents: 'Contents',
@@ -44,52 +42,3 @@ const en = {
   empty: 'no content',
   save: 'Save the answer',
 }
-
-type ReferenceTexts = typeof en
-
-const de: ReferenceTexts = {
-  title: 'Schnittstelle',
-  skip: 'Zum Inhalt springen',
-  contents: 'Inhalt',
-  search: 'Schnittstelle durchsuchen',
-  found: n => (n === 1 ? '1 Operation' : `${n} Operationen`),
-  toConsole: 'Zur Konsole',
-  failed: 'Das Dokument lässt sich nicht laden. Es wird weiter versucht.',
-  steps: ['Anmelden', 'Gerät anlegen', 'Punkte senden', 'Live sehen'],
-  signInLead: 'Zum Ausprobieren anmelden.',
-  signedIn: 'Angemeldet.',
-  signedInAs: name => `Angemeldet als ${name}`,
-  needsNothing: 'Niemand muss sich anmelden.',
-  needsSession: 'Alle, die angemeldet sind.',
-  needsKey: 'Der Schlüssel eines Geräts.',
-  needs: 'Berechtigung',
-  hasIt: 'Die eigene Rolle hat sie.',
-  lacksIt: 'Der eigenen Rolle fehlt sie.',
-  isEvent: 'Geht an Webhooks, die darauf hören.',
-  inPath: 'Im Pfad',
-  inQuery: 'In der Abfrage',
-  inHeader: 'Im Kopf',
-  body: 'Inhalt',
-  fields: 'Felder neben der Datei',
-  answers: 'Antworten',
-  required: 'nötig',
-  standard: value => `sonst ${value}`,
-  characters: range => `${range} Zeichen`,
-  entries: range => `${range} Einträge`,
-  fieldsOf: name => `Felder von ${name}`,
-  sample: 'Beispiel',
-  language: 'Sprache des Beispiels',
-  noSample: language => `${language} bringt nichts für einen Socket mit.`,
-  badJson: 'Der Inhalt ist kein JSON.',
-  enterToken: 'Nach dem Anmelden steht hier der eigene TOKEN.',
-  enterKey: placeholder =>
-    `Nach dem Anmelden oder mit dem Schlüssel eines Geräts steht er hier für ${placeholder}.`,
-  try: 'Ausprobieren',
-  deviceKey: 'Geräteschlüssel',
-  send: 'Senden',
-  sending: 'Sendet …',
-  empty: 'kein Inhalt',
-  save: 'Antwort speichern',
-}
-
-export const useReferenceTexts = (): ReferenceTexts => (useLocale().startsWith('de') ? de : en)

@@ -34,6 +34,9 @@ function chooseLanguage(chosen: string, organization: string | undefined): Langu
 }
 
 interface Props {
+  /** What a page speaks that has no other language. */
+  only?: Language
+  /** The organization's. */
   language?: string
   timeZone?: string
   children: ReactNode
@@ -43,7 +46,7 @@ export function TextsProvider(props: Props) {
   const chosen = useSyncExternalStore(onPreferences, () => getPreferences().language)
   return (
     <Suspense>
-      <Provide name={chooseLanguage(chosen, props.language)} {...props} />
+      <Provide name={props.only ?? chooseLanguage(chosen, props.language)} {...props} />
     </Suspense>
   )
 }
