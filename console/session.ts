@@ -11,6 +11,7 @@ const KEY = 'fieldline.session'
 const listeners = new Set<() => void>()
 let current = read()
 let left = false
+let entered = false
 
 function read(): Session | null {
   try {
@@ -39,6 +40,13 @@ export function onSession(listener: () => void): () => void {
   return () => listeners.delete(listener)
 }
 
+/** Whether somebody has signed in since this was asked last. */
+export function hasJustEntered(): boolean {
+  const was = entered
+  entered = false
+  return was
+}
+
 /** Whether somebody signed out here, rather than came without a session or lost it. */
 export const hasLeft = (): boolean => left
 
@@ -60,6 +68,7 @@ export function startSession(answer: { token: string; expires_in: number }): voi
   const session = { token: answer.token, expiresAt: Date.now() + answer.expires_in * 1_000 }
   localStorage.setItem(KEY, JSON.stringify(session))
   left = false
+  entered = true
   set(session)
 }
 

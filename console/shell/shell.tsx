@@ -1,12 +1,12 @@
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query'
-import { useMemo, useSyncExternalStore } from 'react'
+import { useEffect, useMemo, useSyncExternalStore } from 'react'
 import { RouterProvider as AriaRouter } from 'react-aria-components'
 import { Navigate, NavLink, Outlet, useHref, useLocation, useNavigate } from 'react-router'
 import { Failure } from '../api/failure.ts'
 import { LiveProvider } from '../live/live.tsx'
 import { Icon } from '../parts/icon.tsx'
 import { Logo } from '../parts/logo.tsx'
-import { getSession, hasLeft, onSession } from '../session.ts'
+import { getSession, hasJustEntered, hasLeft, onSession } from '../session.ts'
 import { useTexts } from '../texts/texts.tsx'
 import { urls } from '../urls.ts'
 import { LiveBadge } from './live-badge.tsx'
@@ -68,6 +68,13 @@ function SignedIn({ token }: { token: string }) {
 function Frame() {
   const texts = useTexts()
   const pages = usePages()
+  // What had the focus is gone: it goes on with what the page is called.
+  useEffect(() => {
+    const heading = document.querySelector<HTMLElement>('#content h1')
+    if (!hasJustEntered() || !heading) return
+    heading.tabIndex = -1
+    heading.focus()
+  }, [])
   return (
     <div className="frame">
       <a className="skip" href="#content">

@@ -205,6 +205,7 @@ export const de: Texts = {
     anywhere: 'Überall',
     drawn: 'Gezeichnetes Gebiet',
     selectArea: 'Gebiet zeichnen und auswählen',
+    clearArea: 'Gebiet aufheben',
     drawArea: 'Die Ecken des Gebiets anklicken; die erste noch einmal oder Enter schließt es.',
     drawByKeys: 'Ohne Maus: Pfeiltasten, + und − bewegen die Karte.',
     takeView: 'Auswählen, was zu sehen ist',

@@ -199,6 +199,7 @@ export const en = {
     anywhere: 'Everywhere',
     drawn: 'Drawn area',
     selectArea: 'Draw an area to select',
+    clearArea: 'Clear the area',
     drawArea: 'Click the corners of the area; the first again, or Enter, closes it.',
     drawByKeys: 'Without a mouse: arrow keys, + and − move the map.',
     takeView: 'Select what is in view',

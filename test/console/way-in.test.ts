@@ -46,6 +46,7 @@ describe('The way into the console', () => {
     await page.getByRole('alert').getByText('The e-mail address or the password is wrong.').waitFor()
     await enter(page)
     await page.getByRole('heading', { name: 'Tracking links' }).waitFor()
+    await hasFocus(page, 'Tracking links')
     expect(new URL(page.url()).pathname).toBe('/links')
   })
 

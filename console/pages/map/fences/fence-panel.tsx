@@ -19,13 +19,15 @@ interface Props {
   fence: Fence
   /** Whether the list shows who is inside of it. */
   isArea: boolean
+  /** Whether it was changed just now: one goes on where that began. */
+  isBack: boolean
   onArea: (wanted: boolean) => void
   onEdit: () => void
   onClose: () => void
 }
 
 /** What a geofence is, who is inside, and who went in and out last. */
-export default function FencePanel({ fence, isArea, onArea, onEdit, onClose }: Props) {
+export default function FencePanel({ fence, isArea, isBack, onArea, onEdit, onClose }: Props) {
   const texts = useTexts()
   const format = useFormat()
   const { may } = useWorkspace()
@@ -71,7 +73,11 @@ export default function FencePanel({ fence, isArea, onArea, onEdit, onClose }: P
         <ToggleButton className="button plain" isSelected={isArea} onChange={onArea}>
           {t.listInside}
         </ToggleButton>
-        {may('update/geofence') && <ActionButton onPress={onEdit}>{t.change}</ActionButton>}
+        {may('update/geofence') && (
+          <ActionButton autoFocus={isBack} onPress={onEdit}>
+            {t.change}
+          </ActionButton>
+        )}
       </div>
       <Events fence={fence} />
     </aside>

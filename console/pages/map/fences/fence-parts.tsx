@@ -1,9 +1,10 @@
 import type { Map as MapLibre } from 'maplibre-gl'
-import { lazy, Suspense, useMemo } from 'react'
+import { lazy, Suspense, useEffect, useMemo, useRef } from 'react'
 import { ToggleButton } from 'react-aria-components'
 import type { Shape } from '../../../map/areas.ts'
+import { useReturnFocus } from '../../../parts/focus.ts'
 import { Icon } from '../../../parts/icon.tsx'
-import { IconButton } from '../../../parts/parts.tsx'
+import { ActionButton, IconButton } from '../../../parts/parts.tsx'
 import { patient } from '../../../parts/patient.ts'
 import { useWorkspace } from '../../../shell/workspace.tsx'
 import { useTexts } from '../../../texts/texts.tsx'
@@ -77,12 +78,17 @@ export function FenceParts({ map, fences, filters, area, isSelecting, onOpen, on
     return edit ? fences.filter(({ _id }) => _id !== id) : fences
   }, [filters.fences, fences, edit, id])
   const drawn = isDrawn(filters.area) ? area : null
+  const edited = useRef<string | null>(null)
+  useEffect(() => {
+    edited.current = edit ? id : null
+  }, [edit, id])
   return (
     <Suspense>
       {/* A form is not hidden because something else comes. */}
       <Suspense>
         {map && (fences?.length || drawn) && <Fences map={map} fences={shown} opened={opened} area={drawn} />}
       </Suspense>
+      {filters.area !== '' && !isSelecting && <ClearArea onPress={() => onArea('')} />}
       {map && isSelecting && (
         <AreaDrawing map={map} filters={filters} onDone={onArea} onCancel={() => onArea(null)} />
       )}
@@ -95,6 +101,7 @@ export function FenceParts({ map, fences, filters, area, isSelecting, onOpen, on
           key={opened._id}
           fence={opened}
           isArea={filters.area === areaOf(opened._id)}
+          isBack={edited.current === opened._id}
           onArea={wanted => onArea(wanted ? areaOf(opened._id) : '')}
           onEdit={() => onOpen(opened._id, true)}
           onClose={() => onOpen(null)}
@@ -110,6 +117,17 @@ export function FenceParts({ map, fences, filters, area, isSelecting, onOpen, on
         </aside>
       )}
     </Suspense>
+  )
+}
+
+/** Beside the map too: on a phone the list, which says where one looks, is out of sight. */
+function ClearArea({ onPress }: { onPress: () => void }) {
+  const { fences: t } = useTexts()
+  useReturnFocus()
+  return (
+    <ActionButton className="clear-area" icon="close" onPress={onPress}>
+      {t.clearArea}
+    </ActionButton>
   )
 }
 
