@@ -2,10 +2,12 @@
 export interface Preferences {
   theme: 'system' | 'light' | 'dark'
   language: 'system' | 'en' | 'de'
+  /** Whether it is said that the server can give the map streets. */
+  streetsHint: boolean
 }
 
 const KEY = 'fieldline.preferences'
-const DEFAULTS: Preferences = { theme: 'system', language: 'system' }
+const DEFAULTS: Preferences = { theme: 'system', language: 'system', streetsHint: true }
 const listeners = new Set<() => void>()
 let current = read()
 

@@ -97,6 +97,7 @@ export const de: Texts = {
     neverSent: 'Es hat noch nie eine Position gesendet.',
     goneTitle: 'Hier ist nichts',
     hidden: 'Die Filter schließen es aus.',
+    noStreets: 'BASEMAP gibt dieser Karte Straßen: docs/console.md',
   },
   subject: {
     close: 'Schließen',

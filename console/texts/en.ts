@@ -94,6 +94,7 @@ export const en = {
     neverSent: 'It has never sent a position.',
     goneTitle: 'Nothing is here',
     hidden: 'The filters hide it.',
+    noStreets: 'BASEMAP gives this map streets: docs/console.md',
   },
   subject: {
     close: 'Close',

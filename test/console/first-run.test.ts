@@ -116,4 +116,27 @@ describe('The first run', () => {
       async () => (await isPainted(sea, '--map-land')) || isPainted(beside, '--map-land'),
     )
   })
+
+  it('tells who may change it where streets come from, close up, until it is read', async () => {
+    const owner = (await addOrganization(server, await signIn(server))).client
+    const places = { 'Van 7': 13.4, 'Van 8': 20 }
+    for (const [name, lng] of Object.entries(places)) {
+      const van = createClient(server, (await createDevice(owner, name)).key)
+      const points = [{ lat: 52.52, lng, timestamp: new Date().toISOString() }]
+      expect((await van.post('/location-history/bulk', { points })).status).toBe(200)
+    }
+    const page = await screens.open(server.url, { as: owner })
+    const hint = page.getByText('BASEMAP gives this map streets')
+    await page.getByRole('option', { name: /^Van 7/ }).click()
+    await hint.waitFor()
+    await page.getByRole('button', { name: 'Show everything' }).click()
+    await hint.waitFor({ state: 'detached' })
+    await page.getByRole('option', { name: /^Van 8/ }).click()
+    await hint.getByRole('button', { name: 'Close' }).click()
+    await hint.waitFor({ state: 'detached' })
+    await page.reload()
+    await page.getByRole('complementary', { name: 'Van 8' }).waitFor()
+    await page.locator('.maplibregl-canvas').waitFor()
+    expect(await hint.count()).toBe(0)
+  })
 })

@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { expect, it } from 'vitest'
 import { z } from 'zod'
+import { readSpeed } from '../../console/pages/map/speed.ts'
 import { de } from '../../console/texts/de.ts'
 import { translate } from '../../console/texts/server.ts'
 import { useOwnSentences } from '../../src/http/validation.ts'
@@ -65,4 +66,15 @@ it('every sentence that is translated is one of the server', () => {
     general.has(sentence) || written(sentence) || isTaken(sentence) || isMissing(sentence)
   const unknown = Object.keys(de.server).filter(sentence => !isSaid(sentence))
   expect(unknown).toEqual([])
+})
+
+it.each([
+  ['moving', 20, 20],
+  ['moving', 0, null],
+  ['moving', null, null],
+  ['idle', 0, 0],
+  ['idle', 20, null],
+  ['offline', 20, null],
+] as const)('says of what is %s at %s m/s as much as is known of now: %s', (state, speed, said) => {
+  expect(readSpeed({ state, speed })).toBe(said)
 })

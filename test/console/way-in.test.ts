@@ -45,7 +45,6 @@ describe('The way into the console', () => {
     await enter(page, 'a wrong password')
     await page.getByRole('alert').getByText('The e-mail address or the password is wrong.').waitFor()
     await enter(page)
-    await page.getByRole('heading', { name: 'Tracking links' }).waitFor()
     await hasFocus(page, 'Tracking links')
     expect(new URL(page.url()).pathname).toBe('/links')
   })
@@ -336,9 +335,8 @@ describe('The way into the console', () => {
     await save.click()
     await page.getByRole('alert').getByText('Ein Team namens Nord gibt es schon.').waitFor()
     const body = JSON.stringify({ status: false, message: 'Nobody has said this in German.' })
-    await page.route('**/api/v3/team', route =>
-      route.fulfill({ status: 409, contentType: 'application/json', body }),
-    )
+    const answer = { status: 409, contentType: 'application/json', body }
+    await page.route('**/api/v3/team', route => route.fulfill(answer))
     await page.locator('[name=name]').fill('Ost')
     await save.click()
     await page.locator('[role=alert] [lang=en]').getByText('Nobody has said this in German.').waitFor()

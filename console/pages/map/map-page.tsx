@@ -2,9 +2,11 @@ import type { Map as MapLibre } from 'maplibre-gl'
 import { lazy, Suspense, useDeferredValue, useEffect, useMemo, useState } from 'react'
 import { ToggleButton, ToggleButtonGroup } from 'react-aria-components'
 import { useFleetVersion, useLive } from '../../live/live.tsx'
+import { readShown } from '../../map/shown.ts'
 import { patient } from '../../parts/patient.ts'
 import { useSettled } from '../../parts/settled.ts'
 import { LostBar } from '../../shell/live-badge.tsx'
+import { useWorkspace } from '../../shell/workspace.tsx'
 import { useLocale, useTexts } from '../../texts/texts.tsx'
 import { findArea } from './fences/area.ts'
 import { FenceButtons, FenceParts, findFenceAt } from './fences/fence-parts.tsx'
@@ -16,6 +18,7 @@ import { SubjectPanel } from './subject-panel.tsx'
 import type { MadeDevice } from './welcome.tsx'
 
 const Welcome = lazy(patient(() => import('./welcome.tsx')))
+const StreetsHint = lazy(patient(() => import('./streets-hint.tsx')))
 const SetupDialog = lazy(patient(() => import('../setup-dialog.tsx')))
 const NO_FENCES: readonly Fence[] = []
 /** How often the list is sorted anew. */
@@ -24,6 +27,7 @@ const SORT_EVERY_MS = 1_000
 export function MapPage() {
   const texts = useTexts()
   const locale = useLocale()
+  const { may } = useWorkspace()
   const { fleet, known, filter } = useLive()
   const [filters, change] = useFilters()
   /** The first device, whose dialog stays open when its first point has ended the emptiness. */
@@ -136,6 +140,11 @@ export function MapPage() {
             if (next !== null) change({ area: next })
           }}
         />
+        {map && may('update/organization') && readShown().kind === 'world' && (
+          <Suspense>
+            <StreetsHint map={map} />
+          </Suspense>
+        )}
         <Nobody className="map-note nobody phone-only" filters={filters} ids={ids} onChange={change} />
         {isEmpty && !made && (
           <Suspense>

@@ -1,0 +1,28 @@
+import type { Map as MapLibre } from 'maplibre-gl'
+import { useEffect, useState, useSyncExternalStore } from 'react'
+import { IconButton } from '../../parts/parts.tsx'
+import { getPreferences, onPreferences, setPreferences } from '../../preferences.ts'
+import { useTexts } from '../../texts/texts.tsx'
+
+/** From here on one looks for streets. */
+const NEAR_ZOOM = 11
+
+/** What the map lies on is a matter of the server: said to those who look closely, until they have read it. */
+export default function StreetsHint({ map }: { map: MapLibre }) {
+  const { map: t, form } = useTexts()
+  const isWanted = useSyncExternalStore(onPreferences, () => getPreferences().streetsHint)
+  const [isNear, setNear] = useState(false)
+  useEffect(() => {
+    const look = () => setNear(map.getZoom() >= NEAR_ZOOM)
+    look()
+    map.on('zoomend', look)
+    return () => void map.off('zoomend', look)
+  }, [map])
+  if (!isWanted || !isNear) return null
+  return (
+    <p className="streets-hint hint">
+      {t.noStreets}
+      <IconButton icon="close" label={form.close} onPress={() => setPreferences({ streetsHint: false })} />
+    </p>
+  )
+}
