@@ -1,4 +1,6 @@
-import type { Position } from './fleet.ts'
+import type { Changes } from './changes.ts'
+import type { Packed } from './packed.ts'
+import { createSocket } from './socket.ts'
 
 export interface Filter {
   hubIds?: string[]
@@ -11,8 +13,8 @@ export type LiveState =
   | { name: 'offline'; since: number }
 
 export interface LiveEvents {
-  onSnapshot(positions: Position[]): void
-  onPositions(positions: Position[]): void
+  onSnapshot(positions: Packed): void
+  onPositions(positions: Packed): void
   onGone(subjectIds: string[]): void
   onState(state: LiveState): void
   /** Somebody went into a geofence or out of it; also when there may be more that nobody told of. */
@@ -20,13 +22,6 @@ export interface LiveEvents {
   /** The token has ended. */
   onEnded(): void
 }
-
-type Message =
-  | { type: 'snapshot' | 'positions'; cursor: string; positions: Position[] }
-  | { type: 'gone'; subjectIds: string[] }
-  | { type: 'watching'; topics: string[] }
-  | { type: 'geofence' }
-  | { type: 'error'; message: string }
 
 const TOKEN_ENDED = 4401
 const PERMISSION_LOST = 4403
@@ -42,7 +37,7 @@ const TICK_MS = 1_000
  * "catching up" from the moment when it is open again until the server has sent what changed meanwhile.
  */
 export function openLive(token: string, filter: Filter, events: LiveEvents) {
-  let socket: WebSocket | null = null
+  let phase: 'closed' | 'opening' | 'open' = 'closed'
   let cursor: string | null = null
   let wanted = filter
   let retryMs = RETRY_FIRST_MS
@@ -52,61 +47,50 @@ export function openLive(token: string, filter: Filter, events: LiveEvents) {
   let ticked = Date.now()
   let closed = false
   let wasLive = false
-  /** Whether the server has said since this socket was opened that it tells of geofences. */
-  let watches = false
+  const socket = createSocket({ onOpened, onChanged, onClosed: lose })
 
-  const say = (message: object) => {
-    if (socket?.readyState === WebSocket.OPEN) socket.send(JSON.stringify(message))
-  }
   const ask = () => {
     askedAt = Date.now()
-    say({ type: 'watch', topics: ['geofences'] })
+    socket.say({ type: 'watch', topics: ['geofences'] })
   }
 
   function connect() {
     clearTimeout(timer)
     if (closed) return
     const scheme = location.protocol === 'https:' ? 'wss' : 'ws'
-    const opened = new WebSocket(`${scheme}://${location.host}/api/v3/live`, ['bearer', token])
-    socket = opened
+    phase = 'opening'
     if (!wasLive) events.onState({ name: 'connecting' })
-    opened.onopen = () => {
-      if (wasLive) events.onState({ name: 'catching-up' })
-      heardAt = Date.now()
-      // Answered at once, with what was missed: from then on it is live.
-      say({ type: 'subscribe', filter: wanted, since: cursor })
-      watches = false
-      ask()
-    }
-    opened.onmessage = ({ data }) => {
-      if (socket === opened) hear(JSON.parse(data as string) as Message)
-    }
-    opened.onclose = ({ code }) => {
-      if (socket === opened) lose(code)
-    }
+    socket.open(`${scheme}://${location.host}/api/v3/live`, token)
   }
 
-  function hear(message: Message) {
+  function onOpened() {
+    phase = 'open'
+    if (wasLive) events.onState({ name: 'catching-up' })
+    heardAt = Date.now()
+    // Answered at once, with what was missed: from then on it is live.
+    socket.say({ type: 'subscribe', filter: wanted, since: cursor })
+    ask()
+  }
+
+  function onChanged(changes: Changes) {
     heardAt = Date.now()
     retryMs = RETRY_FIRST_MS
     askedAt = 0
-    if (message.type === 'snapshot') events.onSnapshot(message.positions)
-    else if (message.type === 'positions') events.onPositions(message.positions)
-    else if (message.type === 'gone') events.onGone(message.subjectIds)
-    else if (message.type === 'geofence' || (message.type === 'watching' && !watches)) {
-      watches = true
-      events.onCrossings()
+    if (changes.isAll) events.onSnapshot(changes.positions)
+    else {
+      if (changes.gone.length > 0) events.onGone(changes.gone)
+      if (changes.positions.ids.length > 0) events.onPositions(changes.positions)
     }
-    if (!('cursor' in message)) return
-    cursor = message.cursor
+    if (changes.crossings) events.onCrossings()
+    if (changes.cursor === null) return
+    cursor = changes.cursor
     wasLive = true
     events.onState({ name: 'live' })
   }
 
   function lose(code?: number) {
-    if (socket) socket.onclose = socket.onmessage = socket.onopen = null
-    socket?.close()
-    socket = null
+    socket.close()
+    phase = 'closed'
     if (closed) return
     if (code === TOKEN_ENDED) return events.onEnded()
     if (code === PERMISSION_LOST) return events.onState({ name: 'forbidden' })
@@ -117,7 +101,7 @@ export function openLive(token: string, filter: Filter, events: LiveEvents) {
   }
 
   const hurry = () => {
-    if (socket) return
+    if (phase !== 'closed') return
     retryMs = RETRY_FIRST_MS
     connect()
   }
@@ -131,7 +115,7 @@ export function openLive(token: string, filter: Filter, events: LiveEvents) {
     const now = Date.now()
     const slept = now - ticked > ASK_EVERY_MS * 2
     ticked = now
-    if (socket?.readyState !== WebSocket.OPEN) return
+    if (phase !== 'open') return
     // Timers stood still: the machine slept, and what was open then rarely is any more.
     if (slept) {
       lose()
@@ -148,7 +132,7 @@ export function openLive(token: string, filter: Filter, events: LiveEvents) {
     setFilter(next: Filter) {
       wanted = next
       cursor = null
-      say({ type: 'subscribe', filter: wanted, since: null })
+      socket.say({ type: 'subscribe', filter: wanted, since: null })
     },
     close() {
       closed = true
@@ -158,6 +142,7 @@ export function openLive(token: string, filter: Filter, events: LiveEvents) {
       window.removeEventListener('offline', onOffline)
       document.removeEventListener('visibilitychange', onVisible)
       lose()
+      socket.end()
     },
   }
 }

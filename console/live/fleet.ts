@@ -1,22 +1,5 @@
 import { toX, toY } from '../map/mercator.ts'
-
-/** A position as the live socket sends it: degrees, metres a second, percent. */
-export interface Position {
-  subjectId: string
-  subjectType: 'user' | 'device'
-  name: string
-  lat: number
-  lng: number
-  timestamp: string
-  speed: number | null
-  heading: number | null
-  accuracy: number | null
-  battery: number | null
-  state: State
-}
-
-export const STATES = ['moving', 'idle', 'offline'] as const
-export type State = (typeof STATES)[number]
+import { NUMERIC, type Packed, type Position, TYPES, unpack } from './packed.ts'
 
 /** What reports every few seconds moves all the time; what reports every minute goes there and waits. */
 const LONGEST_MOVE_MS = 5_000
@@ -24,17 +7,8 @@ const SHORTEST_MOVE_MS = 250
 /** Further than anything drives between two fixes: it is simply there. A share of the world's width, 4 km at the equator. */
 const JUMP = 0.0001
 
-type Column =
-  | 'x'
-  | 'y'
-  | 'fromX'
-  | 'fromY'
-  | 'startedAt'
-  | 'movesMs'
-  | 'heardAt'
-  | 'timestamp'
-  | 'heading'
-  | 'speed'
+const COLUMNS = ['x', 'y', 'fromX', 'fromY', 'startedAt', 'movesMs', 'heardAt', ...NUMERIC] as const
+type Column = (typeof COLUMNS)[number]
 
 /**
  * The newest state of every subject, in columns: 10,000 of them change four times a second, and a frame reads them all.
@@ -45,34 +19,14 @@ export function createFleet() {
   const columns = {} as Record<Column, Float64Array>
   const names: string[] = []
   const ids: string[] = []
-  const positions: Position[] = []
-  let states = new Uint8Array(capacity)
   const slots = new Map<string, number>()
   const listeners = new Set<() => void>()
-  const NAMES: Column[] = [
-    'x',
-    'y',
-    'fromX',
-    'fromY',
-    'startedAt',
-    'movesMs',
-    'heardAt',
-    'timestamp',
-    'heading',
-    'speed',
-  ]
-  for (const name of NAMES) columns[name] = new Float64Array(capacity)
+  for (const name of COLUMNS) columns[name] = new Float64Array(capacity)
 
   const fleet = {
     columns,
     ids,
     names,
-    /** As they came, by slot. */
-    positions,
-    /** Indices of STATES, by slot. */
-    get states() {
-      return states
-    },
     get size() {
       return ids.length
     },
@@ -80,18 +34,19 @@ export function createFleet() {
     version: 0,
     members: 0,
     slotOf: (id: string) => slots.get(id),
+    typeOf: (slot: number) => TYPES[columns.type[slot] as number] as Position['subjectType'],
     find(id: string): Position | undefined {
       const slot = slots.get(id)
-      return slot === undefined ? undefined : positions[slot]
+      return slot === undefined ? undefined : unpack(fleet, slot)
     },
-    replace(all: readonly Position[], now: number) {
-      const kept = new Set(all.map(position => position.subjectId))
+    replace(all: Packed, now: number) {
+      const kept = new Set(all.ids)
       for (const id of [...ids]) if (!kept.has(id)) remove(id)
-      for (const position of all) put(position, now)
+      put(all, now)
       changed()
     },
-    update(some: readonly Position[], now: number) {
-      for (const position of some) put(position, now)
+    update(some: Packed, now: number) {
+      put(some, now)
       changed()
     },
     remove(gone: readonly string[]) {
@@ -115,24 +70,35 @@ export function createFleet() {
     for (const listener of listeners) listener()
   }
 
-  function put(position: Position, now: number) {
-    const { x, y, fromX, fromY, startedAt, movesMs, heardAt, timestamp, heading, speed } = columns
-    const nextX = toX(position.lng)
-    const nextY = toY(position.lat)
-    let slot = slots.get(position.subjectId)
+  function put(some: Packed, now: number) {
+    const { lat, lng } = some.columns
+    const at = some.ids.map((id, index) => {
+      const [x, y] = [toX(lng[index] as number), toY(lat[index] as number)]
+      return move(id, some.names[index] as string, x, y, now)
+    })
+    for (const name of NUMERIC) {
+      const [to, from] = [columns[name], some.columns[name]]
+      for (let index = 0; index < at.length; index++) to[at[index] as number] = from[index] as number
+    }
+  }
+
+  /** Goes there from where it is shown, and answers its slot. */
+  function move(id: string, name: string, nextX: number, nextY: number, now: number): number {
+    let slot = slots.get(id)
     if (slot === undefined) {
       slot = ids.length
-      if (slot === capacity) return grow(position, now)
-      slots.set(position.subjectId, slot)
-      ids.push(position.subjectId)
-      names.push(position.name)
-      fromX[slot] = nextX
-      fromY[slot] = nextY
-      movesMs[slot] = 0
+      if (slot === capacity) grow()
+      slots.set(id, slot)
+      ids.push(id)
+      names.push(name)
+      columns.fromX[slot] = nextX
+      columns.fromY[slot] = nextY
+      columns.movesMs[slot] = 0
       fleet.members++
     } else {
-      if (names[slot] !== position.name) {
-        names[slot] = position.name
+      const { x, y, fromX, fromY, movesMs, heardAt } = columns
+      if (names[slot] !== name) {
+        names[slot] = name
         fleet.members++
       }
       const share = fleet.progress(slot, now)
@@ -147,28 +113,20 @@ export function createFleet() {
       else if (moved) movesMs[slot] = Math.min(LONGEST_MOVE_MS, Math.max(SHORTEST_MOVE_MS, since))
       else movesMs[slot] = share < 1 ? (movesMs[slot] as number) * (1 - share) : 0
     }
-    x[slot] = nextX
-    y[slot] = nextY
-    startedAt[slot] = now
-    heardAt[slot] = now
-    timestamp[slot] = Date.parse(position.timestamp)
-    heading[slot] = position.heading ?? Number.NaN
-    speed[slot] = position.speed ?? Number.NaN
-    states[slot] = STATES.indexOf(position.state)
-    positions[slot] = position
+    columns.x[slot] = nextX
+    columns.y[slot] = nextY
+    columns.startedAt[slot] = now
+    columns.heardAt[slot] = now
+    return slot
   }
 
-  function grow(position: Position, now: number) {
+  function grow() {
     capacity *= 2
-    for (const name of NAMES) {
+    for (const name of COLUMNS) {
       const wider = new Float64Array(capacity)
       wider.set(columns[name])
       columns[name] = wider
     }
-    const wider = new Uint8Array(capacity)
-    wider.set(states)
-    states = wider
-    put(position, now)
   }
 
   /** The last one takes its slot. */
@@ -177,16 +135,13 @@ export function createFleet() {
     if (slot === undefined) return
     const last = ids.length - 1
     const moved = ids[last] as string
-    for (const name of NAMES) columns[name][slot] = columns[name][last] as number
-    states[slot] = states[last] as number
+    for (const name of COLUMNS) columns[name][slot] = columns[name][last] as number
     ids[slot] = moved
     names[slot] = names[last] as string
-    positions[slot] = positions[last] as Position
     slots.set(moved, slot)
     slots.delete(id)
     ids.pop()
     names.pop()
-    positions.pop()
     fleet.members++
   }
 

@@ -7,6 +7,7 @@ import { createMarkers, FLOATS, NO_DIRECTION } from './markers.ts'
 import { TILE_PX, toLngLat, toX, toY } from './mercator.ts'
 import { createPace } from './pace.ts'
 import type { Palette } from './palette.ts'
+import { coveredOf, paddingOf } from './room.ts'
 
 /** From here on everything is shown for itself. */
 const CLUSTERS_BELOW_ZOOM = 14
@@ -27,9 +28,6 @@ const MAX_KEPT_FREE = 300
 const MARKER_PX = 8
 /** What the ring around the chosen one takes of the space before its name. */
 const RING_PX = 6
-/** As in the style sheets. */
-const PHONE_PX = 720
-const PANEL_PX = 312
 
 export interface OverlayOptions {
   map: MapLibre
@@ -94,7 +92,7 @@ export function createOverlay(options: OverlayOptions) {
       canvas.height = Math.round(height * ratio)
     }
     isStale = true
-    pace.drawNow()
+    draw()
   }
 
   function group(zoom: number, now: number): Clustering | null {
@@ -117,11 +115,20 @@ export function createOverlay(options: OverlayOptions) {
   }
   let shownVersion = 0
 
+  /** The map where it asks for it, and in the same frame what moves on it. */
+  function drawAll() {
+    if (follow && selected) keepInView(selected, performance.now())
+    if (isMapAsking) {
+      isMapAsking = false
+      map.redraw()
+    }
+    draw()
+  }
+
   /** Looks where everybody is, and paints it where that can be seen. */
   function draw() {
     if (width === 0) return
     const now = performance.now()
-    if (follow && selected) keepInView(selected, now)
     const zoom = map.getZoom()
     const worldPx = TILE_PX * 2 ** zoom
     const center = map.getCenter()
@@ -157,7 +164,7 @@ export function createOverlay(options: OverlayOptions) {
       data[at] = px
       data[at + 1] = py
       data[at + 2] = Number.isNaN(direction) ? NO_DIRECTION : direction * RADIANS
-      data[at + 3] = fleet.states[slot] as number
+      data[at + 3] = fleet.columns.state[slot] as number
       data[at + 4] = isSelected ? 2 : id === hovered ? 1 : 0
       drawnSlots[count++] = slot
     }
@@ -170,7 +177,7 @@ export function createOverlay(options: OverlayOptions) {
       const r = clusterRadius(members.length)
       if (px < -r || py < -r || px > width + r || py > height + r) continue
       const states: [number, number, number] = [0, 0, 0]
-      for (const slot of members) (states[fleet.states[slot] as number] as number)++
+      for (const slot of members) (states[fleet.columns.state[slot] as number] as number)++
       onScreen.push({ x: px, y: py, r: r + 3, members, states })
     }
     if (isStale || isSeen()) paint()
@@ -239,14 +246,10 @@ export function createOverlay(options: OverlayOptions) {
   }
 
   /** Where the middle of the map is when a place lies in the middle of what the panel leaves free. */
-  const middleFor = (px: number, py: number, worldPx: number): [number, number] => [
-    px + coveredBeside() / 2 / worldPx,
-    py + coveredBelow() / 2 / worldPx,
-  ]
-
-  /** What of the map lies below the panel: on a phone its lower half, else a part of its right. */
-  const coveredBeside = () => (selected !== null && window.innerWidth > PHONE_PX ? PANEL_PX : 0)
-  const coveredBelow = () => (selected !== null && window.innerWidth <= PHONE_PX ? height * 0.5 : 0)
+  function middleFor(px: number, py: number, worldPx: number): [number, number] {
+    const { right, bottom } = coveredOf(map)
+    return [px + right / 2 / worldPx, py + bottom / 2 / worldPx]
+  }
 
   /** The slot that is drawn at a place of the screen, the nearest one. */
   function slotAt(px: number, py: number): number {
@@ -296,21 +299,19 @@ export function createOverlay(options: OverlayOptions) {
       south = Math.max(south, y[slot] as number)
     }
     const bounds = [toLngLat(west, south), toLngLat(east, north)] as [[number, number], [number, number]]
-    const around = Math.min(80, width / 6)
-    const padding = {
-      top: around,
-      left: around,
-      right: around + coveredBeside(),
-      bottom: around + coveredBelow(),
-    }
-    const target = map.cameraForBounds(bounds, { padding, maxZoom: 15 })
+    const target = map.cameraForBounds(bounds, { padding: paddingOf(map), maxZoom: 15 })
     if (target) travel(target, animate)
     return true
   }
 
-  const pace = createPace(draw)
+  const pace = createPace(map.getContainer(), drawAll)
   const unlisten = fleet.onChange(pace.request)
-  map.on('move', pace.drawNow)
+  let isMapAsking = false
+  const { triggerRepaint } = map
+  map.triggerRepaint = () => {
+    isMapAsking = true
+    pace.request()
+  }
   map.on('resize', resize)
   map.on('click', onClick)
   map.on('mousemove', onMouseMove)
@@ -349,7 +350,8 @@ export function createOverlay(options: OverlayOptions) {
     close() {
       unlisten()
       pace.close()
-      map.off('move', pace.drawNow)
+      map.triggerRepaint = triggerRepaint
+      map.triggerRepaint()
       map.off('resize', resize)
       map.off('click', onClick)
       map.off('mousemove', onMouseMove)

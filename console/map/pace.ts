@@ -1,13 +1,18 @@
 /** What somebody does, as the browser tells of it. */
 const INPUTS = ['pointerdown', 'click', 'keydown'] as const
+/** A key that is held down is many: in between it is drawn all the same. */
+const LONGEST_HOLD_MS = 100
 
 /**
- * When a layer is drawn: once a frame at most, and never in the frame that answers somebody. Where a browser draws in
- * software, a frame of the map takes longer than everything else that a click does.
+ * When the map is drawn: once a frame at most, and never in the frame that answers somebody. Where a browser draws in
+ * software, a frame of the map takes longer than everything else that a click does. What is done to the map itself it answers
+ * at once: `own` is where that is.
  */
-export function createPace(draw: () => void) {
+export function createPace(own: Element, draw: () => void) {
   let frame = 0
   let timer: ReturnType<typeof setTimeout> | undefined
+  /** Since when it has been held, and not been drawn. */
+  let heldAt = 0
 
   const cancel = () => {
     cancelAnimationFrame(frame)
@@ -17,6 +22,7 @@ export function createPace(draw: () => void) {
   }
   const run = () => {
     cancel()
+    heldAt = 0
     draw()
   }
   const request = () => {
@@ -24,7 +30,11 @@ export function createPace(draw: () => void) {
     cancel()
     frame = requestAnimationFrame(run)
   }
-  const hold = () => {
+  const hold = ({ type, target }: Event) => {
+    if (type !== 'click' && own.contains(target as Node)) return
+    const now = performance.now()
+    heldAt ||= now
+    if (now - heldAt > LONGEST_HOLD_MS) return
     cancel()
     frame = requestAnimationFrame(() => {
       frame = requestAnimationFrame(run)
@@ -39,7 +49,6 @@ export function createPace(draw: () => void) {
     requestIn(ms: number) {
       if (frame === 0) timer ??= setTimeout(request, ms)
     },
-    drawNow: run,
     close() {
       cancel()
       for (const input of INPUTS) window.removeEventListener(input, hold, { capture: true })

@@ -1,6 +1,6 @@
 import { useSyncExternalStore } from 'react'
 import { useNavigate } from 'react-router'
-import type { State } from '../live/fleet.ts'
+import type { State } from '../live/packed.ts'
 import type { IconName } from '../parts/icon.tsx'
 import { getPreferences, onPreferences, setPreferences } from '../preferences.ts'
 import { useTexts } from '../texts/texts.tsx'

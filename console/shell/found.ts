@@ -48,9 +48,9 @@ export function useFoundEntries(text: string, settled: string) {
   })
   const loaded: Entry[] = []
   if (text.trim() !== '') {
-    for (const { subjectId, name, subjectType } of fleet.positions) {
-      if (contains(name, text)) loaded.push(onMap(subjectId, name, subjectType))
-    }
+    fleet.names.forEach((name, slot) => {
+      if (contains(name, text)) loaded.push(onMap(fleet.ids[slot] as string, name, fleet.typeOf(slot)))
+    })
   }
   const known = new Set(loaded.map(({ id }) => id))
   const { devices = [], users = [], vehicles = [], hubs = [], teams = [] } = server.data ?? {}

@@ -1,6 +1,6 @@
 import '../styles/track.css'
 import '../preferences.ts'
-import type { State } from '../live/fleet.ts'
+import type { State } from '../live/packed.ts'
 import { toX, toY } from '../map/mercator.ts'
 import { readPalette } from '../map/palette.ts'
 import { onTheme } from '../preferences.ts'

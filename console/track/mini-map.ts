@@ -1,5 +1,5 @@
 import type { FeatureCollection, MultiPolygon, Polygon, Position } from 'geojson'
-import { STATES, type State } from '../live/fleet.ts'
+import { STATES, type State } from '../live/packed.ts'
 import { TILE_PX, toX, toY } from '../map/mercator.ts'
 import type { Palette } from '../map/palette.ts'
 import { readShown } from '../map/shown.ts'

@@ -117,6 +117,34 @@ describe('The first run', () => {
     )
   })
 
+  it('looks at everything beside an open panel, not beneath it', async () => {
+    const owner = (await addOrganization(server, await signIn(server))).client
+    for (const [name, lat] of [
+      ['North', 52.8],
+      ['South', 52.5],
+    ] as const) {
+      const { key } = await createDevice(owner, name)
+      const points = [{ lat, lng: 13.4, timestamp: new Date().toISOString() }]
+      await createClient(server, key).post('/location-history/bulk', { points })
+    }
+    const shape = { type: 'circle', center: { lat: 52.5, lng: 13.4 }, radius: 1_000 }
+    const fence = (await owner.post('/geofence', { name: 'Depot', shape })).body.data._id as string
+    const page = await screens.open(`${server.url}/?fence=${fence}`, { as: owner })
+    const map = page.getByRole('region', { name: /^Map of where/ })
+    await until('the northern one is in the middle of what is left of the map', async () => {
+      await page.goto(`${server.url}/?fence=${fence}`)
+      const panel = page.getByRole('complementary', { name: 'Depot' })
+      await panel.waitFor()
+      await page.getByText('2 on the map').waitFor()
+      await page.getByRole('button', { name: 'Show everything' }).click()
+      const [all, covered] = [await map.boundingBox(), await panel.boundingBox()]
+      if (!all || !covered) return false
+      const free = covered.x - all.x
+      await map.click({ position: { x: free / 2, y: Math.min(80, free / 6) } })
+      return (await page.getByRole('complementary', { name: 'North' }).count()) === 1
+    })
+  })
+
   it('tells who may change it where streets come from, close up, until it is read', async () => {
     const owner = (await addOrganization(server, await signIn(server))).client
     const places = { 'Van 7': 13.4, 'Van 8': 20 }

@@ -1,6 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { createFleet, type Position } from '../../console/live/fleet.ts'
+import { createChanges, type Message } from '../../console/live/changes.ts'
+import { createFleet } from '../../console/live/fleet.ts'
+import { type Position, pack, unpack } from '../../console/live/packed.ts'
 import { createInside, readRing, ringOf, type Shape, writeRing } from '../../console/map/areas.ts'
 import { cluster } from '../../console/map/clusters.ts'
 import { distanceM } from '../../console/map/geometry.ts'
@@ -33,8 +35,8 @@ function shown(fleet: ReturnType<typeof createFleet>, id: string, now: number): 
 describe('The fleet of the live map', () => {
   it('moves from fix to fix in the time between them, and never past the newest', () => {
     const fleet = createFleet()
-    fleet.replace([at('a', 13, 52)], 0)
-    fleet.update([at('a', 13.01, 52)], 2_000)
+    fleet.replace(pack([at('a', 13, 52)]), 0)
+    fleet.update(pack([at('a', 13.01, 52)]), 2_000)
     expect(shown(fleet, 'a', 2_000)[0]).toBeCloseTo(13, 9)
     expect(shown(fleet, 'a', 3_000)[0]).toBeCloseTo(13.005, 9)
     for (const later of [4_000, 5_000, 60_000]) expect(shown(fleet, 'a', later)[0]).toBeCloseTo(13.01, 9)
@@ -51,13 +53,13 @@ describe('The fleet of the live map', () => {
     fc.assert(
       fc.property(steps, moves => {
         const fleet = createFleet()
-        fleet.replace([at('a', 13.01, 52)], 0)
+        fleet.replace(pack([at('a', 13.01, 52)]), 0)
         let now = 0
         let [low, high] = [13.01, 13.01]
         for (const { lng, after } of moves) {
           now += after
           const before = shown(fleet, 'a', now)[0]
-          fleet.update([at('a', lng, 52)], now)
+          fleet.update(pack([at('a', lng, 52)]), now)
           // A fix never makes it jump: it goes on from where it is shown.
           expect(shown(fleet, 'a', now)[0]).toBeCloseTo(before, 6)
           ;[low, high] = [Math.min(lng, before), Math.max(lng, before)]
@@ -74,8 +76,8 @@ describe('The fleet of the live map', () => {
 
   it('is simply there where it is too far to have driven', () => {
     const fleet = createFleet()
-    fleet.replace([at('a', 13, 52)], 0)
-    fleet.update([at('a', 2, 48)], 1_000)
+    fleet.replace(pack([at('a', 13, 52)]), 0)
+    fleet.update(pack([at('a', 2, 48)]), 1_000)
     expect(shown(fleet, 'a', 1_000)).toEqual([expect.closeTo(2, 9), expect.closeTo(48, 9)])
   })
 
@@ -101,8 +103,8 @@ describe('The fleet of the live map', () => {
           } else {
             if (kind === 'snapshot') model.clear()
             model.set(id, lng)
-            if (kind === 'snapshot') fleet.replace([at(id, lng, 0)], now)
-            else fleet.update([at(id, lng, 0)], now)
+            if (kind === 'snapshot') fleet.replace(pack([at(id, lng, 0)]), now)
+            else fleet.update(pack([at(id, lng, 0)]), now)
           }
         })
         const held = fleet.ids.map((id, slot) => [id, toLng(fleet.columns.x[slot] as number)] as const)
@@ -121,8 +123,8 @@ describe('The fleet of the live map', () => {
     const all = Array.from({ length: 10_000 }, (_, index) =>
       at(`s${index}`, 13 + (index % 100) * 0.002, 52 + Math.floor(index / 100) * 0.001),
     )
-    fleet.replace(all, 0)
-    fleet.update(all, 250)
+    fleet.replace(pack(all), 0)
+    fleet.update(pack(all), 250)
     expect(fleet.size).toBe(10_000)
     for (const zoom of [0, 5, 9, 12, 14]) {
       const { x, y } = fleet.columns
@@ -133,6 +135,89 @@ describe('The fleet of the live map', () => {
       expect(single + members.length).toBe(10_000)
       if (zoom === 0) expect(clusters).toHaveLength(1)
     }
+  })
+
+  it('reads a position as it came, whatever of it is unknown', () => {
+    const number = fc.option(fc.double({ noNaN: true }))
+    const position = fc.record<Position>({
+      subjectId: fc.uuid(),
+      subjectType: fc.constantFrom('user', 'device'),
+      name: fc.string(),
+      lat: fc.double({ min: -90, max: 90, noNaN: true }),
+      lng: fc.double({ min: -180, max: 180, noNaN: true }),
+      timestamp: fc.integer({ min: 0, max: 4e12 }).map(ms => new Date(ms).toISOString()),
+      speed: number,
+      heading: number,
+      accuracy: number,
+      battery: number,
+      state: fc.constantFrom('moving', 'idle', 'offline'),
+    })
+    fc.assert(
+      fc.property(fc.array(position), positions => {
+        const packed = pack(positions)
+        expect(positions.map((_, at) => unpack(packed, at))).toEqual(positions)
+      }),
+    )
+  })
+
+  it('is the same, however late and in whatever pieces what has changed is taken', () => {
+    const ids = fc.constantFrom('a', 'b', 'c', 'd')
+    const message = fc.oneof(
+      fc.record({
+        type: fc.constantFrom('snapshot' as const, 'positions' as const, 'positions' as const),
+        cursor: fc.integer().map(String),
+        positions: fc.uniqueArray(
+          fc.tuple(ids, fc.double({ min: -179, max: 179, noNaN: true })).map(([id, lng]) => at(id, lng, 0)),
+          { selector: one => one.subjectId },
+        ),
+      }),
+      fc.record({ type: fc.constant('gone' as const), subjectIds: fc.array(ids) }),
+      fc.record({ type: fc.constant('geofence' as const) }),
+    )
+    const steps = fc.array(
+      fc.oneof(
+        message.map(hear => ({ hear })),
+        fc.record({ take: fc.integer({ min: 1, max: 3 }) }),
+      ),
+    )
+    fc.assert(
+      fc.property(steps, all => {
+        const changes = createChanges()
+        const fleet = createFleet()
+        const told = new Map<string, Position>()
+        let [cursor, took] = [null as string | null, null as string | null]
+        let [crossed, heard] = [false, false]
+        const take = (most: number) => {
+          const { changes: next, isLast } = changes.take(most)
+          if (next.isAll) fleet.replace(next.positions, 0)
+          else {
+            fleet.remove(next.gone)
+            fleet.update(next.positions, 0)
+          }
+          took = next.cursor ?? took
+          // Where to go on is not said before all is taken that came until there.
+          if (isLast) expect(took).toBe(cursor)
+          else expect(next.cursor).toBeNull()
+          heard ||= next.crossings
+          return isLast
+        }
+        const hear = (one: Message) => {
+          changes.hear(one)
+          if (one.type === 'snapshot') told.clear()
+          if (one.type === 'geofence') crossed = true
+          if ('subjectIds' in one) for (const id of one.subjectIds) told.delete(id)
+          if (!('positions' in one)) return
+          cursor = one.cursor
+          for (const position of one.positions) told.set(position.subjectId, position)
+        }
+        for (const step of all) 'hear' in step ? hear(step.hear) : take(step.take)
+        while (!take(2)) {}
+        const held = fleet.ids.map((id): [string, Position | undefined] => [id, fleet.find(id)])
+        expect(new Map(held)).toEqual(told)
+        expect(held).toHaveLength(told.size)
+        expect(heard).toBe(crossed)
+      }),
+    )
   })
 
   it('projects there and back', () => {

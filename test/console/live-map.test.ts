@@ -169,7 +169,7 @@ describe('The live map', () => {
     const box = await map.boundingBox()
     if (!box) throw new Error('There is no map')
     // Of what the panel leaves free of the map.
-    const middle = { x: (box.width - 312) / 2, y: box.height / 2 }
+    const middle = { x: (box.width - 324) / 2, y: box.height / 2 }
     await panel.getByRole('button', { name: 'Close' }).click()
     await panel.waitFor({ state: 'detached' })
     await until('a click in the middle chooses the one that was followed there', async () => {

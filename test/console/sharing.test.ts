@@ -206,10 +206,13 @@ describe('Sharing', () => {
     const { bytes, names } = await weigh(page)
     // The finer outlines come when there is nothing else to do, and are not waited for.
     const fine = await sizeOf(names.filter(name => /countries-50m/.test(name)))
-    // A worker's file is not among what the page lists.
-    const worker = names.some(name => /worker/.test(name)) ? 0 : await sizeOf([await findWorker()])
-    expect(worker + bytes).toBeGreaterThan(400_000)
-    expect(bytes - fine + worker).toBeLessThan(CONSOLE_BYTES)
+    // The files of threads are not among what the page lists.
+    const threads = await Promise.all(
+      [/maplibre-gl-worker-[\w-]+\.js/, /socket-thread-[\w-]+\.js/].map(findFile),
+    )
+    const unlisted = await sizeOf(threads.filter(name => !names.includes(name)))
+    expect(unlisted + bytes).toBeGreaterThan(400_000)
+    expect(bytes - fine + unlisted).toBeLessThan(CONSOLE_BYTES)
   })
 
   async function sizeOf(paths: string[]): Promise<number> {
@@ -221,20 +224,16 @@ describe('Sharing', () => {
     return bytes
   }
 
-  async function findWorker(): Promise<string> {
-    const page = await (await fetch(server.url)).text()
-    const files = [...page.matchAll(/\/assets\/[\w.-]+\.js/g)].map(([name]) => name)
+  /** Of what the page's scripts name. */
+  async function findFile(wanted: RegExp): Promise<string> {
+    const files = ['/']
     for (const file of files) {
       const text = await (await fetch(`${server.url}${file}`)).text()
+      const found = wanted.exec(text)
+      if (found) return `/assets/${found[0]}`
       for (const [name] of text.matchAll(/assets\/[\w.-]+\.js/g))
         files.includes(`/${name}`) || files.push(`/${name}`)
     }
-    const maps = files.find(file => /maplibre-gl-worker/.test(file))
-    if (maps) return maps
-    for (const file of files.filter(name => /maplibre/.test(name))) {
-      const found = /maplibre-gl-worker-[\w-]+\.js/.exec(await (await fetch(`${server.url}${file}`)).text())
-      if (found) return `/assets/${found[0]}`
-    }
-    throw new Error('No file names the worker')
+    throw new Error(`No file names ${wanted}`)
   }
 })

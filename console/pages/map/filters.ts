@@ -1,6 +1,7 @@
 import { useCallback, useMemo, useRef } from 'react'
 import { useSearchParams } from 'react-router'
-import { type Fleet, type Position, STATES, type State } from '../../live/fleet.ts'
+import type { Fleet } from '../../live/fleet.ts'
+import { STATES, type State } from '../../live/packed.ts'
 import { createInside, type Shape } from '../../map/areas.ts'
 
 export const SORTS = ['name', 'speed', 'silence'] as const
@@ -89,7 +90,7 @@ export function createTest(
   const text = search.trim().toLowerCase()
   const isInside = area ? createAreaTest(fleet, area) : () => true
   return slot =>
-    (wanted === -1 || fleet.states[slot] === wanted) &&
+    (wanted === -1 || fleet.columns.state[slot] === wanted) &&
     (text === '' || (fleet.names[slot] as string).toLowerCase().includes(text)) &&
     isInside(slot)
 }
@@ -97,13 +98,13 @@ export function createTest(
 /** Every frame asks it of everybody, and an area may have 500 corners: it is looked at where somebody has moved. */
 function createAreaTest(fleet: Fleet, area: Shape): (slot: number) => boolean {
   const isInside = createInside(area)
-  const seen: Position[] = []
+  const seen: { lat: number; lng: number }[] = []
   const inside: boolean[] = []
   return slot => {
-    const position = fleet.positions[slot] as Position
-    if (seen[slot] !== position) {
-      seen[slot] = position
-      inside[slot] = isInside(position)
+    const place = { lat: fleet.columns.lat[slot] as number, lng: fleet.columns.lng[slot] as number }
+    if (seen[slot]?.lat !== place.lat || seen[slot].lng !== place.lng) {
+      seen[slot] = place
+      inside[slot] = isInside(place)
     }
     return inside[slot] as boolean
   }

@@ -1,8 +1,8 @@
 import { useVirtualizer } from '@tanstack/react-virtual'
 import { type KeyboardEvent, lazy, memo, type RefObject, Suspense, useEffect, useRef } from 'react'
 import { Button, Input, SearchField, ToggleButton, ToggleButtonGroup } from 'react-aria-components'
-import { STATES, type State } from '../../live/fleet.ts'
 import { useFleetVersion, useLive, useNow } from '../../live/live.tsx'
+import { STATES, type State } from '../../live/packed.ts'
 import { Icon, StateMark } from '../../parts/icon.tsx'
 import { usePainted } from '../../parts/painted.ts'
 import { ActionButton, Choose } from '../../parts/parts.tsx'
@@ -91,7 +91,7 @@ const ListHead = memo(function ListHead(props: HeadProps) {
   const hubs = useRecords('hubs', '')
   const teams = useRecords('teams', '')
   const counts = [0, 0, 0]
-  for (let slot = 0; slot < fleet.size; slot++) (counts[fleet.states[slot] as number] as number)++
+  for (let slot = 0; slot < fleet.size; slot++) (counts[fleet.columns.state[slot] as number] as number)++
   /** What was drawn is one of them as long as it counts. */
   const areas = [
     { id: '', name: texts.fences.anywhere },

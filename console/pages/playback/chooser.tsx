@@ -97,10 +97,10 @@ function useOffered(search: string, chosen: readonly Subject[]) {
     const text = search.trim().toLowerCase()
     const taken = new Set(chosen.map(keyOf))
     const { compare } = new Intl.Collator(locale, { numeric: true })
-    const live = fleet.positions.map(({ subjectType, subjectId, name }) => ({
-      key: keyOf({ type: subjectType, id: subjectId }),
-      name,
-      type: subjectType as Subject['type'],
+    const live = fleet.ids.map((id, slot) => ({
+      key: keyOf({ type: fleet.typeOf(slot), id }),
+      name: fleet.names[slot] as string,
+      type: fleet.typeOf(slot) as Subject['type'],
     }))
     const rest = vehicles.map(({ _id, name }) => ({
       key: keyOf({ type: 'vehicle', id: _id }),

@@ -38,7 +38,8 @@ export default function FencePanel({ fence, isArea, isBack, onArea, onEdit, onCl
   const inside = useMemo(() => {
     // Who is there changes the fleet in place.
     void version
-    return fleet.positions.filter(isInside)
+    const { lat, lng } = fleet.columns
+    return fleet.ids.filter((_, slot) => isInside({ lat: lat[slot] as number, lng: lng[slot] as number }))
   }, [fleet, version, isInside])
   useReturnFocus()
   useEscape(onClose)

@@ -2,13 +2,10 @@ import type { Map as MapLibre } from 'maplibre-gl'
 import { useEffect } from 'react'
 import { ringOf, type Shape } from '../../../map/areas.ts'
 import { boundsOf } from '../../../map/geometry.ts'
+import { coveredOf, paddingOf } from '../../../map/room.ts'
 import { hideFences, showFences } from './fences-layer.ts'
 import type { Fence } from './queries.ts'
 
-const PADDING_PX = 80
-/** As in the style sheets. */
-const PHONE_PX = 720
-const PANEL_PX = 312
 const MAX_ZOOM = 16
 
 interface Props {
@@ -33,17 +30,14 @@ export default function Fences({ map, fences, opened, area }: Props) {
 function goToFence(map: MapLibre, shape: Shape): void {
   const bounds = boundsOf(ringOf(shape))
   if (!bounds) return
-  const seen = map.getBounds()
   const [[west, south], [east, north]] = bounds
-  const isSmall = east - west < (seen.getEast() - seen.getWest()) / 50
-  if (seen.contains([west, south]) && seen.contains([east, north]) && !isSmall) return
-  const isPhone = window.innerWidth <= PHONE_PX
-  const around = Math.min(PADDING_PX, window.innerWidth / 8)
-  const padding = {
-    top: around,
-    left: around,
-    right: around + (isPhone ? 0 : PANEL_PX),
-    bottom: around + (isPhone ? map.getContainer().clientHeight / 2 : 0),
-  }
-  map.fitBounds(bounds, { padding, maxZoom: MAX_ZOOM, duration: 500 })
+  // Its panel may be on its way.
+  const { right, bottom } = coveredOf(map, true)
+  const { clientWidth, clientHeight } = map.getContainer()
+  const from = map.unproject([0, 0])
+  const to = map.unproject([clientWidth - right, clientHeight - bottom])
+  const isSeen = west >= from.lng && north <= from.lat && east <= to.lng && south >= to.lat
+  const isSmall = east - west < (to.lng - from.lng) / 50
+  if (isSeen && !isSmall) return
+  map.fitBounds(bounds, { padding: paddingOf(map, true), maxZoom: MAX_ZOOM, duration: 500 })
 }

@@ -1,0 +1,26 @@
+import type { Map as MapLibre } from 'maplibre-gl'
+
+/** As in the style sheets: a panel with its margin; on a phone a sheet over so much of the map. */
+const PANEL_PX = 324
+const PHONE_PX = 720
+const SHEET = 0.55
+const SHEET_MARGIN_PX = 8
+const AROUND_PX = 80
+
+/** What of a map lies below the panel that is open. */
+export function coveredOf(map: MapLibre, isOpen = hasPanel(map)): { right: number; bottom: number } {
+  if (!isOpen) return { right: 0, bottom: 0 }
+  if (window.innerWidth > PHONE_PX) return { right: PANEL_PX, bottom: 0 }
+  return { right: 0, bottom: map.getContainer().clientHeight * SHEET + SHEET_MARGIN_PX }
+}
+
+/** What is left free around what somebody wants to see all of. */
+export function paddingOf(map: MapLibre, isOpen?: boolean) {
+  const { right, bottom } = coveredOf(map, isOpen)
+  const { clientWidth, clientHeight } = map.getContainer()
+  const around = Math.max(0, Math.min(AROUND_PX, (clientWidth - right) / 6, (clientHeight - bottom) / 6))
+  return { top: around, left: around, right: around + right, bottom: around + bottom }
+}
+
+const hasPanel = (map: MapLibre) =>
+  map.getContainer().closest('.map-area')?.querySelector('.panel') instanceof Element
