@@ -6,7 +6,8 @@ import fc from 'fast-check'
 import { afterAll, describe, expect, it } from 'vitest'
 import type { DataStep } from '../../db/queries/data-in-steps.ts'
 import { cellOf, createLocalTime, sheetName, sheetText } from '../../src/jobs/exports/cells.ts'
-import { ExportFailure, type Source } from '../../src/jobs/exports/source.ts'
+import { createSheetRows } from '../../src/jobs/exports/sheet-rows.ts'
+import { type Column, ExportFailure, type Source } from '../../src/jobs/exports/source.ts'
 import { writeExport } from '../../src/jobs/exports/write.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'fieldline-export-'))
@@ -99,6 +100,73 @@ describe('Writing an export', () => {
     const large = Array.from({ length: 20 }, () => ({ text: JSON.stringify(['x'.repeat(9_000)]), count: 1 }))
     for (const format of ['xlsx', 'json'] as const)
       await expect(write(sourceOf(large), format, { maxFileBytes: 100 })).rejects.toThrow('would be larger')
+  })
+})
+
+describe('A row of a sheet', () => {
+  const styles = { text: 1, date: 2, time: 3 }
+  const row = (types: Column['type'][], values: unknown[]) => {
+    const columns = types.map(type => ({ heading: 'A', type, options: [] }))
+    return createSheetRows(columns, 'UTC', styles)(2, values)
+  }
+
+  it('has its cells where they belong, up to the last column', () => {
+    const count = 16_384
+    const xml = row(
+      Array(count).fill('number'),
+      Array.from({ length: count }, (_, at) => at),
+    )
+    const places = [...xml.matchAll(/<c r="([A-Z]+)2"/g)].map(([, name]) => name)
+    expect([0, 25, 26, 51, 52, 701, 702, 16_383].map(at => places[at])).toEqual([
+      ...['A', 'Z', 'AA', 'AZ', 'BA', 'ZZ', 'AAA', 'XFD'],
+    ])
+    expect(new Set(places).size).toBe(count)
+  })
+
+  it('has no cell where there is no value, and is none where there is nothing', () => {
+    expect(row(['text', 'number'], [null, 5])).toBe('<row r="2"><c r="B2"><v>5</v></c></row>')
+    expect(row(['text', 'number'], [null, null])).toBe('')
+  })
+
+  it('is well-formed and says the same, whatever texts are in it', () => {
+    const decode = (xml: string) =>
+      xml
+        .replaceAll('&lt;', '<')
+        .replaceAll('&gt;', '>')
+        .replaceAll('&amp;', '&')
+        .replaceAll(/_x([0-9A-F]{4})_/g, (_, code) => String.fromCharCode(Number.parseInt(code, 16)))
+    fc.assert(
+      fc.property(
+        fc.oneof(
+          fc.string({
+            unit: fc.constantFrom(
+              '&',
+              '<',
+              '>',
+              '"',
+              '_x0041_',
+              '_',
+              ' ',
+              '\n',
+              '\r',
+              '\0',
+              'a',
+              ']]>',
+              '😀',
+            ),
+          }),
+          fc.string({ unit: 'grapheme' }),
+        ),
+        text => {
+          const xml = row(['text'], [text])
+          const plain = /^<row r="2"><c r="A2" s="1" t="str"><v>([^<>]*)<\/v><\/c><\/row>$/.exec(xml)
+          const rich = /<is><r><t xml:space="preserve">([^<>]*)<\/t><\/r><\/is><\/c><\/row>$/.exec(xml)
+          expect(decode((plain ?? rich)?.[1] as string)).toBe(text)
+          // Only there do readers keep blanks and know what is escaped.
+          expect(rich !== null).toBe(text !== text.trim() || sheetText(text) !== text)
+        },
+      ),
+    )
   })
 })
 

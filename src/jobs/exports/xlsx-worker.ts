@@ -3,7 +3,8 @@ import { createWriteStream } from 'node:fs'
 import type { Writable } from 'node:stream'
 import { parentPort, workerData } from 'node:worker_threads'
 import excel from 'exceljs'
-import { cellOf, MAX_CELL_CHARACTERS, sheetName, textValue } from './cells.ts'
+import { sheetName, textValue } from './cells.ts'
+import { createSheetRows, TooLarge } from './sheet-rows.ts'
 import type { Column } from './source.ts'
 
 /**
@@ -22,7 +23,7 @@ export type SheetAnswer = { bytes: number } | { failure: string }
 const port = parentPort as NonNullable<typeof parentPort>
 const order = workerData as SheetOrder
 
-/** One object of each, by which exceljs recognizes that it is the same. A text stays one when somebody edits it. */
+/** A text stays one when somebody edits it. */
 const STYLES = {
   heading: { font: { bold: true }, numFmt: '@' },
   text: { numFmt: '@' },
@@ -45,8 +46,6 @@ const book = new excel.stream.xlsx.WorkbookWriter({
 book.creator = 'Fieldline'
 const sheet = book.addWorksheet(sheetName(order.name), { views: [{ state: 'frozen', ySplit: 1 }] })
 sheet.columns = order.columns.map(({ type }) => ({ width: WIDTHS[type] ?? WIDTH }))
-const cells = order.columns.map(column => cellOf(column, order.timeZone))
-
 const header = sheet.addRow([])
 for (const [at, { heading }] of order.columns.entries()) {
   const cell = header.getCell(at + 1)
@@ -55,35 +54,20 @@ for (const [at, { heading }] of order.columns.entries()) {
 }
 header.commit()
 
-function addRow(values: readonly unknown[]): void {
-  const row = sheet.addRow([])
-  for (const [at, value] of values.entries()) {
-    const made = cells[at]?.(value)
-    if (!made) continue
-    const cell = row.getCell(at + 1)
-    if (made.type === 'text') {
-      if (made.value.length > MAX_CELL_CHARACTERS) {
-        const field = order.columns[at]?.heading
-        throw new TooLarge(
-          `A value of ${field} has more than ${MAX_CELL_CHARACTERS} characters, which no cell holds: export it as JSON.`,
-        )
-      }
-      cell.value = textValue(made.value)
-      cell.style = STYLES.text
-    } else {
-      cell.value = made.value
-      if (made.type === 'date' || made.type === 'time') cell.style = STYLES[made.type]
-    }
-  }
-  row.commit()
-}
+/** Private parts of exceljs: its tables of styles, and what the XML of the sheet goes to. */
+const { styles } = book as unknown as { styles: { addStyleModel(style: object): number } }
+const { stream } = sheet as unknown as { stream: { write(xml: string): void; pipes: Writable[] } }
+const rowXml = createSheetRows(order.columns, order.timeZone, {
+  text: styles.addStyleModel(STYLES.text),
+  date: styles.addStyleModel(STYLES.date),
+  time: styles.addStyleModel(STYLES.time),
+})
+/** The header is the first. */
+let count = 1
 
-class TooLarge extends Error {}
-
-/** exceljs writes on whoever may not follow: what it writes to is not public, and says when there is room again. */
+/** exceljs writes on whoever may not follow, and says when there is room again. */
 async function whenThereIsRoom(): Promise<void> {
-  const { pipes } = (sheet as unknown as { stream: { pipes: Writable[] } }).stream
-  for (const pipe of pipes) if (pipe.writableNeedDrain) await once(pipe, 'drain')
+  for (const pipe of stream.pipes) if (pipe.writableNeedDrain) await once(pipe, 'drain')
 }
 
 async function take(rows: string | null): Promise<void> {
@@ -91,7 +75,9 @@ async function take(rows: string | null): Promise<void> {
     await book.commit()
     return
   }
-  for (const values of JSON.parse(`[${rows}]`) as unknown[][]) addRow(values)
+  let xml = ''
+  for (const values of JSON.parse(`[${rows}]`) as unknown[][]) xml += rowXml(++count, values)
+  if (xml !== '') stream.write(xml)
   await whenThereIsRoom()
 }
 
