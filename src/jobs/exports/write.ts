@@ -8,7 +8,7 @@ import { ExportFailure, type Source } from './source.ts'
 import type { SheetAnswer, SheetOrder } from './xlsx-worker.ts'
 
 /** A step is held three times at the most: read ahead, on its way, written. */
-const STEP_BYTES = 512 * 1024
+const STEP_BYTES = 1024 * 1024
 const FIRST_ROWS = 500
 const MIN_ROWS = 50
 const MAX_ROWS = 4_000
