@@ -221,8 +221,45 @@ describe('Playback', () => {
 
   it('plays today where the address names a day that no calendar here has', async () => {
     const page = await screens.open(ofVan().replace(DAY, '9999-12-31'), { as: owner })
-    const today = page.getByLabel('Day', { exact: true })
-    await until('today is there', async () => /^20/.test(await today.inputValue().catch(() => '')))
+    const today = page.getByRole('group', { name: 'Day', exact: true })
+    await until('today is there', async () =>
+      /20\d\d$/.test((await today.innerText().catch(() => '')).trim()),
+    )
+  })
+
+  it('takes and writes a day as the organization does, whatever the browser speaks', async () => {
+    const page = await screens.open(ofVan(), { as: owner, locale: 'en-US' })
+    const dayOf = () => new URL(page.url()).searchParams.get('day')
+    const [year, month, date] = DAY.split('-')
+    const field = page.getByRole('group', { name: 'Day', exact: true })
+    const parts = () => field.getByRole('spinbutton').allInnerTexts()
+    await field.getByRole('spinbutton').first().waitFor()
+    expect(await parts()).toEqual([month, date, year])
+    await page.evaluate(() => localStorage.setItem('fieldline.preferences', '{"language":"de"}'))
+    await page.reload()
+    const tag = page.getByRole('group', { name: 'Tag', exact: true })
+    await tag.getByRole('spinbutton').first().waitFor()
+    expect((await tag.innerText()).replaceAll(/\s/g, '')).toBe(`${date}.${month}.${year}`)
+
+    // Typed digit by digit; a year on its way is no day, and one that is not kept is not gone to.
+    const wanted = new Date(Date.UTC(Number(year), Number(month) - 2, 1)).toISOString().slice(0, 10)
+    const [wantedYear = '', wantedMonth = '', wantedDate = ''] = wanted.split('-')
+    await tag.getByRole('spinbutton').first().click()
+    await page.keyboard.type(wantedDate + wantedMonth + wantedYear)
+    await until('it is gone to', () => dayOf() === wanted)
+    await tag.getByRole('spinbutton').last().click()
+    await page.keyboard.type('1999')
+    for (const key of ['Tab', 'Tab']) await page.keyboard.press(key)
+    await until('it is given up', async () => (await tag.innerText()).includes(wantedYear))
+    expect(dayOf()).toBe(wanted)
+
+    // Or chosen in a calendar.
+    await tag.getByRole('button').click()
+    expect(await findBarriers(page)).toEqual([])
+    await page.keyboard.press('ArrowLeft')
+    await page.keyboard.press('Enter')
+    const before = new Date(Date.parse(wanted) - DAY_MS).toISOString().slice(0, 10)
+    await until('the day before is gone to', () => dayOf() === before)
   })
 
   it('leads from the live map to the day of whoever is chosen, and says where there is one', async () => {

@@ -1,10 +1,10 @@
-import { useEffect, useMemo, useRef, useState } from 'react'
+import { useMemo, useRef, useState } from 'react'
 import { Button, ComboBox, Input, ListBox, ListBoxItem, Popover } from 'react-aria-components'
 import { useFleetVersion, useLive } from '../../live/live.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { IconButton } from '../../parts/parts.tsx'
-import { useFormat, useLocale, useTexts } from '../../texts/texts.tsx'
-import { keyOf, MAX_SUBJECTS, type Subject, stepDay, TYPES } from './choice.ts'
+import { useLocale, useTexts } from '../../texts/texts.tsx'
+import { keyOf, MAX_SUBJECTS, type Subject, TYPES } from './choice.ts'
 import { useNames, useVehicles } from './queries.ts'
 
 /** A list that somebody reads; more are found by their names. */
@@ -112,42 +112,4 @@ function useOffered(search: string, chosen: readonly Subject[]) {
       .sort((a, b) => compare(a.name, b.name))
       .slice(0, OFFERED)
   }, [search, chosen, fleet, version, vehicles, locale])
-}
-
-/** The history goes back a year. */
-const KEPT_DAYS = 365
-
-/** One day after the other, as the calendar of the organization has them. */
-export function DayPicker({ day, onChange }: { day: string; onChange: (day: string | null) => void }) {
-  const { playback: t } = useTexts()
-  const format = useFormat()
-  const input = useRef<HTMLInputElement>(null)
-  const today = format.dateOf(Date.now())
-  const earliest = stepDay(today, -KEPT_DAYS)
-  const go = (next: string) => onChange(next === today ? null : next)
-  useEffect(() => {
-    // What somebody is typing stays: on its way there a year is the year 2.
-    if (input.current && input.current.value !== day) input.current.value = day
-  }, [day])
-  return (
-    <div className="day-picker">
-      <IconButton
-        icon="back"
-        label={t.before}
-        isDisabled={day <= earliest}
-        onPress={() => go(stepDay(day, -1))}
-      />
-      <input
-        type="date"
-        ref={input}
-        aria-label={t.day}
-        defaultValue={day}
-        min={earliest}
-        max={today}
-        required
-        onChange={({ currentTarget: { value } }) => value >= earliest && value <= today && go(value)}
-      />
-      <IconButton icon="next" label={t.after} isDisabled={day >= today} onPress={() => go(stepDay(day, 1))} />
-    </div>
-  )
 }
