@@ -27,9 +27,16 @@ const TOKEN_ENDED = 4401
 const PERMISSION_LOST = 4403
 const RETRY_FIRST_MS = 500
 const RETRY_LAST_MS = 10_000
-/** The server's pings are not shown to a page: it asks something itself, and a network that has died answers nothing. */
-const ASK_EVERY_MS = 15_000
-const ANSWER_WITHIN_MS = 10_000
+/**
+ * The server's pings are not shown to a page: where nothing came it asks something itself, and a network that has died or a
+ * server that stands still answers nothing. Both together are how long a screen shows as live what is not.
+ */
+const ASK_AFTER_MS = 4_000
+const ANSWER_WITHIN_MS = 5_000
+/** A connection is open, and on it what there is, maybe 10,000 positions over a bad mobile line. */
+const OPEN_WITHIN_MS = 30_000
+/** Nothing else keeps timers from running for so long. */
+const SLEPT_MS = 30_000
 const TICK_MS = 1_000
 
 /**
@@ -44,6 +51,7 @@ export function openLive(token: string, filter: Filter, events: LiveEvents) {
   let timer: ReturnType<typeof setTimeout> | undefined
   let heardAt = Date.now()
   let askedAt = 0
+  let patienceMs = OPEN_WITHIN_MS
   let ticked = Date.now()
   let closed = false
   let wasLive = false
@@ -59,6 +67,8 @@ export function openLive(token: string, filter: Filter, events: LiveEvents) {
     if (closed) return
     const scheme = location.protocol === 'https:' ? 'wss' : 'ws'
     phase = 'opening'
+    askedAt = Date.now()
+    patienceMs = OPEN_WITHIN_MS
     if (!wasLive) events.onState({ name: 'connecting' })
     socket.open(`${scheme}://${location.host}/api/v3/live`, token)
   }
@@ -84,6 +94,7 @@ export function openLive(token: string, filter: Filter, events: LiveEvents) {
     if (changes.crossings) events.onCrossings()
     if (changes.cursor === null) return
     cursor = changes.cursor
+    patienceMs = ANSWER_WITHIN_MS
     wasLive = true
     events.onState({ name: 'live' })
   }
@@ -113,15 +124,15 @@ export function openLive(token: string, filter: Filter, events: LiveEvents) {
   }
   const ticking = setInterval(() => {
     const now = Date.now()
-    const slept = now - ticked > ASK_EVERY_MS * 2
+    const slept = now - ticked > SLEPT_MS
     ticked = now
-    if (phase !== 'open') return
+    if (phase === 'closed') return
     // Timers stood still: the machine slept, and what was open then rarely is any more.
     if (slept) {
       lose()
       hurry()
-    } else if (askedAt > 0 && now - askedAt > ANSWER_WITHIN_MS) lose()
-    else if (askedAt === 0 && now - heardAt > ASK_EVERY_MS) ask()
+    } else if (askedAt > 0 && now - askedAt > patienceMs) lose()
+    else if (askedAt === 0 && now - heardAt > ASK_AFTER_MS) ask()
   }, TICK_MS)
   window.addEventListener('online', hurry)
   window.addEventListener('offline', onOffline)
@@ -132,6 +143,7 @@ export function openLive(token: string, filter: Filter, events: LiveEvents) {
     setFilter(next: Filter) {
       wanted = next
       cursor = null
+      patienceMs = OPEN_WITHIN_MS
       socket.say({ type: 'subscribe', filter: wanted, since: null })
     },
     close() {

@@ -145,6 +145,28 @@ describe('The first run', () => {
     })
   })
 
+  it('a screen notices within some ten seconds that its server stands still, and goes on with it', async () => {
+    const owner = (await addOrganization(server, await signIn(server))).client
+    const page = await screens.open(`${server.url}/sign-in`, { as: owner, mayFail: /WebSocket|ERR_/ })
+    await page.clock.install()
+    await page.goto(server.url)
+    const live = page.getByRole('status').getByText('Live')
+    await live.waitFor()
+    process.kill(server.pid, 'SIGSTOP')
+    try {
+      await page.clock.pauseAt(Date.now() + 1_000)
+      await page.clock.runFor(12_000)
+      await page
+        .getByRole('status')
+        .getByText(/^Offline since/)
+        .waitFor()
+    } finally {
+      process.kill(server.pid, 'SIGCONT')
+    }
+    await page.clock.resume()
+    await live.waitFor()
+  })
+
   it('tells who may change it where streets come from, close up, until it is read', async () => {
     const owner = (await addOrganization(server, await signIn(server))).client
     const places = { 'Van 7': 13.4, 'Van 8': 20 }
