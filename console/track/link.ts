@@ -26,8 +26,8 @@ const LINK_ENDED = 4403
 const RETRY_FIRST_MS = 1_000
 const RETRY_LAST_MS = 20_000
 const ANSWER_WITHIN_MS = 10_000
-/** Who stands still says nothing, and neither does a network that has died: then a new socket tells which. */
-const SILENT_MS = 30_000
+/** Every 15 seconds the server says something, if nothing else then that it is there: two of them are missing. */
+const SILENT_MS = 35_000
 
 /**
  * Reads what is there, then follows it live. A socket that was silent for long is replaced, also as soon as somebody looks

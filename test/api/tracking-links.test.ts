@@ -29,6 +29,8 @@ describe('A tracking link', () => {
   const { server } = useServer()
   let owner: Client
   let van: TestDevice
+  /** Opened before everything else: what comes on it takes its time. */
+  let parked: Awaited<ReturnType<typeof openLink>>
   const begin = Date.now() - HOUR_MS
 
   const create = async (subject: { id: string }, more: object = {}, client = owner) => {
@@ -52,6 +54,7 @@ describe('A tracking link', () => {
       attributes: { secret: 'of the house' },
     }))
     await send(van, way)
+    parked = await openLink(server, (await create(await createDevice(owner, 'Parked'))).body.data.token)
   })
 
   it('shows a name, a position and a trail that keeps its shape, and nothing else of the organization', async () => {
@@ -208,6 +211,14 @@ describe('A tracking link', () => {
     const log = server.output.stdout + server.output.stderr
     expect(log).not.toContain(token)
     expect(log).not.toContain('/tracking/')
+  })
+
+  it('says on its socket that it is there while nothing is new', async () => {
+    await until('an empty frame', () => parked.messages.length > 1, 60_000)
+    const [first, ...others] = parked.messages
+    expect(first).toEqual({ type: 'snapshot', positions: [] })
+    for (const message of others) expect(message).toEqual({ type: 'positions', positions: [] })
+    parked.socket.terminate()
   })
 })
 

@@ -1,4 +1,4 @@
-import type { Page } from 'playwright-core'
+import type { Page, WebSocketRoute } from 'playwright-core'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { type Client, createClient, createDevice, signIn, type TestDevice } from '../support/client.ts'
 import { useServer } from '../support/own-server.ts'
@@ -168,6 +168,25 @@ describe('Sharing', () => {
     } finally {
       await proxy.close()
     }
+  })
+
+  it('keeps the connection on which nothing is new, and gives up the one on which nothing comes', async () => {
+    const page = await screens.open('about:blank')
+    await page.clock.install()
+    const sockets: WebSocketRoute[] = []
+    await page.routeWebSocket(/live\/tracking/, socket => void sockets.push(socket))
+    await page.goto((await share()).url)
+    await until('it has connected', () => sockets.length === 1)
+    await page.clock.pauseAt(Date.now() + 1_000)
+    for (let n = 0; n < 8; n++) {
+      sockets[0]?.send('{"type":"positions","positions":[]}')
+      // What a page hears it hears before what it is asked later.
+      await page.evaluate(() => {})
+      await page.clock.runFor(15_000)
+    }
+    expect(sockets).toHaveLength(1)
+    await page.clock.runFor(30_000)
+    await until('it has connected anew', () => sockets.length === 2)
   })
 
   it('speaks German to who reads German', async () => {

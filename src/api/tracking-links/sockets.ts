@@ -19,6 +19,9 @@ const MESSAGES = { atOnce: 10, perSecond: 0.1 }
 
 const POLL_EVERY_MS = 250
 const PING_EVERY_MS = 25_000
+/** Pings are not shown to a page: an empty frame tells it that nothing is new, and not that its connection has died. */
+const ALIVE_EVERY_MS = 15_000
+const ALIVE = '{"type":"positions","positions":[]}'
 /** Notifications may be lost with their connection, so every open link is checked again. */
 const CHECK_EVERY_MS = 30_000
 
@@ -92,9 +95,13 @@ export function createTrackers(
     }
   }, PING_EVERY_MS)
 
+  const beats = setInterval(() => {
+    for (const { socket } of trackers) socket.send(ALIVE)
+  }, ALIVE_EVERY_MS)
+
   app.addHook('preClose', async () => {
     stopListening()
-    for (const timer of [checks, polls, pings]) clearInterval(timer)
+    for (const timer of [checks, polls, pings, beats]) clearInterval(timer)
     for (const { socket } of trackers) socket.close(SHUTDOWN, 'The server is stopping')
   })
 
