@@ -30,6 +30,8 @@ function signsOf(language: string, currency: string): Set<string> {
 
 /** Spaces of all widths and apostrophes group digits, and mean nothing else. */
 const GROUPING = /(?<=\d)[\s\u00a0\u2009\u202f'’](?=\d{3}(?!\d))/g
+/** What most cells hold. */
+const PLAINEST = /^-?\d+(\.\d\d?)?$/
 const PLAIN = /^(\d+(\.\d*)?|\.\d+)(e[+-]?\d{1,3})?$/i
 /** From the first digit or separator to the last. */
 const DIGITS = /[\d.,](?:.*[\d.,])?/s
@@ -105,6 +107,7 @@ const PERCENTAGE: Checked = {
  * currency is the organization's own. Null where it is no number.
  */
 export function readNumber(text: string, { decimal, currency }: NumberStyle): Checked | null {
+  if (PLAINEST.test(text)) return { value: Number(text) }
   const parts = takeApart(text)
   if (!parts) return null
   const { unit, isNegative } = parts
