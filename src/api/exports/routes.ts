@@ -19,6 +19,7 @@ import { ok } from '../../http/envelope.ts'
 import { conflict, found, RequestError } from '../../http/errors.ts'
 import { leavingOf } from '../../http/leaving.ts'
 import { listed, readPageRequest } from '../../http/lists.ts'
+import { createSpoolRoom } from '../../http/spool.ts'
 import { createStreams } from '../../http/streams.ts'
 import { orderExport } from '../../jobs/exports/export.ts'
 import { createExportFiles } from '../../jobs/exports/files.ts'
@@ -32,6 +33,8 @@ import { visibleOf } from './visible.ts'
 
 /** Made at once for an answer, of which each may have a thread with 60 MB. */
 const MAKING = { max: 3, maxPerOwner: 2, maxWaiting: 16, waitMs: 10_000 }
+/** Files of such answers that are still being read; a thousand records may have 256 MiB. */
+const MAX_SPOOLED_BYTES = 4 * 1024 ** 3
 /** Waiting and working exports of an organization, which works on one at a time. */
 const MAX_UNFINISHED = 20
 /** As permissions call them. */
@@ -42,6 +45,7 @@ export function exportRoutes(app: App, { db, config }: Services): void {
   const files = createExportFiles(config.dataDir)
   const making = createTurns(MAKING)
   const streams = createStreams()
+  const room = createSpoolRoom(MAX_SPOOLED_BYTES)
 
   app.post('/data/export', operations.exportData, (request, reply) => {
     const { dataTypeId, format, filter, fields } = request.body
@@ -120,8 +124,12 @@ export function exportRoutes(app: App, { db, config }: Services): void {
       const done = await making.take(caller.organizationId, { signal: leaving })
       const draft = await files.draft(request.id)
       try {
+        leaving.throwIfAborted()
+        const place = room.take(caller.organizationId)
+        leaving.addEventListener('abort', place.giveBack, { once: true })
         const { format } = order
-        const { count } = await writeExport(draft, { source, format, ids, signal: leaving })
+        const { count, bytes } = await writeExport(draft, { source, format, ids, signal: leaving })
+        place.add(bytes)
         const made = { keys: source.keys(format), count }
         // One that is asked for again under its Idempotency-Key is one export, of which somebody has taken another file.
         if (request.isRepeated)
