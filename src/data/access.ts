@@ -24,6 +24,8 @@ export interface DataAccess {
   isRestricted(dataTypeId: string, key: string): boolean
   /** Whether a field is hidden, by itself or with its whole type. */
   hides(dataTypeId: string, key: string): boolean
+  /** Whether it hides any field of a type. */
+  hidesAnyOf(dataTypeId: string): boolean
   /** The values that may be seen; with `keys` those of them alone. */
   visible(dataTypeId: string, data: Values, keys?: readonly string[]): Values
   /** 403 with the restricted ones where a type restricts any of these keys. */
@@ -57,6 +59,7 @@ export function dataAccess(
     seesEverything: everywhere,
     isRestricted,
     hides,
+    hidesAnyOf: dataTypeId => !grantsType(dataTypeId) || (restricted.get(dataTypeId)?.size ?? 0) > 0,
     visible: (dataTypeId, data, keys = Object.keys(data)) =>
       Object.fromEntries(
         keys.filter(key => Object.hasOwn(data, key) && !hides(dataTypeId, key)).map(key => [key, data[key]]),

@@ -106,18 +106,22 @@ function groupBy<One>(all: readonly One[], nameOf: (one: One) => string): Map<st
 /** The mapping with the headings as the file writes them. Refuses what the file does not have. */
 export function resolveMapping(given: Mapping, header: Header): Mapping {
   const { headings } = header
-  const byName = new Map(
-    headings.filter(heading => heading !== '').map(heading => [heading.toLowerCase(), heading]),
-  )
-  const missing = Object.values(given).filter(heading => !byName.has(heading.trim().toLowerCase()))
+  const named = headings.filter(heading => heading !== '')
+  // As it is written comes first: keys of JSON may be alike but for case.
+  const byName = new Map([
+    ...named.map(heading => [heading.toLowerCase(), heading] as const),
+    ...named.map(heading => [heading, heading] as const),
+  ])
+  const find = (heading: string) => byName.get(heading.trim()) ?? byName.get(heading.trim().toLowerCase())
+  const missing = Object.values(given).filter(heading => find(heading) === undefined)
   if (missing.length > 0) {
     throw unimportable(`The file has no column ${listed(missing)}. ${taken(header)}`)
   }
-  return Object.fromEntries(
-    Object.entries(given).map(([key, heading]) => [key, byName.get(heading.trim().toLowerCase()) as string]),
-  )
+  return Object.fromEntries(Object.entries(given).map(([key, heading]) => [key, find(heading) as string]))
 }
 
-/** Whoever has a title above the names of the columns sees it. */
+/** Whoever has a title above the names of the columns sees it. Keys are no part of a file, and of the type some are hidden. */
 const taken = ({ row, headings }: Header) =>
-  `Row ${row} was taken for the names of the columns: ${listed(headings.filter(heading => heading !== ''))}.`
+  row === null
+    ? 'The columns of JSON are the keys of the fields of its data type.'
+    : `Row ${row} was taken for the names of the columns: ${listed(headings.filter(heading => heading !== ''))}.`

@@ -15,7 +15,8 @@ export function openSource(
 }
 
 export interface Header {
-  row: number
+  /** Which row it is; null where the columns are the keys of records. */
+  row: number | null
   /** The names of the columns; an empty text is one without. */
   headings: string[]
 }
@@ -30,6 +31,6 @@ export async function readHeadings(source: Source): Promise<Header> {
     // Of a sparse row, too.
     const headings = Array.from(cells, cell => cellText(cell ?? null).trim())
     while (headings.at(-1) === '') headings.pop()
-    return { row: number, headings }
+    return { row: source.isKeyed ? null : number, headings }
   }
 }

@@ -50,13 +50,16 @@ export async function storeRows(tx: Queryable, target: Target, rows: readonly Re
   const keyField = type.fields.find(({ key }) => key === type.primaryKey)
   const failed = new Map<number, RowError[]>()
   const alone = new Map(rows.filter(read => read.alone.length > 0).map(read => [read.row, read.alone]))
-  // Of a field that is not in the file, its label is nobody's who may not see it.
-  const told = (error: RowError) =>
-    error.field !== null && !mapped.includes(error.field) && target.access.hides(type._id, error.field)
+  const textOf = new Map(rows.map(({ row, values }) => [row, values]))
+  // Of a field that is not in the row, its label is nobody's who may not see it.
+  const told = (row: number, error: RowError) =>
+    error.field !== null &&
+    target.access.hides(type._id, error.field) &&
+    !Object.hasOwn(JSON.parse(textOf.get(row) as string), error.field)
       ? OF_HIDDEN_FIELD
       : error
   const fail = (row: number, ...found: RowError[]) => {
-    const errors = found.map(told)
+    const errors = found.map(error => told(row, error))
     const before = failed.get(row)
     failed.set(row, reportOf(before ? [...before, ...errors] : [...errors, ...(alone.get(row) ?? [])]))
   }

@@ -39,7 +39,7 @@ async function inspect(path: string, type: Mappable, given: GivenMapping | null)
   const source = await openSource({ path, format }, keys, { header: true })
   try {
     const header = await readHeadings(source)
-    checkHeadings(header.headings)
+    if (!source.isKeyed) checkHeadings(header.headings)
     // The columns of JSON are the keys, and an import config names those of a table.
     const byKey =
       format === 'json' && (!given || given.isConfig) ? Object.fromEntries(keys.map(key => [key, key])) : null

@@ -323,9 +323,19 @@ describe('A field that the role restricts', () => {
       JSON.stringify([{ data: { number: '8', zqpay: 'zq-8', name: 8 } }, { number: '9', zqcode: 'zq-9' }]),
     ]
     for (const file of files) await importFile(server, owner, file, { dataTypeId })
+    // A record that is none is told as a whole, whatever of it the mapping names.
+    const whole = JSON.stringify([{ data: { number: '13', name: 1 } }, { number: '14', zqcode: 'zq-14' }])
+    await importFile(server, owner, whole, { dataTypeId, mapping: '{"number":"number","name":"name"}' })
     const ofAll = (await owner.get('/import-monitoring')).body.data
     const told = JSON.stringify(ofAll)
-    for (const known of ['differs in name, ZQ Pay', 'ZQ Code already', '"zqpay":"ZQ Pay"', 'zq-9', 'zq-8'])
+    for (const known of [
+      'differs in name, ZQ Pay',
+      'ZQ Code already',
+      '"zqpay":"ZQ Pay"',
+      'zq-9',
+      'zq-8',
+      'zq-14',
+    ])
       expect(told).toContain(known)
     const seen = (await client.get('/import-monitoring')).body.data
     expect(seen).toHaveLength(ofAll.length)
@@ -353,6 +363,19 @@ describe('A field that the role restricts', () => {
     const file = await client.get(`/import-monitoring/${own._id}/failed-rows`)
     expect(file.status).toBe(200)
     expect(JSON.stringify([own, file.body])).not.toMatch(/zq/i)
+    // Its own JSON names the columns by keys that the type has, and records that lack them say nothing of them.
+    const json = JSON.stringify([{ data: { number: '11', name: 'Cid' } }, { data: { number: '1', name: 1 } }])
+    const partial = await importFile(server, client, json, { dataTypeId })
+    expect(partial).toMatchObject({ created: 0, failed: 2, mapping: { number: 'number', name: 'name' } })
+    expect(JSON.stringify(partial)).not.toMatch(/zq/i)
+    const mapped = await upload(server, client, json, { dataTypeId, mapping: '{"name":"nobody"}' })
+    expect([mapped.status, JSON.stringify(mapped.body)]).toEqual([
+      422,
+      expect.not.stringMatching(/zq|Row 1/i),
+    ])
+    const full = JSON.stringify([{ data: { number: '12', zqcode: 'zq-12', zqpay: 'zq-pay' } }])
+    const told12 = await importFile(server, client, full, { dataTypeId })
+    expect(told12.failures).toMatchObject([{ field: 'zqpay', value: 'zq-pay' }])
     // What it sends itself it is told of.
     const sent = await importFile(server, client, `${head}10,Ada,zq-10,zq-10\n`, { dataTypeId })
     expect(sent.failures).toMatchObject([{ field: 'zqpay', value: 'zq-10' }])

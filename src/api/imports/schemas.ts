@@ -22,7 +22,9 @@ const importRecord = z.object({
   dryRun: z.boolean(),
   mapping: z
     .record(z.string(), z.string())
-    .describe('Which column goes to which field: the heading by the key; where none was given, as proposed')
+    .describe(
+      'Which column goes to which field: the heading by the key; where none was given, as proposed; of JSON without fields that the role may not see',
+    )
     .meta({ examples: [{ name: 'Customer name', phone: 'Phone' }] }),
   total: rows.nullable().describe('Rows with values; known when all of the file is read'),
   processed: rows,

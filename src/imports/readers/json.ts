@@ -50,6 +50,7 @@ export async function openJson(
   }
   return {
     rows: rows(),
+    isKeyed: true,
     fraction: () => (size === 0 ? 1 : file.bytesRead / size),
     close: () => file.destroy(),
   }
