@@ -5,6 +5,8 @@ import { readShown } from './shown.ts'
 
 /** From here on the coarse outlines look coarse. */
 const FINE_FROM_ZOOM = 3.5
+/** Closer, the outlines say no more: whoever goes from street to street loads nothing and waits for nothing. */
+const WORLD_MAX_ZOOM = 10
 
 /** The style of the map below everything, in the page's colours. */
 export async function createStyle(palette: Palette): Promise<StyleSpecification> {
@@ -15,7 +17,12 @@ export async function createStyle(palette: Palette): Promise<StyleSpecification>
     layers: [{ id: 'blank', type: 'background', paint: { 'background-color': palette.blank } }],
   }
   if (shown.kind === 'world') {
-    style.sources.world = { type: 'geojson', data: await readWorld('coarse'), tolerance: 0.2 }
+    style.sources.world = {
+      type: 'geojson',
+      data: await readWorld('coarse'),
+      tolerance: 0.2,
+      maxzoom: WORLD_MAX_ZOOM,
+    }
     style.sources.grid = { type: 'geojson', data: { type: 'FeatureCollection', features: [] } }
     style.layers.push(
       {
@@ -61,15 +68,24 @@ export function refineWorld(map: MapLibre): () => void {
     refined = undefined
   }
   const refine = () => {
-    const source = map.getSource('grid')
-    if (source && 'setData' in source)
-      (source as { setData(data: FeatureCollection): void }).setData(gridOf(map))
+    refineGrid()
     const world = map.getSource('world')
     if (world === refined || map.getZoom() < FINE_FROM_ZOOM) return
     refined = world
     void readWorld('fine').then(data => {
       if (world && 'setData' in world) (world as { setData(data: FeatureCollection): void }).setData(data)
     }, forget)
+  }
+  let grid: { source: unknown; step: number; around: Bounds } | undefined
+  /** Reaches some way beyond what is seen, and is drawn anew where that ends. */
+  const refineGrid = () => {
+    const source = map.getSource('grid')
+    if (!source || !('setData' in source)) return
+    const seen = boundsOf(map)
+    const step = stepOf(seen)
+    if (grid?.source === source && grid.step === step && contains(grid.around, seen)) return
+    grid = { source, step, around: widen(seen) }
+    ;(source as { setData(data: FeatureCollection): void }).setData(gridOf(grid.around, step))
   }
   map.on('moveend', refine)
   map.on('styledata', refine)
@@ -107,12 +123,42 @@ const STEPS = [30, 20, 10, 5, 2, 1, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.00
 const LINES_ACROSS = 7
 const MAX_LAT = 85
 
-/** Meridians and parallels at round degrees, some across the screen. */
-function gridOf(map: MapLibre): FeatureCollection {
+interface Bounds {
+  west: number
+  east: number
+  south: number
+  north: number
+}
+
+function boundsOf(map: MapLibre): Bounds {
   const bounds = map.getBounds()
-  const [west, east] = [bounds.getWest(), bounds.getEast()]
-  const [south, north] = [Math.max(-MAX_LAT, bounds.getSouth()), Math.min(MAX_LAT, bounds.getNorth())]
-  const step = STEPS.find(one => (east - west) / one >= LINES_ACROSS) ?? (STEPS.at(-1) as number)
+  return {
+    west: bounds.getWest(),
+    east: bounds.getEast(),
+    south: Math.max(-MAX_LAT, bounds.getSouth()),
+    north: Math.min(MAX_LAT, bounds.getNorth()),
+  }
+}
+
+/** By as much again to each side. */
+function widen({ west, east, south, north }: Bounds): Bounds {
+  const [across, up] = [east - west, north - south]
+  return {
+    west: west - across,
+    east: east + across,
+    south: Math.max(-MAX_LAT, south - up),
+    north: Math.min(MAX_LAT, north + up),
+  }
+}
+
+const contains = (one: Bounds, other: Bounds) =>
+  other.west >= one.west && other.east <= one.east && other.south >= one.south && other.north <= one.north
+
+const stepOf = ({ west, east }: Bounds) =>
+  STEPS.find(one => (east - west) / one >= LINES_ACROSS) ?? (STEPS.at(-1) as number)
+
+/** Meridians and parallels at round degrees, some across the screen. */
+function gridOf({ west, east, south, north }: Bounds, step: number): FeatureCollection {
   const lines: [number, number][][] = []
   for (let lng = Math.ceil(west / step) * step; lng <= east; lng += step)
     lines.push([

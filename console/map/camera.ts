@@ -7,9 +7,12 @@ const JUDGED_AFTER_MS = 150
 /** A machine that was busy for a moment glides again. */
 const JUMPS_FOR_MS = 60_000
 
-/** Goes to places: it glides where this machine draws the map fluently, and is simply there where it does not. */
-export function createCamera(map: MapLibre) {
-  let jumpsUntil = 0
+/**
+ * Goes to places: it glides where this machine draws the map fluently, and is simply there where it does not. Without a
+ * graphics card (`isSoftware`) it never does.
+ */
+export function createCamera(map: MapLibre, isSoftware: boolean) {
+  let jumpsUntil = isSoftware ? Number.POSITIVE_INFINITY : 0
   return (target: JumpToOptions, glides = true) => {
     const begun = performance.now()
     if (!glides || begun < jumpsUntil) return map.jumpTo(target)

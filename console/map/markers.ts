@@ -73,6 +73,16 @@ export interface MarkerColors {
   accent: Rgb
 }
 
+/** How drivers without a graphics card call themselves. */
+const SOFTWARE = /swiftshader|llvmpipe|softpipe|software|basic render/i
+
+/** Chrome says it by this extension alone, and Firefox complains about whoever asks for that. */
+function drawsInSoftware(gl: WebGL2RenderingContext): boolean {
+  const renderer = String(gl.getParameter(gl.RENDERER))
+  const info = renderer.startsWith('WebKit') ? gl.getExtension('WEBGL_debug_renderer_info') : null
+  return SOFTWARE.test(info ? String(gl.getParameter(info.UNMASKED_RENDERER_WEBGL)) : renderer)
+}
+
 /** Draws thousands of markers in one call. Null where the browser has no WebGL 2. */
 export function createMarkers(canvas: HTMLCanvasElement) {
   const context = canvas.getContext('webgl2', { premultipliedAlpha: true, antialias: false })
@@ -122,6 +132,7 @@ export function createMarkers(canvas: HTMLCanvasElement) {
   canvas.addEventListener('webglcontextrestored', open)
 
   return {
+    isSoftware: drawsInSoftware(gl),
     draw(
       markers: Float32Array,
       count: number,

@@ -14,8 +14,14 @@ const CLUSTERS_BELOW_ZOOM = 14
 /** Who stands with whom is looked at this often where nothing else asks for it. */
 const CLUSTER_EVERY_MS = 1_000
 /** What has moved by less than this since it was painted is not painted again; by as much it is looked at again. */
-const UNSEEN_PX = 0.45
 const SEEN_PX = 0.5
+/**
+ * Without a graphics card each painting is the whole page put together by the processor, 40 ms of two cores, behind which
+ * whoever clicks waits.
+ */
+const SEEN_PX_IN_SOFTWARE = 1
+/** A little is allowed for: it is looked at when it should have moved that far. */
+const ALLOWANCE = 0.9
 /** Radians. */
 const UNSEEN_TURN = 0.05
 const CLICK_PX = 16
@@ -62,7 +68,9 @@ export function createOverlay(options: OverlayOptions) {
   let { palette, isShown } = options
   const painter = createMarkers(options.markers)
   const labels = createLabels(options.labels)
-  const travel = createCamera(map)
+  const isSoftware = painter?.isSoftware ?? true
+  const travel = createCamera(map, isSoftware)
+  const seenPx = isSoftware ? SEEN_PX_IN_SOFTWARE : SEEN_PX
   let selected: string | null = null
   let hovered: string | null = null
   let follow = false
@@ -190,12 +198,12 @@ export function createOverlay(options: OverlayOptions) {
     if (onScreen.length !== painted.clusters.length) return true
     for (let at = 0; at < count * FLOATS; at++) {
       const off = Math.abs((data[at] as number) - (painted.data[at] as number))
-      if (off > (at % FLOATS < 2 ? UNSEEN_PX : UNSEEN_TURN)) return true
+      if (off > (at % FLOATS < 2 ? seenPx * ALLOWANCE : UNSEEN_TURN)) return true
     }
     return onScreen.some(({ x, y, states }, index) => {
       const before = painted.clusters[index] as OnScreen
       const off = Math.max(Math.abs(x - before.x), Math.abs(y - before.y))
-      return off > UNSEEN_PX || states.some((share, state) => share !== before.states[state])
+      return off > seenPx * ALLOWANCE || states.some((share, state) => share !== before.states[state])
     })
   }
 
@@ -222,7 +230,7 @@ export function createOverlay(options: OverlayOptions) {
 
   function scheduleNext(pxPerMs: number) {
     if (follow && selected) pace.request()
-    else if (pxPerMs > 0) pace.requestIn(Math.min(SEEN_PX / pxPerMs, 1_000))
+    else if (pxPerMs > 0) pace.requestIn(Math.min(seenPx / pxPerMs, 1_000))
   }
 
   function placeOf(slot: number, now: number): [number, number] {

@@ -117,7 +117,7 @@ describe('The first run', () => {
     )
   })
 
-  it('looks at everything beside an open panel, not beneath it', async () => {
+  it('looks at everything beside an open panel, not beneath it, and answers a click before it draws the map', async () => {
     const owner = (await addOrganization(server, await signIn(server))).client
     for (const [name, lat] of [
       ['North', 52.8],
@@ -143,6 +143,24 @@ describe('The first run', () => {
       await map.click({ position: { x: free / 2, y: Math.min(80, free / 6) } })
       return (await page.getByRole('complementary', { name: 'North' }).count()) === 1
     })
+    // What is drawn of it waits for the frame that shows who was clicked.
+    const early = await page.evaluate(async () => {
+      let drawn = 0
+      const { clear } = WebGL2RenderingContext.prototype
+      WebGL2RenderingContext.prototype.clear = function (mask) {
+        drawn++
+        clear.call(this, mask)
+      }
+      const frame = () => new Promise(done => requestAnimationFrame(() => setTimeout(done)))
+      for (const wanted of ['[aria-label="Zoom in"]', '[role=option][aria-selected=false]'])
+        document.querySelector<HTMLElement>(wanted)?.click()
+      await frame()
+      const inFirst = drawn
+      while (drawn === 0) await frame()
+      return inFirst
+    })
+    expect(early).toBe(0)
+    await page.getByRole('complementary', { name: 'South' }).waitFor()
   })
 
   it('a screen notices within some ten seconds that its server stands still, and goes on with it', async () => {

@@ -18,7 +18,10 @@ export function showTrail(map: MapLibre, points: readonly Point[], fleet: Fleet,
   let timer: ReturnType<typeof setTimeout> | undefined
   const describe = (): FeatureCollection => ({
     type: 'FeatureCollection',
-    features: [{ type: 'Feature', properties: {}, geometry: { type: 'LineString', coordinates: line } }],
+    features:
+      line.length > 0
+        ? [{ type: 'Feature', properties: {}, geometry: { type: 'LineString', coordinates: line } }]
+        : [],
   })
   const layer = showLayer(map, 'trail', describe, () => ({
     id: 'trail',
@@ -44,6 +47,9 @@ export function showTrail(map: MapLibre, points: readonly Point[], fleet: Fleet,
   }
 }
 
+/** The sources with something in them. What is empty and stays so is not there: for each the map would load tiles, and be drawn. */
+const filled = new WeakSet<object>()
+
 /** Layers with their data, now and again whenever the style below it is another. */
 export function showLayer(
   map: MapLibre,
@@ -54,13 +60,21 @@ export function showLayer(
   tolerance = 0.375,
 ) {
   const show = () => {
-    if (map.getSource(name)) return
-    map.addSource(name, { type: 'geojson', data: data(), tolerance })
+    const first = data()
+    if (map.getSource(name) || first.features.length === 0) return
+    map.addSource(name, { type: 'geojson', data: first, tolerance })
+    filled.add(map.getSource(name) as GeoJSONSource)
     for (const layer of [describe()].flat()) map.addLayer(layer)
   }
   const update = () => {
     const source = map.getSource(name) as GeoJSONSource | undefined
-    if (source) return void source.setData(data())
+    if (source) {
+      const next = data()
+      if (next.features.length === 0 && !filled.has(source)) return
+      if (next.features.length === 0) filled.delete(source)
+      else filled.add(source)
+      return void source.setData(next)
+    }
     try {
       show()
     } catch {
