@@ -10,6 +10,7 @@ import type { App } from '../../src/services.ts'
 import { until } from '../support/wait.ts'
 
 const AHEAD_MS = 300
+const PACE = { bytesPerS: 16 * 1024, aheadMs: AHEAD_MS }
 
 describe('Files that arrive at once', () => {
   const upload = { fields: z.strictObject({}), maxBytes: 1024 * 1024 }
@@ -47,7 +48,7 @@ describe('Files that arrive at once', () => {
     await app.close()
   })
   beforeEach(() => {
-    places = createUploadPlaces({ max: 4, maxPerOwner: 2, bytesPerS: 16 * 1024, aheadMs: AHEAD_MS })
+    places = createUploadPlaces({ ...PACE, max: 4, maxPerOrganization: 3, maxPerAccount: 2 })
     received = 0
   })
 
@@ -90,10 +91,33 @@ describe('Files that arrive at once', () => {
     expect((await begin('c', 'bob')).status()).toBe(0)
   })
 
-  it('are two of an organization, whoever sends them', async () => {
-    await begin('a', 'ada')
-    await begin('a', 'bob')
-    expect((await begin('a', 'cleo')).status()).toBe(503)
+  it('are three of an organization, whoever sends them', async () => {
+    for (const account of ['ada', 'bob', 'cleo']) await begin('a', account)
+    expect((await begin('a', 'dan')).status()).toBe(503)
+  })
+
+  it('make room at once for a colleague, and for another organization, by whoever has several', () => {
+    const clock = vi.spyOn(performance, 'now').mockReturnValue(0)
+    try {
+      const ends: string[] = []
+      const take = (organizationId: string, accountId: string) => {
+        const place = places.take({ accountId, organizationId }, () => ends.push(accountId))
+        // However much it sends.
+        place?.add(1024 * 1024)
+        return place !== null
+      }
+      expect([take('a', 'ada'), take('a', 'ada'), take('a', 'bob')]).toEqual([true, true, true])
+      expect([take('a', 'bob'), ends]).toEqual([false, []])
+      expect([take('a', 'cleo'), ends]).toEqual([true, ['ada']])
+      // Nobody has several any more.
+      expect([take('a', 'dan'), ends]).toEqual([false, ['ada']])
+      expect([take('b', 'eve'), take('b', 'fay'), ends]).toEqual([true, false, ['ada']])
+      expect([take('c', 'gil'), ends.length]).toEqual([true, 2])
+      expect([take('d', 'hal'), ends.length]).toEqual([true, 3])
+      expect([take('e', 'ida'), ends.length]).toEqual([false, 3])
+    } finally {
+      clock.mockRestore()
+    }
   })
 
   it('make room for others where they send hardly anything, however long they go on with it', async () => {
@@ -157,14 +181,26 @@ describe('Files that arrive at once', () => {
   })
 
   /** How long a place is held with so many times what is enough at first, while somebody wants it all the time. */
-  function heldFor(times: number, newcomer: { accountId: string; organizationId: string }): number {
+  function heldFor(
+    times: number,
+    newcomer: { accountId: string; organizationId: string },
+    { reopensEveryMs = Number.POSITIVE_INFINITY } = {},
+  ): number {
     let now = 0
     const clock = vi.spyOn(performance, 'now').mockImplementation(() => now)
     try {
-      const own = createUploadPlaces({ max: 2, maxPerOwner: 2, bytesPerS: 16 * 1024, aheadMs: AHEAD_MS })
-      const held = [1, 2].map(n => own.take({ accountId: 'ada', organizationId: `of ada ${n}` }, () => {}))
+      const own = createUploadPlaces({ ...PACE, max: 2, maxPerOrganization: 2, maxPerAccount: 2 })
+      const take = () =>
+        [1, 2].map(n => own.take({ accountId: 'ada', organizationId: `of ada ${n}` }, () => {}))
+      let held = take()
+      let opened = now
       while (own.take(newcomer, () => {}) === null && now < 100 * AHEAD_MS) {
         now += AHEAD_MS / 10
+        if (now - opened >= reopensEveryMs) {
+          for (const place of held) place?.giveBack()
+          held = take()
+          opened = now
+        }
         for (const place of held) place?.add(times * 16 * 1024 * (AHEAD_MS / 10 / 1000))
       }
       return now / AHEAD_MS
@@ -183,6 +219,41 @@ describe('Files that arrive at once', () => {
     const third = { accountId: 'ada', organizationId: 'of ada 3' }
     expect(heldFor(1.1, third)).toBe(100)
     expect(heldFor(0.5, third)).toBeLessThan(3)
+  })
+
+  it.each([0.2, 0.6, 1.5])('are held no longer by who closes and opens again after %f of the time', part => {
+    const other = { accountId: 'eve', organizationId: 'of eve' }
+    const reopensEveryMs = part * AHEAD_MS
+    for (const times of [0, 0.1, 1.1, 4, 16]) {
+      const once = heldFor(times, other)
+      expect(heldFor(times, other, { reopensEveryMs }), `${times} times`).toBeLessThanOrEqual(once + 0.2)
+    }
+  })
+
+  it('are for everybody again after a time without one', () => {
+    let now = 0
+    const clock = vi.spyOn(performance, 'now').mockImplementation(() => now)
+    try {
+      const ada = { accountId: 'ada', organizationId: 'of ada' }
+      const eve = { accountId: 'eve', organizationId: 'of eve' }
+      const own = createUploadPlaces({ ...PACE, max: 1, maxPerOrganization: 1, maxPerAccount: 1 })
+      const idle = own.take(ada, () => {})
+      now += 5 * AHEAD_MS
+      idle?.giveBack()
+      // It owes as much as it can, and sits down again.
+      const again = own.take(ada, () => {})
+      const next = own.take(eve, () => {})
+      expect([again, next]).not.toContain(null)
+      next?.giveBack()
+      now += 6 * AHEAD_MS
+      expect(own.take(ada, () => {})).not.toBeNull()
+      now += AHEAD_MS - 1
+      expect(own.take(eve, () => {})).toBeNull()
+      now += 1
+      expect(own.take(eve, () => {})).not.toBeNull()
+    } finally {
+      clock.mockRestore()
+    }
   })
 
   it.each(['constructor', '__proto__', 'toString', 'hasOwnProperty'])(

@@ -14,7 +14,13 @@ const MAX_FIELDS = 16
 const MAX_FIELD_BYTES = 256 * 1024
 const MAX_FILE_NAME = 255
 /** Files that arrive at once, which go to the disk as they come; of one organization and of one account, wherever it is in. */
-const PLACES = createUploadPlaces({ max: 8, maxPerOwner: 2, bytesPerS: 16 * 1024, aheadMs: 30_000 })
+const PLACES = createUploadPlaces({
+  max: 8,
+  maxPerOrganization: 3,
+  maxPerAccount: 2,
+  bytesPerS: 16 * 1024,
+  aheadMs: 30_000,
+})
 const RETRY_AFTER_S = 5
 const ONE_FILE = 'Send one file, in the field "file".'
 
@@ -68,7 +74,11 @@ export async function receiveUpload(
 ): Promise<Arrived> {
   const { socket } = request.raw
   const end = () =>
-    closeWithFailure(socket, 408, 'The file arrives too slowly, and others wait: send it again.')
+    closeWithFailure(
+      socket,
+      408,
+      'Others wait, and the file arrives too slowly, or beside another of yours: send it again.',
+    )
   const place = places.take(request.caller, end)
   if (!place) {
     const message = 'Too many files arrive at once. Send this again in a few seconds.'
