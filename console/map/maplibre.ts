@@ -33,5 +33,7 @@ export async function openMap(container: HTMLElement, palette: Palette, words: M
   })
   map.touchZoomRotate.disableRotation()
   map.keyboard.disableRotation()
+  // What is added to a map is added to its style, which is there with a frame.
+  if (!map.getStyle()) await map.once('style.load')
   return map
 }
