@@ -194,8 +194,7 @@ describe('Playback', () => {
   })
 
   it('keeps the map and what moves its time in view on a phone, whatever is scrolled', async () => {
-    const size = { width: 390, height: 664 }
-    const page = await screens.open(ofVan(), { as: owner, size })
+    const page = await screens.open(ofVan(), { as: owner, size: { width: 390, height: 664 } })
     await until('its parts are listed', async () => (await parts(page).count()) === 3)
     /** Whether its middle is what somebody touches there. */
     const isReached = (selector: string) =>
@@ -231,10 +230,9 @@ describe('Playback', () => {
     const page = await screens.open(ofVan(), { as: owner, locale: 'en-US' })
     const dayOf = () => new URL(page.url()).searchParams.get('day')
     const [year, month, date] = DAY.split('-')
-    const field = page.getByRole('group', { name: 'Day', exact: true })
-    const parts = () => field.getByRole('spinbutton').allInnerTexts()
-    await field.getByRole('spinbutton').first().waitFor()
-    expect(await parts()).toEqual([month, date, year])
+    const segments = page.getByRole('group', { name: 'Day', exact: true }).getByRole('spinbutton')
+    await segments.first().waitFor()
+    expect(await segments.allInnerTexts()).toEqual([month, date, year])
     await page.evaluate(() => localStorage.setItem('fieldline.preferences', '{"language":"de"}'))
     await page.reload()
     const tag = page.getByRole('group', { name: 'Tag', exact: true })
@@ -244,10 +242,14 @@ describe('Playback', () => {
     // Typed digit by digit; a year on its way is no day, and one that is not kept is not gone to.
     const wanted = new Date(Date.UTC(Number(year), Number(month) - 2, 1)).toISOString().slice(0, 10)
     const [wantedYear = '', wantedMonth = '', wantedDate = ''] = wanted.split('-')
-    await tag.getByRole('spinbutton').first().click()
-    await page.keyboard.type(wantedDate + wantedMonth + wantedYear)
+    const segment = (index: number) => tag.getByRole('spinbutton').nth(index)
+    await segment(0).click()
+    for (const [index, digits] of [wantedDate, wantedMonth, wantedYear].entries()) {
+      await page.keyboard.type(digits, { delay: 20 })
+      await until(`${digits} is there`, async () => (await segment(index).innerText()) === digits)
+    }
     await until('it is gone to', () => dayOf() === wanted)
-    await tag.getByRole('spinbutton').last().click()
+    await segment(2).click()
     await page.keyboard.type('1999')
     for (const key of ['Tab', 'Tab']) await page.keyboard.press(key)
     await until('it is given up', async () => (await tag.innerText()).includes(wantedYear))

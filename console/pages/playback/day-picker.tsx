@@ -1,5 +1,5 @@
 import { type DateValue, parseDate } from '@internationalized/date'
-import { useEffect, useState } from 'react'
+import { useEffect, useMemo, useState } from 'react'
 import {
   Button,
   Calendar,
@@ -35,13 +35,12 @@ export function DayPicker({ day, onChange }: { day: string; onChange: (day: stri
   const go = (next: string) => onChange(next === today ? null : next)
   const type = (next: DateValue | null) => {
     const date = next?.toString() ?? ''
-    setTyped(next)
+    setTyped(date === day ? null : next)
     if (date >= earliest && date <= today) go(date)
   }
-  const isThere = typed?.toString() === day
-  useEffect(() => {
-    if (isThere) setTyped(null)
-  }, [isThere])
+  useEffect(() => setTyped(now => (now?.toString() === day ? null : now)), [day])
+  // The field begins anew with every other object, even of the same day.
+  const value = useMemo(() => parseDate(day), [day])
   return (
     <div className="day-picker">
       <IconButton
@@ -52,7 +51,7 @@ export function DayPicker({ day, onChange }: { day: string; onChange: (day: stri
       />
       <DatePicker
         aria-label={t.day}
-        value={typed ?? parseDate(day)}
+        value={typed ?? value}
         onChange={type}
         onBlur={() => setTyped(null)}
         minValue={parseDate(earliest)}
