@@ -1,9 +1,12 @@
 import type { LocalTime } from './values/dates.ts'
 
-/** A whole number that a spreadsheet shows with zeros before it: the postcode 01067. */
-export interface PaddedNumber {
+/** A number that a spreadsheet shows in a form that says more: the postcode 01067, 12:00, 12 %, an amount. */
+export interface FormattedNumber {
   number: number
-  shown: string
+  /** What is read in its cell, where that is not the number. */
+  shown?: string
+  /** What it is by its form; without it, a whole number with zeros before it. */
+  as?: 'time' | 'percentage' | 'amount'
 }
 
 /**
@@ -16,7 +19,7 @@ export type Cell =
   | number
   | boolean
   | LocalTime
-  | PaddedNumber
+  | FormattedNumber
   | { json: unknown }
   | { fault: string }
 
@@ -57,7 +60,7 @@ export function cellText(cell: Cell): string {
       .replace(/T00:00:00\.000$/, '')
       .replace('T', ' ')
       .replace(/\.000$/, '')
-  if ('shown' in cell) return cell.shown
+  if ('number' in cell) return cell.shown ?? String(cell.number)
   if ('fault' in cell) return cell.fault
   return typeof cell.json === 'string' ? cell.json : JSON.stringify(cell.json)
 }

@@ -1,9 +1,17 @@
 import type { Field } from '../../db/schema/flows.ts'
 import { isStorable } from '../../db/text.ts'
 import { type Checked, checkValue, isAbsent } from '../data/values.ts'
-import { type Cell, cellText } from './cells.ts'
+import { type Cell, cellText, type FormattedNumber } from './cells.ts'
 import { readBoolean } from './values/booleans.ts'
-import { type DateStyle, dateStyle, type LocalTime, readSerial, readTime, toInstant } from './values/dates.ts'
+import {
+  type DateStyle,
+  dateStyle,
+  isPlausibleDay,
+  type LocalTime,
+  readSerial,
+  readTime,
+  toInstant,
+} from './values/dates.ts'
 import { hasAllDigits, type NumberStyle, numberStyle, readNumber, writeDigits } from './values/numbers.ts'
 import { findOption, splitOptions } from './values/options.ts'
 import { readPhone } from './values/phones.ts'
@@ -28,7 +36,8 @@ export const styleOf = ({ language, timeZone, currency }: Writing, date1904 = fa
 /** Longer ones are a text, or nothing. */
 const MAX_READ = 10_000
 /** What nobody writes in more characters than this is not looked for in them. */
-export const MAX_SHORT = 100
+const MAX_SHORT = 100
+export const isShort = (text: string): boolean => text.trim().length <= MAX_SHORT
 const SHORT: readonly Field['type'][] = ['number', 'boolean', 'date', 'datetime', 'phone']
 /** Of these a number is what is read in its cell, zeros before it too. */
 const WRITTEN: readonly Field['type'][] = [
@@ -56,15 +65,30 @@ export function convert(field: Field, cell: Cell, style: Style): Checked {
   if (typeof cell === 'string' && cell.length > MAX_READ && field.type !== 'text') {
     return { message: `This has more than ${MAX_READ} characters.` }
   }
-  if (typeof cell === 'string' && cell.trim().length > MAX_SHORT && SHORT.includes(field.type))
-    return checkValue(field, cell)
+  if (typeof cell === 'string' && !isShort(cell) && SHORT.includes(field.type)) return checkValue(field, cell)
   const isWritten = WRITTEN.includes(field.type)
-  if (isWritten && typeof cell === 'number' && !hasAllDigits(cell)) return { message: LOST_DIGITS }
-  const isPadded = cell !== null && typeof cell === 'object' && 'shown' in cell
-  const given = isPadded ? (isWritten ? cell.shown : cell.number) : cell
+  const formatted = cell !== null && typeof cell === 'object' && 'number' in cell ? cell : null
+  const number = formatted ? formatted.number : cell
+  if (isWritten && typeof number === 'number' && !hasAllDigits(number)) return { message: LOST_DIGITS }
+  const unfit = formatted && explainUnfit(field, formatted)
+  if (unfit) return { message: unfit }
+  const given = isWritten && formatted?.shown !== undefined ? formatted.shown : number
   const read = READERS[field.type](given as Given, style, field)
   if ('message' in read) return read
   return field.type === 'reference' ? asReference(String(read.value)) : checkValue(field, read.value)
+}
+
+const NO_DAY = 'This is a time or a duration without a day: write both, such as 2026-11-21 09:00.'
+const NO_DATE =
+  'A spreadsheet has this as a number and not as a date: format the cell as a date, or write it as 2026-11-21.'
+
+/** Why what a spreadsheet shows is no value of the field, although its number could be one. */
+function explainUnfit({ type }: Field, { as }: FormattedNumber): string | null {
+  if (as === undefined) return null
+  if (type === 'date' || type === 'datetime') return as === 'time' ? NO_DAY : NO_DATE
+  if (as === 'amount') return null
+  if (type === 'boolean') return 'This has to be true or false.'
+  return type === 'phone' ? 'This has to be a phone number.' : null
 }
 
 /** The text that names a record. Whether there is one is asked of the database, which takes no other characters. */
@@ -102,21 +126,23 @@ const READERS: { [type in Field['type']]: (cell: Given, style: Style, field: Fie
     if (typeof cell === 'number') return { value: cell === 1 ? true : cell === 0 ? false : cell }
     return { value: typeof cell === 'string' ? (readBoolean(cell) ?? cell) : cell }
   },
+  // The digits of a day would pass for one.
   phone: cell =>
-    readPhone(typeof cell === 'number' ? cell : String((asText(cell) as { value: unknown }).value)),
+    typeof cell === 'number' || typeof cell === 'string'
+      ? readPhone(cell)
+      : { message: 'This has to be a phone number.' },
   date(cell, style) {
     const time = timeOf(cell, style)
     if (!time) return { value: cell }
     if ('message' in time) return time
-    return {
-      value: 'local' in time ? time.local.slice(0, 10) : new Date(time.instant).toISOString().slice(0, 10),
-    }
+    // The day that is written, also of an instant that is on another one elsewhere.
+    return { value: time.local.slice(0, 10) }
   },
   datetime(cell, style) {
     const time = timeOf(cell, style)
     if (!time) return { message: 'This has to be a time such as 2026-11-21 09:00.' }
     if ('message' in time) return time
-    const instant = 'local' in time ? toInstant(time.local, style.timeZone) : time.instant
+    const instant = time.instant ?? toInstant(time.local, style.timeZone)
     return { value: Number.isNaN(instant) ? cell : new Date(instant).toISOString() }
   },
   select: (cell, _style, field) => ({
@@ -128,9 +154,10 @@ const READERS: { [type in Field['type']]: (cell: Given, style: Style, field: Fie
   location: cell => ({ value: typeof cell === 'string' ? (readPlace(cell) ?? cell) : cell }),
 }
 
-/** A date that is written as a number is a spreadsheet's whose cell lost its format. */
-function timeOf(cell: Given, style: Style) {
-  if (typeof cell === 'number') return readSerial(cell, style.date1904)
+/** A plain number is a day of a spreadsheet whose cell lost its format, where it can be meant as one. */
+function timeOf(cell: Given, style: Style): { local: string; instant?: number } | { message: string } | null {
   if (typeof cell === 'string') return readTime(cell, style)
-  return typeof cell === 'boolean' ? null : cell
+  if (typeof cell !== 'number') return typeof cell === 'boolean' ? null : cell
+  const time = readSerial(cell, style.date1904)
+  return time && isPlausibleDay(time) ? time : { message: NO_DATE }
 }

@@ -2,10 +2,11 @@ import { PassThrough, type Writable } from 'node:stream'
 import exceljs from 'exceljs'
 import type { FailedRow, Import, RowError } from '../../db/queries/imports.ts'
 import { textValue } from '../jobs/exports/cells.ts'
-import { type Cell, cellText } from './cells.ts'
+import { type Cell, cellText, type FormattedNumber } from './cells.ts'
 import { asShown, ERROR_HEADING } from './formulas.ts'
 import { openSource, readHeadings } from './open-source.ts'
 import type { SomeRows } from './readers/xlsx.ts'
+import { writeClock } from './values/dates.ts'
 
 /** The rows that failed, in their order, some after a row; none at the end. */
 export type FailedRows = (afterRow: number) => Promise<FailedRow[]>
@@ -165,23 +166,27 @@ const WRITERS: { [format in Import['format']]: (to: Writable, date1904: boolean)
 const TEXT = { numFmt: '@' }
 const DAY = { numFmt: 'yyyy-mm-dd' }
 const TIME = { numFmt: 'yyyy-mm-dd hh:mm:ss' }
-const DURATION = { numFmt: '[hh]:mm:ss' }
 
 /** What stands in a cell of a sheet for what was read from one: it is read as the same again, and fails as it did. */
 function sheetCell(cell: Cell): { value: exceljs.CellValue; style?: Partial<exceljs.Style> } | null {
   if (cell === null) return null
   if (typeof cell === 'string') return { value: textValue(cell), style: TEXT }
   if (typeof cell !== 'object') return { value: cell }
-  if ('shown' in cell)
-    return { value: cell.number, style: { numFmt: '0'.repeat(cell.shown.replace('-', '').length) } }
+  if ('number' in cell) return { value: cell.number, style: { numFmt: formatOf(cell) } }
   if ('fault' in cell) {
     // A value that is missing must not become an empty cell, which is one that means to be.
     return { value: { error: (cell.fault.startsWith('#') ? cell.fault : '#N/A') as '#N/A' } }
   }
   if (!('local' in cell) || cell.serial === undefined)
     return { value: textValue(cellText(cell)), style: TEXT }
-  const style = cell.serial < 1 ? DURATION : Number.isInteger(cell.serial) ? DAY : TIME
-  return { value: cell.serial, style }
+  return { value: cell.serial, style: Number.isInteger(cell.serial) ? DAY : TIME }
+}
+
+function formatOf({ number, shown = '', as }: FormattedNumber): string {
+  if (as === 'percentage') return '0.00%'
+  if (as === 'amount') return '#,##0.00'
+  if (as === undefined) return '0'.repeat(shown.replace('-', '').length)
+  return shown === writeClock(number) ? '[hh]:mm:ss' : 'hh:mm:ss'
 }
 
 /** exceljs writes the other system of days into a whole workbook alone, and not into one that is streamed. */

@@ -1,5 +1,6 @@
 import type { Source } from './cells.ts'
 import { createColumnWriting, isWrittenInWays, type Shown, UnclearText } from './column-writing.ts'
+import { styleOf } from './convert.ts'
 import { openSource, readHeadings } from './open-source.ts'
 import { columnsOf, type Reading, type ReadRow, readRows } from './read-rows.ts'
 
@@ -57,9 +58,11 @@ async function lookThrough(
   source: Source,
   alive: () => void,
 ): Promise<{ [key: string]: Shown }> {
-  const columns = columnsOf(reading, await readHeadings(source))
+  const header = await readHeadings(source)
+  const style = styleOf(reading, source.date1904?.())
+  const columns = columnsOf(reading, header)
     .filter(({ field }) => isWrittenInWays(field))
-    .map(({ field, column }) => ({ field, column, writing: createColumnWriting(field) }))
+    .map(({ field, column }) => ({ field, column, writing: createColumnWriting(field, style) }))
   let count = 0
   for await (const { cells } of source.rows) {
     for (const { column, writing } of columns) writing.add(cells[column] ?? null)

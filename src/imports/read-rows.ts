@@ -112,7 +112,7 @@ export function makeRecord(fields: readonly Field[], mapped: readonly string[], 
 function readCell(read: Row, field: Field, cell: Cell, style: Style, { format, shown }: Reading): void {
   // A record of JSON that lacks a key says nothing of it.
   if (format === 'json' && cell === null) return
-  const unclear = isUnclear(field, cell)
+  const unclear = isUnclear(field, cell, style)
   if (unclear && !shown) throw new UnclearText(`Row ${read.row} can be read in two ways`)
   const converted = convert(field, cell, unclear ? { ...style, ...shown?.[field.key] } : style)
   if ('value' in converted) {

@@ -92,9 +92,9 @@ describe('A text that can be read in two ways', () => {
       [BOTH_NUMBERS, BOTH_NUMBERS, 1.5, 1.5, 1234.5, 7],
     ],
     [
-      'where what says it is no number',
+      'where what would say it is no number',
       ['1.234', '12.5 kg', 'x'],
-      [1.234, 'This has to be a number.', 'This has to be a number.'],
+      [1234, 'This has to be a number.', 'This has to be a number.'],
     ],
   ])('is a number as its column has it, %s', async (_where, texts, expected) => {
     for (const format of ['csv', 'xlsx'] as const)
@@ -129,6 +129,54 @@ describe('A text that can be read in two ways', () => {
         { language },
       ),
     ).toEqual(times)
+  })
+
+  it.each<[Field['type'], string, string[], string[]]>([
+    [
+      'number',
+      'en',
+      ['1,234', '2,500', '9,000'],
+      [
+        'ca 12,5',
+        'kg 3,50',
+        '3,50 kg',
+        '12,5 %',
+        '$12,5',
+        '5,5 USD',
+        'Stand 1,5',
+        '(1,5)5',
+        '1,5\n2',
+        '1,5e999',
+        `1,5${'0'.repeat(100)}`,
+      ],
+    ],
+    [
+      'date',
+      'en-US',
+      ['03/04/2026'],
+      ['31/02/2026', '99/01/26', '25/12/2026 25:00', '25/12/2026 9:00 xm', '25/12/0000'],
+    ],
+    ['datetime', 'en-US', ['03/04/2026 09:00'], ['31/02/2026 09:00', '25/12/2026 24:30']],
+    ['date', 'th', ['03/04/2026'], ['12/25/2569']],
+  ])(
+    'is a %s as its column has it, whatever else is refused, in %s',
+    async (type, language, texts, refused) => {
+      const alone = await readColumn(type, texts, { language })
+      for (const text of refused) {
+        const found = await readColumn(type, [...texts, text], { language })
+        expect([text, found.at(-1)]).toEqual([text, expect.stringMatching(/^(This|A percentage) /)])
+        expect([text, found.slice(0, -1)]).toEqual([text, alone])
+      }
+    },
+  )
+
+  it('is the same with blanks around it or in the cell that says how', async () => {
+    const blanks = ' '.repeat(110)
+    expect(await readColumn('number', [`${blanks}1.234`, `12.5${blanks}`])).toEqual([1.234, 12.5])
+    expect(await readColumn('date', [`03/04/2026${blanks}`, `12/25/2026${blanks}`])).toEqual([
+      '2026-03-04',
+      '2026-12-25',
+    ])
   })
 
   it('is the same whichever row the import goes on with', async () => {

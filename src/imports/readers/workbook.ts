@@ -3,8 +3,8 @@ import { unimportable, unsupported } from '../file-error.ts'
 import { readWhole } from './xml.ts'
 import type { Parts } from './zip.ts'
 
-/** How cells of a style show a number: as a time, or with as many digits at the least. */
-export type NumberFormat = 'time' | number
+/** How cells of a style show a number, or with how many digits at the least. A time is one without a day. */
+export type NumberFormat = 'day' | 'time' | 'duration' | 'percentage' | 'amount' | number
 
 /** What of a workbook is needed to read its first sheet. */
 export interface Workbook {
@@ -93,8 +93,14 @@ async function readRelations(parts: Parts, name: string): Promise<Map<string, Re
 }
 
 /** Formats that come with every workbook. [ECMA-376 part 1, 18.8.30] */
-const isBuiltInTime = (id: number) =>
-  (id >= 14 && id <= 22) || (id >= 27 && id <= 36) || (id >= 45 && id <= 47) || (id >= 50 && id <= 58)
+function builtIn(id: number): NumberFormat {
+  const within = (first: number, last: number) => id >= first && id <= last
+  if (id === 46) return 'duration'
+  if (within(18, 21) || id === 45 || id === 47) return 'time'
+  if (within(14, 22) || within(27, 36) || within(50, 58)) return 'day'
+  if (id === 9 || id === 10) return 'percentage'
+  return within(2, 13) || within(37, 44) || id === 48 ? 'amount' : 0
+}
 
 async function readStyles(parts: Parts, name: string): Promise<NumberFormat[]> {
   const codes = new Map<number, NumberFormat>()
@@ -106,7 +112,7 @@ async function readStyles(parts: Parts, name: string): Promise<NumberFormat[]> {
       else if (element === 'cellXfs') inCells = true
       else if (element === 'xf' && inCells && formats.length < MAX_STYLES) {
         const id = Number(numFmtId ?? 0)
-        formats.push(codes.get(id) ?? (isBuiltInTime(id) ? 'time' : 0))
+        formats.push(codes.get(id) ?? builtIn(id))
       }
     },
     close(element) {
@@ -116,13 +122,17 @@ async function readStyles(parts: Parts, name: string): Promise<NumberFormat[]> {
   return formats
 }
 
-/** A format of zeros alone is of postcodes and other numbers that people do not count with. */
-const readFormat = (code: string): NumberFormat =>
-  isTimeFormat(code) ? 'time' : /^0{1,20}$/.test(code) ? code.length : 0
-
-/** Whether a format shows a time: it has a day, month, year, hour or second beside what is quoted. */
-function isTimeFormat(code: string): boolean {
-  if (code.length > MAX_FORMAT) return false
-  const [positive = ''] = code.replaceAll(/"[^"]*"|\\.|_.|\*.|\[[^\]]*\]/g, '').split(';')
-  return /[dmyhs]/i.test(positive) && !/general/i.test(positive)
+function readFormat(code: string): NumberFormat {
+  // Zeros alone are of postcodes and other numbers that people do not count with.
+  if (/^0{1,20}$/.test(code)) return code.length
+  if (code.length > MAX_FORMAT) return 0
+  const [positive = ''] = code.replaceAll(/"[^"]*"|\\.|_.|\*./g, '').split(';')
+  if (/\[(?:h+|m+|s+)\]/i.test(positive)) return 'duration'
+  const shown = positive.replaceAll(/\[[^\]]*\]/g, '')
+  if (/general/i.test(shown)) return 0
+  if (/[dy]/i.test(shown)) return 'day'
+  if (/[hs]/i.test(shown)) return 'time'
+  if (/m/i.test(shown)) return 'day'
+  if (shown.includes('%')) return 'percentage'
+  return /[0#?]/.test(shown) ? 'amount' : 0
 }

@@ -1,10 +1,9 @@
-import type { Cell, PaddedNumber, Rows, Source } from '../cells.ts'
+import type { Cell, Rows, Source } from '../cells.ts'
 import { tooLarge, unimportable } from '../file-error.ts'
 import { MAX_CELL_CHARACTERS, MAX_CELLS, MAX_COLUMNS, MAX_ROWS } from '../limits.ts'
-import { readSerial } from '../values/dates.ts'
-import { hasAllDigits, writeDigits } from '../values/numbers.ts'
 import { createIndexSet, type IndexSet } from './index-set.ts'
 import { MAX_SHARED_TEXTS, readSharedStrings } from './shared-strings.ts'
+import { readSheetNumber } from './sheet-numbers.ts'
 import { readWorkbook, type Workbook } from './workbook.ts'
 import { readXml } from './xml.ts'
 import { openParts, type Parts } from './zip.ts'
@@ -121,23 +120,18 @@ async function* readSheet<Text>(
     if (value === null) return hasFormula ? { fault: 'a formula that was never calculated' } : null
     switch (type) {
       case 's': {
-        const text = textAt(Number(value))
+        if (value.trim() === '') return null
+        const text = /^\s*\d+\s*$/.test(value) ? textAt(Number(value)) : undefined
         if (text === undefined)
           throw unimportable(`The cell in ${place()} refers to a text that is not there.`)
         return text
       }
       case 'b':
-        return value.trim() === '1' || value.trim() === 'true'
+        return BOOLEANS.get(value.trim()) ?? { fault: 'neither true nor false' }
       case 'e':
         return { fault: value }
-      case 'n': {
-        const serial = value.trim() === '' ? Number.NaN : Number(value)
-        if (Number.isNaN(serial)) return value.trim() === '' ? null : { fault: 'no number' }
-        const format = formats[style] ?? 0
-        if (format !== 'time') return pad(serial, format)
-        const time = readSerial(serial, date1904)
-        return time ? { ...time, serial } : serial
-      }
+      case 'n':
+        return readSheetNumber(value.trim(), formats[style] ?? 0, date1904)
       default:
         return decodeText(value)
     }
@@ -206,14 +200,12 @@ async function* readSheet<Text>(
   if (!inSheet) throw unimportable('The sheet has no cells.')
 }
 
-/** A whole number with the zeros that are shown before it. */
-function pad(number: number, width: number): number | PaddedNumber {
-  if (!Number.isInteger(number) || !hasAllDigits(number)) return number
-  const digits = writeDigits(Math.abs(number))
-  return digits.length < width
-    ? { number, shown: `${number < 0 ? '-' : ''}${digits.padStart(width, '0')}` }
-    : number
-}
+const BOOLEANS = new Map([
+  ['1', true],
+  ['true', true],
+  ['0', false],
+  ['false', false],
+])
 
 /** What XML cannot hold stands as `_xHHHH_` in a text. [ISO 29500-1, 22.9.2.19] */
 const decodeText = (text: string) =>

@@ -1,4 +1,4 @@
-import { fold } from './fold.ts'
+import { fold, withoutMarks } from './fold.ts'
 
 /** In the languages of Europe; folded, see `fold`. */
 const YES =
@@ -9,5 +9,11 @@ const WORDS = new Map([
   ...NO.split(' ').map(word => [word, false] as const),
 ])
 
+/** A word, or a digit. Of what has a sign (`-1`, `1 %`, `!no`) nobody knows whether it is meant. */
+const WORD = /^(?:[\p{L}\p{M}]+[.!]?|\p{Nd})$/u
+
 /** True or false as people write it, or null where it is neither. */
-export const readBoolean = (text: string): boolean | null => WORDS.get(fold(text)) ?? null
+export function readBoolean(text: string): boolean | null {
+  const given = withoutMarks(text).trim()
+  return WORD.test(given) ? (WORDS.get(fold(given)) ?? null) : null
+}

@@ -1,6 +1,6 @@
 import { DAY_MS } from '../../calendar/days.ts'
 import { findTimeZone } from '../../calendar/time-zones.ts'
-import { fold } from './fold.ts'
+import { fold, withoutMarks } from './fold.ts'
 
 /** How dates are written in a language, and where its clocks stand. */
 export interface DateStyle {
@@ -10,6 +10,10 @@ export interface DateStyle {
   pointsMonthFirst: boolean | null
   /** The months by their names and abbreviations, folded; English ones too. */
   months: ReadonlyMap<string, number>
+  /** The years that the other calendars of those who speak the language have today, first and last. */
+  otherYears: readonly (readonly [number, number])[]
+  /** Whether a year of two digits is the last part of a day, and of our calendar. */
+  hasShortYears: boolean
   timeZone: string
 }
 
@@ -21,13 +25,15 @@ export interface LocalTime {
 }
 
 export function dateStyle(language: string, timeZone: string): DateStyle {
-  const parts = new Intl.DateTimeFormat(language, { dateStyle: 'short' }).formatToParts(0)
-  const order = parts.map(({ type }) => type).filter(type => type === 'day' || type === 'month')
+  const calendar = 'gregory'
+  const parts = new Intl.DateTimeFormat(language, { dateStyle: 'short', calendar }).formatToParts(0)
+  const order = parts.map(({ type }) => type).filter(type => /^(day|month|year)$/.test(type))
+  const own = new Intl.DateTimeFormat(language).resolvedOptions().calendar
   const months = new Map<string, number>()
   for (const locale of ['en', language]) {
     for (const month of ['long', 'short'] as const) {
       for (const day of ['numeric', undefined] as const) {
-        const format = new Intl.DateTimeFormat(locale, { month, day, timeZone: 'UTC' })
+        const format = new Intl.DateTimeFormat(locale, { month, day, calendar, timeZone: 'UTC' })
         for (let at = 0; at < 12; at++) {
           const part = format.formatToParts(Date.UTC(2026, at, 1)).find(({ type }) => type === 'month')
           const name = fold(part?.value ?? '')
@@ -36,28 +42,65 @@ export function dateStyle(language: string, timeZone: string): DateStyle {
       }
     }
   }
-  return { monthFirst: order[0] === 'month', pointsMonthFirst: false, months, timeZone }
+  const others = calendarsOf(language)
+  return {
+    monthFirst: order.indexOf('month') < order.indexOf('day'),
+    pointsMonthFirst: false,
+    months,
+    otherYears: OTHER_YEARS.filter(([name]) => others.some(other => other.startsWith(name))).map(
+      ([, first, last]) => [first, last],
+    ),
+    hasShortYears: own === calendar && order[0] !== 'year',
+    timeZone,
+  }
+}
+
+/** What other calendars call the years 1900 to 2100, as far as nobody means those of ours. */
+const OTHER_YEARS: readonly (readonly [string, number, number])[] = [
+  ['buddhist', 2443, 2643],
+  ['persian', 1278, 1479],
+  ['islamic', 1317, 1524],
+]
+
+/** The calendars in use where a language is spoken. What asks for them was a property before Node.js 22. */
+function calendarsOf(language: string): readonly string[] {
+  const locale = new Intl.Locale(language) as Intl.Locale & {
+    getCalendars?(): string[]
+    calendars?: string[]
+  }
+  return locale.getCalendars?.() ?? locale.calendars ?? []
 }
 
 /** Looked for from where what separates it begins, and not from each of many such characters. */
 const TIME =
   /(?:^|(?<![T\s,])[T\s,]+)(\d{1,2}):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?\s*([ap]\.?m\.?)?\s*(Z|UTC|[+-]\d\d:?\d\d)?$/i
-const YEAR_FIRST = /^(\d{4})[-/.\s](\d{1,2})[-/.\s](\d{1,2})\.?$/
+const YEAR_FIRST = /^(\d{4})(?:[-/.]|\s)\s*(\d{1,2})(?:[-/.]|\s)\s*(\d{1,2})\.?$/
+/** As China, Japan and Korea write it, perhaps with the weekday. */
+const YEAR_NAMED = /^(\d{4})\s*[年년]\s*(\d{1,2})\s*[月월]\s*(\d{1,2})\s*[日일](?:\s*\(?\p{L}+\)?)?$/u
 const COMPACT = /^(\d{4})(\d\d)(\d\d)$/
-const NUMERIC = /^(\d{1,2})([-/.]|\s)\s*(\d{1,2})[-/.\s]\s*(\d{2}|\d{4})\.?$/
+const NUMERIC = /^(\d{1,2})([-/.]|\s)\s*(\d{1,2})[-/.\s]\s*(\d{2}|\d{4})\.?(?:\s*г\.?)?$/
 /** Weekdays, and words such as the `de` of Spanish, say nothing about the day. */
 const DAY_NAMED =
-  /^(?:\p{L}+\.?,?\s+)?(\d{1,2})(?:st|nd|rd|th|º|er)?[.\s-]+(?:de\s+)?(\p{L}+)[.,]?[\s-]+(?:de\s+)?(\d{2}|\d{4})$/iu
+  /^(?:\p{L}+\.?,?\s+)?(\d{1,2})(?:st|nd|rd|th|º|er)?[.\s-]+(?:de\s+)?(\p{L}+)[.,]?[\s-]+(?:de\s+)?(\d{2}|\d{4})(?:\s*г\.?)?$/iu
 const NAMED_DAY = /^(?:\p{L}+,\s+)?(\p{L}+)\.?\s+(\d{1,2})(?:st|nd|rd|th)?,?\s+(\d{4})$/iu
+const YEAR_NAMED_DAY = /^(\d{4})[.\s-]+(\p{L}+)[.\s-]+(\d{1,2})\.?$/u
 
 const UNCLEAR = {
   message:
     'Other rows of this column have dates both with the day and with the month first, so this could be either: write it as 2026-11-21.',
 }
 
+const OTHER_CALENDAR = {
+  message: 'This can be a day of another calendar than the Gregorian: write it as 2026-11-21.',
+}
+
+const SHORT_YEAR = {
+  message: 'Nobody can know which year this means: write it in four digits, as in 2026-11-21.',
+}
+
 /** The day and the time of a text. */
 function separate(text: string): { day: string; time: RegExpExecArray | null } {
-  const given = text.trim()
+  const given = withoutMarks(text).trim()
   const time = TIME.exec(given)
   return { day: time ? given.slice(0, time.index).trim() : given, time }
 }
@@ -74,11 +117,11 @@ export function orderOf(text: string): { isOfPoints: boolean; first: 'day' | 'mo
   }
 }
 
-/** A date or a time as people write it; with a zone it is an instant. Null where it is none, or why nobody knows which. */
+/** A date or a time as people write it; with a zone it is an instant, too. Null where it is none, or why nobody knows which. */
 export function readTime(
   text: string,
   style: DateStyle,
-): LocalTime | { instant: number } | { message: string } | null {
+): { local: string; instant?: number } | { message: string } | null {
   const { day, time } = separate(text)
   const date = readDay(day, style)
   if (date === null || typeof date === 'object') return date
@@ -94,19 +137,28 @@ export function readTime(
   if (!zone) return { local }
   const offset = /^[+-]/.test(zone) ? `${zone.slice(0, 3)}:${zone.slice(-2)}` : 'Z'
   const instant = Date.parse(`${local}${offset}`)
-  return Number.isNaN(instant) ? null : { instant }
+  return Number.isNaN(instant) ? null : { local, instant }
 }
 
 const pad = (value: number, length = 2) => String(value).padStart(length, '0')
 
 /** `YYYY-MM-DD`, null, or why it cannot be known. */
-function readDay(text: string, { monthFirst, pointsMonthFirst, months }: DateStyle) {
-  const whole = YEAR_FIRST.exec(text) ?? COMPACT.exec(text)
+function readDay(text: string, style: DateStyle): string | { message: string } | null {
+  const day = readGregorian(text, style)
+  if (typeof day !== 'string') return day
+  const year = Number(day.slice(0, 4))
+  return style.otherYears.some(([first, last]) => year >= first && year <= last) ? OTHER_CALENDAR : day
+}
+
+function readGregorian(text: string, style: DateStyle): string | { message: string } | null {
+  const { monthFirst, pointsMonthFirst, months } = style
+  const whole = YEAR_FIRST.exec(text) ?? COMPACT.exec(text) ?? YEAR_NAMED.exec(text)
   if (whole) return toDay(Number(whole[1]), Number(whole[2]), Number(whole[3]))
   const numeric = NUMERIC.exec(text)
   if (numeric) {
     const [first, second] = [Number(numeric[1]), Number(numeric[3])]
     const year = readYear(numeric[4] as string)
+    if (numeric[4]?.length === 2 && !style.hasShortYears) return SHORT_YEAR
     if (first > 12 || first === second) return toDay(year, second, first)
     if (second > 12) return toDay(year, first, second)
     const isMonthFirst = numeric[2] === '.' ? pointsMonthFirst : monthFirst
@@ -114,8 +166,13 @@ function readDay(text: string, { monthFirst, pointsMonthFirst, months }: DateSty
     return isMonthFirst ? toDay(year, first, second) : toDay(year, second, first)
   }
   const named = DAY_NAMED.exec(text)
-  if (named)
+  if (named) {
+    if (named[3]?.length === 2 && !style.hasShortYears) return SHORT_YEAR
     return toDay(readYear(named[3] as string), months.get(fold(named[2] as string)), Number(named[1]))
+  }
+  const yearNamed = YEAR_NAMED_DAY.exec(text)
+  if (yearNamed)
+    return toDay(Number(yearNamed[1]), months.get(fold(yearNamed[2] as string)), Number(yearNamed[3]))
   const turned = NAMED_DAY.exec(text)
   if (turned) return toDay(Number(turned[3]), months.get(fold(turned[1] as string)), Number(turned[2]))
   return null
@@ -135,15 +192,29 @@ function toDay(year: number, month: number | undefined, day: number): string | n
 const EPOCH_1900 = -25_569
 const EPOCH_1904 = -24_107
 /** 9999-12-31. */
-const LAST_SERIAL = 2_958_466
+export const LAST_SERIAL = 2_958_466
 
-/** The time that a spreadsheet keeps as a number of days; null beyond what it can show. */
+/** The time that a spreadsheet keeps as a number of days; null where that is no day, such as 0 and 60 in the system of 1900. */
 export function readSerial(serial: number, date1904: boolean): LocalTime | null {
-  if (!(serial >= 0 && serial < LAST_SERIAL)) return null
+  if (!(serial >= (date1904 ? 0 : 1) && serial < LAST_SERIAL)) return null
+  if (!date1904 && Math.floor(serial) === 60) return null
   // Before 1 March 1900 the system of 1900 is a day behind.
   const days = date1904 ? serial + EPOCH_1904 : serial + EPOCH_1900 + (serial < 60 ? 1 : 0)
   const ms = Math.round(days * DAY_MS)
   return { local: new Date(ms).toISOString().slice(0, -1) }
+}
+
+/** Whether a number without the form of a day can be meant as one: 2026 and 100 are no days. */
+export const isPlausibleDay = ({ local }: LocalTime): boolean => local >= '1950' && local < '2101'
+
+/** A time without a day, or a duration, that a spreadsheet keeps as a part of days or some of them: `09:00`, `30:00`, `00:01:30`. */
+export function writeClock(days: number): string {
+  const ms = Math.round(days * DAY_MS)
+  const clock = `${pad(Math.floor(ms / 3_600_000))}:${pad(Math.floor(ms / 60_000) % 60)}`
+  const rest = ms % 60_000
+  if (rest === 0) return clock
+  const fraction = rest % 1000 === 0 ? '' : `.${pad(rest % 1000, 3)}`
+  return `${clock}:${pad(Math.floor(rest / 1000))}${fraction}`
 }
 
 /** The instant of a wall clock's time. One that the clocks skip moves on by the gap, of two the first counts. */

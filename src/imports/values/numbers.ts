@@ -1,4 +1,5 @@
 import type { Checked } from '../../data/values.ts'
+import { withoutMarks } from './fold.ts'
 
 /** How numbers are written in a language: of `1.234` it says whether that is more than a thousand. */
 export interface NumberStyle {
@@ -16,26 +17,43 @@ export function numberStyle(language: string, currency: string): NumberStyle {
   }
 }
 
+/** What people write of a currency that no list of its signs has. */
+const ALSO: { [code: string]: readonly string[] } = { CHF: ['fr', 'sfr'], INR: ['rs'] }
+
 function signsOf(language: string, currency: string): Set<string> {
-  const signs = new Set([currency.toLowerCase()])
+  const signs = new Set([currency.toLowerCase(), ...(ALSO[currency] ?? [])])
   for (const locale of ['en', language]) {
-    for (const currencyDisplay of ['symbol', 'narrowSymbol'] as const) {
+    for (const currencyDisplay of ['symbol', 'narrowSymbol', 'name'] as const) {
       const format = new Intl.NumberFormat(locale, { style: 'currency', currency, currencyDisplay })
-      const sign = format.formatToParts(1).find(({ type }) => type === 'currency')
-      if (sign) signs.add(sign.value.toLowerCase())
+      for (const amount of [1, 2, 5]) {
+        const sign = format.formatToParts(amount).find(({ type }) => type === 'currency')
+        if (sign) signs.add(writeUnit(sign.value))
+      }
     }
   }
   return signs
 }
 
-/** Spaces of all widths and apostrophes group digits, and mean nothing else. */
-const GROUPING = /(?<=\d)[\s\u00a0\u2009\u202f'’](?=\d{3}(?!\d))/g
+/** A unit without what it may be written with or without: `kr.`, `KR`, `kr`. */
+const writeUnit = (unit: string) =>
+  withoutMarks(unit)
+    .normalize('NFKC')
+    .toLowerCase()
+    .trim()
+    .replace(/(?<=\p{L})\.$/u, '')
+
+/** One blank within a line or an apostrophe groups digits, and means nothing else. */
+const GROUPED = /^[1-9]\d{0,2}([ \u00a0\u2007\u2009\u202f'’])\d{3}(?:\1\d{3})*(?!\d)/
 /** What most cells hold. */
 const PLAINEST = /^-?\d+(\.\d\d?)?$/
 const PLAIN = /^(\d+(\.\d*)?|\.\d+)(e[+-]?\d{1,3})?$/i
-/** From the first digit or separator to the last. */
-const DIGITS = /[\d.,](?:.*[\d.,])?/s
+/** From the first digit, or the separator right before it, to the last. */
+const DIGITS = /[.,]?\d(?:.*\d)?/s
+/** The separator of no decimals, with a dash in their place or none: `5,-`, `5.`. */
+const NO_DECIMALS = /^([.,])[-–—]{0,2}/
 const SIGNED = /^([+-]?)\s*(.*?)\s*([+-]?)$/s
+/** As accountants write what is less than nothing: around all of the number. */
+const BRACKETED = /^\(([^()]*)\)([^()\d]*)$/
 const POINT_GROUPS = /^[1-9]\d{0,2}(\.\d{3})+$/
 const COMMA_GROUPS = /^[1-9]\d{0,2}(,\d{3})+$/
 
@@ -50,23 +68,37 @@ interface Parts {
   unit: string
 }
 
-/** Takes apart `1.234,5`, `1 234.5 €`, `-0,5`, `(5)`, `1e3`; null is none. */
-function takeApart(text: string): Parts | null {
-  const given = text.trim().replaceAll('−', '-')
-  // As accountants write what is less than nothing.
-  const isBracketed = given.startsWith('(') && given.includes(')')
-  const whole = isBracketed ? given.slice(1).replace(')', '') : given
+/** Takes apart `1.234,5`, `1 234.5 €`, `-0,5`, `(5)`, `Fr. 5.–`, `1e3`; null is none. */
+function takeApart(text: string, { code, signs }: NumberStyle['currency']): Parts | null {
+  const given = withoutMarks(text).trim().replaceAll('−', '-')
+  const bracketed = BRACKETED.exec(given)
+  const whole = bracketed ? `${bracketed[1]}${bracketed[2]}` : given
   const found = DIGITS.exec(whole)
   if (!found) return null
-  const before = SIGNED.exec(whole.slice(0, found.index).trim()) as RegExpExecArray
-  const after = whole.slice(found.index + found[0].length).trim()
+  let [digits] = found
+  let unitBefore = whole.slice(0, found.index)
+  let unitAfter = whole.slice(found.index + digits.length)
+  if (/\p{L}$/u.test(unitBefore) && /^[.,]/.test(digits)) {
+    // A point after letters is that of what they are short for, as in `kr.5`; of `EUR.5` nobody knows.
+    const sign = writeUnit(unitBefore)
+    if (digits[0] === ',' || sign === code.toLowerCase() || !signs.has(sign)) return null
+    unitBefore += digits[0]
+    digits = digits.slice(1)
+  }
+  const noDecimals = NO_DECIMALS.exec(unitAfter)
+  if (noDecimals) {
+    digits += noDecimals[1]
+    unitAfter = unitAfter.slice(noDecimals[0].length)
+  }
+  const before = SIGNED.exec(unitBefore.trim()) as RegExpExecArray
+  const after = unitAfter.trim()
   // Of two signs, and of a currency on both sides, nobody knows what they are for.
-  const signs = `${isBracketed ? '-' : ''}${before[1]}${before[3]}`
+  const sign = `${bracketed ? '-' : ''}${before[1]}${before[3]}`
   const unit = before[2] as string
-  if (signs.length > 1 || (unit !== '' && after !== '')) return null
-  const known = separate(found[0].replaceAll(GROUPING, ''))
+  if (sign.length > 1 || (unit !== '' && after !== '')) return null
+  const known = separate(digits.replace(GROUPED, group => group.replaceAll(/\D/g, '')))
   if (!known || !PLAIN.test(known.digits.replace(',', '.'))) return null
-  return { ...known, isNegative: signs === '-', unit: (unit || after).toLowerCase() }
+  return { ...known, isNegative: sign === '-', unit: writeUnit(unit || after) }
 }
 
 /**
@@ -91,8 +123,8 @@ function separate(digits: string): Pick<Parts, 'digits' | 'decimal'> | null {
 }
 
 /** Whether a text is a number whose decimals are after a point, a comma or, of `1.234`, nobody knows. Null is neither. */
-export const decimalOf = (text: string): Parts['decimal'] =>
-  /[.,]/.test(text) ? (takeApart(text)?.decimal ?? null) : null
+export const decimalOf = (text: string, { currency }: NumberStyle): Parts['decimal'] =>
+  /[.,]/.test(text) ? (takeApart(text, currency)?.decimal ?? null) : null
 
 const UNCLEAR: Checked = {
   message:
@@ -108,7 +140,7 @@ const PERCENTAGE: Checked = {
  */
 export function readNumber(text: string, { decimal, currency }: NumberStyle): Checked | null {
   if (PLAINEST.test(text)) return { value: Number(text) }
-  const parts = takeApart(text)
+  const parts = takeApart(text, currency)
   if (!parts) return null
   const { unit, isNegative } = parts
   if (unit === '%') return PERCENTAGE

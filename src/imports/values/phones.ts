@@ -1,3 +1,4 @@
+import { withoutMarks } from './fold.ts'
 import { writeDigits } from './numbers.ts'
 
 const SCIENTIFIC = /^\+?(\d)(?:[.,](\d+))?e\+?(\d{1,2})$/i
@@ -7,8 +8,11 @@ const SCIENTIFIC = /^\+?(\d)(?:[.,](\d+))?e\+?(\d{1,2})$/i
  * text `8.49E+10`, its last digits are lost, and nobody can know them.
  */
 export function readPhone(cell: string | number): { value: string } | { message: string } {
-  if (typeof cell === 'number') return { value: writeDigits(cell) }
-  const text = cell.trim()
+  if (typeof cell === 'number')
+    return Number.isInteger(cell)
+      ? { value: writeDigits(cell) }
+      : { message: 'This has to be a phone number.' }
+  const text = withoutMarks(cell).trim()
   const [, first = '', decimals = '', exponent = ''] = SCIENTIFIC.exec(text) ?? []
   if (first === '') return { value: text }
   if (decimals.length >= Number(exponent))

@@ -1,0 +1,32 @@
+import type { Cell } from '../cells.ts'
+import { isPlausibleDay, LAST_SERIAL, readSerial, writeClock } from '../values/dates.ts'
+import { hasAllDigits, writeDigits } from '../values/numbers.ts'
+import type { NumberFormat } from './workbook.ts'
+
+/** As XML writes one that is finite. [XML Schema part 2, 3.2.5] */
+const NUMBER = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?$/i
+
+/** What a number of a sheet is in the form in which the spreadsheet shows it. */
+export function readSheetNumber(text: string, format: NumberFormat, date1904: boolean): Cell {
+  if (text === '') return null
+  const number = NUMBER.test(text) ? Number(text) : Number.NaN
+  if (!Number.isFinite(number)) return { fault: 'no number' }
+  if (typeof format === 'number') return pad(number, format)
+  if (format === 'percentage' || format === 'amount') return { number, as: format }
+  // Less than nothing, or more than a spreadsheet has days: it shows none.
+  if (!(number >= 0 && number < LAST_SERIAL)) return number
+  if (format === 'duration') return { number, shown: writeClock(number), as: 'time' }
+  const day = readSerial(number, date1904)
+  const isDay = day !== null && (format === 'day' || isPlausibleDay(day))
+  if (isDay) return { ...day, serial: number }
+  return number < 1 || format === 'time' ? { number, shown: writeClock(number % 1), as: 'time' } : number
+}
+
+/** A whole number with the zeros that are shown before it. */
+function pad(number: number, width: number): Cell {
+  if (!Number.isInteger(number) || !hasAllDigits(number)) return number
+  const digits = writeDigits(Math.abs(number))
+  return digits.length < width
+    ? { number, shown: `${number < 0 ? '-' : ''}${digits.padStart(width, '0')}` }
+    : number
+}
