@@ -28,6 +28,7 @@ import {
   sessionEnded,
 } from '../../http/errors.ts'
 import { scopeOf } from '../../http/permissions.ts'
+import { findProto } from '../../http/plugins/strict-inputs.ts'
 import { checkFields, receiveUpload } from '../../http/plugins/uploads.ts'
 import { InvalidInput } from '../../http/validation.ts'
 import { FileError, unimportable } from '../../imports/file-error.ts'
@@ -185,6 +186,8 @@ async function readMapping(tx: Queryable, type: DataType, fields: Fields): Promi
   } catch {
     throw invalid('mapping', 'This has to be JSON: { "field": "Column" }.')
   }
+  const proto = findProto(value)
+  if (proto !== null) throw invalid(`mapping.${proto}`, 'There is no such field.')
   const checked = mappingShape.safeParse(value)
   if (!checked.success) {
     throw new InvalidInput(

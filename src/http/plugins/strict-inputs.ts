@@ -1,7 +1,7 @@
 import type { FastifyRequest, RouteOptions } from 'fastify'
 import { z } from 'zod'
 import type { App } from '../../services.ts'
-import { type FieldError, FieldErrors } from '../errors.ts'
+import { type FieldError, FieldErrors, invalid } from '../errors.ts'
 
 const NO_QUERY = z.object({})
 
@@ -17,10 +17,29 @@ export function addStrictInputs(app: App): void {
     if (route.schema.body) checkStrict(route)
   })
   app.addHook('preValidation', async request => {
+    const { query, body, routeOptions } = request
+    checkProto(query, body, routeOptions)
     checkQuery(request)
-    const unexpected = request.routeOptions.schema?.body ? [] : listUnexpected(request)
+    const unexpected = routeOptions.schema?.body ? [] : listUnexpected(request)
     if (unexpected.length > 0) throw new FieldErrors(unexpected, 'No body is accepted here: leave it out.')
   })
+}
+
+/** Zod passes over it in silence where an object may have any keys: a filter by it would be none. Of a point unknown keys are ignored. */
+function checkProto(query: unknown, body: unknown, { config }: FastifyRequest['routeOptions']): void {
+  const path = findProto(query) ?? (config.role === 'ingest' ? null : findProto(body))
+  if (path !== null) throw invalid(path, 'There is no such field.')
+}
+
+/** Where an object has a key `__proto__`, as a path; null where none has. */
+export function findProto(value: unknown): string | null {
+  if (typeof value !== 'object' || value === null) return null
+  if (Object.hasOwn(value, '__proto__')) return '__proto__'
+  for (const [key, inner] of Object.entries(value)) {
+    const below = findProto(inner)
+    if (below !== null) return `${key}.${below}`
+  }
+  return null
 }
 
 /** 400 for parameters that the route does not accept, or that are given more than once. */
