@@ -70,7 +70,7 @@ describe('Import configs', () => {
     ])
   })
 
-  it('do no harm to JSON, are left out where a form leaves them empty, and name a field that is gone', async () => {
+  it('do no harm to JSON, and name a field that is gone', async () => {
     const name = 'Of files'
     const type = await owner.post('/data-type', { name, fields: FIELDS })
     const file = { dataTypeId: type.body.data._id as string }
@@ -78,11 +78,10 @@ describe('Import configs', () => {
     const named = { ...file, importConfigId: config.body.data._id as string }
     // Records of JSON have the keys of the fields, whatever columns a config names.
     const records = JSON.stringify([{ data: { name: 'Ada' } }])
-    const empty = { mapping: '', dataTypeName: '', mode: '', dryRun: 'true' }
-    expect(await importFile(server, owner, records, { ...named, ...empty })).toMatchObject({ created: 1 })
+    expect(await importFile(server, owner, records, { ...named, dryRun: 'true' })).toMatchObject({
+      created: 1,
+    })
     const table = 'Name\nAda\n'
-    const plain = { ...file, importConfigId: '', dryRun: 'true' }
-    expect(await importFile(server, owner, table, plain)).toMatchObject({ created: 1 })
     const both = await upload(server, owner, table, { ...file, dataTypeName: name })
     expect([both.status, both.body.message]).toEqual([400, expect.stringContaining('not both')])
     const put = await owner.put(`/data-type/${file.dataTypeId}`, { name, fields: FIELDS.slice(0, 1) })
@@ -92,6 +91,23 @@ describe('Import configs', () => {
       400,
       'The import config Table maps a field that Of files no longer has: phone.',
     ])
+  })
+
+  it.each([
+    ['mapping.__proto__', { mapping: '{"name":"Name","__proto__":"Name"}' }],
+    ['mapping', { mapping: '' }],
+    ['importConfigId', { importConfigId: '' }],
+    ['dataTypeId', { dataTypeId: '' }],
+    ['dataTypeName', { dataTypeId: undefined, dataTypeName: '' }],
+    ['mode', { mode: '' }],
+    ['dryRun', { dryRun: '' }],
+  ])('and the other fields of a form are 400 with %s where they say nothing', async (path, fields) => {
+    const type = await owner.post('/data-type', { name: `Empty ${path}`, fields: FIELDS })
+    const given = { dataTypeId: type.body.data._id, ...fields }
+    const sent = Object.entries(given).filter(([, value]) => value !== undefined)
+    const { status, body } = await upload(server, owner, 'Name\nAda\n', Object.fromEntries(sent))
+    expect([status, body.errors]).toEqual([400, [{ path, message: expect.any(String) }]])
+    expect((await owner.get(`/data?dataTypeId=${type.body.data._id}`)).body.data).toEqual([])
   })
 
   it('tell what has changed in the data type since, until they are written again', async () => {

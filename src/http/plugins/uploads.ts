@@ -140,15 +140,12 @@ async function* counted(
   }
 }
 
-/** The fields that came with a file; what a form leaves empty is not given. 400 for what the operation does not take. */
+/** The fields that came with a file. 400 for what the operation does not take; what is left empty is given, and says nothing. */
 export function checkFields<Shape extends z.ZodObject>(
   { fields: shape }: Upload & { fields: Shape },
   given: Arrived['fields'],
 ): z.infer<Shape> {
-  const filled = Object.entries(given).filter(
-    ([name, value]) => value !== '' || !Object.hasOwn(shape.shape, name),
-  )
-  const checked = shape.safeParse(Object.fromEntries(filled))
+  const checked = shape.safeParse(given)
   if (!checked.success) throw new InvalidInput(checked.error.issues)
   return checked.data as z.infer<Shape>
 }
