@@ -263,6 +263,20 @@ describe('A cell becomes', () => {
     expect(list('a, c')).toContain('some of')
     expect(list(Array(4_000).fill('a').join(','))).toEqual(['a'])
     expect(read('select', ' größe ', 'en', 'UTC', { options })).toBe('Größe')
+    const signed = ['C++', '-5', '< 10', '10 %', 'T-Shirt (blue)', 'A4']
+    const one = (text: string) => read('select', text, 'en', 'UTC', { options: signed })
+    for (const text of ['C', 'c#', '5', '+5', '> 10', '10', '10 €', '-4'])
+      expect([text, one(text)]).toEqual([text, expect.stringContaining('This has to be one of')])
+    expect(['c++', '- 5', '−5', '<10', '10%', 't shirt blue', 'a 4', '(A4)'].map(one)).toEqual([
+      'C++',
+      '-5',
+      '-5',
+      '< 10',
+      '10 %',
+      'T-Shirt (blue)',
+      'A4',
+      'A4',
+    ])
     for (const text of ['KIRMIZI', 'Kirmizi', 'KİRMİZİ'])
       expect(read('select', text, 'tr', 'UTC', { options: ['kırmızı'] })).toBe('kırmızı')
   })

@@ -3,7 +3,7 @@ import { fold } from './fold.ts'
 /** What is known of the options of a field, found once for all cells: a file may ask a million times. */
 interface Known {
   exact: ReadonlySet<string>
-  /** The option by its folded text; null where several look alike. */
+  /** The option by its likeness; null where several look alike. */
   alike: ReadonlyMap<string, string | null>
   /** In their order, and of each the longest that it begins with, by its place there; -1 is none. */
   sorted: readonly string[]
@@ -11,13 +11,23 @@ interface Known {
 }
 const known = new WeakMap<readonly string[], Known>()
 
+/** What makes another option of one: `C` and `C++`, `-5` and `5`, `10 %` and `10`. */
+const SIGNS = /[\p{Sm}\p{Sc}%#]|(?<![\p{L}\p{N}])[-–](?=\s*[\d.,])/gu
+
+/** By which options are alike: without case, accents and the punctuation that says nothing. Empty where nothing is left. */
+function likeness(text: string): string {
+  const folded = fold(text)
+  const signs = (text.match(SIGNS) ?? []).map(sign => (/[-−–]/.test(sign) ? '-' : sign))
+  return folded === '' ? '' : `${folded} ${signs.join('')}`
+}
+
 function knownOf(options: readonly string[]): Known {
   const before = known.get(options)
   if (before) return before
   const alike = new Map<string, string | null>()
   for (const option of options) {
-    const folded = fold(option)
-    if (folded !== '') alike.set(folded, alike.has(folded) ? null : option)
+    const key = likeness(option)
+    if (key !== '') alike.set(key, alike.has(key) ? null : option)
   }
   const sorted = [...options].sort()
   const shorter: number[] = []
@@ -41,7 +51,7 @@ export function findOption(options: readonly string[], text: string): string {
   const { exact, alike } = knownOf(options)
   const given = text.trim()
   if (exact.has(given) || given.length > MAX_ALIKE) return given
-  return alike.get(fold(given)) ?? given
+  return alike.get(likeness(given)) ?? given
 }
 
 /** The options of a list; an option may itself hold what separates them. What is left over is an option that is none. */
