@@ -88,6 +88,8 @@ describe('The rows of an import that failed', () => {
       '+1+1',
       '-1-1',
       '\t=1',
+      '\n=1+1',
+      '\r\n  @x',
       '\uff1d1',
       "'=1",
       "''@x",
@@ -104,7 +106,7 @@ describe('The rows of an import that failed', () => {
     expect(done).toMatchObject({ failed: texts.length })
     const { file: failed } = await failedRows(owner, done._id)
     const table = parse(failed, { delimiter: ';', bom: true }) as string[][]
-    const runs = table.flat().filter(cell => /^[=+\-@\t\r\uff1d\uff0b\uff0d\uff20]/.test(cell))
+    const runs = table.flat().filter(cell => /^\s*[=+\-@\uff1d\uff0b\uff0d\uff20]/.test(cell))
     expect([...new Set(runs)].sort()).toEqual(['+49 30 123', '-1,5'])
     const mended = Buffer.from(String(failed).replaceAll('never', ''))
     const again = await send(mended)
