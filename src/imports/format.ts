@@ -4,6 +4,8 @@ import { unimportable, unsupported } from './file-error.ts'
 import { readHead } from './readers/head.ts'
 import { detectUtf16, SAMPLE_BYTES } from './readers/text-file.ts'
 
+/** A zip with parts, and one without: a table may begin with "PK" as well. */
+const ZIPS = [Buffer.from('PK\u0003\u0004'), Buffer.from('PK\u0005\u0006')]
 const OLE = Buffer.from('d0cf11e0a1b11ae1', 'hex')
 
 /** What else people send, by its first bytes. */
@@ -19,7 +21,7 @@ const OTHERS: [bytes: Buffer, message: string][] = [
 /** Of which format a file is, by what it holds, whatever it is called. Refuses what is none of ours. */
 export async function detectFormat(path: string): Promise<ImportFormat> {
   const head = await readHead(path, SAMPLE_BYTES)
-  if (head.subarray(0, 2).toString('latin1') === 'PK') return 'xlsx'
+  if (ZIPS.some(zip => head.subarray(0, zip.length).equals(zip))) return 'xlsx'
   if (head.subarray(0, OLE.length).equals(OLE)) {
     throw unsupported(
       'This is an old .xls workbook, or one that a password protects: save it as .xlsx without a password.',

@@ -1,8 +1,10 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import exceljs from 'exceljs'
 import { afterAll, describe, expect, it } from 'vitest'
 import { type Cell, cellText } from '../../src/imports/cells.ts'
+import { detectFormat } from '../../src/imports/format.ts'
 import { openSource } from '../../src/imports/open-source.ts'
 import { makeWorkbook } from '../support/workbooks.ts'
 
@@ -137,4 +139,30 @@ describe('What the format of a workbook does not know as a value', () => {
       null,
     ])
   })
+})
+
+describe('A file', () => {
+  it.each([
+    ['csv', 'PKW;Name\nB 1;Ada\n'],
+    ['csv', 'PK'],
+    ['csv', ''],
+    ['xlsx', 'PK\u0003\u0004'],
+    ['xlsx', 'PK\u0005\u0006'],
+  ])('is taken for %s by all of its mark: %j', async (format, text) => {
+    const path = join(folder, String(++files))
+    writeFileSync(path, text)
+    expect(await detectFormat(path)).toBe(format)
+  })
+
+  it.each(['hidden', 'veryHidden', 'visible'] as const)(
+    'whose first sheet is %s: it is the one that is read, and never unseen',
+    async state => {
+      const workbook = new exceljs.Workbook()
+      workbook.addWorksheet('Codes', { state }).addRow(['Unseen'])
+      workbook.addWorksheet('Table', { state: state === 'visible' ? 'hidden' : 'visible' }).addRow(['Name'])
+      const read = readRows(Buffer.from(await workbook.xlsx.writeBuffer()))
+      if (state === 'visible') expect(await read).toEqual([['Unseen']])
+      else await expect(read).rejects.toThrow('it is hidden: "Codes". Move the table before it.')
+    },
+  )
 })

@@ -147,7 +147,7 @@ export const importFile = operation(
     description: `An .xlsx, .csv or .json file as an export makes it, up to 256 MiB. It is looked at at once: a file that cannot be
 imported as it is answers 415 or 422 and says why. The rows are then read in the background, and the answer is the record to watch.
 
-The first sheet counts, and its first row names the columns. Which column goes to which field is said by an import config,
+The first sheet counts (one that is hidden is 422), and its first row names the columns. Which column goes to which field is said by an import config,
 by \`mapping\`, or proposed from the headings: as they are, then without case, accents and punctuation. With \`dryRun\` the
 record tells what would become of each row, and nothing changes.
 

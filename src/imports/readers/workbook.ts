@@ -1,4 +1,5 @@
 import { posix } from 'node:path'
+import { quote } from '../../data/quotes.ts'
 import { unimportable, unsupported } from '../file-error.ts'
 import { readWhole } from './xml.ts'
 import type { Parts } from './zip.ts'
@@ -32,21 +33,28 @@ export async function readWorkbook(parts: Parts): Promise<Workbook> {
     parts,
     posix.join(posix.dirname(main), '_rels', `${posix.basename(main)}.rels`),
   )
-  const sheets: string[] = []
+  const sheets: { id: string; name: string; isHidden: boolean }[] = []
   let date1904 = false
   await readWhole(await parts.read(main), 'The list of sheets', {
     open(name, attributes) {
       if (name === 'workbookPr') date1904 = /^(1|true|on)$/i.test(attributes.date1904 ?? '')
       if (name !== 'sheet' || sheets.length >= MAX_SHEETS) return
       const id = Object.entries(attributes).find(([key]) => /(^|:)id$/.test(key) && key !== 'id')?.[1]
-      if (id !== undefined) sheets.push(id)
+      if (id === undefined) return
+      const isHidden = /^(veryH|h)idden$/.test(attributes.state ?? '')
+      sheets.push({ id, name: attributes.name ?? '', isHidden })
     },
   })
   const ofKind = (kind: RegExp) => [...relations.values()].find(({ type }) => kind.test(type))?.target ?? null
-  const sheet = sheets
-    .map(id => relations.get(id))
-    .find(found => found && /\/worksheet$/.test(found.type))?.target
+  const first = sheets.find(({ id }) => /\/worksheet$/.test(relations.get(id)?.type ?? ''))
+  const sheet = first && relations.get(first.id)?.target
   if (!sheet || !parts.has(sheet)) throw unimportable('The workbook has no sheet with cells.')
+  // Whoever opens the file sees another one first.
+  if (first.isHidden) {
+    throw unimportable(
+      `The first sheet is the one that is read, and it is hidden: "${quote(first.name, 40)}". Move the table before it.`,
+    )
+  }
   const styles = ofKind(/\/styles$/)
   const sharedStrings = ofKind(/\/sharedStrings$/)
   return {
