@@ -70,6 +70,24 @@ describe('A file that arrives', () => {
     expect((await send(ADA, refused)).status).toBe(409)
   })
 
+  it.each<[number, string, string]>([
+    [413, 'it announces more than is ever read', 'Content-Length: 999999999999'],
+    [415, 'it is compressed', 'Content-Length: 1000\r\nContent-Encoding: gzip'],
+  ])('is %d where %s, before it is there', async (status, _what, headers) => {
+    const socket = connect(Number(new URL(server.url).port), '127.0.0.1')
+    try {
+      const body = status === 413 ? form(ADA) : form(ADA).padEnd(1_000)
+      socket.write(
+        `POST /api/v3/data/import HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${owner.token}\r\n` +
+          `Content-Type: multipart/form-data; boundary=x\r\n${headers}\r\n\r\n${body}`,
+      )
+      const [answer] = (await once(socket, 'data')) as [Buffer]
+      expect(answer.toString()).toMatch(new RegExp(`^HTTP/1.1 ${status} `))
+    } finally {
+      socket.destroy()
+    }
+  })
+
   it.each<[number, string, (person: Awaited<ReturnType<typeof addPerson>>) => Promise<unknown>]>([
     [401, 'session', ({ client }) => client.post('/auth/logout')],
     [403, 'permission', async ({ userId }) => owner.patch(`/user/${userId}`, { roleId: await plainRole() })],

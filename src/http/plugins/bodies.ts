@@ -17,6 +17,7 @@ export const BODY_BYTES = 256 * 1024
 const RECORD_BOUNDS = { depth: 64, values: 20_000 }
 /** 5,000 points of 40 values; what nests in a point is the point's own affair, which is rejected alone. */
 const POINTS_BOUNDS = { depth: 10_000, values: 200_000 }
+export const COMPRESSED = 'A compressed body is not accepted here: send it as it is.'
 const BYTE_ORDER_MARK = '\ufeff'
 
 declare module 'fastify' {
@@ -105,10 +106,7 @@ async function decompress(request: FastifyRequest, compressed: Buffer): Promise<
   if (encoding === 'identity') return compressed
   const { config, bodyLimit } = request.routeOptions
   if (!config.gzip) {
-    throw new RequestError(
-      'unsupported-media-type',
-      'A compressed body is not accepted here: send it as it is.',
-    )
+    throw new RequestError('unsupported-media-type', COMPRESSED)
   }
   if (encoding !== 'gzip') {
     throw new RequestError('unsupported-media-type', 'Of content encodings only gzip is accepted here.')

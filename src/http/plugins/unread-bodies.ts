@@ -5,7 +5,7 @@ import type { App } from '../../services.ts'
  * Most clients send all of a body before they read the answer, and one whose connection closes meanwhile never reads
  * it. So what is left of a body that nobody reads is read and thrown away first, up to a bound.
  */
-const DRAINED_BYTES = 64 * 1024 * 1024
+export const DRAINED_BYTES = 64 * 1024 * 1024
 const DRAINED_MS = 10_000
 
 export function addUnreadBodies(app: App): void {
@@ -27,6 +27,11 @@ function isArriving({ headers, complete, destroyed }: IncomingMessage): boolean 
 /** Resolves when no more of the body comes, or has been waited for. */
 export async function drain(request: IncomingMessage): Promise<void> {
   if (!isArriving(request)) return
+  // It cannot be read through, and whoever announces so much is told at once.
+  if (Number(request.headers['content-length']) > DRAINED_BYTES) {
+    request.resume()
+    return
+  }
   let bytes = 0
   await new Promise<void>(resolve => {
     const timer = setTimeout(resolve, DRAINED_MS)

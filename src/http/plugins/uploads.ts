@@ -7,7 +7,9 @@ import type { App } from '../../services.ts'
 import { invalid, RequestError } from '../errors.ts'
 import { createUploadPlaces, type UploadPlace } from '../upload-places.ts'
 import { InvalidInput } from '../validation.ts'
+import { COMPRESSED } from './bodies.ts'
 import { closeWithFailure } from './raw-errors.ts'
+import { DRAINED_BYTES } from './unread-bodies.ts'
 
 /** Beside the file: names, and a mapping of 200 fields. */
 const MAX_FIELDS = 16
@@ -42,7 +44,14 @@ export async function addUploads(app: App): Promise<void> {
   await app.register(multipart, { throwFileSizeLimit: false })
   app.addHook('preParsing', async request => {
     const { upload } = request.routeOptions.config
-    const isMultipart = /^\s*multipart\//i.test(request.headers['content-type'] ?? '')
+    const { headers } = request
+    const isMultipart = /^\s*multipart\//i.test(headers['content-type'] ?? '')
+    if (upload && isMultipart) {
+      if (!/^\s*(identity)?\s*$/i.test(headers['content-encoding'] ?? ''))
+        throw new RequestError('unsupported-media-type', COMPRESSED)
+      // What is a little over it is read through, and told of its file: more clients read that.
+      if (Number(headers['content-length']) > upload.maxBytes + DRAINED_BYTES) throw tooLarge(upload)
+    }
     if (isMultipart === (upload !== undefined)) return
     const message = upload
       ? 'Send the file as multipart/form-data.'
@@ -50,6 +59,9 @@ export async function addUploads(app: App): Promise<void> {
     throw new RequestError('unsupported-media-type', message)
   })
 }
+
+const tooLarge = ({ maxBytes }: Pick<Upload, 'maxBytes'>) =>
+  new RequestError('too-large', `A file has at most ${maxBytes / 1024 / 1024} MiB here.`)
 
 /** What has arrived beside the file. */
 export interface Arrived {
@@ -120,7 +132,7 @@ async function readParts(
       throw (error as NodeJS.ErrnoException).syscall === undefined ? notWhole() : error
     })
     if (part.file.truncated) {
-      throw new RequestError('too-large', `A file has at most ${maxBytes / 1024 / 1024} MiB here.`)
+      throw tooLarge({ maxBytes })
     }
   }
   if (fileName === undefined) throw invalid('file', 'Send the file in the field "file".')
