@@ -58,7 +58,11 @@ export async function deleteTenantRows(
     for (const table of left) {
       if (!(await emptyTable(db, table, organizationId, signal))) blocked.push(table)
     }
-    if (blocked.length === left.length) throw new Error(`Rows of ${blocked.join(', ')} refer to each other`)
+    // An import that was under way writes its last rows; the next attempt begins with all tables.
+    if (blocked.length === left.length)
+      throw new Error(
+        `Rows of ${blocked.join(', ')} are still referred to, perhaps by some written meanwhile`,
+      )
     left = blocked
   }
   await db.system.query('DELETE FROM organizations WHERE id = $1', [organizationId])
