@@ -226,6 +226,7 @@ describe('The live map', () => {
     const radius = form.getByRole('textbox', { name: 'Radius (m)' })
     await radius.waitFor()
     const { x, y } = await middleOf(page)
+    await form.getByRole('button', { name: 'Save' }).click()
     await until('a circle is drawn', async () => {
       await page.mouse.click(x, y)
       await page.mouse.move(x + 60, y, { steps: 3 })
@@ -233,6 +234,7 @@ describe('The live map', () => {
       return (await radius.inputValue()) !== ''
     })
     await form.getByRole('textbox', { name: 'Name' }).fill('Yard')
+    await form.getByText('This is required.').first().waitFor({ state: 'detached' })
     await radius.fill('0')
     await form.getByRole('button', { name: 'Save' }).click()
     await until('it is said at the field', async () => (await radius.getAttribute('aria-invalid')) === 'true')

@@ -35,7 +35,12 @@ export default function FenceEditor({ fence, map, onDone }: Props) {
   const [name, setName] = useState(fence?.name ?? '')
   const [hubId, setHubId] = useState(fence?.hubId ?? '')
   const [draft, setDraft] = useState<ShapeDraft>(() => draftOf(fence?.shape ?? null))
-  const drawing = useDrawing(map, fence?.shape ?? null, shape => setDraft(draftOf(shape)))
+  /** What is said of a field that was empty is not said any more of the one that the map has filled. */
+  const [filled, setFilled] = useState(0)
+  const drawing = useDrawing(map, fence?.shape ?? null, shape => {
+    if (!shapeOf(draft)) setFilled(filled + 1)
+    setDraft(draftOf(shape))
+  })
 
   const type = (next: Partial<ShapeDraft>) => {
     const typed = { ...draft, ...next }
@@ -121,7 +126,7 @@ export default function FenceEditor({ fence, map, onDone }: Props) {
           {shapeOf(draft) ? t.adjust : draft.kind === 'circle' ? t.drawCircle : t.drawPolygon}
         </p>
         {draft.kind === 'circle' ? (
-          <div className="circle-fields">
+          <div className="circle-fields" key={filled}>
             <Field
               label={texts.records.hubs.lat}
               name="shape.center.lat"
@@ -149,6 +154,7 @@ export default function FenceEditor({ fence, map, onDone }: Props) {
           </div>
         ) : (
           <TextField
+            key={filled}
             className="field"
             name={CORNERS}
             value={draft.corners}
