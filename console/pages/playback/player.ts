@@ -23,9 +23,9 @@ export function createPlayer() {
     before = now
     const next = time + passed * rate
     const gap = gaps.find(one => next > one.from && next < one.to)
-    set(gap ? gap.to : next)
+    set(Math.min(gap ? gap.to : next, findEnd()))
     if (gap && gap.from > from && gap.to < to) for (const listener of onSkip) listener(gap)
-    if (time >= to) stop()
+    if (time >= findEnd()) stop()
     else frame = requestAnimationFrame(tick)
   }
 
@@ -37,6 +37,10 @@ export function createPlayer() {
   }
 
   const findBegin = () => (gaps[0]?.from === from ? gaps[0].to : from)
+  const findEnd = () => {
+    const last = gaps.at(-1)
+    return last?.to === to ? last.from : to
+  }
 
   function stop() {
     cancelAnimationFrame(frame)
@@ -66,11 +70,15 @@ export function createPlayer() {
     get begin() {
       return findBegin()
     },
+    /** And for the last. */
+    get end() {
+      return findEnd()
+    },
     seek: set,
     play() {
       if (playing || to <= from) return
       // At its end it begins again.
-      if (time >= to) set(findBegin())
+      if (time >= findEnd()) set(findBegin())
       playing = true
       before = performance.now()
       frame = requestAnimationFrame(tick)

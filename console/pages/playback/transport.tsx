@@ -101,7 +101,7 @@ export function TimeSlider(props: { player: Player; begins: readonly number[]; s
       PageUp: () => player.seek(player.time + PAGE_MS),
       PageDown: () => player.seek(player.time - PAGE_MS),
       Home: () => player.seek(span.from),
-      End: () => player.seek(span.to),
+      End: () => player.seek(Math.min(span.to, player.end)),
       n: () => player.seek(nextOf(begins, player.time) ?? player.time),
       '+': zoom.closer,
       '-': zoom.further,
