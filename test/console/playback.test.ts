@@ -311,13 +311,11 @@ describe('Playback', () => {
     const subjects = `subject=device:${bike.id}&subject=device:${van.id}&rate=60&at=${day}T03:54%2B05:30`
     const page = await screens.open(`${server.url}/playback?${subjects}&day=${day}`, { as: owner })
     await page.getByText(/^The map shows the 10,000 points/).waitFor()
-    await page.getByRole('region', { name: 'Bike 9' }).waitFor()
-    await page.getByRole('region', { name: 'Van 7' }).waitFor()
+    for (const name of ['Bike 9', 'Van 7']) await page.getByRole('region', { name }).waitFor()
     // To the last fix of that day, a minute before midnight, and no further.
     await page.getByRole('button', { name: 'Play', exact: true }).click()
     await until('it is at the end', async () => (await shownTime(page)) === '23:59:00')
-    await slider(page).focus()
-    await page.keyboard.press('End')
+    await slider(page).press('End')
     expect(await shownTime(page)).toBe('23:59:00')
   })
 

@@ -9,8 +9,12 @@ import { createTrack, type HistoryPoint, type Track } from './tracks.ts'
 
 /** As many as the interface simplifies a track to: one in eight seconds of a day, more where it turns. */
 export const MAX_POINTS = 10_000
-/** What was sent late appears without loading the page again. */
+/** What was sent late appears without loading the page again, and a day that is not over grows. */
 const STALE_MS = 60_000
+const ofDay = ({ to }: Span) => ({
+  staleTime: STALE_MS,
+  ...(to > Date.now() && { refetchInterval: STALE_MS }),
+})
 
 export interface Loaded {
   subject: Subject
@@ -42,7 +46,7 @@ export function useTracks(subjects: readonly Subject[], span: Span) {
   return useQueries({
     queries: subjects.map(subject => ({
       queryKey: ['playback', keyOf(subject), span.from, span.to],
-      staleTime: STALE_MS,
+      ...ofDay(span),
       structuralSharing: false as const,
       queryFn: async ({ signal }: { signal: AbortSignal }): Promise<Loaded> => {
         const track = createTrack(await readPoints(subject, span, false, signal))
@@ -66,7 +70,7 @@ export function useAnomalies(subjects: readonly Subject[], span: Span, wanted: b
     queries: subjects.map(subject => ({
       queryKey: ['playback', keyOf(subject), span.from, span.to, 'anomalies'],
       enabled: wanted,
-      staleTime: STALE_MS,
+      ...ofDay(span),
       queryFn: async ({ signal }: { signal: AbortSignal }): Promise<HistoryPoint[]> =>
         (await readPoints(subject, span, true, signal)).filter(({ anomaly }) => anomaly !== null),
     })),
@@ -85,7 +89,7 @@ export function useTrips(subjects: readonly Subject[], span: Span) {
   return useQueries({
     queries: subjects.map(subject => ({
       queryKey: ['playback', keyOf(subject), span.from, span.to, 'trips'],
-      staleTime: STALE_MS,
+      ...ofDay(span),
       queryFn: async ({ signal }: { signal: AbortSignal }) => {
         const params = { query: toQuery(subject, span) }
         return (await answered(api.GET('/api/v3/location-histories/trips', { params, signal }))).data

@@ -19,6 +19,17 @@ const RADIANS = Math.PI / 180
 const EDGE = 0.12
 const FOLLOW_MS = 400
 
+interface Box {
+  left: number
+  right: number
+  y: number
+}
+
+const boxAt = (left: number, y: number, width: number): Box => ({ left, right: left + width, y })
+/** All of them are as high as a marker. */
+const overlaps = (one: Box, other: Box) =>
+  one.left < other.right && other.left < one.right && Math.abs(one.y - other.y) < 2 * RADIUS_PX
+
 /** Where each of them is at the time of the player, on a canvas in the camera of the map: a handful, so it is drawn anew. */
 export function drawMarkers(
   map: MapLibre,
@@ -37,17 +48,23 @@ export function drawMarkers(
   function draw() {
     frame = 0
     context.clearRect(0, 0, width, height)
-    // The first one lies above the others.
-    for (const { track, name, color } of [...marked].reverse()) {
+    const seen = marked.flatMap(({ track, name, color }) => {
       const moment = momentAt(track, player.time)
-      if (!moment) continue
-      const { x, y } = map.project([moment.lng, moment.lat])
+      return moment ? [{ moment, name, color, ...map.project([moment.lng, moment.lat]) }] : []
+    })
+    const taken = seen.map(({ x, y }) => boxAt(x - RADIUS_PX, y, 2 * RADIUS_PX))
+    // The first one lies above the others, and its name has the first choice.
+    for (const { moment, color, x, y } of [...seen].reverse()) {
       context.globalAlpha = moment.known ? 1 : 0.6
       drawMarker(x, y, moment.heading, palette.tracks[color] as string)
-      drawName(name, x, y)
-      if (marked.length === 1 && player.playing) keepInView(x, y, moment)
+    }
+    for (const { moment, name, x, y } of seen) {
+      context.globalAlpha = moment.known ? 1 : 0.6
+      drawName(name, x, y, taken)
     }
     context.globalAlpha = 1
+    const [only] = seen
+    if (only && marked.length === 1 && player.playing) keepInView(only.x, only.y, only.moment)
   }
 
   function drawMarker(x: number, y: number, heading: number, color: string) {
@@ -74,16 +91,23 @@ export function drawMarkers(
     context.restore()
   }
 
-  function drawName(name: string, x: number, y: number) {
+  /** Beside its marker, where it covers none and no other name. */
+  function drawName(name: string, x: number, y: number, taken: Box[]) {
     context.font = font
     context.textBaseline = 'middle'
     context.lineJoin = 'round'
     context.lineWidth = 4
     context.strokeStyle = palette.labels.halo
     const said = shorten(context, name)
-    context.strokeText(said, x + LABEL_PX, y)
+    const { width } = context.measureText(said)
+    const box = [x + LABEL_PX, x - LABEL_PX - width]
+      .map(left => boxAt(left, y, width))
+      .find(one => !taken.some(other => overlaps(one, other)))
+    if (!box) return
+    taken.push(box)
+    context.strokeText(said, box.left, y)
     context.fillStyle = palette.labels.text
-    context.fillText(said, x + LABEL_PX, y)
+    context.fillText(said, box.left, y)
   }
 
   function keepInView(x: number, y: number, { lng, lat }: { lng: number; lat: number }) {
