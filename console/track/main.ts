@@ -63,9 +63,10 @@ let movesMs = 0
 let shown = { x: 0, y: 0 }
 let spokenAt = 0
 let drawn: State | null = null
+let isConnected = true
 
 function stateOf({ speed, timestamp }: Point): State {
-  if (Date.now() - Date.parse(timestamp) >= FRESH_MS) return 'offline'
+  if (!isConnected || Date.now() - Date.parse(timestamp) >= FRESH_MS) return 'offline'
   return (speed ?? 0) > MOVING_MPS ? 'moving' : 'idle'
 }
 
@@ -142,6 +143,9 @@ followLink(location.pathname.split('/').at(-1) as string, {
   onConnected(connected) {
     note.hidden = connected
     note.textContent = connected ? '' : errors.unreachable
+    // What is not heard of is no more than what was seen last.
+    isConnected = connected
+    write()
   },
   onGone: showGone,
 })

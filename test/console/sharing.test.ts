@@ -161,6 +161,7 @@ describe('Sharing', () => {
 
       proxy.set('answers lost')
       await note.waitFor()
+      await page.getByRole('img', { name: /: last seen / }).waitFor()
       proxy.set('clear')
       await sendNow({ speed: 20, heading: 90 })
       await see(page, 72)
