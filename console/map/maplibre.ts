@@ -1,5 +1,5 @@
 import 'maplibre-gl/dist/maplibre-gl.css'
-import { Map as MapLibre, setWorkerUrl } from 'maplibre-gl'
+import { Map as MapLibre, ScaleControl, setWorkerUrl } from 'maplibre-gl'
 // A file of ours: the policy of the page allows no other worker.
 import workerUrl from 'maplibre-gl/dist/maplibre-gl-worker.mjs?worker&url'
 import { createStyle } from './basemap.ts'
@@ -31,6 +31,7 @@ export async function openMap(container: HTMLElement, palette: Palette, words: M
     fadeDuration: 0,
     locale: { 'Map.Title': words.canvas, 'AttributionControl.ToggleAttribution': words.sources },
   })
+  map.addControl(new ScaleControl({ maxWidth: 80 }), 'bottom-left')
   map.touchZoomRotate.disableRotation()
   map.keyboard.disableRotation()
   // What is added to a map is added to its style, which is there with a frame.
