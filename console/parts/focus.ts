@@ -22,13 +22,58 @@ const ELSEWHERE = ['.panel .button', '.rows', '.table-box tr[tabindex]', 'main .
 /** What had the focus when this opened has it again when it is gone, unless the focus went elsewhere meanwhile. */
 export function useReturnFocus(): void {
   const [opener] = useState(() => document.activeElement)
-  useEffect(
-    () => () => {
+  useEffect(() => {
+    const page = document.getElementById('content')
+    return () => {
+      // Another page is not where one was: it begins with its heading.
+      if (!page?.isConnected) return
       for (const one of [opener, ...ELSEWHERE.map(place => document.querySelector(place))]) {
         if (document.activeElement !== document.body) return
         if (one instanceof HTMLElement) one.focus()
       }
-    },
-    [opener],
-  )
+    }
+  }, [opener])
+}
+
+/** On with what is open, by its name: a panel, else the page. */
+export function focusHeading(): void {
+  const heading =
+    document.querySelector<HTMLElement>('.panel h2') ?? document.querySelector<HTMLElement>('#content h1')
+  if (!heading) return
+  heading.tabIndex = -1
+  heading.focus({ preventScroll: true })
+}
+
+/** When a dialog has given the focus back, which it does with the next frame. */
+export const afterDialog = (then: () => void): number =>
+  requestAnimationFrame(() => requestAnimationFrame(then))
+
+/** What had the focus may go with its record, its dialog or its page: then it is nobody's no more than a moment. */
+export function useKeptFocus(): void {
+  useEffect(() => {
+    let last: EventTarget | null = document.activeElement
+    const isNowhere = () => document.activeElement === document.body
+    const remember = ({ target }: Event) => {
+      last = target
+    }
+    /** Somebody has clicked where nothing takes it. */
+    const forget = () => {
+      if (isNowhere()) last = null
+    }
+    const observer = new MutationObserver(() => {
+      if (!(last instanceof Node) || last.isConnected || !isNowhere()) return
+      last = null
+      afterDialog(() => {
+        if (isNowhere() && !document.querySelector('.modal-overlay')) focusHeading()
+      })
+    })
+    observer.observe(document.body, { childList: true, subtree: true })
+    document.addEventListener('focusin', remember)
+    document.addEventListener('click', forget)
+    return () => {
+      observer.disconnect()
+      document.removeEventListener('focusin', remember)
+      document.removeEventListener('click', forget)
+    }
+  }, [])
 }

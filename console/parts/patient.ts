@@ -1,4 +1,14 @@
+import { useSyncExternalStore } from 'react'
+
 const AGAIN_AFTER_MS = 2_000
+
+let waiting = 0
+const listeners = new Set<() => void>()
+
+function count(by: 1 | -1): void {
+  waiting += by
+  for (const listener of listeners) listener()
+}
 
 /** Loads a part of the page. While the server is away it waits for it: the page stays, with what is typed there. */
 export const patient =
@@ -7,7 +17,8 @@ export const patient =
     try {
       return await load()
     } catch {
-      await reachServer()
+      count(1)
+      await reachServer().finally(() => count(-1))
       return load()
     }
   }
@@ -22,3 +33,11 @@ async function reachServer(): Promise<void> {
     }
   }
 }
+
+function subscribe(listener: () => void): () => void {
+  listeners.add(listener)
+  return () => listeners.delete(listener)
+}
+
+/** Whether something that was opened waits for the server. */
+export const useIsWaiting = (): boolean => useSyncExternalStore(subscribe, () => waiting > 0)

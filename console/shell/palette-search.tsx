@@ -2,6 +2,7 @@ import '../styles/palette.css'
 import { useState } from 'react'
 import { Autocomplete, Header, Input, Menu, MenuItem, MenuSection, TextField } from 'react-aria-components'
 import { useNavigate } from 'react-router'
+import { afterDialog, focusHeading } from '../parts/focus.ts'
 import { Icon, StateMark } from '../parts/icon.tsx'
 import { sayFailure } from '../parts/parts.tsx'
 import { useSettled } from '../parts/settled.ts'
@@ -45,8 +46,8 @@ export default function Search({ onDone }: { onDone: () => void }) {
     const { id, name, hint, to } = entry
     keepRecent(whose, { id, name, hint, to })
     onDone()
-    if (to) void navigate(to)
-    else entry.run?.()
+    if (!to) return entry.run?.()
+    void Promise.resolve(navigate(to)).then(() => afterDialog(focusHeading))
   }
   return (
     <Autocomplete inputValue={text} onInputChange={setText}>

@@ -4,8 +4,10 @@ import { RouterProvider as AriaRouter } from 'react-aria-components'
 import { Navigate, NavLink, Outlet, useHref, useLocation, useNavigate } from 'react-router'
 import { Failure } from '../api/failure.ts'
 import { LiveProvider } from '../live/live.tsx'
+import { focusHeading, useKeptFocus } from '../parts/focus.ts'
 import { Icon } from '../parts/icon.tsx'
 import { Logo } from '../parts/logo.tsx'
+import { useIsWaiting } from '../parts/patient.ts'
 import { getSession, hasJustEntered, hasLeft, onSession } from '../session.ts'
 import { useTexts } from '../texts/texts.tsx'
 import { urls } from '../urls.ts'
@@ -70,11 +72,9 @@ function Frame() {
   const pages = usePages()
   // What had the focus is gone: it goes on with what the page is called.
   useEffect(() => {
-    const heading = document.querySelector<HTMLElement>('#content h1')
-    if (!hasJustEntered() || !heading) return
-    heading.tabIndex = -1
-    heading.focus()
+    if (hasJustEntered()) focusHeading()
   }, [])
+  useKeptFocus()
   return (
     <div className="frame">
       <a className="skip" href="#content">
@@ -98,7 +98,19 @@ function Frame() {
         </div>
       </header>
       <Outlet />
+      <Waiting />
     </div>
+  )
+}
+
+/** What is not loaded yet cannot be shown while the server is away: then somebody who opens it is told. */
+function Waiting() {
+  const { nav } = useTexts()
+  const isWaiting = useIsWaiting()
+  return (
+    <p className="waiting" role="status">
+      {isWaiting && nav.opensLater}
+    </p>
   )
 }
 

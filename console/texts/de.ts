@@ -30,6 +30,7 @@ export const de: Texts = {
     more: 'Mehr',
     commands: 'Suchen oder gehen zu …',
     search: 'Suchen',
+    opensLater: 'Der Server ist nicht zu erreichen: Was geöffnet wurde, kommt, sobald er wieder da ist.',
   },
   account: {
     organization: name => `Organisation ${name}: zu einer anderen wechseln`,
@@ -97,7 +98,7 @@ export const de: Texts = {
     neverSent: 'Es hat noch nie eine Position gesendet.',
     goneTitle: 'Hier ist nichts',
     hidden: 'Die Filter schließen es aus.',
-    noStreets: 'BASEMAP gibt dieser Karte Straßen: docs/console.md',
+    noStreets: 'Diese Karte hat noch keine Straßen: docs/console.md sagt, woher sie kommen.',
   },
   subject: {
     close: 'Schließen',
@@ -121,6 +122,9 @@ export const de: Texts = {
     stops: 'Halte',
     maxSpeed: 'Höchsttempo',
     noTrail: 'Heute wurde nichts aufgezeichnet.',
+    justBegun: 'Der Tag hat gerade begonnen: Eine Fahrt steht hier nach 100 m, ein Halt nach 5 Minuten.',
+    asOf: time => `Stand ${time}`,
+    comesLater: 'Spur, Tag und Einträge kommen, sobald der Server wieder da ist.',
     none: '–',
   },
   playback: {
@@ -188,7 +192,7 @@ export const de: Texts = {
     missing:
       'Diesen Geofence gibt es nicht: Er wurde gelöscht oder gehört zu einem Standort, der hier nicht sichtbar ist.',
     events: 'Letzte Übertritte',
-    noEvents: 'Noch kam niemand hinein oder heraus.',
+    noEvents: 'Seit es ihn gibt, kam niemand hinein oder heraus.',
     entered: name => `${name} kam hinein`,
     left: name => `${name} kam heraus`,
     retracted: what => `Zurückgenommen: ${what}`,
@@ -269,6 +273,8 @@ export const de: Texts = {
   },
   records: {
     none: 'Hier ist noch nichts',
+    noneFound: 'Nichts heißt so.',
+    noneFoundHint: 'Ohne die Suche ist alles zu sehen.',
     missing: 'Das gibt es nicht: Es wurde gelöscht, oder diese Rolle sieht es nicht.',
     backTo: where => `Zurück zu ${where}`,
     name: 'Name',

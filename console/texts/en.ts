@@ -27,6 +27,7 @@ export const en = {
     more: 'More',
     commands: 'Search or go to…',
     search: 'Search',
+    opensLater: 'The server is not reached: what you have opened comes when it is back.',
   },
   account: {
     organization: (name: string) => `Organization ${name}: switch to another`,
@@ -94,7 +95,7 @@ export const en = {
     neverSent: 'It has never sent a position.',
     goneTitle: 'Nothing is here',
     hidden: 'The filters hide it.',
-    noStreets: 'BASEMAP gives this map streets: docs/console.md',
+    noStreets: 'This map has no streets yet: docs/console.md says how to add them.',
   },
   subject: {
     close: 'Close',
@@ -118,6 +119,9 @@ export const en = {
     stops: 'Stops',
     maxSpeed: 'Fastest',
     noTrail: 'Nothing was recorded today.',
+    justBegun: 'Its day has just begun: a trip is there after 100 m, a stop after 5 minutes.',
+    asOf: (time: string) => `as of ${time}`,
+    comesLater: 'Its trail, its day and its records come when the server is back.',
     none: '–',
   },
   playback: {
@@ -183,7 +187,7 @@ export const en = {
     deleteAsk: (name: string) => `Delete ${name}? What was told of it goes too.`,
     missing: 'There is no such geofence: it was deleted, or belongs to a hub that you do not see.',
     events: 'Last crossings',
-    noEvents: 'Nobody has gone in or out yet.',
+    noEvents: 'Nobody has gone in or out since it was made.',
     entered: (name: string) => `${name} went in`,
     left: (name: string) => `${name} went out`,
     retracted: (what: string) => `Taken back: ${what}`,
@@ -264,6 +268,8 @@ export const en = {
   },
   records: {
     none: 'Nothing here yet',
+    noneFound: 'Nothing has this in its name.',
+    noneFoundHint: 'Clear the search to see everything.',
     missing: 'It is not there: it was deleted, or your role does not show it.',
     backTo: (where: string) => `Back to ${where}`,
     name: 'Name',

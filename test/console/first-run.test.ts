@@ -27,6 +27,8 @@ describe('The first run', () => {
     // What is copied is what the app needs: the key of the device, and where to send.
     await dialog.getByRole('button', { name: 'Copy Password' }).click()
     const key = await page.evaluate(() => navigator.clipboard.readText())
+    await page.keyboard.press('Escape')
+    await hasFocus(page, 'Done')
     await dialog.getByRole('button', { name: 'Copy URL' }).click()
     const url = await page.evaluate(() => navigator.clipboard.readText())
     // Under 127.0.0.1 a phone looks for the server on itself.
@@ -194,7 +196,7 @@ describe('The first run', () => {
       expect((await van.post('/location-history/bulk', { points })).status).toBe(200)
     }
     const page = await screens.open(server.url, { as: owner })
-    const hint = page.getByText('BASEMAP gives this map streets')
+    const hint = page.getByText('This map has no streets yet')
     await page.getByRole('option', { name: /^Van 7/ }).click()
     await hint.waitFor()
     await page.getByRole('button', { name: 'Show everything' }).click()
@@ -206,5 +208,48 @@ describe('The first run', () => {
     await page.getByRole('complementary', { name: 'Van 8' }).waitFor()
     await page.locator('.maplibregl-canvas').waitFor()
     expect(await hint.count()).toBe(0)
+  })
+
+  it('keeps the focus on the page, whatever it was that had it, and says what waits for the server', async () => {
+    const owner = (await addOrganization(server, await signIn(server))).client
+    const van = createClient(server, (await createDevice(owner, 'Van 7')).key)
+    const points = [{ lat: 52.52, lng: 13.4, timestamp: new Date().toISOString() }]
+    expect((await van.post('/location-history/bulk', { points })).status).toBe(200)
+    const page = await screens.open(`${server.url}/teams/new`, { as: owner, mayFail: /ERR_/ })
+    await page.getByRole('dialog').getByRole('textbox', { name: 'Name' }).fill('North')
+    await page.keyboard.press('Enter')
+    const row = page.getByRole('row', { name: /North/ })
+    await row.waitFor()
+    await hasFocus(page, 'Teams')
+    await page.evaluate(() => (document.activeElement as HTMLElement).blur())
+    await page.keyboard.press('Control+k')
+    await page.getByPlaceholder('Search or go to…').waitFor()
+    await page.keyboard.press('Escape')
+    await hasFocus(page, 'Teams')
+    await row.press('Enter')
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
+    await page.getByRole('alert').getByRole('button', { name: 'Delete' }).click()
+    await page.getByText('Nothing here yet').waitFor()
+    await hasFocus(page, 'Teams')
+
+    const away = /\/(health|assets\/hubs-.+\.js)$/
+    await page.route(away, route => route.abort())
+    await page.getByRole('link', { name: 'Hubs' }).press('Enter')
+    await page.getByText('what you have opened comes when it is back').waitFor()
+    await page.unroute(away)
+    await page.getByRole('heading', { name: 'Hubs' }).waitFor()
+
+    // Into what is said of somebody: from everywhere, and from the list.
+    await page.keyboard.press('Control+k')
+    await page.getByPlaceholder('Search or go to…').fill('van')
+    await page.getByRole('menuitem', { name: 'Van 7' }).first().click()
+    await hasFocus(page, 'Van 7')
+    await page.keyboard.press('Escape')
+    await page.getByRole('listbox').press('ArrowDown')
+    await page.getByRole('complementary', { name: 'Van 7' }).waitFor()
+    await page.keyboard.press('Enter')
+    await hasFocus(page, 'Van 7')
+    await page.getByRole('link', { name: 'Playback of today' }).press('Enter')
+    await hasFocus(page, 'Playback')
   })
 })

@@ -232,7 +232,7 @@ describe('The way into the console', () => {
       const shape = { type: 'circle', center: { lat: 52.52, lng: 13.4 }, radius: 1_000 }
       const fence = (await owner.post('/geofence', { name: 'Depot', shape })).body.data._id
       const watching = await screens.open(`${lasting().url}/?fence=${fence}`, { as: owner, mayFail })
-      await watching.getByText('Nobody has gone in or out yet.').waitFor()
+      await watching.getByText('Nobody has gone in or out since it was made.').waitFor()
       const drawing = await screens.open(`${lasting().url}/?fence=new`, { as: owner, mayFail })
       await drawing.getByRole('textbox', { name: 'Name' }).fill('Half typed')
       await isLive(drawing)

@@ -9,6 +9,8 @@ import { useFormat } from '../../texts/texts.tsx'
 const PAGE = 500
 const TRAIL_POINTS = 1_000
 const TRAIL_EVERY_MS = 30_000
+/** The first trip of a day is waited for. */
+const BEGUN_EVERY_MS = 5_000
 
 type Hub = Awaited<ReturnType<typeof readHubs>>['data'][number]
 
@@ -66,12 +68,13 @@ export function useToday(subjectId: string, isSettled: boolean) {
   return useQuery({
     queryKey: ['today', subjectId],
     enabled: subject !== null && isSettled,
-    refetchInterval: TRAIL_EVERY_MS,
     queryFn: async ({ signal }) => {
       const from = new Date(format.startOfDay()).toISOString()
       const query = { ...subject, from, to: new Date().toISOString() }
       return (await answered(api.GET('/api/v3/location-histories/trips', { params: { query }, signal }))).data
     },
+    refetchInterval: ({ state: { data } }) =>
+      data && data.trips.length + data.stops.length === 0 ? BEGUN_EVERY_MS : TRAIL_EVERY_MS,
   })
 }
 

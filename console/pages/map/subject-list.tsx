@@ -3,6 +3,7 @@ import { type KeyboardEvent, lazy, memo, type RefObject, Suspense, useEffect, us
 import { Button, Input, SearchField, ToggleButton, ToggleButtonGroup } from 'react-aria-components'
 import { useFleetVersion, useLive, useNow } from '../../live/live.tsx'
 import { STATES, type State } from '../../live/packed.ts'
+import { afterDialog, focusHeading } from '../../parts/focus.ts'
 import { Icon, StateMark } from '../../parts/icon.tsx'
 import { usePainted } from '../../parts/painted.ts'
 import { ActionButton, Choose } from '../../parts/parts.tsx'
@@ -203,6 +204,8 @@ function Rows(
   }, [shown, scrollToIndex])
 
   const onKeyDown = (event: KeyboardEvent) => {
+    // On into what is said of the one that is chosen.
+    if (event.key === 'Enter' && at >= 0) return focusHeading()
     const page = Math.floor((box.current?.clientHeight ?? ROW_PX) / ROW_PX)
     // Up from none is the last one.
     const from = at === -1 && event.key === 'ArrowUp' ? ids.length : at
@@ -270,7 +273,11 @@ function Row({ id, index, all, top, isSelected, now, onSelect }: RowProps) {
       aria-posinset={index + 1}
       tabIndex={-1}
       style={{ transform: `translateY(${top}px)` }}
-      onClick={() => onSelect(id)}
+      onClick={({ detail }) => {
+        onSelect(id)
+        // Clicked by no pointer, but by what reads the page.
+        if (detail === 0) afterDialog(focusHeading)
+      }}
     >
       <StateMark state={state} />
       <span className="row-name">{name}</span>

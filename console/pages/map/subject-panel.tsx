@@ -3,6 +3,7 @@ import { ToggleButton } from 'react-aria-components'
 import { Link } from 'react-router'
 import { isMissing } from '../../api/failure.ts'
 import { useFleetVersion, useLive, useNow } from '../../live/live.tsx'
+import type { Position } from '../../live/packed.ts'
 import { useEscape, useReturnFocus } from '../../parts/focus.ts'
 import { Icon, StateMark } from '../../parts/icon.tsx'
 import { ActionButton, Copyable, IconButton } from '../../parts/parts.tsx'
@@ -41,7 +42,7 @@ export function SubjectPanel({
   const texts = useTexts()
   const format = useFormat()
   const { may } = useWorkspace()
-  const { fleet, known } = useLive()
+  const { fleet, known, state } = useLive()
   const [sharing, setSharing] = useState(false)
   useFleetVersion(fleet, 250)
   const now = useNow(1_000)
@@ -49,6 +50,7 @@ export function SubjectPanel({
   useEscape(onClose)
   const position = fleet.find(subjectId)
   const speed = position ? readSpeed(position) : null
+  const isAway = state.name === 'offline'
   const { data: records, error } = useSubjectRecords(subjectId, isSettled)
   const hub = useHubs().data?.find(one => one._id === records?.hubId)
   const t = texts.subject
@@ -78,10 +80,14 @@ export function SubjectPanel({
       )}
       {position && (
         <>
-          <p className="panel-state">
+          <p className={isAway ? 'panel-state past' : 'panel-state'}>
             {texts.states[position.state]}
             {speed !== null && position.state === 'moving' && <b>{format.speed(speed)}</b>}
-            <span className="hint">{format.ago(Date.parse(position.timestamp), now)}</span>
+            <span className="hint">
+              {isAway
+                ? t.asOf(format.seconds(position.timestamp))
+                : format.ago(Date.parse(position.timestamp), now)}
+            </span>
           </p>
           <div className="panel-actions">
             <ToggleButton className="button plain" isSelected={follow} onChange={onFollow}>
@@ -114,7 +120,7 @@ export function SubjectPanel({
               </Copyable>
             </Fact>
           </dl>
-          <Today subjectId={subjectId} isSettled={isSettled} type={position.subjectType} />
+          <Today {...{ subjectId, isSettled, isAway, position }} />
           {records && (
             <dl className="facts wide">
               {records.vehicle && (
@@ -146,12 +152,13 @@ export function SubjectPanel({
   )
 }
 
-function Today(props: Pick<Props, 'subjectId' | 'isSettled'> & { type: 'device' | 'user' }) {
-  const { subjectId, isSettled, type } = props
+function Today(props: Pick<Props, 'subjectId' | 'isSettled'> & { isAway: boolean; position: Position }) {
+  const { subjectId, isSettled, isAway, position } = props
   const { subject: t } = useTexts()
   const format = useFormat()
   const { data: today } = useToday(subjectId, isSettled)
-  if (!today) return null
+  if (!today) return isAway ? <p className="hint">{t.comesLater}</p> : null
+  const isToday = Date.parse(position.timestamp) >= format.startOfDay()
   const distance = today.trips.reduce((sum, trip) => sum + trip.distance, 0)
   const driving = today.trips.reduce((sum, trip) => sum + trip.duration, 0)
   const fastest = Math.max(0, ...today.trips.map(trip => trip.maxSpeed))
@@ -159,7 +166,7 @@ function Today(props: Pick<Props, 'subjectId' | 'isSettled'> & { type: 'device' 
     <section className="today">
       <h3>{t.today}</h3>
       {today.trips.length + today.stops.length === 0 ? (
-        <p className="hint">{t.noTrail}</p>
+        <p className="hint">{isToday ? t.justBegun : t.noTrail}</p>
       ) : (
         <dl className="facts">
           <Fact term={t.distance}>{format.distance(distance)}</Fact>
@@ -168,7 +175,7 @@ function Today(props: Pick<Props, 'subjectId' | 'isSettled'> & { type: 'device' 
           <Fact term={t.maxSpeed}>{format.speed(fastest)}</Fact>
         </dl>
       )}
-      <Link className="button plain" to={urls.playbackOf(type, subjectId)}>
+      <Link className="button plain" to={urls.playbackOf(position.subjectType, subjectId)}>
         <Icon name="history" />
         {t.playback}
       </Link>

@@ -76,8 +76,8 @@ export function RecordsPage<T extends { _id: string }, Whole>(props: Props<T, Wh
         label={title}
         columns={columns}
         list={list}
-        empty={search ? texts.map.none : texts.records.none}
-        emptyHint={search ? texts.map.noneHint : button}
+        empty={search ? texts.records.noneFound : texts.records.none}
+        emptyHint={search ? texts.records.noneFoundHint : button}
         onOpen={record => go(`/${record._id}`)}
       />
       {id === 'new' && form(null, () => go(''))}
