@@ -382,7 +382,9 @@ async function findCutOff(page: Page): Promise<string[]> {
     const reached = [...document.querySelectorAll('a[href], button, input, h1, h2')].filter(element => {
       const { left, right, width } = element.getBoundingClientRect()
       const isSeen = width > 1 && element.checkVisibility({ visibilityProperty: true, opacityProperty: true })
-      return isSeen && !element.matches('.skip') && (left < -0.5 || right > clientWidth + 0.5)
+      return (
+        isSeen && !element.closest('.skip, [aria-hidden=true]') && (left < -0.5 || right > clientWidth + 0.5)
+      )
     })
     return [
       ...(scrollWidth > clientWidth ? [`the page: ${scrollWidth}`] : []),
