@@ -122,7 +122,7 @@ export const de: Texts = {
     stops: 'Halte',
     maxSpeed: 'Höchsttempo',
     noTrail: 'Heute wurde nichts aufgezeichnet.',
-    justBegun: 'Der Tag hat gerade begonnen: Eine Fahrt steht hier nach 100 m, ein Halt nach 5 Minuten.',
+    justBegun: 'Noch keine Fahrt und kein Halt: Eine Fahrt steht hier nach 100 m, ein Halt nach 5 Minuten.',
     asOf: time => `Stand ${time}`,
     comesLater: 'Spur, Tag und Einträge kommen, sobald der Server wieder da ist.',
     none: '–',

@@ -119,7 +119,7 @@ export const en = {
     stops: 'Stops',
     maxSpeed: 'Fastest',
     noTrail: 'Nothing was recorded today.',
-    justBegun: 'Its day has just begun: a trip is there after 100 m, a stop after 5 minutes.',
+    justBegun: 'No trip and no stop yet: a trip is there after 100 m, a stop after 5 minutes.',
     asOf: (time: string) => `as of ${time}`,
     comesLater: 'Its trail, its day and its records come when the server is back.',
     none: '–',

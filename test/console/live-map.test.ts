@@ -88,7 +88,7 @@ describe('The live map', () => {
     page.on('request', request => asked.push(request.url()))
     for (const key of ['ArrowUp', 'ArrowUp', 'ArrowUp']) await page.keyboard.press(key)
     const bike = page.getByRole('complementary', { name: 'Bike 9' })
-    const day = /^(Nothing was recorded today|Its day has just begun|Stops)/
+    const day = /^(Nothing was recorded today|No trip and no stop yet|Stops)/
     await bike.getByText(day).first().waitFor()
     expect(asked.filter(url => url.includes('/trips'))).toHaveLength(1)
     // Escape closes what was opened last, and leads back to where it was opened from.
