@@ -119,6 +119,16 @@ export async function findBarriers(page: Page): Promise<string[]> {
   })
 }
 
+/** Presses a key some times without a pause, whatever the machine: what follows from one is done before the next. */
+export const pressAtOnce = (page: Page, key: string, times: number) =>
+  page.evaluate(
+    async ([key, times]) => {
+      for (let press = 0; press < times; press++)
+        await document.activeElement?.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true }))
+    },
+    [key, times] as const,
+  )
+
 /** Until what has this name, or these words, has the focus. */
 export const hasFocus = (page: Page, text: string) =>
   until(`the focus is on ${text}`, async () => {

@@ -4,7 +4,7 @@ import { type Client, createClient, createDevice, signIn, type TestDevice } from
 import { useServer } from '../support/own-server.ts'
 import type { Server } from '../support/server.ts'
 import { until } from '../support/wait.ts'
-import { findBarriers, hasFocus, useBrowser } from './browser.ts'
+import { findBarriers, hasFocus, pressAtOnce, useBrowser } from './browser.ts'
 
 /** A fix of a device, some seconds ago. */
 async function send(
@@ -86,7 +86,7 @@ describe('The live map', () => {
     const ways = await page.evaluate(() => history.length)
     const asked: string[] = []
     page.on('request', request => asked.push(request.url()))
-    for (const key of ['ArrowUp', 'ArrowUp', 'ArrowUp']) await page.keyboard.press(key)
+    await pressAtOnce(page, 'ArrowUp', 3)
     const bike = page.getByRole('complementary', { name: 'Bike 9' })
     const day = /^(Nothing was recorded today|No trip and no stop yet|Stops)/
     await bike.getByText(day).first().waitFor()
