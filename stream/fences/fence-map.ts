@@ -44,7 +44,9 @@ export function createFenceMap(shapes: readonly FenceShape[]): FenceMap {
       const lng = east === 180 ? -180 : east
       let found: number[] | undefined
       for (const { size, count, cells } of grids) {
-        const there = cells.get(Math.floor((lat + 90) / size) * count + Math.floor((lng + 180) / size))
+        // The last double before the antimeridian is rounded to it, where the first column is.
+        const column = Math.floor((lng + 180) / size) % count
+        const there = cells.get(Math.floor((lat + 90) / size) * count + column)
         if (there === undefined) continue
         for (const index of there) {
           const { box, contains } = prepared[index] as PreparedShape

@@ -98,7 +98,8 @@ describe('A map of geofences', () => {
       { type: 'circle', center: { lat: 0, lng: 180 }, radius: 1000 },
       { type: 'circle', center: { lat: 90, lng: 0 }, radius: 10_000 },
     ])
-    for (const lng of [179.5, 180, -180, -179.5]) expect(map.locate(-16.5, lng)).toEqual([0])
+    const last = 180 - 2 ** -45
+    for (const lng of [179.5, last, 180, -180, -179.5]) expect(map.locate(-16.5, lng)).toEqual([0])
     for (const lng of [178.9, -178.9, 0]) expect(map.locate(-16.5, lng)).toEqual([])
     for (const lng of [179.995, 180, -180, -179.995]) expect(map.locate(0, lng)).toEqual([1])
     for (const lng of [0, 90, 180, -135]) expect(map.locate(89.95, lng)).toEqual([2])
