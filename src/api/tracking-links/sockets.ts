@@ -30,6 +30,8 @@ interface Tracker {
   client: LiveClient
   link: OpenLink
   answered: boolean
+  /** The positions that it was sent last; empty before its snapshot. */
+  sent: string
 }
 
 /** Keeps the sockets of tracking links, shows each its subject, and closes those whose link ends. */
@@ -96,7 +98,8 @@ export function createTrackers(
   }, PING_EVERY_MS)
 
   const beats = setInterval(() => {
-    for (const { socket } of trackers) socket.send(ALIVE)
+    // A snapshot comes first.
+    for (const { socket, sent } of trackers) if (sent !== '') socket.send(ALIVE)
   }, ALIVE_EVERY_MS)
 
   app.addHook('preClose', async () => {
@@ -119,24 +122,23 @@ export function createTrackers(
     },
 
     add(socket: WebSocket, link: OpenLink): void {
-      let sent = ''
       const client: LiveClient = {
         send(text) {
           const frame = toPublic(text)
           // What has changed is not shown here: its state, by the time alone.
-          if (!frame || frame.positions === sent) return
-          sent = frame.positions
+          if (!frame || frame.positions === tracker.sent) return
+          tracker.sent = frame.positions
           const { task } = tracker.link
           const destination =
             frame.type === 'snapshot' && task ? `,"destination":${JSON.stringify(task.destination)}` : ''
-          socket.send(`{"type":"${frame.type}","positions":${sent}${destination}}`)
+          socket.send(`{"type":"${frame.type}","positions":${frame.positions}${destination}}`)
         },
         get waitingBytes() {
           return socket.bufferedAmount
         },
         visibility: link.visibility,
       }
-      const tracker: Tracker = { socket, client, link, answered: true }
+      const tracker: Tracker = { socket, client, link, answered: true, sent: '' }
       trackers.add(tracker)
       const messages = createBudget(MESSAGES)
       socket.on('message', () => {

@@ -72,11 +72,12 @@ export function exportJob({
       const order = await commit(tx => beginExport(tx, exportId))
       if (!order) return
       const draft = await files.draft(`${exportId}.${job.lease}`)
+      const written = new AbortController()
       try {
         const source = await open(context, order)
         // Beside the writing, which it would hold up by a twentieth: it only says how far that is.
         let all: number | null = null
-        source.count(signal).then(
+        source.count(AbortSignal.any([signal, written.signal])).then(
           count => {
             all = count
           },
@@ -107,6 +108,8 @@ export function exportJob({
           throw error
         await commit(tx => failExport(tx, exportId, error.message))
       } finally {
+        // What is left to count says nothing any more.
+        written.abort()
         await rm(draft, { force: true })
       }
     },
