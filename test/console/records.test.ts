@@ -1,9 +1,9 @@
-import type { Page } from 'playwright-core'
+import type { Page, Route } from 'playwright-core'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { type Client, createClient, createDevice, signIn } from '../support/client.ts'
 import { useServer } from '../support/own-server.ts'
 import { addOrganization } from '../support/people.ts'
-import { pause, until } from '../support/wait.ts'
+import { until } from '../support/wait.ts'
 import { findBarriers, hasFocus, useBrowser } from './browser.ts'
 
 describe('The tables of the console', () => {
@@ -155,8 +155,9 @@ describe('The tables of the console', () => {
   })
 
   it('choose another record among more than a list answers at once, by what the server finds', async () => {
+    const word = `zebra${Date.now()}`
     const made = Array.from({ length: 510 }, (_, index) => ({
-      name: index === 0 ? `Zebra yard ${Date.now()}` : `Hub ${Date.now()} ${index}`,
+      name: index === 0 ? `Yard of ${word}` : `Hub ${Date.now()} ${index}`,
       lat: 52,
       lng: 13,
     }))
@@ -176,10 +177,13 @@ describe('The tables of the console', () => {
       .first()
       .waitFor()
     expect(await page.getByRole('option', { name: last.name }).count()).toBe(0)
-    // The answer comes when nobody types any more.
-    await page.route(/search=zebra/, route => pause(1_000).then(() => route.continue()))
-    await page.keyboard.type('zebra')
+    // The answers come when nobody types any more, also those to the first letters of it.
+    const asked: Route[] = []
+    await page.route(/search=z/, route => void asked.push(route))
+    await page.keyboard.type(word)
     await page.getByText('Nothing matches.').waitFor()
+    await until('all of it is asked for', () => asked.some(route => route.request().url().includes(word)))
+    for (const route of asked) await route.continue().catch(() => undefined)
     await page.locator('[role=option][data-focused]').getByText(last.name).waitFor()
     // What is said of it follows half a second later, so that it does not talk into the typing.
     await until('the found one is said', () =>
