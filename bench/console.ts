@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { type Browser, chromium, type Page } from 'playwright-core'
+import { residentMiB } from '../test/services/processes.ts'
 import { quietMoment } from './cpu.ts'
 import type { MoversOrder } from './load/movers.ts'
 import { startGenerator } from './load/orders.ts'
@@ -17,7 +18,7 @@ const HURRIED = 1_000
 const HURRIED_PER_SECOND = 40
 const MINUTE_MS = 60_000
 const CHOSEN_EVERY_MS = 1_000
-const HOUR_MS = 3_600_000
+const DAY_MS = 24 * 3_600_000
 const CLICKS = 40
 const BETWEEN_CLICKS_MS = 250
 const SETTLE_MS = 3_000
@@ -77,7 +78,7 @@ export async function benchConsole(tier: Tier, options: Options): Promise<Row[]>
 
 async function openPage(browser: Browser, url: string, token: string): Promise<Page> {
   const context = await browser.newContext({ viewport: { width: 1_280, height: 800 } })
-  const session = JSON.stringify({ token, expiresAt: Date.now() + HOUR_MS })
+  const session = JSON.stringify({ token, expiresAt: Date.now() + DAY_MS })
   if (token)
     await context.addInitScript(`localStorage.setItem('fieldline.session', ${JSON.stringify(session)})`)
   await context.addInitScript({ path: METER })
@@ -129,10 +130,11 @@ function leaveOpen(browser: Browser, server: Server, token: string, minutes: num
     await session.send('Performance.enable')
     const look = async () => {
       const heap = await heapMb(page)
+      const process = await processMiB(browser)
       const { metrics } = await session.send('Performance.getMetrics')
       const nodes = metrics.find(({ name }) => name === 'Nodes')?.value ?? 0
       const listeners = metrics.find(({ name }) => name === 'JSEventListeners')?.value ?? 0
-      return { heap, nodes, listeners }
+      return { heap, process, nodes, listeners }
     }
     await page.getByRole('listbox').focus()
     const looks = [await look()]
@@ -142,9 +144,11 @@ function leaveOpen(browser: Browser, server: Server, token: string, minutes: num
         await page.keyboard.press('ArrowDown')
         await sleep(CHOSEN_EVERY_MS)
       }
-      const { heap, nodes, listeners } = await look()
-      looks.push({ heap, nodes, listeners })
-      progress(`left open ${minute} min.: heap ${heap.toFixed(1)} MB, ${nodes} nodes, ${listeners} listeners`)
+      const { heap, process, nodes, listeners } = await look()
+      looks.push({ heap, process, nodes, listeners })
+      progress(
+        `left open ${minute} min.: heap ${heap.toFixed(1)} MB of ${process.toFixed(0)} MiB in all, ${nodes} nodes, ${listeners} listeners`,
+      )
     }
     const [first, last] = [looks[0], looks.at(-1)] as [(typeof looks)[number], (typeof looks)[number]]
     return {
@@ -153,7 +157,7 @@ function leaveOpen(browser: Browser, server: Server, token: string, minutes: num
       beside: `${first.heap.toFixed(1)} MB at first`,
       ratio: last.heap / first.heap,
       goal: '',
-      note: `${looks.map(({ heap }) => heap.toFixed(1)).join(', ')} MB; ${last.nodes} nodes and ${last.listeners} listeners after ${first.nodes} and ${first.listeners}`,
+      note: `${looks.map(({ heap }) => heap.toFixed(1)).join(', ')} MB; all of its process ${looks.map(({ process }) => process.toFixed(0)).join(', ')} MiB; ${last.nodes} nodes and ${last.listeners} listeners after ${first.nodes} and ${first.listeners}`,
     }
   })
 }
@@ -181,6 +185,15 @@ async function heapMb(page: Page): Promise<number> {
   const { usedSize } = await session.send('Runtime.getHeapUsage')
   await session.detach()
   return usedSize / 1_000_000
+}
+
+/** MiB that the page's process holds in memory, with its threads and what it draws with. */
+async function processMiB(browser: Browser): Promise<number> {
+  const session = await browser.newBrowserCDPSession()
+  const { processInfo } = await session.send('SystemInfo.getProcessInfo')
+  await session.detach()
+  const resident = processInfo.filter(({ type }) => type === 'renderer').map(({ id }) => residentMiB(id))
+  return Math.max(...resident)
 }
 
 function quantile(values: readonly number[], share: number): number {
