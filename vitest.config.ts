@@ -11,7 +11,7 @@ export default defineConfig({
     // Two more than there are cores: many wait for a time-out, a lease, or a broker to come back. With one more, two cores were
     // idle for more than a quarter of the time in the tests of ingest, live, jobs, stream and db.
     maxWorkers: 4,
-    // The machine is shared and noisy there: what fails is run once more, and the report says so.
+    // The machine is shared and noisy there: what fails is run once more, and the report says so; then its file (test/run.mjs).
     retry: process.env.CI ? 1 : 0,
     // What hangs ends; what is slow, on a machine that is three times slower, does not.
     testTimeout: 180_000,
