@@ -29,6 +29,7 @@ const field = (
   required: false,
   unique: false,
   options: [],
+  default: null,
   dataTypeId: null,
   ...more,
 })

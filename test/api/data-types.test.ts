@@ -42,6 +42,7 @@ describe('Data types', () => {
       required: false,
       unique: false,
       options: [],
+      default: null,
       dataTypeId: null,
     })
     expect((await owner.get(`/data-type/${made._id}/`)).body.data).toEqual(made)

@@ -48,7 +48,11 @@ describe('Flows', () => {
       dataTypeId: null,
       steps: [
         { status: 'open', next: ['done'], fields: [] },
-        { status: 'done', next: [], fields: [{ ...FIELD, required: false, options: [], order: 0 }] },
+        {
+          status: 'done',
+          next: [],
+          fields: [{ ...FIELD, required: false, options: [], default: null, order: 0 }],
+        },
       ],
     })
     const path = `/flow/${made.body.data._id}`

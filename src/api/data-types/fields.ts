@@ -24,7 +24,7 @@ export const newField = z.strictObject({
     .describe('What may be selected'),
   default: z
     .unknown()
-    .optional()
+    .default(null)
     .meta({ examples: [null] }),
   order: z.int().min(0).max(10_000).default(0),
   dataTypeId: reference

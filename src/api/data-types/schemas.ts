@@ -70,7 +70,7 @@ const newDataType = z
         wrong([...path, 'dataTypeId'], 'Only a reference refers to a data type.')
       if (unique && NEVER_UNIQUE.includes(field.type))
         wrong([...path, 'unique'], `A ${field.type} cannot be unique.`)
-      if (field.default === undefined || field.default === null) return
+      if (field.default === null) return
       if (unique) wrong([...path, 'default'], 'A unique field has no default: two records would share it.')
       else if (field.type === 'reference') wrong([...path, 'default'], 'A reference has no default.')
       else {
@@ -86,12 +86,11 @@ const newDataType = z
 export function completeDataType(given: z.output<typeof newDataType>): NewDataType {
   const fields = given.fields.map(field => {
     const isKey = field.key === given.primaryKey
-    const initial = field.default === null ? undefined : field.default
     return {
       ...field,
       required: field.required || isKey,
       unique: field.unique || isKey,
-      default: initial === undefined ? undefined : readValue(field as Field, initial),
+      default: field.default === null ? null : readValue(field as Field, field.default),
     }
   })
   return { ...given, fields: fields.sort((a, b) => a.order - b.order) }

@@ -36,7 +36,7 @@ const newFlow = z
       .array(step)
       .min(1)
       .max(100)
-      .default(() => structuredClone(STANDARD_STEPS) as Step[])
+      .prefault(() => structuredClone(STANDARD_STEPS) as Step[])
       .describe('Without them: unassigned, assigned, accepted and so on to completed, failed or cancelled')
       .meta({ examples: [[{ status: 'completed', label: 'Completed', next: [], fields: [] }]] }),
   })

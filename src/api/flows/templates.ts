@@ -20,6 +20,7 @@ const field = (key: string, label: string, type: FieldType, rest: Partial<Field>
   required: false,
   unique: false,
   options: [],
+  default: null,
   order: 0,
   dataTypeId: null,
   ...rest,
