@@ -10,6 +10,8 @@ export interface Session {
 const KEY = 'fieldline.session'
 const listeners = new Set<() => void>()
 let current = read()
+let held: Session | null = null
+let unsaved = 0
 let left = false
 let entered = false
 
@@ -23,6 +25,11 @@ function read(): Session | null {
 }
 
 function set(session: Session | null): void {
+  if (session) {
+    held = null
+    left = false
+  } else if (left) held = null
+  else if (unsaved > 0) held = current ?? held
   current = session
   for (const listener of listeners) listener()
 }
@@ -34,6 +41,29 @@ window.addEventListener('storage', event => {
 })
 
 export const getSession = (): Session | null => current
+
+/**
+ * The session that ended, elsewhere or with its time, while something was typed and not saved: that waits, unseen, until the
+ * same account is here again in the same organization.
+ */
+export const getHeld = (): Session | null => held
+
+/** Something is typed and not saved, until what is answered is called. */
+export function holdUnsaved(): () => void {
+  unsaved++
+  return () => void unsaved--
+}
+
+/** Whose token it is, and in which organization. */
+export function accountOf({ token }: Session): string {
+  try {
+    const claims = token.split('.')[1]?.replaceAll('-', '+').replaceAll('_', '/') ?? ''
+    const { sub, org } = JSON.parse(atob(claims)) as { sub: string; org: string }
+    return `${org}/${sub}`
+  } catch {
+    return token
+  }
+}
 
 export function onSession(listener: () => void): () => void {
   listeners.add(listener)
@@ -67,7 +97,6 @@ export function expectNext(isExpected: boolean): void {
 export function startSession(answer: { token: string; expires_in: number }): void {
   const session = { token: answer.token, expiresAt: Date.now() + answer.expires_in * 1_000 }
   localStorage.setItem(KEY, JSON.stringify(session))
-  left = false
   entered = true
   set(session)
 }

@@ -9,16 +9,20 @@ import { useTexts } from '../texts/texts.tsx'
 import { urls } from '../urls.ts'
 
 export function SignInPage() {
-  const texts = useTexts()
   const session = useSyncExternalStore(onSession, getSession)
   const [search] = useSearchParams()
-  const [failure, setFailure] = useState<unknown>(null)
-  const [busy, setBusy] = useState(false)
   const next = search.get('next')
   // Of this origin alone: `//elsewhere` is another host.
   const target = next && /^\/(?![/\\])/.test(next) ? next : urls.map
   if (session) return <Navigate to={target} replace />
+  return <SignIn isAgain={next !== null} />
+}
 
+/** Whoever was here before goes on. */
+export function SignIn({ isAgain }: { isAgain: boolean }) {
+  const texts = useTexts()
+  const [failure, setFailure] = useState<unknown>(null)
+  const [busy, setBusy] = useState(false)
   const signIn = async (form: FormData) => {
     setBusy(true)
     setFailure(null)
@@ -43,7 +47,7 @@ export function SignInPage() {
           <Logo />
           {texts.product}
         </h1>
-        {next && <p className="note">{texts.signIn.ended}</p>}
+        {isAgain && <p className="note">{texts.signIn.ended}</p>}
         <Field
           label={texts.signIn.email}
           name="email"

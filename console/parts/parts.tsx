@@ -153,9 +153,10 @@ function copyBySelection(value: string, shown: Node | null): boolean {
   return isCopied
 }
 
-/** What failed, and what to do about it. */
+/** What failed, and what to do about it. Of a session that has ended the sign-in tells, and after it that is past. */
 export function Trouble({ error, onRetry }: { error: unknown; onRetry?: () => void }) {
   const texts = useTexts()
+  if (error instanceof Failure && error.status === 401) return null
   return (
     <div className="trouble" role="alert">
       <p>{sayFailure(error, texts)}</p>

@@ -1,24 +1,18 @@
 import { useMutation } from '@tanstack/react-query'
-import { useNavigate } from 'react-router'
 import { answered, api } from '../api/client.ts'
 import { expectNext, getSession, leaveSession, startSession } from '../session.ts'
-import { urls } from '../urls.ts'
 import { forgetRecent } from './recent.ts'
 
 export const SWITCHING = ['switch-organization']
 
 export function useSwitchOrganization() {
-  const navigate = useNavigate()
   return useMutation({
     mutationKey: SWITCHING,
     mutationFn: (organizationId: string) =>
       answered(api.POST('/api/v3/auth/switch-organization', { body: { organizationId } })),
     onMutate: () => expectNext(true),
     onError: () => expectNext(false),
-    onSuccess(answer) {
-      void navigate(urls.map)
-      startSession(answer)
-    },
+    onSuccess: startSession,
   })
 }
 

@@ -1,14 +1,15 @@
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query'
-import { useEffect, useMemo, useSyncExternalStore } from 'react'
+import { Activity, useEffect, useMemo, useState, useSyncExternalStore } from 'react'
 import { RouterProvider as AriaRouter } from 'react-aria-components'
 import { Navigate, NavLink, Outlet, useHref, useLocation, useNavigate } from 'react-router'
 import { Failure } from '../api/failure.ts'
 import { LiveProvider } from '../live/live.tsx'
+import { SignIn } from '../pages/sign-in.tsx'
 import { focusHeading, useKeptFocus } from '../parts/focus.ts'
 import { Icon } from '../parts/icon.tsx'
 import { Logo } from '../parts/logo.tsx'
 import { useIsWaiting } from '../parts/patient.ts'
-import { getSession, hasJustEntered, hasLeft, onSession } from '../session.ts'
+import { accountOf, getHeld, getSession, hasJustEntered, hasLeft, onSession } from '../session.ts'
 import { useTexts } from '../texts/texts.tsx'
 import { urls } from '../urls.ts'
 import { LiveBadge } from './live-badge.tsx'
@@ -24,16 +25,40 @@ const AGAIN_EVERY_MS = 5_000
 /** What is wrong stays wrong; a server that is away comes back. */
 const isAway = (error: unknown) => error instanceof Failure && (error.status === 0 || error.status >= 500)
 
-/** What is around every page of somebody who is signed in. Another token is another world: nothing is carried over. */
+/**
+ * What is around every page of somebody who is signed in. Another account, or another organization, is another world: nothing
+ * is carried over, and it begins with the map. Where something typed would be lost with the session, it waits unseen and
+ * still beneath the sign-in.
+ */
 export function Shell() {
   const session = useSyncExternalStore(onSession, getSession)
+  const held = useSyncExternalStore(onSession, getHeld)
   const navigate = useNavigate()
-  if (!session) return <ToSignIn />
+  const shown = session ?? held
+  const account = shown && accountOf(shown)
+  const [here, setHere] = useState(account)
+  if (account && !here) setHere(account)
+  if (!shown) return <ToSignIn />
+  if (account !== here) return <ToMap onThere={() => setHere(account)} />
   return (
-    <AriaRouter navigate={path => void navigate(path)} useHref={useHref}>
-      <SignedIn key={session.token} token={session.token} />
-    </AriaRouter>
+    <>
+      <Activity mode={session ? 'visible' : 'hidden'}>
+        <AriaRouter navigate={path => void navigate(path)} useHref={useHref}>
+          <SignedIn key={account} token={shown.token} />
+        </AriaRouter>
+      </Activity>
+      {!session && <SignIn isAgain />}
+    </>
   )
+}
+
+function ToMap({ onThere }: { onThere: () => void }) {
+  const { pathname, search } = useLocation()
+  const isThere = pathname + search === urls.map
+  useEffect(() => {
+    if (isThere) onThere()
+  })
+  return isThere ? null : <Navigate to={urls.map} replace />
 }
 
 /** Apart from the shell, which is not drawn anew with every address. */
@@ -72,7 +97,7 @@ function Frame() {
   const pages = usePages()
   // What had the focus is gone: it goes on with what the page is called.
   useEffect(() => {
-    if (hasJustEntered()) focusHeading()
+    if (hasJustEntered() && !document.querySelector('.modal-overlay')) focusHeading()
   }, [])
   useKeptFocus()
   return (

@@ -3,7 +3,7 @@ import { createClient, createDevice, signIn } from '../support/client.ts'
 import { useServer } from '../support/own-server.ts'
 import { addOrganization } from '../support/people.ts'
 import { until } from '../support/wait.ts'
-import { findBarriers, hasFocus, useBrowser } from './browser.ts'
+import { findBarriers, hasFocus, PLAIN_HOST, useBrowser } from './browser.ts'
 
 describe('The first run', () => {
   const { server } = useServer()
@@ -251,5 +251,62 @@ describe('The first run', () => {
     await hasFocus(page, 'Van 7')
     await page.getByRole('link', { name: 'Playback of today' }).press('Enter')
     await hasFocus(page, 'Playback')
+  })
+
+  it('a key is copied where the browser has no clipboard interface, over plain HTTP in a local network', async () => {
+    const owner = await signIn(server)
+    const device = await createDevice(owner, 'Phone 1')
+    const url = server.url.replace('127.0.0.1', PLAIN_HOST)
+    const page = await screens.open(`${url}/devices/${device.id}`, { as: owner, mayFail: /Opener-Policy/ })
+    await page.getByRole('dialog').getByRole('button', { name: 'New key' }).click()
+    await page.getByRole('alert').getByRole('button', { name: 'New key' }).click()
+    const setup = page.getByRole('dialog', { name: 'Set up Phone 1' })
+    // Under this name a phone may find the server too.
+    await setup.getByRole('img', { name: 'Or scan this with the phone' }).waitFor()
+    expect(await setup.getByText('A phone cannot reach').count()).toBe(0)
+    expect(await page.evaluate(() => 'clipboard' in navigator)).toBe(false)
+    await setup.getByRole('button', { name: 'Copy Password' }).click()
+    await setup.getByRole('button', { name: 'Copied' }).waitFor()
+    await setup.getByRole('button', { name: 'Close' }).click()
+    await setup.waitFor({ state: 'detached' })
+    const search = page.getByRole('searchbox', { name: 'Search by name' })
+    await until('nothing else takes the focus', async () => {
+      await search.focus()
+      return search.evaluate(
+        one => new Promise(resolve => setTimeout(() => resolve(one === document.activeElement), 100)),
+      )
+    })
+    await page.keyboard.press('Control+v')
+    await until('it is pasted', async () => (await search.inputValue()) !== '')
+    const point = { lat: 52, lng: 13, timestamp: new Date().toISOString() }
+    const client = createClient(server, await search.inputValue())
+    expect((await client.post('/location-history/bulk', { points: [point] })).status).toBe(200)
+  })
+
+  it('what is wrong with a field is said in the language of the page, else in English and marked as that', async () => {
+    const owner = await signIn(server)
+    await owner.post('/team', { name: 'Nord' })
+    const page = await screens.open(`${server.url}/hubs/new`, { as: owner, mayFail: /40[09]/ })
+    await page.evaluate(() => localStorage.setItem('fieldline.preferences', '{"language":"de"}'))
+    await page.reload()
+    const save = page.getByRole('dialog').getByRole('button', { name: 'Speichern' })
+    await save.click()
+    await page.getByText('Das wird gebraucht.').first().waitFor()
+    await page.locator('[name=name]').fill('Hof')
+    await page.locator('[name=lat]').fill('95')
+    await page.locator('[name=lng]').fill('13,4')
+    await save.click()
+    await page.getByText('Das ist höchstens 90.').waitFor()
+    expect(await page.locator('[role=dialog] [lang=en]').count()).toBe(0)
+    await page.goto(`${server.url}/teams/new`)
+    await page.locator('[name=name]').fill('Nord')
+    await save.click()
+    await page.getByRole('alert').getByText('Ein Team namens Nord gibt es schon.').waitFor()
+    const body = JSON.stringify({ status: false, message: 'Nobody has said this in German.' })
+    const answer = { status: 409, contentType: 'application/json', body }
+    await page.route('**/api/v3/team', route => route.fulfill(answer))
+    await page.locator('[name=name]').fill('Ost')
+    await save.click()
+    await page.locator('[role=alert] [lang=en]').getByText('Nobody has said this in German.').waitFor()
   })
 })

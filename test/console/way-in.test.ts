@@ -1,10 +1,11 @@
-import type { Page } from 'playwright-core'
+import type { Page, Route } from 'playwright-core'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { type Client, createClient, createDevice, signIn, type TestDevice } from '../support/client.ts'
 import { useServer } from '../support/own-server.ts'
+import { addPerson } from '../support/people.ts'
 import { OWNER, type Server } from '../support/server.ts'
 import { until } from '../support/wait.ts'
-import { findBarriers, hasFocus, PLAIN_HOST, startLastingServer, useBrowser } from './browser.ts'
+import { findBarriers, hasFocus, startLastingServer, useBrowser } from './browser.ts'
 
 describe('The way into the console', () => {
   const { server } = useServer()
@@ -24,9 +25,9 @@ describe('The way into the console', () => {
     expect(back.status).toBe(200)
   })
 
-  const enter = async (page: Page, password = OWNER.password) => {
-    await page.getByLabel('E-mail').fill(OWNER.email)
-    await page.getByLabel('Password').fill(password)
+  const enter = async (page: Page, who = OWNER) => {
+    await page.getByLabel('E-mail').fill(who.email)
+    await page.getByLabel('Password').fill(who.password)
     await page.getByRole('button', { name: 'Sign in' }).click()
   }
   const openAs = async (path: string, more: object = {}): Promise<[Page, Client]> => {
@@ -42,7 +43,7 @@ describe('The way into the console', () => {
 
   it('leads through a wrong password and the right one to where the link pointed', async () => {
     const page = await screens.open(`${server.url}/links`, { mayFail: /401/ })
-    await enter(page, 'a wrong password')
+    await enter(page, { ...OWNER, password: 'a wrong password' })
     await page.getByRole('alert').getByText('The e-mail address or the password is wrong.').waitFor()
     await enter(page)
     await hasFocus(page, 'Tracking links')
@@ -63,6 +64,62 @@ describe('The way into the console', () => {
     await enter(page)
     await isLive(page)
     expect(new URL(page.url()).search).toBe('?state=idle&sort=speed')
+  })
+
+  it('what is half typed waits for the same account when the session ends elsewhere, and for nobody else', async () => {
+    const page = await screens.open(`${server.url}/teams`, { mayFail: /401/ })
+    await enter(page)
+    const form = page.getByRole('dialog', { name: 'Add a team' })
+    const name = form.getByRole('textbox', { name: 'Name' })
+    /** Signs out elsewhere; nothing of the page is seen or reached then. */
+    const end = async () => {
+      await signOut()
+      await page.getByText('Sign in to go on where you were.').waitFor()
+      expect(await page.getByRole('textbox').count()).toBe(2)
+      expect(await form.or(page.getByRole('link')).count()).toBe(0)
+      await page.keyboard.press('Escape')
+      await page.keyboard.press('Control+k')
+      expect(await findBarriers(page)).toEqual([])
+    }
+    const signOut = async () => {
+      const { token } = await page.evaluate(() => JSON.parse(localStorage.getItem('fieldline.session') ?? ''))
+      await createClient(server, token).post('/auth/logout')
+    }
+    await page.getByRole('button', { name: 'Add a team' }).click()
+    const team = `Night shift ${Date.now()}`
+    await name.fill(team)
+    await end()
+    await enter(page)
+    await form.waitFor()
+    expect(await name.inputValue()).toBe(team)
+    await until('the focus is in it', () => form.evaluate(one => one.contains(document.activeElement)))
+
+    // It may end while it is being saved.
+    const endFirst = (route: Route) => signOut().then(() => route.continue())
+    await page.route('**/api/v3/team', endFirst, { times: 1 })
+    await form.getByRole('button', { name: 'Save' }).click()
+    await enter(page)
+    await form.waitFor()
+    expect(await form.getByRole('alert').count()).toBe(0)
+    await form.getByRole('button', { name: 'Save' }).click()
+    await page.getByRole('row', { name: team }).waitFor()
+
+    // A tab that signs in anew goes on as well; another account is shown nothing of it.
+    const other = await page.context().newPage()
+    await page.getByRole('button', { name: 'Add a team' }).click()
+    await name.fill('Day shift')
+    await end()
+    await other.goto(server.url)
+    await enter(other)
+    await form.waitFor()
+    expect(await name.inputValue()).toBe('Day shift')
+    await end()
+    await enter(page, await addPerson(server, await signIn(server)))
+    await hasFocus(page, 'Live map')
+    await page.getByRole('button', { name: 'Account of Person' }).waitFor()
+    await page.getByRole('link', { name: 'Teams' }).click()
+    await page.getByRole('heading', { name: 'Teams' }).waitFor()
+    expect(await page.locator('[role=dialog]').count()).toBe(0)
   })
 
   it('signing out ends the session on the server too, and in every tab', async () => {
@@ -313,63 +370,6 @@ describe('The way into the console', () => {
     await page.keyboard.press('Escape')
     await page.getByRole('dialog').waitFor({ state: 'detached' })
     await hasFocus(page, 'Add a hub')
-  })
-
-  it('what is wrong with a field is said in the language of the page, else in English and marked as that', async () => {
-    const owner = await signIn(server)
-    await owner.post('/team', { name: 'Nord' })
-    const page = await screens.open(`${server.url}/hubs/new`, { as: owner, mayFail: /40[09]/ })
-    await page.evaluate(() => localStorage.setItem('fieldline.preferences', '{"language":"de"}'))
-    await page.reload()
-    const save = page.getByRole('dialog').getByRole('button', { name: 'Speichern' })
-    await save.click()
-    await page.getByText('Das wird gebraucht.').first().waitFor()
-    await page.locator('[name=name]').fill('Hof')
-    await page.locator('[name=lat]').fill('95')
-    await page.locator('[name=lng]').fill('13,4')
-    await save.click()
-    await page.getByText('Das ist höchstens 90.').waitFor()
-    expect(await page.locator('[role=dialog] [lang=en]').count()).toBe(0)
-    await page.goto(`${server.url}/teams/new`)
-    await page.locator('[name=name]').fill('Nord')
-    await save.click()
-    await page.getByRole('alert').getByText('Ein Team namens Nord gibt es schon.').waitFor()
-    const body = JSON.stringify({ status: false, message: 'Nobody has said this in German.' })
-    const answer = { status: 409, contentType: 'application/json', body }
-    await page.route('**/api/v3/team', route => route.fulfill(answer))
-    await page.locator('[name=name]').fill('Ost')
-    await save.click()
-    await page.locator('[role=alert] [lang=en]').getByText('Nobody has said this in German.').waitFor()
-  })
-
-  it('a key is copied where the browser has no clipboard interface, over plain HTTP in a local network', async () => {
-    const owner = await signIn(server)
-    const device = await createDevice(owner, 'Phone 1')
-    const url = server.url.replace('127.0.0.1', PLAIN_HOST)
-    const page = await screens.open(`${url}/devices/${device.id}`, { as: owner, mayFail: /Opener-Policy/ })
-    await page.getByRole('dialog').getByRole('button', { name: 'New key' }).click()
-    await page.getByRole('alert').getByRole('button', { name: 'New key' }).click()
-    const setup = page.getByRole('dialog', { name: 'Set up Phone 1' })
-    // Under this name a phone may find the server too.
-    await setup.getByRole('img', { name: 'Or scan this with the phone' }).waitFor()
-    expect(await setup.getByText('A phone cannot reach').count()).toBe(0)
-    expect(await page.evaluate(() => 'clipboard' in navigator)).toBe(false)
-    await setup.getByRole('button', { name: 'Copy Password' }).click()
-    await setup.getByRole('button', { name: 'Copied' }).waitFor()
-    await setup.getByRole('button', { name: 'Close' }).click()
-    await setup.waitFor({ state: 'detached' })
-    const search = page.getByRole('searchbox', { name: 'Search by name' })
-    await until('nothing else takes the focus', async () => {
-      await search.focus()
-      return search.evaluate(
-        one => new Promise(resolve => setTimeout(() => resolve(one === document.activeElement), 100)),
-      )
-    })
-    await page.keyboard.press('Control+v')
-    await until('it is pasted', async () => (await search.inputValue()) !== '')
-    const point = { lat: 52, lng: 13, timestamp: new Date().toISOString() }
-    const client = createClient(server, await search.inputValue())
-    expect((await client.post('/location-history/bulk', { points: [point] })).status).toBe(200)
   })
 
   it('a link to nowhere is a page that says so', async () => {

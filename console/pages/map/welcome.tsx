@@ -5,6 +5,7 @@ import { Form } from 'react-aria-components'
 import { answered, api } from '../../api/client.ts'
 import { Failure } from '../../api/failure.ts'
 import { ActionButton, Copyable, Field, Trouble } from '../../parts/parts.tsx'
+import { useUnsaved } from '../../parts/unsaved.ts'
 import { useWorkspace } from '../../shell/workspace.tsx'
 import { useTexts } from '../../texts/texts.tsx'
 
@@ -25,6 +26,7 @@ export default function Welcome({ onMade }: { onMade: (device: MadeDevice) => vo
   const queries = useQueryClient()
   const t = texts.welcome
   const [name, setName] = useState('')
+  useUnsaved(name !== '')
   const make = useMutation({
     mutationFn: async () => (await answered(api.POST('/api/v3/device', { body: { name } }))).data,
     onSuccess: device => {

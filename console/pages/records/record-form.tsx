@@ -7,6 +7,7 @@ import { Modal } from '../../parts/modal.tsx'
 import { ActionButton, Trouble } from '../../parts/parts.tsx'
 import { Question } from '../../parts/question.tsx'
 import { SaidByServer } from '../../parts/said.tsx'
+import { useUnsaved } from '../../parts/unsaved.ts'
 import { useTexts } from '../../texts/texts.tsx'
 
 interface Props {
@@ -41,9 +42,11 @@ export function useLeaving(values: unknown, onClose: () => void) {
   const written = JSON.stringify(values)
   const [first] = useState(written)
   const [isAsking, setAsking] = useState(false)
+  const isChanged = written !== first
+  useUnsaved(isChanged)
   return {
     isAsking,
-    leave: () => (written === first ? onClose() : setAsking(true)),
+    leave: () => (isChanged ? setAsking(true) : onClose()),
     stay: () => setAsking(false),
     close: onClose,
   }

@@ -37,7 +37,7 @@ export default function FenceEditor({ fence, map, onDone }: Props) {
   const [draft, setDraft] = useState<ShapeDraft>(() => draftOf(fence?.shape ?? null))
   /** What is said of a field that was empty is not said any more of the one that the map has filled. */
   const [filled, setFilled] = useState(0)
-  const drawing = useDrawing(map, fence?.shape ?? null, shape => {
+  const drawing = useDrawing(map, draft, shape => {
     if (!shapeOf(draft)) setFilled(filled + 1)
     setDraft(draftOf(shape))
   })
@@ -174,17 +174,19 @@ export default function FenceEditor({ fence, map, onDone }: Props) {
   )
 }
 
-/** What is drawn on the map, as soon as there is one. */
-function useDrawing(map: MapLibre | null, first: Shape | null, onShape: (shape: Shape) => void) {
+/** What is drawn on the map, as soon as there is one: another map goes on with it. */
+function useDrawing(map: MapLibre | null, draft: ShapeDraft, onShape: (shape: Shape) => void) {
   const drawing = useRef<Drawing | null>(null)
   const heard = useRef(onShape)
   heard.current = onShape
-  const begun = useRef(first)
+  const latest = useRef(draft)
+  latest.current = draft
   useEffect(() => {
     if (!map) return
     const opened = openDrawing(map, shape => heard.current(shape))
-    if (begun.current) opened.show(begun.current)
-    else opened.begin('circle')
+    const shape = shapeOf(latest.current)
+    if (shape) opened.show(shape)
+    else opened.begin(latest.current.kind)
     drawing.current = opened
     return () => {
       drawing.current = null
