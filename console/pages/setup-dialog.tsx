@@ -88,7 +88,7 @@ export default function SetupDialog({ device, deviceKey: known, onClose }: Props
         )}
         <div className={arrived ? 'arrival good' : 'arrival'} role="status">
           <span className="dot" aria-hidden="true" />
-          {arrived ? t.arrived(format.clock(arrived.timestamp)) : t.waiting}
+          {arrived ? t.arrived(format.since(Date.parse(arrived.timestamp))) : t.waiting}
           {arrived && (
             <ActionButton
               looks="primary"

@@ -14,6 +14,7 @@ export function createFormat(locale: string, timeZone: string | undefined, texts
   const clock = new Intl.DateTimeFormat(locale, { timeStyle: 'short', timeZone })
   const seconds = new Intl.DateTimeFormat(locale, { timeStyle: 'medium', timeZone })
   const dated = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'short', timeZone })
+  const datedSeconds = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'medium', timeZone })
   const day = new Intl.DateTimeFormat('en-CA', { dateStyle: 'short', timeZone })
   const named = new Intl.DateTimeFormat(locale, {
     weekday: 'short',
@@ -22,6 +23,7 @@ export function createFormat(locale: string, timeZone: string | undefined, texts
     year: 'numeric',
     timeZone: 'UTC',
   })
+  const isToday = (at: number) => day.format(at) === day.format()
   const relative = new Intl.RelativeTimeFormat(locale, { style: 'short', numeric: 'always' })
   return {
     count: (value: number) => integer.format(value),
@@ -42,7 +44,9 @@ export function createFormat(locale: string, timeZone: string | undefined, texts
     seconds: (at: number | string) => seconds.format(new Date(at)),
     dateTime: (at: number | string) => dated.format(new Date(at)),
     /** A time of today; of another day with its date. */
-    since: (at: number) => (day.format(at) === day.format() ? clock : dated).format(at),
+    since: (at: number) => (isToday(at) ? clock : dated).format(at),
+    /** The same to the second. */
+    sinceSeconds: (at: number) => (isToday(at) ? seconds : datedSeconds).format(at),
     /** "2 min. ago": whole and rough, as one says it. */
     ago: (at: number, now = Date.now()) => {
       const s = Math.max(0, (now - at) / 1_000)

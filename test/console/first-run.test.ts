@@ -189,10 +189,11 @@ describe('The first run', () => {
 
   it('tells who may change it where streets come from, close up, until it is read', async () => {
     const owner = (await addOrganization(server, await signIn(server))).client
-    const places = { 'Van 7': 13.4, 'Van 8': 20 }
-    for (const [name, lng] of Object.entries(places)) {
+    const places = { 'Van 7': [13.4, 0], 'Van 8': [20, 2] } as const
+    for (const [name, [lng, daysAgo]] of Object.entries(places)) {
       const van = createClient(server, (await createDevice(owner, name)).key)
-      const points = [{ lat: 52.52, lng, timestamp: new Date().toISOString() }]
+      const timestamp = new Date(Date.now() - daysAgo * 86_400_000).toISOString()
+      const points = [{ lat: 52.52, lng, timestamp }]
       expect((await van.post('/location-history/bulk', { points })).status).toBe(200)
     }
     const page = await screens.open(server.url, { as: owner })
@@ -202,6 +203,9 @@ describe('The first run', () => {
     await page.getByRole('button', { name: 'Show everything' }).click()
     await hint.waitFor({ state: 'detached' })
     await page.getByRole('option', { name: /^Van 8/ }).click()
+    // A time without a day is one of today.
+    const silent = page.getByRole('complementary', { name: 'Van 8' })
+    await silent.getByText(/^\d+ \w+ \d{4}, \d\d:\d\d:\d\d$/).waitFor()
     await hint.getByRole('button', { name: 'Close' }).click()
     await hint.waitFor({ state: 'detached' })
     await page.reload()

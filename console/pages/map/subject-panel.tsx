@@ -49,6 +49,7 @@ export function SubjectPanel({
   useReturnFocus()
   useEscape(onClose)
   const position = fleet.find(subjectId)
+  const fixedAt = position ? Date.parse(position.timestamp) : 0
   const speed = position ? readSpeed(position) : null
   const isAway = state.name === 'offline'
   const { data: records, error } = useSubjectRecords(subjectId, isSettled)
@@ -84,9 +85,7 @@ export function SubjectPanel({
             {texts.states[position.state]}
             {speed !== null && position.state === 'moving' && <b>{format.speed(speed)}</b>}
             <span className="hint">
-              {isAway
-                ? t.asOf(format.seconds(position.timestamp))
-                : format.ago(Date.parse(position.timestamp), now)}
+              {isAway ? t.asOf(format.sinceSeconds(fixedAt)) : format.ago(fixedAt, now)}
             </span>
           </p>
           <div className="panel-actions">
@@ -113,7 +112,7 @@ export function SubjectPanel({
             <Fact term={t.accuracy}>
               {position.accuracy === null ? t.none : format.distance(position.accuracy)}
             </Fact>
-            <Fact term={t.lastFix}>{format.seconds(position.timestamp)}</Fact>
+            <Fact term={t.lastFix}>{format.sinceSeconds(fixedAt)}</Fact>
             <Fact term={t.position}>
               <Copyable value={`${position.lat.toFixed(6)}, ${position.lng.toFixed(6)}`} label={t.position}>
                 {position.lat.toFixed(5)}, {position.lng.toFixed(5)}
