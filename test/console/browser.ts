@@ -19,6 +19,8 @@ export interface Look {
   theme?: 'light' | 'dark'
   size?: { width: number; height: number }
   locale?: string
+  /** Data is dear: nothing is loaded before it is opened. */
+  savesData?: boolean
   /** What the browser may complain about: a server that is away. */
   mayFail?: RegExp
 }
@@ -60,7 +62,7 @@ export function useBrowser(): Screens {
   afterAll(() => browser?.close())
 
   return {
-    async open(url, { as, theme = 'light', size, locale = 'en-GB', mayFail } = {}) {
+    async open(url, { as, theme = 'light', size, locale = 'en-GB', savesData, mayFail } = {}) {
       const context = await browser.newContext({
         colorScheme: theme,
         viewport: size ?? { width: 1_120, height: 700 },
@@ -71,6 +73,10 @@ export function useBrowser(): Screens {
       contexts.push(context)
       context.setDefaultTimeout(SHOWN_WITHIN_MS)
       if (as) await signInBrowser(context, as)
+      if (savesData)
+        await context.addInitScript(() => {
+          Object.defineProperty(navigator, 'connection', { value: { saveData: true } })
+        })
       const page = await context.newPage()
       const complain = (text: string) => {
         if (!mayFail?.test(text)) complaints.push(text)

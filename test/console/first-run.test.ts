@@ -219,7 +219,8 @@ describe('The first run', () => {
     const van = createClient(server, (await createDevice(owner, 'Van 7')).key)
     const points = [{ lat: 52.52, lng: 13.4, timestamp: new Date().toISOString() }]
     expect((await van.post('/location-history/bulk', { points })).status).toBe(200)
-    const page = await screens.open(`${server.url}/teams/new`, { as: owner, mayFail: /ERR_/ })
+    const look = { as: owner, savesData: true, mayFail: /ERR_/ }
+    const page = await screens.open(`${server.url}/teams/new`, look)
     await page.getByRole('dialog').getByRole('textbox', { name: 'Name' }).fill('North')
     await page.keyboard.press('Enter')
     const row = page.getByRole('row', { name: /North/ })
@@ -255,6 +256,47 @@ describe('The first run', () => {
     await hasFocus(page, 'Van 7')
     await page.getByRole('link', { name: 'Playback of today' }).press('Enter')
     await hasFocus(page, 'Playback')
+  })
+
+  it('opens every page while the server is away, once the map was live for a while', async () => {
+    const owner = (await addOrganization(server, await signIn(server))).client
+    const van = createClient(server, (await createDevice(owner, 'Van 7')).key)
+    const points = [{ lat: 52.52, lng: 13.4, timestamp: new Date().toISOString() }]
+    expect((await van.post('/location-history/bulk', { points })).status).toBe(200)
+    const page = await screens.open(server.url, { as: owner, mayFail: /ERR_|WebSocket/ })
+    const loadedAt = (name: RegExp) =>
+      page.evaluate(
+        wanted =>
+          (performance.getEntriesByType('resource') as PerformanceResourceTiming[])
+            .filter(one => new RegExp(wanted).test(one.name))
+            .map(({ startTime, responseEnd }) => ({ startTime, responseEnd }))[0],
+        name.source,
+      )
+    const parts = [
+      'playback-page',
+      'devices',
+      'vehicles',
+      'teams',
+      'hubs',
+      'geofences',
+      'rejections',
+      'links',
+    ]
+    for (const part of [...parts, 'palette-search', 'fence-editor', 'setup-dialog'])
+      await until(`${part} is loaded`, async () => {
+        const found = await loadedAt(new RegExp(`/assets/${part}-[^/]+\\.js`))
+        return (found?.responseEnd ?? 0) > 0
+      })
+    // It kept nothing waiting that is looked at.
+    const [map, ahead] = await Promise.all([loadedAt(/countries-110m/), loadedAt(/playback-page/)])
+    expect(ahead?.startTime).toBeGreaterThan(map?.responseEnd as number)
+    await page.route('**', route => route.abort())
+    for (const name of ['Playback', 'Devices', 'Vehicles', 'Teams', 'Hubs', 'Tracking links']) {
+      await page.getByRole('link', { name, exact: true }).click()
+      await page.getByRole('heading', { name, exact: true, level: 1 }).waitFor()
+    }
+    await page.keyboard.press('Control+k')
+    await page.getByPlaceholder('Search or go to…').waitFor()
   })
 
   it('a key is copied where the browser has no clipboard interface, over plain HTTP in a local network', async () => {

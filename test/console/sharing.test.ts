@@ -218,7 +218,8 @@ describe('Sharing', () => {
     await until('they are whole', async () => (await weigh(track)).bytes > 100_000)
     expect((await weigh(track)).bytes).toBeLessThan(TRACK_BYTES)
 
-    const page = await screens.open(server.url, { as: owner })
+    // What is loaded ahead comes after it, and not at all here.
+    const page = await screens.open(server.url, { as: owner, savesData: true })
     await page.getByRole('option', { name: /Van 7/ }).waitFor()
     await until('the map is drawn', async () =>
       (await weigh(page)).names.some(name => /countries-110m/.test(name)),

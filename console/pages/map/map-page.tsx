@@ -3,7 +3,7 @@ import { lazy, Suspense, useDeferredValue, useEffect, useMemo, useState } from '
 import { ToggleButton, ToggleButtonGroup } from 'react-aria-components'
 import { useFleetVersion, useLive } from '../../live/live.tsx'
 import { readShown } from '../../map/shown.ts'
-import { patient } from '../../parts/patient.ts'
+import { loadAhead, patient } from '../../parts/patient.ts'
 import { useSettled } from '../../parts/settled.ts'
 import { LostBar } from '../../shell/live-badge.tsx'
 import { useWorkspace } from '../../shell/workspace.tsx'
@@ -28,7 +28,7 @@ export function MapPage() {
   const texts = useTexts()
   const locale = useLocale()
   const { may } = useWorkspace()
-  const { fleet, known, filter } = useLive()
+  const { fleet, known, state: live, filter } = useLive()
   const [filters, change] = useFilters()
   /** The first device, whose dialog stays open when its first point has ended the emptiness. */
   const [made, setMade] = useState<MadeDevice | null>(null)
@@ -43,6 +43,8 @@ export function MapPage() {
   const area = useMemo(() => findArea(filters.area, fences), [filters.area, fences])
   const isEditing = fence === 'new' || (fence !== null && filters.edit)
 
+  const isLive = map !== null && live.name === 'live'
+  useEffect(() => (isLive ? loadAhead() : undefined), [isLive])
   useEffect(() => filter(hub ? [hub] : [], team ? [team] : []), [hub, team, filter])
 
   const byName = useMemo(() => orderByName(fleet, locale), [fleet, fleet.members, locale])
