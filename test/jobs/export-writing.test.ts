@@ -227,6 +227,19 @@ describe('A cell', () => {
     ])
   })
 
+  it('is the text that a record has where the fields of two flows share a column, and it is of the other one', () => {
+    const texts = [
+      ...['Suite 12', '5', 'Tor 7', 'May 4', '2026', '2026-11', '2026-11-21 09:00', '2026-11-21T09:00'],
+      ...['2026-02-31', '2026-02-31T09:00:00.000Z', '', '1 (2)'],
+    ]
+    for (const type of ['number', 'boolean', 'date', 'datetime', 'multiselect', 'location'] as const)
+      expect(texts.map(cellOf({ type, options: [] }, 'America/New_York'))).toEqual(
+        texts.map(value => ({ type: 'text', value })),
+      )
+    for (const type of ['date', 'datetime', 'location', 'text'] as const)
+      expect(cellOf({ type, options: [] }, 'UTC')({ a: 1 })).toEqual({ type: 'text', value: '{"a":1}' })
+  })
+
   it('holds a list or a place as people write it, and as JSON where that could be read in another way', () => {
     const list = (options: string[]) => cellOf({ type: 'multiselect', options }, 'UTC')
     const place = cellOf({ type: 'location', options: [] }, 'UTC')

@@ -37,17 +37,17 @@ export function cellOf(
       case 'number':
         return typeof value === 'number' && hasAllDigits(value)
           ? { type: 'number', value }
-          : text(String(value))
+          : text(textOf(value))
       case 'boolean':
-        return typeof value === 'boolean' ? { type: 'boolean', value } : text(String(value))
+        return typeof value === 'boolean' ? { type: 'boolean', value } : text(textOf(value))
       case 'date':
-        return dateCell(String(value))
+        return dateCell(textOf(value))
       case 'datetime':
-        return timeCell(String(value), local as LocalTime)
+        return timeCell(textOf(value), local as LocalTime)
       case 'multiselect':
         return text(Array.isArray(value) ? listText(value, isPlain ? folded : null) : textOf(value))
       case 'location':
-        return text(placeText(value as Place))
+        return text(isPlace(value) ? placeText(value) : textOf(value))
       default:
         return text(textOf(value))
     }
@@ -59,15 +59,20 @@ const textOf = (value: unknown): string => (typeof value === 'object' ? JSON.str
 
 const text = (value: string): Cell => ({ type: 'text', value })
 
+/** A time as it is kept, or NaN: of many another text `Date.parse` makes one as well, of `Suite 12` one in December 2001. */
+function parseTime(iso: string): number {
+  const at = Date.parse(iso)
+  return at >= FIRST_DAY && at < END_OF_DAYS && new Date(at).toISOString() === iso ? at : Number.NaN
+}
+
 function dateCell(day: string): Cell {
-  const at = Date.parse(`${day}T00:00:00Z`)
-  const isSerial = at >= FIRST_DAY && at < END_OF_DAYS
-  return isSerial ? { type: 'date', value: (at - DAY_ZERO) / DAY_MS } : text(day)
+  const at = parseTime(`${day}T00:00:00.000Z`)
+  return Number.isNaN(at) ? text(day) : { type: 'date', value: (at - DAY_ZERO) / DAY_MS }
 }
 
 /** In the organization's time, where one time of the clock there is one time in the world. */
 function timeCell(iso: string, local: LocalTime): Cell {
-  const at = Date.parse(iso)
+  const at = parseTime(iso)
   const shown = at >= FIRST_DAY + DAY_MS && at < END_OF_DAYS - DAY_MS ? local(at) : null
   return shown === null ? text(iso) : { type: 'time', value: (shown - DAY_ZERO) / DAY_MS }
 }
@@ -97,6 +102,9 @@ interface Place {
   lng: number
   address?: string
 }
+
+const isPlace = (value: unknown): value is Place =>
+  typeof value === 'object' && value !== null && 'lat' in value && 'lng' in value
 
 /** `52.52, 13.405 (Alexanderplatz 1)`; JSON where that could be read in another way. */
 function placeText(place: Place): string {
