@@ -7,6 +7,7 @@ import { convert, styleOf } from '../../src/imports/convert.ts'
 import { proposeMapping } from '../../src/imports/mapping.ts'
 import { createSeenValues, digestOf } from '../../src/imports/seen-values.ts'
 import { readSerial, toInstant } from '../../src/imports/values/dates.ts'
+import { findOption } from '../../src/imports/values/options.ts'
 
 const field = (type: Field['type'], more: Partial<Field> = {}): Field => ({
   ...{ key: 'a', label: 'A', type, required: false, unique: false, options: [], order: 0, dataTypeId: null },
@@ -48,6 +49,13 @@ describe('A cell becomes', () => {
     ['ja', '2026年11月21日', '2026-11-21'],
     ['ja', '2026年11月21日土曜日', '2026-11-21'],
     ['bg', '21.11.2026 г.', '2026-11-21'],
+    ['hi', '21 जनवरी 2026', '2026-01-21'],
+    ['hi', '21 नव॰ 2026', '2026-11-21'],
+    ['th', '21 กุมภาพันธ์ 2026', '2026-02-21'],
+    ['th', '21 ม.ค. 2026', '2026-01-21'],
+    ['ta', '21 நவம்பர், 2026', '2026-11-21'],
+    ['uk', '21 листопада 2026 р.', '2026-11-21'],
+    ['fr', '14 aou\u0302t 2026', '2026-08-14'],
     ['ar', '21\u200f/11\u200f/2026', '2026-11-21'],
     ['en', '\u200e21/11/2026', '2026-11-21'],
     // The day that is written, whatever day it is in Greenwich.
@@ -345,6 +353,20 @@ describe('Columns are proposed', () => {
       phone: 'PHONE NO',
       mobile: 'Phone',
     })
+  })
+
+  it('and none of another word: marks are letters in Japanese, and in the scripts of India and Thailand', () => {
+    const labels = ['ガラス', 'दिन', 'ปี', 'Größe', 'ألف', 'Élan VIP\ufe0f']
+    const fields = labels.map((label, at) => ({ key: `key ${at}`, label }))
+    expect(proposeMapping(fields, ['カラス', 'दान', 'ปู', 'GROSSE', 'ألْف', 'elan-vip'])).toEqual({
+      ...{ 'key 3': 'GROSSE', 'key 4': 'ألْف', 'key 5': 'elan-vip' },
+    })
+    expect(proposeMapping(fields, ['カ\u3099ラス', 'ガラス'.normalize('NFD'), 'दिन ', 'ปี'])).toMatchObject({
+      ...{ 'key 1': 'दिन ', 'key 2': 'ปี' },
+    })
+    const options = ['ガラス', 'パン', 'दिन', 'Café']
+    const chosen = ['ｶﾞﾗｽ', 'カラス', 'バン', 'दान', 'CAFE'].map(text => findOption(options, text))
+    expect(chosen).toEqual(['ガラス', 'カラス', 'バン', 'दान', 'Café'])
   })
 
   it('and none where two come in question', () => {

@@ -81,9 +81,9 @@ const COMPACT = /^(\d{4})(\d\d)(\d\d)$/
 const NUMERIC = /^(\d{1,2})([-/.]|\s)\s*(\d{1,2})[-/.\s]\s*(\d{2}|\d{4})\.?(?:\s*г\.?)?$/
 /** Weekdays, and words such as the `de` of Spanish, say nothing about the day. */
 const DAY_NAMED =
-  /^(?:\p{L}+\.?,?\s+)?(\d{1,2})(?:st|nd|rd|th|º|er)?[.\s-]+(?:de\s+)?(\p{L}+)[.,]?[\s-]+(?:de\s+)?(\d{2}|\d{4})(?:\s*г\.?)?$/iu
-const NAMED_DAY = /^(?:\p{L}+,\s+)?(\p{L}+)\.?\s+(\d{1,2})(?:st|nd|rd|th)?,?\s+(\d{4})$/iu
-const YEAR_NAMED_DAY = /^(\d{4})[.\s-]+(\p{L}+)[.\s-]+(\d{1,2})\.?$/u
+  /^(?:[\p{L}\p{M}]+\.?,?\s+)?(\d{1,2})(?:st|nd|rd|th|º|er)?[.\s-]+(?:de\s+)?([\p{L}\p{M}]+(?:\.[\p{L}\p{M}]+)*)[.,॰]?[\s-]+(?:de\s+)?(\d{2}|\d{4})(?:\s*[гр]\.?)?$/iu
+const NAMED_DAY = /^(?:[\p{L}\p{M}]+,\s+)?([\p{L}\p{M}]+)\.?\s+(\d{1,2})(?:st|nd|rd|th)?,?\s+(\d{4})$/iu
+const YEAR_NAMED_DAY = /^(\d{4})[.\s-]+([\p{L}\p{M}]+)[.\s-]+(\d{1,2})\.?$/u
 
 const UNCLEAR = {
   message:
