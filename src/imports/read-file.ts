@@ -1,10 +1,10 @@
-import type { Source } from './cells.ts'
+import type { Rows, Source } from './cells.ts'
 import { createColumnWriting, isWrittenInWays, type Shown, UnclearText } from './column-writing.ts'
 import { styleOf } from './convert.ts'
 import { openSource, readHeadings } from './open-source.ts'
 import { columnsOf, type Reading, type ReadRow, readRows } from './read-rows.ts'
 
-/** Rows between two signs of life, while none comes. */
+/** Rows between two signs of life: those before the one to go on with are many, and so are blank ones. */
 const ROWS_BETWEEN_SIGNS = 10_000
 
 export interface OpenFile {
@@ -16,16 +16,17 @@ export interface OpenFile {
 
 /**
  * The rows of a file with values. When one comes that its whole column has to explain, all of the file is looked through once, and
- * the rows go on behind the last one that was given out. `alive` is called now and then meanwhile.
+ * the rows go on behind the last one that was given out. `alive` is called now and then while it is read.
  */
 export function openFile(reading: Reading, alive: () => void): OpenFile {
   let source: Source | undefined
   const open = async () => {
     source?.close()
-    source = await openSource(
+    const opened = await openSource(
       reading,
       reading.fields.map(({ key }) => key),
     )
+    source = { ...opened, rows: withSigns(opened.rows, alive) }
     return source
   }
 
@@ -42,7 +43,7 @@ export function openFile(reading: Reading, alive: () => void): OpenFile {
       } catch (error) {
         if (!(error instanceof UnclearText)) throw error
       }
-      shown = await lookThrough(reading, await open(), alive)
+      shown = await lookThrough(reading, await open())
     }
   }
   return {
@@ -52,21 +53,23 @@ export function openFile(reading: Reading, alive: () => void): OpenFile {
   }
 }
 
+async function* withSigns(rows: Rows, alive: () => void): Rows {
+  let count = 0
+  for await (const row of rows) {
+    if (++count % ROWS_BETWEEN_SIGNS === 0) alive()
+    yield row
+  }
+}
+
 /** What each column shows of how it is written, by the key of its field. */
-async function lookThrough(
-  reading: Reading,
-  source: Source,
-  alive: () => void,
-): Promise<{ [key: string]: Shown }> {
+async function lookThrough(reading: Reading, source: Source): Promise<{ [key: string]: Shown }> {
   const header = await readHeadings(source)
   const style = styleOf(reading, source.date1904?.())
   const columns = columnsOf(reading, header)
     .filter(({ field }) => isWrittenInWays(field))
     .map(({ field, column }) => ({ field, column, writing: createColumnWriting(field, style) }))
-  let count = 0
   for await (const { cells } of source.rows) {
     for (const { column, writing } of columns) writing.add(cells[column] ?? null)
-    if (++count % ROWS_BETWEEN_SIGNS === 0) alive()
   }
   return Object.fromEntries(columns.map(({ field, writing }) => [field.key, writing.shown()]))
 }

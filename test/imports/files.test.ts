@@ -11,6 +11,7 @@ import { convert, styleOf } from '../../src/imports/convert.ts'
 import { writeFailedRows } from '../../src/imports/failed-rows.ts'
 import { detectFormat } from '../../src/imports/format.ts'
 import { openSource, readHeadings } from '../../src/imports/open-source.ts'
+import { openFile } from '../../src/imports/read-file.ts'
 import { cellOf, sheetText } from '../../src/jobs/exports/cells.ts'
 import { makeWorkbook } from '../support/workbooks.ts'
 
@@ -306,4 +307,29 @@ describe('A file of failed rows', () => {
     const { rows } = await read('xlsx', await sendBack('xlsx', file))
     expect(rows[1]?.slice(0, 2)).toEqual([{ fault: '#N/A' }, { fault: '#N/A' }])
   })
+})
+
+it('A file gives signs of life while the row to go on with is looked for', async () => {
+  const field: Field = {
+    ...{ key: 'a', label: 'A', type: 'text', required: false, unique: false, options: [], order: 0 },
+    dataTypeId: null,
+  }
+  let signs = 0
+  const file = openFile(
+    {
+      path: keep(`A\n${'x\n'.repeat(35_000)}`),
+      ...{
+        format: 'csv',
+        dataTypeId: crypto.randomUUID(),
+        fields: [field],
+        primaryKey: null,
+        mapping: { a: 'A' },
+      },
+      ...{ language: 'en', timeZone: 'UTC', currency: 'EUR', after: 34_000 },
+    },
+    () => signs++,
+  )
+  expect((await file.rows.next()).value).toMatchObject({ row: 34_001 })
+  expect(signs).toBe(3)
+  file.close()
 })
