@@ -91,9 +91,9 @@ function explainUnfit({ type }: Field, { as }: FormattedNumber): string | null {
   return type === 'phone' ? 'This has to be a phone number.' : null
 }
 
-/** The text that names a record. Whether there is one is asked of the database, which takes no other characters. */
+/** The text that names a record, as it is: a key of text can have blanks around it. Whether there is one is asked of the database, which takes no other characters. */
 const asReference = (text: string): Checked =>
-  isStorable(text) ? { value: text.trim() } : { message: 'This text holds a character that is none.' }
+  isStorable(text) ? { value: text } : { message: 'This text holds a character that is none.' }
 
 function fromJson(field: Field, value: unknown): Checked {
   if (isAbsent(value)) return { value: null }
@@ -116,7 +116,7 @@ const READERS: { [type in Field['type']]: (cell: Given, style: Style, field: Fie
   text: asText,
   email: asTrimmed,
   url: asTrimmed,
-  reference: asTrimmed,
+  reference: asText,
   // What is no such value is left as it is, and refused with its reason.
   number(cell, style) {
     if (typeof cell === 'string') return readNumber(cell, style) ?? { value: cell }

@@ -7,7 +7,7 @@ import { findStanding } from '../../db/queries/sessions.ts'
 import { type DataAccess, dataAccess } from '../data/access.ts'
 import { createGiveWay } from '../jobs/give-way.ts'
 import { doublingBackoff, type JobContext, type JobKind, Stopped } from '../jobs/kind.ts'
-import type { Writing } from './convert.ts'
+import { type Style, styleOf, type Writing } from './convert.ts'
 import { FileError, unimportable } from './file-error.ts'
 import type { ImportFiles } from './files.ts'
 import type { ReadRow } from './read-rows.ts'
@@ -42,6 +42,7 @@ interface Plan {
   found: Import
   type: DataType
   writing: Writing
+  style: Style
 }
 
 /** How far an import is. */
@@ -50,6 +51,8 @@ interface Progress {
   row: number
   /** Characters that are kept of what is wrong with rows. */
   reported: number
+  /** How the rows that are stored were read, and so the rest of the file is. */
+  writing?: Writing
 }
 
 /** The type is another one than the rows were read for. */
@@ -121,7 +124,7 @@ async function importFile(
   const { job, signal, commit } = context
   const progress: Progress = { row: 0, reported: 0, ...(job.progress as Partial<Progress> | null) }
   for (;;) {
-    const plan = await commit(tx => readPlan(tx, organizationId, job.payload.importId))
+    const plan = await commit(tx => readPlan(tx, organizationId, job.payload.importId, progress))
     const { found, type, writing } = plan
     const { fields, primaryKey, _id: dataTypeId } = type
     const { format, mapping } = found
@@ -144,7 +147,12 @@ async function importFile(
   }
 }
 
-async function readPlan(tx: Queryable, organizationId: string, importId: string): Promise<Plan> {
+async function readPlan(
+  tx: Queryable,
+  organizationId: string,
+  importId: string,
+  progress: Progress,
+): Promise<Plan> {
   const found = await findImport(tx, importId)
   const organization = await findOrganization(tx, organizationId)
   if (!found || !organization) throw new Stopped('cancelled', 'The import is gone')
@@ -156,7 +164,8 @@ async function readPlan(tx: Queryable, organizationId: string, importId: string)
     throw unimportable(`${type.name} has no field ${gone} any more: send what is left of the file again.`)
   }
   const { language, timeZone, currency } = organization
-  return { found, type, writing: { language, timeZone, currency } }
+  const writing = progress.writing ?? { language, timeZone, currency }
+  return { found, type, writing, style: styleOf(writing) }
 }
 
 /** What whoever sent the file may see now, as long as it may import. */
@@ -170,7 +179,7 @@ async function readAccess(tx: Queryable, { userId }: Import, type: DataType): Pr
 
 async function storeBatch(
   { commit, job }: Context,
-  { found, type }: Plan,
+  { found, type, writing, style }: Plan,
   rows: readonly ReadRow[],
   fraction: number,
   reported: number,
@@ -183,10 +192,10 @@ async function storeBatch(
       const now = await findDataType(tx, organizationId, { dataTypeId: type._id }, 'FOR SHARE')
       if (!now || !isSameType(now, type)) throw new TypeChanged('The data type has changed')
       const access = await readAccess(tx, found, type)
-      const target = { organizationId, type, mode, dryRun, mapped, access }
+      const target = { organizationId, type, mode, dryRun, mapped, access, style }
       return storeRows(tx, target, rows)
     })
-  const progress = { row: (rows.at(-1) as ReadRow).row, reported }
+  const progress = { row: (rows.at(-1) as ReadRow).row, reported, writing }
   for (let attempt = 1; ; attempt++) {
     try {
       await commit(async tx => {

@@ -9,6 +9,7 @@ import { type Cell, cellText, isBlank, type Source } from './cells.ts'
 import { isUnclear, type Shown, UnclearText } from './column-writing.ts'
 import { complete } from './complete.ts'
 import { convert, type Style, styleOf, type Writing } from './convert.ts'
+import { keyNames } from './key-names.ts'
 import { resolveMapping } from './mapping.ts'
 import { type Header, readHeadings } from './open-source.ts'
 import { reportOf } from './report.ts'
@@ -81,7 +82,7 @@ export async function* readRows(reading: Reading, source: Source): AsyncGenerato
       read.errors.push({ field: null, value: null, message })
     }
     for (const { field, column } of columns) readCell(read, field, cells[column] ?? null, style, reading)
-    if (keyField) findEarlier(read, ofRecords, keyField, seen.get(keyField.key))
+    if (keyField) findEarlier(read, ofRecords, keyField, seen.get(keyField.key), style)
     const values = JSON.stringify(read.values)
     findRepeats(read, values, columns, seen, primaryKey)
     if (number <= after) continue
@@ -130,10 +131,12 @@ function findEarlier(
   columns: readonly { field: Field }[],
   keyField: Field,
   keys: SeenValues | undefined,
+  style: Style,
 ): void {
   for (const { field } of columns) {
     const text = read.values[field.key]
-    if (typeof text === 'string' && keys?.has(uniqueValue(keyField, text))) read.toEarlier.push(field.key)
+    if (typeof text === 'string' && keyNames(keyField, text, style).some(name => keys?.has(name)))
+      read.toEarlier.push(field.key)
   }
 }
 

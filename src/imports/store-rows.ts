@@ -19,9 +19,10 @@ import { insertEvents } from '../../db/queries/webhook-deliveries.ts'
 import type { RecordText } from '../../db/record-text.ts'
 import type { Values } from '../../db/schema/data-records.ts'
 import type { Field } from '../../db/schema/flows.ts'
-import { uniqueValue } from '../../db/unique-value.ts'
 import type { DataAccess } from '../data/access.ts'
 import { complete } from './complete.ts'
+import type { Style } from './convert.ts'
+import { keyNames } from './key-names.ts'
 import { type MadeRecord, makeRecord, type ReadRow } from './read-rows.ts'
 import { differingIn, OF_HIDDEN_FIELD, reportOf } from './report.ts'
 
@@ -40,6 +41,8 @@ export interface Target {
   mapped: readonly string[]
   /** What whoever sent the file may see. */
   access: DataAccess
+  /** How the texts of references are read. */
+  style: Style
 }
 
 type Outcome = Omit<ImportStep, 'processed' | 'progress'>
@@ -178,65 +181,80 @@ async function write(
   })
 }
 
-/** By the field that refers, the records that texts name. */
-type References = ReadonlyMap<string, ReadonlyMap<string, string>>
+/** By the field that refers. */
+type References = ReadonlyMap<
+  string,
+  {
+    /** What each text can mean, the likeliest first. */
+    names: ReadonlyMap<string, readonly string[]>
+    /** The records that are meant. */
+    records: ReadonlyMap<string, string>
+  }
+>
 
 /** What the references of rows lead to: by the primary key of the other type where that may be seen, else by `_id`. */
 async function findReferences(
   tx: Queryable,
-  { organizationId, access }: Target,
+  { organizationId, access, style }: Target,
   fields: readonly Field[],
   rows: readonly Values[],
 ): Promise<References> {
   if (fields.length === 0) return new Map()
   const ids = fields.flatMap(({ dataTypeId }) => dataTypeId ?? [])
   const types = await listDataTypesById(tx, organizationId, [...new Set(ids)])
-  const found = new Map<string, Map<string, string>>()
+  const found: Map<string, { names: Map<string, readonly string[]>; records: Map<string, string> }> =
+    new Map()
   for (const field of fields) {
     const texts = new Set(rows.flatMap(values => (values[field.key] ?? []) as string))
-    const records = new Map<string, string>()
-    found.set(field.key, records)
     const other = types.find(({ _id }) => _id === field.dataTypeId)
     const otherKey = other?.fields.find(({ key }) => key === other.primaryKey)
+    const byKey = [...texts].map(text => [text, otherKey ? keyNames(otherKey, text, style) : []] as const)
     // Finding a record by a value that is not to be seen would confirm the value.
-    if (other && otherKey && !access.hides(other._id, otherKey.key)) {
-      const asked = new Map([...texts].map(text => [text, uniqueValue(otherKey, text)]))
-      const keys = await lockRecordsByKey(tx, organizationId, other._id, otherKey.key, [...asked.values()])
-      for (const [text, value] of asked) {
-        const id = keys.get(value)
-        if (id !== undefined) records.set(text, id)
-      }
-    }
-    const left = [...texts].filter(text => !records.has(text) && isUuid(text))
+    const records =
+      other && otherKey && !access.hides(other._id, otherKey.key)
+        ? await lockRecordsByKey(tx, organizationId, other._id, otherKey.key, [
+            ...new Set(byKey.flatMap(([, names]) => names)),
+          ])
+        : new Map<string, string>()
+    const left = byKey.flatMap(([text, names]) => (names.some(name => records.has(name)) ? [] : idOf(text)))
     const known = await lockRecords(
       tx,
       organizationId,
-      left.map(text => text.toLowerCase()),
+      left.filter(id => isUuid(id)),
     )
-    for (const text of left) {
-      const ofType = known.get(text.toLowerCase())
-      if (ofType && (field.dataTypeId === null || field.dataTypeId === ofType))
-        records.set(text, text.toLowerCase())
+    for (const id of left) {
+      const ofType = known.get(id)
+      if (ofType && (field.dataTypeId === null || field.dataTypeId === ofType)) records.set(id, id)
     }
+    found.set(field.key, {
+      names: new Map(byKey.map(([text, names]) => [text, [...names, idOf(text)]])),
+      records,
+    })
   }
   return found
 }
+
+/** The text as an `_id`, which it may be. */
+const idOf = (text: string) => text.trim().toLowerCase()
 
 /** Puts identifiers in the place of texts. What a dry run refers to in the same file would be there. */
 function resolveReferences(
   values: Values,
   read: ReadRow,
-  { type, dryRun }: Target,
+  { dryRun }: Target,
   references: References,
   byKey: ReadonlyMap<string, string>,
 ): RowError[] {
   const errors: RowError[] = []
-  const keyField = type.fields.find(({ key }) => key === type.primaryKey)
-  for (const [key, records] of references) {
+  for (const [key, { names, records }] of references) {
     const text = values[key]
     if (typeof text !== 'string') continue
     const isOwn = read.toEarlier.includes(key)
-    const id = records.get(text) ?? (isOwn && keyField ? byKey.get(uniqueValue(keyField, text)) : undefined)
+    const of = (name: string) => records.get(name) ?? (isOwn ? byKey.get(name) : undefined)
+    const id = names
+      .get(text)
+      ?.map(of)
+      .find(one => one !== undefined)
     if (id !== undefined) values[key] = id
     else if (!(dryRun && isOwn)) {
       errors.push({ field: key, value: text, message: 'There is no such record to refer to.' })

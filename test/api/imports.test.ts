@@ -171,42 +171,6 @@ describe('Imports', () => {
     expect(real).toMatchObject({ created: 1, unchanged: 1, failed: 3 })
   })
 
-  it('follow references by the primary key of the other type, to rows before them too', async () => {
-    const customers = await newType()
-    await send('Customer number;Name\n7;Ada\n')
-    const [ada] = (await owner.get(`/data?dataTypeId=${customers}`)).body.data
-    const orders = await newType({ primaryKey: 'id' }, [{ key: 'id', label: 'Id', type: 'text' }])
-    const fields = [
-      { key: 'id', label: 'Id', type: 'text' },
-      { key: 'customer', label: 'Customer', type: 'reference', dataTypeId: customers },
-      { key: 'parent', label: 'Parent', type: 'reference', dataTypeId: orders },
-    ]
-    const put = await owner.put(`/data-type/${orders}`, { name: 'Orders', primaryKey: 'id', fields })
-    expect(put.status, JSON.stringify(put.body)).toBe(200)
-    const file = `Id;Customer;Parent\na;7;\nb;${ada._id};a\nc;8;\nd;7;z\n`
-    const dry = await send(file, { dryRun: 'true' })
-    const done = await send(file)
-    expect(done.failures).toEqual(dry.failures)
-    expect(done).toMatchObject({ created: 2, failed: 2 })
-    const [a, b] = (await owner.get(`/data?dataTypeId=${dataTypeId}`)).body.data
-    expect([a.data, b.data]).toEqual([
-      { id: 'a', customer: ada._id },
-      { id: 'b', customer: ada._id, parent: a._id },
-    ])
-  })
-
-  it.each([
-    ['email', 'ada@example.com', 'ADA@example.com'],
-    ['number', '7', '007'],
-  ])('follow references to one record however they are written: %s', async (type, key, alike) => {
-    const customers = await newType({ primaryKey: 'key' }, [{ key: 'key', label: 'Key', type }])
-    await send(`Key\n${key}\n`)
-    const [{ _id: customer }] = (await owner.get(`/data?dataTypeId=${customers}`)).body.data
-    await newType({}, [{ key: 'customer', label: 'Customer', type: 'reference', dataTypeId: customers }])
-    expect(await send(`Customer\n${key}\n${alike}\n`)).toMatchObject({ created: 2, failures: [] })
-    expect(await read()).toEqual([{ customer }, { customer }])
-  })
-
   it.each<[string, Buffer]>([
     ['UTF-8', Buffer.from('Name;Kind\nÄnne;Café\n')],
     ['UTF-8 with a mark', Buffer.from('\ufeffName;Kind\nÄnne;Café\n')],

@@ -29,15 +29,17 @@ it(
     const fields = [
       { key: 'n', label: 'N', type: 'number' },
       { key: 'day', label: 'Day', type: 'date' },
+      { key: 'size', label: 'Size', type: 'number' },
     ]
+    await client.patch('/organization', { language: 'en' })
     const dataTypeId = (await client.post('/data-type', { name: 'Many', fields })).body.data._id
     await client.post('/webhook', { url: 'http://127.0.0.1:9/', events: ['data-source-created'] })
     const lines = Array.from(
       { length: ROWS },
-      (_, n) => `${n};${n % BAD_EVERY === 0 ? 'never' : '2026-11-21'}`,
+      (_, n) => `${n};${n % BAD_EVERY === 0 ? 'never' : '2026-11-21'};1.234`,
     )
     // Without a primary key: nothing but the position tells a row that is in.
-    const file = `N;Day\n${lines.join('\n')}`
+    const file = `N;Day;Size\n${lines.join('\n')}`
     const { _id } = (await upload(server, client, file, { dataTypeId })).body.data
 
     const start = () =>
@@ -64,6 +66,8 @@ it(
       if ((await read()).status !== 'processing') break
       await kill(worker)
       kills++
+      // Where that is another number. A file is read in one way to its end.
+      await client.patch('/organization', { language: 'de' })
       worker = start()
     }
     expect(kills).toBeGreaterThan(1)
@@ -88,6 +92,8 @@ it(
     const sum = Array.from({ length: ROWS }, (_, n) => (n % BAD_EVERY === 0 ? 0 : n)).reduce((a, b) => a + b)
     const expected = { count: good, distinct: good, sum }
     expect(await counts(`data_records WHERE data_type_id = '${dataTypeId}'`, `data->>'n'`)).toEqual(expected)
+    const sizes = await db.system.query(`SELECT DISTINCT data->>'size' AS size FROM data_records`)
+    expect(sizes).toEqual([{ size: '1.234' }])
     expect(await counts('webhook_deliveries', `payload::jsonb->>'n'`)).toEqual(expected)
     const [failures] = await db.system.query<{ rows: number }>(
       `SELECT count(DISTINCT row)::int4 AS rows FROM import_failures WHERE import_id = $1`,

@@ -1,0 +1,15 @@
+import type { Field } from '../../db/schema/flows.ts'
+import { uniqueValue } from '../../db/unique-value.ts'
+import { isUnclear } from './column-writing.ts'
+import { convert, type Style } from './convert.ts'
+
+/**
+ * The values of a primary key that the text of a reference can mean, as they are compared and the likeliest first: as it is written, without
+ * blanks around it, and as a cell of the key itself is read, where there is one way to read it.
+ */
+export function keyNames(keyField: Field, text: string, style: Style): readonly string[] {
+  const trimmed = text.trim()
+  const read = isUnclear(keyField, trimmed, style) ? null : convert(keyField, trimmed, style)
+  const meant = read && 'value' in read ? [read.value] : []
+  return [...new Set([text, trimmed, ...meant].map(value => uniqueValue(keyField, value)))]
+}
