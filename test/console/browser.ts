@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
+import { type Browser, type BrowserContext, chromium, type Locator, type Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, inject } from 'vitest'
 import { freePort } from '../services/commands.ts'
 import type { Client } from '../support/client.ts'
@@ -134,6 +134,13 @@ export const pressAtOnce = (page: Page, key: string, times: number) =>
     },
     [key, times] as const,
   )
+
+/** Presses a button that copies, and waits until it says so, which it does for two seconds. */
+export async function copyBy(within: Locator, name: string): Promise<void> {
+  const said = within.getByRole('button', { name: 'Copied' }).waitFor()
+  await within.getByRole('button', { name, exact: true }).click()
+  await said
+}
 
 /** Until what has this name, or these words, has the focus. */
 export const hasFocus = (page: Page, text: string) =>

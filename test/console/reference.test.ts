@@ -11,7 +11,7 @@ import { type Client, createDevice, signIn } from '../support/client.ts'
 import { useServer } from '../support/own-server.ts'
 import { OWNER } from '../support/server.ts'
 import { until } from '../support/wait.ts'
-import { findBarriers, useBrowser } from './browser.ts'
+import { copyBy, findBarriers, useBrowser } from './browser.ts'
 
 const ROOT = resolve(import.meta.dirname, '../..')
 /** Of the page with all that it reads, as it travels. It was 2.5 MB as another program's page, which sent nothing compressed. */
@@ -261,8 +261,7 @@ describe('The page of the interface', () => {
     const { token } = JSON.parse(session as string)
     expect(await sample.innerText()).not.toContain(token)
     await sample.getByRole('button', { name: 'TypeScript' }).click()
-    await sample.getByRole('button', { name: 'Copy' }).click()
-    await sample.getByRole('button', { name: 'Copied' }).waitFor()
+    await copyBy(sample, 'Copy')
     const copied = await shown.evaluate(() => navigator.clipboard.readText())
     expect(copied).toContain(`Authorization: 'Bearer ${token}'`)
     expect(copied).toContain(`/api/v3/device/${_id}'`)

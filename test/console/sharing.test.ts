@@ -178,7 +178,8 @@ describe('Sharing', () => {
     await page.routeWebSocket(/live\/tracking/, socket => void sockets.push(socket))
     await page.goto((await share()).url)
     await until('it has connected', () => sockets.length === 1)
-    await page.clock.pauseAt(Date.now() + 1_000)
+    // What has passed by then is refused.
+    await page.clock.pauseAt(Date.now() + 5_000)
     for (let n = 0; n < 8; n++) {
       sockets[0]?.send('{"type":"positions","positions":[]}')
       // What a page hears it hears before what it is asked later.

@@ -4,6 +4,7 @@ import WebSocket from 'ws'
 import { createFleet } from '../ingest/fleet.ts'
 import { residentMiB } from '../services/processes.ts'
 import { type Client, createDevice, signIn } from '../support/client.ts'
+import { readFigures } from '../support/figures.ts'
 import { useServer } from '../support/own-server.ts'
 import { addPerson } from '../support/people.ts'
 import { pause, until } from '../support/wait.ts'
@@ -221,12 +222,14 @@ describe('A live socket', () => {
       }
     }
     await moveAll(0)
+    const screens = async () => (await readFigures(server)).get('fieldline_live_screens')
+    const others = (await screens()) ?? Number.NaN
     const slow = await open()
     slow.socket.pause()
     slow.socket.send('{"type":"subscribe"}')
+    await until('it watches', async () => (await screens()) === others + 1)
     // Again and again: the buffers of both kernels take some megabytes.
-    const end = Date.now() + 11_500
-    for (let n = 1; Date.now() < end; n++) {
+    for (let n = 1; (await screens()) === others + 1; n++) {
       await moveAll(n)
       await pause(500)
     }

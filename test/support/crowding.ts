@@ -1,3 +1,5 @@
+import { expect } from 'vitest'
+
 const SAMPLE_MS = 10
 const EVERY_MS = 200
 
@@ -15,6 +17,20 @@ export function watchCrowding(): { stop(): number } {
       return samples.sort((a, b) => a - b)[samples.length >> 1] as number
     },
   }
+}
+
+/** Does the work, and fails where it takes longer than it may on a machine that has no other. */
+export async function inTime(withinMs: number, work: () => Promise<unknown>): Promise<void> {
+  const crowding = watchCrowding()
+  const begun = performance.now()
+  let [tookMs, crowded] = [0, 1]
+  try {
+    await work()
+  } finally {
+    tookMs = performance.now() - begun
+    crowded = crowding.stop()
+  }
+  expect(tookMs).toBeLessThan(withinMs * crowded)
 }
 
 function crowding(): number {
