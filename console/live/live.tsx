@@ -1,3 +1,4 @@
+import { useQueryClient } from '@tanstack/react-query'
 import {
   createContext,
   type ReactNode,
@@ -9,6 +10,7 @@ import {
   useSyncExternalStore,
 } from 'react'
 import { endSession } from '../session.ts'
+import { useWorkspace } from '../shell/workspace.tsx'
 import { type LiveState, openLive } from './connection.ts'
 import { createFleet, type Fleet } from './fleet.ts'
 
@@ -23,10 +25,13 @@ interface Live {
 }
 
 const Context = createContext<Live | null>(null)
+const FORBIDDEN: LiveState = { name: 'forbidden' }
 
 /** One socket for the whole page, whichever part of it is shown. */
 export function LiveProvider({ token, children }: { token: string; children: ReactNode }) {
   const fleet = useMemo(createFleet, [])
+  const queries = useQueryClient()
+  const isAllowed = useWorkspace().may('view/location')
   const [state, setState] = useState<LiveState>({ name: 'connecting' })
   const [known, setKnown] = useState(false)
   const connection = useRef<ReturnType<typeof openLive> | null>(null)
@@ -34,6 +39,11 @@ export function LiveProvider({ token, children }: { token: string; children: Rea
   const wanted = useRef<{ hubIds?: string[]; teamIds?: string[] }>({})
 
   useEffect(() => {
+    // The server refuses before a socket is open, which a browser takes for a lost network: so nobody asks.
+    if (!isAllowed) {
+      fleet.remove([...fleet.ids])
+      return setKnown(false)
+    }
     const opened = openLive(token, wanted.current, {
       onSnapshot(positions) {
         fleet.replace(positions, performance.now())
@@ -45,6 +55,8 @@ export function LiveProvider({ token, children }: { token: string; children: Rea
         // Colours say it too (styles/tokens.css), those of the map among them.
         document.documentElement.dataset.live = next.name
         setState(now => (now.name === next.name ? now : next))
+        // The role is another one than it was: so is what else it may.
+        if (next.name === 'forbidden') void queries.invalidateQueries({ queryKey: ['me'] })
       },
       onCrossings() {
         for (const listener of crossings.current) listener()
@@ -54,14 +66,15 @@ export function LiveProvider({ token, children }: { token: string; children: Rea
     connection.current = opened
     return () => {
       opened.close()
+      connection.current = null
       delete document.documentElement.dataset.live
     }
-  }, [token, fleet])
+  }, [token, fleet, isAllowed, queries])
 
   const value = useMemo<Live>(
     () => ({
       fleet,
-      state,
+      state: isAllowed ? state : FORBIDDEN,
       known,
       filter(hubIds, teamIds) {
         const next = {
@@ -77,7 +90,7 @@ export function LiveProvider({ token, children }: { token: string; children: Rea
         return () => crossings.current.delete(listener)
       },
     }),
-    [fleet, state, known],
+    [fleet, state, known, isAllowed],
   )
   return <Context value={value}>{children}</Context>
 }

@@ -17,6 +17,7 @@ export function useFoundEntries(text: string, settled: string) {
   const texts = useTexts()
   const { may } = useWorkspace()
   const { fleet } = useLive()
+  const hasMap = may('view/location')
   const server = useQuery({
     queryKey: ['palette', settled],
     enabled: settled !== '',
@@ -58,9 +59,9 @@ export function useFoundEntries(text: string, settled: string) {
     ...devices.map(({ _id, name, lastSeenAt }) => {
       const entry = onMap(_id, name, 'device')
       // What was never heard of is on no map.
-      return lastSeenAt || entry.state ? entry : { ...entry, to: `${urls.devices}/${_id}` }
+      return hasMap && (lastSeenAt || entry.state) ? entry : { ...entry, to: `${urls.devices}/${_id}` }
     }),
-    ...users.map(({ _id, name, email }) => ({ ...onMap(_id, name, 'user'), hint: email })),
+    ...(hasMap ? users : []).map(({ _id, name, email }) => ({ ...onMap(_id, name, 'user'), hint: email })),
   ]
   const found: { [kind in Kind]: Entry[] } = {
     subjects: [...loaded, ...elsewhere.filter(({ id }) => !known.has(id))],
@@ -69,7 +70,7 @@ export function useFoundEntries(text: string, settled: string) {
       name,
       hint: plate ?? undefined,
       icon: 'vehicle',
-      to: deviceId && may('view/location') ? urls.subject(deviceId) : `${urls.vehicles}/${_id}`,
+      to: deviceId && hasMap ? urls.subject(deviceId) : `${urls.vehicles}/${_id}`,
     })),
     hubs: hubs.map(({ _id, name, address }) => ({
       id: _id,

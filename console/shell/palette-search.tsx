@@ -16,7 +16,7 @@ export default function Search({ onDone }: { onDone: () => void }) {
   const texts = useTexts()
   const t = texts.palette
   const navigate = useNavigate()
-  const { user } = useWorkspace()
+  const { user, may } = useWorkspace()
   const whose = `${user.organizationId}/${user._id}`
   const [text, setText] = useState('')
   const settled = useSettled(text.trim())
@@ -61,7 +61,9 @@ export default function Search({ onDone }: { onDone: () => void }) {
             .filter(([, entries]) => entries.length > 0)
             .map(([name, entries]) => (
               <MenuSection key={name} id={name}>
-                <Header>{t.groups[name]}</Header>
+                <Header>
+                  {name === 'subjects' && !may('view/location') ? texts.nav.devices : t.groups[name]}
+                </Header>
                 {entries.map(entry => (
                   <MenuItem
                     key={entry.id}

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { createClient, createDevice, signIn } from '../support/client.ts'
 import { useServer } from '../support/own-server.ts'
-import { addOrganization } from '../support/people.ts'
+import { addOrganization, addPerson } from '../support/people.ts'
 import { until } from '../support/wait.ts'
 import { copyBy, findBarriers, hasFocus, PLAIN_HOST, useBrowser } from './browser.ts'
 
@@ -354,5 +354,40 @@ describe('The first run', () => {
     await page.locator('[name=name]').fill('Ost')
     await save.click()
     await page.locator('[role=alert] [lang=en]').getByText('Nobody has said this in German.').waitFor()
+  })
+
+  it('a role that sees no positions is told so, and is led to what it sees', async () => {
+    const owner = (await addOrganization(server, await signIn(server))).client
+    const van = await createDevice(owner, 'Van 12')
+    const point = { lat: 52.52, lng: 13.4, timestamp: new Date().toISOString() }
+    expect(
+      (await createClient(server, van.key).post('/location-history/bulk', { points: [point] })).status,
+    ).toBe(200)
+    const permissionDetails = ['device', 'organization', 'user'].map(resource => ({
+      permissionName: `view/${resource}`,
+    }))
+    const { body } = await owner.post('/role', { name: 'Workshop', permissionDetails })
+    const { client } = await addPerson(server, owner, { roleId: body.data._id })
+    const said = 'Your role does not show live positions.'
+
+    const page = await screens.open(`${server.url}/?subject=${van.id}`, { as: client })
+    const panel = page.getByRole('complementary', { name: 'Van 12' })
+    await panel.getByText(said).waitFor()
+    await page.getByRole('banner').getByRole('status').getByText(said).waitFor()
+    await page.getByRole('region', { name: 'What is on the map' }).getByText(said).waitFor()
+    expect(page.workers().filter(worker => worker.url().includes('socket-thread'))).toEqual([])
+    expect(await findBarriers(page)).toEqual([])
+    await panel.getByRole('link', { name: 'Device' }).click()
+
+    const form = page.getByRole('dialog', { name: 'Van 12' })
+    await form.getByRole('button', { name: 'Rejected points' }).waitFor()
+    expect(await form.getByRole('button', { name: 'Show it on the map' }).count()).toBe(0)
+    await page.keyboard.press('Escape')
+    await form.waitFor({ state: 'detached' })
+    await page.keyboard.press('Control+k')
+    await page.getByRole('textbox', { name: 'Search or go to…' }).fill('van')
+    await page.getByRole('group', { name: 'Devices' }).getByRole('menuitem', { name: 'Van 12' }).click()
+    await form.waitFor()
+    expect(new URL(page.url()).pathname).toBe(`/devices/${van.id}`)
   })
 })

@@ -1,6 +1,7 @@
 import { lazy, Suspense, useState } from 'react'
 import { Link } from 'react-router'
 import { isMissing } from '../../api/failure.ts'
+import { useLive } from '../../live/live.tsx'
 import { ActionButton, Trouble } from '../../parts/parts.tsx'
 import { patient } from '../../parts/patient.ts'
 import { useWorkspace } from '../../shell/workspace.tsx'
@@ -17,11 +18,24 @@ export default function Absent(props: {
   onClearFilters: () => void
 }) {
   const { error, device, isFiltered, onClearFilters } = props
-  const { map, records, nav } = useTexts()
+  const { live, map, records, nav, subject } = useTexts()
+  const { state } = useLive()
   const { may } = useWorkspace()
   const [isSetUp, setSetUp] = useState(false)
   if (isMissing(error)) return <p>{records.missing}</p>
   if (error) return <Trouble error={error} />
+  if (state.name === 'forbidden') {
+    return (
+      <>
+        <p>{live.forbidden}</p>
+        {device && (
+          <Link className="button plain" to={`${urls.devices}/${device._id}`}>
+            {subject.device}
+          </Link>
+        )}
+      </>
+    )
+  }
   if (isFiltered && device?.lastSeenAt !== null) {
     return (
       <>

@@ -80,10 +80,11 @@ export function useToday(subjectId: string, isSettled: boolean) {
 
 /** What a subject is in the records of the organization: its device, vehicle, driver, hub. */
 export function useSubjectRecords(subjectId: string, isSettled: boolean) {
-  const { fleet, known } = useLive()
+  const { fleet, known, state } = useLive()
   const { may } = useWorkspace()
   // Who is not on the map is asked for too: a device first, else a person.
-  const type = fleet.find(subjectId)?.subjectType ?? (known ? 'either' : undefined)
+  const isAbsent = known || state.name === 'forbidden'
+  const type = fleet.find(subjectId)?.subjectType ?? (isAbsent ? 'either' : undefined)
   return useQuery({
     queryKey: ['subject', subjectId, type],
     enabled: type !== undefined && isSettled,

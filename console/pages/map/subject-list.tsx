@@ -65,8 +65,9 @@ export function Nobody({
   filters: { hub, team },
   onChange,
 }: Pick<Props, 'ids' | 'filters' | 'onChange'> & { className: string }) {
-  const { map: t } = useTexts()
-  const { fleet, known } = useLive()
+  const { map: t, live } = useTexts()
+  const { fleet, known, state } = useLive()
+  if (state.name === 'forbidden') return <p className={className}>{live.forbidden}</p>
   if (!known || ids.length > 0 || (fleet.size === 0 && hub === '' && team === '')) return null
   return (
     <div className={className}>
@@ -87,7 +88,7 @@ const ListHead = memo(function ListHead(props: HeadProps) {
   const { search, state, hub, team, sort, area, fences, listed, onChange } = props
   const texts = useTexts()
   const format = useFormat()
-  const { fleet } = useLive()
+  const { fleet, state: live } = useLive()
   useFleetVersion(fleet, COUNTED_EVERY_MS)
   const hubs = useRecords('hubs', '')
   const teams = useRecords('teams', '')
@@ -172,7 +173,7 @@ const ListHead = memo(function ListHead(props: HeadProps) {
         />
       </div>
       <p className="hint" role="status">
-        {texts.map.count(format.count(listed), format.count(fleet.size))}
+        {live.name !== 'forbidden' && texts.map.count(format.count(listed), format.count(fleet.size))}
       </p>
     </div>
   )

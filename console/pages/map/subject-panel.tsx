@@ -42,7 +42,7 @@ export function SubjectPanel({
   const texts = useTexts()
   const format = useFormat()
   const { may } = useWorkspace()
-  const { fleet, known, state } = useLive()
+  const { fleet, state } = useLive()
   const [sharing, setSharing] = useState(false)
   useFleetVersion(fleet, 250)
   const now = useNow(1_000)
@@ -60,7 +60,7 @@ export function SubjectPanel({
     records?.vehicle?.name ??
     records?.device?.name ??
     records?.user?.name ??
-    (isMissing(error) ? texts.map.goneTitle : '')
+    (isMissing(error) ? texts.map.goneTitle : state.name === 'forbidden' && records ? t.position : '')
 
   return (
     <aside className="panel" aria-label={name || t.position}>
@@ -69,7 +69,7 @@ export function SubjectPanel({
         <h2>{name}</h2>
         <IconButton icon="close" label={t.close} onPress={onClose} />
       </header>
-      {!position && known && (error || records) && (
+      {!position && (error || records) && (
         <Suspense>
           <Absent
             error={error}

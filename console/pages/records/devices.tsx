@@ -141,9 +141,11 @@ function DeviceForm({ device, onClose }: { device: Device | null; onClose: () =>
       {rotate.error && <Trouble error={rotate.error} />}
       {device && (
         <p className="row-of-buttons">
-          <ActionButton looks="quiet" icon="map" onPress={() => void navigate(urls.subject(device._id))}>
-            {texts.setup.show}
-          </ActionButton>
+          {may('view/location') && (
+            <ActionButton looks="quiet" icon="map" onPress={() => void navigate(urls.subject(device._id))}>
+              {texts.setup.show}
+            </ActionButton>
+          )}
           <ActionButton
             looks="quiet"
             icon="rejected"
