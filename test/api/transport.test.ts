@@ -198,33 +198,72 @@ describe('The HTTP transport', () => {
       expect(answers.map(({ status }) => status)).toEqual([401, 403, 401])
     })
 
-    it('has room beside those of another organization, however many those are, which get it back', async () => {
-      const other = (await addOrganization(server, await signIn(server))).client
-      const [device, flooding] = [await createDevice(owner), await createDevice(other)]
-      const points = [{ lat: 1, lng: 2, timestamp: Date.now() - 1000 }]
-      const take = async (key: string) => {
-        const headers = { ...JSON_TYPE, authorization: `Bearer ${key}` }
-        return (await send(BULK, { headers, body: JSON.stringify({ points }) })).status
-      }
-      let rejected = 0
-      const sockets = Array.from({ length: 40 }, () => {
-        const socket = connect({ port: Number(new URL(server.url).port), host: '127.0.0.1' })
-        socket
-          .on('error', () => {})
-          .on('data', text => {
-            if (String(text).startsWith('HTTP/1.1 503')) rejected++
-          })
-        const head = `POST ${BULK} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 1048576`
-        socket.write(`${head}\r\nAuthorization: Bearer ${flooding.key}\r\n\r\n`)
-        return { socket, closed: once(socket, 'close') }
-      })
-      await sleep(500)
-      expect(await take(device.key)).toBe(200)
-      // What is left of each is read and thrown away, so that its sender gets to read why.
-      for (const { socket } of sockets) socket.end(Buffer.alloc(1_048_576, ' '))
-      await Promise.all(sockets.map(({ closed }) => closed))
-      expect(rejected).toBeGreaterThanOrEqual(15)
-      expect(await take(flooding.key)).toBe(200)
+    it.each([
+      ['with their length', 'Content-Length: 1048576', '', ''],
+      ['as they come', 'Transfer-Encoding: chunked', '100000\r\n', '\r\n0\r\n\r\n'],
+    ])(
+      'has room beside those of another organization, however many those are, which get it back: sent %s',
+      async (_how, length, before, after) => {
+        const other = (await addOrganization(server, await signIn(server))).client
+        const [device, flooding] = [await createDevice(owner), await createDevice(other)]
+        const points = [{ lat: 1, lng: 2, timestamp: Date.now() - 1000 }]
+        const take = async (key: string) => {
+          const headers = { ...JSON_TYPE, authorization: `Bearer ${key}` }
+          return (await send(BULK, { headers, body: JSON.stringify({ points }) })).status
+        }
+        let rejected = 0
+        const half = Buffer.alloc(524_288, ' ')
+        const sockets = Array.from({ length: 40 }, () => {
+          const socket = connect({ port: Number(new URL(server.url).port), host: '127.0.0.1' })
+          socket
+            .on('error', () => {})
+            .on('data', text => {
+              if (String(text).startsWith('HTTP/1.1 503')) rejected++
+            })
+          const head = `POST ${BULK} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n${length}`
+          socket.write(`${head}\r\nAuthorization: Bearer ${flooding.key}\r\n\r\n${before}`)
+          if (before) socket.write(half)
+          return { socket, closed: once(socket, 'close') }
+        })
+        await sleep(500)
+        expect(await take(device.key)).toBe(200)
+        // What is left of each is read and thrown away, so that its sender gets to read why.
+        for (const { socket } of sockets) {
+          if (!before) socket.write(half)
+          socket.write(half)
+          socket.end(after)
+        }
+        await Promise.all(sockets.map(({ closed }) => closed))
+        expect(rejected).toBeGreaterThanOrEqual(before ? 1 : 15)
+        expect(await take(flooding.key)).toBe(200)
+      },
+    )
+
+    it('takes the room that it needs: many small ones are taken at once, packed or without a length', async () => {
+      const { key } = await createDevice(owner)
+      const body = (at: number) => JSON.stringify({ points: [{ lat: 1, lng: 2, timestamp: at }] })
+      const headers = { ...JSON_TYPE, authorization: `Bearer ${key}` }
+      const packed = { ...headers, 'content-encoding': 'gzip' }
+      const from = Date.now() - 3_600_000
+      const stored = await Promise.all(
+        Array.from({ length: 60 }, (_, at) => [
+          send(BULK, { headers: packed, body: gzipSync(body(from + at)) }),
+          send(BULK, { headers, body: new Blob([body(from + 60 + at)]).stream(), duplex: 'half' }),
+        ]).flat(),
+      )
+      expect(new Set(stored.map(({ status }) => status))).toEqual(new Set([200]))
+      for (const { data } of (await Promise.all(stored.map(answer => answer.json()))) as { data: unknown }[])
+        expect(data).toMatchObject({ accepted: 1 })
+    })
+
+    it('in gzip of several parts is all of them, and is bounded by their sum', async () => {
+      const { key } = await createDevice(owner)
+      const headers = { ...JSON_TYPE, authorization: `Bearer ${key}`, 'content-encoding': 'gzip' }
+      const points = JSON.stringify({ points: [{ lat: 1, lng: 2, timestamp: Date.now() - 1000 }] })
+      const parts = [gzipSync(points.slice(0, -2)), gzipSync(points.slice(-2))]
+      expect((await send(BULK, { headers, body: Buffer.concat(parts) })).status).toBe(200)
+      const large = Array.from({ length: 5 }, () => gzipSync(Buffer.alloc(1_048_576, ' ')))
+      expect((await send(BULK, { headers, body: Buffer.concat(large) })).status).toBe(413)
     })
 
     it("and is cut off is nobody else's fault: nothing is logged of a database", async () => {

@@ -111,9 +111,18 @@ async function decompress(request: FastifyRequest, compressed: Buffer): Promise<
   if (encoding !== 'gzip') {
     throw new RequestError('unsupported-media-type', 'Of content encodings only gzip is accepted here.')
   }
+  // How long it says that it was, in its last four bytes; of several parts the last one.
+  const said = compressed.length < 4 ? 0 : compressed.readUInt32LE(compressed.length - 4)
+  const most = Math.max(1, Math.min(said, bodyLimit))
+  request.holdBody(most)
   try {
-    return await inflate(compressed, { maxOutputLength: bodyLimit })
+    return await inflate(compressed, { maxOutputLength: most }).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'ERR_BUFFER_TOO_LARGE' || most === bodyLimit) throw error
+      request.holdBody(bodyLimit - most)
+      return inflate(compressed, { maxOutputLength: bodyLimit })
+    })
   } catch (error) {
+    if (error instanceof RequestError) throw error
     if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') {
       throw new RequestError('too-large', 'The decompressed body is larger than what is accepted here.')
     }
