@@ -149,6 +149,15 @@ describe('Data sources', () => {
       expect(paths(await make(referring, { ref }))).toEqual(['data.ref'])
     }
     const record = await made(referring, { ref: target._id })
+    for (const [ref, found] of [
+      [target._id.toUpperCase(), 1],
+      [stranger._id, 0],
+      ['x', 0],
+      ['', 0],
+    ])
+      expect(
+        (await owner.get(`/data?dataTypeId=${referring._id}&filter[ref]=${ref}`)).body.data,
+      ).toHaveLength(found)
     const refused = await owner.delete(`/data/${target._id}`)
     expect([refused.status, refused.body.conflicts]).toEqual([409, { count: 1, ids: [record._id] }])
     await owner.delete(`/data/${record._id}`)

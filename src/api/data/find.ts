@@ -177,6 +177,8 @@ function readFilter(field: Field, text: string): unknown {
   if (type === 'location') throw invalid(`filter.${key}`, 'A place cannot be filtered by.')
   if (type === 'multiselect') return [text]
   if (type === 'select') return text
+  // What is no _id matches nothing, as everywhere in a query.
+  if (type === 'reference') return text.toLowerCase()
   const given =
     type === 'number' && text.trim() !== ''
       ? Number(text)

@@ -22,7 +22,7 @@ export const whichType = {
     .meta({ examples: ['0190aaaa-0000-7000-8000-000000000000'] }),
   dataTypeName: z.string().optional(),
 }
-export const ONE_TYPE = 'Name the data type by one of dataTypeId and dataTypeName, not both.'
+export const ONE_TYPE = 'Name the data type by either dataTypeId or dataTypeName.'
 
 const newRecord = z
   .strictObject({ ...whichType, data: values })

@@ -101,7 +101,7 @@ async function deliverDue(
     signal.throwIfAborted()
     const rests = await commit(async tx => {
       for (const { delivery, sent: attempt } of sent) {
-        const { retryAfterMs: _, ...kept } = attempt
+        const { retryAfterMs: _, final: __, ...kept } = attempt
         await recordAttempt(tx, delivery._id, kept, outcomeOf(delivery, attempt))
       }
       if (sent.some(one => one.sent.statusCode === 410)) await disableWebhook(tx, webhookId)
@@ -125,12 +125,13 @@ const unsigned = (): Sent => ({
   response: null,
   error: "The server's own secret has changed, so the webhook's cannot be read. Rotate the webhook's secret.",
   retryAfterMs: null,
+  final: false,
 })
 
-function outcomeOf({ tries }: DueDelivery, { statusCode, error, retryAfterMs }: Sent) {
+function outcomeOf({ tries }: DueDelivery, { error, retryAfterMs, final }: Sent) {
   if (error === null) return 'delivered'
   const retryMs = RETRY_MS[tries]
-  if (statusCode === 410 || retryMs === undefined) return 'failed'
+  if (final || retryMs === undefined) return 'failed'
   const asked = Math.min(retryAfterMs ?? 0, MAX_RETRY_AFTER_MS)
   return { retryMs: Math.max(retryMs * (1 + Math.random() * JITTER), asked) }
 }

@@ -22,6 +22,8 @@ export interface Message {
 /** What came of it. `retryAfterMs` is what the receiver asked for. */
 export interface Sent extends Attempt {
   retryAfterMs: number | null
+  /** Whether it would fail again, however often it were tried. */
+  final: boolean
 }
 
 export interface Sender {
@@ -90,6 +92,7 @@ export function createSender(options: {
         response: null,
         error: null,
         retryAfterMs: null,
+        final: false,
         ...outcome,
       })
       try {
@@ -101,9 +104,10 @@ export function createSender(options: {
         const response = await readBeginning(body).catch(() => null)
         const retryAfterMs = readRetryAfter(headers['retry-after'])
         const error = statusCode >= 200 && statusCode < 300 ? null : explainStatus(statusCode)
-        return end({ statusCode, response, error, retryAfterMs })
+        return end({ statusCode, response, error, retryAfterMs, final: statusCode === 410 })
       } catch (error) {
-        return end({ error: timeout.aborted ? `No answer within ${timeoutMs / 1000} s` : explain(error) })
+        if (timeout.aborted) return end({ error: `No answer within ${timeoutMs / 1000} s` })
+        return end(explain(error))
       }
     },
     close: async () => await agent?.destroy(),
@@ -153,10 +157,10 @@ function explainStatus(statusCode: number): string {
   return `The receiver answered ${statusCode}`
 }
 
-function explain(error: unknown): string {
+function explain(error: unknown): Pick<Sent, 'error' | 'final'> {
   for (let current = error; current instanceof Error; current = current.cause) {
-    if (current instanceof AddressNotPublic) return current.message
+    if (current instanceof AddressNotPublic) return { error: current.message, final: true }
     if (current instanceof AggregateError && current.errors[0]) return explain(current.errors[0])
   }
-  return error instanceof Error ? error.message || error.name : String(error)
+  return { error: error instanceof Error ? error.message || error.name : String(error), final: false }
 }
