@@ -137,6 +137,47 @@ describe('Import configs', () => {
     expect([again.status, again.body.data.typeChanges]).toEqual([200, []])
   })
 
+  it('show no field that the role restricts but what it sets itself, and keep it when they are replaced', async () => {
+    const secret = { key: 'zqpay', label: 'ZQ Pay', type: 'text' }
+    const fields = [...FIELDS, secret]
+    const type = await owner.post('/data-type', { name: 'Paid', fields })
+    const whole = {
+      name: 'Paid',
+      dataTypeId: type.body.data._id,
+      mapping: { ...MAPPING, zqpay: 'ZQ column' },
+    }
+    const path = `/import-config/${(await owner.post('/import-config', whole)).body.data._id}`
+    const put = await owner.put(`/data-type/${whole.dataTypeId}`, {
+      name: 'Paid',
+      fields: [...FIELDS, { ...secret, type: 'email' }],
+    })
+    expect(put.status, JSON.stringify(put.body)).toBe(200)
+    expect((await owner.get(path)).body.data.typeChanges).toMatchObject([{ field: 'zqpay' }])
+    const role = await owner.post('/role', {
+      name: 'Configures',
+      permissionDetails: [
+        ...['view', 'update', 'create'].map(action => ({ permissionName: `${action}/import-config` })),
+        {
+          permissionName: 'view/data',
+          dataTypes: [{ dataTypeId: whole.dataTypeId, restrictedFields: ['zqpay'] }],
+        },
+      ],
+    })
+    const { client } = await addPerson(server, owner, { roleId: role.body.data._id })
+    const shown = [await client.get(path), await client.get(`/import-configs?dataTypeId=${whole.dataTypeId}`)]
+    expect(JSON.stringify(shown.map(({ body }) => body))).not.toMatch(/zq/i)
+    expect(shown[0]?.body.data).toMatchObject({ mapping: MAPPING, typeChanges: [] })
+    const kept = await client.put(path, { ...whole, mapping: { name: 'Firma' } })
+    expect([kept.status, kept.body.data.mapping]).toEqual([200, { name: 'Firma' }])
+    expect((await owner.get(path)).body.data.mapping).toEqual({ name: 'Firma', zqpay: 'ZQ column' })
+    const set = await client.put(path, { ...whole, mapping: { zqpay: 'Mine' } })
+    expect([set.status, set.body.data.mapping]).toEqual([200, { zqpay: 'Mine' }])
+    expect((await client.get(path)).body.data.mapping).toEqual({})
+    // Who sees all of it replaces all of it.
+    await owner.put(path, { ...whole, mapping: { name: 'Name' } })
+    expect((await owner.get(path)).body.data.mapping).toEqual({ name: 'Name' })
+  })
+
   it('go with their data type', async () => {
     const type = await owner.post('/data-type', { name: 'Going', fields: FIELDS })
     const config = { name: 'Goes', dataTypeId: type.body.data._id, mapping: MAPPING }

@@ -10,6 +10,9 @@ import {
   type NewImportConfig,
   updateImportConfig,
 } from '../../../db/queries/import-configs.ts'
+import type { Mapping } from '../../../db/queries/imports.ts'
+import type { Caller } from '../../../db/queries/sessions.ts'
+import { type DataAccess, dataAccess } from '../../data/access.ts'
 import { audited } from '../../http/audit.ts'
 import { unique } from '../../http/conflicts.ts'
 import { created, ok } from '../../http/envelope.ts'
@@ -28,40 +31,45 @@ export function importConfigRoutes(app: App, { db }: Services): void {
       const ids = [...new Set(configs.rows.map(({ dataTypeId }) => dataTypeId))]
       const types = await listDataTypesById(tx, caller.organizationId, ids)
       const byId = new Map(types.map(type => [type._id, type]))
-      const rows = configs.rows.map(config => present(config, byId.get(config.dataTypeId)))
+      const access = dataAccess(caller, 'view/data')
+      const rows = configs.rows.map(config => present(config, byId.get(config.dataTypeId), access))
       return listed({ ...configs, rows }, query)
     })
   })
 
   app.get('/import-config/:id', operations.getImportConfig, async ({ caller, params }) =>
-    ok(await db.tenant(caller.organizationId, tx => getConfig(tx, caller.organizationId, params.id))),
+    ok(await db.tenant(caller.organizationId, tx => getConfig(tx, caller, params.id))),
   )
 
   app.post('/import-config', operations.createImportConfig, async (request, reply) => {
-    const config = await audited(db, request, async (tx, { organizationId }) => {
+    const config = await audited(db, request, async (tx, caller) => {
+      const { organizationId } = caller
       const given = await checkMapping(tx, organizationId, request.body)
       const configId = await unique(`import config named ${given.name}`, () =>
         insertImportConfig(tx, organizationId, given),
       )
-      return { before: null, after: await getConfig(tx, organizationId, configId) }
+      return { before: null, after: await getConfig(tx, caller, configId, given.mapping) }
     })
     return created(reply, config, 'Import config created')
   })
 
   app.put('/import-config/:id', operations.replaceImportConfig, async request => {
-    const config = await audited(db, request, async (tx, { organizationId }) => {
-      const before = await getConfig(tx, organizationId, request.params.id)
-      const given = await checkMapping(tx, organizationId, request.body)
-      await unique(`import config named ${given.name}`, () => updateImportConfig(tx, before._id, given))
-      return { before, after: await getConfig(tx, organizationId, before._id) }
+    const config = await audited(db, request, async (tx, caller) => {
+      const before = await getConfig(tx, caller, request.params.id)
+      const given = await checkMapping(tx, caller.organizationId, request.body)
+      const mapping = { ...(await findKept(tx, caller, before._id, given)), ...given.mapping }
+      await unique(`import config named ${given.name}`, () =>
+        updateImportConfig(tx, before._id, { ...given, mapping }),
+      )
+      return { before, after: await getConfig(tx, caller, before._id, given.mapping) }
     })
     return ok(config, 'Import config changed')
   })
 
   app.delete('/import-config/:id', operations.deleteImportConfig, async request => {
     const { id } = request.params
-    await audited(db, request, async (tx, { organizationId }) => {
-      const before = await getConfig(tx, organizationId, id)
+    await audited(db, request, async (tx, caller) => {
+      const before = await getConfig(tx, caller, id)
       await deleteImportConfig(tx, id)
       return { before, after: null }
     })
@@ -69,14 +77,38 @@ export function importConfigRoutes(app: App, { db }: Services): void {
   })
 }
 
-async function getConfig(tx: Queryable, organizationId: string, id: string) {
+async function getConfig(tx: Queryable, caller: Caller, id: string, set: Mapping = {}) {
   const config = found('import config', await findImportConfig(tx, id))
-  const type = await findDataType(tx, organizationId, config)
-  return present(config, type ?? undefined)
+  const type = await findDataType(tx, caller.organizationId, config)
+  return present(config, type ?? undefined, dataAccess(caller, 'view/data'), set)
 }
 
-function present({ writtenFor, ...config }: ImportConfig, type: DataType | undefined) {
-  return { ...config, typeChanges: type ? listTypeChanges({ ...config, writtenFor }, type) : [] }
+/** Of fields that the role restricts it says what the request itself has set. */
+function present(
+  { writtenFor, ...config }: ImportConfig,
+  type: DataType | undefined,
+  access: DataAccess,
+  set: Mapping = {},
+) {
+  const { dataTypeId, mapping } = config
+  const shows = (key: string) => Object.hasOwn(set, key) || !access.hides(dataTypeId, key)
+  const changes = type ? listTypeChanges({ ...config, writtenFor }, type) : []
+  return {
+    ...config,
+    mapping: Object.fromEntries(Object.entries(mapping).filter(([key]) => shows(key))),
+    typeChanges: changes.filter(({ field }) => shows(field)),
+  }
+}
+
+/** What a role keeps of a mapping that it replaces without having seen it. */
+async function findKept(tx: Queryable, caller: Caller, id: string, given: NewImportConfig): Promise<Mapping> {
+  const { dataTypeId, mapping } = found('import config', await findImportConfig(tx, id))
+  if (dataTypeId !== given.dataTypeId) return {}
+  const access = dataAccess(caller, 'view/data')
+  const known = new Set(given.writtenFor.map(({ key }) => key))
+  return Object.fromEntries(
+    Object.entries(mapping).filter(([key]) => known.has(key) && access.hides(dataTypeId, key)),
+  )
 }
 
 /** The config with what it was written for. 400 where the type has no such fields. */

@@ -10,12 +10,16 @@ export const MAX_HEADING = 500
 /** As many as a data type may have fields. */
 const MAX_MAPPED = 200
 
+const MAPPING = {
+  description: 'The heading of a column by the key of the field that it goes to',
+  examples: [{ name: 'Customer name', phone: 'Phone' }],
+}
+
 export const mapping = z
   .record(z.string().max(100), z.string().trim().min(1).max(MAX_HEADING))
   .refine(columns => Object.keys(columns).length > 0, 'At least one field has to be mapped to a column.')
   .refine(columns => Object.keys(columns).length <= MAX_MAPPED, `At most ${MAX_MAPPED} fields can be mapped.`)
-  .describe('The heading of a column by the key of the field that it goes to')
-  .meta({ examples: [{ name: 'Customer name', phone: 'Phone' }] })
+  .meta(MAPPING)
 
 const fields = {
   name: newName(100).meta({ examples: ['Customers from the shop'] }),
@@ -30,6 +34,9 @@ const importConfig = z.object({
   name: text('Customers from the shop'),
   resource: z.literal('data'),
   dataTypeId: id,
+  mapping: z
+    .record(z.string(), z.string())
+    .meta({ ...MAPPING, description: `${MAPPING.description}, without fields that the role restricts` }),
   typeChanges: z
     .array(z.object({ field: text('phone'), message: text('The data type has no field phone any more.') }))
     .describe('What of the data type has changed since the mapping was written, as far as it matters for it')
@@ -74,7 +81,7 @@ export const replaceImportConfig = operation({
   tags,
   summary: 'Replace an import config',
   description:
-    'The mapping is checked against the data type as it is now, so `typeChanges` is empty afterwards.',
+    'The mapping is checked against the data type as it is now, so `typeChanges` is empty afterwards. What it has of fields that the role restricts stays, unless the request names them.',
   params,
   body,
   response: { 200: success(importConfig), ...failures(409) },
