@@ -114,12 +114,11 @@ export async function storeRows(tx: Queryable, target: Target, rows: readonly Re
     const given = values as Values
     const { data, errors } = complete(type.fields, mapped, given, before.data)
     if (broken.length + errors.length > 0) fail(row, ...broken, ...errors)
-    // Whoever may not see a value may not try whether it is this one either.
-    else if (seesMapped(target) && isDeepStrictEqual(before.data, data)) unchanged++
+    else if (seesAll(target, given) && isDeepStrictEqual(before.data, data)) unchanged++
     else if (mode === 'upsert') changed.push({ _id: before._id, before: before.data, data, row })
     else {
       const field = keyField as Field
-      const differing = seesMapped(target)
+      const differing = seesAll(target, given)
         ? type.fields.filter(({ key }) => !isDeepStrictEqual(before.data[key], data[key]))
         : []
       const how = differingIn(differing.map(({ label }) => label))
@@ -161,7 +160,9 @@ export async function storeRows(tx: Queryable, target: Target, rows: readonly Re
   }
 }
 
-const seesMapped = ({ access, type, mapped }: Target) => mapped.every(key => !access.hides(type._id, key))
+/** Whoever may not see a value may not try whether it is one in a row either. What a row has nothing of is compared with itself. */
+const seesAll = ({ access, type }: Target, given: Values) =>
+  Object.keys(given).every(key => !access.hides(type._id, key))
 
 async function write(
   tx: Queryable,

@@ -345,6 +345,9 @@ describe('A field that the role restricts', () => {
     for (const { _id } of ofAll)
       expect(JSON.stringify((await client.get(`/import-monitoring/${_id}`)).body)).not.toMatch(/zq/i)
 
+    const others = await client.get(`/import-monitoring/${ofAll[0]._id}/failed-rows`)
+    expect([others.status, JSON.stringify(others.body)]).toEqual([403, expect.not.stringMatching(/zq/i)])
+
     const refuse = async (file: string, mode = 'create') => {
       const { status, body } = await upload(server, client, file, { dataTypeId, mode })
       expect([status, body.message]).toEqual([422, expect.not.stringMatching(/zq/i)])
@@ -368,6 +371,11 @@ describe('A field that the role restricts', () => {
     const partial = await importFile(server, client, json, { dataTypeId })
     expect(partial).toMatchObject({ created: 0, failed: 2, mapping: { number: 'number', name: 'name' } })
     expect(JSON.stringify(partial)).not.toMatch(/zq/i)
+    const equal = JSON.stringify([
+      { data: { number: '1', name: 'Ann' } },
+      { data: { number: '1', zqpay: 'zq' } },
+    ])
+    expect(await importFile(server, client, equal, { dataTypeId })).toMatchObject({ unchanged: 1, failed: 1 })
     const mapped = await upload(server, client, json, { dataTypeId, mapping: '{"name":"nobody"}' })
     expect([mapped.status, JSON.stringify(mapped.body)]).toEqual([
       422,

@@ -149,8 +149,10 @@ async function checkSeesType(
 ): Promise<void> {
   const access = dataAccess(caller, 'view/data')
   if (!access.grants(dataTypeId)) throw forbidden(`Your role may not see records of ${dataTypeName}.`)
+  // Of a type that is gone it hides nothing that is there.
   const type = await findDataType(tx, caller.organizationId, { dataTypeId })
-  access.checkKeys(dataTypeId, type?.fields.map(({ key }) => key) ?? [])
+  if (type?.fields.some(({ key }) => access.isRestricted(dataTypeId, key)))
+    throw forbidden(`Failed rows hold every field of ${dataTypeName}, and your role may not see all of them.`)
 }
 
 async function getImport(tx: Queryable, caller: Caller, id: string, hold: '' | 'FOR UPDATE' = '') {
