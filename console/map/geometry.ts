@@ -35,3 +35,24 @@ export function boundsOf(places: Iterable<readonly [lng: number, lat: number]>):
         [east, north],
       ]
 }
+
+/** What holds all of them in as few degrees as it can: where that is less, across the 180th meridian to an east beyond it. */
+export function boundsAround(places: readonly (readonly [lng: number, lat: number])[]): Bounds | null {
+  const bounds = boundsOf(places)
+  if (!bounds) return null
+  let [[west, south], [east, north]] = bounds
+  const lngs = places.map(([lng]) => lng).sort((one, other) => one - other)
+  // It leaves out the widest stretch in which nobody is.
+  let widest = west + 360 - east
+  lngs.forEach((lng, index) => {
+    const before = lngs[index - 1] ?? lng
+    if (lng - before <= widest) return
+    widest = lng - before
+    west = lng
+    east = before + 360
+  })
+  return [
+    [west, south],
+    [east, north],
+  ]
+}

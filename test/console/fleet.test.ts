@@ -1,12 +1,16 @@
 import fc from 'fast-check'
+import type { FeatureCollection } from 'geojson'
+import type { Map as MapLibre } from 'maplibre-gl'
 import { describe, expect, it } from 'vitest'
 import { createChanges, type Message } from '../../console/live/changes.ts'
 import { createFleet } from '../../console/live/fleet.ts'
 import { type Position, pack, unpack } from '../../console/live/packed.ts'
 import { createInside, readRing, ringOf, type Shape, writeRing } from '../../console/map/areas.ts'
 import { cluster } from '../../console/map/clusters.ts'
-import { distanceM } from '../../console/map/geometry.ts'
+import { boundsAround, distanceM } from '../../console/map/geometry.ts'
 import { toLat, toLng, toX, toY } from '../../console/map/mercator.ts'
+import { showTrail } from '../../console/pages/map/trail-layer.ts'
+import { until } from '../support/wait.ts'
 
 const at = (subjectId: string, lng: number, lat: number, more: Partial<Position> = {}): Position => ({
   subjectId,
@@ -229,6 +233,79 @@ describe('The fleet of the live map', () => {
       expect(toLng(toX(lng))).toBeCloseTo(lng, 9)
       expect(toLat(toY(lat))).toBeCloseTo(lat, 9)
     }
+  })
+})
+
+describe('The trail of today', () => {
+  it('goes on beyond the 180th meridian, and with each fix that comes', async () => {
+    const fleet = createFleet()
+    fleet.replace(pack([at('ferry', -179.8, -17, { timestamp: '2026-11-21T10:01:00.000Z' })]), 0)
+    let drawn: FeatureCollection | undefined
+    const source = {
+      setData(data: FeatureCollection) {
+        drawn = structuredClone(data)
+      },
+    }
+    const map = {
+      getSource: () => drawn && source,
+      addSource: (_name: string, { data }: { data: FeatureCollection }) => source.setData(data),
+      on() {},
+      off() {},
+    }
+    const points = [179.8, -179.9, -179.8].map((lng, minute) => ({
+      lng,
+      lat: -17,
+      timestamp: `2026-11-21T09:0${minute}:00.000Z`,
+    }))
+    const close = showTrail(map as unknown as MapLibre, points, fleet, 'ferry')
+    fleet.update(pack([at('ferry', 179.9, -17, { timestamp: '2026-11-21T10:02:00.000Z' })]), 0)
+    const lngs = () => {
+      const shape = drawn?.features[0]?.geometry
+      return shape?.type === 'LineString' ? shape.coordinates.map(([lng]) => Number(lng?.toFixed(6))) : []
+    }
+    await until('the newest fix is drawn', () => lngs().length === 4)
+    expect(lngs()).toEqual([179.8, 180.1, 180.2, 179.9])
+    close()
+  })
+})
+
+describe('What is looked at', () => {
+  it('holds everybody in the fewest degrees, across the 180th meridian too', () => {
+    const fiji = [
+      [178, -18],
+      [-179, -17],
+      [180, -19],
+      [-180, -18],
+    ] as const
+    expect(boundsAround(fiji)).toEqual([
+      [178, -19],
+      [181, -17],
+    ])
+    expect(
+      boundsAround([
+        [13, 52],
+        [2, 48],
+      ]),
+    ).toEqual([
+      [2, 48],
+      [13, 52],
+    ])
+    expect(boundsAround([[179, 1]])).toEqual([
+      [179, 1],
+      [179, 1],
+    ])
+    expect(boundsAround([])).toBeNull()
+    const place = fc.tuple(fc.double({ min: -180, max: 180, noNaN: true }), fc.constant(0))
+    fc.assert(
+      fc.property(fc.array(place, { minLength: 1, maxLength: 8 }), places => {
+        const [[west], [east]] = boundsAround(places) ?? [[0], [0]]
+        const from = (start: number, lng: number) => (((lng - start) % 360) + 360) % 360
+        for (const [lng] of places) expect(from(west - 1e-9, lng)).toBeLessThanOrEqual(east - west + 2e-9)
+        // Whoever it begins with, to go to the last one eastwards is no shorter.
+        const widths = places.map(([start]) => Math.max(...places.map(([lng]) => from(start, lng))))
+        expect(east - west).toBeCloseTo(Math.min(...widths), 6)
+      }),
+    )
   })
 })
 

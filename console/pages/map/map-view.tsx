@@ -2,6 +2,7 @@ import type { Map as MapLibre } from 'maplibre-gl'
 import { type ReactNode, useEffect, useRef, useState } from 'react'
 import { useLive } from '../../live/live.tsx'
 import type { Overlay } from '../../map/overlay.ts'
+import type { createOverview } from '../../map/overview.ts'
 import { readPalette } from '../../map/palette.ts'
 import { useMap } from '../../map/use-map.ts'
 import { usePainted } from '../../parts/painted.ts'
@@ -29,7 +30,13 @@ interface Props {
   children?: ReactNode
 }
 
-const loadOverlay = () => import('../../map/overlay.ts')
+const loadDrawing = async () => {
+  const [overlay, overview] = await Promise.all([
+    import('../../map/overlay.ts'),
+    import('../../map/overview.ts'),
+  ])
+  return { ...overlay, ...overview }
+}
 
 /** The map, opened once; what is given to it changes what it shows. */
 export function MapView(props: Props) {
@@ -43,9 +50,10 @@ export function MapView(props: Props) {
   const container = useRef<HTMLElement>(null)
   const markers = useRef<HTMLCanvasElement>(null)
   const labels = useRef<HTMLCanvasElement>(null)
-  const { opened, failed } = useMap(container, loadOverlay)
+  const { opened, failed } = useMap(container, loadDrawing)
   const map = opened?.map
   const [overlay, setOverlay] = useState<Overlay | null>(null)
+  const showAll = useRef<ReturnType<typeof createOverview>>(null)
   const handlers = useRef({ onSelect, onStray, isShown, write: format.count })
   handlers.current = { onSelect, onStray, isShown, write: format.count }
   const { data: hubs } = useHubs()
@@ -70,6 +78,7 @@ export function MapView(props: Props) {
       handlers.current.onStray()
     }
     map.on('dragstart', onStray)
+    showAll.current = loaded.createOverview(map, fleet)
     setOverlay(overlay)
     return () => {
       setOverlay(null)
@@ -95,7 +104,7 @@ export function MapView(props: Props) {
   useEffect(() => {
     // The first look is at everything, or at what the address names; of nobody it waits until there is somebody.
     if (!overlay || !known || seen.current) return
-    seen.current = isElsewhere || (isAnybody && overlay.showAll(undefined, false))
+    seen.current = isElsewhere || (isAnybody && showAll.current?.(handlers.current.isShown, false) === true)
   }, [overlay, known, isElsewhere, isAnybody])
   useEffect(() => (map ? showHubs(map, hubs ?? []) : undefined), [map, hubs])
   useEffect(
@@ -110,7 +119,7 @@ export function MapView(props: Props) {
       <canvas className="map-layer" ref={labels} />
       {failed && <p className="map-note">{texts.map.noWebgl}</p>}
       <div className="map-buttons">
-        <IconButton icon="all" label={texts.map.overview} onPress={() => overlay?.showAll()} />
+        <IconButton icon="all" label={texts.map.overview} onPress={() => showAll.current?.(isShown)} />
         <IconButton icon="plus" label={texts.map.zoomIn} onPress={() => map?.zoomIn()} />
         <IconButton icon="minus" label={texts.map.zoomOut} onPress={() => map?.zoomOut()} />
         {children}

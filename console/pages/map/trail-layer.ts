@@ -1,6 +1,7 @@
 import type { FeatureCollection } from 'geojson'
 import type { GeoJSONSource, LayerSpecification, Map as MapLibre } from 'maplibre-gl'
 import type { Fleet } from '../../live/fleet.ts'
+import { shortWay } from '../../map/geometry.ts'
 import { readPalette } from '../../map/palette.ts'
 
 const DRAWN_EVERY_MS = 1_000
@@ -13,7 +14,13 @@ interface Point {
 
 /** Where something was, as a line below the markers that grows with its fixes. */
 export function showTrail(map: MapLibre, points: readonly Point[], fleet: Fleet, subjectId: string | null) {
-  const line = points.map(({ lat, lng }) => [lng, lat])
+  const line: [number, number][] = []
+  /** Longitudes go on beyond 180 where it crosses there. */
+  const goOn = ({ lat, lng }: Pick<Point, 'lat' | 'lng'>) => {
+    const before = line.at(-1)?.[0] ?? lng
+    line.push([before + shortWay(lng - before), lat])
+  }
+  for (const point of points) goOn(point)
   let newest = points.at(-1)?.timestamp ?? ''
   let timer: ReturnType<typeof setTimeout> | undefined
   const describe = (): FeatureCollection => ({
@@ -34,7 +41,7 @@ export function showTrail(map: MapLibre, points: readonly Point[], fleet: Fleet,
     const position = subjectId && points.length > 0 ? fleet.find(subjectId) : undefined
     if (!position || position.timestamp <= newest) return
     newest = position.timestamp
-    line.push([position.lng, position.lat])
+    goOn(position)
     timer ??= setTimeout(() => {
       timer = undefined
       layer.update()
