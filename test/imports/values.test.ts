@@ -358,8 +358,8 @@ describe('Columns are proposed', () => {
   it('and none of another word: marks are letters in Japanese, and in the scripts of India and Thailand', () => {
     const labels = ['ガラス', 'दिन', 'ปี', 'Größe', 'ألف', 'Élan VIP\ufe0f']
     const fields = labels.map((label, at) => ({ key: `key ${at}`, label }))
-    expect(proposeMapping(fields, ['カラス', 'दान', 'ปู', 'GROSSE', 'ألْف', 'elan-vip'])).toEqual({
-      ...{ 'key 3': 'GROSSE', 'key 4': 'ألْف', 'key 5': 'elan-vip' },
+    expect(proposeMapping(fields, ['カラス', 'दान', 'ปู', 'GROSSE', 'إلف', 'elan-vip'])).toEqual({
+      ...{ 'key 3': 'GROSSE', 'key 5': 'elan-vip' },
     })
     expect(proposeMapping(fields, ['カ\u3099ラス', 'ガラス'.normalize('NFD'), 'दिन ', 'ปี'])).toMatchObject({
       ...{ 'key 1': 'दिन ', 'key 2': 'ปี' },

@@ -1,0 +1,81 @@
+import { describe, expect, it } from 'vitest'
+import { proposeMapping } from '../../src/imports/mapping.ts'
+import { fold } from '../../src/imports/values/fold.ts'
+import { findOption } from '../../src/imports/values/options.ts'
+
+const SCRIPTS =
+  'Hiragana Katakana Hangul Devanagari Bengali Gurmukhi Gujarati Tamil Telugu Kannada Malayalam Sinhala Thai Lao Khmer Myanmar Tibetan Arabic Hebrew Syriac Armenian Georgian Ethiopic'
+
+/** The characters of a script that are not another way of writing others. */
+function charactersOf(script: string): { letters: string[]; marks: string[] } {
+  const isOfScript = new RegExp(`^\\p{Script_Extensions=${script}}$`, 'u')
+  const all = Array.from({ length: 0x10000 }, (_, code) => String.fromCharCode(code))
+    .filter(one => isOfScript.test(one) && one.normalize('NFKC') === one)
+    // Georgian has capitals as well.
+    .filter(one => one.toLowerCase() === one)
+  return {
+    letters: all.filter(one => /\p{L}/u.test(one)),
+    marks: all.filter(one => /\p{M}/u.test(one)),
+  }
+}
+
+describe('Without case and accents', () => {
+  it.each(SCRIPTS.split(' '))('two words are two where each mark is a letter: %s', script => {
+    const { letters, marks } = charactersOf(script)
+    expect(letters.length).toBeGreaterThan(20)
+    // A syllable of Korean is three of its letters: some are enough.
+    const some = letters.filter((_, at) => at % Math.ceil(letters.length / 200) === 0)
+    const words = new Map<string, string>()
+    for (const letter of some) {
+      for (const mark of ['', ...marks]) {
+        const word = `${letter}${mark}`.normalize('NFC')
+        const folded = fold(word)
+        expect([word, words.get(folded) ?? word]).toEqual([word, word])
+        words.set(folded, word)
+      }
+    }
+    expect(words.size).toBeGreaterThanOrEqual(some.length)
+  })
+
+  it.each([
+    ['ガラス', 'カラス'],
+    ['パン', 'バン'],
+    ['パン', 'ハン'],
+    ['ポスト', 'ホスト'],
+    ['दिन', 'दान'],
+    ['दिन', 'दीन'],
+    ['ปี', 'ปู'],
+    ['น้ำ', 'นา'],
+    ['мой', 'мои'],
+    ['їх', 'іх'],
+    ['أن', 'إن'],
+    ['آن', 'ان'],
+    ['שׁר', 'שׂר'],
+  ])('neither an option nor a column is taken for another: %s is no %s', (one, other) => {
+    expect(findOption([one], other)).toBe(other)
+    expect(proposeMapping([{ key: 'a', label: one }], [other])).toEqual({})
+  })
+
+  it.each([
+    ['Café', 'CAFE\u0301'],
+    ['Größe', 'grosse'],
+    ['Ærø', 'AERO'],
+    ['Nguyễn', 'nguyen'],
+    ['Ελλάδα', 'ΕΛΛΑΔΑ'],
+    ['Ещё', 'еще'],
+    ['за́мок', 'ЗАМОК'],
+    ['İzmir', 'izmir'],
+    ['ガラス', 'ｶﾞﾗｽ'],
+    ['ガラス', 'カ\u3099ラス'],
+    ['ガラス', 'カ゛ラス'],
+    ['दिन', ' दिन.'],
+    ['한국', '한국'.normalize('NFD')],
+    ["l'eau", 'l´eau'],
+    ['OK ✔️', 'ok'],
+    ['1️⃣', '1'],
+    ['葛', '葛\u{e0100}'],
+  ])('what differs in nothing else is the same: %s and %s', (one, other) => {
+    expect(fold(one)).toBe(fold(other))
+    expect(findOption([one], other)).toBe(one)
+  })
+})
