@@ -21,6 +21,13 @@ describe('Users', () => {
     const { body } = await client.get('/user')
     expect(body.data).toMatchObject({ status: 'active', role: { name: 'Field user' }, hubId: [] })
     expect(body.data.permissionDetails).toContainEqual({ permissionName: 'view/task', scope: 'own' })
+    // Also for who may not read the organization.
+    const { body: made } = await owner.post('/role', { name: 'Gate', permissionDetails: [] })
+    const gate = (await addPerson(server, owner, { roleId: made.data._id })).client
+    expect((await gate.get('/organization')).status).toBe(403)
+    const { language, timeZone } = (await owner.get('/organization')).body.data
+    for (const one of [await gate.get('/user'), await gate.patch('/user', { name: 'Gate' })])
+      expect(one.body.data.organization).toEqual({ language, timeZone })
   })
 
   it('everybody changes the own name, and nothing else of itself', async () => {

@@ -1,7 +1,8 @@
 import { acrossOrganizations, notify, type Queryable } from '../../../db/client.ts'
 import { updatePassword } from '../../../db/queries/accounts.ts'
 import { isInvited } from '../../../db/queries/invitations.ts'
-import { deleteSessionsOf } from '../../../db/queries/sessions.ts'
+import { findOrganization } from '../../../db/queries/organizations.ts'
+import { type Caller, deleteSessionsOf } from '../../../db/queries/sessions.ts'
 import {
   deleteUser,
   findAccountId,
@@ -44,8 +45,8 @@ export function userRoutes(app: App, { db }: Services): void {
   })
 
   app.get('/user', operations.getSelf, async ({ caller }) => {
-    const user = found('user', await db.tenant(caller.organizationId, tx => findUser(tx, caller.userId)))
-    return ok({ ...user, permissionDetails: caller.permissionDetails })
+    const self = await db.tenant(caller.organizationId, tx => findSelf(tx, caller))
+    return ok({ ...self, permissionDetails: caller.permissionDetails })
   })
 
   app.patch('/user', operations.updateSelf, async ({ caller, body }) => {
@@ -54,10 +55,10 @@ export function userRoutes(app: App, { db }: Services): void {
       await lockMemberships(tx, organizationId)
       const before = found('user', await findUser(tx, userId))
       await updateUser(tx, userId, body)
-      const after = found('user', await findUser(tx, userId))
+      const { organization, ...after } = await findSelf(tx, caller)
       const changes = differences(before, after)
       await record(tx, caller, { action: 'update', resource: 'user', resourceId: userId, changes })
-      return after
+      return { ...after, organization }
     })
     return ok({ ...user, permissionDetails }, 'Name changed')
   })
@@ -155,4 +156,14 @@ export function userRoutes(app: App, { db }: Services): void {
     await audited(db, request, resetIt, 'reset-password')
     return ok({ _id: id }, 'Password reset')
   })
+}
+
+/** Whoever asks, and how things are written in its organization. */
+async function findSelf(
+  tx: Queryable,
+  { userId, organizationId }: Pick<Caller, 'userId' | 'organizationId'>,
+) {
+  const user = found('user', await findUser(tx, userId))
+  const { language, timeZone } = found('organization', await findOrganization(tx, organizationId))
+  return { ...user, organization: { language, timeZone } }
 }

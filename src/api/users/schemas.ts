@@ -20,7 +20,14 @@ export const user = z.object({
   updatedAt: z.date(),
 })
 
-const self = user.extend({ permissionDetails: z.array(permissionDetail) })
+const self = user.extend({
+  permissionDetails: z.array(permissionDetail),
+  organization: z
+    .object({ language: text('de-AT'), timeZone: text('Europe/Vienna') })
+    .describe(
+      'How dates, times and numbers are written there: for everybody, whatever the role may read of it',
+    ),
+})
 
 const tags = ['Users']
 const params = z.object({ id: pathId })
