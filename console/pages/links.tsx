@@ -2,11 +2,11 @@ import '../styles/pages.css'
 import { useInfiniteQuery, useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { answered, api } from '../api/client.ts'
-import { useLive } from '../live/live.tsx'
 import { Modal } from '../parts/modal.tsx'
 import { ActionButton } from '../parts/parts.tsx'
-import { Question } from '../parts/question.tsx'
+import { Question, type QuestionProps } from '../parts/question.tsx'
 import { type Column, Table } from '../parts/table.tsx'
+import { useSubjectName } from '../shell/records.ts'
 import { useWorkspace } from '../shell/workspace.tsx'
 import { useFormat, useTexts } from '../texts/texts.tsx'
 
@@ -19,7 +19,6 @@ export function Component() {
   const texts = useTexts()
   const format = useFormat()
   const { may } = useWorkspace()
-  const { fleet } = useLive()
   const queries = useQueryClient()
   const [revoking, setRevoking] = useState<Link | null>(null)
   const t = texts.links
@@ -37,9 +36,8 @@ export function Component() {
       return queries.invalidateQueries({ queryKey: ['links'] })
     },
   })
-  const nameOf = (link: Link) => fleet.find(link.subjectId)?.name ?? link.subjectId
   const columns: Column<Link>[] = [
-    { id: 'subject', title: t.subject, cell: nameOf },
+    { id: 'subject', title: t.subject, cell: link => <SubjectName link={link} /> },
     {
       id: 'expires',
       title: t.expires,
@@ -56,15 +54,7 @@ export function Component() {
       id: 'revoke',
       title: '',
       cell: link =>
-        may('delete/tracking-link') && (
-          <ActionButton
-            looks="quiet"
-            aria-label={`${t.revoke}: ${nameOf(link)}`}
-            onPress={() => setRevoking(link)}
-          >
-            {t.revoke}
-          </ActionButton>
-        ),
+        may('delete/tracking-link') && <RevokeButton link={link} onPress={() => setRevoking(link)} />,
     },
   ]
   return (
@@ -77,9 +67,8 @@ export function Component() {
       <Table label={t.title} columns={columns} list={list} empty={t.none} emptyHint={t.noneHint} />
       {revoking && (
         <Modal title={t.revoke} onClose={() => setRevoking(null)}>
-          <Question
-            ask={t.revokeAsk(nameOf(revoking))}
-            yes={t.revoke}
+          <RevokeQuestion
+            link={revoking}
             isPending={revoke.isPending}
             onYes={() => revoke.mutate(revoking._id)}
             onNo={() => setRevoking(null)}
@@ -88,4 +77,27 @@ export function Component() {
       )}
     </main>
   )
+}
+
+const useNameOf = ({ subjectType, subjectId }: Link) => useSubjectName(subjectType, subjectId)
+
+function SubjectName({ link }: { link: Link }) {
+  return useNameOf(link)
+}
+
+function RevokeButton({ link, onPress }: { link: Link; onPress: () => void }) {
+  const { links: t } = useTexts()
+  return (
+    <ActionButton looks="quiet" aria-label={`${t.revoke}: ${useNameOf(link)}`} onPress={onPress}>
+      {t.revoke}
+    </ActionButton>
+  )
+}
+
+function RevokeQuestion({
+  link,
+  ...answers
+}: { link: Link } & Pick<QuestionProps, 'isPending' | 'onYes' | 'onNo'>) {
+  const { links: t } = useTexts()
+  return <Question ask={t.revokeAsk(useNameOf(link))} yes={t.revoke} {...answers} />
 }

@@ -156,11 +156,14 @@ function copyBySelection(value: string, shown: Node | null): boolean {
 /** What failed, and what to do about it. Of a session that has ended the sign-in tells, and after it that is past. */
 export function Trouble({ error, onRetry }: { error: unknown; onRetry?: () => void }) {
   const texts = useTexts()
-  if (error instanceof Failure && error.status === 401) return null
+  const status = error instanceof Failure ? error.status : 0
+  if (status === 401) return null
+  // What is not there, or not for this role, is the same the next time.
+  const mayHelp = status !== 403 && status !== 404
   return (
     <div className="trouble" role="alert">
       <p>{sayFailure(error, texts)}</p>
-      {onRetry && <ActionButton onPress={onRetry}>{texts.errors.retry}</ActionButton>}
+      {onRetry && mayHelp && <ActionButton onPress={onRetry}>{texts.errors.retry}</ActionButton>}
     </div>
   )
 }

@@ -2,7 +2,7 @@ import { useTexts } from '../texts/texts.tsx'
 import { useEscape, useReturnFocus } from './focus.ts'
 import { ActionButton } from './parts.tsx'
 
-interface Props {
+export interface QuestionProps {
   ask: string
   yes: string
   no?: string
@@ -12,7 +12,7 @@ interface Props {
 }
 
 /** What cannot be taken back is asked in place of the buttons; the answer that changes nothing is the next one. */
-export function Question({ ask, yes, no, isPending, onYes, onNo }: Props) {
+export function Question({ ask, yes, no, isPending, onYes, onNo }: QuestionProps) {
   const { form } = useTexts()
   useReturnFocus()
   useEscape(onNo)

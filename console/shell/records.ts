@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { LISTS, type ListName } from '../api/lists.ts'
+import { useLive } from '../live/live.tsx'
 import type { Choice } from '../parts/parts.tsx'
 import { useTexts } from '../texts/texts.tsx'
 import { useWorkspace } from './workspace.tsx'
@@ -30,6 +31,16 @@ export function useRecords(kind: ListName, search: string): Choice[] {
     },
   })
   return data ?? []
+}
+
+const KIND_OF = { device: 'devices', user: 'users' } as const
+
+/** What a subject is called: as the live map says, else as its record does. */
+export function useSubjectName(type: keyof typeof KIND_OF, id: string): string {
+  const { fleet } = useLive()
+  const live = fleet.find(id)?.name
+  const recorded = useName(KIND_OF[type], live === undefined ? id : null)
+  return live ?? recorded
 }
 
 /** The name of a record, whichever of thousands it is. */

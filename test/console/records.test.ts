@@ -234,10 +234,7 @@ describe('The tables of the console', () => {
       crowd = (await addOrganization(server, await signIn(server), { hubName: LONG })).client
       const device = await createDevice(crowd, LONG)
       const timestamp = new Date().toISOString()
-      const points = [
-        { lat: 52.5, lng: 13.4, timestamp },
-        { lat: 95, timestamp },
-      ]
+      const points = [52.5, 95].map(lat => ({ lat, lng: 13.4, timestamp }))
       await createClient(server, device.key).post('/location-history/bulk', { points })
       const shape = { type: 'circle', center: { lat: 52.5, lng: 13.4 }, radius: 500 }
       const link = { subjectId: device.id, subjectType: 'device', trailMinutes: 60 }
@@ -287,6 +284,9 @@ describe('The tables of the console', () => {
             .waitFor()
         expect([path, ...(await findCutOff(page))]).toEqual([path])
       }
+      await page.getByRole('radio', { name: '60' }).waitFor()
+      await page.setViewportSize({ width: 768, height: 1_024 })
+      expect(await findCutOff(page)).toEqual([])
     })
 
     it('the filters of the map stand beside each other, and a panel has two lines of a name', async () => {

@@ -2,6 +2,7 @@ import type { Page, WebSocketRoute } from 'playwright-core'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { type Client, createClient, createDevice, signIn, type TestDevice } from '../support/client.ts'
 import { useServer } from '../support/own-server.ts'
+import { addOrganization, addPerson } from '../support/people.ts'
 import { startProxy } from '../support/proxy.ts'
 import { until } from '../support/wait.ts'
 import { findBarriers, useBrowser } from './browser.ts'
@@ -191,6 +192,17 @@ describe('Sharing', () => {
     await until('it has connected anew', () => sockets.length === 2)
   })
 
+  it('a name without a blank breaks, and leaves the map where it is', async () => {
+    const { id } = await createDevice(owner, 'W'.repeat(100))
+    const expiresAt = new Date(Date.now() + 3_600_000).toISOString()
+    const body = { subjectId: id, subjectType: 'device', trailMinutes: 0, expiresAt }
+    const { url } = (await owner.post('/tracking-link', body)).body.data
+    const page = await screens.open(url, { size: { width: 390, height: 844 } })
+    await page.getByRole('heading', { name: /WWW/ }).waitFor()
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(390)
+    await page.getByRole('button', { name: 'Zoom in' }).click({ trial: true })
+  })
+
   it('speaks German to who reads German', async () => {
     const page = await screens.open((await share()).url, { locale: 'de-DE' })
     await page.getByRole('heading', { name: 'Wo Van 7 ist' }).waitFor()
@@ -209,6 +221,53 @@ describe('Sharing', () => {
   it('an unknown link says what to do', async () => {
     const page = await screens.open(`${server.url}/track/${'a'.repeat(43)}`, { mayFail: /404/ })
     await page.getByRole('heading', { name: 'This link does not work any more' }).waitFor()
+  })
+
+  it('a role that sees little names again nothing that it cannot see, and reads the clock of its organization', async () => {
+    const { client: owner, hubIds } = await addOrganization(server, await signIn(server))
+    expect((await owner.patch('/organization', { timeZone: 'Asia/Tokyo' })).status).toBe(200)
+    const elsewhere = (await owner.post('/hub', { name: 'Elsewhere', lat: 1, lng: 1 })).body.data._id
+    const device = await createDevice(owner, 'Old name')
+    const vehicle = { name: 'Van 7', hubId: elsewhere, deviceId: device.id }
+    expect((await owner.post('/vehicle', vehicle)).status).toBe(201)
+    const names = [
+      'view/device',
+      'update/device',
+      'view/vehicle',
+      'view/tracking-link',
+      'delete/tracking-link',
+    ]
+    const permissionDetails = names.map(permissionName => ({ permissionName, scope: 'all' }))
+    const role = await owner.post('/role', { name: 'Workshop', permissionDetails })
+    const person = await addPerson(server, owner, { roleId: role.body.data._id, hubId: hubIds })
+    const expiresAt = new Date(Date.now() + 3_600_000).toISOString()
+    const link = { subjectId: device.id, subjectType: 'device', trailMinutes: 60, expiresAt }
+    expect((await owner.post('/tracking-link', link)).status).toBe(201)
+
+    const page = await screens.open(`${server.url}/devices/${device.id}`, {
+      as: person.client,
+      mayFail: /40[34]/,
+    })
+    const form = page.getByRole('dialog')
+    await form.getByRole('button', { name: 'Unknown Vehicle' }).waitFor()
+    await form.getByRole('textbox', { name: 'Name' }).fill('New name')
+    await form.getByRole('button', { name: 'Save' }).click()
+    await page.getByRole('row', { name: /New name/ }).waitFor()
+    expect((await owner.get(`/device/${device.id}`)).body.data.name).toBe('New name')
+    // Midnight in Tokyo.
+    const asked = page.waitForRequest(/location-histories\?.*from=[\d-]+T15(:|%3A)00/)
+    await page.goto(`${server.url}/playback?subject=device:${device.id}`)
+    await asked
+    await page.getByRole('alert').getByText('Your role lacks the permission view/location.').waitFor()
+    await page.getByRole('button', { name: 'Remove New name' }).waitFor()
+    expect(await page.getByRole('button', { name: 'Try again' }).count()).toBe(0)
+    // What has never sent has a name as well.
+    const links = await screens.open(`${server.url}/links`, { as: owner })
+    await links.getByRole('button', { name: 'Revoke: New name' }).click()
+    await links
+      .getByRole('dialog')
+      .getByText(/New name/)
+      .waitFor()
   })
 
   it('the page of a link is small, and so is the first load of the console', async () => {

@@ -149,14 +149,14 @@ const LIST_OF = { device: LISTS.devices, user: LISTS.users, vehicle: LISTS.vehic
 /** What subjects are called: as the live map says, else as the records do. */
 export function useNames(subjects: readonly Subject[]): string[] {
   const { form } = useTexts()
-  const { fleet, known } = useLive()
+  const { fleet, known, state } = useLive()
   const { may } = useWorkspace()
   return useQueries({
     queries: subjects.map(subject => {
       const live = fleet.find(subject.id)?.name
       return {
         queryKey: ['name', keyOf(subject), live],
-        enabled: live !== undefined || known,
+        enabled: live !== undefined || known || state.name === 'forbidden',
         queryFn: async () => {
           if (live !== undefined) return live
           if (!may(`view/${subject.type}`)) return form.unknown

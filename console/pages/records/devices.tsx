@@ -11,7 +11,7 @@ import { useWorkspace } from '../../shell/workspace.tsx'
 import { useFormat, useTexts } from '../../texts/texts.tsx'
 import { urls } from '../../urls.ts'
 import SetupDialog from '../setup-dialog.tsx'
-import { RecordForm } from './record-form.tsx'
+import { changesOf, RecordForm } from './record-form.tsx'
 import { RecordsPage } from './records-page.tsx'
 
 type Device = Awaited<ReturnType<typeof readDevice>>
@@ -88,7 +88,10 @@ function DeviceForm({ device, onClose }: { device: Device | null; onClose: () =>
   })
   if (made) return <SetupDialog device={made.device} deviceKey={made.key} onClose={onClose} />
   const save = async () => {
-    if (device) return answered(api.PATCH('/api/v3/device/{id}', { ...path(device._id), body }))
+    if (device)
+      return answered(
+        api.PATCH('/api/v3/device/{id}', { ...path(device._id), body: changesOf(body, device) }),
+      )
     const { data } = await answered(api.POST('/api/v3/device', { body }))
     setMade({ device: data, key: data.key })
   }

@@ -3,7 +3,7 @@ import { answered, api } from '../../api/client.ts'
 import { Field } from '../../parts/parts.tsx'
 import { useWorkspace } from '../../shell/workspace.tsx'
 import { useTexts } from '../../texts/texts.tsx'
-import { RecordForm } from './record-form.tsx'
+import { changesOf, RecordForm } from './record-form.tsx'
 import { RecordsPage } from './records-page.tsx'
 
 type Hub = Awaited<ReturnType<typeof readHub>>
@@ -53,7 +53,7 @@ function HubForm({ hub, onClose }: { hub: Hub | null; onClose: () => void }) {
       lat: read(draft.lat),
       lng: read(draft.lng),
     }
-    if (hub) return answered(api.PATCH('/api/v3/hub/{id}', { ...path(hub._id), body }))
+    if (hub) return answered(api.PATCH('/api/v3/hub/{id}', { ...path(hub._id), body: changesOf(body, hub) }))
     return answered(api.POST('/api/v3/hub', { body }))
   }
   const remove = hub &&

@@ -52,6 +52,13 @@ export function useLeaving(values: unknown, onClose: () => void) {
   }
 }
 
+/** What somebody has changed of it: the rest may be what the role cannot see, and so cannot name again. */
+export function changesOf<T extends object>(next: T, before: { [name in keyof T]?: unknown }): Partial<T> {
+  const isChanged = ([name, value]: [string, unknown]) =>
+    JSON.stringify(value) !== JSON.stringify(before[name as keyof T])
+  return Object.fromEntries(Object.entries(next).filter(isChanged)) as Partial<T>
+}
+
 /** A record as a form: what the server says of a field stands at the field, the rest above the buttons. */
 export function RecordFields({
   name,

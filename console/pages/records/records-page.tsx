@@ -80,7 +80,7 @@ export function RecordsPage<T extends { _id: string }, Whole>(props: Props<T, Wh
         emptyHint={search ? texts.records.noneFoundHint : button}
         onOpen={record => go(`/${record._id}`)}
       />
-      {id === 'new' && form(null, () => go(''))}
+      {id === 'new' && create && form(null, () => go(''))}
       {id && id !== 'new' && (
         <Opened key={id} title={title} queryKey={[name, id]} read={() => readOne(id)} onClose={() => go('')}>
           {record => form(record, () => go(''))}

@@ -4,7 +4,7 @@ import { ChooseRecord, RecordName } from '../../parts/choose-record.tsx'
 import { Field } from '../../parts/parts.tsx'
 import { useWorkspace } from '../../shell/workspace.tsx'
 import { useTexts } from '../../texts/texts.tsx'
-import { RecordForm } from './record-form.tsx'
+import { changesOf, RecordForm } from './record-form.tsx'
 import { RecordsPage } from './records-page.tsx'
 
 type Vehicle = Awaited<ReturnType<typeof readVehicle>>
@@ -74,7 +74,10 @@ function VehicleForm({ vehicle, onClose }: { vehicle: Vehicle | null; onClose: (
       deviceId: draft.deviceId || null,
       driverId: draft.driverId || null,
     }
-    if (vehicle) return answered(api.PATCH('/api/v3/vehicle/{id}', { ...path(vehicle._id), body }))
+    if (vehicle)
+      return answered(
+        api.PATCH('/api/v3/vehicle/{id}', { ...path(vehicle._id), body: changesOf(body, vehicle) }),
+      )
     return answered(api.POST('/api/v3/vehicle', { body }))
   }
   const remove = vehicle &&

@@ -12,7 +12,7 @@ import { ActionButton, Field, IconButton } from '../../../parts/parts.tsx'
 import { FieldSays } from '../../../parts/said.tsx'
 import { useWorkspace } from '../../../shell/workspace.tsx'
 import { useTexts } from '../../../texts/texts.tsx'
-import { RecordFields, useLeaving } from '../../records/record-form.tsx'
+import { changesOf, RecordFields, useLeaving } from '../../records/record-form.tsx'
 import { CORNERS, draftOf, gatherCorners, readDraft, type ShapeDraft, shapeOf } from './draft.ts'
 import { type Drawing, openDrawing } from './drawing.ts'
 import type { Fence } from './queries.ts'
@@ -60,7 +60,7 @@ export default function FenceEditor({ fence, map, onDone }: Props) {
     const request = fence
       ? api.PATCH('/api/v3/geofence/{id}', {
           ...path(fence._id),
-          body: isReshaped ? { ...body, shape } : body,
+          body: { ...changesOf(body, fence), ...(isReshaped && { shape }) },
         })
       : api.POST('/api/v3/geofence', { body: { ...body, shape } })
     const { data } = await answered<{ data: { _id: string } }>(request).catch((cause: unknown) => {
