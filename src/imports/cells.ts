@@ -41,6 +41,8 @@ export interface Source {
   rows: Rows
   /** Whether the columns are the keys of records, which all fields of the type have: nothing of the file names them. */
   isKeyed?: true
+  /** What stands between the cells of a table as text. */
+  delimiter?: string
   /** 0 to 1. */
   fraction(): number
   /** Whether the days of a spreadsheet count from 1904; known with the first row. */

@@ -2,7 +2,7 @@ import { PassThrough, type Writable } from 'node:stream'
 import exceljs from 'exceljs'
 import type { FailedRow, Import, RowError } from '../../db/queries/imports.ts'
 import { textValue } from '../jobs/exports/cells.ts'
-import { type Cell, cellText, type FormattedNumber } from './cells.ts'
+import { type Cell, cellText, type FormattedNumber, type Source } from './cells.ts'
 import { asShown, ERROR_HEADING } from './formulas.ts'
 import { openSource, readHeadings } from './open-source.ts'
 import type { SomeRows } from './readers/xlsx.ts'
@@ -29,7 +29,7 @@ export async function writeFailedRows(
   const source = await openSource({ path, format }, Object.keys(mapping), { texts })
   try {
     const { headings } = await readHeadings(source)
-    const writer = WRITERS[format](to, source.date1904?.() ?? false)
+    const writer = WRITERS[format](to, source)
     const column = findColumn(headings, mapping)
     await writer.header(column === headings.length ? [...headings, nameColumn(headings)] : headings)
     const find = createLookup(failed)
@@ -102,13 +102,15 @@ async function write(to: Writable, text: string): Promise<void> {
   if (!to.write(text)) await new Promise<void>(resolve => to.once('drain', resolve))
 }
 
-const WRITERS: { [format in Import['format']]: (to: Writable, date1904: boolean) => Writer } = {
-  csv(to) {
+const WRITERS: { [format in Import['format']]: (to: Writable, source: Source) => Writer } = {
+  csv(to, { delimiter = ',' }) {
     const quoteCell = (cell: Cell) => {
       const text = asShown(cellText(cell))
-      return /[";\r\n\t|,]|^\s|\s$/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
+      return /[";\r\n\t|,]|^\s|\s$/.test(text) || text.includes(delimiter)
+        ? `"${text.replaceAll('"', '""')}"`
+        : text
     }
-    const line = (cells: readonly Cell[]) => write(to, `${cells.map(quoteCell).join(';')}\r\n`)
+    const line = (cells: readonly Cell[]) => write(to, `${cells.map(quoteCell).join(delimiter)}\r\n`)
     return {
       // The mark tells spreadsheets that it is UTF-8.
       header: headings => write(to, '\ufeff').then(() => line(headings)),
@@ -128,7 +130,7 @@ const WRITERS: { [format in Import['format']]: (to: Writable, date1904: boolean)
       end: () => write(to, ']').then(() => void to.end()),
     }
   },
-  xlsx(to, date1904) {
+  xlsx(to, source) {
     const through = new PassThrough()
     through.pipe(to)
     const workbook = new exceljs.stream.xlsx.WorkbookWriter({
@@ -136,7 +138,7 @@ const WRITERS: { [format in Import['format']]: (to: Writable, date1904: boolean)
       useStyles: true,
       useSharedStrings: false,
     })
-    if (date1904) countFrom1904(workbook)
+    if (source.date1904?.()) countFrom1904(workbook)
     const sheet = workbook.addWorksheet('Failed rows')
     const addRow = (cells: readonly Cell[]) => {
       const row = sheet.addRow([])

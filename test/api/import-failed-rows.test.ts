@@ -105,7 +105,7 @@ describe('The rows of an import that failed', () => {
     const done = await send(file)
     expect(done).toMatchObject({ failed: texts.length })
     const { file: failed } = await failedRows(owner, done._id)
-    const table = parse(failed, { delimiter: ';', bom: true }) as string[][]
+    const table = parse(failed, { delimiter: ',', bom: true }) as string[][]
     const runs = table.flat().filter(cell => /^\s*[=+\-@\uff1d\uff0b\uff0d\uff20]/.test(cell))
     expect([...new Set(runs)].sort()).toEqual(['+49 30 123', '-1,5'])
     const mended = Buffer.from(String(failed).replaceAll('never', ''))
@@ -189,7 +189,7 @@ describe('The rows of an import that failed', () => {
     expect(done).toMatchObject({ created: 3_000, failed: 9_000 })
     expect(done.failures).toHaveLength(1_000)
     const { file } = await failedRows(owner, done._id)
-    const table = parse(file, { delimiter: ';', bom: true }) as string[][]
+    const table = parse(file, { delimiter: [',', ';'], bom: true }) as string[][]
     expect(table).toHaveLength(9_001)
     expect(table.at(-1)).toEqual(['11999', '', 'x', 'Name: Name is required.'])
   })
@@ -271,9 +271,10 @@ describe('The rows of an import that failed', () => {
     const restricted = await role({ dataTypes: [{ dataTypeId, restrictedFields: ['since'] }] })
     expect((await failedRows(await role({}), done._id)).response.status).toBe(200)
     const refused = await failedRows(restricted, done._id)
-    expect([refused.response.status, JSON.parse(String(refused.file)).restrictedFields]).toEqual([
+    // It named none of them, so it is told of none.
+    expect([refused.response.status, String(refused.file)]).toEqual([
       403,
-      ['since'],
+      expect.not.stringMatching(/since/i),
     ])
     const own = await importFile(server, restricted, 'Customer number,Name\n1,\n', { dataTypeId })
     expect((await failedRows(restricted, own._id)).response.status).toBe(200)
@@ -287,7 +288,7 @@ async function writeWorkbook(rows: string[][]): Promise<Buffer> {
 }
 
 async function readTable(file: Buffer): Promise<string[][]> {
-  if (file.subarray(0, 2).toString() !== 'PK') return parse(file, { delimiter: ';', bom: true })
+  if (file.subarray(0, 2).toString() !== 'PK') return parse(file, { delimiter: [',', ';'], bom: true })
   const workbook = new exceljs.Workbook()
   await workbook.xlsx.load(file as unknown as ArrayBuffer)
   const rows = workbook.worksheets[0]?.getSheetValues() as exceljs.CellValue[][]

@@ -61,6 +61,9 @@ const anyText = fc
         '|',
         '#REF!',
         '=1+1',
+        "'",
+        '-',
+        '@',
         '1e5',
         'sep=;',
       ),
@@ -300,6 +303,32 @@ describe('A file of failed rows', () => {
     ])
     // All of them are 50 MB.
     expect(most).toBeLessThan(25 * 1024 * 1024)
+  })
+
+  it('of CSV has the delimiter of the upload, and runs no formula in a spreadsheet that goes by another', async () => {
+    const delimiters = [',', ';', '\t', '|']
+    const cell = fc
+      .array(fc.constantFrom(...delimiters, '\n', '=1+1', '=', '-', '@', '+a', '"', "'", ' ', 'a', '5'), {
+        maxLength: 8,
+      })
+      .map(parts => parts.join(''))
+    await fc.assert(
+      fc.asyncProperty(
+        fc.constantFrom(...delimiters),
+        fc.tuple(cell, cell, cell),
+        async (delimiter, cells) => {
+          const lines = [HEADINGS, cells.map(quoted)].map(line => line.join(delimiter))
+          const file = String(await sendBack('csv', lines.join('\r\n')))
+          expect(file.split('\r\n')[0]).toBe(`\ufeff${[...HEADINGS, 'Import error'].join(delimiter)}`)
+          // Wherever one could begin a cell: quotation marks count at its beginning alone, and the file's own are doubled.
+          for (const shown of file.split(/[,;\t|\r\n]/)) {
+            const isRun = /^"{0,2}\s*[=+@-]/.test(shown) && !/^"?\s*[+-]?[\d\s.]*"?$/.test(shown)
+            expect(isRun, `${shown} of ${file}`).toBe(false)
+          }
+        },
+      ),
+      { numRuns: 300 },
+    )
   })
 
   it('holds no empty cell where a value is missing, which would go in as one', async () => {

@@ -98,7 +98,7 @@ export const getFailedRows = operation({
   access: 'import/data',
   tags,
   summary: 'The rows that failed, as a file to be mended and sent again',
-  description: `In the shape of the upload, with a column that says what is wrong with each row. A CSV comes with semicolons, in UTF-8.
+  description: `In the shape of the upload, with a column that says what is wrong with each row. A CSV comes with the delimiter of the upload, in UTF-8.
 Before the import has ended: 409. Where no row failed: 404.
 It holds values of every column, so where the role restricts fields of the data type it is 403, but for whoever sent the file.`,
   params,

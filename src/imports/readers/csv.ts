@@ -66,6 +66,7 @@ export async function openCsv(path: string): Promise<Source> {
   }
   return {
     rows: rows(),
+    delimiter,
     fraction: () => (size === 0 ? 1 : file.bytesRead / size),
     close: () => file.destroy(),
   }
