@@ -9,6 +9,7 @@ import { createInside, readRing, ringOf, type Shape, writeRing } from '../../con
 import { cluster } from '../../console/map/clusters.ts'
 import { boundsAround, distanceM } from '../../console/map/geometry.ts'
 import { toLat, toLng, toX, toY } from '../../console/map/mercator.ts'
+import { type Filters, listSubjects, NO_FILTERS } from '../../console/pages/map/filters.ts'
 import { showTrail } from '../../console/pages/map/trail-layer.ts'
 import { until } from '../support/wait.ts'
 
@@ -120,6 +121,21 @@ describe('The fleet of the live map', () => {
         }
       }),
     )
+  })
+
+  it('lists by the speed that is shown of each: whoever has fallen silent comes last, however fast it was', () => {
+    const fleet = createFleet()
+    const all = [
+      at('silent', 13, 52, { speed: 30, state: 'offline' }),
+      at('unknown', 13, 52, { speed: null, state: 'moving' }),
+      at('slow', 13, 52, { speed: 2 }),
+      at('waits', 13, 52, { speed: 20, state: 'idle' }),
+      at('fast', 13, 52, { speed: 20 }),
+    ]
+    fleet.replace(pack(all), 0)
+    const filters = { ...NO_FILTERS, sort: 'speed' } as unknown as Filters
+    const listed = listSubjects(fleet, [...all.keys()], filters, null)
+    expect(listed).toEqual(['fast', 'slow', 'unknown', 'waits', 'silent'])
   })
 
   it('takes 10,000 and shows each once, alone or in one cluster', () => {

@@ -317,4 +317,44 @@ describe('Sharing', () => {
     }
     throw new Error(`No file names ${wanted}`)
   }
+
+  it('a screen notices within some ten seconds that its server stands still, and goes on with it', async () => {
+    const still = await createDevice(owner, 'Van 8')
+    const points = [{ lat: 52.52, lng: 13.4, timestamp: new Date().toISOString() }]
+    await createClient(server, still.key).post('/location-history/bulk', { points })
+    const page = await screens.open(`${server.url}/sign-in`, { as: owner, mayFail: /WebSocket|ERR_/ })
+    let days = 0
+    page.on('request', request => {
+      if (request.url().includes('/location-histories/trips')) days++
+    })
+    await page.clock.install()
+    await page.goto(`${server.url}/?subject=${still.id}`)
+    const live = page.getByRole('status').getByText('Live')
+    await live.waitFor()
+    const panel = page.getByRole('complementary', { name: 'Van 8' })
+    await panel
+      .getByText('Nothing was recorded today')
+      .or(panel.getByText('No trip and no stop yet'))
+      .waitFor()
+    // The first trip of a day is waited for.
+    await page.clock.fastForward(6_000)
+    await until('its day is read again', async () => days > 1)
+    process.kill(server.pid, 'SIGSTOP')
+    try {
+      // What has passed by then is refused.
+      await page.clock.pauseAt((await page.evaluate(() => Date.now())) + 5_000)
+      await page.clock.runFor(8_000)
+      await page
+        .getByRole('status')
+        .getByText(/^Offline since/)
+        .waitFor()
+      // What is said of it is said as of when it was heard.
+      await panel.getByText(/^as of \d/).waitFor()
+    } finally {
+      process.kill(server.pid, 'SIGCONT')
+    }
+    await page.clock.resume()
+    await live.waitFor()
+    await panel.getByText(/^as of \d/).waitFor({ state: 'detached' })
+  })
 })

@@ -3,6 +3,7 @@ import { useSearchParams } from 'react-router'
 import type { Fleet } from '../../live/fleet.ts'
 import { STATES, type State } from '../../live/packed.ts'
 import { createInside, type Shape } from '../../map/areas.ts'
+import { readSpeed } from './speed.ts'
 
 export const SORTS = ['name', 'speed', 'silence'] as const
 export type Sort = (typeof SORTS)[number]
@@ -118,11 +119,20 @@ export function listSubjects(
   area: Shape | null,
 ): string[] {
   const slots = byName.filter(createTest(fleet, filters, area))
-  const { speed, timestamp } = fleet.columns
-  if (filters.sort === 'speed') slots.sort((a, b) => (speed[b] || 0) - (speed[a] || 0))
-  else if (filters.sort === 'silence')
+  const { timestamp } = fleet.columns
+  if (filters.sort === 'speed') {
+    const speeds = fleet.ids.map((_, slot) => rankSpeed(fleet, slot))
+    slots.sort((a, b) => (speeds[b] as number) - (speeds[a] as number))
+  } else if (filters.sort === 'silence')
     slots.sort((a, b) => (timestamp[a] as number) - (timestamp[b] as number))
   return slots.map(slot => fleet.ids[slot] as string)
+}
+
+/** By the speed that is shown of it; whoever has fallen silent comes last. */
+function rankSpeed({ columns }: Fleet, slot: number): number {
+  const state = STATES[columns.state[slot] as number] as State
+  const speed = columns.speed[slot] as number
+  return state === 'offline' ? -1 : (readSpeed({ state, speed: Number.isNaN(speed) ? null : speed }) ?? 0)
 }
 
 /** The slots of everybody, ordered by name: 20 ms for 10,000, so only when who is there or what they are called changes. */
