@@ -102,6 +102,22 @@ describe('A table of CSV', () => {
   })
 })
 
+describe('A table of one column', () => {
+  it.each([
+    ['name\nBerlin, Germany\nParis; France\n', ['name', 'Berlin, Germany', 'Paris; France']],
+    ['price\r\n1,5\r\n"2,5"\r\n', ['price', '1,5', '2,5']],
+    [' \n"a, b"\n1|2\n1\t2', ['a, b', '1|2', '1\t2']],
+    ['name', ['name']],
+  ])('is not divided by what its values hold: %j', async (text, cells) => {
+    const { rows } = await read('csv', text)
+    expect(rows.filter(row => String(row[0]).trim() !== '')).toEqual(cells.map(cell => [cell]))
+  })
+
+  it('is one where a row of blank cells stands above the header of several', async () => {
+    expect((await read('csv', ';;\na;b;c\n1,5;2;3\n')).rows.at(-1)).toEqual(['1,5', '2', '3'])
+  })
+})
+
 describe('A text is what it holds, in whatever it is encoded', () => {
   const texts: [string, string, string | RegExp][] = [
     ['a table', 'one;two\n1;2\n', 'csv'],

@@ -8,6 +8,8 @@ import { MAX_COLUMNS, MAX_ROW_CHARACTERS } from '../limits.ts'
 import { detectEncoding, openText } from './text-file.ts'
 
 const DELIMITERS = [',', ';', '\t', '|']
+/** What no text holds. */
+const NOTHING = '\0'
 /** As much as is looked at for the delimiter. */
 const SAMPLE_CHARACTERS = 64 * 1024
 /** What spreadsheets write before the header to say it themselves. */
@@ -35,7 +37,7 @@ export async function openCsv(path: string): Promise<Source> {
 
   async function* rows(): Rows {
     const parser = parse({
-      delimiter,
+      delimiter: delimiter ?? NOTHING,
       record_delimiter: LINE_ENDS,
       relax_column_count: true,
       // The inches of `5" pipe`.
@@ -66,7 +68,7 @@ export async function openCsv(path: string): Promise<Source> {
   }
   return {
     rows: rows(),
-    delimiter,
+    ...(delimiter !== null && { delimiter }),
     fraction: () => (size === 0 ? 1 : file.bytesRead / size),
     close: () => file.destroy(),
   }
@@ -86,18 +88,23 @@ function explain(error: unknown, skipped: number): unknown {
   return error
 }
 
-/** What separates the cells of the first row, outside of quotation marks. */
-function detectDelimiter(text: string): string {
+/**
+ * What separates the cells of the first row with anything in it, outside of quotation marks. Null is a header of one column: what its values
+ * hold separates nothing.
+ */
+function detectDelimiter(text: string): string | null {
   const counts = new Map(DELIMITERS.map(delimiter => [delimiter, 0]))
   let quoted = false
+  let isBlank = true
   for (const character of text) {
+    if (/[\r\n]/.test(character) && !quoted && !isBlank) break
+    if (!/\s/.test(character) || character === '\t') isBlank = false
     if (character === '"') quoted = !quoted
     else if (!quoted) {
       const count = counts.get(character)
       if (count !== undefined) counts.set(character, count + 1)
-      const hasFound = [...counts.values()].some(count => count > 0)
-      if (/[\r\n]/.test(character) && hasFound) break
     }
   }
-  return [...counts].reduce((best, next) => (next[1] > best[1] ? next : best))[0]
+  const best = [...counts].reduce((best, next) => (next[1] > best[1] ? next : best))
+  return best[1] > 0 ? best[0] : null
 }
