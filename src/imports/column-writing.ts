@@ -2,6 +2,7 @@ import type { Field } from '../../db/schema/flows.ts'
 import type { Cell } from './cells.ts'
 import { convert, isShort, type Style } from './convert.ts'
 import { orderOf } from './values/dates.ts'
+import { plainDigits } from './values/digits.ts'
 import { decimalOf } from './values/numbers.ts'
 
 /**
@@ -25,7 +26,8 @@ export const isWrittenInWays = (field: Field): boolean => field.type === 'number
 /** Whether a cell can be read in two ways. */
 export function isUnclear(field: Field, cell: Cell, style: Style): boolean {
   if (!isTold(cell)) return false
-  if (field.type === 'number') return /[.,]\d{3}(?!\d)/.test(cell) && decimalOf(cell, style) === 'either'
+  if (field.type === 'number')
+    return /[.,]\d{3}(?!\d)/.test(plainDigits(cell)) && decimalOf(cell, style) === 'either'
   return isOfDays(field) && orderOf(cell)?.first === 'either'
 }
 

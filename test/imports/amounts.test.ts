@@ -33,6 +33,25 @@ describe('A text becomes', () => {
     ['en', '1.2.3', 'This has to be a number.'],
     ['en', '12,34,5', 'This has to be a number.'],
     ['en', '1,23.4', 'This has to be a number.'],
+    ['en', '1,00,000', 100_000],
+    ['hi', '-1,23,456', -123_456],
+    ['de', '12,34,567.89', 1234567.89],
+    ['en', '1,2,345', 'This has to be a number.'],
+    ['en', '123,45,678', 'This has to be a number.'],
+    ['de', '1.00.000', 'This has to be a number.'],
+    ['de', '1.234,50-', -1234.5],
+    ['de', '5-', -5],
+    ['de', '5,00- €', -5],
+    ['de', '-5-', 'This has to be a number.'],
+    ['de', '(5-)', 'This has to be a number.'],
+    ['ja', '１２３', 123],
+    ['ja', '－１，２３４．５', -1234.5],
+    ['ja', '￥', 'This has to be a number.'],
+    ['ar', '١٢٣', 123],
+    ['ar', '١٬٢٣٤٫٥', 1234.5],
+    ['fa', '۱۲۳٬۴۵۶', 123_456],
+    ['hi', '१,२३,४५६', 123_456],
+    ['th', '๑๒๓', 123],
     ['en', '0x10', 'This has to be a number.'],
     ['en', 'Infinity', 'This has to be a number.'],
     ['de', '1.234,50 €', 1234.5],
@@ -98,6 +117,7 @@ describe('A text becomes', () => {
     ['ja', 'JPY', '1,234円', 1234],
     ['ja', 'JPY', '￥5', 5],
     ['en', 'INR', 'Rs.5', 5],
+    ['tr', 'TRY', '1.234,5 TL', 1234.5],
     ['de', 'CHF', '5 Fr. 5', 'This has to be a number.'],
   ])(
     'a number with the currency as %s writes it beside lists of signs: %s %s',
@@ -140,13 +160,32 @@ describe('A text becomes', () => {
         fc
           .double({ noNaN: true, noDefaultInfinity: true, min: -1e15, max: 1e15 })
           .map(value => Number(value.toFixed(2))),
-        fc.constantFrom('en', 'de', 'fr', 'pl', 'de-CH', 'es'),
+        fc.constantFrom(
+          ...[
+            'en',
+            'de',
+            'fr',
+            'pl',
+            'de-CH',
+            'es',
+            'en-IN',
+            'hi',
+            'ar-EG',
+            'fa',
+            'bn',
+            'mr-u-nu-deva',
+            'ja-u-nu-fullwide',
+          ],
+        ),
         (value, language) => {
           const text = new Intl.NumberFormat(language, {
             maximumFractionDigits: 2,
             minimumFractionDigits: 2,
           }).format(value)
-          expect(read(text, language)).toBeCloseTo(value, 2)
+          expect([text, Math.abs((read(text, language) as number) - value)]).toEqual([
+            text,
+            expect.closeTo(0, 2),
+          ])
         },
       ),
     )

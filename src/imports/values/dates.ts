@@ -1,5 +1,6 @@
 import { DAY_MS } from '../../calendar/days.ts'
 import { findTimeZone } from '../../calendar/time-zones.ts'
+import { plainDigits } from './digits.ts'
 import { fold, withoutMarks } from './fold.ts'
 
 /** How dates are written in a language, and where its clocks stand. */
@@ -73,7 +74,7 @@ function calendarsOf(language: string): readonly string[] {
 
 /** Looked for from where what separates it begins, and not from each of many such characters. */
 const TIME =
-  /(?:^|(?<![T\s,])[T\s,]+)(\d{1,2}):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?\s*([ap]\.?m\.?)?\s*(Z|UTC|[+-]\d\d:?\d\d)?$/i
+  /(?:^|(?<![T\s,])[T\s,]+)(\d{1,2}):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?(?:\sUhr)?\s*([ap]\.?m\.?)?\s*(Z|UTC|[+-]\d\d:?\d\d)?$/i
 const YEAR_FIRST = /^(\d{4})(?:[-/.]|\s)\s*(\d{1,2})(?:[-/.]|\s)\s*(\d{1,2})\.?$/
 /** As China, Japan and Korea write it, perhaps with the weekday. */
 const YEAR_NAMED = /^(\d{4})\s*[年년]\s*(\d{1,2})\s*[月월]\s*(\d{1,2})\s*[日일](?:\s*\(?\p{L}+\)?)?$/u
@@ -100,7 +101,7 @@ const SHORT_YEAR = {
 
 /** The day and the time of a text. */
 function separate(text: string): { day: string; time: RegExpExecArray | null } {
-  const given = withoutMarks(text).trim()
+  const given = plainDigits(withoutMarks(text)).trim()
   const time = TIME.exec(given)
   return { day: time ? given.slice(0, time.index).trim() : given, time }
 }

@@ -1,4 +1,5 @@
 import type { Checked } from '../../data/values.ts'
+import { plainDigits } from './digits.ts'
 import { withoutMarks } from './fold.ts'
 
 /** How numbers are written in a language: of `1.234` it says whether that is more than a thousand. */
@@ -18,7 +19,7 @@ export function numberStyle(language: string, currency: string): NumberStyle {
 }
 
 /** What people write of a currency that no list of its signs has. */
-const ALSO: { [code: string]: readonly string[] } = { CHF: ['fr', 'sfr'], INR: ['rs'] }
+const ALSO: { [code: string]: readonly string[] } = { CHF: ['fr', 'sfr'], INR: ['rs'], TRY: ['tl'] }
 
 function signsOf(language: string, currency: string): Set<string> {
   const signs = new Set([currency.toLowerCase(), ...(ALSO[currency] ?? [])])
@@ -55,7 +56,8 @@ const SIGNED = /^([+-]?)\s*(.*?)\s*([+-]?)$/s
 /** As accountants write what is less than nothing: around all of the number. */
 const BRACKETED = /^\(([^()]*)\)([^()\d]*)$/
 const POINT_GROUPS = /^[1-9]\d{0,2}(\.\d{3})+$/
-const COMMA_GROUPS = /^[1-9]\d{0,2}(,\d{3})+$/
+/** Of three digits, or as in India of two before the last three. */
+const COMMA_GROUPS = /^[1-9]\d{0,2}(,\d{3})+$|^[1-9]\d?(,\d\d)+,\d{3}$/
 
 /** A number of which is known what each of its characters is for, but perhaps one: the only separator of `1.234`. */
 interface Parts {
@@ -70,7 +72,7 @@ interface Parts {
 
 /** Takes apart `1.234,5`, `1 234.5 €`, `-0,5`, `(5)`, `Fr. 5.–`, `1e3`; null is none. */
 function takeApart(text: string, { code, signs }: NumberStyle['currency']): Parts | null {
-  const given = withoutMarks(text).trim().replaceAll('−', '-')
+  const given = plainDigits(text).trim().replaceAll('−', '-')
   const bracketed = BRACKETED.exec(given)
   const whole = bracketed ? `${bracketed[1]}${bracketed[2]}` : given
   const found = DIGITS.exec(whole)
@@ -90,10 +92,13 @@ function takeApart(text: string, { code, signs }: NumberStyle['currency']): Part
     digits += noDecimals[1]
     unitAfter = unitAfter.slice(noDecimals[0].length)
   }
+  // As SAP writes what is less than nothing: `5,00-`.
+  const isBelow = unitAfter[0] === '-' && !noDecimals
+  if (isBelow) unitAfter = unitAfter.slice(1)
   const before = SIGNED.exec(unitBefore.trim()) as RegExpExecArray
   const after = unitAfter.trim()
   // Of two signs, and of a currency on both sides, nobody knows what they are for.
-  const sign = `${bracketed ? '-' : ''}${before[1]}${before[3]}`
+  const sign = `${bracketed ? '-' : ''}${before[1]}${before[3]}${isBelow ? '-' : ''}`
   const unit = before[2] as string
   if (sign.length > 1 || (unit !== '' && after !== '')) return null
   const known = separate(digits.replace(GROUPED, group => group.replaceAll(/\D/g, '')))
@@ -124,7 +129,7 @@ function separate(digits: string): Pick<Parts, 'digits' | 'decimal'> | null {
 
 /** Whether a text is a number whose decimals are after a point, a comma or, of `1.234`, nobody knows. Null is neither. */
 export const decimalOf = (text: string, { currency }: NumberStyle): Parts['decimal'] =>
-  /[.,]/.test(text) ? (takeApart(text, currency)?.decimal ?? null) : null
+  /[.,．，٫]/.test(text) ? (takeApart(text, currency)?.decimal ?? null) : null
 
 const UNCLEAR: Checked = {
   message:
