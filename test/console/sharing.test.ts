@@ -218,6 +218,27 @@ describe('Sharing', () => {
     expect(await findBarriers(links)).toEqual([])
   })
 
+  it('shows what is chosen where the system takes the colours', async () => {
+    const page = await screens.open(`${server.url}/?subject=${van.id}&follow=true`, { as: owner })
+    const chosen = [
+      page.getByRole('option', { name: /Van 7/, selected: true }),
+      page.getByRole('radio', { name: 'All', checked: true }),
+      page.getByRole('button', { name: 'Follow', pressed: true }),
+      page.getByRole('navigation').getByRole('link', { name: 'Live map' }),
+    ]
+    const read = (property: string) =>
+      Promise.all(
+        chosen.map(one =>
+          one.evaluate((element, name) => getComputedStyle(element).getPropertyValue(name), property),
+        ),
+      )
+    expect(await read('outline-style')).toEqual(Array(4).fill('none'))
+    await page.emulateMedia({ forcedColors: 'active' })
+    expect(await read('outline-style')).toEqual(Array(4).fill('solid'))
+    const dot = page.getByRole('banner').getByRole('status').locator('.dot')
+    expect(await dot.evaluate(one => getComputedStyle(one).borderTopWidth)).toBe('4px')
+  })
+
   it('an unknown link says what to do', async () => {
     const page = await screens.open(`${server.url}/track/${'a'.repeat(43)}`, { mayFail: /404/ })
     await page.getByRole('heading', { name: 'This link does not work any more' }).waitFor()
