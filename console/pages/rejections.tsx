@@ -104,7 +104,7 @@ export function Component() {
           columns={[
             { id: 'received', title: t.received, cell: one => format.dateTime(one.receivedAt) },
             { id: 'reason', title: t.reason, cell: one => reasonText(one.reason), minor: true },
-            { id: 'message', title: t.message, cell: one => <span title={one.message}>{one.message}</span> },
+            { id: 'message', title: t.message, cell: one => one.message, whole: true },
             {
               id: 'payload',
               title: t.payload,

@@ -14,6 +14,8 @@ export interface Column<T> {
   cell: (record: T) => ReactNode
   /** Left out where there is little room. */
   minor?: boolean
+  /** Broken into lines where it is long, and not cut. */
+  whole?: boolean
 }
 
 interface Props<T> {
@@ -43,6 +45,7 @@ export function Table<T extends { _id: string }>({
     estimateSize: () => ROW_PX,
     overscan: 10,
   })
+  const isMeasured = columns.some(({ whole }) => whole)
   const items = rows.getVirtualItems()
   const last = items.at(-1)?.index ?? -1
   const { hasNextPage, isFetchingNextPage, fetchNextPage } = list
@@ -119,6 +122,7 @@ export function Table<T extends { _id: string }>({
             return (
               <tr
                 key={record._id}
+                ref={isMeasured ? rows.measureElement : undefined}
                 tabIndex={0}
                 aria-rowindex={item.index + 2}
                 data-index={item.index}
@@ -129,7 +133,7 @@ export function Table<T extends { _id: string }>({
                 }}
               >
                 {columns.map(column => (
-                  <td key={column.id} className={column.minor ? 'minor' : undefined}>
+                  <td key={column.id} className={column.minor ? 'minor' : column.whole ? 'whole' : undefined}>
                     {column.cell(record)}
                   </td>
                 ))}

@@ -21,7 +21,8 @@ const LONGEST_MOVE_MS = 5_000
 
 const language = navigator.languages.find(name => /^(en|de)/.test(name)) ?? 'en'
 const texts = isolateNames(language.startsWith('de') ? de : en)
-const format = createFormat(language, undefined, texts)
+// English of no country is American to a browser.
+const format = createFormat(language === 'en' ? 'en-GB' : language, undefined, texts)
 const { track: t, errors } = texts
 document.documentElement.lang = language.slice(0, 2)
 

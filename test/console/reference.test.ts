@@ -2,13 +2,14 @@ import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import type { Page } from 'playwright-core'
+import type { Page, Route } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Document, listGroups, type Operation, searchGroups } from '../../console/reference/document.ts'
 import { exampleValues, prepare } from '../../console/reference/requests.ts'
 import { type Language, writeSample } from '../../console/reference/samples.ts'
-import { type Client, createDevice, signIn } from '../support/client.ts'
+import { type Client, createClient, createDevice, signIn, type TestDevice } from '../support/client.ts'
 import { useServer } from '../support/own-server.ts'
+import { addOrganization } from '../support/people.ts'
 import { OWNER } from '../support/server.ts'
 import { until } from '../support/wait.ts'
 import { copyBy, findBarriers, useBrowser } from './browser.ts'
@@ -335,5 +336,39 @@ describe('The page of the interface', () => {
     const bytes = asked.reduce((sum, one) => sum + one.bytes, 0)
     expect(bytes).toBeGreaterThan(50_000)
     expect(bytes).toBeLessThan(PAGE_BYTES)
+  })
+
+  it('a link into the console shows the whole row of its subject, whatever takes room above it later', async () => {
+    const { client: owner } = await addOrganization(server, await signIn(server))
+    expect((await owner.post('/hub', { name: 'Second hub', lat: 48, lng: 11 })).status).toBe(201)
+    expect((await owner.post('/team', { name: 'North' })).status).toBe(201)
+    const timestamp = new Date().toISOString()
+    let last: TestDevice | undefined
+    for (let index = 10; index < 40; index++) {
+      last = await createDevice(owner, `Van ${index}`)
+      const points = [{ lat: 52.52, lng: 13.4, timestamp }]
+      expect((await createClient(server, last.key).post('/location-history/bulk', { points })).status).toBe(
+        200,
+      )
+    }
+    const page = await screens.open(`${server.url}/links`, { as: owner })
+    await page.getByText('No links yet').waitFor()
+    const held: Route[] = []
+    let isHeld = true
+    await page.route(/api\/v3\/hubs/, route => (isHeld ? void held.push(route) : route.continue()))
+    await page.goto(`${server.url}/?subject=${last?.id}`)
+    const row = page.getByRole('option', { name: /^Van 39/ })
+    const cutPx = () =>
+      row.evaluate(one => {
+        const rows = one.closest('.rows') as Element
+        return one.getBoundingClientRect().bottom - rows.getBoundingClientRect().bottom
+      })
+    await until('it is seen', async () => (await row.count()) === 1 && (await cutPx()) < 1)
+    const filters = page.locator('.list-filters > .field')
+    await until('two filters stand beside each other', async () => (await filters.count()) === 2)
+    isHeld = false
+    for (const route of held) await route.continue()
+    await until('a third one takes a line', async () => (await filters.count()) === 3)
+    await until('it is seen again', async () => (await cutPx()) < 1)
   })
 })

@@ -244,6 +244,18 @@ describe('Sharing', () => {
     await page.getByRole('heading', { name: 'This link does not work any more' }).waitFor()
   })
 
+  it('what was wrong with a rejected point is read as a whole, on a phone too', async () => {
+    const { id, key } = await createDevice(owner, `Tracker ${Date.now()}`)
+    const points = [{ lat: 95, lng: 13.4, timestamp: 'some time' }]
+    await createClient(server, key).post('/location-history/bulk', { points })
+    const size = { width: 390, height: 844 }
+    const page = await screens.open(`${server.url}/rejections?device=${id}`, { as: owner, size })
+    const message = page.getByRole('cell', { name: / has to be / })
+    await message.waitFor()
+    expect(await message.evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)).toBe(0)
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(390)
+  })
+
   it('a role that sees little names again nothing that it cannot see, and reads the clock of its organization', async () => {
     const { client: owner, hubIds } = await addOrganization(server, await signIn(server))
     expect((await owner.patch('/organization', { timeZone: 'Asia/Tokyo' })).status).toBe(200)

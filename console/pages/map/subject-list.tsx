@@ -203,6 +203,15 @@ function Rows(
   useEffect(() => {
     if (at >= 0) scrollToIndex(at, { align: 'auto' })
   }, [shown, scrollToIndex])
+  // A chosen one that is seen stays so where the filters above take more room.
+  const heightPx = rows.scrollRect?.height ?? 0
+  const heightBefore = useRef(heightPx)
+  useEffect(() => {
+    const end = (at + 1) * ROW_PX - (box.current?.scrollTop ?? 0)
+    const wasSeen = at >= 0 && end >= ROW_PX && end <= heightBefore.current
+    heightBefore.current = heightPx
+    if (wasSeen && end > heightPx) scrollToIndex(at, { align: 'auto' })
+  }, [heightPx, at, box, scrollToIndex])
 
   const onKeyDown = (event: KeyboardEvent) => {
     // On into what is said of the one that is chosen.
