@@ -5,6 +5,7 @@ import { read } from '@e965/xlsx'
 import fc from 'fast-check'
 import { afterAll, describe, expect, it } from 'vitest'
 import type { DataStep } from '../../db/queries/data-in-steps.ts'
+import { convert, styleOf } from '../../src/imports/convert.ts'
 import { cellOf, createLocalTime, sheetName, sheetText } from '../../src/jobs/exports/cells.ts'
 import { createSheetRows } from '../../src/jobs/exports/sheet-rows.ts'
 import { type Column, ExportFailure, type Source } from '../../src/jobs/exports/source.ts'
@@ -227,10 +228,28 @@ describe('A cell', () => {
     ])
   })
 
+  it.each(['en', 'de', 'ar', 'ar-SA', 'fa', 'th', 'he', 'hi'])(
+    'is taken back as the day and the time that it was, of whatever year: %s',
+    language => {
+      const style = styleOf({ language, timeZone: 'Asia/Tehran', currency: 'EUR' })
+      for (const type of ['date', 'datetime'] as const) {
+        const field = { key: 'a', label: 'A', type, required: false, unique: false, options: [], order: 0 }
+        const make = cellOf({ type, options: [] }, 'Asia/Tehran')
+        for (let year = 1; year < 1900; year += 7) {
+          const day = `${String(year).padStart(4, '0')}-02-03`
+          const value = type === 'date' ? day : `${day}T04:05:06.789Z`
+          const cell = make(value)
+          expect(cell?.type).toBe('text')
+          expect(convert({ ...field, dataTypeId: null }, cell?.value as string, style)).toEqual({ value })
+        }
+      }
+    },
+  )
+
   it('is the text that a record has where the fields of two flows share a column, and it is of the other one', () => {
     const texts = [
       ...['Suite 12', '5', 'Tor 7', 'May 4', '2026', '2026-11', '2026-11-21 09:00', '2026-11-21T09:00'],
-      ...['2026-02-31', '2026-02-31T09:00:00.000Z', '', '1 (2)'],
+      ...['1400-99-99', '2500-99-99', '2026-02-31', '2026-02-31T09:00:00.000Z', '', '1 (2)'],
     ]
     for (const type of ['number', 'boolean', 'date', 'datetime', 'multiselect', 'location'] as const)
       expect(texts.map(cellOf({ type, options: [] }, 'America/New_York'))).toEqual(

@@ -63,6 +63,14 @@ const OTHER_YEARS: readonly (readonly [string, number, number])[] = [
   ['islamic', 1317, 1524],
 ]
 
+/** Whether there are languages in which a day long ago, `YYYY-MM-DD`, can be one of today in another calendar. */
+export const hasOtherMeaning = (day: string): boolean =>
+  /^1\d{3}-\d\d-\d\d$/.test(day) &&
+  !Number.isNaN(Date.parse(day)) &&
+  OTHER_YEARS.some(([, first, last]) => isWithin(day, first, last))
+const isWithin = (day: string, first: number, last: number) =>
+  Number(day.slice(0, 4)) >= first && Number(day.slice(0, 4)) <= last
+
 /** The calendars in use where a language is spoken. What asks for them was a property before Node.js 22. */
 function calendarsOf(language: string): readonly string[] {
   const locale = new Intl.Locale(language) as Intl.Locale & {
@@ -75,6 +83,7 @@ function calendarsOf(language: string): readonly string[] {
 /** Looked for from where what separates it begins, and not from each of many such characters. */
 const TIME =
   /(?:^|(?<![T\s,])[T\s,]+)(\d{1,2}):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?(?:\sUhr)?\s*([ap]\.?m\.?)?\s*(Z|UTC|[+-]\d\d:?\d\d)?$/i
+const INSTANT = /^\s*\d{4}-\d\d-\d\dT[\d:.]+Z\s*$/
 const YEAR_FIRST = /^(\d{4})(?:[-/.]|\s)\s*(\d{1,2})(?:[-/.]|\s)\s*(\d{1,2})\.?$/
 /** As China, Japan and Korea write it, perhaps with the weekday. */
 const YEAR_NAMED = /^(\d{4})\s*[年년]\s*(\d{1,2})\s*[月월]\s*(\d{1,2})\s*[日일](?:\s*\(?\p{L}+\)?)?$/u
@@ -124,7 +133,8 @@ export function readTime(
   style: DateStyle,
 ): { local: string; instant?: number } | { message: string } | null {
   const { day, time } = separate(text)
-  const date = readDay(day, style)
+  // A machine's time is of no other calendar.
+  const date = readDay(day, INSTANT.test(text) ? { ...style, otherYears: [] } : style)
   if (date === null || typeof date === 'object') return date
   const [, hours = '0', minutes = '0', seconds = '0', fraction = '', half, zone] = time ?? []
   let hour = Number(hours)
@@ -147,8 +157,7 @@ const pad = (value: number, length = 2) => String(value).padStart(length, '0')
 function readDay(text: string, style: DateStyle): string | { message: string } | null {
   const day = readGregorian(text, style)
   if (typeof day !== 'string') return day
-  const year = Number(day.slice(0, 4))
-  return style.otherYears.some(([first, last]) => year >= first && year <= last) ? OTHER_CALENDAR : day
+  return style.otherYears.some(([first, last]) => isWithin(day, first, last)) ? OTHER_CALENDAR : day
 }
 
 function readGregorian(text: string, style: DateStyle): string | { message: string } | null {

@@ -1,6 +1,7 @@
 import type { CellRichTextValue } from 'exceljs'
 import { DAY_MS } from '../../calendar/days.ts'
 import { findTimeZone } from '../../calendar/time-zones.ts'
+import { hasOtherMeaning } from '../../imports/values/dates.ts'
 import { fold } from '../../imports/values/fold.ts'
 import { hasAllDigits } from '../../imports/values/numbers.ts'
 import type { Column } from './source.ts'
@@ -65,9 +66,13 @@ function parseTime(iso: string): number {
   return at >= FIRST_DAY && at < END_OF_DAYS && new Date(at).toISOString() === iso ? at : Number.NaN
 }
 
+/** As a text a day that could be of another calendar is a time: of that no import asks which it is. */
 function dateCell(day: string): Cell {
-  const at = parseTime(`${day}T00:00:00.000Z`)
-  return Number.isNaN(at) ? text(day) : { type: 'date', value: (at - DAY_ZERO) / DAY_MS }
+  const begin = `${day}T00:00:00.000Z`
+  const at = parseTime(begin)
+  return Number.isNaN(at)
+    ? text(hasOtherMeaning(day) ? begin : day)
+    : { type: 'date', value: (at - DAY_ZERO) / DAY_MS }
 }
 
 /** In the organization's time, where one time of the clock there is one time in the world. */
