@@ -82,7 +82,7 @@ export async function* readRows(reading: Reading, source: Source): AsyncGenerato
       read.errors.push({ field: null, value: null, message })
     }
     for (const { field, column } of columns) readCell(read, field, cells[column] ?? null, style, reading)
-    if (keyField) findEarlier(read, ofRecords, keyField, seen.get(keyField.key), style)
+    if (keyField) findEarlier(read, ofRecords, keyField, seen.get(keyField.key), format, style)
     const values = JSON.stringify(read.values)
     findRepeats(read, values, columns, seen, primaryKey)
     if (number <= after) continue
@@ -131,11 +131,12 @@ function findEarlier(
   columns: readonly { field: Field }[],
   keyField: Field,
   keys: SeenValues | undefined,
+  format: ImportFormat,
   style: Style,
 ): void {
   for (const { field } of columns) {
     const text = read.values[field.key]
-    if (typeof text === 'string' && keyNames(keyField, text, style).some(name => keys?.has(name)))
+    if (typeof text === 'string' && keyNames(keyField, text, format, style).some(name => keys?.has(name)))
       read.toEarlier.push(field.key)
   }
 }

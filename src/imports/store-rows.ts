@@ -41,6 +41,7 @@ export interface Target {
   mapped: readonly string[]
   /** What whoever sent the file may see. */
   access: DataAccess
+  format: Import['format']
   /** How the texts of references are read. */
   style: Style
 }
@@ -196,7 +197,7 @@ type References = ReadonlyMap<
 /** What the references of rows lead to: by the primary key of the other type where that may be seen, else by `_id`. */
 async function findReferences(
   tx: Queryable,
-  { organizationId, access, style }: Target,
+  { organizationId, access, format, style }: Target,
   fields: readonly Field[],
   rows: readonly Values[],
 ): Promise<References> {
@@ -209,7 +210,9 @@ async function findReferences(
     const texts = new Set(rows.flatMap(values => (values[field.key] ?? []) as string))
     const other = types.find(({ _id }) => _id === field.dataTypeId)
     const otherKey = other?.fields.find(({ key }) => key === other.primaryKey)
-    const byKey = [...texts].map(text => [text, otherKey ? keyNames(otherKey, text, style) : []] as const)
+    const byKey = [...texts].map(
+      text => [text, otherKey ? keyNames(otherKey, text, format, style) : []] as const,
+    )
     // Finding a record by a value that is not to be seen would confirm the value.
     const records =
       other && otherKey && !access.hides(other._id, otherKey.key)

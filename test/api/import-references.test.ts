@@ -81,8 +81,8 @@ describe('References of imports', () => {
       failures: [{ row: 8, field: 'parent', value: 'B', message: 'There is no such record to refer to.' }],
     })
     expect(await read()).toEqual([' A', 'A', 'A', 'B ', 'C', 'A'].map(code => ({ parent: ids[code] })))
-    const json = JSON.stringify([{ data: { parent: ' A' } }, { data: { parent: 'A' } }])
-    expect(await send(json)).toMatchObject({ created: 2 })
+    const json = JSON.stringify([' A', 'A', 'A ', 'C '].map(parent => ({ data: { parent } })))
+    expect(await send(json)).toMatchObject({ created: 2, failures: [{ value: 'A ' }, { value: 'C ' }] })
     expect((await read()).slice(-2)).toEqual([{ parent: ids[' A'] }, { parent: ids.A }])
   })
 
