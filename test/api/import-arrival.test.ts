@@ -14,9 +14,9 @@ import { addOrganization, addPerson } from '../support/people.ts'
 import { until } from '../support/wait.ts'
 
 /** Tables of a name, each with a row that fails: their files are kept. */
-const ADA = 'Name\nAda,1\n'
-const BOB = 'Name\nBob,1\n'
-const EVE = 'Name\nEve,1\n'
+const ADA = 'Name,Nr\nAda,1,2\n'
+const BOB = 'Name,Nr\nBob,1,2\n'
+const EVE = 'Name,Nr\nEve,1,2\n'
 
 describe('A file that arrives', () => {
   const { server, database } = useServer()
@@ -214,7 +214,7 @@ describe('A file that arrives', () => {
     const path = (id: string) => join(database.dataDir, 'imports', id)
     const ids: string[] = []
     for (const _ of ['old', 'working', 'young']) {
-      const { _id } = await importFile(server, owner, 'Name\n"Ada",1\n', { dataTypeId })
+      const { _id } = await importFile(server, owner, ADA, { dataTypeId })
       ids.push(_id)
       const before = Date.now() / 1000 - 2 * 3600
       utimesSync(path(_id), before, before)

@@ -83,7 +83,10 @@ describe('Import configs', () => {
     })
     const table = 'Name\nAda\n'
     const both = await upload(server, owner, table, { ...file, dataTypeName: name })
-    expect([both.status, both.body.message]).toEqual([400, expect.stringContaining('not both')])
+    expect([both.status, both.body.message]).toEqual([
+      400,
+      expect.stringContaining('either dataTypeId or dataTypeName'),
+    ])
     const put = await owner.put(`/data-type/${file.dataTypeId}`, { name, fields: FIELDS.slice(0, 1) })
     expect(put.status, JSON.stringify(put.body)).toBe(200)
     const gone = await upload(server, owner, table, named)

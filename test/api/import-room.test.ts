@@ -11,8 +11,8 @@ import { addOrganization, addPerson, type Person } from '../support/people.ts'
 import { until } from '../support/wait.ts'
 
 /** Tables of a name, each with a row that fails: their files are kept. */
-const ADA = 'Name\nAda,1\n'
-const BOB = 'Name\nBob,1\n'
+const ADA = 'Name,Nr\nAda,1,2\n'
+const BOB = 'Name,Nr\nBob,1,2\n'
 const GIB = 1024 ** 3
 
 describe('The room for imports', () => {
