@@ -294,13 +294,11 @@ export function createOverlay(options: OverlayOptions) {
     pace.request()
   }
 
-  /** Zooms to where they are; to everything that is shown where none are named. Of nobody it stays where it is: false. */
-  function showAll(slots?: readonly number[], animate = true): boolean {
+  /** Zooms to where they are. */
+  function showAll(slots: readonly number[]): void {
     const { x, y } = fleet.columns
     let [west, north, east, south] = [2, 2, -1, -1]
-    const all = slots ?? [...fleet.ids.keys()].filter(isShown)
-    if (all.length === 0) return false
-    for (const slot of all) {
+    for (const slot of slots) {
       west = Math.min(west, x[slot] as number)
       east = Math.max(east, x[slot] as number)
       north = Math.min(north, y[slot] as number)
@@ -308,8 +306,7 @@ export function createOverlay(options: OverlayOptions) {
     }
     const bounds = [toLngLat(west, south), toLngLat(east, north)] as [[number, number], [number, number]]
     const target = map.cameraForBounds(bounds, { padding: paddingOf(map), maxZoom: 15 })
-    if (target) travel(target, animate)
-    return true
+    if (target) travel(target)
   }
 
   const pace = createPace(map.getContainer(), drawAll)
@@ -326,7 +323,6 @@ export function createOverlay(options: OverlayOptions) {
   resize()
 
   return {
-    showAll,
     set(
       next: Partial<{
         selected: string | null
