@@ -106,6 +106,10 @@ export async function createApp(
   app.server.on('connect', answerConnect)
   useOwnSentences()
   addErrorHandling(app)
+  // A download is what its type says, and nothing that a browser would rather see in it.
+  app.addHook('onRequest', async (_request, reply) => {
+    reply.header('x-content-type-options', 'nosniff')
+  })
   // Before what may fail, so that a page of another origin may read why.
   await addCors(app, services)
   await addUpgrades(app)

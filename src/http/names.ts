@@ -1,7 +1,7 @@
 import { z } from 'zod'
 
 /** Embeddings, overrides and isolates: they turn round the words that a page writes beside the name. */
-const TURNING = /[\u202A-\u202E\u2066-\u2069]/
+export const TURNING = /[\u202A-\u202E\u2066-\u2069]/
 /** A reader sees something: spaces, and letters that are drawn as nothing, are no name. */
 const VISIBLE = /(?![\p{Default_Ignorable_Code_Point}\u2800])[\p{L}\p{N}\p{P}\p{S}]/u
 

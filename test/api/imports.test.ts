@@ -230,6 +230,18 @@ describe('Imports', () => {
     expect(await read()).toEqual([])
   })
 
+  it('keep the name of their file, without a path and what turns its letters round', async () => {
+    await newType()
+    const answer = await upload(
+      server,
+      owner,
+      'Name,Customer number\nA,1\n',
+      { dataTypeId },
+      '..\\etc/\u202egnp\t.csv',
+    )
+    expect(answer.body.data.fileName).toBe('gnp.csv')
+  })
+
   it('without a file, or as something else than a form, are refused', async () => {
     const headers = { 'content-type': 'multipart/form-data; boundary=x' }
     for (const body of [

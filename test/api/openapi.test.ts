@@ -130,6 +130,7 @@ describe('The OpenAPI document', () => {
 
   it('lists what answers: each operation is there, with and without a trailing slash', async () => {
     const missing: string[] = []
+    const guessed: string[] = []
     for (const { name, method, path } of operations) {
       for (const slash of ['', '/']) {
         const response = await fetch(`${server.url}${path.replaceAll(/\{\w+\}/g, 'x')}${slash}`, {
@@ -137,11 +138,13 @@ describe('The OpenAPI document', () => {
           redirect: 'manual',
         })
         const text = await response.text()
+        if (response.headers.get('x-content-type-options') !== 'nosniff') guessed.push(`${name}${slash}`)
         if (response.status === 404 && text.includes('nothing at this address'))
           missing.push(`${name}${slash}`)
       }
     }
     expect(missing).toEqual([])
+    expect(guessed, 'a browser may guess what it is').toEqual([])
   })
 
   it('leads to refusals that name what they are about', async () => {

@@ -53,7 +53,7 @@ export function consoleRoutes(app: App, built: Console | null): void {
   app.get<{ Params: { name: string } }>('/assets/:name', hidden, (request, reply) => {
     const file = files.get(`assets/${request.params.name}`)
     if (!file) throw new RequestError('not-found', 'There is nothing at this address.')
-    reply.headers({ 'cache-control': FOREVER, 'x-content-type-options': 'nosniff' })
+    reply.header('cache-control', FOREVER)
     return sendFile(request, reply, file)
   })
   if (basemap.kind === 'file') {
@@ -81,7 +81,6 @@ export function sendPage(reply: FastifyReply, page: Page, basemap: Basemap): Fas
       'cross-origin-opener-policy': 'same-origin',
       'permissions-policy': 'camera=(), geolocation=(), microphone=()',
       'referrer-policy': 'no-referrer',
-      'x-content-type-options': 'nosniff',
     })
     .type('text/html; charset=utf-8')
     .send(page(nonce))

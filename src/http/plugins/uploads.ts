@@ -5,6 +5,7 @@ import type { z } from 'zod'
 import { isStorable } from '../../../db/text.ts'
 import type { App } from '../../services.ts'
 import { invalid, RequestError } from '../errors.ts'
+import { TURNING } from '../names.ts'
 import { createUploadPlaces, type UploadPlace } from '../upload-places.ts'
 import { InvalidInput } from '../validation.ts'
 import { COMPRESSED } from './bodies.ts'
@@ -201,7 +202,7 @@ const notWhole = () => invalid('', 'The body is not multipart/form-data, or it d
 function nameOf(given: string | undefined): string {
   const [name = ''] = (given ?? '').split(/[\\/]/).slice(-1)
   const plain = [...name.toWellFormed()]
-    .filter(character => character >= ' ' && character !== '\u007f')
+    .filter(character => character >= ' ' && character !== '\u007f' && !TURNING.test(character))
     .join('')
   return plain.slice(0, MAX_FILE_NAME).toWellFormed() || 'file'
 }
