@@ -1,10 +1,9 @@
-import { once } from 'node:events'
 import { createWriteStream } from 'node:fs'
-import type { Writable } from 'node:stream'
 import { parentPort, workerData } from 'node:worker_threads'
 import excel from 'exceljs'
 import { sheetName, textValue } from './cells.ts'
 import { createSheetRows, TooLarge } from './sheet-rows.ts'
+import { openSheet } from './sheet-stream.ts'
 import type { Column } from './source.ts'
 
 /**
@@ -54,9 +53,9 @@ for (const [at, { heading }] of order.columns.entries()) {
 }
 header.commit()
 
-/** Private parts of exceljs: its tables of styles, and what the XML of the sheet goes to. */
+/** A private part of exceljs: its tables of styles. */
 const { styles } = book as unknown as { styles: { addStyleModel(style: object): number } }
-const { stream } = sheet as unknown as { stream: { write(xml: string): void; pipes: Writable[] } }
+const stream = openSheet(sheet)
 const rowXml = createSheetRows(order.columns, order.timeZone, {
   text: styles.addStyleModel(STYLES.text),
   date: styles.addStyleModel(STYLES.date),
@@ -65,11 +64,6 @@ const rowXml = createSheetRows(order.columns, order.timeZone, {
 /** The header is the first. */
 let count = 1
 
-/** exceljs writes on whoever may not follow, and says when there is room again. */
-async function whenThereIsRoom(): Promise<void> {
-  for (const pipe of stream.pipes) if (pipe.writableNeedDrain) await once(pipe, 'drain')
-}
-
 async function take(rows: string | null): Promise<void> {
   if (rows === null) {
     await book.commit()
@@ -77,8 +71,7 @@ async function take(rows: string | null): Promise<void> {
   }
   let xml = ''
   for (const values of JSON.parse(`[${rows}]`) as unknown[][]) xml += rowXml(++count, values)
-  if (xml !== '') stream.write(xml)
-  await whenThereIsRoom()
+  if (xml !== '') await stream.write(xml)
 }
 
 const answer = (text: SheetAnswer) => port.postMessage(text)
