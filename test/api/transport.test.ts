@@ -7,6 +7,7 @@ import { type Client, createDevice, readHistory, signIn } from '../support/clien
 import { watchCrowding } from '../support/crowding.ts'
 import { useServer } from '../support/own-server.ts'
 import { addHub, addOrganization, addPerson, newEmail, roleId } from '../support/people.ts'
+import { until } from '../support/wait.ts'
 
 /** Contract section 2, of every route at once: what arrives, and what a failure looks like. */
 describe('The HTTP transport', () => {
@@ -238,6 +239,29 @@ describe('The HTTP transport', () => {
         expect(await take(flooding.key)).toBe(200)
       },
     )
+
+    it('that is none needs no room: whoever fills its own beside others may go on without one', async () => {
+      const others = [1, 2].map(async () => (await addOrganization(server, await signIn(server))).client)
+      const [first, second] = (await Promise.all(others)) as [Client, Client]
+      const sockets = []
+      for (const [client, count] of [
+        [first, 5],
+        [second, 4],
+      ] as const) {
+        const { key } = await createDevice(client)
+        for (let nth = 0; nth < count; nth++) {
+          const socket = connect({ port: Number(new URL(server.url).port), host: '127.0.0.1' })
+          const head = `POST ${BULK} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 4194304`
+          socket.on('error', () => {}).write(`${head}\r\nAuthorization: Bearer ${key}\r\n\r\n`)
+          sockets.push(socket)
+        }
+        await sleep(300)
+      }
+      await until('its room is full', async () => (await first.post('/hub', {})).status === 503)
+      expect((await first.delete('/hub/x')).status).toBe(404)
+      for (const socket of sockets) socket.destroy()
+      await until('there is room again', async () => (await first.post('/hub', {})).status === 400)
+    })
 
     it('takes the room that it needs: many small ones are taken at once, packed or without a length', async () => {
       const { key } = await createDevice(owner)

@@ -38,7 +38,8 @@ export function addBodyBudget(app: App): void {
   app.decorateRequest('heldBody', null)
   app.decorateRequest('holdBody', function holdBody(bytes) {
     const { heldBody } = this
-    if (!heldBody) return
+    // Nothing takes no room, however little of it others have left.
+    if (!heldBody || bytes === 0) return
     const own = held.get(heldBody.owner) ?? 0
     if (own + bytes > (MAX_TOGETHER_BYTES - together) / 2) {
       // What has come of it makes room for others, which might all be cut off half way otherwise.
