@@ -39,7 +39,7 @@ export function LiveProvider({ token, children }: { token: string; children: Rea
   const wanted = useRef<{ hubIds?: string[]; teamIds?: string[] }>({})
 
   useEffect(() => {
-    // The server refuses before a socket is open, which a browser takes for a lost network: so nobody asks.
+    // The server would refuse to show any.
     if (!isAllowed) {
       fleet.remove([...fleet.ids])
       return setKnown(false)

@@ -57,7 +57,11 @@ export function followLive(options: {
     socket.on('ping', () => silence.refresh())
     socket.on('message', data => {
       silence.refresh()
-      options.onMessage(JSON.parse(data.toString()) as LiveMessage)
+      const message = JSON.parse(data.toString()) as LiveMessage
+      // All that is said is the subscription, and what it needs is a permission.
+      if (message.type !== 'error') return options.onMessage(message)
+      denied = { kind: 'forbidden' }
+      socket.terminate()
     })
     socket.on('unexpected-response', (_request, { statusCode }) => {
       if (statusCode === 401) denied = { kind: 'token-ended' }

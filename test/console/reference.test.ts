@@ -64,7 +64,7 @@ describe('What the interface is described with', () => {
 
   it('comes in the order in which somebody connects something: the process is last', async () => {
     const document = await readDocument()
-    expect(document.paths['/api/v3/live']?.get).toMatchObject({ 'x-permission': 'view/location' })
+    expect(document.paths['/api/v3/live']?.get).toMatchObject({ 'x-permission': 'session' })
     const groups = listGroups(document)
     const names = groups.map(({ name }) => name)
     expect(names.slice(0, 5)).toEqual(['Accounts', 'Devices', 'Location history', 'Apps', 'Live'])

@@ -60,15 +60,15 @@ export function readMessage(data: Buffer): z.infer<typeof clientMessage> | strin
 
 export const openLive = operation(
   {
-    access: 'view/location',
+    access: 'session',
     tags: ['Live'],
     summary: 'Live positions over a WebSocket',
     description: `The token travels in the \`Authorization\` header, or as the subprotocols \`bearer, <token>\`.
 
-Send \`{ "type": "subscribe", "filter": { "subjectIds", "hubIds", "teamIds", "bbox": [w, s, e, n] }, "since": cursor | null }\`
+It opens to whoever may subscribe or watch anything. Send \`{ "type": "subscribe", "filter": { "subjectIds", "hubIds", "teamIds", "bbox": [w, s, e, n] }, "since": cursor | null }\`
 (again to change the filter) or \`{ "type": "unsubscribe" }\`. You receive \`snapshot\` once, then \`positions\` at most four
 times a second, each with a \`cursor\`; \`gone\` when a subject leaves the filter or what you may see; \`error\` for a message that
-makes no sense. \`state\` is \`moving\` above 1 m/s or more than 25 m from where it stood 60 s before, else \`idle\`, also when the newest
+makes no sense, and for a \`subscribe\` without \`view/location\`. \`state\` is \`moving\` above 1 m/s or more than 25 m from where it stood 60 s before, else \`idle\`, also when the newest
 fix is a minute old, and \`offline\` when it is as old as the organization's \`settings.offlineAfterMinutes\` (10): what the time alone changes
 is sent too. The \`name\` of a device that is mounted on a vehicle is the vehicle's. Subscribe with \`since\` to go on where a lost connection ended: nothing is missed. A cursor that cannot be read leads to a snapshot.
 
@@ -79,7 +79,7 @@ once at its end. \`{ "type": "task", "task" }\` comes with every change of a tas
 it any more. \`{ "type": "geofence", "events" }\` has crossings as \`GET /geofence-events\` shows them: new ones, those that are
 taken back, and those that hold after all. Where your role, hubs or teams become others, \`watching\` comes again: read the lists again.
 
-Closed with 1012 when changes may have been missed: connect and read again. Closed with 4401 when the token ends, 4403 when the permission does, 1001 when the server stops, 1008 when you send more than
+Closed with 1012 when changes may have been missed: connect and read again. Closed with 4401 when the token ends, 4403 when you have subscribed and \`view/location\` is gone, or nothing is left to watch, 1001 when the server stops, 1008 when you send more than
 100 messages or 256 KiB a second for long or leave more than 1 MiB unread. A message has at most 256 KiB. A user has at most
 50 sockets (\`LIVE_SOCKETS_PER_USER\`), the next is answered 429.`,
     response: { 101: z.null().describe('The WebSocket is open'), ...failures(401, 403, 429, 503) },

@@ -19,15 +19,27 @@ type Tell = (caller: Caller, before: readonly string[]) => object | null
 
 /** A kind of record that is sent when it changes. Whoever changes one says so: `notify(tx, { kind: 'record', topic, … })`. */
 interface Topic {
-  /** Of which a caller needs one to be told anything of it. */
-  permissions: readonly Permission[]
+  /** Whether somebody who may do this is told anything of it. */
+  isFor(may: (permission: Permission) => boolean): boolean
   /** What is to be said of the records with these identifiers. */
   read(tx: Queryable, ids: readonly string[], organizationId: string): Promise<Map<string, Tell>>
 }
 
+/** Whether a caller may watch records of a kind. */
+export const mayWatch = ({ permissionDetails }: Caller, name: TopicName): boolean =>
+  TOPICS[name].isFor(permission => scopeOf(permissionDetails, permission) !== null)
+
+/** Whether a caller's role shows it positions. */
+export const seesPositions = ({ permissionDetails }: Caller): boolean =>
+  scopeOf(permissionDetails, 'view/location') !== null
+
+/** Whether the live socket has anything for a caller. */
+export const isToldAnything = (caller: Caller): boolean =>
+  seesPositions(caller) || TOPIC_NAMES.some(name => mayWatch(caller, name))
+
 export const TOPICS: { [name in TopicName]: Topic } = {
   tasks: {
-    permissions: ['view/task'],
+    isFor: may => may('view/task'),
     async read(tx, ids, organizationId) {
       const found = await listTasksById(tx, ids)
       const types = await readTypes(tx, organizationId, found)
@@ -38,7 +50,7 @@ export const TOPICS: { [name in TopicName]: Topic } = {
     },
   },
   imports: {
-    permissions: ['import/data'],
+    isFor: may => may('import/data'),
     async read(tx, ids) {
       const found = await listImportsById(tx, ids)
       return new Map(
@@ -53,7 +65,7 @@ export const TOPICS: { [name in TopicName]: Topic } = {
     },
   },
   exports: {
-    permissions: ['export/data', 'export/task'],
+    isFor: may => may('export/data') || may('export/task'),
     async read(tx, ids) {
       const found = await listExportLogsById(tx, ids)
       return new Map(
@@ -68,15 +80,15 @@ export const TOPICS: { [name in TopicName]: Topic } = {
     },
   },
   geofences: {
-    permissions: ['view/geofence'],
+    // As GET /geofence-events asks.
+    isFor: may => may('view/geofence') && may('view/location'),
     async read(tx, ids) {
       const found = await listGeofenceEventsById(tx, ids)
       return new Map(
         found.map(({ event, fenceHubId, subject }) => [
           event._id,
           caller => {
-            const { hubIds, permissionDetails } = caller
-            if (!scopeOf(permissionDetails, 'view/location')) return null
+            const { hubIds } = caller
             if (hubIds && fenceHubId && !hubIds.includes(fenceHubId)) return null
             const isSeen = createVisibilityTest(visibilityOf(caller))(subject)
             return isSeen ? { type: 'geofence', events: [event] } : null

@@ -4,12 +4,12 @@ import type { Visibility } from '../../../db/visibility.ts'
 import { type Credential, toPublisher } from '../../../ingest/identity/authenticate.ts'
 import type { Ending, Watched } from '../../../ingest/identity/watcher.ts'
 import type { LiveClient } from '../../../stream/live/clients.ts'
-import { scopeOf, visibilityOf } from '../../http/permissions.ts'
+import { visibilityOf } from '../../http/permissions.ts'
 import type { App, Services } from '../../services.ts'
 import { createBudget } from './budget.ts'
 import { MAX_UNREAD_BYTES, MESSAGE_BYTES, MESSAGES, UNREAD_WITHIN_MS } from './limits.ts'
 import { readMessage } from './schemas.ts'
-import type { TopicName } from './topics.ts'
+import { isToldAnything, seesPositions, type TopicName } from './topics.ts'
 import type { createUsers } from './users.ts'
 import { createWatching } from './watching.ts'
 
@@ -31,6 +31,10 @@ interface Viewer extends Watched {
   owner: Owner
   /** What its role lets it see: the client's, or what is about to be. */
   visibility: Visibility
+  /** Whether its role sees positions at all. */
+  seesPositions: boolean
+  /** Whether it has asked for them. */
+  subscribed: boolean
   answered: boolean
   /** Since when it leaves too much unread, by `performance.now()`. */
   unreadSince: number | undefined
@@ -65,6 +69,8 @@ export function createViewers(
       client,
       owner: toPublisher(caller),
       visibility: client.visibility,
+      seesPositions: seesPositions(caller),
+      subscribed: false,
       answered: true,
       unreadSince: undefined,
       waiting: [],
@@ -134,11 +140,14 @@ export function createViewers(
 
   function read(viewer: Viewer, data: Buffer): void {
     const { socket, client, owner } = viewer
-    const message = readMessage(data)
+    const said = readMessage(data)
+    const isRefused = typeof said !== 'string' && said.type === 'subscribe' && !viewer.seesPositions
+    const message = isRefused ? NO_POSITIONS : said
     if (typeof message === 'string') {
       socket.send(JSON.stringify({ type: 'error', message }))
       endUnread(viewer)
     } else if (message.type === 'subscribe') {
+      viewer.subscribed = true
       users.ask(owner.id, socket, () =>
         clients.subscribe(client, message.filter ?? {}, message.since ?? null),
       )
@@ -147,6 +156,7 @@ export function createViewers(
       viewer.asks = message.topics
       if (!isAsking) void watch(viewer).catch(failed)
     } else {
+      viewer.subscribed = false
       users.forget(owner.id, socket)
       clients.unsubscribe(client)
     }
@@ -167,9 +177,10 @@ export function createViewers(
     }
   }
 
-  /** Shows a socket what its user may see now, where that is something else. Returns whether it may see anything. */
+  /** Shows a socket what its user may see now, where that is something else. Returns whether there is anything, and what it has subscribed to. */
   function follow(viewer: Viewer, caller: Caller): boolean {
-    if (!scopeOf(caller.permissionDetails, 'view/location')) return false
+    viewer.seesPositions = seesPositions(caller)
+    if (viewer.subscribed ? !viewer.seesPositions : !isToldAnything(caller)) return false
     watching.update(viewer.socket, caller)
     viewer.visibility = visibilityOf(caller)
     if (isSame(viewer.visibility, viewer.client.visibility)) return true
@@ -215,7 +226,10 @@ export function createViewers(
 
 const CLOSINGS: Readonly<Record<Ending, [code: number, reason: string]>> = {
   credential: [TOKEN_ENDED, 'The token is expired or revoked'],
-  permission: [PERMISSION_LOST, 'The permission view/location is gone'],
+  permission: [PERMISSION_LOST, 'The permission for what it shows is gone'],
 }
+
+const NO_POSITIONS =
+  'Your role lacks the permission view/location: you may watch what it allows, and not subscribe.'
 
 const isSame = (a: Visibility, b: Visibility) => JSON.stringify(a) === JSON.stringify(b)

@@ -2,9 +2,8 @@ import type { WebSocket } from 'ws'
 import type { ChangeEvent, Database } from '../../../db/client.ts'
 import { withDemand } from '../../../db/demand.ts'
 import type { Caller } from '../../../db/queries/sessions.ts'
-import { scopeOf } from '../../http/permissions.ts'
 import { READY_BELOW_BYTES } from './limits.ts'
-import { TOPICS, type TopicName } from './topics.ts'
+import { mayWatch, TOPICS, type TopicName } from './topics.ts'
 
 /** A record that changes all the time is sent twice a second (contract 7.5). */
 const SEND_EVERY_MS = 500
@@ -33,11 +32,7 @@ export function createWatching(db: Database, onError: (error: unknown) => void) 
   const watchers = new Map<WebSocket, Watcher>()
   let sending = false
 
-  const mayWatch = ({ caller }: Watcher, name: TopicName) => {
-    const topic = TOPICS[name]
-    return topic.permissions.some(name => scopeOf(caller.permissionDetails, name) !== null)
-  }
-  const watched = (watcher: Watcher) => watcher.topics.filter(name => mayWatch(watcher, name))
+  const watched = ({ caller, topics }: Watcher) => topics.filter(name => mayWatch(caller, name))
 
   async function send(): Promise<void> {
     const ready = [...watchers.values()].filter(
@@ -58,7 +53,7 @@ export function createWatching(db: Database, onError: (error: unknown) => void) 
           for (const { watcher, ids } of asked) {
             for (const id of some) {
               const before = ids.get(id)
-              if (!before || !mayWatch(watcher, name)) continue
+              if (!before || !mayWatch(watcher.caller, name)) continue
               const message = found.get(id)?.(watcher.caller, [...before])
               if (message && watchers.get(watcher.socket) === watcher)
                 watcher.socket.send(JSON.stringify(message))
