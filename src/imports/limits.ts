@@ -13,10 +13,10 @@ export const MAX_COLUMNS = 16_384
 export const MAX_CELLS = 64 * 1024 * 1024
 /** Of one heading: a mapping names it. */
 export const MAX_HEADING_CHARACTERS = 500
-/** Of one cell, a text of XML or a record of JSON: a text field takes 10,000 characters. */
+/** Of one cell of a workbook, a text of XML or a record of JSON: a text field takes 10,000 characters. */
 export const MAX_CELL_CHARACTERS = 256 * 1024
-/** Of one row of CSV. */
-export const MAX_ROW_CHARACTERS = 1024 * 1024
+/** Of one row of CSV, in UTF-8; a cell of it has no bound of its own. One that goes beyond is mostly a quotation mark that is never closed. */
+export const MAX_ROW_BYTES = 1024 * 1024
 /** Lists and objects within others, of a record of JSON: a value has two. Reading and writing them takes as much stack. */
 export const MAX_NESTED = 64
 /** Parts of a workbook: a sheet, its drawings, its comments. */

@@ -365,7 +365,7 @@ describe('A workbook', () => {
     ],
     [
       'is CSV with a row of 2 MiB',
-      'more than 1,048,576 characters',
+      'more than 1 MiB of text',
       () => `Name,Note\nAda,first\n"${'a\n'.repeat(1024 * 1024)}"\n`,
     ],
     [

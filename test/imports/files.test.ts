@@ -102,6 +102,17 @@ describe('A table of CSV', () => {
   })
 })
 
+describe('A row of CSV', () => {
+  it('has a bound in bytes, whatever it is written in, and its cells have none of their own', async () => {
+    const { rows } = await read('csv', `one,two\n"${'x'.repeat(900_000)}",2\n`)
+    expect(rows[1]).toEqual(['x'.repeat(900_000), '2'])
+    for (const letter of ['x', 'я', '漢']) {
+      const text = letter.repeat(1_100_000 / Buffer.byteLength(letter))
+      await expect(read('csv', `one,two\n"${text}",2\n`)).rejects.toThrow('Row 2 has more than 1 MiB of text')
+    }
+  })
+})
+
 describe('A table of one column', () => {
   it.each([
     ['name\nBerlin, Germany\nParis; France\n', ['name', 'Berlin, Germany', 'Paris; France']],

@@ -4,7 +4,7 @@ import { type CsvError, parse } from 'csv-parse'
 import type { Rows, Source } from '../cells.ts'
 import { tooLarge, unimportable } from '../file-error.ts'
 import { asGiven, isOfFailedRows } from '../formulas.ts'
-import { MAX_COLUMNS, MAX_ROW_CHARACTERS } from '../limits.ts'
+import { MAX_COLUMNS, MAX_ROW_BYTES } from '../limits.ts'
 import { detectEncoding, openText } from './text-file.ts'
 
 const DELIMITERS = [',', ';', '\t', '|']
@@ -42,7 +42,7 @@ export async function openCsv(path: string): Promise<Source> {
       relax_column_count: true,
       // The inches of `5" pipe`.
       relax_quotes: true,
-      max_record_size: MAX_ROW_CHARACTERS,
+      max_record_size: MAX_ROW_BYTES,
     })
     let number = skipped
     let isOfOurs: boolean | undefined
@@ -81,9 +81,7 @@ function explain(error: unknown, skipped: number): unknown {
     return unimportable(`A quotation mark that is opened in row ${row} is never closed.`)
   }
   if (code === 'CSV_MAX_RECORD_SIZE') {
-    return tooLarge(
-      `Row ${row} has more than ${MAX_ROW_CHARACTERS.toLocaleString('en')} characters: perhaps a quotation mark in it is never closed.`,
-    )
+    return tooLarge(`Row ${row} has more than 1 MiB of text: perhaps a quotation mark in it is never closed.`)
   }
   return error
 }
