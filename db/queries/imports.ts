@@ -34,6 +34,8 @@ export interface Import {
   mode: (typeof IMPORT_MODES)[number]
   dryRun: boolean
   mapping: Mapping
+  /** Whether rows are numbered with the line of a CSV that says its delimiter, as before 0071. */
+  countsSep: boolean
   total: number | null
   processed: number
   created: number
@@ -50,7 +52,8 @@ export interface Import {
 }
 
 const COLUMNS = `i.id AS "_id", i.user_id AS "userId", i.status, i.file_name AS "fileName", i.format,
-  i.data_type_id AS "dataTypeId", i.data_type_name AS "dataTypeName", i.mode, i.dry_run AS "dryRun", i.mapping, i.total,
+  i.data_type_id AS "dataTypeId", i.data_type_name AS "dataTypeName", i.mode, i.dry_run AS "dryRun", i.mapping,
+  i.counts_sep AS "countsSep", i.total,
   i.processed, i.created, i.updated, i.unchanged, i.failed, i.progress, i.error, i.failures, i.created_at AS "createdAt",
   i.updated_at AS "updatedAt", i.started_at AS "startedAt", i.finished_at AS "finishedAt"`
 
@@ -170,7 +173,8 @@ const tell = (tx: Queryable, organizationId: string, recordId: string) =>
 /** The import is being worked on. False where it has ended. */
 export async function beginImport(tx: Queryable, organizationId: string, id: string): Promise<boolean> {
   const rows = await tx.query(
-    `UPDATE imports SET status = 'processing', started_at = coalesce(started_at, now()), updated_at = now()
+    `UPDATE imports SET status = 'processing', started_at = coalesce(started_at, now()), updated_at = now(),
+       counts_sep = counts_sep AND started_at IS NOT NULL
      WHERE id = $1 AND status IN ('queued', 'processing') RETURNING id`,
     [id],
   )

@@ -43,6 +43,8 @@ export interface Source {
   isKeyed?: true
   /** What stands between the cells of a table as text. */
   delimiter?: string
+  /** The line before the header that says the delimiter, where nothing else would. */
+  sepLine?: string
   /** 0 to 1. */
   fraction(): number
   /** Whether the days of a spreadsheet count from 1904; known with the first row. */

@@ -6,7 +6,7 @@ import { type FailedRows, writeFailedRows } from './failed-rows.ts'
 /** The thread that writes failed rows. It asks for what failed, and hands on a piece only when one is wanted. */
 export interface FailedRowsTask {
   path: string
-  found: Pick<Import, 'format' | 'mapping'>
+  found: Pick<Import, 'format' | 'mapping' | 'countsSep'>
 }
 export type Ask = { failedAfter: number } | { piece: Uint8Array } | { end: true }
 export type Tell = { failed: Awaited<ReturnType<FailedRows>> } | { taken: true }

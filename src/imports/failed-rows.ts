@@ -14,7 +14,7 @@ export type FailedRows = (afterRow: number) => Promise<FailedRow[]>
 /** A file in the shape of the upload: its header and the rows that failed, with a column that says why. */
 export async function writeFailedRows(
   path: string,
-  { format, mapping }: Pick<Import, 'format' | 'mapping'>,
+  { format, mapping, countsSep }: Pick<Import, 'format' | 'mapping' | 'countsSep'>,
   failed: FailedRows,
   to: Writable,
 ): Promise<void> {
@@ -26,7 +26,7 @@ export async function writeFailedRows(
       if (errors !== null) yield row
     }
   }
-  const source = await openSource({ path, format }, Object.keys(mapping), { texts })
+  const source = await openSource({ path, format, countsSep }, Object.keys(mapping), { texts })
   try {
     const { headings } = await readHeadings(source)
     const writer = WRITERS[format](to, source)
@@ -103,7 +103,7 @@ async function write(to: Writable, text: string): Promise<void> {
 }
 
 const WRITERS: { [format in Import['format']]: (to: Writable, source: Source) => Writer } = {
-  csv(to, { delimiter = ',' }) {
+  csv(to, { delimiter = ',', sepLine = '' }) {
     const quoteCell = (cell: Cell) => {
       const text = asShown(cellText(cell))
       return /[";\r\n\t|,]|^\s|\s$/.test(text) || text.includes(delimiter)
@@ -113,7 +113,7 @@ const WRITERS: { [format in Import['format']]: (to: Writable, source: Source) =>
     const line = (cells: readonly Cell[]) => write(to, `${cells.map(quoteCell).join(delimiter)}\r\n`)
     return {
       // The mark tells spreadsheets that it is UTF-8.
-      header: headings => write(to, '\ufeff').then(() => line(headings)),
+      header: headings => write(to, `\ufeff${sepLine}`).then(() => line(headings)),
       row: cells => line(cells),
       end: async () => void to.end(),
     }

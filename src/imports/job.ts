@@ -127,9 +127,9 @@ async function importFile(
     const plan = await commit(tx => readPlan(tx, organizationId, job.payload.importId, progress))
     const { found, type, writing } = plan
     const { fields, primaryKey, _id: dataTypeId } = type
-    const { format, mapping } = found
+    const { format, mapping, countsSep } = found
     const reading = {
-      ...{ path, format, dataTypeId, fields, primaryKey, mapping },
+      ...{ path, format, countsSep, dataTypeId, fields, primaryKey, mapping },
       ...writing,
       after: progress.row,
     }

@@ -6,11 +6,11 @@ import { openJson } from './readers/json.ts'
 import { openXlsx, type ReadOptions } from './readers/xlsx.ts'
 
 export function openSource(
-  { path, format }: { path: string; format: ImportFormat },
+  { path, format, countsSep }: { path: string; format: ImportFormat; countsSep?: boolean },
   keys: readonly string[],
   options: ReadOptions = {},
 ): Promise<Source> {
-  if (format === 'csv') return openCsv(path)
+  if (format === 'csv') return openCsv(path, countsSep)
   return format === 'json' ? openJson(path, keys, options) : openXlsx(path, options)
 }
 

@@ -22,6 +22,8 @@ const ALONE =
 export interface Reading extends Writing {
   path: string
   format: ImportFormat
+  /** As `Import` has it. */
+  countsSep?: boolean
   dataTypeId: string
   fields: Field[]
   primaryKey: string | null

@@ -9,7 +9,6 @@ import type { Field } from '../../db/schema/flows.ts'
 import type { Cell, Source } from '../../src/imports/cells.ts'
 import { convert, styleOf } from '../../src/imports/convert.ts'
 import { writeFailedRows } from '../../src/imports/failed-rows.ts'
-import { detectFormat } from '../../src/imports/format.ts'
 import { openSource, readHeadings } from '../../src/imports/open-source.ts'
 import { openFile } from '../../src/imports/read-file.ts'
 import { cellOf, sheetText } from '../../src/jobs/exports/cells.ts'
@@ -99,76 +98,6 @@ describe('A table of CSV', () => {
       expect(rows).toHaveLength(lines.length + 2)
       expect(rows.slice(2).every(cells => cells.length === 3 && cells[2] === 'z')).toBe(true)
     }
-  })
-})
-
-describe('A row of CSV', () => {
-  it('has a bound in bytes, whatever it is written in, and its cells have none of their own', async () => {
-    const { rows } = await read('csv', `one,two\n"${'x'.repeat(900_000)}",2\n`)
-    expect(rows[1]).toEqual(['x'.repeat(900_000), '2'])
-    for (const letter of ['x', 'я', '漢']) {
-      const text = letter.repeat(1_100_000 / Buffer.byteLength(letter))
-      await expect(read('csv', `one,two\n"${text}",2\n`)).rejects.toThrow('Row 2 has more than 1 MiB of text')
-    }
-  })
-})
-
-describe('A table of one column', () => {
-  it.each([
-    ['name\nBerlin, Germany\nParis; France\n', ['name', 'Berlin, Germany', 'Paris; France']],
-    ['price\r\n1,5\r\n"2,5"\r\n', ['price', '1,5', '2,5']],
-    [' \n"a, b"\n1|2\n1\t2', ['a, b', '1|2', '1\t2']],
-    ['name', ['name']],
-  ])('is not divided by what its values hold: %j', async (text, cells) => {
-    const { rows } = await read('csv', text)
-    expect(rows.filter(row => String(row[0]).trim() !== '')).toEqual(cells.map(cell => [cell]))
-  })
-
-  it('is one where a row of blank cells stands above the header of several', async () => {
-    expect((await read('csv', ';;\na;b;c\n1,5;2;3\n')).rows.at(-1)).toEqual(['1,5', '2', '3'])
-  })
-})
-
-describe('A text is what it holds, in whatever it is encoded', () => {
-  const texts: [string, string, string | RegExp][] = [
-    ['a table', 'one;two\n1;2\n', 'csv'],
-    ['records', ' [ {"data":{"one":"1"}}]', 'json'],
-    ['no records', '[]', 'json'],
-    ['a table in Chinese', `${'漢字'.repeat(100)};姓名\n一郎;${'漢'.repeat(40_000)}\n`, 'csv'],
-    ['records in Chinese', `[{"data":{"one":"${'漢'.repeat(200)}𠮷${'一'.repeat(9)}"}}]`, 'json'],
-    ['records whose sample ends within a character', `[{"data":{"one":"${'𠮷'.repeat(20_000)}"}}]`, 'json'],
-    ['a table in Russian', 'Имя;Город\nАнна;Москва\n', 'csv'],
-    ['one record', '{"data":{"one":"1"}}', /one object of JSON/],
-    ['a web page', '<!DOCTYPE html><p>One</p>', /a web page or an XML file/],
-  ]
-  it.each(texts)('%s', async (_what, text, becomes) => {
-    const wide = (given: string) => Buffer.from(given, 'utf16le')
-    const files = [text, `\ufeff${text}`].flatMap(one => [Buffer.from(one), wide(one), wide(one).swap16()])
-    for (const file of files) {
-      const found = detectFormat(keep(file))
-      if (typeof becomes === 'string') expect(await found).toBe(becomes)
-      else await expect(found).rejects.toThrow(becomes)
-    }
-  })
-
-  it('also where few of its letters have zeros', async () => {
-    const text = `${'名'.repeat(99)};市\n一郎;東京\n`
-    const wide = Buffer.from(text, 'utf16le')
-    for (const file of [wide, Buffer.from(wide).swap16()]) {
-      const { rows } = await read('csv', file)
-      expect(rows).toEqual([
-        ['名'.repeat(99), '市'],
-        ['一郎', '東京'],
-      ])
-    }
-  })
-
-  it('and is refused where it is none', async () => {
-    const bytes = Buffer.from(Array.from({ length: 4_000 }, (_, at) => (at * 7) % 5))
-    const strayed = ['one;two\n1;2\0\n', 'one;two\n1;\0two\n', '[{"data":{"one":"\0漢"}}]', '\0'.repeat(99)]
-    const lone = Buffer.from(`漢\n${'漢'.repeat(20)}\ud800漢`, 'utf16le')
-    for (const none of [bytes, ...strayed.map(text => Buffer.from(text)), lone, lone.swap16()])
-      await expect(detectFormat(keep(none))).rejects.toThrow('NUL bytes')
   })
 })
 
@@ -269,7 +198,7 @@ describe('A file of failed rows', () => {
       errors: JSON.stringify([{ field: null, value: null, message: 'No.' }]),
     }))
     const failedAfter = async (after: number) => failed.slice(Math.max(after, 1))
-    await writeFailedRows(keep(file), { format, mapping }, failedAfter, to)
+    await writeFailedRows(keep(file), { format, mapping, countsSep: false }, failedAfter, to)
     return whole
   }
   const padded = (cells: Cell[]) => HEADINGS.map((_, at) => cells[at] ?? null)
@@ -316,7 +245,7 @@ describe('A file of failed rows', () => {
     const path = keep(file)
     await writeFailedRows(
       path,
-      { format: 'xlsx', mapping: { a: 'one', b: 'two' } },
+      { format: 'xlsx', mapping: { a: 'one', b: 'two' }, countsSep: false },
       async after => {
         most = Math.max(most, held() - before)
         return after < 102 ? [{ row: 102, errors: '[{"field":null,"value":null,"message":"No."}]' }] : []
@@ -330,6 +259,16 @@ describe('A file of failed rows', () => {
     ])
     // All of them are 50 MB.
     expect(most).toBeLessThan(25 * 1024 * 1024)
+  })
+
+  it('of CSV with a line that says its delimiter has it again where nothing else says it', async () => {
+    const back = async (file: string) => String(await sendBack('csv', file))
+    expect(await back('sep=^\none^two^three\n1^a,b;c^3\n')).toBe(
+      '\ufeffsep=^\r\none^two^three^Import error\r\n1^"a,b;c"^3^No.\r\n',
+    )
+    expect(await back('sep=;\none;two;three\n1;2;3\n')).toBe(
+      '\ufeffone;two;three;Import error\r\n1;2;3;No.\r\n',
+    )
   })
 
   it('of CSV has the delimiter of the upload, and runs no formula in a spreadsheet that goes by another', async () => {

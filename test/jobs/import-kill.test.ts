@@ -107,6 +107,48 @@ it(
   120_000 + ROWS,
 )
 
+it('An import that began when the line sep=; was a row of its own goes on with the next row', async context => {
+  const missing = postgresMissing()
+  if (missing) return context.skip(missing)
+  const database = await createTestDatabase('postgres')
+  const server = await startServer(database, { ROLES: 'api' })
+  const client = await signIn(server)
+  const fields = [{ key: 'n', label: 'N', type: 'number' }]
+  const dataTypeId = (await client.post('/data-type', { name: 'Many', fields })).body.data._id
+  const file = 'sep=;\nN;Note\n1;a\n2;b\n3;c\nnever;d\n'
+  const begun = (await upload(server, client, file, { dataTypeId })).body.data._id
+  const fresh = (await upload(server, client, file, { dataTypeId })).body.data._id
+  const db = await openTestDatabase(database)
+  // Two rows are in: the header was row 2.
+  await db.system.query(
+    `UPDATE imports SET status = 'processing', started_at = now(), processed = 2, created = 2 WHERE id = $1`,
+    [begun],
+  )
+  await db.system.query(
+    `UPDATE jobs SET progress = '{"row": 4, "reported": 0}' WHERE payload->>'importId' = $1`,
+    [begun],
+  )
+  const worker = await startServer(database, { ROLES: 'jobs' })
+  const failedRows = async (id: string) => {
+    const url = `${server.url}/api/v3/import-monitoring/${id}/failed-rows`
+    return (await fetch(url, { headers: { authorization: `Bearer ${client.token}` } })).text()
+  }
+  for (const [id, row] of [
+    [begun, 6],
+    [fresh, 5],
+  ] as const) {
+    const done = await ended(client, id)
+    expect(done).toMatchObject({ created: 3, failed: 1, failures: [{ row, value: 'never' }] })
+    expect(await failedRows(id)).toContain('\r\nnever;d;')
+  }
+  const sizes = await db.system.query(`SELECT data->>'n' AS n FROM data_records ORDER BY 1`)
+  expect(sizes.map(({ n }) => n)).toEqual(['1', '2', '3', '3'])
+  await db.close()
+  await worker.stop()
+  await server.stop()
+  await database.remove()
+})
+
 it('A file whose process dies before it was whole is no import, and is deleted later', async context => {
   const missing = postgresMissing()
   if (missing) return context.skip(missing)

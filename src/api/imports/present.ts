@@ -8,7 +8,16 @@ import { OF_HIDDEN_FIELD, withoutDifferences } from '../../imports/report.ts'
  * nothing in it, except for whoever sent the file: what that file itself holds of them.
  */
 export function showImport(found: Import, caller: Caller) {
-  const { userId, format, dataTypeId, dataTypeName, mapping, failures, ...rest } = found
+  const {
+    userId,
+    format,
+    dataTypeId,
+    dataTypeName,
+    mapping,
+    failures,
+    countsSep: _countsSep,
+    ...rest
+  } = found
   if (!dataAccess(caller, 'import/data').grants(dataTypeId)) return null
   const access = dataAccess(caller, 'view/data')
   const isOwn = userId === caller.userId

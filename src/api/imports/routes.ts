@@ -79,11 +79,11 @@ export function importRoutes(app: App, { db, config }: Services): void {
       if (row.failed === 0) throw new RequestError('not-found', 'No row of this import failed.')
       return row
     })
-    const { _id, format, mapping, fileName } = row
+    const { _id, format, mapping, countsSep, fileName } = row
     const leaving = leavingOf(reply)
     const failed = (after: number) => db.tenant(organizationId, tx => listFailedRows(tx, _id, after))
     return streams.send(request, reply, operations.FILE_TYPES[format], async () => {
-      const task = { path: files.pathOf(_id), found: { format, mapping } }
+      const task = { path: files.pathOf(_id), found: { format, mapping, countsSep } }
       const pieces = await spoolFailedRows(organizationId, task, failed, leaving)
       const name = `${fileName.replace(/\.[^.]*$/, '')} - failed rows.${format}`
       reply.header('content-disposition', disposition(name))

@@ -17,8 +17,11 @@ const SAID = /^"?sep=(.)"?(?:\r\n|\n|\r)/i
 /** Of the first alone the parser would take all others for, and a file that was put together has several. */
 const LINE_ENDS = ['\r\n', '\n', '\r']
 
-/** A table as text: in UTF-8, UTF-16 or Windows-1252, with a comma, semicolon, tab or bar between its cells. */
-export async function openCsv(path: string): Promise<Source> {
+/**
+ * A table as text: in UTF-8, UTF-16 or Windows-1252, with a comma, semicolon, tab or bar between its cells, or what it says itself. A
+ * spreadsheet hides the line that says so, and numbers the header 1: so are rows here, unless `countsSep`.
+ */
+export async function openCsv(path: string, countsSep = false): Promise<Source> {
   const size = statSync(path).size
   const { pieces, file } = openText(path, await detectEncoding(path))
   let begin = ''
@@ -29,7 +32,7 @@ export async function openCsv(path: string): Promise<Source> {
   }
   const said = SAID.exec(begin)
   const delimiter = said?.[1] ?? detectDelimiter(begin)
-  const skipped = said ? 1 : 0
+  const skipped = said && countsSep ? 1 : 0
   async function* text() {
     yield said ? begin.slice(said[0].length) : begin
     yield* pieces
@@ -69,6 +72,8 @@ export async function openCsv(path: string): Promise<Source> {
   return {
     rows: rows(),
     ...(delimiter !== null && { delimiter }),
+    // Excel takes a file with this line for one of Windows-1252, so others go without.
+    ...(said?.[1] && !DELIMITERS.includes(said[1]) && { sepLine: `sep=${said[1]}\r\n` }),
     fraction: () => (size === 0 ? 1 : file.bytesRead / size),
     close: () => file.destroy(),
   }
