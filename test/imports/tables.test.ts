@@ -79,6 +79,8 @@ describe('A text is what it holds, in whatever it is encoded', () => {
     ['records in Chinese', `[{"data":{"one":"${'漢'.repeat(200)}𠮷${'一'.repeat(9)}"}}]`, 'json'],
     ['records whose sample ends within a character', `[{"data":{"one":"${'𠮷'.repeat(20_000)}"}}]`, 'json'],
     ['a table in Russian', 'Имя;Город\nАнна;Москва\n', 'csv'],
+    ['a table in Hindi', 'नाम;शहर\nनमन;मनसा\n', 'csv'],
+    ['a table in Malayalam', 'പേര്;നഗരം\nരമണി;നഗരം\n', 'csv'],
     ['one record', '{"data":{"one":"1"}}', /one object of JSON/],
     ['a web page', '<!DOCTYPE html><p>One</p>', /a web page or an XML file/],
   ]
@@ -101,6 +103,15 @@ describe('A text is what it holds, in whatever it is encoded', () => {
         ['名'.repeat(99), '市'],
         ['一郎', '東京'],
       ])
+    }
+  })
+
+  it('and is refused for a NUL wherever it strayed into a short one', async () => {
+    for (const text of ['one;two\n1;2\nÄnne;Café\n', '[{"data":{"one":"1"}}]\n', 'name\r\nAda\r\nBob\r\n']) {
+      for (let at = 0; at <= text.length; at++) {
+        const file = Buffer.from(`${text.slice(0, at)}\0${text.slice(at)}`)
+        await expect(detectFormat(keep(file))).rejects.toThrow('NUL bytes')
+      }
     }
   })
 

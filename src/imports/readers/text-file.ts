@@ -26,7 +26,8 @@ export function detectUtf16(sample: Buffer): 'utf16le' | 'utf16be' | null {
     if (odd > pairs * 0.3 && even < pairs * 0.05) return 'utf16le'
     if (even > pairs * 0.3 && odd < pairs * 0.05) return 'utf16be'
     const likely = odd > even ? 'utf16le' : 'utf16be'
-    if (odd !== even && isText(sample, likely)) return likely
+    if (odd !== even && !isUtf8Text(sample.filter(byte => byte !== 0)) && isText(sample, likely))
+      return likely
     throw unsupported('The file holds NUL bytes, so it is no text: save the table as .xlsx or .csv.')
   }
   return null
@@ -34,13 +35,28 @@ export function detectUtf16(sample: Buffer): 'utf16le' | 'utf16be' | null {
 
 /**
  * Whether bytes are a text of UTF-16 in letters that have no zeros: all of it is characters, none of them NUL, and it has the
- * line end of a table or begins as records do. A NUL that strayed into another text makes none of that.
+ * line end of a table or begins as records do. A NUL that strayed into another text may make that as well, of which the rest is UTF-8.
  */
 function isText(sample: Buffer, encoding: 'utf16le' | 'utf16be'): boolean {
   try {
     const label = encoding === 'utf16le' ? 'utf-16le' : 'utf-16be'
     const text = new TextDecoder(label, { fatal: true }).decode(sample, { stream: true })
     return !text.includes('\0') && /^\s*[[{]|[\r\n]/.test(text)
+  } catch (error) {
+    if (error instanceof TypeError) return false
+    throw error
+  }
+}
+
+/**
+ * Whether bytes are the begin of a text of UTF-8, which those of Chinese in UTF-16 hardly ever are. Of Russian every second one
+ * is another control, and of Hindi a tab.
+ */
+function isUtf8Text(bytes: Uint8Array): boolean {
+  try {
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes, { stream: true })
+    const blanks = text.match(/\r\n|[\t\n\r]/g)?.length ?? 0
+    return !/[^\t\n\r\P{Cc}]/u.test(text) && blanks < bytes.length / 3
   } catch (error) {
     if (error instanceof TypeError) return false
     throw error
