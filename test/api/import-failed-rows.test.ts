@@ -167,6 +167,18 @@ describe('The rows of an import that failed', () => {
     expect(await send(file)).toMatchObject({ failed: 1, created: 0 })
   })
 
+  it('are those of a file of one column with two values in quotation marks, also when they are sent again', async () => {
+    const fields = [{ key: 'name', label: 'Name', type: 'text' }]
+    const made = await owner.post('/data-type', { name: `Type ${++number}`, fields })
+    dataTypeId = made.body.data._id
+    const failure = { message: expect.stringContaining('The row has 2 values, and the header 1') }
+    const done = await send('Name\n"Berlin, Germany"\n"Paris","France"\n')
+    expect(done).toMatchObject({ created: 1, failed: 1, failures: [{ row: 3, ...failure }] })
+    const { file } = await failedRows(owner, done._id)
+    expect(String(file)).toMatch(/^Paris,".*",France\r$/m)
+    expect(await send(file)).toMatchObject({ created: 0, failed: 1 })
+  })
+
   it('are 409 before the import has ended', async () => {
     await newType()
     const done = await send('Customer number,Name\n1,\n')

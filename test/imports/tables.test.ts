@@ -65,6 +65,42 @@ describe('A table of one column', () => {
     expect(rows.filter(row => String(row[0]).trim() !== '')).toEqual(cells.map(cell => [cell]))
   })
 
+  it('has as many values in a row as stand there in quotation marks, whatever its header says', async () => {
+    const { rows } = await read(
+      [
+        'name',
+        '"Berlin","Germany"',
+        '"Paris";75',
+        '"Rome",',
+        '"say ""hi"", he said","x","y"',
+        '"Ada",  "Bob"',
+        '"Eve","x\ny"',
+        // One value, as it stands or as it is meant to.
+        '"a, b"',
+        '"Stop", he said',
+        '"""Yes"",""No"""',
+        '5" pipe, long',
+        '"5" pipe',
+        '""',
+      ].join('\r\n'),
+    )
+    expect(rows.slice(1)).toEqual([
+      ['Berlin', 'Germany'],
+      ['Paris', '75'],
+      ['Rome', ''],
+      ['say "hi", he said', 'x', 'y'],
+      ['Ada', '  "Bob"'],
+      ['Eve', '"x'],
+      ['y"'],
+      ['a, b'],
+      ['"Stop", he said'],
+      ['"Yes","No"'],
+      ['5" pipe, long'],
+      ['"5" pipe'],
+      [''],
+    ])
+  })
+
   it('is one where a row of blank cells stands above the header of several', async () => {
     expect((await read(';;\na;b;c\n1,5;2;3\n')).rows.at(-1)).toEqual(['1,5', '2', '3'])
   })

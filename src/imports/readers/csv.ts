@@ -1,6 +1,7 @@
 import { statSync } from 'node:fs'
 import { Readable } from 'node:stream'
-import { type CsvError, parse } from 'csv-parse'
+import { type CsvError, type Options, parse } from 'csv-parse'
+import { parse as parseText } from 'csv-parse/sync'
 import type { Rows, Source } from '../cells.ts'
 import { tooLarge, unimportable } from '../file-error.ts'
 import { asGiven, isOfFailedRows } from '../formulas.ts'
@@ -16,6 +17,18 @@ const SAMPLE_CHARACTERS = 64 * 1024
 const SAID = /^"?sep=(.)"?(?:\r\n|\n|\r)/i
 /** Of the first alone the parser would take all others for, and a file that was put together has several. */
 const LINE_ENDS = ['\r\n', '\n', '\r']
+
+const READING: Options = {
+  record_delimiter: LINE_ENDS,
+  relax_column_count: true,
+  // The inches of `5" pipe`.
+  relax_quotes: true,
+  max_record_size: MAX_ROW_BYTES,
+}
+interface RawRecord {
+  raw: string
+  record: string[]
+}
 
 /**
  * A table as text: in UTF-8, UTF-16 or Windows-1252, with a comma, semicolon, tab or bar between its cells, or what it says itself. A
@@ -39,21 +52,15 @@ export async function openCsv(path: string, countsSep = false): Promise<Source> 
   }
 
   async function* rows(): Rows {
-    const parser = parse({
-      delimiter: delimiter ?? NOTHING,
-      record_delimiter: LINE_ENDS,
-      relax_column_count: true,
-      // The inches of `5" pipe`.
-      relax_quotes: true,
-      max_record_size: MAX_ROW_BYTES,
-    })
+    const parser = parse({ ...READING, delimiter: delimiter ?? NOTHING, raw: delimiter === null })
     let number = skipped
     let isOfOurs: boolean | undefined
     const source = Readable.from(text())
     source.on('error', error => parser.destroy(error))
     source.pipe(parser)
     try {
-      for await (const cells of parser as AsyncIterable<string[]>) {
+      for await (const record of parser as AsyncIterable<string[] | RawRecord>) {
+        const cells = Array.isArray(record) ? record : divide(record)
         number++
         if (cells.length > MAX_COLUMNS) {
           throw tooLarge(`Row ${number} has more than ${MAX_COLUMNS.toLocaleString('en')} columns.`)
@@ -76,6 +83,23 @@ export async function openCsv(path: string, countsSep = false): Promise<Source> 
     ...(said?.[1] && !DELIMITERS.includes(said[1]) && { sepLine: `sep=${said[1]}\r\n` }),
     fraction: () => (size === 0 ? 1 : file.bytesRead / size),
     close: () => file.destroy(),
+  }
+}
+
+/** The values of a row below a header of one column: `"Berlin","Germany"` are two, whatever the header says, and `"Stop", he said` is one. */
+function divide({ raw, record }: RawRecord): string[] {
+  if (raw[0] !== '"') return record
+  let end = raw.indexOf('"', 1)
+  while (end !== -1 && raw[end + 1] === '"') end = raw.indexOf('"', end + 2)
+  const delimiter = raw[end + 1] as string
+  if (end === -1 || !DELIMITERS.includes(delimiter) || /^[ \t]+[^\s"]/.test(raw.slice(end + 2))) return record
+  const first = raw.slice(1, end).replaceAll('""', '"')
+  const rest = raw.slice(end + 2).trimEnd()
+  try {
+    return [first, ...(parseText(rest, { ...READING, delimiter })[0] ?? [rest])]
+  } catch {
+    // A line end within a further value has ended the row: it is not closed.
+    return [first, rest]
   }
 }
 
