@@ -1,4 +1,4 @@
-import { eq, sql } from 'drizzle-orm'
+import { eq } from 'drizzle-orm'
 import { newId, type Queryable } from '../client.ts'
 import { type Shown, shownColumns } from '../columns.ts'
 import { importConfigs } from '../schema/import-configs.ts'
@@ -53,11 +53,18 @@ export async function insertImportConfig(
   return id
 }
 
-export async function updateImportConfig(tx: Queryable, id: string, config: NewImportConfig): Promise<void> {
-  await tx.orm
-    .update(importConfigs)
-    .set({ ...config, updatedAt: sql`now()` })
-    .where(eq(importConfigs.id, id))
+/** Changes a config, and returns it; null where it is gone. */
+export async function updateImportConfig(
+  tx: Queryable,
+  id: string,
+  { name, dataTypeId, mapping, writtenFor }: NewImportConfig,
+): Promise<ImportConfig | null> {
+  const [row] = await tx.query<ImportConfig>(
+    `UPDATE import_configs c SET name = $2, data_type_id = $3, mapping = $4::jsonb, written_for = $5::jsonb,
+       updated_at = now() WHERE c.id = $1 RETURNING ${COLUMNS}`,
+    [id, name, dataTypeId, JSON.stringify(mapping), JSON.stringify(writtenFor)],
+  )
+  return row ?? null
 }
 
 export async function deleteImportConfig(tx: Queryable, id: string): Promise<void> {

@@ -44,7 +44,7 @@ export function importConfigRoutes(app: App, { db }: Services): void {
   app.post('/import-config', operations.createImportConfig, async (request, reply) => {
     const config = await audited(db, request, async (tx, caller) => {
       const { organizationId } = caller
-      const given = await checkMapping(tx, organizationId, request.body)
+      const { given } = await checkMapping(tx, organizationId, request.body)
       const configId = await unique(`import config named ${given.name}`, () =>
         insertImportConfig(tx, organizationId, given),
       )
@@ -55,13 +55,19 @@ export function importConfigRoutes(app: App, { db }: Services): void {
 
   app.put('/import-config/:id', operations.replaceImportConfig, async request => {
     const config = await audited(db, request, async (tx, caller) => {
-      const before = await getConfig(tx, caller, request.params.id)
-      const given = await checkMapping(tx, caller.organizationId, request.body)
-      const mapping = { ...(await findKept(tx, caller, before._id, given)), ...given.mapping }
-      await unique(`import config named ${given.name}`, () =>
-        updateImportConfig(tx, before._id, { ...given, mapping }),
+      const { organizationId } = caller
+      const access = dataAccess(caller, 'view/data')
+      const config = found('import config', await findImportConfig(tx, request.params.id))
+      const typeBefore = await findDataType(tx, organizationId, config)
+      const { given, type } = await checkMapping(tx, organizationId, request.body)
+      const mapping = { ...keptOf(config, given, access), ...given.mapping }
+      const changed = await unique(`import config named ${given.name}`, () =>
+        updateImportConfig(tx, config._id, { ...given, mapping }),
       )
-      return { before, after: await getConfig(tx, caller, before._id, given.mapping) }
+      return {
+        before: present(config, typeBefore ?? undefined, access),
+        after: present(found('import config', changed), type, access, given.mapping),
+      }
     })
     return ok(config, 'Import config changed')
   })
@@ -101,22 +107,20 @@ function present(
 }
 
 /** What a role keeps of a mapping that it replaces without having seen it. */
-async function findKept(tx: Queryable, caller: Caller, id: string, given: NewImportConfig): Promise<Mapping> {
-  const { dataTypeId, mapping } = found('import config', await findImportConfig(tx, id))
+function keptOf({ dataTypeId, mapping }: ImportConfig, given: NewImportConfig, access: DataAccess): Mapping {
   if (dataTypeId !== given.dataTypeId) return {}
-  const access = dataAccess(caller, 'view/data')
   const known = new Set(given.writtenFor.map(({ key }) => key))
   return Object.fromEntries(
     Object.entries(mapping).filter(([key]) => known.has(key) && access.hides(dataTypeId, key)),
   )
 }
 
-/** The config with what it was written for. 400 where the type has no such fields. */
+/** The config with what it was written for, and its type. 400 where the type has no such fields. */
 async function checkMapping(
   tx: Queryable,
   organizationId: string,
   given: Omit<NewImportConfig, 'writtenFor'>,
-): Promise<NewImportConfig> {
+): Promise<{ given: NewImportConfig; type: DataType }> {
   await checkDataTypes(tx, organizationId, { dataTypeId: given.dataTypeId })
   const type = found('data type', await findDataType(tx, organizationId, given))
   const known = new Set(type.fields.map(({ key }) => key))
@@ -126,5 +130,5 @@ async function checkMapping(
   if (errors[0]) throw new FieldErrors(errors, errors[0].message)
   const { name, dataTypeId, mapping } = given
   const writtenFor = type.fields.map(({ key, type, required }) => ({ key, type, required }))
-  return { name, dataTypeId, mapping, writtenFor }
+  return { given: { name, dataTypeId, mapping, writtenFor }, type }
 }
