@@ -53,8 +53,8 @@ const DIGITS = /[.,]?\d(?:.*\d)?/s
 /** The separator of no decimals, with a dash in their place or none: `5,-`, `5.`. */
 const NO_DECIMALS = /^([.,])[-–—]{0,2}/
 const SIGNED = /^([+-]?)\s*(.*?)\s*([+-]?)$/s
-/** As accountants write what is less than nothing: around all of the number. */
-const BRACKETED = /^\(([^()]*)\)([^()\d]*)$/
+/** As accountants write what is less than nothing: around all of the number, with its currency inside or beside. */
+const BRACKETED = /^([^()\d]*)\(([^()]*)\)([^()\d]*)$/
 const POINT_GROUPS = /^[1-9]\d{0,2}(\.\d{3})+$/
 /** Of three digits, or as in India of two before the last three. */
 const COMMA_GROUPS = /^[1-9]\d{0,2}(,\d{3})+$|^[1-9]\d?(,\d\d)+,\d{3}$/
@@ -70,11 +70,11 @@ interface Parts {
   unit: string
 }
 
-/** Takes apart `1.234,5`, `1 234.5 €`, `-0,5`, `(5)`, `Fr. 5.–`, `1e3`; null is none. */
+/** Takes apart `1.234,5`, `1 234.5 €`, `-0,5`, `(5)`, `$(5)`, `Fr. 5.–`, `1e3`; null is none. */
 function takeApart(text: string, { code, signs }: NumberStyle['currency']): Parts | null {
   const given = plainDigits(text).trim().replaceAll('−', '-')
   const bracketed = BRACKETED.exec(given)
-  const whole = bracketed ? `${bracketed[1]}${bracketed[2]}` : given
+  const whole = bracketed ? bracketed.slice(1).join('') : given
   const found = DIGITS.exec(whole)
   if (!found) return null
   let [digits] = found
