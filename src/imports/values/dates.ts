@@ -89,11 +89,16 @@ const YEAR_FIRST = /^(\d{4})(?:[-/.]|\s)\s*(\d{1,2})(?:[-/.]|\s)\s*(\d{1,2})\.?$
 const YEAR_NAMED = /^(\d{4})\s*[年년]\s*(\d{1,2})\s*[月월]\s*(\d{1,2})\s*[日일](?:\s*\(?\p{L}+\)?)?$/u
 const COMPACT = /^(\d{4})(\d\d)(\d\d)$/
 const NUMERIC = /^(\d{1,2})([-/.]|\s)\s*(\d{1,2})[-/.\s]\s*(\d{2}|\d{4})\.?(?:\s*г\.?)?$/
-/** Weekdays, and words such as the `de` of Spanish, say nothing about the day. */
+/** As Vietnam writes it, where months have numbers. */
+const DAY_NUMBERED =
+  /^(?:\p{L}+\s\p{L}+,\s+)?(?:ngày\s+)?(\d{1,2})\s+(?:tháng|thg)\s+(\d{1,2})(?:,|\s+năm)?\s+(\d{4})$/iu
+/** Weekdays, of one word or of two, and words such as the `de` of Spanish, say nothing about the day. */
 const DAY_NAMED =
-  /^(?:[\p{L}\p{M}]+\.?,?\s+)?(\d{1,2})(?:st|nd|rd|th|º|er)?[.\s-]+(?:de\s+)?([\p{L}\p{M}]+(?:\.[\p{L}\p{M}]+)*)[.,॰]?[\s-]+(?:de\s+)?(\d{2}|\d{4})(?:\s*[гр]\.?)?$/iu
+  /^(?:[\p{L}\p{M}]+(?:-\p{L}+)?(?:\.?,?|\s[\p{L}\p{M}]+,)\s+)?(\d{1,2})(?:st|nd|rd|th|º|er)?[.\s-]+(?:de\s+)?([\p{L}\p{M}]+(?:\.[\p{L}\p{M}]+)*)[.,॰׳'’]?[\s-]+(?:de\s+)?(\d{2}|\d{4})\.?(?:\s*[гр]\.?)?$/iu
 const NAMED_DAY = /^(?:[\p{L}\p{M}]+,\s+)?([\p{L}\p{M}]+)\.?\s+(\d{1,2})(?:st|nd|rd|th)?,?\s+(\d{4})$/iu
-const YEAR_NAMED_DAY = /^(\d{4})[.\s-]+([\p{L}\p{M}]+)[.\s-]+(\d{1,2})\.?$/u
+/** In Lithuanian with the words for year and day, and the weekday behind it. */
+const YEAR_NAMED_DAY =
+  /^(\d{4})[.\s-]+(?:m\.\s+)?([\p{L}\p{M}]+)[.\s-]+(\d{1,2})(?:\.?|\s+d\.(?:,\s+[\p{L}\p{M}]+)?)$/u
 
 const UNCLEAR = {
   message:
@@ -175,10 +180,12 @@ function readGregorian(text: string, style: DateStyle): string | { message: stri
     if (isMonthFirst === null) return UNCLEAR
     return isMonthFirst ? toDay(year, first, second) : toDay(year, second, first)
   }
+  const numbered = DAY_NUMBERED.exec(text.normalize())
+  if (numbered) return toDay(Number(numbered[3]), Number(numbered[2]), Number(numbered[1]))
   const named = DAY_NAMED.exec(text)
   if (named) {
     if (named[3]?.length === 2 && !style.hasShortYears) return SHORT_YEAR
-    return toDay(readYear(named[3] as string), months.get(fold(named[2] as string)), Number(named[1]))
+    return toDay(readYear(named[3] as string), monthOf(named[2] as string, months), Number(named[1]))
   }
   const yearNamed = YEAR_NAMED_DAY.exec(text)
   if (yearNamed)
@@ -187,6 +194,10 @@ function readGregorian(text: string, style: DateStyle): string | { message: stri
   if (turned) return toDay(Number(turned[3]), months.get(fold(turned[1] as string)), Number(turned[2]))
   return null
 }
+
+/** In a date of Hebrew a letter that means "in" is before the name. */
+const monthOf = (name: string, months: DateStyle['months']) =>
+  months.get(fold(name)) ?? months.get(fold(name).replace(/^ב/, ''))
 
 /** Two digits are of the years 1930 to 2029, as spreadsheets have it. */
 const readYear = (digits: string) =>
