@@ -94,11 +94,10 @@ export function readTimestamp(value: unknown): number | null {
   if (date.getUTCMonth() !== Number(month) - 1 || date.getUTCDate() !== Number(day)) return null
   const milliseconds = Number(fraction.padEnd(3, '0').slice(0, 3))
   const offset = sign ? (sign === '-' ? -1 : 1) * (Number(offsetHour) * 60 + Number(offsetMinute)) : 0
-  return (
-    date.getTime() +
-    ((Number(hour) * 60 + Number(minute) - offset) * 60 + Number(second)) * 1000 +
-    milliseconds
-  )
+  const minutes = Number(hour) * 60 + Number(minute) - offset
+  // A leap second ends a day of UTC [RFC 3339, 5.7].
+  if (second === '60' && (minutes + 1) % 1440 !== 0) return null
+  return date.getTime() + (minutes * 60 + Number(second)) * 1000 + milliseconds
 }
 
 function readAttributes(value: unknown): string | null {

@@ -75,12 +75,27 @@ describe('A timestamp', () => {
     ['2026-11-21t11:59:00.123999z', '2026-11-21T11:59:00.123Z'],
     ['2026-11-21T13:59:00+02:00', '2026-11-21T11:59:00.000Z'],
     ['2026-11-21T06:29:00-05:30', '2026-11-21T11:59:00.000Z'],
+    // A leap second is the first of the next day.
+    ['2016-12-31T23:59:60.5Z', '2017-01-01T00:00:00.500Z'],
+    ['2017-01-01T05:29:60+05:30', '2017-01-01T00:00:00.000Z'],
+    ['2016-12-31T18:59:60-05:00', '2017-01-01T00:00:00.000Z'],
     [1_795_262_340, '2026-11-21T11:59:00.000Z'],
     [1_795_262_340.123, '2026-11-21T11:59:00.123Z'],
     [1_795_262_340_123, '2026-11-21T11:59:00.123Z'],
     [1_795_262_340_123.9, '2026-11-21T11:59:00.123Z'],
   ])('%s is %s', (value, expected) => {
     expect(new Date(readTimestamp(value) as number).toISOString()).toBe(expected)
+  })
+
+  it.each([
+    '2026-11-21T11:59:60Z',
+    '2026-11-21T23:58:60Z',
+    '2026-11-21T00:00:60Z',
+    '2016-12-31T23:59:60+01:00',
+    '2016-12-31T23:59:61Z',
+  ])('%s is none: a leap second ends a day of UTC', value => {
+    expect(readTimestamp(value)).toBeNull()
+    expect(validate({ timestamp: value })).toMatchObject({ reason: 'bad-timestamp' })
   })
 
   it('in seconds with milliseconds is never cut by one', () => {
