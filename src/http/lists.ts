@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { isUuid } from '../../db/client.ts'
 import type { Page, PageRequest, Sort } from '../../db/queries/page.ts'
 import { isSortKey, readCursor, writeCursor } from './cursors.ts'
-import { pageQuery } from './envelope.ts'
+import { page, pageQuery } from './envelope.ts'
 
 /**
  * The query that every list accepts: `limit`, `cursor`, `search`, and `sort` by one of these names, with a minus for
@@ -46,6 +46,11 @@ export function listed<Row>(found: Page<Row>, query: { limit: number; sort: stri
     data: found.rows,
     pagination: { limit: query.limit, nextCursor, total: found.total },
   }
+}
+
+/** A list that has no further pages, as the interface shows it. */
+export function listedWhole<Row>(rows: Row[]) {
+  return page(rows, { limit: rows.length, nextCursor: null, total: rows.length })
 }
 
 /** The identifiers of a filter that accepts several, separated by commas. What is none matches nothing. */

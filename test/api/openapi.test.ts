@@ -175,6 +175,21 @@ describe('The OpenAPI document', () => {
     expect(count).toBeGreaterThan(50)
   })
 
+  it('has a pagination with every list, also where all of it is one page', async () => {
+    const isList = ({ spec }: Operation) => {
+      const schema = JSON.stringify(spec.responses['200']?.content?.['application/json']?.schema ?? {})
+      return /"data":\{"type":"array"/.test(schema) && !schema.includes('"pagination"')
+    }
+    // What to enter in each app is one answer.
+    expect(operations.filter(one => one.method === 'get' && isList(one)).map(({ name }) => name)).toEqual([
+      'get /api/v3/device/{id}/setup',
+    ])
+    for (const path of ['/permissions', '/auth/sessions', '/auth/my-organizations']) {
+      const { data, pagination } = (await owner.get(path)).body
+      expect([path, pagination]).toEqual([path, { limit: data.length, nextCursor: null, total: data.length }])
+    }
+  })
+
   it('lists every path of the specification that is built', async () => {
     const paths = new Set(operations.map(({ method, path }) => `${method} ${path}`))
     for (const operation of [

@@ -10,6 +10,7 @@ import { deleteSession, deleteSessionsOf, listSessions } from '../../../db/queri
 import { record } from '../../http/audit.ts'
 import { ok } from '../../http/envelope.ts'
 import { forbidden, found, invalid, notFound, RequestError, sessionEnded } from '../../http/errors.ts'
+import { listedWhole } from '../../http/lists.ts'
 import type { App, Services } from '../../services.ts'
 import { checkPassword } from './brute-force.ts'
 import { hashPassword } from './passwords.ts'
@@ -44,7 +45,7 @@ export function authRoutes(app: App, { db, tokens, config, lastSeen }: Services)
 
   app.get('/auth/my-organizations', operations.listMyOrganizations, async ({ caller }) => {
     const memberships = await listMemberships(db.system, caller.accountId)
-    return ok(
+    return listedWhole(
       memberships.map(membership => ({
         ...membership,
         isCurrent: membership.organizationId === caller.organizationId,
@@ -90,7 +91,7 @@ export function authRoutes(app: App, { db, tokens, config, lastSeen }: Services)
 
   app.get('/auth/sessions', operations.listSessions, async ({ caller }) => {
     const sessions = await listSessions(db.system, caller.accountId)
-    return ok(sessions.map(session => ({ ...session, isCurrent: session._id === caller.sessionId })))
+    return listedWhole(sessions.map(session => ({ ...session, isCurrent: session._id === caller.sessionId })))
   })
 
   app.delete('/auth/session/:id', operations.deleteSession, async ({ caller, params: { id } }) => {

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { failures, id, pathId, success, text } from '../../http/envelope.ts'
+import { failures, id, list, pathId, success, text } from '../../http/envelope.ts'
 import { newName } from '../../http/names.ts'
 import { operation } from '../../http/operation.ts'
 import { MAX_PASSWORD_LENGTH, MIN_PASSWORD_LENGTH } from './passwords.ts'
@@ -106,7 +106,7 @@ export const listMyOrganizations = operation({
   tags,
   summary: 'The organizations of the account',
   description: 'Those in which it is active, the one used last first.',
-  response: { 200: success(z.array(organizationEntry)) },
+  response: { 200: list(organizationEntry) },
 })
 
 export const switchOrganization = operation({
@@ -141,7 +141,7 @@ export const listSessions = operation({
   tags,
   summary: 'Where the account is signed in',
   description: 'Its living sessions in every organization, newest first.',
-  response: { 200: success(z.array(session)) },
+  response: { 200: list(session) },
 })
 
 export const deleteSession = operation({

@@ -15,7 +15,7 @@ import { audited } from '../../http/audit.ts'
 import { unique, unreferenced } from '../../http/conflicts.ts'
 import { created, ok } from '../../http/envelope.ts'
 import { conflict, forbidden, found } from '../../http/errors.ts'
-import { listed, readPageRequest } from '../../http/lists.ts'
+import { listed, listedWhole, readPageRequest } from '../../http/lists.ts'
 import {
   beyondReach,
   covers,
@@ -30,7 +30,7 @@ import * as operations from './schemas.ts'
 
 export function roleRoutes(app: App, { db }: Services): void {
   app.get('/permissions', operations.listPermissions, async () =>
-    ok(PERMISSIONS.map(name => ({ permissionName: name, description: describePermission(name) }))),
+    listedWhole(PERMISSIONS.map(name => ({ permissionName: name, description: describePermission(name) }))),
   )
 
   app.get('/roles', operations.listRoles, async ({ caller, query }) => {

@@ -69,7 +69,7 @@ export const listPermissions = operation({
   tags,
   summary: 'The catalogue of permissions',
   description: 'Every permission that a role can carry, as `action/resource`.',
-  response: { 200: success(z.array(permission)) },
+  response: { 200: list(permission) },
 })
 
 export const listRoles = operation({
