@@ -12,7 +12,7 @@ import { until } from '../support/wait.ts'
 
 /** Contract section 2. */
 describe('The conventions', () => {
-  const { server, database } = useServer()
+  const { server, database } = useServer({ ALLOW_SIGNUP: 'true' })
   let owner: Client
 
   beforeAll(async () => {

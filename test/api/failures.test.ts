@@ -10,7 +10,7 @@ const ORIGIN = 'https://dispatch.example'
 const NO_PARTS = { body: '--b--\r\n', headers: { 'content-type': 'multipart/form-data; boundary=b' } }
 
 describe('A failure', () => {
-  const { server } = useServer({ CORS_ORIGINS: `https://other.example, ${ORIGIN}` })
+  const { server } = useServer({ ALLOW_SIGNUP: 'true', CORS_ORIGINS: `https://other.example, ${ORIGIN}` })
   let owner: Client
   let operations: Operation[]
 

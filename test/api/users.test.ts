@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest'
-import { type Client, signIn } from '../support/client.ts'
+import { type Client, createClient, signIn } from '../support/client.ts'
 import { useServer } from '../support/own-server.ts'
 import { addHub, addOrganization, addPerson, newEmail, PASSWORD, roleId } from '../support/people.ts'
 import { openScreen } from '../support/screen.ts'
@@ -92,6 +92,14 @@ describe('Users', () => {
     expect((await person.client.get('/user')).status).toBe(401)
     expect((await signIn(server, person)).token).toBeTruthy()
   })
+
+  it.each([{}, { shoe: 1 }, { name: 'Ada', email: 'no' }])(
+    'a registration where none is open is 403, whatever is sent: %o',
+    async body => {
+      const answer = await createClient(server, '').post('/auth/register', body)
+      expect([answer.status, answer.body.message]).toEqual([403, expect.stringContaining('closed')])
+    },
+  )
 
   it('identifiers are the same in capitals, and one that is named twice counts once', async () => {
     const hub = await addHub(owner)

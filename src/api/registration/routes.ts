@@ -10,9 +10,12 @@ import * as operations from './schemas.ts'
 
 /** Registering, where that is allowed. */
 export function registrationRoutes(app: App, { db, tokens, config }: Services): void {
-  app.post('/auth/register', operations.register, async (request, reply) => {
+  // Before anything is said of what is sent.
+  const onRequest = async () => {
     if (!config.allowSignup)
       throw forbidden('Registration is closed here. Ask an administrator to invite you.')
+  }
+  app.post('/auth/register', { ...operations.register, onRequest }, async (request, reply) => {
     const { name, email, password, organizationName, hubName, hubLat, hubLng } = request.body
     const taken = conflict('This e-mail address is registered already. Sign in.')
     const known = await findAccount(db.system, email)
