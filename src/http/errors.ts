@@ -70,13 +70,17 @@ export const notValid = (path: string, message: string) =>
 const aboutField = (path: string, message: string) =>
   path !== '' && message.startsWith('This ') ? notValid(path, message) : message
 
-/** A value in the body that is well formed and still wrong, an identifier of nothing among them. */
-export const invalid = (path: string, message: string) => new FieldErrors([{ path, message }], message)
+/** How a query names what stands at a path: `filter[age]` for `filter.age`. */
+export const inQuery = (path: string) => path.replace(/\.(.*)$/s, '[$1]')
+
+/** A value in the body that is well formed and still wrong, an identifier of nothing among them. The sentence may name it in another way than its path. */
+export const invalid = (path: string, message: string, said = path) =>
+  new FieldErrors([{ path, message }], message, said)
 
 /** Several of them, under one sentence. */
 export class FieldErrors extends RequestError {
-  constructor(errors: FieldError[], message: string) {
-    super('invalid-input', aboutField(errors[0]?.path ?? '', message), { errors })
+  constructor(errors: FieldError[], message: string, said = errors[0]?.path ?? '') {
+    super('invalid-input', aboutField(said, message), { errors })
   }
 }
 

@@ -1,6 +1,6 @@
 import type { FastifySchemaCompiler } from 'fastify'
 import { z } from 'zod'
-import { type FieldError, notValid } from './errors.ts'
+import { type FieldError, inQuery, notValid } from './errors.ts'
 
 /** What is wrong with a body, a query or a path, as its schema finds it. */
 export class InvalidInput extends Error {
@@ -9,19 +9,21 @@ export class InvalidInput extends Error {
   /** Which part of the request it is about; said by Fastify. */
   validationContext?: string
 
-  constructor(issues: readonly z.core.$ZodIssue[]) {
+  constructor(issues: readonly z.core.$ZodIssue[], isQuery = false) {
     const errors = issues.flatMap(toFieldErrors)
     const { path, message } = errors[0] as FieldError
-    super(notValid(path, message))
+    super(notValid(isQuery ? inQuery(path) : path, message))
     this.errors = errors
   }
 }
 
 export const validatorCompiler: FastifySchemaCompiler<z.ZodType> =
-  ({ schema }) =>
+  ({ schema, httpPart }) =>
   data => {
     const result = schema.safeParse(data)
-    return result.success ? { value: result.data } : { error: new InvalidInput(result.error.issues) }
+    return result.success
+      ? { value: result.data }
+      : { error: new InvalidInput(result.error.issues, httpPart === 'querystring') }
   }
 
 /** An unknown key is named itself, the others by their path. */

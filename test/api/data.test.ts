@@ -221,10 +221,11 @@ describe('Data sources', () => {
   it('a query that makes no sense is 400, a type that is none matches nothing', async () => {
     const type = await makeType([field('name'), field('age', 'number'), field('place', 'location')])
     const { data } = { data: await made(type, { name: 'x' }) }
-    for (const [query, path] of [
+    for (const [query, path, said = ''] of [
       ['fields=no', 'fields'],
       ['filter[no]=1', 'filter.no'],
-      ['filter[age]=old', 'filter.age'],
+      ['filter[age]=old', 'filter.age', '"filter[age]" is not valid: this has to be a number.'],
+      ['filter[age]=1&filter[age]=2', 'filter.age', 'not valid at "filter[age]"'],
       ['filter[place]=here', 'filter.place'],
       ['sort=no', 'sort'],
       ['cursor=no', 'cursor'],
@@ -232,6 +233,7 @@ describe('Data sources', () => {
     ]) {
       const answer = await owner.get(`/data?dataTypeId=${type._id}&${query}`)
       expect([answer.status, paths(answer)], query).toEqual([400, [path]])
+      expect(answer.body.message).toContain(said)
     }
     expect((await owner.get('/data?sort=name')).status).toBe(400)
     expect((await owner.get('/data?filter[name]=x')).status).toBe(400)

@@ -14,7 +14,7 @@ import type { Field } from '../../../db/schema/flows.ts'
 import { uniqueValue } from '../../../db/unique-value.ts'
 import { type DataAccess, restrictedFields, visibleKeys } from '../../data/access.ts'
 import { checkValue } from '../../data/values.ts'
-import { invalid } from '../../http/errors.ts'
+import { inQuery, invalid } from '../../http/errors.ts'
 
 /** What a reader of records asks for. */
 export interface RecordsRequest {
@@ -111,7 +111,7 @@ export function listRecords(
       'd.data_type_id = ANY(?::uuid[])',
       request.types.map(({ _id }) => _id),
     )
-  for (const wanted of only ? readFilters(only, request.filter) : []) {
+  for (const wanted of only ? readFilters(only, request.filter, inQuery) : []) {
     // Not @> ANY(array): GIN finds that through no index.
     where.push(`(${wanted.map(json => `d.data @> $${values.push(json)}::jsonb`).join(' OR ')})`)
   }
@@ -163,18 +163,23 @@ function addRestrictedSearch(
   where.push(`(${[others, ...within].join(' OR ')})`)
 }
 
-/** For each filter what a record has to contain, as JSON: one of these. Its keys are known (`checkNamed`). */
-export function readFilters(type: DataType, filter: RecordsRequest['filter']): string[][] {
+/** For each filter what a record has to contain, as JSON: one of these. Its keys are known (`checkNamed`); `said` is how a refusal names one. */
+export function readFilters(
+  type: DataType,
+  filter: RecordsRequest['filter'],
+  said = (path: string) => path,
+): string[][] {
   return Object.entries(filter).map(([key, given]) => {
     const field = type.fields.find(one => one.key === key) as Field
-    return [given].flat().map(text => JSON.stringify({ [key]: readFilter(field, text) }))
+    return [given].flat().map(text => JSON.stringify({ [key]: readFilter(field, text, said) }))
   })
 }
 
 /** The value that a filter's text stands for, as it is stored. 400 where it can be none of the field. */
-function readFilter(field: Field, text: string): unknown {
+function readFilter(field: Field, text: string, said: (path: string) => string): unknown {
   const { type, key } = field
-  if (type === 'location') throw invalid(`filter.${key}`, 'A place cannot be filtered by.')
+  const path = `filter.${key}`
+  if (type === 'location') throw invalid(path, 'A place cannot be filtered by.')
   if (type === 'multiselect') return [text]
   if (type === 'select') return text
   // What is no _id matches nothing, as everywhere in a query.
@@ -186,7 +191,7 @@ function readFilter(field: Field, text: string): unknown {
         ? text === 'true' || (text === 'false' ? false : text)
         : text
   const checked = checkValue({ ...field, unique: false }, given)
-  if ('message' in checked) throw invalid(`filter.${key}`, checked.message)
+  if ('message' in checked) throw invalid(path, checked.message, said(path))
   return checked.value
 }
 

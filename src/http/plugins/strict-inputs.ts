@@ -1,7 +1,7 @@
 import type { FastifyRequest, RouteOptions } from 'fastify'
 import { z } from 'zod'
 import type { App } from '../../services.ts'
-import { type FieldError, FieldErrors, invalid } from '../errors.ts'
+import { type FieldError, FieldErrors, inQuery, invalid } from '../errors.ts'
 
 const NO_QUERY = z.object({})
 
@@ -48,7 +48,8 @@ export function checkQuery(request: FastifyRequest): void {
   if (acceptedBy(request).def.catchall) return
   const wrong = [...listUnknown(request), ...listRepeated('', request.query)]
   const [first] = wrong
-  if (first) throw new FieldErrors(wrong, `The query is not valid at "${first.path}": ${first.message}`)
+  if (first)
+    throw new FieldErrors(wrong, `The query is not valid at "${inQuery(first.path)}": ${first.message}`)
 }
 
 /** `a=1&filter[b]=2` as `{ a: '1', filter: { b: '2' } }`; what is given more than once is a list. Never throws. */
