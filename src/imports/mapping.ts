@@ -23,6 +23,9 @@ export interface GivenMapping {
   isConfig: boolean
 }
 
+/** Of a heading, without case and blanks around it, and its letters composed: those of a file from macOS may not be. */
+const nameOf = (heading: string) => heading.trim().normalize().toLowerCase()
+
 /** The headings of a file, in their order; an empty one is a column without a name. Refuses those that occur twice. */
 export function checkHeadings(headings: readonly string[]): void {
   if (headings.every(heading => heading === '')) {
@@ -41,7 +44,7 @@ export function checkHeadings(headings: readonly string[]): void {
         `The name of the column "${quote(heading)}" holds a character that is none: rename it.`,
       )
     }
-    const key = heading.toLowerCase()
+    const key = nameOf(heading)
     if (heading !== '' && seen.has(key)) twice.add(heading)
     seen.add(key)
   }
@@ -109,10 +112,10 @@ export function resolveMapping(given: Mapping, header: Header): Mapping {
   const named = headings.filter(heading => heading !== '')
   // As it is written comes first: keys of JSON may be alike but for case.
   const byName = new Map([
-    ...named.map(heading => [heading.toLowerCase(), heading] as const),
+    ...named.map(heading => [nameOf(heading), heading] as const),
     ...named.map(heading => [heading, heading] as const),
   ])
-  const find = (heading: string) => byName.get(heading.trim()) ?? byName.get(heading.trim().toLowerCase())
+  const find = (heading: string) => byName.get(heading.trim()) ?? byName.get(nameOf(heading))
   const missing = Object.values(given).filter(heading => find(heading) === undefined)
   if (missing.length > 0) {
     throw unimportable(`The file has no column ${listed(missing)}. ${taken(header)}`)

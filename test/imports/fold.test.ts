@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { proposeMapping } from '../../src/imports/mapping.ts'
+import { checkHeadings, proposeMapping, resolveMapping } from '../../src/imports/mapping.ts'
 import { fold } from '../../src/imports/values/fold.ts'
 import { findOption } from '../../src/imports/values/options.ts'
 
@@ -77,5 +77,24 @@ describe('Without case and accents', () => {
   ])('what differs in nothing else is the same: %s and %s', (one, other) => {
     expect(fold(one)).toBe(fold(other))
     expect(findOption([one], other)).toBe(one)
+  })
+})
+
+describe('A heading whose letters are written as letter and mark, as files from macOS have them,', () => {
+  const decomposed = 'Größe'.normalize('NFD')
+
+  it('is the one that a mapping names', () => {
+    for (const named of ['Größe', 'größe', decomposed, ` ${decomposed} `])
+      expect(resolveMapping({ size: named }, { row: 1, headings: ['Name', decomposed] })).toEqual({
+        size: decomposed,
+      })
+    // Of two keys of JSON that are alike the one that is meant exactly.
+    expect(resolveMapping({ size: 'Größe' }, { row: null, headings: [decomposed, 'Größe'] })).toEqual({
+      size: 'Größe',
+    })
+  })
+
+  it('is there twice beside the same in one letter', () => {
+    expect(() => checkHeadings(['Größe', decomposed])).toThrow('names these columns twice')
   })
 })
