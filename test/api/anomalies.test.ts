@@ -1,14 +1,13 @@
-import { beforeAll, describe, expect, it } from 'vitest'
-import { type Client, createClient, createDevice, signIn, type TestDevice } from '../support/client.ts'
-import { useServer } from '../support/own-server.ts'
+import { describe, expect, it } from 'vitest'
+import { createClient, createDevice, type TestDevice } from '../support/client.ts'
 import { openScreen } from '../support/screen.ts'
+import { useOrganization } from '../support/shared-server.ts'
 import { until } from '../support/wait.ts'
 
 const HOUR_MS = 3_600_000
 
 describe('An anomaly', () => {
-  const { server } = useServer()
-  let owner: Client
+  const { server, owner } = useOrganization()
   // At a full hour: in a file a time must not look like a latitude.
   const begin = Math.floor(Date.now() / HOUR_MS) * HOUR_MS - 2 * HOUR_MS
   const at = (second: number) => begin + second * 1000
@@ -40,10 +39,6 @@ describe('An anomaly', () => {
     (await read(`deviceId=${device.id}${query}`)).map(({ lat }) => lat)
   const newestOf = async (device: TestDevice, query = '') =>
     (await read(`limit=1000${query}`)).filter(({ subjectId }) => subjectId === device.id)
-
-  beforeAll(async () => {
-    owner = await signIn(server)
-  })
 
   it('is kept, and is out of the history in every shape unless it is asked for', async () => {
     const device = await createDevice(owner)

@@ -1,19 +1,14 @@
-import { beforeAll, describe, expect, it } from 'vitest'
-import { type Client, signIn } from '../support/client.ts'
-import { useServer } from '../support/own-server.ts'
+import { describe, expect, it } from 'vitest'
+import { signIn } from '../support/client.ts'
 import { addOrganization, addPerson } from '../support/people.ts'
+import { useOrganization } from '../support/shared-server.ts'
 
 let counter = 0
 const newName = (name = 'Type') => `${name} ${++counter}`
 const name = { key: 'name', label: 'Name', type: 'text' }
 
 describe('Data types', () => {
-  const { server } = useServer()
-  let owner: Client
-
-  beforeAll(async () => {
-    owner = (await addOrganization(server, await signIn(server))).client
-  })
+  const { server, owner } = useOrganization()
 
   const make = async (body: object) => {
     const answer = await owner.post('/data-type', { name: newName(), ...body })

@@ -1,15 +1,10 @@
 import mqtt from 'mqtt'
-import { beforeAll, describe, expect, it } from 'vitest'
-import { type Client, createDevice, readHistory, signIn } from '../support/client.ts'
-import { useServer } from '../support/own-server.ts'
+import { describe, expect, it } from 'vitest'
+import { createDevice, readHistory } from '../support/client.ts'
+import { useOrganization } from '../support/shared-server.ts'
 
 describe('What a person is told to enter in an app', () => {
-  const { server } = useServer()
-  let owner: Client
-  beforeAll(async () => {
-    owner = await signIn(server)
-  })
-
+  const { owner } = useOrganization()
   /** The steps of an app for a new device, with its key where the placeholder stood. */
   async function follow(app: string) {
     const device = await createDevice(owner, 'Müller & Söhne')

@@ -1,19 +1,13 @@
-import { beforeAll, describe, expect, it } from 'vitest'
-import { type Client, signIn } from '../support/client.ts'
-import { useServer } from '../support/own-server.ts'
-import { addOrganization, addPerson } from '../support/people.ts'
+import { describe, expect, it } from 'vitest'
+import { addPerson } from '../support/people.ts'
+import { useOrganization } from '../support/shared-server.ts'
 
 const STEP = { status: 'open', label: 'Open', next: ['done'] }
 const DONE = { status: 'done', label: 'Done' }
 const FIELD = { key: 'note', label: 'Note', type: 'text' }
 
 describe('Flows', () => {
-  const { server } = useServer()
-  let owner: Client
-
-  beforeAll(async () => {
-    owner = (await addOrganization(server, await signIn(server))).client
-  })
+  const { server, owner } = useOrganization()
 
   it('one without steps has the statuses of the contract', async () => {
     const standard = (await owner.get('/flows?search=standard')).body.data[0]

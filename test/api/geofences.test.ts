@@ -1,9 +1,8 @@
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { newId } from '../../db/client.ts'
-import { type Client, signIn } from '../support/client.ts'
 import { openTestDatabase, postgresMissing } from '../support/database.ts'
-import { useServer } from '../support/own-server.ts'
 import { addHub, addOrganization, addPerson } from '../support/people.ts'
+import { useOrganization } from '../support/shared-server.ts'
 
 const CIRCLE = { type: 'circle', center: { lat: 52.52, lng: 13.405 }, radius: 150 }
 const SQUARE = [
@@ -16,13 +15,10 @@ const CLOSED = [...SQUARE, [13, 52]]
 const polygon = (coordinates: unknown) => ({ type: 'polygon', coordinates })
 
 describe('Geofences', () => {
-  const { server, database } = useServer()
-  let owner: Client
-  let organizationId: string
+  const { server, database, owner, organization } = useOrganization()
   let hubId: string
 
   beforeAll(async () => {
-    ;({ client: owner, organizationId } = await addOrganization(server, await signIn(server)))
     hubId = await addHub(owner)
   })
 
@@ -164,7 +160,7 @@ describe('Geofences', () => {
       db.system.query(
         `INSERT INTO geofences (id, organization_id, name, shape)
          SELECT i, $1, 'Filling', $3::jsonb FROM unnest($2::uuid[]) i`,
-        [organizationId, Array.from({ length: count }, newId), JSON.stringify(shape)],
+        [organization.organizationId, Array.from({ length: count }, newId), JSON.stringify(shape)],
       )
     const ring = polygon([...Array.from({ length: 500 }, (_, n) => around(n, 500)), around(0, 500)])
     const big = async () => owner.post('/geofence', { name: 'Big', shape: ring })

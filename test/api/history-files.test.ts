@@ -1,14 +1,13 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { csv } from '../../src/api/location-history/formats/csv.ts'
 import { createTimes } from '../../src/api/location-history/formats/times.ts'
-import { type Client, createClient, createDevice, signIn, type TestDevice } from '../support/client.ts'
-import { useServer } from '../support/own-server.ts'
+import { createClient, createDevice, type TestDevice } from '../support/client.ts'
+import { useOrganization } from '../support/shared-server.ts'
 
 const HOUR_MS = 3_600_000
 
 describe('A history as a file', () => {
-  const { server } = useServer()
-  let owner: Client
+  const { server, owner } = useOrganization()
   let first: TestDevice
   let second: TestDevice
   let lonely: TestDevice
@@ -16,7 +15,6 @@ describe('A history as a file', () => {
   const POINTS = 7_000
 
   beforeAll(async () => {
-    owner = await signIn(server)
     first = await createDevice(owner, 'Van <1> & "Co"\u0001')
     second = await createDevice(owner, 'Second')
     lonely = await createDevice(owner, 'Lonely')

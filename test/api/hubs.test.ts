@@ -1,15 +1,9 @@
-import { beforeAll, describe, expect, it } from 'vitest'
-import { type Client, signIn } from '../support/client.ts'
-import { useServer } from '../support/own-server.ts'
-import { addHub, addOrganization, addPerson } from '../support/people.ts'
+import { describe, expect, it } from 'vitest'
+import { addHub, addPerson } from '../support/people.ts'
+import { useOrganization } from '../support/shared-server.ts'
 
 describe('Hubs', () => {
-  const { server } = useServer()
-  let owner: Client
-
-  beforeAll(async () => {
-    owner = (await addOrganization(server, await signIn(server))).client
-  })
+  const { server, owner } = useOrganization()
 
   it('are created, read, changed and deleted', async () => {
     const made = await owner.post('/hub', { name: 'Munich', lat: 48.1, lng: 11.6 })

@@ -1,12 +1,10 @@
 import { beforeAll, describe, expect, it } from 'vitest'
-import { type Client, signIn } from '../support/client.ts'
 import { importFile, upload } from '../support/imports.ts'
-import { useServer } from '../support/own-server.ts'
-import { addOrganization, addPerson } from '../support/people.ts'
+import { addPerson } from '../support/people.ts'
+import { useOrganization } from '../support/shared-server.ts'
 
 describe('Import configs', () => {
-  const { server } = useServer()
-  let owner: Client
+  const { server, owner } = useOrganization()
   let dataTypeId: string
   const FIELDS = [
     { key: 'name', label: 'Name', type: 'text', required: true },
@@ -16,7 +14,6 @@ describe('Import configs', () => {
   const MAPPING = { name: 'Customer name', phone: 'Telephone' }
 
   beforeAll(async () => {
-    owner = (await addOrganization(server, await signIn(server))).client
     const made = await owner.post('/data-type', { name: 'Customer', fields: FIELDS })
     dataTypeId = made.body.data._id
   })

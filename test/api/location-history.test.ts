@@ -1,15 +1,10 @@
 import { gzipSync } from 'node:zlib'
-import { beforeAll, describe, expect, it } from 'vitest'
-import { type Client, createClient, createDevice, readHistory, signIn } from '../support/client.ts'
-import { useServer } from '../support/own-server.ts'
+import { describe, expect, it } from 'vitest'
+import { createClient, createDevice, readHistory } from '../support/client.ts'
+import { useOrganization } from '../support/shared-server.ts'
 
 describe('The location history', () => {
-  const { server } = useServer()
-  let owner: Client
-
-  beforeAll(async () => {
-    owner = await signIn(server)
-  })
+  const { server, owner } = useOrganization()
 
   const track = (count: number, begin = Date.now() - 3_600_000) =>
     Array.from({ length: count }, (_, n) => ({ lat: 50 + n / 1250, lng: 8, timestamp: begin + n * 1000 }))

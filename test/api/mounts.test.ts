@@ -1,17 +1,12 @@
-import { beforeAll, describe, expect, it } from 'vitest'
-import { type Client, createClient, createDevice, signIn, type TestDevice } from '../support/client.ts'
-import { useServer } from '../support/own-server.ts'
+import { describe, expect, it } from 'vitest'
+import { type Client, createClient, createDevice, type TestDevice } from '../support/client.ts'
 import { addHub, addPerson } from '../support/people.ts'
 import { openScreen } from '../support/screen.ts'
+import { useOrganization } from '../support/shared-server.ts'
 import { pause, until } from '../support/wait.ts'
 
 describe('A device on a vehicle', () => {
-  const { server } = useServer()
-  let owner: Client
-
-  beforeAll(async () => {
-    owner = await signIn(server)
-  })
+  const { server, owner } = useOrganization()
 
   const addVehicle = async (body: object = {}): Promise<string> =>
     (await owner.post('/vehicle', { name: 'Vehicle', ...body })).body.data._id

@@ -1,18 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { type Client, createClient, signIn } from '../support/client.ts'
-import { useServer } from '../support/own-server.ts'
 import { addPerson, newEmail, PASSWORD, roleId } from '../support/people.ts'
+import { useOrganization } from '../support/shared-server.ts'
 
 const NEXT = 'the next password of mine'
 
 describe('A password that changes while others use it', () => {
-  const { server } = useServer()
-  let owner: Client
+  const { server, owner } = useOrganization()
   let stranger: Client
 
   beforeAll(async () => {
-    owner = await signIn(server)
     stranger = createClient(server, '')
   })
 

@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, it } from 'vitest'
-import { type Client, signIn } from '../support/client.ts'
+import type { Client } from '../support/client.ts'
 import { openTestDatabase } from '../support/database.ts'
-import { useServer } from '../support/own-server.ts'
-import { addOrganization, addPerson, roleId } from '../support/people.ts'
+import { addPerson, roleId } from '../support/people.ts'
+import { useOrganization } from '../support/shared-server.ts'
 
 const CRUD =
   'hub role user team vehicle data-type data flow task task-schedule device import-config webhook geofence'
@@ -17,13 +17,11 @@ const CATALOGUE = [
 ]
 
 describe('Roles', () => {
-  const { server, database } = useServer()
-  let owner: Client
+  const { server, database, owner } = useOrganization()
   let typeId: string
   let spareId: string
 
   beforeAll(async () => {
-    owner = (await addOrganization(server, await signIn(server))).client
     const fields = ['name', 'phone'].map(key => ({ key, label: key, type: 'text' }))
     typeId = (await owner.post('/data-type', { name: 'Contact', fields })).body.data._id
     spareId = (await owner.post('/role', { name: 'Spare' })).body.data._id

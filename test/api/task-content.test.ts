@@ -1,16 +1,10 @@
-import { beforeAll, describe, expect, it } from 'vitest'
-import { type Client, signIn } from '../support/client.ts'
-import { useServer } from '../support/own-server.ts'
-import { addOrganization, addPerson } from '../support/people.ts'
+import { describe, expect, it } from 'vitest'
+import { addPerson } from '../support/people.ts'
+import { useOrganization } from '../support/shared-server.ts'
 import { until } from '../support/wait.ts'
 
 describe('The content of tasks', () => {
-  const { server } = useServer()
-  let owner: Client
-
-  beforeAll(async () => {
-    owner = (await addOrganization(server, await signIn(server))).client
-  })
+  const { server, owner } = useOrganization()
 
   // biome-ignore lint/suspicious/noExplicitAny: as in Answer
   const add = async (body: object): Promise<any> => {

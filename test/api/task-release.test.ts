@@ -1,7 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest'
-import { type Client, signIn } from '../support/client.ts'
-import { useServer } from '../support/own-server.ts'
 import { addPerson } from '../support/people.ts'
+import { useOrganization } from '../support/shared-server.ts'
 import { until } from '../support/wait.ts'
 
 /** As many as one schedule makes of what was missed, and as a list counts. */
@@ -9,8 +8,7 @@ const TASKS = 1_000
 const MINUTE_MS = 60_000
 
 describe('What many tasks name is taken off them in steps, with turns for everybody else between', () => {
-  const { server } = useServer()
-  let owner: Client
+  const { server, owner } = useOrganization()
   /** Tasks with everything that may be deleted. */
   let named: { teamId: string; assigneeId: string; vehicleId: string; scheduleId: string }
 
@@ -18,7 +16,6 @@ describe('What many tasks name is taken off them in steps, with turns for everyb
     (await owner.get(`/tasks?limit=1&${filter}`)).body.pagination.total
 
   beforeAll(async () => {
-    owner = await signIn(server)
     const assigneeId = (await addPerson(server, owner)).userId
     const teamId = (await owner.post('/team', { name: 'Many', memberIds: [assigneeId] })).body.data._id
     const vehicleId = (await owner.post('/vehicle', { name: 'Many' })).body.data._id

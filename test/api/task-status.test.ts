@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { type Answer, type Client, signIn } from '../support/client.ts'
-import { useServer } from '../support/own-server.ts'
-import { addOrganization, addPerson } from '../support/people.ts'
+import type { Answer, Client } from '../support/client.ts'
+import { addPerson } from '../support/people.ts'
+import { useOrganization } from '../support/shared-server.ts'
 
 interface Step {
   status: string
@@ -16,12 +16,10 @@ interface Entry {
 }
 
 describe('The status of a task', () => {
-  const { server } = useServer()
-  let owner: Client
+  const { server, owner } = useOrganization()
   let flows: { _id: string; name: string; steps: Step[] }[]
 
   beforeAll(async () => {
-    owner = (await addOrganization(server, await signIn(server))).client
     const custom = await owner.post('/flow', {
       name: 'Inspection',
       steps: [

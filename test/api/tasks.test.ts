@@ -1,18 +1,15 @@
 import { beforeAll, describe, expect, it } from 'vitest'
-import { type Client, signIn } from '../support/client.ts'
-import { useServer } from '../support/own-server.ts'
 import { addHub, addOrganization, addPerson, type Person } from '../support/people.ts'
+import { useOrganization } from '../support/shared-server.ts'
 
 const PLACE = { lat: 52.52, lng: 13.405, address: 'Alexanderplatz 1' }
 
 describe('Tasks', () => {
-  const { server } = useServer()
-  let owner: Client
+  const { server, owner } = useOrganization()
   let flowId: string
   let me: string
 
   beforeAll(async () => {
-    owner = (await addOrganization(server, await signIn(server))).client
     const flows = (await owner.get('/flows')).body.data as { _id: string; name: string }[]
     flowId = flows.find(({ name }) => name === 'Standard')?._id as string
     me = (await owner.get('/user')).body.data._id

@@ -1,12 +1,11 @@
 import { beforeAll, describe, expect, it } from 'vitest'
-import { type Client, createClient, createDevice, signIn, type TestDevice } from '../support/client.ts'
-import { useServer } from '../support/own-server.ts'
-import { addHub, addOrganization, addPerson, type Person } from '../support/people.ts'
+import { createClient, createDevice, type TestDevice } from '../support/client.ts'
+import { addHub, addPerson, type Person } from '../support/people.ts'
+import { useOrganization } from '../support/shared-server.ts'
 import { until } from '../support/wait.ts'
 
 describe('OwnTracks over HTTP', () => {
-  const { server } = useServer()
-  let owner: Client
+  const { server, owner } = useOrganization()
   let driver: Person
   let mate: Person
   let stranger: Person
@@ -39,7 +38,6 @@ describe('OwnTracks over HTTP', () => {
       .data._id
 
   beforeAll(async () => {
-    owner = (await addOrganization(server, await signIn(server))).client
     driver = await addPerson(server, owner, { role: 'Planner' })
     mate = await addPerson(server, owner, { role: 'Planner' })
     stranger = await addPerson(server, owner, { role: 'Planner' })

@@ -1,16 +1,13 @@
 import { beforeAll, describe, expect, it } from 'vitest'
-import { type Client, signIn } from '../support/client.ts'
-import { useServer } from '../support/own-server.ts'
-import { addHub, addOrganization, addPerson, type Person } from '../support/people.ts'
+import { addHub, addPerson, type Person } from '../support/people.ts'
+import { useOrganization } from '../support/shared-server.ts'
 
 describe('Teams', () => {
-  const { server } = useServer()
-  let owner: Client
+  const { server, owner } = useOrganization()
   let anna: Person
   let bert: Person
 
   beforeAll(async () => {
-    owner = (await addOrganization(server, await signIn(server))).client
     anna = await addPerson(server, owner, { role: 'Field user' })
     bert = await addPerson(server, owner, { role: 'Field user' })
   })

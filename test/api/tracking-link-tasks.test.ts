@@ -1,16 +1,15 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import WebSocket from 'ws'
-import { type Client, createClient, createDevice, signIn, type TestDevice } from '../support/client.ts'
-import { useServer } from '../support/own-server.ts'
+import { createClient, createDevice, type TestDevice } from '../support/client.ts'
 import { addPerson } from '../support/people.ts'
 import { upgradeStatus } from '../support/screen.ts'
+import { useOrganization } from '../support/shared-server.ts'
 import { until } from '../support/wait.ts'
 
 const PLACE = { lat: 52.49, lng: 13.36, address: 'Alexanderplatz 1' }
 
 describe('A tracking link with a task', () => {
-  const { server } = useServer()
-  let owner: Client
+  const { server, owner } = useOrganization()
   let van: TestDevice
 
   const addTask = async (more: object = {}) => {
@@ -36,7 +35,6 @@ describe('A tracking link with a task', () => {
   }
 
   beforeAll(async () => {
-    owner = await signIn(server)
     van = await createDevice(owner, 'Van 7')
     const points = [{ lat: 52.5, lng: 13.4, timestamp: Date.now() - 1_000 }]
     await createClient(server, van.key).post('/location-history/bulk', { points })

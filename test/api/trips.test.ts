@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { createDates } from '../../src/api/location-history/dates.ts'
 import { createTripFold, type Fix, type Trips } from '../../src/api/location-history/trips.ts'
-import { createClient, createDevice, signIn } from '../support/client.ts'
-import { useServer } from '../support/own-server.ts'
+import { createClient, createDevice } from '../support/client.ts'
+import { useOrganization } from '../support/shared-server.ts'
 import { readTrace, shuffle } from '../support/traces.ts'
 
 const MINUTE_MS = 60_000
@@ -211,10 +211,9 @@ describe('Trips', () => {
 })
 
 describe('GET /location-histories/trips', () => {
-  const { server } = useServer()
+  const { server, owner } = useOrganization()
 
   it('answers with the trips, stops and days of a track, whatever the order its points came in', async () => {
-    const owner = await signIn(server)
     const device = await createDevice(owner)
     const trace = readTrace('liverpool-route14-2026-01-26')
     const bus = trace[0]?.device
@@ -256,7 +255,6 @@ describe('GET /location-histories/trips', () => {
   })
 
   it('asks for one subject and a time of a year at most', async () => {
-    const owner = await signIn(server)
     const { id } = await createDevice(owner)
     const ok = 'from=2026-01-01T00:00:00Z&to=2026-02-01T00:00:00Z'
     for (const [query, path] of [

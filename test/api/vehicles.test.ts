@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { type Client, createDevice, signIn } from '../support/client.ts'
-import { useServer } from '../support/own-server.ts'
+import { createDevice } from '../support/client.ts'
 import { addHub, addOrganization, addPerson } from '../support/people.ts'
+import { useOrganization } from '../support/shared-server.ts'
 
 const NOTHING = {
   plate: null,
@@ -30,13 +30,11 @@ const FULL = {
 }
 
 describe('Vehicles', () => {
-  const { server } = useServer()
-  let owner: Client
+  const { server, owner } = useOrganization()
   let hubId: string
   let driverId: string
 
   beforeAll(async () => {
-    owner = (await addOrganization(server, await signIn(server))).client
     hubId = await addHub(owner)
     driverId = (await addPerson(server, owner)).userId
   })

@@ -1,19 +1,17 @@
 import { beforeAll, describe, expect, it } from 'vitest'
-import { type Client, createClient, signIn } from '../support/client.ts'
-import { useServer } from '../support/own-server.ts'
+import { createClient } from '../support/client.ts'
 import { addHub, addOrganization, addPerson, type Person } from '../support/people.ts'
 import { openScreen, type TestScreen } from '../support/screen.ts'
+import { useOrganization } from '../support/shared-server.ts'
 import { until } from '../support/wait.ts'
 
 /** Contract section 4: who sees what of an organization, by hub, team and scope, in answers and on open streams. */
 describe('Visibility', () => {
-  const { server } = useServer()
-  let owner: Client
+  const { server, owner } = useOrganization()
   let north: string
   let south: string
 
   beforeAll(async () => {
-    owner = (await addOrganization(server, await signIn(server))).client
     north = await addHub(owner, 'North')
     south = await addHub(owner, 'South')
   })

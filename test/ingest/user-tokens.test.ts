@@ -1,18 +1,12 @@
-import { beforeAll, describe, expect, it } from 'vitest'
-import { type Client, signIn } from '../support/client.ts'
+import { describe, expect, it } from 'vitest'
 import { inTime } from '../support/crowding.ts'
 import { openTestDatabase } from '../support/database.ts'
-import { useServer } from '../support/own-server.ts'
 import { addPerson, type Person } from '../support/people.ts'
+import { useOrganization } from '../support/shared-server.ts'
 import { connectPacket, openRaw, publishPacket, type RawClient } from './raw.ts'
 
 describe('A user’s token over MQTT', () => {
-  const { server, database } = useServer()
-  let owner: Client
-
-  beforeAll(async () => {
-    owner = await signIn(server)
-  })
+  const { server, database, owner } = useOrganization()
 
   const SENDS = [{ permissionName: 'create/location', scope: 'own' }]
   async function addRole(name: string, permissionDetails: object[]): Promise<string> {

@@ -1,18 +1,12 @@
-import { beforeAll, describe, expect, it } from 'vitest'
-import { type Client, signIn } from '../support/client.ts'
+import { describe, expect, it } from 'vitest'
 import { importFile } from '../support/imports.ts'
-import { useServer } from '../support/own-server.ts'
-import { addOrganization, addPerson, roleId } from '../support/people.ts'
+import { addPerson, roleId } from '../support/people.ts'
 import { openScreen, type TestScreen } from '../support/screen.ts'
+import { useOrganization } from '../support/shared-server.ts'
 import { until } from '../support/wait.ts'
 
 describe('Watching records over the live socket', () => {
-  const { server } = useServer()
-  let owner: Client
-
-  beforeAll(async () => {
-    owner = (await addOrganization(server, await signIn(server))).client
-  })
+  const { server, owner } = useOrganization()
 
   const answers = (screen: TestScreen) => screen.messages.filter(({ type }) => type === 'watching')
   async function watch(screen: TestScreen, topics: unknown): Promise<unknown> {

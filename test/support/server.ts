@@ -33,6 +33,8 @@ export function lastOutputs(): string {
   return outputs.join('\n')
 }
 
+export const isRunning = ({ pid }: Server) => running.has(pid)
+
 export async function startServer(database: TestDatabase, env: Record<string, string> = {}): Promise<Server> {
   const child = spawnServer(database, env)
   const output = collect(child)

@@ -1,0 +1,68 @@
+import { afterAll, afterEach, beforeAll } from 'vitest'
+import { type Client, signIn } from './client.ts'
+import { createTestDatabase, type TestDatabase, usualKind } from './database.ts'
+import { addOrganization, addPerson, type Organization } from './people.ts'
+import { isRunning, type Server, startServer } from './server.ts'
+
+/** Modules live as long as their worker, which runs one test file after the other. */
+let shared: { server: Server; database: TestDatabase } | undefined
+
+/**
+ * An organization of the test file's own, and an account that owns it, on a server and a database that all such files of a
+ * worker share. Where a test fails, or ends the server, it goes with its file: the next one starts a new one.
+ */
+export function useOrganization(): {
+  server: Server
+  database: TestDatabase
+  owner: Client
+  organization: Organization
+} {
+  // Filled later, so that a file names them once and before anything runs.
+  const server = {} as Server
+  const database = {} as TestDatabase
+  const owner = {} as Client
+  const organization = {} as Organization
+  let hasFailed = true
+
+  beforeAll(async () => {
+    shared ??= await start()
+    Object.assign(server, shared.server)
+    Object.assign(database, shared.database)
+    const { client } = await addPerson(server, await signIn(server), { role: 'Admin' })
+    Object.assign(organization, await addOrganization(server, client))
+    Object.assign(owner, organization.client)
+    hasFailed = false
+  })
+  afterEach(({ task }) => {
+    hasFailed ||= task.result?.state === 'fail'
+  })
+  afterAll(async () => {
+    const hasEnded = shared !== undefined && !isRunning(shared.server)
+    if (hasFailed || hasEnded) await end()
+    if (hasEnded)
+      throw new Error(`The shared server ended in this file\n${server.output.stderr.slice(-4_000)}`)
+  })
+  return { server, database, owner, organization }
+}
+
+async function start(): Promise<{ server: Server; database: TestDatabase }> {
+  const database = await createTestDatabase(usualKind())
+  const server = await startServer(database)
+  process.once('SIGTERM', endWithWorker)
+  return { server, database }
+}
+
+async function end(): Promise<void> {
+  const ending = shared
+  shared = undefined
+  process.off('SIGTERM', endWithWorker)
+  await ending?.server.stop()
+  await ending?.database.remove()
+}
+
+/** vitest ends a worker by SIGTERM, and half a second later by SIGKILL: the server goes at once, what it leaves behind then. */
+async function endWithWorker(): Promise<void> {
+  if (shared && isRunning(shared.server)) process.kill(shared.server.pid, 'SIGKILL')
+  await end()
+  process.kill(process.pid, 'SIGTERM')
+}
