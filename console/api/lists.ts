@@ -40,6 +40,12 @@ export const LISTS = {
       (await answered(api.GET('/api/v3/hubs', { params: { query }, signal }))).data,
     readOne: async (id: string) => (await answered(api.GET('/api/v3/hub/{id}', path(id)))).data,
   },
+  geofences: {
+    permission: 'view/geofence',
+    read: async (query: Query, signal?: AbortSignal) =>
+      (await answered(api.GET('/api/v3/geofences', { params: { query }, signal }))).data,
+    readOne: async (id: string) => (await answered(api.GET('/api/v3/geofence/{id}', path(id)))).data,
+  },
 } as const
 
 export type ListName = keyof typeof LISTS

@@ -19,7 +19,7 @@ export function useEscape(onEscape: () => void): void {
 /** Where one goes on when what had the focus is gone as well. */
 const ELSEWHERE = ['.panel .button', '.rows', '.table-box tr[tabindex]', 'main .button']
 
-/** What had the focus when this opened has it again when it is gone, unless the focus went elsewhere meanwhile. */
+/** What had the focus when this opened has it again when it is gone, unless the focus went elsewhere meanwhile, or a panel took its place. */
 export function useReturnFocus(): void {
   const [opener] = useState(() => document.activeElement)
   useEffect(() => {
@@ -27,6 +27,7 @@ export function useReturnFocus(): void {
     return () => {
       // Another page is not where one was: it begins with its heading.
       if (!page?.isConnected) return
+      if (document.activeElement === document.body && document.querySelector('.panel h2')) focusHeading()
       for (const one of [opener, ...ELSEWHERE.map(place => document.querySelector(place))]) {
         if (document.activeElement !== document.body) return
         if (one instanceof HTMLElement) one.focus()
@@ -42,6 +43,13 @@ export function focusHeading(): void {
   if (!heading) return
   heading.tabIndex = -1
   heading.focus({ preventScroll: true })
+}
+
+/** For a panel that has to be loaded: whoever came for it is at the heading of the page meanwhile. */
+export function useLateHeading(): void {
+  useEffect(() => {
+    if (document.activeElement?.matches('#content h1')) focusHeading()
+  }, [])
 }
 
 /** When a dialog has given the focus back, which it does with the next frame. */

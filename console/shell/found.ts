@@ -9,7 +9,7 @@ import { useWorkspace } from './workspace.tsx'
 /** Of each kind: more than fit on a screen nobody reads, and another letter leaves fewer. */
 const MAX_OF_KIND = 6
 
-const KINDS = ['subjects', 'vehicles', 'hubs', 'teams'] as const
+const KINDS = ['subjects', 'vehicles', 'hubs', 'teams', 'geofences'] as const
 type Kind = (typeof KINDS)[number]
 
 /** What has this text in its name: subjects that are loaded at once, and whatever the server finds. */
@@ -28,14 +28,15 @@ export function useFoundEntries(text: string, settled: string) {
         (may(LISTS[name].permission) ? LISTS[name].read(query, signal) : []) as
           | Awaited<ReturnType<(typeof LISTS)[Name]['read']>>
           | never[]
-      const [devices, users, vehicles, hubs, teams] = await Promise.all([
+      const [devices, users, vehicles, hubs, teams, geofences] = await Promise.all([
         find('devices'),
         find('users'),
         find('vehicles'),
         find('hubs'),
         find('teams'),
+        find('geofences'),
       ])
-      return { devices, users, vehicles, hubs, teams }
+      return { devices, users, vehicles, hubs, teams, geofences }
     },
   })
 
@@ -54,7 +55,7 @@ export function useFoundEntries(text: string, settled: string) {
     })
   }
   const known = new Set(loaded.map(({ id }) => id))
-  const { devices = [], users = [], vehicles = [], hubs = [], teams = [] } = server.data ?? {}
+  const { devices = [], users = [], vehicles = [], hubs = [], teams = [], geofences = [] } = server.data ?? {}
   const elsewhere = [
     ...devices.map(({ _id, name, lastSeenAt }) => {
       const entry = onMap(_id, name, 'device')
@@ -80,6 +81,7 @@ export function useFoundEntries(text: string, settled: string) {
       to: `${urls.hubs}/${_id}`,
     })),
     teams: teams.map(({ _id, name }) => ({ id: _id, name, icon: 'team', to: `${urls.teams}/${_id}` })),
+    geofences: geofences.map(({ _id, name }) => ({ id: _id, name, icon: 'fence', to: urls.fence(_id) })),
   }
   // Until the answer to this text is here, of the one before it what fits this text too.
   const isOld = settled !== text.trim() || server.isPlaceholderData

@@ -39,6 +39,7 @@ export default function Search({ onDone }: { onDone: () => void }) {
     vehicles: found.vehicles.filter(isNew),
     hubs: found.hubs.filter(isNew),
     teams: found.teams.filter(isNew),
+    geofences: found.geofences.filter(isNew),
   }) as [keyof typeof t.groups, Entry[]][]
   const count = groups.reduce((sum, [, entries]) => sum + entries.length, 0)
 

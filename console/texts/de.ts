@@ -54,6 +54,7 @@ export const de: Texts = {
       vehicles: 'Fahrzeuge',
       hubs: 'Standorte',
       teams: 'Teams',
+      geofences: 'Geofences',
     },
     switchTo: name => `Zu ${name} wechseln`,
     searching: 'Sucht …',

@@ -51,6 +51,7 @@ export const en = {
       vehicles: 'Vehicles',
       hubs: 'Hubs',
       teams: 'Teams',
+      geofences: 'Geofences',
     },
     switchTo: (name: string) => `Switch to ${name}`,
     searching: 'Searching…',

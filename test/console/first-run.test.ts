@@ -229,7 +229,13 @@ describe('The first run', () => {
     await page.unroute(away)
     await page.getByRole('heading', { name: 'Hubs' }).waitFor()
 
-    // Into what is said of somebody: from everywhere, and from the list.
+    // Into what is said of somebody or of an area: from everywhere, and from the list.
+    const shape = { type: 'circle', center: { lat: 52.52, lng: 13.4 }, radius: 100 }
+    expect((await owner.post('/geofence', { name: 'Yard 3', shape })).status).toBe(201)
+    await page.keyboard.press('Control+k')
+    await page.getByPlaceholder('Search or go to…').fill('yard')
+    await page.getByRole('group', { name: 'Geofences' }).getByRole('menuitem', { name: 'Yard 3' }).click()
+    await hasFocus(page, 'Yard 3')
     await page.keyboard.press('Control+k')
     await page.getByPlaceholder('Search or go to…').fill('van')
     await page.getByRole('menuitem', { name: 'Van 7' }).first().click()

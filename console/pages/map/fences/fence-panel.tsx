@@ -4,7 +4,7 @@ import { ToggleButton } from 'react-aria-components'
 import { Link } from 'react-router'
 import { useFleetVersion, useLive, useNow } from '../../../live/live.tsx'
 import { createInside } from '../../../map/areas.ts'
-import { useEscape, useReturnFocus } from '../../../parts/focus.ts'
+import { useEscape, useLateHeading, useReturnFocus } from '../../../parts/focus.ts'
 import { Icon } from '../../../parts/icon.tsx'
 import { ActionButton, IconButton, Trouble } from '../../../parts/parts.tsx'
 import { useWorkspace } from '../../../shell/workspace.tsx'
@@ -42,6 +42,7 @@ export default function FencePanel({ fence, isArea, isBack, onArea, onEdit, onCl
     return fleet.ids.filter((_, slot) => isInside({ lat: lat[slot] as number, lng: lng[slot] as number }))
   }, [fleet, version, isInside])
   useReturnFocus()
+  useLateHeading()
   useEscape(onClose)
   const { shape } = fence
   const hub = hubs?.find(({ _id }) => _id === fence.hubId)
