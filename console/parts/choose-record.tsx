@@ -126,6 +126,7 @@ export function ChooseRecords(props: {
           </Checkbox>
         ))}
       </div>
+      <FieldSays />
     </CheckboxGroup>
   )
 }

@@ -19,7 +19,10 @@ export function useEscape(onEscape: () => void): void {
 /** Where one goes on when what had the focus is gone as well. */
 const ELSEWHERE = ['.panel .button', '.rows', '.table-box tr[tabindex]', 'main .button']
 
-/** What had the focus when this opened has it again when it is gone, unless the focus went elsewhere meanwhile, or a panel took its place. */
+/** It has the focus of whoever came here by no button. */
+const PAGE_HEADING = '#content h1'
+
+/** What had the focus when this opened has it again when it is gone, unless the focus went elsewhere meanwhile. */
 export function useReturnFocus(): void {
   const [opener] = useState(() => document.activeElement)
   useEffect(() => {
@@ -27,7 +30,7 @@ export function useReturnFocus(): void {
     return () => {
       // Another page is not where one was: it begins with its heading.
       if (!page?.isConnected) return
-      if (document.activeElement === document.body && document.querySelector('.panel h2')) focusHeading()
+      if (document.activeElement === document.body && opener?.matches(PAGE_HEADING)) focusHeading()
       for (const one of [opener, ...ELSEWHERE.map(place => document.querySelector(place))]) {
         if (document.activeElement !== document.body) return
         if (one instanceof HTMLElement) one.focus()
@@ -39,7 +42,7 @@ export function useReturnFocus(): void {
 /** On with what is open, by its name: a panel, else the page. */
 export function focusHeading(): void {
   const heading =
-    document.querySelector<HTMLElement>('.panel h2') ?? document.querySelector<HTMLElement>('#content h1')
+    document.querySelector<HTMLElement>('.panel h2') ?? document.querySelector<HTMLElement>(PAGE_HEADING)
   if (!heading) return
   heading.tabIndex = -1
   heading.focus({ preventScroll: true })
@@ -48,7 +51,7 @@ export function focusHeading(): void {
 /** For a panel that has to be loaded: whoever came for it is at the heading of the page meanwhile. */
 export function useLateHeading(): void {
   useEffect(() => {
-    if (document.activeElement?.matches('#content h1')) focusHeading()
+    if (document.activeElement?.matches(PAGE_HEADING)) focusHeading()
   }, [])
 }
 

@@ -17,6 +17,21 @@ export const serverInGerman: Readonly<Record<string, string>> = {
   'This holds a hidden sign that turns the direction of writing: type it anew.':
     'Darin steckt ein unsichtbares Zeichen, das die Schreibrichtung umkehrt: bitte neu tippen.',
   'There is no such hub.': 'Diesen Standort gibt es nicht.',
+  'There is no such organization.': 'Diese Organisation gibt es nicht.',
+  'There is no such vehicle.': 'Dieses Fahrzeug gibt es nicht.',
+  'There is no such team.': 'Dieses Team gibt es nicht.',
+  'There is no such geofence.': 'Diesen Geofence gibt es nicht.',
+  'There is no such tracking link.': 'Diesen Link gibt es nicht.',
+  'There is no such task.': 'Diese Aufgabe gibt es nicht.',
+  'Your role lacks the permission $.': 'Der eigenen Rolle fehlt das Recht $.',
+  'This is over already: give a time to come.': 'Das ist schon vorbei: bitte eine Zeit, die noch kommt.',
+  'A link lasts a year at most.': 'Ein Link gilt höchstens ein Jahr.',
+  'This task is done: give one that is to be done.':
+    'Diese Aufgabe ist erledigt: bitte eine, die noch zu tun ist.',
+  'This account is not active in any organization. Ask an administrator to invite you.':
+    'Dieses Konto ist in keiner Organisation aktiv. Bitte jemanden, der sie verwaltet, um eine Einladung bitten.',
+  'This account is not active in any organization. Register with its address and password to begin a new one.':
+    'Dieses Konto ist in keiner Organisation aktiv. Mit seiner Adresse und seinem Passwort kann eine neue begonnen werden.',
   'There is no such user.': 'Diese Person gibt es nicht.',
   'There is no such device.': 'Dieses Gerät gibt es nicht.',
   'A polygon has at least # different vertices.': 'Ein Polygon hat mindestens # verschiedene Ecken.',

@@ -12,7 +12,12 @@ describe('The first run', () => {
   it('leads by the hand from an empty map to the first point', async () => {
     const owner = (await addOrganization(server, await signIn(server))).client
     const page = await screens.open(server.url, { as: owner })
-    await page.getByRole('heading', { name: 'Nothing is on the map yet' }).waitFor()
+    const welcome = page.getByRole('heading', { name: 'Nothing is on the map yet' })
+    await welcome.waitFor()
+    // It does not stand where somebody draws.
+    await page.getByRole('button', { name: 'New geofence' }).click()
+    await welcome.waitFor({ state: 'detached' })
+    await page.getByRole('button', { name: 'Cancel' }).click()
     await page
       .getByText(
         `npm run simulate -- --url ${server.url} --mqtt ${server.url.replace('http', 'ws')}/mqtt --email owner@`,

@@ -63,7 +63,7 @@ describe('The live map', () => {
     await page.getByRole('option', { name: 'Silence' }).click()
     await until('the most silent is first', async () => (await names(page))[0]?.startsWith('Truck') ?? false)
     await page.getByRole('searchbox', { name: 'Search by name' }).fill('bike')
-    await page.getByText('2 of 4').waitFor()
+    await page.getByRole('radio', { name: /^Moving: 0/ }).waitFor()
     await page.getByRole('searchbox', { name: 'Search by name' }).fill('nobody')
     await page.getByRole('button', { name: 'Clear all filters' }).click()
     await page.getByText('4 on the map').waitFor()
@@ -253,7 +253,7 @@ describe('The live map', () => {
     await corners.fill('52.5, 13.3\n52.6, 13.5\n52.5, 13.5\n52.6, 13.3')
     await page.getByRole('button', { name: 'Save' }).click()
     await page.getByText(/^The polygon crosses itself/).waitFor()
-    await corners.fill('52.5, 13.3\n52.5, 13.5\n52.6, 13.5\n52.6, 13.3')
+    await corners.fill('52,5; 13,3\n52.5,13.5\n52,6, 13,5\n52.6 13.3')
     await page.getByRole('button', { name: 'Save' }).click()
     await panel.getByText('Polygon, 4 corners').waitFor()
 

@@ -61,11 +61,48 @@ it('every sentence that is translated is one of the server', () => {
   const isTaken = (sentence: string) =>
     written(`unique(\`${/^There is an? (.+) already\.$/.exec(sentence)?.[1] ?? '…'}\``)
   // `There is no such ${what}.`
-  const isMissing = (sentence: string) => /^There is no such \w+\.$/.test(sentence)
+  const isMissing = (sentence: string) => /^There is no such [a-z ]+\.$/.test(sentence)
   const isSaid = (sentence: string) =>
     general.has(sentence) || written(sentence) || isTaken(sentence) || isMissing(sentence)
   const unknown = Object.keys(de.server).filter(sentence => !isSaid(sentence))
   expect(unknown).toEqual([])
+})
+
+/** What the resources of the pages refuse, and who may come at all. */
+const REFUSING = [
+  'hubs',
+  'devices',
+  'vehicles',
+  'teams',
+  'geofences',
+  'geofence-events',
+  'tracking-links',
+].flatMap(resource => readdirSync(join(SRC, 'api', resource)).map(file => join('api', resource, file)))
+REFUSING.push('api/auth/routes.ts', 'http/plugins/authentication.ts', 'http/reauthorize.ts')
+
+it('what is refused of whatever the pages show is said in German', () => {
+  const sentences = REFUSING.flatMap(file => {
+    const written = readFileSync(join(SRC, file), 'utf8')
+    const thrown = written.matchAll(/(?:conflict|forbidden|invalid)\([^)]*?(['`])([A-Z][^'`]+\.)\1\)/g)
+    const missing = written.matchAll(/found\('([^']+)'/g)
+    const inNone = written.matchAll(/'(This account is not active [^']+)'/g)
+    return [
+      ...[...thrown].map(([, , sentence = '']) =>
+        sentence.replace(/\$\{MAX_\w+\}/g, '7').replace(/\$\{.+?\}/g, 'x'),
+      ),
+      ...[...missing].map(([, what]) => `There is no such ${what}.`),
+      ...[...inNone].map(([, sentence = '']) => sentence),
+    ]
+  })
+  expect(sentences.length).toBeGreaterThan(20)
+  // The pages change no password, and do not come with the key of a device.
+  const unsaid = new Set(sentences.filter(sentence => translate(sentence, de.server) === undefined))
+  expect([...unsaid]).toEqual([
+    'This is not the present password.',
+    'There is no such account.',
+    'A device key opens only the routes that accept points.',
+    'Apps sign in here with the key of a device.',
+  ])
 })
 
 it.each([

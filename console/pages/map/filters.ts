@@ -84,7 +84,7 @@ export function useFilters() {
 /** Whether a slot passes what is looked for here; hub and team are the server's business. */
 export function createTest(
   fleet: Fleet,
-  { search, state }: Filters,
+  { search, state }: Pick<Filters, 'search' | 'state'>,
   area: Shape | null,
 ): (slot: number) => boolean {
   const wanted = state === 'all' ? -1 : STATES.indexOf(state)

@@ -1,5 +1,5 @@
 import { useVirtualizer } from '@tanstack/react-virtual'
-import { type KeyboardEvent, lazy, memo, type RefObject, Suspense, useEffect, useRef } from 'react'
+import { type KeyboardEvent, lazy, memo, type RefObject, Suspense, useEffect, useMemo, useRef } from 'react'
 import { Button, Input, SearchField, ToggleButton, ToggleButtonGroup } from 'react-aria-components'
 import { useFleetVersion, useLive, useNow } from '../../live/live.tsx'
 import { STATES, type State } from '../../live/packed.ts'
@@ -11,9 +11,9 @@ import { patient } from '../../parts/patient.ts'
 import { stepTo } from '../../parts/rows.ts'
 import { useRecords } from '../../shell/records.ts'
 import { useFormat, useTexts } from '../../texts/texts.tsx'
-import { areaOf, isDrawn } from './fences/area.ts'
+import { areaOf, findArea, isDrawn } from './fences/area.ts'
 import type { Fence } from './fences/queries.ts'
-import { type Filters, NO_FILTERS, SORTS, type Sort } from './filters.ts'
+import { createTest, type Filters, NO_FILTERS, SORTS, type Sort } from './filters.ts'
 import { readSpeed } from './speed.ts'
 
 const ChooseRecord = lazy(
@@ -92,8 +92,14 @@ const ListHead = memo(function ListHead(props: HeadProps) {
   useFleetVersion(fleet, COUNTED_EVERY_MS)
   const hubs = useRecords('hubs', '')
   const teams = useRecords('teams', '')
+  // How many each button would leave of what is listed by all else.
+  const isListed = useMemo(
+    () => createTest(fleet, { search, state: 'all' }, findArea(area, fences)),
+    [fleet, search, area, fences],
+  )
   const counts = [0, 0, 0]
-  for (let slot = 0; slot < fleet.size; slot++) (counts[fleet.columns.state[slot] as number] as number)++
+  for (let slot = 0; slot < fleet.size; slot++)
+    if (isListed(slot)) (counts[fleet.columns.state[slot] as number] as number)++
   /** What was drawn is one of them as long as it counts. */
   const areas = [
     { id: '', name: texts.fences.anywhere },

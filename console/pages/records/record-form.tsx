@@ -2,10 +2,11 @@ import '../../styles/pages.css'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { type ReactNode, useMemo, useState } from 'react'
 import { Form } from 'react-aria-components'
-import { Failure, OwnFailure } from '../../api/failure.ts'
+import { OwnFailure } from '../../api/failure.ts'
 import { Modal } from '../../parts/modal.tsx'
 import { ActionButton, Trouble } from '../../parts/parts.tsx'
 import { Question } from '../../parts/question.tsx'
+import { useRefused } from '../../parts/refused.ts'
 import { SaidByServer } from '../../parts/said.tsx'
 import { useUnsaved } from '../../parts/unsaved.ts'
 import { useTexts } from '../../texts/texts.tsx'
@@ -24,8 +25,6 @@ interface Props {
   /** A question of one of the actions. */
   asked?: ReactNode
 }
-
-const NOTHING: Record<string, string> = {}
 
 /** A record in a dialog. */
 export function RecordForm({ values, ...props }: Props & { values: unknown }) {
@@ -75,8 +74,11 @@ export function RecordFields({
   const queries = useQueryClient()
   const [asking, setAsking] = useState(false)
   const refresh = (what: string[]) => queries.invalidateQueries({ queryKey: [name, ...what] })
+  const { form, refused, clear, place } = useRefused()
   const saving = useMutation({
     mutationFn: async () => save?.(),
+    onMutate: clear,
+    onError: place,
     onSuccess: () => {
       void refresh([])
       if (onSaved) onSaved()
@@ -92,13 +94,12 @@ export function RecordFields({
       onClose()
     },
   })
-  const said = saving.error instanceof Failure ? saving.error.fields : NOTHING
-  const error = removing.error ?? (Object.keys(said).length > 0 ? null : saving.error)
+  const error = removing.error ?? (refused.isMore ? saving.error : null)
   // What is said of a field goes when it is changed, and not when it is left: then the button would move under the pointer.
   const [changed, setChanged] = useState<readonly string[]>([])
   const fields = useMemo(
-    () => Object.fromEntries(Object.entries(said).filter(([name]) => !changed.includes(name))),
-    [said, changed],
+    () => Object.fromEntries(Object.entries(refused.fields).filter(([name]) => !changed.includes(name))),
+    [refused, changed],
   )
   const question = leaving.isAsking ? (
     <Question
@@ -121,6 +122,7 @@ export function RecordFields({
   )
   return (
     <Form
+      ref={form}
       className="stack"
       validationErrors={fields}
       onSubmit={event => {

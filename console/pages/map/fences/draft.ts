@@ -1,4 +1,4 @@
-import { Failure, OwnFailure } from '../../../api/failure.ts'
+import { OwnFailure } from '../../../api/failure.ts'
 import type { Shape } from '../../../map/areas.ts'
 
 /** A shape as somebody types it. */
@@ -33,6 +33,13 @@ export function draftOf(shape: Shape | null): ShapeDraft {
 /** As people write it: 52,52 is a number too. Nothing is none. */
 const toNumber = (text: string) => (text.trim() === '' ? Number.NaN : Number(text.trim().replace(',', '.')))
 
+/** Between two numbers stands what is not in one: in `52,5; 13,4` the semicolon, in `52.5,13.4` the comma. */
+function numbersIn(line: string): number[] {
+  const parts = line.split(/[\s;]+/).map(part => part.replace(/^,|,$/g, ''))
+  const found = parts.filter(part => part !== '')
+  return (found.length === 1 ? line.split(',') : found).map(toNumber)
+}
+
 /** What is to be sent. What cannot be read as a corner is said at the field, before the server could. */
 export function readDraft(draft: ShapeDraft, badCorner: (line: number) => string): Shape {
   if (draft.kind === 'circle') {
@@ -41,10 +48,7 @@ export function readDraft(draft: ShapeDraft, badCorner: (line: number) => string
   }
   const lines = draft.corners.split('\n').filter(line => line.trim() !== '')
   const coordinates = lines.map((line, index): [number, number] => {
-    const [lat = Number.NaN, lng = Number.NaN, ...rest] = line
-      .trim()
-      .split(/[\s,;]+/)
-      .map(Number)
+    const [lat = Number.NaN, lng = Number.NaN, ...rest] = numbersIn(line)
     if (rest.length > 0 || Number.isNaN(lat) || Number.isNaN(lng))
       throw new OwnFailure(400, badCorner(index + 1), [{ path: CORNERS, message: badCorner(index + 1) }])
     return [lng, lat]
@@ -62,15 +66,4 @@ export function shapeOf(draft: ShapeDraft): Shape | null {
   } catch {
     return null
   }
-}
-
-/** Of one corner the server says it with its number; the form has one field for all of them. */
-export function gatherCorners(failure: Failure): Failure {
-  const errors = Object.entries(failure.fields).map(([path, message]) => {
-    const [, index] = /^shape\.coordinates\.(\d+)/.exec(path) ?? []
-    return index === undefined
-      ? { path, message }
-      : { path: CORNERS, message: `${Number(index) + 1}: ${message}` }
-  })
-  return new Failure(failure.status, failure.message, errors)
 }

@@ -4,7 +4,6 @@ import type { Map as MapLibre } from 'maplibre-gl'
 import { useEffect, useRef, useState } from 'react'
 import { Label, Text, TextArea, TextField, ToggleButton, ToggleButtonGroup } from 'react-aria-components'
 import { answered, api } from '../../../api/client.ts'
-import { Failure } from '../../../api/failure.ts'
 import type { Shape } from '../../../map/areas.ts'
 import { ChooseRecord } from '../../../parts/choose-record.tsx'
 import { useEscape, useReturnFocus } from '../../../parts/focus.ts'
@@ -13,7 +12,7 @@ import { FieldSays } from '../../../parts/said.tsx'
 import { useWorkspace } from '../../../shell/workspace.tsx'
 import { useTexts } from '../../../texts/texts.tsx'
 import { changesOf, RecordFields, useLeaving } from '../../records/record-form.tsx'
-import { CORNERS, draftOf, gatherCorners, readDraft, type ShapeDraft, shapeOf } from './draft.ts'
+import { CORNERS, draftOf, readDraft, type ShapeDraft, shapeOf } from './draft.ts'
 import { type Drawing, openDrawing } from './drawing.ts'
 import type { Fence } from './queries.ts'
 
@@ -63,9 +62,7 @@ export default function FenceEditor({ fence, map, onDone }: Props) {
           body: { ...changesOf(body, fence), ...(isReshaped && { shape }) },
         })
       : api.POST('/api/v3/geofence', { body: { ...body, shape } })
-    const { data } = await answered<{ data: { _id: string } }>(request).catch((cause: unknown) => {
-      throw cause instanceof Failure ? gatherCorners(cause) : cause
-    })
+    const { data } = await answered<{ data: { _id: string } }>(request)
     // The map has it before the panel of it opens.
     await queries.invalidateQueries({ queryKey: ['geofences', 'all'] })
     onDone(data._id)
