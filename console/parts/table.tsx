@@ -1,12 +1,26 @@
 import '../styles/table.css'
 import type { InfiniteData, UseInfiniteQueryResult } from '@tanstack/react-query'
 import { useVirtualizer } from '@tanstack/react-virtual'
-import { type KeyboardEvent, type ReactNode, useEffect, useLayoutEffect, useRef } from 'react'
+import {
+  type CSSProperties,
+  type KeyboardEvent,
+  type ReactNode,
+  useEffect,
+  useLayoutEffect,
+  useRef,
+  useSyncExternalStore,
+} from 'react'
 import { useTexts } from '../texts/texts.tsx'
 import { Trouble } from './parts.tsx'
 import { stepTo } from './rows.ts'
 
 const ROW_PX = 40
+/** A page that is printed is not scrolled: all rows that are loaded are on it. */
+const paper = window.matchMedia('print')
+const onPrint = (then: () => void) => {
+  paper.addEventListener('change', then)
+  return () => paper.removeEventListener('change', then)
+}
 
 export interface Column<T> {
   id: string
@@ -38,12 +52,13 @@ export function Table<T extends { _id: string }>({
 }: Props<T>) {
   const texts = useTexts()
   const box = useRef<HTMLDivElement>(null)
+  const isPrinted = useSyncExternalStore(onPrint, () => paper.matches)
   const records = list.data?.pages.flatMap(page => page.data) ?? []
   const rows = useVirtualizer({
     count: records.length,
     getScrollElement: () => box.current,
     estimateSize: () => ROW_PX,
-    overscan: 10,
+    overscan: isPrinted ? records.length : 10,
   })
   const isMeasured = columns.some(({ whole }) => whole)
   const items = rows.getVirtualItems()
@@ -105,7 +120,11 @@ export function Table<T extends { _id: string }>({
         if (!box.current?.contains(relatedTarget)) at.current = null
       }}
     >
-      <table aria-label={label} aria-rowcount={hasNextPage ? -1 : records.length + 1}>
+      <table
+        style={{ '--columns': columns.length } as CSSProperties}
+        aria-label={label}
+        aria-rowcount={hasNextPage ? -1 : records.length + 1}
+      >
         <thead>
           <tr aria-rowindex={1}>
             {columns.map(column => (

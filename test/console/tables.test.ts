@@ -1,0 +1,52 @@
+import { beforeAll, describe, expect, it } from 'vitest'
+import { useOrganization } from '../support/shared-server.ts'
+import { until } from '../support/wait.ts'
+import { useBrowser } from './browser.ts'
+
+const VEHICLES = 60
+
+describe('Tables', () => {
+  const { server, owner } = useOrganization()
+  const screens = useBrowser()
+
+  beforeAll(async () => {
+    const { data: hub } = (await owner.post('/hub', { name: 'Depot '.repeat(16), lat: 52, lng: 13 })).body
+    for (let n = 1; n <= VEHICLES; n++) {
+      const vehicle = { name: `Van ${n} with a long name`, plate: `B-FL ${n}`, tags: ['cold '.repeat(16)] }
+      expect((await owner.post('/vehicle', { ...vehicle, hubId: hub._id })).status).toBe(201)
+    }
+  })
+
+  it('have room for all of their columns at every width: what is too long ends in an ellipsis', async () => {
+    const page = await screens.open(`${server.url}/vehicles`, { as: owner })
+    const table = page.getByRole('table', { name: 'Vehicles' })
+    for (const width of [390, 768, 820, 1_120, 1_440]) {
+      await page.setViewportSize({ width, height: 700 })
+      const [has, needs] = await table.evaluate(one => {
+        const box = one.parentElement as HTMLElement
+        return [box.clientWidth, box.scrollWidth]
+      })
+      expect([width, needs]).toEqual([width, has])
+    }
+    const name = page.getByRole('cell', { name: 'Van 1 with' })
+    expect(await name.evaluate(one => one.scrollWidth <= one.clientWidth)).toBe(true)
+  })
+
+  it('are printed on white, with every row that is loaded, and without what is pressed', async () => {
+    const page = await screens.open(`${server.url}/vehicles`, { as: owner, theme: 'dark' })
+    const rows = page.getByRole('row', { name: /Van/ })
+    await rows.first().waitFor()
+    expect(await rows.count()).toBeLessThan(50)
+    await page.emulateMedia({ media: 'print' })
+    await until('all rows are on the paper', async () => (await rows.count()) >= 50)
+    expect(await page.getByRole('navigation').isVisible()).toBe(false)
+    expect(await page.getByRole('button', { name: 'Add a vehicle' }).isVisible()).toBe(false)
+    const [ink, box] = await page.evaluate(() => [
+      getComputedStyle(document.querySelector('td') as HTMLElement).color,
+      getComputedStyle(document.querySelector('.table-box') as HTMLElement).overflow,
+    ])
+    expect([ink, box]).toEqual(['rgb(22, 25, 29)', 'visible'])
+    await page.emulateMedia({ media: 'screen' })
+    await until('rows are drawn as they are seen', async () => (await rows.count()) < 50)
+  })
+})
