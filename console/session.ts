@@ -5,15 +5,20 @@
 export interface Session {
   token: string
   expiresAt: number
+  /** Who it is in every organization. */
+  email?: string
 }
 
 const KEY = 'fieldline.session'
 const listeners = new Set<() => void>()
 let current = read()
+/** Also when it has ended. */
+let last = current
 let held: Session | null = null
 let unsaved = 0
 let left = false
 let entered = false
+let moved = false
 
 function read(): Session | null {
   try {
@@ -24,12 +29,16 @@ function read(): Session | null {
   }
 }
 
-function set(session: Session | null): void {
-  if (session) {
-    held = null
-    left = false
-  } else if (left) held = null
+function set(session: Session | null, isOwn = false): void {
+  if (left) held = null
   else if (unsaved > 0) held = current ?? held
+  // It waits for whoever typed it, who may be in another organization meanwhile.
+  if (session && held && !isMove(held, session)) held = null
+  if (session) {
+    moved = last !== null && !isOwn && isMove(last, session)
+    left = false
+    last = session
+  }
   current = session
   for (const listener of listeners) listener()
 }
@@ -44,9 +53,18 @@ export const getSession = (): Session | null => current
 
 /**
  * The session that ended, elsewhere or with its time, while something was typed and not saved: that waits, unseen, until the
- * same account is here again in the same organization.
+ * same account is here again in the same organization, also while the same person is in another one.
  */
 export const getHeld = (): Session | null => held
+
+/** What waits is not wanted any more. */
+export function discardHeld(): void {
+  held = null
+  for (const listener of listeners) listener()
+}
+
+/** Whether another tab has taken this one along to another organization. */
+export const wasMoved = (): boolean => moved
 
 /** Something is typed and not saved, until what is answered is called. */
 export function holdUnsaved(): () => void {
@@ -55,15 +73,23 @@ export function holdUnsaved(): () => void {
 }
 
 /** Whose token it is, and in which organization. */
-export function accountOf({ token }: Session): string {
+export function readClaims({ token }: Session): { sub: string; org: string } {
   try {
     const claims = token.split('.')[1]?.replaceAll('-', '+').replaceAll('_', '/') ?? ''
-    const { sub, org } = JSON.parse(atob(claims)) as { sub: string; org: string }
-    return `${org}/${sub}`
+    return JSON.parse(atob(claims)) as { sub: string; org: string }
   } catch {
-    return token
+    return { sub: token, org: '' }
   }
 }
+
+export function accountOf(session: Session): string {
+  const { sub, org } = readClaims(session)
+  return `${org}/${sub}`
+}
+
+/** The same person in another organization. */
+const isMove = (from: Session, to: Session): boolean =>
+  from.email !== undefined && from.email === to.email && readClaims(from).org !== readClaims(to).org
 
 export function onSession(listener: () => void): () => void {
   listeners.add(listener)
@@ -94,11 +120,12 @@ export function expectNext(isExpected: boolean): void {
 }
 
 /** The answer of signing in, switching and creating an organization. */
-export function startSession(answer: { token: string; expires_in: number }): void {
-  const session = { token: answer.token, expiresAt: Date.now() + answer.expires_in * 1_000 }
+export function startSession(answer: { token: string; expires_in: number; data: { email: string } }): void {
+  const { token, expires_in, data } = answer
+  const session = { token, expiresAt: Date.now() + expires_in * 1_000, email: data.email }
   localStorage.setItem(KEY, JSON.stringify(session))
   entered = true
-  set(session)
+  set(session, true)
 }
 
 /** Ends it where it is still the one with this token: another tab may have gone on meanwhile. */

@@ -4,7 +4,7 @@ import { Navigate, useSearchParams } from 'react-router'
 import { answered, api } from '../api/client.ts'
 import { Logo } from '../parts/logo.tsx'
 import { ActionButton, Field, sayFailure } from '../parts/parts.tsx'
-import { getSession, onSession, startSession } from '../session.ts'
+import { getSession, onSession, startSession, wasMoved } from '../session.ts'
 import { useTexts } from '../texts/texts.tsx'
 import { urls } from '../urls.ts'
 
@@ -14,7 +14,8 @@ export function SignInPage() {
   const next = search.get('next')
   // Of this origin alone: `//elsewhere` is another host.
   const target = next && /^\/(?![/\\])/.test(next) ? next : urls.map
-  if (session) return <Navigate to={target} replace />
+  // What the address says was of another organization.
+  if (session) return <Navigate to={wasMoved() ? urls.map : target} replace />
   return <SignIn isAgain={next !== null} />
 }
 

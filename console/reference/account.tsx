@@ -82,7 +82,12 @@ function SignInForm({ onCancel }: { onCancel: () => void }) {
         headers: { 'content-type': 'application/json' },
         body: JSON.stringify({ email: fields.get('email'), password: fields.get('password') }),
       })
-      const body = (await answer.json()) as { token: string; expires_in: number; message: string }
+      const body = (await answer.json()) as {
+        token: string
+        expires_in: number
+        data: { email: string }
+        message: string
+      }
       if (answer.ok) return startSession(body)
       setFailure(body.message)
     } catch {

@@ -4,19 +4,20 @@ import { RouterProvider as AriaRouter } from 'react-aria-components'
 import { Navigate, NavLink, Outlet, useHref, useLocation, useNavigate } from 'react-router'
 import { Failure } from '../api/failure.ts'
 import { LiveProvider } from '../live/live.tsx'
+import { Elsewhere } from '../pages/elsewhere.tsx'
 import { SignIn } from '../pages/sign-in.tsx'
 import { focusHeading, useKeptFocus } from '../parts/focus.ts'
 import { Icon } from '../parts/icon.tsx'
 import { Logo } from '../parts/logo.tsx'
 import { useIsWaiting } from '../parts/patient.ts'
-import { accountOf, getHeld, getSession, hasJustEntered, hasLeft, onSession } from '../session.ts'
+import { accountOf, getHeld, getSession, hasJustEntered, hasLeft, onSession, wasMoved } from '../session.ts'
 import { useTexts } from '../texts/texts.tsx'
 import { urls } from '../urls.ts'
 import { LiveBadge } from './live-badge.tsx'
 import { AccountMenu, MorePages, OrganizationMenu } from './menus.tsx'
 import { type PageEntry, usePages } from './pages.ts'
 import { Palette } from './palette.tsx'
-import { WorkspaceProvider } from './workspace.tsx'
+import { useWorkspace, WorkspaceProvider } from './workspace.tsx'
 
 const MAX_RETRIES = 3
 /** As many have room for their names beside each other (styles/shell.css hides the others). */
@@ -28,13 +29,13 @@ const isAway = (error: unknown) => error instanceof Failure && (error.status ===
 /**
  * What is around every page of somebody who is signed in. Another account, or another organization, is another world: nothing
  * is carried over, and it begins with the map. Where something typed would be lost with the session, it waits unseen and
- * still beneath the sign-in.
+ * still beneath the sign-in, or beneath the question whether to go back to its organization.
  */
 export function Shell() {
   const session = useSyncExternalStore(onSession, getSession)
   const held = useSyncExternalStore(onSession, getHeld)
   const navigate = useNavigate()
-  const shown = session ?? held
+  const shown = held ?? session
   const account = shown && accountOf(shown)
   const [here, setHere] = useState(account)
   if (account && !here) setHere(account)
@@ -42,12 +43,12 @@ export function Shell() {
   if (account !== here) return <ToMap onThere={() => setHere(account)} />
   return (
     <>
-      <Activity mode={session ? 'visible' : 'hidden'}>
+      <Activity mode={held ? 'hidden' : 'visible'}>
         <AriaRouter navigate={path => void navigate(path)} useHref={useHref}>
           <SignedIn key={account} token={shown.token} />
         </AriaRouter>
       </Activity>
-      {!session && <SignIn isAgain />}
+      {held && (session ? <Elsewhere held={held} /> : <SignIn isAgain />)}
     </>
   )
 }
@@ -123,18 +124,27 @@ function Frame() {
         </div>
       </header>
       <Outlet />
-      <Waiting />
+      <News />
     </div>
   )
 }
 
-/** What is not loaded yet cannot be shown while the server is away: then somebody who opens it is told. */
-function Waiting() {
-  const { nav } = useTexts()
+/**
+ * What is not loaded yet cannot be shown while the server is away: then somebody who opens it is told. Why everything here is
+ * something else now is said until somebody goes to another page.
+ */
+function News() {
+  const { nav, account } = useTexts()
+  const { organizations } = useWorkspace()
   const isWaiting = useIsWaiting()
+  const { pathname } = useLocation()
+  const [begunAt] = useState(pathname)
+  const [isPast, setPast] = useState(!wasMoved())
+  if (pathname !== begunAt && !isPast) setPast(true)
+  const here = organizations.find(one => one.isCurrent)?.organizationName
   return (
     <p className="waiting" role="status">
-      {isWaiting && nav.opensLater}
+      {isWaiting ? nav.opensLater : !isPast && here && account.moved(here)}
     </p>
   )
 }

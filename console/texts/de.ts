@@ -43,6 +43,10 @@ export const de: Texts = {
     dark: 'Dunkel',
     organizations: 'Organisationen',
     switching: 'Wechselt …',
+    moved: name => `In einem anderen Tab wurde zu ${name} gewechselt.`,
+    elsewhere: 'Jetzt ist eine andere Organisation gewählt',
+    waits: 'Was hier halb getippt ist, gehört zu der vorigen. Es wartet, bis dorthin zurückgewechselt wird.',
+    back: 'Dorthin zurück',
   },
   palette: {
     results: 'Ergebnisse',

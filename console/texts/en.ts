@@ -40,6 +40,10 @@ export const en = {
     dark: 'Dark',
     organizations: 'Organizations',
     switching: 'Switching…',
+    moved: (name: string) => `You have switched to ${name} in another tab.`,
+    elsewhere: 'You are in another organization now',
+    waits: 'What is half typed here belongs to the one before. It waits until you go back to it.',
+    back: 'Go back to it',
   },
   palette: {
     results: 'Results',

@@ -1,0 +1,84 @@
+import type { Page } from 'playwright-core'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { signIn } from '../support/client.ts'
+import { useServer } from '../support/own-server.ts'
+import { addOrganization } from '../support/people.ts'
+import { OWNER } from '../support/server.ts'
+import { findBarriers, useBrowser } from './browser.ts'
+
+describe('What changes for somebody who is signed in', () => {
+  const { server } = useServer()
+  const screens = useBrowser()
+  const MAY_BE_REFUSED = { mayFail: /40[13]/ }
+  const isLive = (page: Page) => page.getByRole('status').getByText('Live').waitFor()
+  const openTab = async (beside: Page, path: string) => {
+    const tab = await beside.context().newPage()
+    await tab.goto(`${server.url}${path}`)
+    return tab
+  }
+
+  describe('in another tab', () => {
+    beforeAll(async () => {
+      await addOrganization(server, await signIn(server), { organizationName: 'Southwind' })
+    })
+    const names = ['My organization', 'Southwind'] as const
+    const menu = (page: Page) => page.getByRole('button', { name: /^Organization / })
+    const change = async (page: Page, to: string) => {
+      await menu(page).click()
+      await page.getByRole('menuitemradio', { name: to }).click()
+      await page.getByRole('button', { name: `Organization ${to}` }).waitFor()
+    }
+    /** Two tabs in one organization: what it is called, and the other one. */
+    const openBoth = async (path: string) => {
+      const page = await screens.open(`${server.url}/sign-in`, MAY_BE_REFUSED)
+      await page.getByLabel('E-mail').fill(OWNER.email)
+      await page.getByLabel('Password').fill(OWNER.password)
+      await page.getByRole('button', { name: 'Sign in' }).click()
+      await menu(page).waitFor()
+      const beside = await openTab(page, path)
+      const label = await menu(page).innerText()
+      const [here, there] = label.includes(names[0]) ? names : ([names[1], names[0]] as const)
+      return { page, beside, here, there }
+    }
+
+    it('says why it is in another organization, until one goes on', async () => {
+      const { page, beside, there } = await openBoth('/links')
+      await beside.getByRole('heading', { name: 'Tracking links' }).waitFor()
+      await change(page, there)
+      const said = beside.getByRole('status').getByText(`You have switched to ${there} in another tab.`)
+      await said.waitFor()
+      await beside.getByRole('heading', { name: 'Live map' }).waitFor()
+      expect(await page.getByText('in another tab').count()).toBe(0)
+      await beside.getByRole('link', { name: 'Teams' }).click()
+      await said.waitFor({ state: 'detached' })
+    })
+
+    it('keeps what is half typed while the organization is another one', async () => {
+      const { page, beside, here, there } = await openBoth('/?fence=new')
+      const name = beside.getByRole('textbox', { name: 'Name', exact: true })
+      await name.fill('Half typed')
+      const question = beside.getByRole('alert').getByText('You are in another organization now')
+      await change(page, there)
+      await question.waitFor()
+      expect(await name.or(beside.getByRole('link')).count()).toBe(0)
+      expect(await findBarriers(beside)).toEqual([])
+      // It is there again when the other tab goes back, or this one does.
+      await change(page, here)
+      await isLive(beside)
+      expect(await name.inputValue()).toBe('Half typed')
+      await change(page, there)
+      await question.waitFor()
+      await beside.getByRole('button', { name: 'Go back to it' }).click()
+      await name.waitFor()
+      expect(await name.inputValue()).toBe('Half typed')
+      await page.getByRole('button', { name: `Organization ${here}` }).waitFor()
+      // Or it is not wanted.
+      await change(page, there)
+      await beside.getByRole('button', { name: 'Discard it' }).click()
+      await beside.getByRole('button', { name: `Organization ${there}` }).waitFor()
+      await isLive(beside)
+      expect(await name.count()).toBe(0)
+      expect(new URL(beside.url()).search).toBe('')
+    })
+  })
+})
