@@ -4,7 +4,9 @@ export const urls = {
   subject: (subjectId: string) => `/?subject=${encodeURIComponent(subjectId)}`,
   playback: '/playback',
   /** Today, of one subject. */
-  playbackOf: (type: 'device' | 'user' | 'vehicle', id: string) => `/playback?subject=${type}:${id}`,
+  /** Without a day it is the one on which it is opened. */
+  playbackOf: (type: 'device' | 'user' | 'vehicle', id: string, day?: string) =>
+    `/playback?subject=${type}:${id}${day === undefined ? '' : `&day=${day}`}`,
   /** One day of one subject, at a time of it. */
   playbackAt: (type: 'device' | 'user', id: string, day: string, at: string) =>
     `/playback?subject=${type}:${id}&day=${day}&at=${encodeURIComponent(at)}`,

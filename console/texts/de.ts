@@ -110,6 +110,7 @@ export const de: Texts = {
     follow: 'Folgen',
     share: 'Teilen',
     playback: 'Der heutige Tag',
+    playbackOf: day => `Der Tag: ${day}`,
     speed: 'Tempo',
     heading: 'Richtung',
     battery: 'Akku',

@@ -107,6 +107,7 @@ export const en = {
     follow: 'Follow',
     share: 'Share',
     playback: 'Playback of today',
+    playbackOf: (day: string) => `Playback of ${day}`,
     speed: 'Speed',
     heading: 'Heading',
     battery: 'Battery',

@@ -157,7 +157,10 @@ function Today(props: Pick<Props, 'subjectId' | 'isSettled'> & { isAway: boolean
   const format = useFormat()
   const { data: today } = useToday(subjectId, isSettled)
   if (!today) return isAway ? <p className="hint">{t.comesLater}</p> : null
-  const isToday = Date.parse(position.timestamp) >= format.startOfDay()
+  const fixedAt = Date.parse(position.timestamp)
+  const isToday = fixedAt >= format.startOfDay()
+  /** Who sent nothing today has another day to be seen. */
+  const lastDay = isToday ? undefined : format.dateOf(fixedAt)
   const distance = today.trips.reduce((sum, trip) => sum + trip.distance, 0)
   const driving = today.trips.reduce((sum, trip) => sum + trip.duration, 0)
   const fastest = Math.max(0, ...today.trips.map(trip => trip.maxSpeed))
@@ -174,9 +177,9 @@ function Today(props: Pick<Props, 'subjectId' | 'isSettled'> & { isAway: boolean
           <Fact term={t.maxSpeed}>{format.speed(fastest)}</Fact>
         </dl>
       )}
-      <Link className="button plain" to={urls.playbackOf(position.subjectType, subjectId)}>
+      <Link className="button plain" to={urls.playbackOf(position.subjectType, subjectId, lastDay)}>
         <Icon name="history" />
-        {t.playback}
+        {lastDay === undefined ? t.playback : t.playbackOf(format.longDate(lastDay))}
       </Link>
     </section>
   )
