@@ -4,7 +4,7 @@ import { ChooseRecord, ChooseRecords, RecordName } from '../../parts/choose-reco
 import { Field } from '../../parts/parts.tsx'
 import { useWorkspace } from '../../shell/workspace.tsx'
 import { useFormat, useTexts } from '../../texts/texts.tsx'
-import { RecordForm } from './record-form.tsx'
+import { changesOf, RecordForm } from './record-form.tsx'
 import { RecordsPage } from './records-page.tsx'
 
 type Team = Awaited<ReturnType<typeof readTeam>>
@@ -43,11 +43,17 @@ function TeamForm({ team, onClose }: { team: Team | null; onClose: () => void })
   const [memberIds, setMemberIds] = useState<string[]>(team?.memberIds ?? [])
   const t = texts.records
   const save = async () => {
+    const own = { name, hubId: hubId || null }
+    if (!team) return answered(api.POST('/api/v3/team', { body: { ...own, memberIds } }))
+    // All of it is replaced: what somebody else has made of it since it was opened stays.
+    const { data: now } = await answered(api.GET('/api/v3/team/{id}', path(team._id)))
+    const added = memberIds.filter(id => !team.memberIds.includes(id))
+    const kept = now.memberIds.filter(id => memberIds.includes(id) || !team.memberIds.includes(id))
+    const members = [...new Set([...kept, ...added])]
     // Who is no member any more leads no more.
-    const leaderIds = (team?.leaderIds ?? []).filter(id => memberIds.includes(id))
-    const body = { name, hubId: hubId || null, memberIds, leaderIds }
-    if (team) return answered(api.PUT('/api/v3/team/{id}', { ...path(team._id), body }))
-    return answered(api.POST('/api/v3/team', { body }))
+    const leaderIds = now.leaderIds.filter(id => members.includes(id))
+    const body = { name: now.name, hubId: now.hubId, ...changesOf(own, team), memberIds: members, leaderIds }
+    return answered(api.PUT('/api/v3/team/{id}', { ...path(team._id), body }))
   }
   const remove = team &&
     may('delete/team') && {

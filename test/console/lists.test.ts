@@ -1,11 +1,12 @@
 import { beforeAll, describe, expect, it } from 'vitest'
+import { addPerson } from '../support/people.ts'
 import { useOrganization } from '../support/shared-server.ts'
 import { until } from '../support/wait.ts'
 import { useBrowser } from './browser.ts'
 
 const VEHICLES = 60
 
-describe('Tables', () => {
+describe('Lists of records', () => {
   const { server, owner } = useOrganization()
   const screens = useBrowser()
 
@@ -30,6 +31,23 @@ describe('Tables', () => {
     }
     const name = page.getByRole('cell', { name: 'Van 1 with' })
     expect(await name.evaluate(one => one.scrollWidth <= one.clientWidth)).toBe(true)
+  })
+
+  it('of teams keep what somebody else has made of one since it was opened', async () => {
+    const { _id: ownId } = (await owner.patch('/user', { name: 'Ada' })).body.data
+    const { userId } = await addPerson(server, owner)
+    const team = (await owner.post('/team', { name: 'North', memberIds: [ownId] })).body.data
+    const page = await screens.open(`${server.url}/teams/${team._id}`, { as: owner })
+    const own = page.getByRole('dialog').getByText('Ada', { exact: true })
+    await own.waitFor()
+    const now = { name: 'South', memberIds: [ownId, userId], leaderIds: [ownId, userId] }
+    expect((await owner.put(`/team/${team._id}`, now)).status).toBe(200)
+    await own.click()
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByRole('row', { name: /South 1/ }).waitFor()
+    expect((await owner.get(`/team/${team._id}`)).body.data).toMatchObject({
+      ...{ name: 'South', memberIds: [userId], leaderIds: [userId] },
+    })
   })
 
   it('are printed on white, with every row that is loaded, and without what is pressed', async () => {
