@@ -36,6 +36,8 @@ export interface Import {
   mapping: Mapping
   /** Whether rows are numbered with the line of a CSV that says its delimiter, as before 0071. */
   countsSep: boolean
+  /** The primary key of its type when the file was accepted; null is none, or of an import of before that was kept. */
+  primaryKey: string | null
   total: number | null
   processed: number
   created: number
@@ -53,7 +55,7 @@ export interface Import {
 
 const COLUMNS = `i.id AS "_id", i.user_id AS "userId", i.status, i.file_name AS "fileName", i.format,
   i.data_type_id AS "dataTypeId", i.data_type_name AS "dataTypeName", i.mode, i.dry_run AS "dryRun", i.mapping,
-  i.counts_sep AS "countsSep", i.total,
+  i.counts_sep AS "countsSep", i.primary_key AS "primaryKey", i.total,
   i.processed, i.created, i.updated, i.unchanged, i.failed, i.progress, i.error, i.failures, i.created_at AS "createdAt",
   i.updated_at AS "updatedAt", i.started_at AS "startedAt", i.finished_at AS "finishedAt"`
 
@@ -141,14 +143,23 @@ export function listImportsById(tx: Queryable, ids: readonly string[]): Promise<
 
 export type NewImport = Pick<
   Import,
-  '_id' | 'userId' | 'fileName' | 'format' | 'dataTypeId' | 'dataTypeName' | 'mode' | 'dryRun' | 'mapping'
+  | '_id'
+  | 'userId'
+  | 'fileName'
+  | 'format'
+  | 'dataTypeId'
+  | 'dataTypeName'
+  | 'mode'
+  | 'dryRun'
+  | 'mapping'
+  | 'primaryKey'
 > & { fileBytes: number }
 
 export async function insertImport(tx: Queryable, organizationId: string, given: NewImport): Promise<void> {
   await tx.query(
     `INSERT INTO imports (id, organization_id, user_id, file_name, format, data_type_id, data_type_name, mode, dry_run,
-       mapping, file_bytes)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10::jsonb, $11)`,
+       mapping, primary_key, file_bytes)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10::jsonb, $11, $12)`,
     [
       given._id,
       organizationId,
@@ -160,6 +171,7 @@ export async function insertImport(tx: Queryable, organizationId: string, given:
       given.mode,
       given.dryRun,
       JSON.stringify(given.mapping),
+      given.primaryKey,
       given.fileBytes,
     ],
   )

@@ -163,6 +163,13 @@ async function readPlan(
   if (gone !== undefined) {
     throw unimportable(`${type.name} has no field ${gone} any more: send what is left of the file again.`)
   }
+  // By another key the same rows are other records, and by none all of them are new.
+  const hasOtherKey = found.primaryKey !== null && found.primaryKey !== type.primaryKey
+  if (hasOtherKey || (found.mode === 'upsert' && type.primaryKey === null)) {
+    throw unimportable(
+      `The primary key of ${type.name} is another one than when the file was sent: send what is left of the file again.`,
+    )
+  }
   const { language, timeZone, currency } = organization
   const writing = progress.writing ?? { language, timeZone, currency }
   return { found, type, writing, style: styleOf(writing) }

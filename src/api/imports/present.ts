@@ -16,6 +16,7 @@ export function showImport(found: Import, caller: Caller) {
     mapping,
     failures,
     countsSep: _countsSep,
+    primaryKey: _primaryKey,
     ...rest
   } = found
   if (!dataAccess(caller, 'import/data').grants(dataTypeId)) return null

@@ -109,6 +109,7 @@ export async function receiveImport(
         mode,
         dryRun: fields.dryRun === 'true',
         mapping,
+        primaryKey: type.primaryKey,
         fileBytes,
       })
       await insertJob(tx, { kind: IMPORT_JOB, organizationId, payload: { importId }, uniqueKey: importId })
