@@ -1,26 +1,13 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Answer, type Client, signIn } from '../support/client.ts'
-import { createTestDatabase, type TestDatabase, usualKind } from '../support/database.ts'
+import { describe, expect, it } from 'vitest'
+import { type Answer, signIn } from '../support/client.ts'
 import { addOrganization, addPerson } from '../support/people.ts'
-import { type Server, startServer } from '../support/server.ts'
+import { useOrganization } from '../support/shared-server.ts'
 
 let counter = 0
 const field = (key: string, type = 'text', more: object = {}) => ({ key, label: `The ${key}`, type, ...more })
 
 describe('Data sources', () => {
-  let database: TestDatabase
-  let server: Server
-  let owner: Client
-
-  beforeAll(async () => {
-    database = await createTestDatabase(usualKind())
-    server = await startServer(database)
-    owner = (await addOrganization(server, await signIn(server))).client
-  })
-  afterAll(async () => {
-    await server.stop()
-    await database.remove()
-  })
+  const { server, owner } = useOrganization()
 
   const makeType = async (fields: object[], more: object = {}) => {
     const answer = await owner.post('/data-type', { name: `Type ${++counter}`, fields, ...more })

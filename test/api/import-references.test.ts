@@ -1,17 +1,13 @@
 import { beforeAll, describe, expect, it } from 'vitest'
-import { type Client, signIn } from '../support/client.ts'
 import { importFile } from '../support/imports.ts'
-import { useServer } from '../support/own-server.ts'
-import { addOrganization } from '../support/people.ts'
+import { useOrganization } from '../support/shared-server.ts'
 
 describe('References of imports', () => {
-  const { server } = useServer()
-  let owner: Client
+  const { server, owner } = useOrganization()
   let dataTypeId: string
   let number = 0
 
   beforeAll(async () => {
-    owner = (await addOrganization(server, await signIn(server))).client
     await owner.patch('/organization', { language: 'de', timeZone: 'Europe/Berlin' })
   })
 

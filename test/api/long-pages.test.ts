@@ -1,9 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Client, signIn } from '../support/client.ts'
-import { createTestDatabase, type TestDatabase, usualKind } from '../support/database.ts'
-import { addOrganization } from '../support/people.ts'
-import { type Server, startServer } from '../support/server.ts'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { useOrganization } from '../support/shared-server.ts'
 
 const MIB = 1024 * 1024
 /** Ends the page that it does not fit into: a body is at most 256 KiB, an entry of the audit log holds two. */
@@ -15,14 +12,9 @@ const FIELDS = Array.from({ length: 24 }, (_, at) => `f${at}`)
 const noise = () => randomBytes(5_000).toString('hex')
 
 describe('A page of large records', () => {
-  let database: TestDatabase
-  let server: Server
-  let owner: Client
+  const { server, owner } = useOrganization()
 
   beforeAll(async () => {
-    database = await createTestDatabase(usualKind())
-    server = await startServer(database)
-    owner = (await addOrganization(server, await signIn(server))).client
     const make = async (path: string, body: object) => {
       const answer = await owner.post(path, body)
       expect(answer.status, JSON.stringify(answer.body).slice(0, 500)).toBe(201)
@@ -41,10 +33,6 @@ describe('A page of large records', () => {
       const step = { status: 'open', label: 'Open', next: [], fields: withDefaults() }
       await make('/flow', { name: `Flow ${row}`, steps: [step] })
     }
-  })
-  afterAll(async () => {
-    await server?.stop()
-    await database?.remove()
   })
 
   it.each([

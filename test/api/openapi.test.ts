@@ -3,19 +3,17 @@ import { Ajv2020, type AnySchema } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { PERMISSIONS } from '../../src/http/permissions.ts'
-import { type Client, signIn } from '../support/client.ts'
+import type { Client } from '../support/client.ts'
 import { listOperations, type OpenApi, type Operation, readDocument } from '../support/openapi.ts'
-import { useServer } from '../support/own-server.ts'
+import { useOrganization } from '../support/shared-server.ts'
 
 /** Contract section 2: the document lists every route that answers, with all that a client has to know. */
 describe('The OpenAPI document', () => {
-  const { server } = useServer()
-  let owner: Client
+  const { server, owner } = useOrganization()
   let document: OpenApi
   let operations: Operation[]
 
   beforeAll(async () => {
-    owner = await signIn(server)
     document = await readDocument(server)
     operations = listOperations(document)
   })

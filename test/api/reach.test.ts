@@ -1,10 +1,9 @@
 import fc from 'fast-check'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import type { PermissionDetail } from '../../db/schema/roles.ts'
-import { type Answer, type Client, createClient, signIn } from '../support/client.ts'
-import { createTestDatabase, type TestDatabase, usualKind } from '../support/database.ts'
-import { addHub, addOrganization, addPerson, newEmail, type Person, roleId } from '../support/people.ts'
-import { type Server, startServer } from '../support/server.ts'
+import { type Answer, type Client, createClient } from '../support/client.ts'
+import { addHub, addPerson, newEmail, type Person, roleId } from '../support/people.ts'
+import { useOrganization } from '../support/shared-server.ts'
 
 /** What administrators of a kind hold, so that nothing but reach stands in their way. */
 const BASE: PermissionDetail[] = ['user', 'role'].flatMap(resource =>
@@ -29,9 +28,7 @@ const more = fc.record({ hub: fc.nat(1), team: fc.nat(3), task: fc.nat(3) })
 const ACTIONS = ['suspend', 'hubs', 'give', 'remove', 'reset', 'role', 'drop', 'make', 'invite'] as const
 
 describe('Nobody gets more than the granter has, nor is touched by who has less', () => {
-  let database: TestDatabase
-  let server: Server
-  let owner: Client
+  const { server, owner } = useOrganization()
   let actor: Person
   let target: Person
   let actorRole: string
@@ -48,18 +45,11 @@ describe('Nobody gets more than the granter has, nor is touched by who has less'
   }
 
   beforeAll(async () => {
-    database = await createTestDatabase(usualKind())
-    server = await startServer(database)
-    owner = (await addOrganization(server, await signIn(server))).client
     actorRole = await make('Actor')
     targetRole = await make('Target')
     givenRole = await make('Given')
     actor = await addPerson(server, owner, { roleId: actorRole })
     target = await addPerson(server, owner, { roleId: targetRole })
-  })
-  afterAll(async () => {
-    await server.stop()
-    await database.remove()
   })
 
   let names = 0

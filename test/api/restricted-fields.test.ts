@@ -1,17 +1,14 @@
 import fc from 'fast-check'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Client, signIn } from '../support/client.ts'
-import { createTestDatabase, type TestDatabase, usualKind } from '../support/database.ts'
+import { beforeAll, describe, expect, it } from 'vitest'
+import type { Client } from '../support/client.ts'
 import { importFile, upload } from '../support/imports.ts'
-import { addOrganization, addPerson } from '../support/people.ts'
-import { type Server, startServer } from '../support/server.ts'
+import { addPerson } from '../support/people.ts'
+import { useOrganization } from '../support/shared-server.ts'
 
 const SECRETS = ['zq-phone-7731', 'zq-phone-8842', 'zq-street-9', 'zq-token-1']
 
 describe('A field that the role restricts', () => {
-  let database: TestDatabase
-  let server: Server
-  let owner: Client
+  const { server, owner } = useOrganization()
   let restricted: Client
   let typeId: string
   let openTypeId: string
@@ -20,9 +17,6 @@ describe('A field that the role restricts', () => {
   const text = (key: string, more: object = {}) => ({ key, label: key, type: 'text', ...more })
 
   beforeAll(async () => {
-    database = await createTestDatabase(usualKind())
-    server = await startServer(database)
-    owner = (await addOrganization(server, await signIn(server))).client
     const made = await owner.post('/data-type', {
       name: 'Customer',
       primaryKey: 'token',
@@ -50,10 +44,6 @@ describe('A field that the role restricts', () => {
       recordIds.push((await owner.post('/data', { dataTypeId: typeId, data })).body.data._id)
     }
     restricted = await person(['phone', 'home', 'token'])
-  })
-  afterAll(async () => {
-    await server.stop()
-    await database.remove()
   })
 
   let people = 0

@@ -1,20 +1,11 @@
-import { beforeAll, describe, expect, it } from 'vitest'
-import { type Client, createClient, signIn } from '../support/client.ts'
-import { useServer } from '../support/own-server.ts'
+import { describe, expect, it } from 'vitest'
+import { createClient, signIn } from '../support/client.ts'
 import { addHub, addOrganization, addPerson, newEmail, PASSWORD, roleId } from '../support/people.ts'
 import { openScreen } from '../support/screen.ts'
+import { useOrganization } from '../support/shared-server.ts'
 
 describe('Users', () => {
-  const { server } = useServer()
-  let owner: Client
-  let ownerId: string
-
-  beforeAll(async () => {
-    const first = await signIn(server)
-    const { client, userId } = await addOrganization(server, first)
-    owner = client
-    ownerId = userId
-  })
+  const { server, owner, organization } = useOrganization()
 
   it('the own user shows what its role permits', async () => {
     const { client } = await addPerson(server, owner, { role: 'Field user' })
@@ -168,9 +159,9 @@ describe('Users', () => {
     it('can be neither suspended, demoted nor deleted: 409', async () => {
       const planner = await roleId(owner, 'Planner')
       for (const answer of [
-        await owner.patch(`/user/${ownerId}`, { roleId: planner }),
-        await owner.patch(`/user/${ownerId}`, { status: 'suspended' }),
-        await owner.delete(`/user/${ownerId}`),
+        await owner.patch(`/user/${organization.userId}`, { roleId: planner }),
+        await owner.patch(`/user/${organization.userId}`, { status: 'suspended' }),
+        await owner.delete(`/user/${organization.userId}`),
       ]) {
         expect(answer.status).toBe(409)
       }
@@ -181,7 +172,7 @@ describe('Users', () => {
       const second = await addPerson(server, owner, { role: 'Owner' })
       const roles = { roleId: await roleId(owner, 'Admin') }
       expect((await owner.patch(`/user/${second.userId}`, roles)).status).toBe(200)
-      expect((await owner.patch(`/user/${ownerId}`, roles)).status).toBe(409)
+      expect((await owner.patch(`/user/${organization.userId}`, roles)).status).toBe(409)
     })
 
     it('two owners who demote each other at once leave one', async () => {

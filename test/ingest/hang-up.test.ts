@@ -1,9 +1,8 @@
 import type { Socket } from 'node:net'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { createWebSocketStream, WebSocket } from 'ws'
-import { type Client, createDevice, readHistory, signIn, type TestDevice } from '../support/client.ts'
-import { createTestDatabase, type TestDatabase, usualKind } from '../support/database.ts'
-import { type Server, startServer } from '../support/server.ts'
+import { createDevice, readHistory, type TestDevice } from '../support/client.ts'
+import { useOrganization } from '../support/shared-server.ts'
 import { pause, until } from '../support/wait.ts'
 import {
   connectPacket,
@@ -20,20 +19,8 @@ type Close = (client: RawClient) => void
 const TIMES = 5
 
 describe('A client that sends and hangs up', () => {
-  let database: TestDatabase
-  let server: Server
-  let owner: Client
+  const { server, owner } = useOrganization()
   let time = Date.now() - 3600_000
-
-  beforeAll(async () => {
-    database = await createTestDatabase(usualKind())
-    server = await startServer(database)
-    owner = await signIn(server)
-  })
-  afterAll(async () => {
-    await server.stop()
-    await database.remove()
-  })
 
   const hello = (device: TestDevice, options = {}) =>
     connectPacket({ clientId: 'hasty', username: device.id, password: device.key, ...options })

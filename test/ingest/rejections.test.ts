@@ -1,34 +1,21 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Database } from '../../db/client.ts'
 import { insertRejections, pruneRejections } from '../../db/queries/rejections.ts'
-import { type Client, createClient, createDevice, signIn } from '../support/client.ts'
+import { createClient, createDevice } from '../support/client.ts'
 import {
   createTestDatabase,
   openTestDatabase,
   postgresMissing,
   type TestDatabase,
-  usualKind,
 } from '../support/database.ts'
 import { connectDevice, publish } from '../support/mqtt.ts'
 import { addPerson } from '../support/people.ts'
-import { type Server, startServer } from '../support/server.ts'
+import { useOrganization } from '../support/shared-server.ts'
 
 const DAY_MS = 24 * 3600_000
 
 describe('Rejections', () => {
-  let database: TestDatabase
-  let server: Server
-  let owner: Client
-
-  beforeAll(async () => {
-    database = await createTestDatabase(usualKind())
-    server = await startServer(database)
-    owner = await signIn(server)
-  })
-  afterAll(async () => {
-    await server.stop()
-    await database.remove()
-  })
+  const { server, owner, organization } = useOrganization()
 
   it('of a device are listed newest first, page by page, each once, with what was sent', async () => {
     const device = await createDevice(owner)
@@ -92,8 +79,8 @@ describe('Rejections', () => {
     const path = `/user/${user.id}/rejections`
     expect((await createClient(server, '').get(path)).status).toBe(401)
     const [planner, field] = [
-      await addPerson(server, owner),
-      await addPerson(server, owner, { role: 'Field user' }),
+      await addPerson(server, owner, { hubId: organization.hubIds }),
+      await addPerson(server, owner, { role: 'Field user', hubId: organization.hubIds }),
     ]
     expect((await planner.client.get(path)).body.counts).toEqual({ 'bad-coordinates': 1 })
     expect((await field.client.get(path)).status).toBe(404)
