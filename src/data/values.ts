@@ -57,9 +57,11 @@ const READERS: { [type in Field['type']]: (value: unknown, field: Field) => Chec
   datetime(value) {
     const time =
       text(value) && DATETIME.safeParse(value).success && isDate(value.slice(0, 10)) ? Date.parse(value) : NaN
-    return Number.isNaN(time)
-      ? say('This has to be a time with its zone, such as 2026-11-21T09:00:00Z.')
-      : { value: new Date(time).toISOString() }
+    const kept = Number.isNaN(time) ? '' : new Date(time).toISOString()
+    // In UTC it may be of a year that nobody can write.
+    return isDate(kept.slice(0, 10))
+      ? { value: kept }
+      : say('This has to be a time with its zone, such as 2026-11-21T09:00:00Z.')
   },
   email(value) {
     return text(value) && email.safeParse(value.trim()).success

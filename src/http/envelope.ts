@@ -55,6 +55,7 @@ const DESCRIPTIONS = {
   401: 'No token, or one that is expired, revoked or forged',
   403: 'The role lacks the permission',
   404: 'Not there, or of another organization',
+  408: 'The body did not arrive in time',
   409: 'A conflict with what is there, or an Idempotency-Key that was used with another body',
   413: 'Too large',
   415: 'Not a media type that is accepted here',

@@ -88,6 +88,11 @@ describe('Data sources', () => {
     })
     expect(paths(await make(type, { at: '2026-02-30T10:00:00Z' }))).toEqual(['data.at'])
     expect(paths(await make(type, { at: '2026-02-03T10:00:00' }))).toEqual(['data.at'])
+    // What is kept can be sent again: in UTC these are of the years 10000 and 0.
+    for (const at of ['9999-12-31T23:59:59-12:00', '0001-01-01T00:00:00+14:00'])
+      expect(paths(await make(type, { at }))).toEqual(['data.at'])
+    const { _id, data } = await made(type, { at: '9999-12-31T23:59:59+12:00' })
+    expect((await owner.put(`/data/${_id}`, { data })).status).toBe(200)
   })
 
   it('what is required, unknown or left to its default', async () => {

@@ -106,7 +106,7 @@ describe('The OpenAPI document', () => {
       const access = spec['x-permission'] as string
       if (access !== 'public') needed.push('401')
       if (access.includes('/')) needed.push('403')
-      if (spec.requestBody) needed.push('400', '413', '415')
+      if (spec.requestBody) needed.push('400', '408', '413', '415')
       if (spec.parameters?.some(parameter => parameter.in === 'query')) needed.push('400')
       if (path.includes('{')) needed.push('404')
       return needed.filter(status => !spec.responses[status]).map(status => `${name} ${status}`)

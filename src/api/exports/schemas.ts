@@ -145,7 +145,7 @@ export const getExportFile = operation(
 is in it (else 403). Before it is completed: 409. A failed or a direct one has none: 404. Each time it is
 taken stands in the audit log.`,
     params: z.object({ id: pathId }),
-    response: { 200: fileAnswer, ...failures(409, 429) },
+    response: { 200: fileAnswer, ...failures(403, 409, 429) },
   },
   { heavy: true },
 )

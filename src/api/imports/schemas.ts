@@ -153,7 +153,7 @@ record tells what would become of each row, and nothing changes.
 
 In mode \`create\` a row whose primary key is known is \`unchanged\` where it is equal and fails where it differs; in mode
 \`upsert\` it changes the record, and fields without a column keep their values. Of two rows with one key the first counts.`,
-    response: { 202: success(importRecord), ...failures(400, 409, 413, 415, 422) },
+    response: { 202: success(importRecord), ...failures(400, 408, 409, 413, 415, 422) },
   },
   { upload: importUpload },
 )

@@ -152,7 +152,7 @@ function usualFailures({ url, method, config, schema }: RouteOptions): Record<nu
   if (access !== 'public') statuses.push(401)
   if (access !== 'public' && access !== 'session') statuses.push(403)
   if (schema?.body || schema?.querystring) statuses.push(400)
-  if (schema?.body) statuses.push(413, 415)
+  if (schema?.body) statuses.push(408, 413, 415)
   if (url.includes(':')) statuses.push(404)
   if (method === 'POST' && config?.idempotencyKey !== false) statuses.push(409)
   return failures(...statuses)
