@@ -144,7 +144,7 @@ const PERCENTAGE: Checked = {
  * currency is the organization's own. Null where it is no number.
  */
 export function readNumber(text: string, { decimal, currency }: NumberStyle): Checked | null {
-  if (PLAINEST.test(text)) return { value: Number(text) }
+  if (PLAINEST.test(text)) return whole(Number(text), text.replace('-', '')) ?? { value: Number(text) }
   const parts = takeApart(text, currency)
   if (!parts) return null
   const { unit, isNegative } = parts
@@ -154,7 +154,20 @@ export function readNumber(text: string, { decimal, currency }: NumberStyle): Ch
   if (isEither && decimal === null) return UNCLEAR
   const isGrouping = isEither && !parts.digits.includes(decimal as string)
   const value = Number(isGrouping ? parts.digits.replace(/[.,]/, '') : parts.digits.replace(',', '.'))
-  return Number.isFinite(value) ? { value: isNegative ? -value : value } : null
+  if (!Number.isFinite(value)) return null
+  return whole(value, parts.digits.replaceAll(/[.,]/g, '')) ?? { value: isNegative ? -value : value }
+}
+
+/** Of decimals a number keeps what it can; of a whole one every digit counts that is not written back. */
+function whole(value: number, digits: string): Checked | null {
+  const kept = Math.abs(value)
+  if (kept <= Number.MAX_SAFE_INTEGER || !/^\d+$/.test(digits)) return null
+  const isKept = BigInt(digits) === BigInt(kept) || digits.replace(/^0+/, '') === String(kept)
+  return isKept ? null : LOST_DIGITS
+}
+const LOST_DIGITS: Checked = {
+  message:
+    'This has more digits than a number keeps, which would end in others: write fewer, or make the field a text.',
 }
 
 const foreign = (code: string): Checked => ({
