@@ -282,6 +282,8 @@ export const de: Texts = {
     noneFound: 'Nichts heißt so.',
     noneFoundHint: 'Ohne die Suche ist alles zu sehen.',
     missing: 'Das gibt es nicht: Es wurde gelöscht, oder diese Rolle sieht es nicht.',
+    elsewhere:
+      'Vielleicht gehört es zu einer anderen eigenen Organisation: dorthin wechseln und den Link noch einmal öffnen.',
     backTo: where => `Zurück zu ${where}`,
     name: 'Name',
     delete: 'Löschen',

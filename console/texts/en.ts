@@ -277,6 +277,7 @@ export const en = {
     noneFound: 'Nothing has this in its name.',
     noneFoundHint: 'Clear the search to see everything.',
     missing: 'It is not there: it was deleted, or your role does not show it.',
+    elsewhere: 'It may be of another of your organizations: switch to it, and open the link again.',
     backTo: (where: string) => `Back to ${where}`,
     name: 'Name',
     delete: 'Delete',

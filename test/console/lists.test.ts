@@ -50,6 +50,19 @@ describe('Lists of records', () => {
     })
   })
 
+  it('say of a record that is not there in which organizations it may be, where there are several', async () => {
+    const { client } = await addPerson(server, owner, { role: 'Admin' })
+    const said = 'It may be of another of your organizations'
+    for (const [as, isSaid] of [
+      [owner, 1],
+      [client, 0],
+    ] as const) {
+      const page = await screens.open(`${server.url}/teams/${crypto.randomUUID()}`, { as, mayFail: /404/ })
+      await page.getByText('It is not there').waitFor()
+      expect(await page.getByText(said).count()).toBe(isSaid)
+    }
+  })
+
   it('are printed on white, with every row that is loaded, and without what is pressed', async () => {
     const page = await screens.open(`${server.url}/vehicles`, { as: owner, theme: 'dark' })
     const rows = page.getByRole('row', { name: /Van/ })

@@ -2,6 +2,7 @@ import { lazy, Suspense, useState } from 'react'
 import { Link } from 'react-router'
 import { isMissing } from '../../api/failure.ts'
 import { useLive } from '../../live/live.tsx'
+import { Missing } from '../../parts/missing.tsx'
 import { ActionButton, Trouble } from '../../parts/parts.tsx'
 import { patient } from '../../parts/patient.ts'
 import { useWorkspace } from '../../shell/workspace.tsx'
@@ -22,7 +23,7 @@ export default function Absent(props: {
   const { state } = useLive()
   const { may } = useWorkspace()
   const [isSetUp, setSetUp] = useState(false)
-  if (isMissing(error)) return <p>{records.missing}</p>
+  if (isMissing(error)) return <Missing>{records.missing}</Missing>
   if (error) return <Trouble error={error} />
   if (state.name === 'forbidden') {
     return (

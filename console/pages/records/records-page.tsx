@@ -5,6 +5,7 @@ import { Button, Input, SearchField } from 'react-aria-components'
 import { useNavigate, useParams, useSearchParams } from 'react-router'
 import { isMissing } from '../../api/failure.ts'
 import { Icon } from '../../parts/icon.tsx'
+import { Missing } from '../../parts/missing.tsx'
 import { Modal } from '../../parts/modal.tsx'
 import { ActionButton, Trouble } from '../../parts/parts.tsx'
 import { type Column, Table } from '../../parts/table.tsx'
@@ -106,7 +107,7 @@ function Opened<Whole>(props: {
     <Modal title={title} onClose={onClose}>
       <div className="stack">
         {isMissing(found.error) ? (
-          <p>{t.missing}</p>
+          <Missing>{t.missing}</Missing>
         ) : (
           <Trouble error={found.error} onRetry={() => void found.refetch()} />
         )}

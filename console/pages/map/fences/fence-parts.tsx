@@ -4,6 +4,7 @@ import { ToggleButton } from 'react-aria-components'
 import type { Shape } from '../../../map/areas.ts'
 import { useReturnFocus } from '../../../parts/focus.ts'
 import { Icon } from '../../../parts/icon.tsx'
+import { Missing } from '../../../parts/missing.tsx'
 import { ActionButton, IconButton } from '../../../parts/parts.tsx'
 import { patient } from '../../../parts/patient.ts'
 import { useWorkspace } from '../../../shell/workspace.tsx'
@@ -113,7 +114,7 @@ export function FenceParts({ map, fences, filters, area, isSelecting, onOpen, on
             <h2>{texts.nav.geofences}</h2>
             <IconButton icon="close" label={texts.subject.close} onPress={() => onOpen(null)} />
           </header>
-          <p>{texts.fences.missing}</p>
+          <Missing>{texts.fences.missing}</Missing>
         </aside>
       )}
     </Suspense>
