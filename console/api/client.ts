@@ -15,8 +15,17 @@ api.use({
   onResponse({ request, response }) {
     const token = request.headers.get('authorization')?.slice('Bearer '.length)
     if (response.status === 401 && token) endSession(token)
+    if (response.status === 403) for (const listener of refusals) listener()
   },
 })
+
+const refusals = new Set<() => void>()
+
+/** Whenever the role may not what was asked: it may be another one than it was. */
+export function onRefusal(listener: () => void): () => void {
+  refusals.add(listener)
+  return () => void refusals.delete(listener)
+}
 
 type Answered<T> = { data?: T; error?: unknown; response: Response }
 

@@ -14,4 +14,5 @@ export class Failure extends Error {
 /** What the page itself finds wrong before it asks the server, in its own language. */
 export class OwnFailure extends Failure {}
 
+export const isForbidden = (error: unknown): boolean => error instanceof Failure && error.status === 403
 export const isMissing = (error: unknown): boolean => error instanceof Failure && error.status === 404

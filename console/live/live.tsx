@@ -10,7 +10,7 @@ import {
   useSyncExternalStore,
 } from 'react'
 import { endSession } from '../session.ts'
-import { useWorkspace } from '../shell/workspace.tsx'
+import { ME, useWorkspace } from '../shell/workspace.tsx'
 import { type LiveState, openLive } from './connection.ts'
 import { createFleet, type Fleet } from './fleet.ts'
 
@@ -44,10 +44,16 @@ export function LiveProvider({ token, children }: { token: string; children: Rea
       fleet.remove([...fleet.ids])
       return setKnown(false)
     }
+    let isReturning = false
+    let hasSnapshot = false
+    const askWhoOneIs = () => void queries.invalidateQueries({ queryKey: ME }, { cancelRefetch: false })
     const opened = openLive(token, wanted.current, {
       onSnapshot(positions) {
         fleet.replace(positions, performance.now())
         setKnown(true)
+        // Another one comes when others are to be seen than before, maybe by another role.
+        if (hasSnapshot) askWhoOneIs()
+        hasSnapshot = true
       },
       onPositions: positions => fleet.update(positions, performance.now()),
       onGone: ids => fleet.remove(ids),
@@ -55,8 +61,9 @@ export function LiveProvider({ token, children }: { token: string; children: Rea
         // Colours say it too (styles/tokens.css), those of the map among them.
         document.documentElement.dataset.live = next.name
         setState(now => (now.name === next.name ? now : next))
-        // The role is another one than it was: so is what else it may.
-        if (next.name === 'forbidden') void queries.invalidateQueries({ queryKey: ['me'] })
+        // The role is another one than it was, or may be after a while away: so is what else it may.
+        if (next.name === 'forbidden' || (next.name === 'live' && isReturning)) askWhoOneIs()
+        isReturning = next.name === 'catching-up'
       },
       onCrossings() {
         for (const listener of crossings.current) listener()

@@ -1,14 +1,15 @@
-import { QueryClient, QueryClientProvider } from '@tanstack/react-query'
+import { QueryCache, QueryClient, QueryClientProvider } from '@tanstack/react-query'
 import { Activity, useEffect, useMemo, useState, useSyncExternalStore } from 'react'
 import { RouterProvider as AriaRouter } from 'react-aria-components'
 import { Navigate, NavLink, Outlet, useHref, useLocation, useNavigate } from 'react-router'
-import { Failure } from '../api/failure.ts'
+import { Failure, isForbidden } from '../api/failure.ts'
 import { LiveProvider } from '../live/live.tsx'
 import { Elsewhere } from '../pages/elsewhere.tsx'
 import { SignIn } from '../pages/sign-in.tsx'
 import { focusHeading, useKeptFocus } from '../parts/focus.ts'
 import { Icon } from '../parts/icon.tsx'
 import { Logo } from '../parts/logo.tsx'
+import { IconButton } from '../parts/parts.tsx'
 import { useIsWaiting } from '../parts/patient.ts'
 import { accountOf, getHeld, getSession, hasJustEntered, hasLeft, onSession, wasMoved } from '../session.ts'
 import { useTexts } from '../texts/texts.tsx'
@@ -72,6 +73,10 @@ function SignedIn({ token }: { token: string }) {
   const queries = useMemo(
     () =>
       new QueryClient({
+        queryCache: new QueryCache({
+          // It was seen by the role of before.
+          onError: (error, query) => isForbidden(error) && query.setState({ data: undefined }),
+        }),
         defaultOptions: {
           queries: {
             staleTime: 10_000,
@@ -131,20 +136,23 @@ function Frame() {
 
 /**
  * What is not loaded yet cannot be shown while the server is away: then somebody who opens it is told. Why everything here is
- * something else now is said until somebody goes to another page.
+ * something else now is said until somebody closes it or goes to another page.
  */
 function News() {
-  const { nav, account } = useTexts()
-  const { organizations } = useWorkspace()
+  const { nav, account, form } = useTexts()
+  const { organizations, roleChanges } = useWorkspace()
   const isWaiting = useIsWaiting()
   const { pathname } = useLocation()
-  const [begunAt] = useState(pathname)
-  const [isPast, setPast] = useState(!wasMoved())
-  if (pathname !== begunAt && !isPast) setPast(true)
+  const [heard, setHeard] = useState({ pathname, move: !wasMoved(), roleChanges: 0 })
+  const hear = () => setHeard({ pathname, move: true, roleChanges })
+  if (pathname !== heard.pathname) hear()
   const here = organizations.find(one => one.isCurrent)?.organizationName
+  const move = here && !heard.move && account.moved(here)
+  const news = roleChanges > heard.roleChanges ? account.roleChanged : move
   return (
     <p className="waiting" role="status">
-      {isWaiting ? nav.opensLater : !isPast && here && account.moved(here)}
+      {isWaiting ? nav.opensLater : news}
+      {!isWaiting && news && <IconButton icon="close" label={form.close} onPress={hear} />}
     </p>
   )
 }

@@ -1,6 +1,6 @@
-import { useQuery } from '@tanstack/react-query'
-import { createContext, type ReactNode, use, useRef } from 'react'
-import { answered, api } from '../api/client.ts'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { createContext, type ReactNode, use, useEffect, useRef, useState } from 'react'
+import { answered, api, onRefusal } from '../api/client.ts'
 import { Trouble } from '../parts/parts.tsx'
 import { TextsProvider, useTexts } from '../texts/texts.tsx'
 
@@ -12,8 +12,12 @@ interface Workspace {
   timeZone: string
   /** Whether the role carries a permission. */
   may(permission: string): boolean
+  /** How often the role has become another one while somebody looked. */
+  roleChanges: number
 }
 
+/** Of the query who one is, and what one may. */
+export const ME = ['me']
 const Context = createContext<Workspace | null>(null)
 
 async function readMe() {
@@ -27,7 +31,8 @@ async function readMe() {
 /** Who is signed in, where, and how things are written there. */
 export function WorkspaceProvider({ children }: { children: ReactNode }) {
   const texts = useTexts()
-  const me = useQuery({ queryKey: ['me'], queryFn: readMe })
+  const me = useQuery({ queryKey: ME, queryFn: readMe })
+  const roleChanges = useRoleChanges(me.data && JSON.stringify(me.data.user.permissionDetails))
   // Asked again, it is unknown for a moment what is wrong: it stays said until an answer comes.
   const trouble = useRef<unknown>(null)
   trouble.current = me.error ?? trouble.current
@@ -49,12 +54,38 @@ export function WorkspaceProvider({ children }: { children: ReactNode }) {
   const { user, organizations } = me.data
   const names = new Set(user.permissionDetails.map(detail => detail.permissionName))
   const { language, timeZone } = user.organization
-  const value = { user, organizations, timeZone, may: (permission: string) => names.has(permission) }
+  const value = {
+    user,
+    organizations,
+    timeZone,
+    may: (permission: string) => names.has(permission),
+    roleChanges,
+  }
   return (
     <TextsProvider language={language} timeZone={timeZone}>
       <Context value={value}>{children}</Context>
     </TextsProvider>
   )
+}
+
+/** What another role saw is forgotten, and what is shown is read again. */
+function useRoleChanges(rights: string | undefined): number {
+  const queries = useQueryClient()
+  const [known, setKnown] = useState({ rights, changes: 0 })
+  const { changes } = known
+  if (rights !== undefined && rights !== known.rights)
+    setKnown({ rights, changes: known.rights === undefined ? changes : changes + 1 })
+  useEffect(
+    () => onRefusal(() => void queries.invalidateQueries({ queryKey: ME }, { cancelRefetch: false })),
+    [queries],
+  )
+  useEffect(() => {
+    if (changes === 0) return
+    const others = queries.getQueryCache().findAll({ predicate: ({ queryKey }) => queryKey[0] !== ME[0] })
+    for (const query of others) if (!query.isActive()) query.reset()
+    void queries.invalidateQueries({ predicate: query => others.includes(query) })
+  }, [queries, changes])
+  return changes
 }
 
 export function useWorkspace(): Workspace {

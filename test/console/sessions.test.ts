@@ -1,8 +1,8 @@
 import type { Page } from 'playwright-core'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { signIn } from '../support/client.ts'
+import { createClient, createDevice, signIn } from '../support/client.ts'
 import { useServer } from '../support/own-server.ts'
-import { addOrganization } from '../support/people.ts'
+import { addOrganization, addPerson, roleId } from '../support/people.ts'
 import { OWNER } from '../support/server.ts'
 import { findBarriers, useBrowser } from './browser.ts'
 
@@ -16,6 +16,51 @@ describe('What changes for somebody who is signed in', () => {
     await tab.goto(`${server.url}${path}`)
     return tab
   }
+
+  it('another role shows at once what it may, as to whoever never had more, and says that it is another one', async () => {
+    const owner = await signIn(server)
+    const van = await createDevice(owner, 'Van 12')
+    const points = [{ lat: 52.52, lng: 13.4, timestamp: new Date().toISOString() }]
+    const sent = await createClient(server, van.key).post('/location-history/bulk', { points })
+    expect(sent.status).toBe(200)
+    const shape = { type: 'circle', center: { lat: 52.52, lng: 13.4 }, radius: 1_000 }
+    expect((await owner.post('/geofence', { name: 'Depot', shape })).status).toBe(201)
+    const { client, userId } = await addPerson(server, owner)
+    const become = async (role: string) => {
+      const { status } = await owner.patch(`/user/${userId}`, { roleId: await roleId(owner, role) })
+      expect(status).toBe(200)
+    }
+    const page = await screens.open(server.url, { as: client, ...MAY_BE_REFUSED })
+    const link = (name: string) => page.getByRole('link', { name, exact: true })
+    const said = page.getByRole('status').getByText('Your role is another one now')
+    await page.getByRole('option', { name: /Van 12/ }).waitFor()
+    await link('Geofences').waitFor()
+    await page.getByRole('button', { name: /Everywhere/ }).waitFor()
+    expect(await said.count()).toBe(0)
+
+    await become('Field user')
+    await said.waitFor()
+    await link('Geofences').waitFor({ state: 'detached' })
+    await page.getByRole('button', { name: /Everywhere/ }).waitFor({ state: 'detached' })
+    await page.getByText('Your role makes no devices.').waitFor()
+    expect(await findBarriers(page)).toEqual([])
+    await said.locator('..').getByRole('button', { name: 'Close' }).click()
+    await said.waitFor({ state: 'detached' })
+
+    // Where no socket tells: the next refusal does.
+    await become('Planner')
+    await page.reload()
+    await link('Teams').click()
+    await page.getByRole('heading', { name: 'Teams' }).waitFor()
+    await page.routeWebSocket(/live/, () => {})
+    await page.reload()
+    await page.getByRole('button', { name: 'Add a team' }).first().click()
+    await page.getByRole('dialog').getByRole('textbox', { name: 'Name' }).fill('North')
+    await become('Field user')
+    await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click()
+    await said.waitFor()
+    await link('Geofences').waitFor({ state: 'detached' })
+  })
 
   describe('in another tab', () => {
     beforeAll(async () => {
