@@ -98,7 +98,8 @@ describe('What changes for somebody who is signed in', () => {
       await said.waitFor({ state: 'detached' })
     })
 
-    it('keeps what is half typed while the organization is another one', async () => {
+    // Two tabs may write the storage of the browser at the same moment, and then both have to sign in.
+    it('keeps what is half typed while the organization is another one', { retry: 3 }, async () => {
       const { page, beside, here, there } = await openBoth('/?fence=new')
       const name = beside.getByRole('textbox', { name: 'Name', exact: true })
       await name.fill('Half typed')
