@@ -190,6 +190,12 @@ describe('The first run', () => {
     const hint = page.getByText('This map has no streets yet')
     await page.getByRole('option', { name: /^Van 7/ }).click()
     await hint.waitFor()
+    // Beside the scale at every width, and a heading that is cut short is whole in its title.
+    await page.setViewportSize({ width: 760, height: 700 })
+    const scale = page.locator('.maplibregl-ctrl-scale')
+    const [left, right] = [await scale.boundingBox(), await hint.boundingBox()]
+    expect(right?.x).toBeGreaterThan((left?.x ?? 0) + (left?.width ?? 0))
+    await page.getByRole('heading', { name: 'Van 7' }).and(page.getByTitle('Van 7')).waitFor()
     await page.getByRole('button', { name: 'Show everything' }).click()
     await hint.waitFor({ state: 'detached' })
     await page.getByRole('option', { name: /^Van 8/ }).click()

@@ -66,7 +66,7 @@ export function SubjectPanel({
     <aside className="panel" aria-label={name || t.position}>
       <header className="panel-head">
         {position && <StateMark state={position.state} />}
-        <h2>{name}</h2>
+        <h2 title={name}>{name}</h2>
         <IconButton icon="close" label={t.close} onPress={onClose} />
       </header>
       {!position && (error || records) && (

@@ -50,7 +50,7 @@ export default function FencePanel({ fence, isArea, isBack, onArea, onEdit, onCl
   return (
     <aside className="panel" aria-label={fence.name}>
       <header className="panel-head">
-        <h2>{fence.name}</h2>
+        <h2 title={fence.name}>{fence.name}</h2>
         <IconButton icon="close" label={texts.subject.close} onPress={onClose} />
       </header>
       <dl className="facts">
