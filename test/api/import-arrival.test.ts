@@ -88,6 +88,30 @@ describe('A file that arrives', () => {
     }
   })
 
+  it.each<[string, string]>([
+    ['a field without a name', 'form-data\r\n\r\nx'],
+    ['a field with an empty name', 'form-data; name=""\r\n\r\nx'],
+    ['a file without a name', 'form-data; filename="a.csv"\r\n\r\nName\r\n'],
+    [
+      'JSON that is no text',
+      'form-data; name="mode"\r\nContent-Type: application/json\r\n\r\n{"toString":1,"valueOf":1}',
+    ],
+  ])('is 400 with %s, and says what to do', async (_what, part) => {
+    const response = await fetch(`${server.url}/api/v3/data/import`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${owner.token}`,
+        'content-type': 'multipart/form-data; boundary=x',
+      },
+      body: form(ADA).replace(/^/, `--x\r\nContent-Disposition: ${part}\r\n`),
+    })
+    const { errors } = (await response.json()) as { errors: object[] }
+    expect([response.status, errors]).toEqual([
+      400,
+      [{ path: expect.any(String), message: expect.stringMatching(/name|text/) }],
+    ])
+  })
+
   it.each<[number, string, (person: Awaited<ReturnType<typeof addPerson>>) => Promise<unknown>]>([
     [401, 'session', ({ client }) => client.post('/auth/logout')],
     [403, 'permission', async ({ userId }) => owner.patch(`/user/${userId}`, { roleId: await plainRole() })],

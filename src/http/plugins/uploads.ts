@@ -27,6 +27,8 @@ const PLACES = createUploadPlaces({
 const RETRY_AFTER_S = 5
 const ONE_FILE = 'Send one file, in the field "file".'
 
+const NAMELESS = 'A part of the form has no name: each needs one, such as name="file".'
+
 /** What an operation takes as multipart/form-data: one file, and fields. */
 export interface Upload {
   fields: z.ZodObject
@@ -114,14 +116,18 @@ async function readParts(
   let fileName: string | undefined
   const hash = request.headers['idempotency-key'] === undefined ? undefined : createHash('sha256')
   for await (const part of partsOf(request, maxBytes)) {
+    // Also what comes without a name, of which the parser's types know nothing.
+    if (!(part.fieldname as string | undefined)) throw invalid('', NAMELESS)
     if (part.type === 'field') {
       if (Object.hasOwn(fields, part.fieldname))
         throw invalid(part.fieldname, 'This is given more than once.')
       if (part.valueTruncated) throw invalid(part.fieldname, 'This is longer than what is accepted here.')
-      if (!isStorable(String(part.value)) || !isStorable(part.fieldname))
+      // One that says that it is JSON arrives as what that is.
+      if (typeof part.value !== 'string') throw invalid(part.fieldname, 'This has to be a text.')
+      if (!isStorable(part.value) || !isStorable(part.fieldname))
         throw invalid(part.fieldname, 'This text has a character that cannot be stored.')
       fields[part.fieldname] = part.value
-      place.add(String(part.value).length)
+      place.add(part.value.length)
       continue
     }
     if (part.fieldname !== 'file' || fileName !== undefined) {
