@@ -108,6 +108,7 @@ export const hasLeft = (): boolean => left
 
 export function leaveSession(token: string): void {
   left = true
+  if (read()?.token === token) localStorage.removeItem(KEY)
   endSession(token)
 }
 
@@ -128,11 +129,12 @@ export function startSession(answer: { token: string; expires_in: number; data: 
   set(session, true)
 }
 
-/** Ends it where it is still the one with this token: another tab may have gone on meanwhile. */
+/**
+ * The server has ended it. It stays in the storage: another tab may be putting the next one in its place, and of two that write
+ * there at once the last one counts.
+ */
 export function endSession(token: string): void {
   if (current?.token !== token) return
   const stored = read()
-  const follows = stored && stored.token !== token ? stored : null
-  if (!follows) localStorage.removeItem(KEY)
-  set(follows)
+  set(stored && stored.token !== token ? stored : null)
 }

@@ -1,7 +1,7 @@
 import { useState } from 'react'
 import { answered, api } from '../api/client.ts'
 import { Logo } from '../parts/logo.tsx'
-import { ActionButton, sayFailure } from '../parts/parts.tsx'
+import { ActionButton, sayUndone } from '../parts/parts.tsx'
 import { discardHeld, readClaims, type Session, startSession } from '../session.ts'
 import { useTexts } from '../texts/texts.tsx'
 
@@ -30,7 +30,7 @@ export function Elsewhere({ held }: { held: Session }) {
           {texts.account.elsewhere}
         </h1>
         <p>{texts.account.waits}</p>
-        {failure !== null && <p className="field-error">{sayFailure(failure, texts)}</p>}
+        {failure !== null && <p className="field-error">{sayUndone(failure, texts)}</p>}
         <ActionButton looks="primary" autoFocus isPending={busy} onPress={() => void goBack()}>
           {texts.account.back}
         </ActionButton>

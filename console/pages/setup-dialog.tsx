@@ -138,7 +138,7 @@ function NewKey({ device, onKey }: Pick<Props, 'device'> & { onKey: (key: string
         onYes={() => rotate.mutate()}
         onNo={() => setAsking(false)}
       />
-      {rotate.error && <Trouble error={rotate.error} />}
+      {rotate.error && <Trouble error={rotate.error} isDeed />}
     </>
   )
 }

@@ -64,7 +64,7 @@ export default function ShareDialog({ subject, onClose }: Props) {
             onChange={id => setTrail(id as keyof typeof TRAILS)}
             choices={list(t.trails)}
           />
-          {make.error && <Trouble error={make.error} />}
+          {make.error && <Trouble error={make.error} isDeed />}
           <ActionButton looks="primary" isPending={make.isPending} onPress={() => make.mutate()}>
             {t.make}
           </ActionButton>

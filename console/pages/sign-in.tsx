@@ -3,7 +3,7 @@ import { Form } from 'react-aria-components'
 import { Navigate, useSearchParams } from 'react-router'
 import { answered, api } from '../api/client.ts'
 import { Logo } from '../parts/logo.tsx'
-import { ActionButton, Field, sayFailure } from '../parts/parts.tsx'
+import { ActionButton, Field, sayUndone } from '../parts/parts.tsx'
 import { getSession, onSession, startSession, wasMoved } from '../session.ts'
 import { useTexts } from '../texts/texts.tsx'
 import { urls } from '../urls.ts'
@@ -66,7 +66,7 @@ export function SignIn({ isAgain }: { isAgain: boolean }) {
         />
         {failure !== null && (
           <p className="field-error" role="alert">
-            {sayFailure(failure, texts)}
+            {sayUndone(failure, texts)}
           </p>
         )}
         <ActionButton looks="primary" type="submit" isPending={busy}>

@@ -154,7 +154,8 @@ function copyBySelection(value: string, shown: Node | null): boolean {
 }
 
 /** What failed, and what to do about it. Of a session that has ended the sign-in tells, and after it that is past. */
-export function Trouble({ error, onRetry }: { error: unknown; onRetry?: () => void }) {
+export function Trouble(props: { error: unknown; onRetry?: () => void; isDeed?: boolean }) {
+  const { error, onRetry, isDeed } = props
   const texts = useTexts()
   const status = error instanceof Failure ? error.status : 0
   if (status === 401) return null
@@ -162,7 +163,7 @@ export function Trouble({ error, onRetry }: { error: unknown; onRetry?: () => vo
   const mayHelp = status !== 403 && status !== 404
   return (
     <div className="trouble" role="alert">
-      <p>{sayFailure(error, texts)}</p>
+      <p>{isDeed ? sayUndone(error, texts) : sayFailure(error, texts)}</p>
       {onRetry && mayHelp && <ActionButton onPress={onRetry}>{texts.errors.retry}</ActionButton>}
     </div>
   )
@@ -172,3 +173,7 @@ export function sayFailure(error: unknown, texts: ReturnType<typeof useTexts>): 
   if (!(error instanceof Failure)) return texts.errors.failed
   return error.status === 0 ? texts.errors.unreachable : <Said sentence={error.message} />
 }
+
+/** Of what somebody did: nobody does it again for them. */
+export const sayUndone = (error: unknown, texts: ReturnType<typeof useTexts>): ReactNode =>
+  error instanceof Failure && error.status === 0 ? texts.errors.undone : sayFailure(error, texts)

@@ -348,6 +348,8 @@ export const de: Texts = {
   },
   errors: {
     unreachable: 'Der Server ist nicht erreichbar. Netz prüfen; es wird weiter versucht.',
+    undone:
+      'Der Server ist nicht erreichbar. Bitte noch einmal, sobald er da ist: Vielleicht ist es nicht geschehen.',
     failed: 'Das konnte nicht geladen werden.',
     retry: 'Noch einmal',
     missing: 'Unter dieser Adresse ist nichts',

@@ -342,6 +342,7 @@ export const en = {
   },
   errors: {
     unreachable: 'The server is not reached. Check the network; it is tried again.',
+    undone: 'The server is not reached. Do this again when it is back: it may not be done.',
     failed: 'This could not be loaded.',
     retry: 'Try again',
     missing: 'There is nothing at this address',

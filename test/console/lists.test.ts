@@ -63,6 +63,19 @@ describe('Lists of records', () => {
     }
   })
 
+  it('say of what was not saved that it is to be saved again, and keep what was typed', async () => {
+    const page = await screens.open(`${server.url}/teams/new`, { as: owner, mayFail: /ERR_/ })
+    const name = page.getByRole('dialog').getByRole('textbox', { name: 'Name' })
+    await name.fill('East')
+    await page.route(/\/api\/v3\/team$/, route => route.abort())
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('Do this again when it is back').waitFor()
+    expect(await name.inputValue()).toBe('East')
+    await page.unrouteAll()
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByRole('row', { name: /East/ }).waitFor()
+  })
+
   it('are printed on white, with every row that is loaded, and without what is pressed', async () => {
     const page = await screens.open(`${server.url}/vehicles`, { as: owner, theme: 'dark' })
     const rows = page.getByRole('row', { name: /Van/ })

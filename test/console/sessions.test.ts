@@ -98,8 +98,7 @@ describe('What changes for somebody who is signed in', () => {
       await said.waitFor({ state: 'detached' })
     })
 
-    // Two tabs may write the storage of the browser at the same moment, and then both have to sign in.
-    it('keeps what is half typed while the organization is another one', { retry: 3 }, async () => {
+    it('keeps what is half typed while the organization is another one', async () => {
       const { page, beside, here, there } = await openBoth('/?fence=new')
       const name = beside.getByRole('textbox', { name: 'Name', exact: true })
       await name.fill('Half typed')

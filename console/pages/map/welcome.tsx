@@ -82,7 +82,7 @@ export default function Welcome({ onMade }: { onMade: (device: MadeDevice) => vo
       ) : (
         <p className="hint">{t.noPermission}</p>
       )}
-      {make.error && <Trouble error={make.error} />}
+      {make.error && <Trouble error={make.error} isDeed />}
       <h3>{t.fleet}</h3>
       <p className="hint">{t.fleetLead}</p>
       <Copyable value={command} label={t.fleet} />

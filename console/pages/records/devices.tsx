@@ -141,7 +141,7 @@ function DeviceForm({ device, onClose }: { device: Device | null; onClose: () =>
         onChange={setVehicleId}
       />
       <ChooseRecord kind="hubs" label={texts.subject.hub} name="hubId" value={hubId} onChange={setHubId} />
-      {rotate.error && <Trouble error={rotate.error} />}
+      {rotate.error && <Trouble error={rotate.error} isDeed />}
       {device && (
         <p className="row-of-buttons">
           {may('view/location') && (

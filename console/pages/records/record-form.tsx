@@ -140,7 +140,7 @@ export function RecordFields({
       >
         <SaidByServer value={!(saving.error instanceof OwnFailure)}>{children}</SaidByServer>
       </div>
-      {error && <Trouble error={error} />}
+      {error && <Trouble error={error} isDeed />}
       {question}
       <div className="row-of-buttons" hidden={Boolean(question)}>
         {save && (
