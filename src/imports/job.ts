@@ -122,6 +122,7 @@ async function importFile(
   storedPoints: () => number,
 ): Promise<void> {
   const { job, signal, commit } = context
+  const missed = new Set<string>()
   const progress: Progress = { row: 0, reported: 0, ...(job.progress as Partial<Progress> | null) }
   for (;;) {
     const plan = await commit(tx => readPlan(tx, organizationId, job.payload.importId, progress))
@@ -137,7 +138,10 @@ async function importFile(
     try {
       for await (const { rows, fraction } of readBatches(reading, batchRows, signal)) {
         if (rows.length === 0) continue
-        Object.assign(progress, await storeBatch(context, plan, rows, fraction, progress.reported))
+        Object.assign(
+          progress,
+          await storeBatch(context, plan, rows, { fraction, missed }, progress.reported),
+        )
         await giveWay()
       }
       return
@@ -188,7 +192,7 @@ async function storeBatch(
   { commit, job }: Context,
   { found, type, writing, style }: Plan,
   rows: readonly ReadRow[],
-  fraction: number,
+  { fraction, missed }: { fraction: number; missed: Set<string> },
   reported: number,
 ): Promise<Progress> {
   const { _id: importId, mode, dryRun, format, mapping } = found
@@ -199,7 +203,7 @@ async function storeBatch(
       const now = await findDataType(tx, organizationId, { dataTypeId: type._id }, 'FOR SHARE')
       if (!now || !isSameType(now, type)) throw new TypeChanged('The data type has changed')
       const access = await readAccess(tx, found, type)
-      const target = { organizationId, type, mode, dryRun, mapped, access, format, style }
+      const target = { organizationId, type, mode, dryRun, mapped, access, format, style, missed }
       return storeRows(tx, target, rows)
     })
   const progress = { row: (rows.at(-1) as ReadRow).row, reported, writing }

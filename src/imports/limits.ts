@@ -43,3 +43,6 @@ export const FAILED_ROWS_WITHIN_MS = 10 * 60_000
 export const MAX_FAILED_ROWS_BYTES = 1024 * 1024 * 1024
 /** Files that are looked into at once, for whoever waits for an answer. */
 export const INSPECTED_AT_ONCE = 2
+
+/** Keys that a dry run remembers of rows which fail: a row that refers to one after them is told as if it were made. */
+export const MAX_MISSED_KEYS = 100_000

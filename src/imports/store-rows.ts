@@ -23,6 +23,7 @@ import type { DataAccess } from '../data/access.ts'
 import { complete } from './complete.ts'
 import type { Style } from './convert.ts'
 import { keyNames } from './key-names.ts'
+import { MAX_MISSED_KEYS } from './limits.ts'
 import { type MadeRecord, makeRecord, type ReadRow } from './read-rows.ts'
 import { differingIn, OF_HIDDEN_FIELD, reportOf } from './report.ts'
 
@@ -44,6 +45,8 @@ export interface Target {
   format: Import['format']
   /** How the texts of references are read. */
   style: Style
+  /** Keys of rows that a dry run has found to make no record, which those after them refer to in vain: the first of them. */
+  missed: Set<string>
 }
 
 type Outcome = Omit<ImportStep, 'processed' | 'progress'>
@@ -88,6 +91,16 @@ export async function storeRows(tx: Queryable, target: Target, rows: readonly Re
   // The texts of a row are enough, unless there is a record already, or something to look for in it.
   const parsed = referring.length > 0 ? readable.map(({ values }): Values => JSON.parse(values)) : []
   const references = await findReferences(tx, target, referring, parsed)
+  const refersToOwn = referring.some(({ dataTypeId }) => dataTypeId === type._id)
+  const miss = ({ key, errors }: ReadRow) => {
+    // Of two rows with one key the first counts, and may have made its record.
+    const isSecond = errors.some(({ field }) => field === type.primaryKey)
+    if (dryRun && refersToOwn && key !== null && !isSecond && target.missed.size < MAX_MISSED_KEYS)
+      target.missed.add(key)
+  }
+  for (const read of rows) if (failed.has(read.row)) miss(read)
+  /** The rows that refer to records which rows before them are to make. */
+  const leaning = new Map<number, Resolved[]>()
 
   // In their order: a row may refer to one before it.
   const created: (RecordText & { _id: string; row: number; key: string | null })[] = []
@@ -98,13 +111,18 @@ export async function storeRows(tx: Queryable, target: Target, rows: readonly Re
     const { row, key } = read
     const before = key === null ? undefined : known.get(key)
     const values: Values | undefined = parsed[at] ?? (before && JSON.parse(read.values))
-    const broken = values ? resolveReferences(values, read, target, references, byKey) : []
+    const { broken, inBatch } = values
+      ? resolveReferences(values, read, target, references, byKey)
+      : { broken: [], inBatch: [] }
+    if (inBatch.length > 0) leaning.set(row, inBatch)
     if (!before) {
       const known = read.made as MadeRecord
       // A reference that is found takes nothing away of what a record lacks.
       const made = values && !('lacks' in known) ? makeRecord(type.fields, mapped, values) : known
-      if ('lacks' in made || broken.length > 0) fail(row, ...broken, ...('lacks' in made ? made.lacks : []))
-      else {
+      if ('lacks' in made || broken.length > 0) {
+        fail(row, ...broken, ...('lacks' in made ? made.lacks : []))
+        miss(read)
+      } else {
         const _id = newId()
         const { data, search, unique } = made
         created.push({ data, search, unique, _id, row, key })
@@ -149,6 +167,20 @@ export async function storeRows(tx: Queryable, target: Target, rows: readonly Re
     const label = type.fields.find(({ key }) => key === field)?.label
     const message = `Another record has this ${label} already.`
     fail(row, { field, value: String(values[field]), message })
+  }
+  // Whatever leans on a record that is not made falls with it; what leans on that comes after it.
+  const ids = new Map(created.map(({ row, _id }) => [row, _id]))
+  const unmade = new Set(created.filter(({ row }) => failed.has(row)).map(({ _id }) => _id))
+  for (const [row, inBatch] of leaning) {
+    const lost = inBatch.filter(({ id }) => unmade.has(id))
+    if (lost.length === 0) continue
+    fail(row, ...lost.map(({ field, text }) => nothingToReferTo(field, text)))
+    const own = ids.get(row)
+    if (own !== undefined) unmade.add(own)
+  }
+  for (const read of readable) {
+    const own = ids.get(read.row)
+    if (own !== undefined && unmade.has(own)) miss(read)
   }
   const toCreate = created.filter(({ row }) => !failed.has(row))
   const toChange = changed.filter(({ row }) => !failed.has(row))
@@ -241,28 +273,43 @@ async function findReferences(
 /** The text as an `_id`, which it may be. */
 const idOf = (text: string) => text.trim().toLowerCase()
 
-/** Puts identifiers in the place of texts. What a dry run refers to in the same file would be there. */
+/** What a text led to: a record that a row of the same batch is to make. */
+interface Resolved {
+  field: string
+  text: string
+  id: string
+}
+
+const nothingToReferTo = (field: string, value: string): RowError => ({
+  field,
+  value,
+  message: 'There is no such record to refer to.',
+})
+
+/** Puts identifiers in the place of texts. What a dry run refers to in the same file would be there, but for what it has missed. */
 function resolveReferences(
   values: Values,
   read: ReadRow,
-  { dryRun }: Target,
+  { dryRun, missed }: Target,
   references: References,
   byKey: ReadonlyMap<string, string>,
-): RowError[] {
-  const errors: RowError[] = []
+): { broken: RowError[]; inBatch: Resolved[] } {
+  const broken: RowError[] = []
+  const inBatch: Resolved[] = []
   for (const [key, { names, records }] of references) {
     const text = values[key]
     if (typeof text !== 'string') continue
     const isOwn = read.toEarlier.includes(key)
+    const meant = names.get(text) ?? []
     const of = (name: string) => records.get(name) ?? (isOwn ? byKey.get(name) : undefined)
-    const id = names
-      .get(text)
-      ?.map(of)
-      .find(one => one !== undefined)
-    if (id !== undefined) values[key] = id
-    else if (!(dryRun && isOwn)) {
-      errors.push({ field: key, value: text, message: 'There is no such record to refer to.' })
+    const id = meant.map(of).find(one => one !== undefined)
+    const isMade = dryRun && isOwn && !meant.some(name => missed.has(name))
+    if (id === undefined) {
+      if (!isMade) broken.push(nothingToReferTo(key, text))
+      continue
     }
+    values[key] = id
+    if (isOwn && meant.some(name => byKey.get(name) === id)) inBatch.push({ field: key, text, id })
   }
-  return errors
+  return { broken, inBatch }
 }

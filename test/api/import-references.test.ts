@@ -51,6 +51,38 @@ describe('References of imports', () => {
     ])
   })
 
+  it('lead to no row before them that fails, for whatever reason and however far before, and a dry run says so', async () => {
+    const tree = await newType({ primaryKey: 'id' }, [{ key: 'id', label: 'id', type: 'text' }])
+    const fields = [
+      { key: 'id', label: 'id', type: 'text' },
+      { key: 'n', label: 'n', type: 'number' },
+      { key: 'u', label: 'u', type: 'text', unique: true },
+      { key: 'p', label: 'p', type: 'reference', dataTypeId: tree },
+    ]
+    const { name } = (await owner.get(`/data-type/${tree}`)).body.data
+    const put = await owner.put(`/data-type/${tree}`, { name, primaryKey: 'id', fields })
+    expect(put.status, JSON.stringify(put.body)).toBe(200)
+    expect(await send('id,u\nold,taken\n')).toMatchObject({ created: 1, failed: 0 })
+    // Wrong by itself, by a value that another record has, and by what it refers to; then rows that refer to them.
+    const wrong = ['a,bad,,', 'b,1,taken,', 'c,1,,nowhere', 'good,1,,old']
+    const next = ['d,1,,a', 'e,1,,b', 'f,1,,c', 'g,1,,e', 'h,1,,good', 'good,2,,', 'i,1,,good']
+    const between = Array.from({ length: 9_000 }, (_, at) => `x${at},1,,`)
+    for (const [lines, created] of [
+      [[...wrong, ...next], 3],
+      [[...wrong, ...between, ...next], between.length],
+    ] as const) {
+      const file = `id,n,u,p\n${lines.join('\n')}\n`
+      const dry = await send(file, { dryRun: 'true' })
+      const done = await send(file)
+      expect(done.failures).toEqual(dry.failures)
+      expect([dry.created, dry.failed, dry.unchanged]).toEqual([done.created, done.failed, done.unchanged])
+      expect([done.created, done.failed]).toEqual([created, 8])
+    }
+    const records = await list()
+    const ids = new Set(records.map((one: { _id: string }) => one._id))
+    for (const { data } of records) if (data.p !== undefined) expect(ids).toContain(data.p)
+  }, 60_000)
+
   it.each([
     ['email', 'ada@example.com', 'ADA@example.com'],
     ['number', '7', '007'],
