@@ -1,4 +1,4 @@
-import type { Texts } from './en.ts'
+import type { Texts } from './en/en.ts'
 
 const MINUTE_S = 60
 const HOUR_S = 3_600

@@ -1,7 +1,7 @@
 import { createContext, type ReactNode, Suspense, use, useMemo, useSyncExternalStore } from 'react'
 import { I18nProvider } from 'react-aria-components'
 import { getPreferences, onPreferences } from '../preferences.ts'
-import type { Texts } from './en.ts'
+import type { Texts } from './en/en.ts'
 import { createFormat, type Format } from './format.ts'
 import { isolateNames } from './names.ts'
 
@@ -9,8 +9,8 @@ type Language = 'en' | 'de'
 
 /** Only the one that somebody reads is loaded. */
 const LOADERS: Record<Language, () => Promise<Texts>> = {
-  en: async () => (await import('./en.ts')).en,
-  de: async () => (await import('./de.ts')).de,
+  en: async () => (await import('./en/en.ts')).en,
+  de: async () => (await import('./de/de.ts')).de,
 }
 const loading: Partial<Record<Language, Promise<Texts>>> = {}
 

@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path'
 import { expect, it } from 'vitest'
 import { z } from 'zod'
 import { readSpeed } from '../../console/pages/map/speed.ts'
-import { de } from '../../console/texts/de.ts'
+import { de } from '../../console/texts/de/de.ts'
 import { translate } from '../../console/texts/server.ts'
 import { useOwnSentences } from '../../src/http/validation.ts'
 
