@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { type Browser, chromium, type Page } from 'playwright-core'
+import { findChromium } from '../test/services/chromium.ts'
 import { residentMiB } from '../test/services/processes.ts'
 import { quietMoment } from './cpu.ts'
 import type { MoversOrder } from './load/movers.ts'
@@ -24,10 +25,9 @@ const BETWEEN_CLICKS_MS = 250
 const SETTLE_MS = 3_000
 const ROWS_IN_SIGHT = 10
 const METER = fileURLToPath(new URL('load/in-page.js', import.meta.url))
-const EXECUTABLE = process.env.CHROMIUM ?? '/usr/bin/chromium'
-/** Everything by a graphics card that the processor plays: what is painted, and the page put together, wait for it as the map does. */
+/** A weak card, which the processor plays: what is painted, and the page put together, wait for it as the map does. */
 const PLAYED_CARD = ['--no-sandbox', '--use-angle=swiftshader', '--enable-unsafe-swiftshader']
-/** As Chromium draws by itself where there is no card: WebGL alone is played, the rest is the processor's own. */
+/** What Chromium does by itself where there is no card, which the goal means: WebGL alone is played, the rest is the processor's own. */
 const NO_CARD = ['--no-sandbox', '--enable-unsafe-swiftshader']
 
 interface Watched {
@@ -41,19 +41,21 @@ interface Watched {
 export async function benchConsole(tier: Tier, options: Options): Promise<Row[]> {
   const store = await tier.fresh()
   const server = await startFieldline(options, store)
-  const [browser, cardless] = (await Promise.all(
-    [PLAYED_CARD, NO_CARD].map(args => chromium.launch({ executablePath: EXECUTABLE, args })),
+  const found = await findChromium()
+  if (!found.available) throw new Error(found.reason)
+  const [browser, carded] = (await Promise.all(
+    [NO_CARD, PLAYED_CARD].map(args => chromium.launch({ executablePath: found.executable, args })),
   )) as [Browser, Browser]
   try {
     const token = await signIn(server)
     const few: Watched[] = []
     const many: Watched[] = []
-    const withoutCard: Watched[] = []
+    const withCard: Watched[] = []
     for (let round = 1; round <= options.rounds; round++) {
       await quietMoment(options.patienceSeconds)
       few.push(await watchMovers(browser, server, token, FEW, options.seconds))
       many.push(await watchMovers(browser, server, token, MANY, options.seconds))
-      withoutCard.push(await watchMovers(cardless, server, token, MANY, options.seconds))
+      withCard.push(await watchMovers(carded, server, token, MANY, options.seconds))
     }
     const left = options.minutes > 0 ? [await leaveOpen(browser, server, token, options.minutes)] : []
     const clicked = (rounds: readonly Watched[], share: number) =>
@@ -71,12 +73,12 @@ export async function benchConsole(tier: Tier, options: Options): Promise<Row[]>
         note: `${ms(clicked(many, 0.5))} in the median; heap ${heap(0).toFixed(0)} MB, ${heap(1).toFixed(0)} MB ${options.seconds} s later`,
       },
       {
-        figure: 'console: the same, as Chromium draws by itself without a graphics card',
-        ours: ms(p95(withoutCard)),
-        beside: `${ms(p95(many))} where it plays one`,
-        ratio: p95(withoutCard) / p95(many),
-        goal: '100 ms',
-        note: `${ms(clicked(withoutCard, 0.5))} in the median; ${frames(withoutCard).toFixed(0)} frames a second`,
+        figure: 'console: the same with a graphics card that the processor plays',
+        ours: ms(p95(withCard)),
+        beside: `${ms(p95(many))} without`,
+        ratio: p95(withCard) / p95(many),
+        goal: '',
+        note: `${ms(clicked(withCard, 0.5))} in the median; ${frames(withCard).toFixed(0)} frames a second`,
       },
       {
         figure: `console: frames a second while ${count(MANY)} move`,
@@ -88,7 +90,7 @@ export async function benchConsole(tier: Tier, options: Options): Promise<Row[]>
       ...left,
     ]
   } finally {
-    await Promise.all([browser.close(), cardless.close()])
+    await Promise.all([browser.close(), carded.close()])
     await server.stop().finally(() => store.remove())
   }
 }

@@ -46,7 +46,7 @@ export function useBrowser(): Screens {
       '--enable-unsafe-swiftshader',
       `--host-resolver-rules=MAP ${PLAIN_HOST} 127.0.0.1`,
     ]
-    browser = await chromium.launch({ executablePath: await pathOf(found.executable), args })
+    browser = await chromium.launch({ executablePath: found.executable, args })
   })
   beforeEach(context => {
     if ('reason' in found) context.skip(found.reason)
@@ -102,12 +102,6 @@ async function signInBrowser(context: BrowserContext, { token }: Client): Promis
     },
     JSON.stringify({ token, expiresAt: Date.now() + 3_600_000 }),
   )
-}
-
-async function pathOf(executable: string): Promise<string> {
-  const folders = (process.env.PATH ?? '').split(':')
-  const { existsSync } = await import('node:fs')
-  return folders.map(folder => `${folder}/${executable}`).find(path => existsSync(path)) ?? executable
 }
 
 /** What is in the way of somebody, by axe's rules: `color-contrast: .hint`. */

@@ -1,4 +1,4 @@
-import { isExecutable } from './commands.ts'
+import { findExecutable } from './commands.ts'
 import { requireExecutable } from './debian.ts'
 import { available, type Service, Unavailable } from './services.ts'
 
@@ -9,8 +9,9 @@ const SHELL = 'chromium-headless-shell'
 export async function findChromium(): Promise<Service<{ executable: string }>> {
   return await available(async () => {
     if (process.platform !== 'linux') throw new Unavailable('Chromium is found by itself only on Linux')
-    const found = [SHELL, 'chromium'].find(isExecutable)
-    if (!found) await requireExecutable(SHELL, [SHELL, 'fonts-liberation'], 'install chromium')
-    return { executable: found ?? SHELL, stop: async () => {} }
+    if (!installed()) await requireExecutable(SHELL, [SHELL, 'fonts-liberation'], 'install chromium')
+    return { executable: installed() ?? SHELL, stop: async () => {} }
   })
 }
+
+const installed = () => findExecutable(SHELL) ?? findExecutable('chromium')

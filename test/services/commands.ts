@@ -42,15 +42,18 @@ export async function outputOf(command: string, args: string[]): Promise<string>
   return Buffer.concat(chunks).toString().trimEnd()
 }
 
-export function isExecutable(name: string): boolean {
-  return PATH.split(':').some(folder => {
-    try {
-      accessSync(join(folder, name), constants.X_OK)
-      return true
-    } catch {
-      return false
-    }
-  })
+/** Where a command is. Undefined is one that there is not. */
+export function findExecutable(name: string): string | undefined {
+  return PATH.split(':')
+    .map(folder => join(folder, name))
+    .find(path => {
+      try {
+        accessSync(path, constants.X_OK)
+        return true
+      } catch {
+        return false
+      }
+    })
 }
 
 /** The last lines of a log that say something, on one line. */

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { cacheFolder, lock, unlock } from './cache.ts'
-import { isExecutable, lastLines, outputOf, run } from './commands.ts'
+import { findExecutable, lastLines, outputOf, run } from './commands.ts'
 import { Unavailable } from './services.ts'
 
 /** Debian itself and not its derivatives: their mirrors do not hold Debian's releases. */
@@ -41,7 +41,7 @@ export async function installPackages(packages: string[]): Promise<void> {
 
 /** Makes sure of an executable that `packages` bring; `instead` tells other systems what to do. */
 export async function requireExecutable(name: string, packages: string[], instead: string): Promise<void> {
-  if (isExecutable(name)) return
+  if (findExecutable(name)) return
   if (!isDebianRoot()) throw new Unavailable(`${name} is not installed: ${instead}`)
   await installPackages(packages)
 }
