@@ -64,7 +64,14 @@ export function Component() {
         <h1>{t.title}</h1>
         <p className="hint">{t.lead}</p>
       </header>
-      <Table label={t.title} columns={columns} list={list} empty={t.none} emptyHint={t.noneHint} />
+      <Table
+        label={t.title}
+        columns={columns}
+        list={list}
+        empty={t.none}
+        emptyHint={t.noneHint}
+        opened={revoking?._id}
+      />
       {revoking && (
         <Modal title={t.revoke} onClose={() => setRevoking(null)}>
           <RevokeQuestion

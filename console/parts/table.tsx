@@ -39,6 +39,8 @@ interface Props<T> {
   empty: string
   emptyHint: ReactNode
   onOpen?: (record: T) => void
+  /** The one that is open in a dialog: whoever closes that goes on at its row. */
+  opened?: string
 }
 
 /** A list of the interface, page by page as it is scrolled; arrow keys go from row to row, Enter opens. */
@@ -49,6 +51,7 @@ export function Table<T extends { _id: string }>({
   empty,
   emptyHint,
   onOpen,
+  opened,
 }: Props<T>) {
   const texts = useTexts()
   const box = useRef<HTMLDivElement>(null)
@@ -76,9 +79,33 @@ export function Table<T extends { _id: string }>({
     row?.focus()
     if (row) goes.current = false
   }
+  const goTo = (index: number) => {
+    at.current = index
+    goes.current = true
+    focusRow()
+    if (goes.current) rows.scrollToIndex(index)
+  }
   useLayoutEffect(() => {
     if (goes.current) focusRow()
-    if (at.current !== null && document.activeElement === document.body) box.current?.focus()
+    if (at.current === null || document.activeElement !== document.body) return
+    // Where a row is gone the next one is in its place, or it was the last.
+    at.current = Math.min(at.current, records.length - 1)
+    focusRow()
+    if (document.activeElement === document.body) box.current?.focus()
+  })
+  const openedAt = useRef(-1)
+  // After all that looks for a place by itself when a dialog closes.
+  useEffect(() => {
+    if (opened) {
+      const index = records.findIndex(({ _id }) => _id === opened)
+      if (index >= 0) openedAt.current = index
+      return
+    }
+    const index = Math.min(openedAt.current, records.length - 1)
+    openedAt.current = -1
+    const { activeElement } = document
+    const isNowhere = activeElement === document.body || box.current?.contains(activeElement)
+    if (index >= 0 && isNowhere) goTo(index)
   })
 
   if (list.error && records.length === 0)
@@ -101,10 +128,7 @@ export function Table<T extends { _id: string }>({
     const next = stepTo(event.key, index, { count: records.length, page })
     if (next === undefined) return
     event.preventDefault()
-    at.current = next
-    goes.current = true
-    focusRow()
-    if (goes.current) rows.scrollToIndex(at.current)
+    goTo(next)
   }
   const before = items[0]?.start ?? 0
   const after = rows.getTotalSize() - (items.at(-1)?.end ?? 0)

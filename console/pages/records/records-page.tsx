@@ -80,6 +80,7 @@ export function RecordsPage<T extends { _id: string }, Whole>(props: Props<T, Wh
         empty={search ? texts.records.noneFound : texts.records.none}
         emptyHint={search ? texts.records.noneFoundHint : button}
         onOpen={record => go(`/${record._id}`)}
+        opened={id}
       />
       {id === 'new' && create && form(null, () => go(''))}
       {id && id !== 'new' && (

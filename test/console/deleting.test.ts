@@ -1,0 +1,83 @@
+import type { Page } from 'playwright-core'
+import { beforeAll, describe, it } from 'vitest'
+import { createDevice } from '../support/client.ts'
+import { useOrganization } from '../support/shared-server.ts'
+import { until } from '../support/wait.ts'
+import { hasFocus, useBrowser } from './browser.ts'
+
+describe('Whoever deletes a record goes on', () => {
+  const { server, owner } = useOrganization()
+  const screens = useBrowser()
+
+  beforeAll(async () => {
+    for (const letter of 'ABCDE') await owner.post('/team', { name: `Team ${letter}` })
+  })
+  const row = (page: Page, name: string | RegExp) => page.getByRole('row', { name })
+  const isAt = (page: Page, name: string) =>
+    until(`the focus is on the row of ${name}`, () =>
+      page.evaluate(name => {
+        const { activeElement } = document
+        return activeElement?.tagName === 'TR' && activeElement.textContent?.startsWith(name) === true
+      }, name),
+    )
+  const deleteTeam = async (page: Page, name: string) => {
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).press('Enter')
+    await page.getByRole('alert').getByRole('button', { name: 'Delete' }).press('Enter')
+    await row(page, name).waitFor({ state: 'detached' })
+  }
+
+  it('at the next row, at the one before where it was the last, and at the heading of an empty table', async () => {
+    const page = await screens.open(`${server.url}/teams`, { as: owner })
+    await row(page, 'Team C').press('Enter')
+    await deleteTeam(page, 'Team C')
+    await isAt(page, 'Team D')
+    await page.keyboard.press('ArrowDown')
+    await isAt(page, 'Team E')
+    await page.keyboard.press('Enter')
+    await deleteTeam(page, 'Team E')
+    await isAt(page, 'Team D')
+    await row(page, 'Team A').click()
+    await deleteTeam(page, 'Team A')
+    await isAt(page, 'Team B')
+
+    // As does whoever came by a link, and closes it or deletes it.
+    const [last] = (await owner.get('/teams?search=Team%20D')).body.data
+    await page.goto(`${server.url}/teams/${last._id}`)
+    await page.getByRole('dialog').waitFor()
+    await page.getByText('Team B').waitFor()
+    await page.keyboard.press('Escape')
+    await isAt(page, 'Team D')
+    await page.reload()
+    await row(page, 'Team D').press('Enter')
+    await deleteTeam(page, 'Team D')
+    await isAt(page, 'Team B')
+    await page.keyboard.press('Enter')
+    await deleteTeam(page, 'Team B')
+    await hasFocus(page, 'Teams')
+  })
+
+  it('where a link is revoked, and a geofence deleted on the map', async () => {
+    const expiresAt = new Date(Date.now() + 3_600_000).toISOString()
+    for (const letter of 'ABC') {
+      const { id } = await createDevice(owner, `Van ${letter}`)
+      const link = { subjectId: id, subjectType: 'device', trailMinutes: 60, expiresAt }
+      await owner.post('/tracking-link', link)
+    }
+    const page = await screens.open(`${server.url}/links`, { as: owner })
+    await page.getByRole('button', { name: 'Revoke: Van B' }).press('Enter')
+    const names = await page.locator('tbody tr td:first-child').allTextContents()
+    await page.getByRole('alert').getByRole('button', { name: 'Revoke' }).press('Enter')
+    await row(page, 'Van B').waitFor({ state: 'detached' })
+    await isAt(page, names[names.indexOf('Van B') + 1] as string)
+
+    const shape = { type: 'circle', center: { lat: 52.5, lng: 13.4 }, radius: 500 }
+    await owner.post('/geofence', { name: 'Depot', shape })
+    await page.goto(`${server.url}/geofences`)
+    await row(page, 'Depot').press('Enter')
+    await page.getByRole('button', { name: 'Change' }).press('Enter')
+    await page.getByRole('button', { name: 'Delete' }).press('Enter')
+    await page.getByRole('alert').getByRole('button', { name: 'Delete' }).press('Enter')
+    await page.getByRole('complementary').waitFor({ state: 'detached' })
+    await hasFocus(page, 'Live map')
+  })
+})
