@@ -1,0 +1,97 @@
+import type { Page } from 'playwright-core'
+import { describe, expect, it } from 'vitest'
+import { createClient, createDevice, signIn, type TestDevice } from '../support/client.ts'
+import { until } from '../support/wait.ts'
+import { startLastingServer, useBrowser } from './browser.ts'
+
+const MINUTE_MS = 60_000
+
+describe('A server that is killed while somebody looks', () => {
+  const screens = useBrowser()
+
+  it('takes nothing from any page, and each goes on by itself when it is back', async () => {
+    const { server, restart, remove } = await startLastingServer()
+    const send = async (device: TestDevice, ...points: object[]) => {
+      const answer = await createClient(server(), device.key).post('/location-history/bulk', { points })
+      expect(answer.status).toBe(200)
+    }
+    const fix = (minutesAgo: number, lng: number, speed: number) => {
+      const timestamp = new Date(Date.now() - minutesAgo * MINUTE_MS).toISOString()
+      return { timestamp, lat: 52.52, lng, speed }
+    }
+    try {
+      const owner = await signIn(server())
+      const [van, silent, faulty] = await Promise.all(
+        ['Van 7', 'Van 8', 'Van 9'].map(name => createDevice(owner, name)),
+      )
+      if (!van || !silent || !faulty) throw new Error('not made')
+      // Yesterday too: today may have begun just now.
+      const day = [...Array(9).keys()].map(n => fix(24 * 60 + 9 - n, 13.39 + n / 1_000, 10))
+      await send(van, ...day, fix(0, 13.4, 10))
+      await send(faulty, fix(1, 13.4, 10), { ...fix(0, 13.4, 10), lat: 95 })
+      const expiresAt = new Date(Date.now() + 60 * MINUTE_MS).toISOString()
+      const link = { subjectId: van.id, subjectType: 'device', trailMinutes: 5, expiresAt }
+      const { url } = (await owner.post('/tracking-link', link)).body.data
+
+      const mayFail = /WebSocket|ERR_|[Ff]ailed to (load|fetch)/
+      const open = (path: string) => screens.open(new URL(path, server().url).href, { as: owner, mayFail })
+      const shared = await screens.open(url, { mayFail })
+      await shared.getByRole('img', { name: /moving, 36 km\/h/ }).waitFor()
+      const setup = await open(`/devices/${silent.id}`)
+      await setup.getByRole('button', { name: 'Set up', exact: true }).click()
+      await setup.getByText('Waiting for the first point…').waitFor()
+      const yesterday = new Intl.DateTimeFormat('en-CA', { dateStyle: 'short' }).format(
+        Date.now() - 24 * 60 * MINUTE_MS,
+      )
+      const playback = await open(`/playback?subject=device:${van.id}&day=${yesterday}`)
+      const time = () => playback.getByRole('slider', { name: 'Time' }).getAttribute('aria-valuetext')
+      await playback.getByRole('button', { name: 'Play', exact: true }).waitFor()
+      const table = await open('/devices')
+      const row = (page: Page, name: RegExp) => page.getByRole('row', { name })
+      await row(table, /Van 8/).waitFor()
+      const reasons = await open(`/rejections?device=${faulty.id}`)
+      await row(reasons, /Impossible coordinates/).waitFor()
+      const form = await open('/teams/new')
+      const name = form.getByRole('dialog').getByRole('textbox', { name: 'Name' })
+      await name.fill('East')
+      const isLive = (page: Page) => page.getByRole('status').getByText('Live').waitFor()
+      const signedIn = [setup, playback, table, reasons, form]
+      for (const page of signedIn) await isLive(page)
+
+      await server().kill9()
+      await shared.getByText('The server is not reached.').waitFor()
+      for (const page of signedIn)
+        await page
+          .getByRole('status')
+          .getByText(/^Offline since/)
+          .waitFor()
+      await setup.getByText('Waiting for the first point…').waitFor()
+      const before = await time()
+      await playback.getByRole('button', { name: 'Play', exact: true }).click()
+      await until('what is loaded plays', async () => (await time()) !== before)
+      await form.getByRole('button', { name: 'Save' }).click()
+      await form.getByText('Do this again when it is back').waitFor()
+      await table.getByRole('searchbox').fill('van')
+      await table.getByText('The server is not reached.').first().waitFor()
+      await row(reasons, /Impossible coordinates/).waitFor()
+
+      await restart()
+      await send(van, fix(0, 13.4, 20))
+      await send(silent, fix(0, 13.4, 20))
+      await shared.getByRole('img', { name: /moving, 72 km\/h/ }).waitFor()
+      await setup.getByText(/^The first point arrived at/).waitFor()
+      await row(table, /Van 9/).waitFor()
+      await send(faulty, fix(0, 13.4, 10), { ...fix(0, 13.4, 10), lat: 95 })
+      await until('what was rejected since is listed', async () => {
+        await reasons.evaluate(() => document.dispatchEvent(new Event('visibilitychange', { bubbles: true })))
+        return (await row(reasons, /Impossible coordinates/).count()) === 2
+      })
+      expect(await name.inputValue()).toBe('East')
+      await form.getByRole('button', { name: 'Save' }).click()
+      await row(form, /East/).waitFor()
+      for (const page of signedIn) await isLive(page)
+    } finally {
+      await remove()
+    }
+  })
+})
