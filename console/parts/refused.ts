@@ -11,17 +11,19 @@ interface Refused {
 const NOTHING: Refused = { fields: {}, isMore: false }
 const FIRST_REFUSED = '[data-invalid] :is(input, textarea, button)'
 
+const focusFirst = (form: HTMLFormElement | null) => form?.querySelector<HTMLElement>(FIRST_REFUSED)?.focus()
+
 /** What the server refuses of a form, put where somebody reads it; the first field of it has the focus. */
 export function useRefused() {
   const form = useRef<HTMLFormElement>(null)
   const [refused, setRefused] = useState(NOTHING)
   useEffect(() => {
-    if (Object.keys(refused.fields).length > 0)
-      form.current?.querySelector<HTMLElement>(FIRST_REFUSED)?.focus()
+    if (Object.keys(refused.fields).length > 0) focusFirst(form.current)
   }, [refused])
   return {
     form,
     refused,
+    focusFirst: () => focusFirst(form.current),
     clear: () => setRefused(NOTHING),
     place: (error: Error) => {
       const names = [...(form.current?.elements ?? [])].map(one => one.getAttribute('name') ?? '')

@@ -11,7 +11,8 @@ import { useWorkspace } from '../../shell/workspace.tsx'
 import { useFormat, useTexts } from '../../texts/texts.tsx'
 import { urls } from '../../urls.ts'
 import SetupDialog from '../setup-dialog.tsx'
-import { changesOf, RecordForm } from './record-form.tsx'
+import { useRecordDraft } from './record-draft.ts'
+import { RecordForm } from './record-form.tsx'
 import { RecordsPage } from './records-page.tsx'
 
 type Device = Awaited<ReturnType<typeof readDevice>>
@@ -70,17 +71,21 @@ export function Component() {
   )
 }
 
+const draftOf = (device: Device | null) => ({
+  name: device?.name ?? '',
+  hubId: device?.hubId ?? '',
+  vehicleId: device?.vehicleId ?? '',
+})
+
 function DeviceForm({ device, onClose }: { device: Device | null; onClose: () => void }) {
   const texts = useTexts()
   const navigate = useNavigate()
   const { may } = useWorkspace()
-  const [name, setName] = useState(device?.name ?? '')
-  const [hubId, setHubId] = useState(device?.hubId ?? '')
-  const [vehicleId, setVehicleId] = useState(device?.vehicleId ?? '')
+  const draft = useRecordDraft(device, draftOf, readDevice)
+  const { values, set } = draft
   const [made, setMade] = useState<{ device: Device; key?: string } | null>(null)
   const [isAsking, setAsking] = useState(false)
   const t = texts.records
-  const body = { name, hubId: hubId || null, vehicleId: vehicleId || null }
   const rotate = useMutation({
     mutationFn: async (id: string) =>
       (await answered(api.POST('/api/v3/device/{id}/rotate-key', path(id)))).data,
@@ -88,10 +93,9 @@ function DeviceForm({ device, onClose }: { device: Device | null; onClose: () =>
   })
   if (made) return <SetupDialog device={made.device} deviceKey={made.key} onClose={onClose} />
   const save = async () => {
+    const body = { name: values.name, hubId: values.hubId || null, vehicleId: values.vehicleId || null }
     if (device)
-      return answered(
-        api.PATCH('/api/v3/device/{id}', { ...path(device._id), body: changesOf(body, device) }),
-      )
+      return answered(api.PATCH('/api/v3/device/{id}', { ...path(device._id), body: draft.changesOf(body) }))
     const { data } = await answered(api.POST('/api/v3/device', { body }))
     setMade({ device: data, key: data.key })
   }
@@ -104,7 +108,7 @@ function DeviceForm({ device, onClose }: { device: Device | null; onClose: () =>
     <RecordForm
       name="devices"
       title={device?.name ?? t.devices.create}
-      values={body}
+      draft={draft}
       onClose={onClose}
       save={may(device ? 'update/device' : 'create/device') ? save : undefined}
       onSaved={device ? undefined : () => {}}
@@ -132,15 +136,28 @@ function DeviceForm({ device, onClose }: { device: Device | null; onClose: () =>
         )
       }
     >
-      <Field label={t.name} name="name" value={name} onChange={setName} isRequired autoFocus={!device} />
+      <Field
+        label={t.name}
+        name="name"
+        value={values.name}
+        onChange={set('name')}
+        isRequired
+        autoFocus={!device}
+      />
       <ChooseRecord
         kind="vehicles"
         label={texts.subject.vehicle}
         name="vehicleId"
-        value={vehicleId}
-        onChange={setVehicleId}
+        value={values.vehicleId}
+        onChange={set('vehicleId')}
       />
-      <ChooseRecord kind="hubs" label={texts.subject.hub} name="hubId" value={hubId} onChange={setHubId} />
+      <ChooseRecord
+        kind="hubs"
+        label={texts.subject.hub}
+        name="hubId"
+        value={values.hubId}
+        onChange={set('hubId')}
+      />
       {rotate.error && <Trouble error={rotate.error} isDeed />}
       {device && (
         <p className="row-of-buttons">

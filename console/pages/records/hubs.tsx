@@ -1,9 +1,9 @@
-import { useState } from 'react'
 import { answered, api } from '../../api/client.ts'
 import { Field } from '../../parts/parts.tsx'
 import { useWorkspace } from '../../shell/workspace.tsx'
 import { useTexts } from '../../texts/texts.tsx'
-import { changesOf, RecordForm } from './record-form.tsx'
+import { useRecordDraft } from './record-draft.ts'
+import { RecordForm } from './record-form.tsx'
 import { RecordsPage } from './records-page.tsx'
 
 type Hub = Awaited<ReturnType<typeof readHub>>
@@ -33,27 +33,29 @@ export function Component() {
   )
 }
 
+const draftOf = (hub: Hub | null) => ({
+  name: hub?.name ?? '',
+  address: hub?.address ?? '',
+  lat: hub ? String(hub.lat) : '',
+  lng: hub ? String(hub.lng) : '',
+})
+
 function HubForm({ hub, onClose }: { hub: Hub | null; onClose: () => void }) {
   const texts = useTexts()
   const { may } = useWorkspace()
-  const [draft, setDraft] = useState({
-    name: hub?.name ?? '',
-    address: hub?.address ?? '',
-    lat: hub ? String(hub.lat) : '',
-    lng: hub ? String(hub.lng) : '',
-  })
-  const set = (name: keyof typeof draft) => (value: string) => setDraft(now => ({ ...now, [name]: value }))
+  const draft = useRecordDraft(hub, draftOf, readHub)
+  const { values, set } = draft
   const t = texts.records
   const save = async () => {
     // As people write it: 52,52 is a number too.
     const read = (text: string) => Number(text.trim().replace(',', '.'))
     const body = {
-      name: draft.name,
-      address: draft.address || null,
-      lat: read(draft.lat),
-      lng: read(draft.lng),
+      name: values.name,
+      address: values.address || null,
+      lat: read(values.lat),
+      lng: read(values.lng),
     }
-    if (hub) return answered(api.PATCH('/api/v3/hub/{id}', { ...path(hub._id), body: changesOf(body, hub) }))
+    if (hub) return answered(api.PATCH('/api/v3/hub/{id}', { ...path(hub._id), body: draft.changesOf(body) }))
     return answered(api.POST('/api/v3/hub', { body }))
   }
   const remove = hub &&
@@ -65,7 +67,7 @@ function HubForm({ hub, onClose }: { hub: Hub | null; onClose: () => void }) {
     <RecordForm
       name="hubs"
       title={hub?.name ?? t.hubs.create}
-      values={draft}
+      draft={draft}
       onClose={onClose}
       save={may(hub ? 'update/hub' : 'create/hub') ? save : undefined}
       remove={remove || undefined}
@@ -73,18 +75,18 @@ function HubForm({ hub, onClose }: { hub: Hub | null; onClose: () => void }) {
       <Field
         label={t.name}
         name="name"
-        value={draft.name}
+        value={values.name}
         onChange={set('name')}
         isRequired
         autoFocus={!hub}
       />
-      <Field label={t.hubs.address} name="address" value={draft.address} onChange={set('address')} />
+      <Field label={t.hubs.address} name="address" value={values.address} onChange={set('address')} />
       <div className="two">
         <Field
           label={t.hubs.lat}
           name="lat"
           inputMode="decimal"
-          value={draft.lat}
+          value={values.lat}
           onChange={set('lat')}
           isRequired
         />
@@ -92,7 +94,7 @@ function HubForm({ hub, onClose }: { hub: Hub | null; onClose: () => void }) {
           label={t.hubs.lng}
           name="lng"
           inputMode="decimal"
-          value={draft.lng}
+          value={values.lng}
           onChange={set('lng')}
           isRequired
         />

@@ -10,14 +10,16 @@ import { useRefused } from '../../parts/refused.ts'
 import { SaidByServer } from '../../parts/said.tsx'
 import { useUnsaved } from '../../parts/unsaved.ts'
 import { useTexts } from '../../texts/texts.tsx'
+import type { RecordDraft } from './record-draft.ts'
 
-interface Props {
+interface Props<Whole> {
   /** Of the queries that are read again: `devices`. */
   name: string
   title: string
   onClose: () => void
-  /** Absent where the role may not. */
-  save?: () => Promise<unknown>
+  draft: RecordDraft<Whole>
+  /** Of the record as it is now; absent where the role may not. */
+  save?: (now: Whole | null) => Promise<unknown>
   remove?: { ask: string; run: () => Promise<unknown> }
   onSaved?: () => void
   children: ReactNode
@@ -27,8 +29,8 @@ interface Props {
 }
 
 /** A record in a dialog. */
-export function RecordForm({ values, ...props }: Props & { values: unknown }) {
-  const leaving = useLeaving(props.save && values, props.onClose)
+export function RecordForm<Whole>(props: Props<Whole>) {
+  const leaving = useLeaving(props.save !== undefined && props.draft.isChanged, props.onClose)
   return (
     <Modal title={props.title} onClose={leaving.leave}>
       <RecordFields {...props} leaving={leaving} />
@@ -37,11 +39,8 @@ export function RecordForm({ values, ...props }: Props & { values: unknown }) {
 }
 
 /** What was typed does not go without a question. */
-export function useLeaving(values: unknown, onClose: () => void) {
-  const written = JSON.stringify(values)
-  const [first] = useState(written)
+export function useLeaving(isChanged: boolean, onClose: () => void) {
   const [isAsking, setAsking] = useState(false)
-  const isChanged = written !== first
   useUnsaved(isChanged)
   return {
     isAsking,
@@ -51,17 +50,11 @@ export function useLeaving(values: unknown, onClose: () => void) {
   }
 }
 
-/** What somebody has changed of it: the rest may be what the role cannot see, and so cannot name again. */
-export function changesOf<T extends object>(next: T, before: { [name in keyof T]?: unknown }): Partial<T> {
-  const isChanged = ([name, value]: [string, unknown]) =>
-    JSON.stringify(value) !== JSON.stringify(before[name as keyof T])
-  return Object.fromEntries(Object.entries(next).filter(isChanged)) as Partial<T>
-}
-
 /** A record as a form: what the server says of a field stands at the field, the rest above the buttons. */
-export function RecordFields({
+export function RecordFields<Whole>({
   name,
   onClose,
+  draft,
   save,
   remove,
   onSaved,
@@ -69,14 +62,14 @@ export function RecordFields({
   actions,
   asked,
   leaving,
-}: Omit<Props, 'title'> & { leaving: ReturnType<typeof useLeaving> }) {
+}: Omit<Props<Whole>, 'title'> & { leaving: ReturnType<typeof useLeaving> }) {
   const texts = useTexts()
   const queries = useQueryClient()
   const [asking, setAsking] = useState(false)
   const refresh = (what: string[]) => queries.invalidateQueries({ queryKey: [name, ...what] })
-  const { form, refused, clear, place } = useRefused()
+  const { form, refused, clear, place, focusFirst } = useRefused()
   const saving = useMutation({
-    mutationFn: async () => save?.(),
+    mutationFn: async () => save?.(await draft.agree()),
     onMutate: clear,
     onError: place,
     onSuccess: () => {
@@ -94,7 +87,7 @@ export function RecordFields({
       onClose()
     },
   })
-  const error = removing.error ?? (refused.isMore ? saving.error : null)
+  const error = removing.error ?? (refused.isMore && !draft.theirs ? saving.error : null)
   // What is said of a field goes when it is changed, and not when it is left: then the button would move under the pointer.
   const [changed, setChanged] = useState<readonly string[]>([])
   const fields = useMemo(
@@ -141,10 +134,30 @@ export function RecordFields({
         <SaidByServer value={!(saving.error instanceof OwnFailure)}>{children}</SaidByServer>
       </div>
       {error && <Trouble error={error} isDeed />}
+      {draft.theirs && (
+        <div className="trouble" role="alert">
+          <p>{texts.form.overtaken}</p>
+          <ActionButton
+            onPress={() => {
+              focusFirst()
+              clear()
+              draft.takeTheirs()
+            }}
+          >
+            {texts.form.takeTheirs}
+          </ActionButton>
+        </div>
+      )}
       {question}
       <div className="row-of-buttons" hidden={Boolean(question)}>
         {save && (
-          <ActionButton looks="primary" type="submit" isPending={saving.isPending}>
+          <ActionButton
+            looks="primary"
+            type="submit"
+            // A browser sends no form of which something is said to be wrong: here that is to be saved all the same.
+            formNoValidate={draft.theirs !== null}
+            isPending={saving.isPending}
+          >
             {saving.isPending ? texts.form.saving : texts.form.save}
           </ActionButton>
         )}

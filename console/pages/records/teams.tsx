@@ -1,10 +1,10 @@
-import { useState } from 'react'
 import { answered, api } from '../../api/client.ts'
 import { ChooseRecord, ChooseRecords, RecordName } from '../../parts/choose-record.tsx'
 import { Field } from '../../parts/parts.tsx'
 import { useWorkspace } from '../../shell/workspace.tsx'
 import { useFormat, useTexts } from '../../texts/texts.tsx'
-import { changesOf, RecordForm } from './record-form.tsx'
+import { useRecordDraft } from './record-draft.ts'
+import { RecordForm } from './record-form.tsx'
 import { RecordsPage } from './records-page.tsx'
 
 type Team = Awaited<ReturnType<typeof readTeam>>
@@ -35,25 +35,30 @@ export function Component() {
   )
 }
 
+const draftOf = (team: Team | null) => ({
+  name: team?.name ?? '',
+  hubId: team?.hubId ?? '',
+  memberIds: team?.memberIds ?? [],
+})
+
 function TeamForm({ team, onClose }: { team: Team | null; onClose: () => void }) {
   const texts = useTexts()
   const { may } = useWorkspace()
-  const [name, setName] = useState(team?.name ?? '')
-  const [hubId, setHubId] = useState(team?.hubId ?? '')
-  const [memberIds, setMemberIds] = useState<string[]>(team?.memberIds ?? [])
+  const draft = useRecordDraft(team, draftOf, readTeam)
+  const { values, first, set } = draft
   const t = texts.records
-  const save = async () => {
-    const own = { name, hubId: hubId || null }
-    if (!team) return answered(api.POST('/api/v3/team', { body: { ...own, memberIds } }))
+  const save = async (now: Team | null) => {
+    const { memberIds } = values
+    const own = { name: values.name, hubId: values.hubId || null }
+    if (!now) return answered(api.POST('/api/v3/team', { body: { ...own, memberIds } }))
     // All of it is replaced: what somebody else has made of it since it was opened stays.
-    const { data: now } = await answered(api.GET('/api/v3/team/{id}', path(team._id)))
-    const added = memberIds.filter(id => !team.memberIds.includes(id))
-    const kept = now.memberIds.filter(id => memberIds.includes(id) || !team.memberIds.includes(id))
+    const added = memberIds.filter(id => !first.memberIds.includes(id))
+    const kept = now.memberIds.filter(id => memberIds.includes(id) || !first.memberIds.includes(id))
     const members = [...new Set([...kept, ...added])]
     // Who is no member any more leads no more.
     const leaderIds = now.leaderIds.filter(id => members.includes(id))
-    const body = { name: now.name, hubId: now.hubId, ...changesOf(own, team), memberIds: members, leaderIds }
-    return answered(api.PUT('/api/v3/team/{id}', { ...path(team._id), body }))
+    const body = { name: now.name, hubId: now.hubId, ...draft.changesOf(own), memberIds: members, leaderIds }
+    return answered(api.PUT('/api/v3/team/{id}', { ...path(now._id), body }))
   }
   const remove = team &&
     may('delete/team') && {
@@ -64,19 +69,32 @@ function TeamForm({ team, onClose }: { team: Team | null; onClose: () => void })
     <RecordForm
       name="teams"
       title={team?.name ?? t.teams.create}
-      values={{ name, hubId, memberIds }}
+      draft={draft}
       onClose={onClose}
       save={may(team ? 'update/team' : 'create/team') ? save : undefined}
       remove={remove || undefined}
     >
-      <Field label={t.name} name="name" value={name} onChange={setName} isRequired autoFocus={!team} />
-      <ChooseRecord kind="hubs" label={texts.subject.hub} name="hubId" value={hubId} onChange={setHubId} />
+      <Field
+        label={t.name}
+        name="name"
+        value={values.name}
+        onChange={set('name')}
+        isRequired
+        autoFocus={!team}
+      />
+      <ChooseRecord
+        kind="hubs"
+        label={texts.subject.hub}
+        name="hubId"
+        value={values.hubId}
+        onChange={set('hubId')}
+      />
       <ChooseRecords
         kind="users"
         label={t.teams.members}
         name="memberIds"
-        value={memberIds}
-        onChange={setMemberIds}
+        value={values.memberIds}
+        onChange={set('memberIds')}
       />
     </RecordForm>
   )

@@ -1,10 +1,10 @@
-import { useState } from 'react'
 import { answered, api } from '../../api/client.ts'
 import { ChooseRecord, RecordName } from '../../parts/choose-record.tsx'
 import { Field } from '../../parts/parts.tsx'
 import { useWorkspace } from '../../shell/workspace.tsx'
 import { useTexts } from '../../texts/texts.tsx'
-import { changesOf, RecordForm } from './record-form.tsx'
+import { useRecordDraft } from './record-draft.ts'
+import { RecordForm } from './record-form.tsx'
 import { RecordsPage } from './records-page.tsx'
 
 type Vehicle = Awaited<ReturnType<typeof readVehicle>>
@@ -51,32 +51,34 @@ export function Component() {
   )
 }
 
+const draftOf = (vehicle: Vehicle | null) => ({
+  name: vehicle?.name ?? '',
+  plate: vehicle?.plate ?? '',
+  tags: vehicle?.tags.join(', ') ?? '',
+  hubId: vehicle?.hubId ?? '',
+  deviceId: vehicle?.deviceId ?? '',
+  driverId: vehicle?.driverId ?? '',
+})
+
 function VehicleForm({ vehicle, onClose }: { vehicle: Vehicle | null; onClose: () => void }) {
   const texts = useTexts()
   const { may } = useWorkspace()
-  const [draft, setDraft] = useState({
-    name: vehicle?.name ?? '',
-    plate: vehicle?.plate ?? '',
-    tags: vehicle?.tags.join(', ') ?? '',
-    hubId: vehicle?.hubId ?? '',
-    deviceId: vehicle?.deviceId ?? '',
-    driverId: vehicle?.driverId ?? '',
-  })
-  const set = (name: keyof typeof draft) => (value: string) => setDraft(now => ({ ...now, [name]: value }))
+  const draft = useRecordDraft(vehicle, draftOf, readVehicle)
+  const { values, set } = draft
   const t = texts.records
   const save = async () => {
-    const tags = draft.tags.split(',').map(tag => tag.trim())
+    const tags = values.tags.split(',').map(tag => tag.trim())
     const body = {
-      name: draft.name,
-      plate: draft.plate || null,
+      name: values.name,
+      plate: values.plate || null,
       tags: tags.filter(tag => tag !== ''),
-      hubId: draft.hubId || null,
-      deviceId: draft.deviceId || null,
-      driverId: draft.driverId || null,
+      hubId: values.hubId || null,
+      deviceId: values.deviceId || null,
+      driverId: values.driverId || null,
     }
     if (vehicle)
       return answered(
-        api.PATCH('/api/v3/vehicle/{id}', { ...path(vehicle._id), body: changesOf(body, vehicle) }),
+        api.PATCH('/api/v3/vehicle/{id}', { ...path(vehicle._id), body: draft.changesOf(body) }),
       )
     return answered(api.POST('/api/v3/vehicle', { body }))
   }
@@ -89,7 +91,7 @@ function VehicleForm({ vehicle, onClose }: { vehicle: Vehicle | null; onClose: (
     <RecordForm
       name="vehicles"
       title={vehicle?.name ?? t.vehicles.create}
-      values={draft}
+      draft={draft}
       onClose={onClose}
       save={may(vehicle ? 'update/vehicle' : 'create/vehicle') ? save : undefined}
       remove={remove || undefined}
@@ -97,34 +99,34 @@ function VehicleForm({ vehicle, onClose }: { vehicle: Vehicle | null; onClose: (
       <Field
         label={t.name}
         name="name"
-        value={draft.name}
+        value={values.name}
         onChange={set('name')}
         isRequired
         autoFocus={!vehicle}
       />
-      <Field label={t.vehicles.plate} name="plate" value={draft.plate} onChange={set('plate')} />
+      <Field label={t.vehicles.plate} name="plate" value={values.plate} onChange={set('plate')} />
       <ChooseRecord
         kind="users"
         label={texts.subject.driver}
         name="driverId"
-        value={draft.driverId}
+        value={values.driverId}
         onChange={set('driverId')}
       />
       <ChooseRecord
         kind="devices"
         label={texts.subject.device}
         name="deviceId"
-        value={draft.deviceId}
+        value={values.deviceId}
         onChange={set('deviceId')}
       />
       <ChooseRecord
         kind="hubs"
         label={texts.subject.hub}
         name="hubId"
-        value={draft.hubId}
+        value={values.hubId}
         onChange={set('hubId')}
       />
-      <Field label={t.vehicles.tags} name="tags" value={draft.tags} onChange={set('tags')} />
+      <Field label={t.vehicles.tags} name="tags" value={values.tags} onChange={set('tags')} />
     </RecordForm>
   )
 }

@@ -100,6 +100,12 @@ export const recordTexts: Pick<Texts, keyof typeof english> = {
     save: 'Speichern',
     saving: 'Speichert …',
     cancel: 'Abbrechen',
+    overtaken:
+      'Jemand anders hat inzwischen dasselbe geändert. Noch einmal speichern behält, was hier steht.',
+    takeTheirs: 'Die andere Änderung übernehmen',
+    theirs: 'Das hat inzwischen jemand anders geändert.',
+    theirsIs: value => `Das hat inzwischen jemand anders in ${value} geändert.`,
+    theirsIsNone: 'Das hat inzwischen jemand anders geleert.',
     leaveAsk: 'Die Änderungen sind nicht gespeichert.',
     leave: 'Verwerfen',
     stay: 'Weiter bearbeiten',

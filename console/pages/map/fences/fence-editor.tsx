@@ -11,7 +11,8 @@ import { ActionButton, Field, IconButton } from '../../../parts/parts.tsx'
 import { FieldSays } from '../../../parts/said.tsx'
 import { useWorkspace } from '../../../shell/workspace.tsx'
 import { useTexts } from '../../../texts/texts.tsx'
-import { changesOf, RecordFields, useLeaving } from '../../records/record-form.tsx'
+import { useRecordDraft } from '../../records/record-draft.ts'
+import { RecordFields, useLeaving } from '../../records/record-form.tsx'
 import { CORNERS, draftOf, readDraft, type ShapeDraft, shapeOf } from './draft.ts'
 import { type Drawing, openDrawing } from './drawing.ts'
 import type { Fence } from './queries.ts'
@@ -24,6 +25,14 @@ interface Props {
 }
 
 const path = (id: string) => ({ params: { path: { id } } })
+const readFence = async (id: string) =>
+  (await answered(api.GET('/api/v3/geofence/{id}', path(id)))).data as Fence
+
+const valuesOf = (fence: Fence | null) => ({
+  name: fence?.name ?? '',
+  hubId: fence?.hubId ?? '',
+  shape: draftOf(fence?.shape ?? null),
+})
 
 /** A geofence as fields and on the map at once: whoever changes the one changes the other. */
 export default function FenceEditor({ fence, map, onDone }: Props) {
@@ -31,37 +40,40 @@ export default function FenceEditor({ fence, map, onDone }: Props) {
   const { may } = useWorkspace()
   const queries = useQueryClient()
   const t = texts.fences
-  const [name, setName] = useState(fence?.name ?? '')
-  const [hubId, setHubId] = useState(fence?.hubId ?? '')
-  const [draft, setDraft] = useState<ShapeDraft>(() => draftOf(fence?.shape ?? null))
+  const draft = useRecordDraft(fence, valuesOf, readFence)
+  const { values, set } = draft
+  const { shape } = values
+  const setShape = set('shape')
   /** What is said of a field that was empty is not said any more of the one that the map has filled. */
   const [filled, setFilled] = useState(0)
-  const drawing = useDrawing(map, draft, shape => {
-    if (!shapeOf(draft)) setFilled(filled + 1)
-    setDraft(draftOf(shape))
+  const drawing = useDrawing(map, shape, drawn => {
+    if (!shapeOf(shape)) setFilled(filled + 1)
+    setShape(draftOf(drawn))
   })
 
+  const show = (next: ShapeDraft) => {
+    const drawn = shapeOf(next)
+    if (drawn) drawing.current?.show(drawn)
+  }
   const type = (next: Partial<ShapeDraft>) => {
-    const typed = { ...draft, ...next }
-    setDraft(typed)
-    const shape = shapeOf(typed)
-    if (shape) drawing.current?.show(shape)
+    const typed = { ...shape, ...next }
+    setShape(typed)
+    show(typed)
   }
   const drawAnew = (kind: Shape['type']) => {
-    setDraft({ ...draftOf(null), kind })
+    setShape({ ...draftOf(null), kind })
     drawing.current?.begin(kind)
   }
+  const takeTheirs = () => {
+    draft.takeTheirs()
+    if (draft.theirs?.shape) show(draft.theirs.shape)
+  }
   const save = async () => {
-    const shape = readDraft(draft, t.badCorner)
-    const body = { name, hubId: hubId || null }
+    const body = { name: values.name, hubId: values.hubId || null, shape: readDraft(shape, t.badCorner) }
     // With another shape it is as if it were new; with the same one it is not.
-    const isReshaped = JSON.stringify(draft) !== JSON.stringify(draftOf(fence?.shape ?? null))
     const request = fence
-      ? api.PATCH('/api/v3/geofence/{id}', {
-          ...path(fence._id),
-          body: { ...changesOf(body, fence), ...(isReshaped && { shape }) },
-        })
-      : api.POST('/api/v3/geofence', { body: { ...body, shape } })
+      ? api.PATCH('/api/v3/geofence/{id}', { ...path(fence._id), body: draft.changesOf(body) })
+      : api.POST('/api/v3/geofence', { body })
     const { data } = await answered<{ data: { _id: string } }>(request)
     // The map has it before the panel of it opens.
     await queries.invalidateQueries({ queryKey: ['geofences', 'all'] })
@@ -76,7 +88,7 @@ export default function FenceEditor({ fence, map, onDone }: Props) {
       },
     }
   const back = () => onDone(fence?._id ?? null)
-  const leaving = useLeaving({ name, hubId, draft }, back)
+  const leaving = useLeaving(draft.isChanged, back)
   useReturnFocus()
   useEscape(() => {
     // What is half drawn is given up first.
@@ -92,20 +104,28 @@ export default function FenceEditor({ fence, map, onDone }: Props) {
       <RecordFields
         name="geofences"
         onClose={() => onDone(null)}
+        draft={{ ...draft, takeTheirs }}
         save={save}
         onSaved={() => {}}
         remove={remove || undefined}
         actions={<ActionButton onPress={back}>{texts.form.cancel}</ActionButton>}
         leaving={leaving}
       >
-        <Field label={texts.records.name} name="name" value={name} onChange={setName} isRequired autoFocus />
+        <Field
+          label={texts.records.name}
+          name="name"
+          value={values.name}
+          onChange={set('name')}
+          isRequired
+          autoFocus
+        />
         {may('view/hub') && (
           <ChooseRecord
             kind="hubs"
             label={texts.subject.hub}
             name="hubId"
-            value={hubId}
-            onChange={setHubId}
+            value={values.hubId}
+            onChange={set('hubId')}
           />
         )}
         <ToggleButtonGroup
@@ -113,22 +133,22 @@ export default function FenceEditor({ fence, map, onDone }: Props) {
           aria-label={t.shape}
           selectionMode="single"
           disallowEmptySelection
-          selectedKeys={[draft.kind]}
+          selectedKeys={[shape.kind]}
           onSelectionChange={keys => drawAnew([...keys][0] as Shape['type'])}
         >
           <ToggleButton id="circle">{t.circle}</ToggleButton>
           <ToggleButton id="polygon">{t.polygon}</ToggleButton>
         </ToggleButtonGroup>
         <p className="hint">
-          {shapeOf(draft) ? t.adjust : draft.kind === 'circle' ? t.drawCircle : t.drawPolygon}
+          {shapeOf(shape) ? t.adjust : shape.kind === 'circle' ? t.drawCircle : t.drawPolygon}
         </p>
-        {draft.kind === 'circle' ? (
+        {shape.kind === 'circle' ? (
           <div className="circle-fields" key={filled}>
             <Field
               label={texts.records.hubs.lat}
               name="shape.center.lat"
               inputMode="decimal"
-              value={draft.lat}
+              value={shape.lat}
               onChange={lat => type({ lat })}
               isRequired
             />
@@ -136,7 +156,7 @@ export default function FenceEditor({ fence, map, onDone }: Props) {
               label={texts.records.hubs.lng}
               name="shape.center.lng"
               inputMode="decimal"
-              value={draft.lng}
+              value={shape.lng}
               onChange={lng => type({ lng })}
               isRequired
             />
@@ -144,7 +164,7 @@ export default function FenceEditor({ fence, map, onDone }: Props) {
               label={t.radius}
               name="shape.radius"
               inputMode="decimal"
-              value={draft.radius}
+              value={shape.radius}
               onChange={radius => type({ radius })}
               isRequired
             />
@@ -154,7 +174,7 @@ export default function FenceEditor({ fence, map, onDone }: Props) {
             key={filled}
             className="field"
             name={CORNERS}
-            value={draft.corners}
+            value={shape.corners}
             onChange={corners => type({ corners })}
             isRequired
           >
