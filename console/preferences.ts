@@ -1,13 +1,16 @@
+import type { Units } from './texts/format.ts'
+
 /** What somebody chose for this browser: kept, and the same in all tabs. */
 export interface Preferences {
   theme: 'system' | 'light' | 'dark'
   language: 'system' | 'en' | 'de'
+  units: 'region' | Units
   /** Whether it is said that the server can give the map streets. */
   streetsHint: boolean
 }
 
 const KEY = 'fieldline.preferences'
-const DEFAULTS: Preferences = { theme: 'system', language: 'system', streetsHint: true }
+const DEFAULTS: Preferences = { theme: 'system', language: 'system', units: 'region', streetsHint: true }
 const listeners = new Set<() => void>()
 let current = read()
 

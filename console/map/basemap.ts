@@ -1,5 +1,10 @@
 import type { Feature, FeatureCollection } from 'geojson'
-import type { LayerSpecification, Map as MapLibre, StyleSpecification } from 'maplibre-gl'
+import {
+  addProtocol,
+  type LayerSpecification,
+  type Map as MapLibre,
+  type StyleSpecification,
+} from 'maplibre-gl'
 import type { Palette } from './palette.ts'
 import { readShown } from './shown.ts'
 
@@ -181,7 +186,7 @@ function gridOf({ west, east, south, north }: Bounds, step: number): FeatureColl
 }
 
 async function addFileProtocol(): Promise<void> {
-  const [{ Protocol }, { addProtocol }] = await Promise.all([import('pmtiles'), import('maplibre-gl')])
+  const { Protocol } = await import('pmtiles')
   addProtocol('pmtiles', new Protocol().tile)
 }
 

@@ -15,8 +15,8 @@ export interface MapWords {
   sources: string
 }
 
-/** A map that always has the north above: everything that moves on it is drawn by ourselves. */
-export async function openMap(container: HTMLElement, palette: Palette, words: MapWords): Promise<MapLibre> {
+/** A map that always has the north above, with its scale: everything that moves on it is drawn by ourselves. */
+export async function openMap(container: HTMLElement, palette: Palette, words: MapWords) {
   const map = new MapLibre({
     container,
     style: await createStyle(palette),
@@ -31,10 +31,11 @@ export async function openMap(container: HTMLElement, palette: Palette, words: M
     fadeDuration: 0,
     locale: { 'Map.Title': words.canvas, 'AttributionControl.ToggleAttribution': words.sources },
   })
-  map.addControl(new ScaleControl({ maxWidth: 80 }), 'bottom-left')
+  const scale = new ScaleControl({ maxWidth: 80 })
+  map.addControl(scale, 'bottom-left')
   map.touchZoomRotate.disableRotation()
   map.keyboard.disableRotation()
   // What is added to a map is added to its style, which is there with a frame.
   if (!map.getStyle()) await map.once('style.load')
-  return map
+  return { map, scale }
 }

@@ -1,7 +1,7 @@
-import type { Map as MapLibre, StyleSpecification } from 'maplibre-gl'
+import type { Map as MapLibre, ScaleControl, StyleSpecification } from 'maplibre-gl'
 import { type RefObject, useEffect, useRef, useState } from 'react'
 import { onTheme } from '../preferences.ts'
-import { useTexts } from '../texts/texts.tsx'
+import { useFormat, useTexts } from '../texts/texts.tsx'
 import { readPalette } from './palette.ts'
 
 const RETRY_MS = 3_000
@@ -12,10 +12,11 @@ const hasWebgl = () => document.createElement('canvas').getContext('webgl2') !==
  * browser draws none.
  */
 export function useMap<T>(container: RefObject<HTMLElement | null>, load: () => Promise<T>) {
-  const [opened, setOpened] = useState<{ map: MapLibre; loaded: T } | null>(null)
+  const [opened, setOpened] = useState<{ map: MapLibre; scale: ScaleControl; loaded: T } | null>(null)
   const [failed, setFailed] = useState(false)
   // An open map keeps its words: another language is no reason to draw it anew.
   const words = useRef(useTexts().mapWords)
+  const { units } = useFormat()
 
   useEffect(() => {
     let close = () => {}
@@ -28,7 +29,7 @@ export function useMap<T>(container: RefObject<HTMLElement | null>, load: () => 
         load(),
       ])
       if (gone || !container.current) return
-      const map = await openMap(container.current, readPalette(), words.current)
+      const { map, scale } = await openMap(container.current, readPalette(), words.current)
       if (gone) return map.remove()
       const unrefine = refineWorld(map)
       const unfollow = onTheme(() => {
@@ -39,7 +40,7 @@ export function useMap<T>(container: RefObject<HTMLElement | null>, load: () => 
         unrefine()
         map.remove()
       }
-      setOpened({ map, loaded })
+      setOpened({ map, scale, loaded })
     }
     const attempt = () => {
       open().catch(() => {
@@ -56,6 +57,8 @@ export function useMap<T>(container: RefObject<HTMLElement | null>, load: () => 
       close()
     }
   }, [container, load])
+
+  useEffect(() => opened?.scale.setUnit(units), [opened, units])
 
   return { opened, failed }
 }

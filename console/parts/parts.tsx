@@ -9,6 +9,7 @@ import {
   Popover,
   Select,
   SelectValue,
+  Text,
   TextField,
   type TextFieldProps,
 } from 'react-aria-components'
@@ -49,12 +50,18 @@ export function IconButton({ icon, label, ...rest }: ButtonProps & { icon: IconN
 export function Field({
   label,
   placeholder,
+  hint,
   ...rest
-}: TextFieldProps & { label: string; placeholder?: string }) {
+}: TextFieldProps & { label: string; placeholder?: string; hint?: string | undefined }) {
   return (
     <TextField {...rest} className="field">
       <Label>{label}</Label>
       <Input placeholder={placeholder} />
+      {hint !== undefined && (
+        <Text slot="description" className="hint">
+          {hint}
+        </Text>
+      )}
       <FieldSays />
     </TextField>
   )

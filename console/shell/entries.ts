@@ -1,11 +1,10 @@
-import { useSyncExternalStore } from 'react'
 import { useNavigate } from 'react-router'
 import type { State } from '../live/packed.ts'
 import type { IconName } from '../parts/icon.tsx'
-import { getPreferences, onPreferences, setPreferences } from '../preferences.ts'
 import { useTexts } from '../texts/texts.tsx'
 import { urls } from '../urls.ts'
 import { signOut, useSwitchOrganization } from './account.ts'
+import { useChoices } from './choices.ts'
 import { usePages } from './pages.ts'
 import { useWorkspace } from './workspace.tsx'
 
@@ -38,7 +37,7 @@ export function useFixedEntries(): { pages: Entry[]; actions: Entry[] } {
   const texts = useTexts()
   const navigate = useNavigate()
   const { may, organizations } = useWorkspace()
-  const { theme, language } = useSyncExternalStore(onPreferences, getPreferences)
+  const choices = useChoices()
   const change = useSwitchOrganization()
   const { account, records } = texts
   const openInterface = () => void window.open(urls.interface, '_blank', 'noreferrer')
@@ -53,8 +52,6 @@ export function useFixedEntries(): { pages: Entry[]; actions: Entry[] } {
     { to: urls.teams, needs: 'create/team', name: records.teams.create },
     { to: urls.hubs, needs: 'create/hub', name: records.hubs.create },
   ]
-  const themes = { system: account.system, light: account.light, dark: account.dark }
-  const languages = { system: account.system, en: 'English', de: 'Deutsch' }
   const actions: Entry[] = [
     ...creations
       .filter(({ needs }) => may(needs))
@@ -73,22 +70,11 @@ export function useFixedEntries(): { pages: Entry[]; actions: Entry[] } {
         icon: 'hub' as const,
         run: () => change.mutate(one.organizationId),
       })),
-    ...(Object.keys(themes) as (keyof typeof themes)[])
-      .filter(one => one !== theme)
-      .map(one => ({
-        id: `theme:${one}`,
-        name: `${account.theme}: ${themes[one]}`,
-        icon: 'theme' as const,
-        run: () => setPreferences({ theme: one }),
-      })),
-    ...(Object.keys(languages) as (keyof typeof languages)[])
-      .filter(one => one !== language)
-      .map(one => ({
-        id: `language:${one}`,
-        name: `${account.language}: ${languages[one]}`,
-        icon: 'language' as const,
-        run: () => setPreferences({ language: one }),
-      })),
+    ...choices.flatMap(({ name: what, icon, values }) =>
+      values
+        .filter(({ isChosen }) => !isChosen)
+        .map(({ id, name, choose }) => ({ id, name: `${what}: ${name}`, icon, run: choose })),
+    ),
     { id: 'sign-out', name: account.signOut, icon: 'leave', run: () => void signOut() },
   ]
   return { pages, actions }

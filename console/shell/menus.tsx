@@ -1,12 +1,11 @@
 import { useIsMutating } from '@tanstack/react-query'
-import { useSyncExternalStore } from 'react'
 import { Button, Header, Menu, MenuItem, MenuSection, MenuTrigger, Popover } from 'react-aria-components'
 import { useLocation } from 'react-router'
 import { Icon } from '../parts/icon.tsx'
-import { getPreferences, onPreferences, type Preferences, setPreferences } from '../preferences.ts'
 import { useTexts } from '../texts/texts.tsx'
 import { urls } from '../urls.ts'
 import { SWITCHING, signOut, useSwitchOrganization } from './account.ts'
+import { useChoices } from './choices.ts'
 import type { PageEntry } from './pages.ts'
 import { useWorkspace } from './workspace.tsx'
 
@@ -80,15 +79,15 @@ export function MorePages({ pages }: { pages: readonly PageEntry[] }) {
 export function AccountMenu() {
   const texts = useTexts()
   const { user } = useWorkspace()
-  const { theme, language } = useSyncExternalStore(onPreferences, getPreferences)
+  const choices = useChoices()
   const act = (key: string) => {
     if (key === 'sign-out') return void signOut()
     if (key === 'interface') return void window.open(urls.interface, '_blank', 'noreferrer')
-    const [name, value] = key.split(':')
-    setPreferences({ [name as string]: value } as Partial<Preferences>)
+    choices
+      .flatMap(({ values }) => values)
+      .find(({ id }) => id === key)
+      ?.choose()
   }
-  const themes = { system: texts.account.system, light: texts.account.light, dark: texts.account.dark }
-  const languages = { system: texts.account.system, en: 'English', de: 'Deutsch' }
   return (
     <MenuTrigger>
       <Button className="button quiet account" aria-label={texts.account.user(user.name)}>
@@ -97,22 +96,20 @@ export function AccountMenu() {
       </Button>
       <Popover className="popover" placement="top start">
         <Menu className="menu" onAction={key => act(String(key))}>
-          <MenuSection selectionMode="single" selectedKeys={[`theme:${theme}`]}>
-            <Header>{texts.account.theme}</Header>
-            {Object.entries(themes).map(([name, text]) => (
-              <MenuItem key={name} id={`theme:${name}`} className="menu-item">
-                {text}
-              </MenuItem>
-            ))}
-          </MenuSection>
-          <MenuSection selectionMode="single" selectedKeys={[`language:${language}`]}>
-            <Header>{texts.account.language}</Header>
-            {Object.entries(languages).map(([name, text]) => (
-              <MenuItem key={name} id={`language:${name}`} className="menu-item">
-                {text}
-              </MenuItem>
-            ))}
-          </MenuSection>
+          {choices.map(({ key, name, values }) => (
+            <MenuSection
+              key={key}
+              selectionMode="single"
+              selectedKeys={values.filter(({ isChosen }) => isChosen).map(({ id }) => id)}
+            >
+              <Header>{name}</Header>
+              {values.map(({ id, name }) => (
+                <MenuItem key={id} id={id} className="menu-item">
+                  {name}
+                </MenuItem>
+              ))}
+            </MenuSection>
+          ))}
           <MenuSection>
             <Header>{user.email}</Header>
             <MenuItem id="interface" className="menu-item">

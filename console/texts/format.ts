@@ -3,11 +3,26 @@ import type { Texts } from './en/en.ts'
 const MINUTE_S = 60
 const HOUR_S = 3_600
 const DAY_S = 86_400
-const KMH_PER_MPS = 3.6
+
+/** In which lengths and speeds are said. */
+export type Units = 'metric' | 'imperial'
+
+/** What is short, what is long, and what goes so many of the long ones an hour. */
+const MEASURES = {
+  metric: { shortM: 1, longM: 1_000, short: 'metres', long: 'kilometres', speed: 'kmh' },
+  imperial: { shortM: 0.3048, longM: 1_609.344, short: 'feet', long: 'miles', speed: 'mph' },
+} as const
+/** From so many short ones on it is said in long ones. */
+const LONG_FROM = 1_000
+
+/** Slower is said to be 0, in miles or in kilometres an hour. */
+export const ZERO_MPS = (0.5 * MEASURES.imperial.longM) / HOUR_S
 
 /** How this organization writes numbers and times. `timeZone` undefined is the browser's. */
-export function createFormat(locale: string, timeZone: string | undefined, texts: Texts) {
+export function createFormat(locale: string, timeZone: string | undefined, texts: Texts, system: Units) {
   const { units } = texts
+  const measures = MEASURES[system]
+  const perHour = (mps: number) => (mps * HOUR_S) / measures.longM
   const integer = new Intl.NumberFormat(locale, { maximumFractionDigits: 0 })
   const tenths = new Intl.NumberFormat(locale, { maximumFractionDigits: 1 })
   const percents = new Intl.NumberFormat(locale, { style: 'percent' })
@@ -27,9 +42,15 @@ export function createFormat(locale: string, timeZone: string | undefined, texts
   const relative = new Intl.RelativeTimeFormat(locale, { style: 'short', numeric: 'always' })
   return {
     count: (value: number) => integer.format(value),
-    speed: (mps: number) => units.kmh(integer.format(mps * KMH_PER_MPS)),
+    units: system,
+    speed: (mps: number) => units[measures.speed](integer.format(perHour(mps))),
+    /** The number of a speed, and what it counts. */
+    perHour,
+    speedUnit: units[measures.speed]('').trim(),
     distance: (metres: number) =>
-      metres < 1_000 ? units.metres(integer.format(metres)) : units.kilometres(tenths.format(metres / 1_000)),
+      metres < LONG_FROM * measures.shortM
+        ? units[measures.short](integer.format(metres / measures.shortM))
+        : units[measures.long](tenths.format(metres / measures.longM)),
     percent: (value: number) => percents.format(value / 100),
     compass: (degrees: number) => units.compass[Math.round(degrees / 45) % 8] as string,
     duration: (s: number) => {
@@ -55,7 +76,6 @@ export function createFormat(locale: string, timeZone: string | undefined, texts
       if (s < DAY_S) return relative.format(-Math.floor(s / HOUR_S), 'hour')
       return relative.format(-Math.floor(s / DAY_S), 'day')
     },
-    kmh: (mps: number) => mps * KMH_PER_MPS,
     /** 2026-11-21, as the clock there shows it. */
     dateOf: (at: number) => day.format(at),
     /** "Sat, 21 Nov 2026". */

@@ -4,6 +4,7 @@ import { getPreferences, onPreferences } from '../preferences.ts'
 import type { Texts } from './en/en.ts'
 import { createFormat, type Format } from './format.ts'
 import { isolateNames } from './names.ts'
+import { unitsOf } from './region.ts'
 
 type Language = 'en' | 'de'
 
@@ -58,13 +59,15 @@ const plain = (name: Language, timeZone = '') =>
 function Provide({ name, language, timeZone, children }: { name: Language } & Props) {
   loading[name] ??= load(name)
   const texts = use(loading[name])
+  const chosen = useSyncExternalStore(onPreferences, () => getPreferences().units)
   const value = useMemo(() => {
     // A region says how numbers are written: de-AT of the browser stays that.
     const locale =
       [...navigator.languages, language].find(one => one?.startsWith(`${name}-`)) ?? plain(name, timeZone)
     document.documentElement.lang = name
-    return { texts, format: createFormat(locale, timeZone, texts), locale }
-  }, [name, language, timeZone, texts])
+    const units = chosen === 'region' ? unitsOf(navigator.language, { language, timeZone }) : chosen
+    return { texts, format: createFormat(locale, timeZone, texts, units), locale }
+  }, [name, language, timeZone, texts, chosen])
   return (
     <I18nProvider locale={value.locale}>
       <Words value={value}>{children}</Words>

@@ -8,6 +8,7 @@ import { de } from '../texts/de/de.ts'
 import { en } from '../texts/en/en.ts'
 import { createFormat } from '../texts/format.ts'
 import { isolateNames } from '../texts/names.ts'
+import { unitsOf } from '../texts/region.ts'
 import { followLink, type Point } from './link.ts'
 import { createMiniMap } from './mini-map.ts'
 
@@ -22,7 +23,8 @@ const LONGEST_MOVE_MS = 5_000
 const language = navigator.languages.find(name => /^(en|de)/.test(name)) ?? 'en'
 const texts = isolateNames(language.startsWith('de') ? de : en)
 // English of no country is American to a browser.
-const format = createFormat(language === 'en' ? 'en-GB' : language, undefined, texts)
+const locale = language === 'en' ? 'en-GB' : language
+const format = createFormat(locale, undefined, texts, unitsOf(navigator.language))
 const { track: t, errors } = texts
 document.documentElement.lang = language.slice(0, 2)
 

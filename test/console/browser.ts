@@ -20,6 +20,7 @@ export interface Look {
   as?: Client
   theme?: 'light' | 'dark'
   size?: { width: number; height: number }
+  /** Usually the English of Europe, with kilometres. */
   locale?: string
   /** Data is dear: nothing is loaded before it is opened. */
   savesData?: boolean
@@ -61,7 +62,7 @@ export function useBrowser(): Screens {
   afterAll(() => browser?.close())
 
   return {
-    async open(url, { as, theme = 'light', size, locale = 'en-GB', savesData, mayFail } = {}) {
+    async open(url, { as, theme = 'light', size, locale = 'en-150', savesData, mayFail } = {}) {
       const context = await browser.newContext({
         colorScheme: theme,
         viewport: size ?? { width: 1_120, height: 700 },

@@ -11,6 +11,8 @@ const TRAIL_POINTS = 1_000
 const TRAIL_EVERY_MS = 30_000
 /** The first trip of a day is waited for. */
 const BEGUN_EVERY_MS = 5_000
+/** What goes less far is no trip to the server. */
+export const TRIP_FROM_M = 100
 
 type Hub = Awaited<ReturnType<typeof readHubs>>['data'][number]
 

@@ -1,5 +1,5 @@
-/** Of what moves: slower is 0 km/h. */
-const ZERO_MPS = 0.5 / 3.6
+import { ZERO_MPS } from '../../texts/format.ts'
+
 /** The server takes what is faster for moving, as long as it is news. */
 const IDLE_MPS = 1
 

@@ -11,7 +11,7 @@ import { patient } from '../../parts/patient.ts'
 import { useWorkspace } from '../../shell/workspace.tsx'
 import { useFormat, useTexts } from '../../texts/texts.tsx'
 import { urls } from '../../urls.ts'
-import { useHubs, useSubjectRecords, useToday } from './queries.ts'
+import { TRIP_FROM_M, useHubs, useSubjectRecords, useToday } from './queries.ts'
 import { readSpeed } from './speed.ts'
 
 const Absent = lazy(patient(() => import('./absent.tsx')))
@@ -168,7 +168,7 @@ function Today(props: Pick<Props, 'subjectId' | 'isSettled'> & { isAway: boolean
     <section className="today">
       <h3>{t.today}</h3>
       {today.trips.length + today.stops.length === 0 ? (
-        <p className="hint">{isToday ? t.justBegun : t.noTrail}</p>
+        <p className="hint">{isToday ? t.justBegun(format.distance(TRIP_FROM_M)) : t.noTrail}</p>
       ) : (
         <dl className="facts">
           <Fact term={t.distance}>{format.distance(distance)}</Fact>

@@ -1,6 +1,7 @@
 import { type ReactNode, useEffect, useMemo, useRef } from 'react'
 import { Button } from 'react-aria-components'
 import { useFormat, useTexts } from '../../texts/texts.tsx'
+import { TRIP_FROM_M } from '../map/queries.ts'
 import type { Span } from './choice.ts'
 import { type Player, usePlayerTime } from './player.ts'
 import type { Trips } from './queries.ts'
@@ -73,7 +74,7 @@ export function DayList(props: { one: Shown; player: Player; isAlone: boolean })
           {moment?.known ? sayNow(moment.speed) : moment ? t.unknown : t.notYet}
         </span>
       </h2>
-      {one.trips && parts.length === 0 && <p className="hint">{t.noTrips}</p>}
+      {one.trips && parts.length === 0 && <p className="hint">{t.noTrips(format.distance(TRIP_FROM_M))}</p>}
       {parts.length > 0 && (
         <>
           <p className="hint">

@@ -17,7 +17,8 @@ const CHART_RIGHT_PX = 28
 /** A press that trembles is no drag. */
 const DRAG_PX = 6
 const AXIS_PX = 24
-const MIN_KMH = 20
+/** The axis goes at least so far, in whatever unit. */
+const MIN_PER_HOUR = 20
 const HOUR_MS = 3_600_000
 const STEPS_MS = [1 / 60, 1 / 30, 1 / 12, 1 / 6, 1 / 4, 1 / 2, 1, 2, 3, 4, 6].map(hours => hours * HOUR_MS)
 const LABEL_PX = 56
@@ -35,7 +36,7 @@ interface Props {
 
 /** The speed of each of them over the time; whoever presses on it goes there, and who drags over it looks closer. */
 export function SpeedChart({ shown, gaps, span, player, zoom }: Props) {
-  const { playback: t, units } = useTexts()
+  const { playback: t } = useTexts()
   const format = useFormat()
   const box = useRef<HTMLDivElement>(null)
   const latest = useRef(zoom)
@@ -82,7 +83,7 @@ export function SpeedChart({ shown, gaps, span, player, zoom }: Props) {
         },
         scales: {
           x: { time: false, range: () => [span.from, span.to] },
-          y: { range: (_chart, _min, max) => [0, Math.max(MIN_KMH, (max ?? 0) * 1.1)] },
+          y: { range: (_chart, _min, max) => [0, Math.max(MIN_PER_HOUR, (max ?? 0) * 1.1)] },
         },
         axes: [
           {
@@ -101,7 +102,7 @@ export function SpeedChart({ shown, gaps, span, player, zoom }: Props) {
             size: CHART_LEFT_PX,
             gap: 6,
             space: 26,
-            values: (_chart, all) => all.map(kmh => format.count(kmh)),
+            values: (_chart, all) => all.map(speed => format.count(speed)),
           },
         ],
         series: [
@@ -114,7 +115,7 @@ export function SpeedChart({ shown, gaps, span, player, zoom }: Props) {
           })),
         ],
       }
-      const tables = shown.map(({ track }) => toTable(track, format.kmh))
+      const tables = shown.map(({ track }) => toTable(track, format.perHour))
       // Where one has a gap, the times of the others are none of its own: it is as wide as they leave it.
       const modes = tables.map(() => [RETAIN_NULLS, EXPAND_NULLS])
       return new uPlot(options, uPlot.join(tables, modes), target as HTMLElement)
@@ -142,7 +143,7 @@ export function SpeedChart({ shown, gaps, span, player, zoom }: Props) {
 
   return (
     <div className="speed-chart" ref={box} role="img" aria-label={t.chart}>
-      <span className="chart-unit">{units.kmh('').trim()}</span>
+      <span className="chart-unit">{format.speedUnit}</span>
       <div className="chart-gaps">
         {gaps.map(({ from, to }) => (
           <span key={from} style={{ left: share(from - span.from), width: share(to - from) }} />
@@ -152,8 +153,8 @@ export function SpeedChart({ shown, gaps, span, player, zoom }: Props) {
   )
 }
 
-/** Times and kilometres an hour, with nothing where nobody knows. A null is a gap for uPlot, what `join` leaves out is none. */
-function toTable({ times, speeds, count }: Track, kmh: (mps: number) => number): uPlot.AlignedData {
+/** Times and speeds, with nothing where nobody knows. A null is a gap for uPlot, what `join` leaves out is none. */
+function toTable({ times, speeds, count }: Track, perHour: (mps: number) => number): uPlot.AlignedData {
   const x: number[] = []
   const y: (number | null)[] = []
   for (let index = 0; index < count; index++) {
@@ -164,7 +165,7 @@ function toTable({ times, speeds, count }: Track, kmh: (mps: number) => number):
     }
     x.push(time)
     const speed = speeds[index] as number
-    y.push(Number.isNaN(speed) ? null : kmh(speed))
+    y.push(Number.isNaN(speed) ? null : perHour(speed))
   }
   return [x, y]
 }

@@ -1,4 +1,5 @@
 import { distanceM, shortWay } from '../../map/geometry.ts'
+import { ZERO_MPS } from '../../texts/format.ts'
 import type { Span } from './choice.ts'
 
 /** A point of the history, as far as it is shown. */
@@ -101,8 +102,6 @@ export function momentAt(track: Track, time: number): Moment | null {
   }
 }
 
-/** What rounds to 0 km/h. */
-const ZERO_MPS = 0.5 / 3.6
 /** Less than that trembles what stands still. */
 const MOVING_MPS = 1
 

@@ -58,7 +58,8 @@ export const mapTexts: Pick<Texts, keyof typeof english> = {
     stops: 'Halte',
     maxSpeed: 'Höchsttempo',
     noTrail: 'Heute wurde nichts aufgezeichnet.',
-    justBegun: 'Noch keine Fahrt und kein Halt: Eine Fahrt steht hier nach 100 m, ein Halt nach 5 Minuten.',
+    justBegun: distance =>
+      `Noch keine Fahrt und kein Halt: Eine Fahrt steht hier nach ${distance}, ein Halt nach 5 Minuten.`,
     asOf: time => `Stand ${time}`,
     comesLater: 'Spur, Tag und Einträge kommen, sobald der Server wieder da ist.',
     none: '–',
@@ -92,7 +93,7 @@ export const mapTexts: Pick<Texts, keyof typeof english> = {
     stop: 'Halt',
     sums: (trips, stops) =>
       `${trips} ${trips === 1 ? 'Fahrt' : 'Fahrten'}, ${stops} ${stops === 1 ? 'Halt' : 'Halte'}`,
-    noTrips: 'Es kam nie weiter als 100 m und blieb nie 5 Minuten.',
+    noTrips: distance => `Es kam nie weiter als ${distance} und blieb nie 5 Minuten.`,
     unknown: 'kein Punkt',
     notYet: 'noch nicht',
     start: 'Wessen Tag soll es sein?',
@@ -135,6 +136,7 @@ export const mapTexts: Pick<Texts, keyof typeof english> = {
     somebody: 'Jemand',
     playbackOf: what => `Wiedergabe: ${what}`,
     radius: 'Radius (m)',
+    about: distance => `etwa ${distance}`,
     corners: 'Ecken',
     cornersHint: 'Eine je Zeile: Breite, Länge.',
     badCorner: line => `Zeile ${line} muss eine Breite und eine Länge sein: 52.52, 13.405.`,

@@ -55,7 +55,8 @@ export const mapTexts = {
     stops: 'Stops',
     maxSpeed: 'Fastest',
     noTrail: 'Nothing was recorded today.',
-    justBegun: 'No trip and no stop yet: a trip is there after 100 m, a stop after 5 minutes.',
+    justBegun: (distance: string) =>
+      `No trip and no stop yet: a trip is there after ${distance}, a stop after 5 minutes.`,
     asOf: (time: string) => `as of ${time}`,
     comesLater: 'Its trail, its day and its records come when the server is back.',
     none: '–',
@@ -89,7 +90,7 @@ export const mapTexts = {
     stop: 'Stop',
     sums: (trips: number, stops: number) =>
       `${trips} ${trips === 1 ? 'trip' : 'trips'}, ${stops} ${stops === 1 ? 'stop' : 'stops'}`,
-    noTrips: 'It never went further than 100 m, and never stayed for 5 minutes.',
+    noTrips: (distance: string) => `It never went further than ${distance}, and never stayed for 5 minutes.`,
     unknown: 'no fix',
     notYet: 'not yet',
     start: 'Whose day do you want to see?',
@@ -130,6 +131,7 @@ export const mapTexts = {
     somebody: 'Somebody',
     playbackOf: (what: string) => `Playback: ${what}`,
     radius: 'Radius (m)',
+    about: (distance: string) => `about ${distance}`,
     corners: 'Corners',
     cornersHint: 'One a line: latitude, longitude.',
     badCorner: (line: number) => `Line ${line} has to be a latitude and a longitude: 52.52, 13.405.`,

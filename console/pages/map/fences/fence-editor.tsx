@@ -10,7 +10,7 @@ import { useEscape, useReturnFocus } from '../../../parts/focus.ts'
 import { ActionButton, Field, IconButton } from '../../../parts/parts.tsx'
 import { FieldSays } from '../../../parts/said.tsx'
 import { useWorkspace } from '../../../shell/workspace.tsx'
-import { useTexts } from '../../../texts/texts.tsx'
+import { useFormat, useTexts } from '../../../texts/texts.tsx'
 import { useRecordDraft } from '../../records/record-draft.ts'
 import { RecordFields, useLeaving } from '../../records/record-form.tsx'
 import { CORNERS, draftOf, readDraft, type ShapeDraft, shapeOf } from './draft.ts'
@@ -37,6 +37,7 @@ const valuesOf = (fence: Fence | null) => ({
 /** A geofence as fields and on the map at once: whoever changes the one changes the other. */
 export default function FenceEditor({ fence, map, onDone }: Props) {
   const texts = useTexts()
+  const format = useFormat()
   const { may } = useWorkspace()
   const queries = useQueryClient()
   const t = texts.fences
@@ -94,6 +95,7 @@ export default function FenceEditor({ fence, map, onDone }: Props) {
     // What is half drawn is given up first.
     if (!drawing.current?.isDrawing()) leaving.leave()
   })
+  const drawn = shapeOf(shape)
   const title = fence ? t.changeOf(fence.name) : t.create
   return (
     <aside className="panel" aria-label={title}>
@@ -139,9 +141,7 @@ export default function FenceEditor({ fence, map, onDone }: Props) {
           <ToggleButton id="circle">{t.circle}</ToggleButton>
           <ToggleButton id="polygon">{t.polygon}</ToggleButton>
         </ToggleButtonGroup>
-        <p className="hint">
-          {shapeOf(shape) ? t.adjust : shape.kind === 'circle' ? t.drawCircle : t.drawPolygon}
-        </p>
+        <p className="hint">{drawn ? t.adjust : shape.kind === 'circle' ? t.drawCircle : t.drawPolygon}</p>
         {shape.kind === 'circle' ? (
           <div className="circle-fields" key={filled}>
             <Field
@@ -166,6 +166,11 @@ export default function FenceEditor({ fence, map, onDone }: Props) {
               inputMode="decimal"
               value={shape.radius}
               onChange={radius => type({ radius })}
+              hint={
+                format.units === 'imperial' && drawn?.type === 'circle'
+                  ? t.about(format.distance(drawn.radius))
+                  : undefined
+              }
               isRequired
             />
           </div>

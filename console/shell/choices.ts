@@ -1,0 +1,60 @@
+import { useSyncExternalStore } from 'react'
+import type { IconName } from '../parts/icon.tsx'
+import { getPreferences, onPreferences, type Preferences, setPreferences } from '../preferences.ts'
+import { useTexts } from '../texts/texts.tsx'
+
+interface Choice {
+  key: 'theme' | 'language' | 'units'
+  name: string
+  icon: IconName
+  values: [value: string, name: string][]
+}
+
+/** What somebody chooses for this browser: in the menu of the account, and by a few letters. */
+export function useChoices() {
+  const { account: t } = useTexts()
+  const preferences = useSyncExternalStore(onPreferences, getPreferences)
+  const choices: Choice[] = [
+    {
+      key: 'theme',
+      name: t.theme,
+      icon: 'theme',
+      values: [
+        ['system', t.system],
+        ['light', t.light],
+        ['dark', t.dark],
+      ],
+    },
+    {
+      key: 'language',
+      name: t.language,
+      icon: 'language',
+      values: [
+        ['system', t.system],
+        ['en', 'English'],
+        ['de', 'Deutsch'],
+      ],
+    },
+    {
+      key: 'units',
+      name: t.units,
+      icon: 'ruler',
+      values: [
+        ['region', t.region],
+        ['metric', t.metric],
+        ['imperial', t.imperial],
+      ],
+    },
+  ]
+  return choices.map(({ key, name, icon, values }) => ({
+    key,
+    name,
+    icon,
+    values: values.map(([value, name]) => ({
+      id: `${key}:${value}`,
+      name,
+      isChosen: preferences[key] === value,
+      choose: () => setPreferences({ [key]: value } as Partial<Preferences>),
+    })),
+  }))
+}
