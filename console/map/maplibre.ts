@@ -1,5 +1,5 @@
 import 'maplibre-gl/dist/maplibre-gl.css'
-import { Map as MapLibre, ScaleControl, setWorkerUrl } from 'maplibre-gl'
+import { Map as MapLibre, type MapOptions, ScaleControl, setWorkerUrl } from 'maplibre-gl'
 // A file of ours: the policy of the page allows no other worker.
 import workerUrl from 'maplibre-gl/dist/maplibre-gl-worker.mjs?worker&url'
 import { createStyle } from './basemap.ts'
@@ -7,7 +7,10 @@ import type { Palette } from './palette.ts'
 
 setWorkerUrl(workerUrl)
 
-const WORLD: [number, number] = [10, 25]
+/** Where a map is looked at. */
+export type View = Pick<MapOptions, 'center' | 'zoom'>
+
+const WORLD: View = { center: [10, 25], zoom: 1.3 }
 
 /** What MapLibre says by itself to a screen reader. */
 export interface MapWords {
@@ -16,12 +19,11 @@ export interface MapWords {
 }
 
 /** A map that always has the north above, with its scale: everything that moves on it is drawn by ourselves. */
-export async function openMap(container: HTMLElement, palette: Palette, words: MapWords) {
+export async function openMap(container: HTMLElement, palette: Palette, words: MapWords, view: View = WORLD) {
   const map = new MapLibre({
     container,
     style: await createStyle(palette),
-    center: WORLD,
-    zoom: 1.3,
+    ...view,
     maxZoom: 19,
     maxPitch: 0,
     dragRotate: false,

@@ -2,6 +2,7 @@ import type { Map as MapLibre, ScaleControl, StyleSpecification } from 'maplibre
 import { type RefObject, useEffect, useRef, useState } from 'react'
 import { onTheme } from '../preferences.ts'
 import { useFormat, useTexts } from '../texts/texts.tsx'
+import type { View } from './maplibre.ts'
 import { readPalette } from './palette.ts'
 
 const RETRY_MS = 3_000
@@ -9,7 +10,7 @@ const hasWebgl = () => document.createElement('canvas').getContext('webgl2') !==
 
 /**
  * A map in an element, opened once and in the colours of the theme, with what `load` brings meanwhile. `failed` where this
- * browser draws none.
+ * browser draws none. A page that waits unseen has none; when it is seen again, the next one shows what the one before did.
  */
 export function useMap<T>(container: RefObject<HTMLElement | null>, load: () => Promise<T>) {
   const [opened, setOpened] = useState<{ map: MapLibre; scale: ScaleControl; loaded: T } | null>(null)
@@ -17,6 +18,7 @@ export function useMap<T>(container: RefObject<HTMLElement | null>, load: () => 
   // An open map keeps its words: another language is no reason to draw it anew.
   const words = useRef(useTexts().mapWords)
   const { units } = useFormat()
+  const view = useRef<View>(undefined)
 
   useEffect(() => {
     let close = () => {}
@@ -29,7 +31,7 @@ export function useMap<T>(container: RefObject<HTMLElement | null>, load: () => 
         load(),
       ])
       if (gone || !container.current) return
-      const { map, scale } = await openMap(container.current, readPalette(), words.current)
+      const { map, scale } = await openMap(container.current, readPalette(), words.current, view.current)
       if (gone) return map.remove()
       const unrefine = refineWorld(map)
       const unfollow = onTheme(() => {
@@ -38,6 +40,7 @@ export function useMap<T>(container: RefObject<HTMLElement | null>, load: () => 
       close = () => {
         unfollow()
         unrefine()
+        view.current = { center: map.getCenter(), zoom: map.getZoom() }
         map.remove()
       }
       setOpened({ map, scale, loaded })

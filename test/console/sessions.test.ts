@@ -4,6 +4,7 @@ import { createClient, createDevice, signIn } from '../support/client.ts'
 import { useServer } from '../support/own-server.ts'
 import { addOrganization, addPerson, roleId } from '../support/people.ts'
 import { OWNER } from '../support/server.ts'
+import { until } from '../support/wait.ts'
 import { findBarriers, useBrowser } from './browser.ts'
 
 describe('What changes for somebody who is signed in', () => {
@@ -60,6 +61,54 @@ describe('What changes for somebody who is signed in', () => {
     await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click()
     await said.waitFor()
     await link('Geofences').waitFor({ state: 'detached' })
+  })
+
+  it('shows who signs in again what the map showed, where something is half drawn', async () => {
+    const page = await screens.open(`${server.url}/sign-in?next=/?fence=new`, MAY_BE_REFUSED)
+    const enter = async () => {
+      await page.getByLabel('E-mail').fill(OWNER.email)
+      await page.getByLabel('Password').fill(OWNER.password)
+      await page.getByRole('button', { name: 'Sign in' }).click()
+    }
+    await enter()
+    const form = page.getByRole('complementary', { name: 'New geofence' })
+    const field = (name: string) => form.getByRole('textbox', { name })
+    await field('Name').fill('Yard')
+    await isLive(page)
+    const closer = page.getByRole('button', { name: 'Zoom in' })
+    const scale = page.locator('.maplibregl-ctrl-scale')
+    await until('it is looked at closely', async () => {
+      await closer.click()
+      return /^\d+\s?m$/.test(await scale.innerText())
+    })
+    /** Where a click on the same place of the screen is in the world. */
+    const draw = async () => {
+      const box = await page.getByRole('region', { name: /^Map of where/ }).boundingBox()
+      if (!box) throw new Error('There is no map')
+      const [x, y] = [box.x + box.width / 3, box.y + box.height / 3]
+      await form.getByRole('radio', { name: 'Polygon' }).click()
+      await form.getByRole('radio', { name: 'Circle' }).click()
+      await until('a circle is drawn', async () => {
+        await page.mouse.click(x, y)
+        await page.mouse.move(x + 60, y, { steps: 3 })
+        await page.mouse.click(x + 60, y)
+        return (await field('Radius (m)').inputValue()) !== ''
+      })
+      const read = async (name: string) => Number(await field(name).inputValue())
+      return { lat: await read('Latitude'), lng: await read('Longitude'), scale: await scale.innerText() }
+    }
+    const before = await draw()
+    const { token } = await page.evaluate(() => JSON.parse(localStorage.getItem('fieldline.session') ?? ''))
+    await createClient(server, token).post('/auth/logout')
+    await page.getByText('Sign in to go on where you were.').waitFor()
+    await enter()
+    await field('Name').waitFor()
+    await isLive(page)
+    await scale.waitFor()
+    const after = await draw()
+    expect(after.scale).toBe(before.scale)
+    expect(after.lat).toBeCloseTo(before.lat, 4)
+    expect(after.lng).toBeCloseTo(before.lng, 4)
   })
 
   describe('in another tab', () => {

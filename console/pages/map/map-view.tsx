@@ -96,8 +96,13 @@ export function MapView(props: Props) {
   useEffect(() => overlay?.set({ selected: subject, follow }), [overlay, subject, follow])
   /** Whether the map is where somebody wants it: from then on no filter moves it. */
   const seen = useRef(false)
+  /** Who was gone to: another map, which shows what the one before did, need not. */
+  const goneTo = useRef<string>(null)
   useEffect(() => {
-    if (!overlay || !known || !subject || fleet.slotOf(subject) === undefined) return
+    if (!overlay || !known || subject === goneTo.current) return
+    if (subject && fleet.slotOf(subject) === undefined) return
+    goneTo.current = subject
+    if (!subject) return
     overlay.goTo(subject)
     seen.current = true
   }, [overlay, known, subject, fleet])
