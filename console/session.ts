@@ -72,6 +72,8 @@ export function holdUnsaved(): () => void {
   return () => void unsaved--
 }
 
+export const hasUnsaved = (): boolean => unsaved > 0
+
 /** Whose token it is, and in which organization. */
 export function readClaims({ token }: Session): { sub: string; org: string } {
   try {
@@ -113,10 +115,10 @@ export function leaveSession(token: string): void {
 }
 
 /**
- * While another organization is asked for: the server ends the session then, which the socket may hear before the answer
- * with the next one is here. What one was looking at is nothing there.
+ * While somebody signs out, or another organization is asked for: the server ends the session then, which the socket may hear
+ * before the answer is here. What one was looking at is nothing there.
  */
-export function expectNext(isExpected: boolean): void {
+export function expectEnd(isExpected: boolean): void {
   left = isExpected
 }
 

@@ -1,23 +1,36 @@
 import { useMutation } from '@tanstack/react-query'
 import { answered, api } from '../api/client.ts'
-import { expectNext, getSession, leaveSession, startSession } from '../session.ts'
+import { expectEnd, getSession, leaveSession, startSession } from '../session.ts'
+import { useTexts } from '../texts/texts.tsx'
+import { useLeave } from './leaving.tsx'
 import { forgetRecent } from './recent.ts'
 
 export const SWITCHING = ['switch-organization']
 
 export function useSwitchOrganization() {
-  return useMutation({
+  const { palette } = useTexts()
+  const leave = useLeave()
+  const { mutate } = useMutation({
     mutationKey: SWITCHING,
     mutationFn: (organizationId: string) =>
       answered(api.POST('/api/v3/auth/switch-organization', { body: { organizationId } })),
-    onMutate: () => expectNext(true),
-    onError: () => expectNext(false),
+    onMutate: () => expectEnd(true),
+    onError: () => expectEnd(false),
     onSuccess: startSession,
   })
+  return (to: { organizationId: string; organizationName: string }) =>
+    leave(palette.switchTo(to.organizationName), () => mutate(to.organizationId))
 }
 
-export async function signOut(): Promise<void> {
+export function useSignOut() {
+  const { account } = useTexts()
+  const leave = useLeave()
+  return () => leave(account.signOut, () => void signOut())
+}
+
+async function signOut(): Promise<void> {
   const token = getSession()?.token
+  expectEnd(true)
   // Also where the server is away: here it is over in any case, there it is within hours.
   await api.POST('/api/v3/auth/logout').catch(() => {})
   forgetRecent()

@@ -3,7 +3,7 @@ import type { State } from '../live/packed.ts'
 import type { IconName } from '../parts/icon.tsx'
 import { useTexts } from '../texts/texts.tsx'
 import { urls } from '../urls.ts'
-import { signOut, useSwitchOrganization } from './account.ts'
+import { useSignOut, useSwitchOrganization } from './account.ts'
 import { useChoices } from './choices.ts'
 import { usePages } from './pages.ts'
 import { useWorkspace } from './workspace.tsx'
@@ -39,6 +39,7 @@ export function useFixedEntries(): { pages: Entry[]; actions: Entry[] } {
   const { may, organizations } = useWorkspace()
   const choices = useChoices()
   const change = useSwitchOrganization()
+  const signOut = useSignOut()
   const { account, records } = texts
   const openInterface = () => void window.open(urls.interface, '_blank', 'noreferrer')
 
@@ -68,14 +69,14 @@ export function useFixedEntries(): { pages: Entry[]; actions: Entry[] } {
         name: texts.palette.switchTo(one.organizationName),
         hint: one.roleName,
         icon: 'hub' as const,
-        run: () => change.mutate(one.organizationId),
+        run: () => change(one),
       })),
     ...choices.flatMap(({ name: what, icon, values }) =>
       values
         .filter(({ isChosen }) => !isChosen)
         .map(({ id, name, choose }) => ({ id, name: `${what}: ${name}`, icon, run: choose })),
     ),
-    { id: 'sign-out', name: account.signOut, icon: 'leave', run: () => void signOut() },
+    { id: 'sign-out', name: account.signOut, icon: 'leave', run: signOut },
   ]
   return { pages, actions }
 }

@@ -4,7 +4,7 @@ import { useLocation } from 'react-router'
 import { Icon } from '../parts/icon.tsx'
 import { useTexts } from '../texts/texts.tsx'
 import { urls } from '../urls.ts'
-import { SWITCHING, signOut, useSwitchOrganization } from './account.ts'
+import { SWITCHING, useSignOut, useSwitchOrganization } from './account.ts'
 import { useChoices } from './choices.ts'
 import type { PageEntry } from './pages.ts'
 import { useWorkspace } from './workspace.tsx'
@@ -28,7 +28,10 @@ export function OrganizationMenu() {
           className="menu"
           selectionMode="single"
           selectedKeys={current ? [current.organizationId] : []}
-          onAction={key => change.mutate(String(key))}
+          onAction={key => {
+            const to = organizations.find(one => one.organizationId === key)
+            if (to && to !== current) change(to)
+          }}
         >
           <MenuSection>
             <Header>{texts.account.organizations}</Header>
@@ -80,8 +83,9 @@ export function AccountMenu() {
   const texts = useTexts()
   const { user } = useWorkspace()
   const choices = useChoices()
+  const signOut = useSignOut()
   const act = (key: string) => {
-    if (key === 'sign-out') return void signOut()
+    if (key === 'sign-out') return signOut()
     if (key === 'interface') return void window.open(urls.interface, '_blank', 'noreferrer')
     choices
       .flatMap(({ values }) => values)

@@ -14,6 +14,7 @@ import { useIsWaiting } from '../parts/patient.ts'
 import { accountOf, getHeld, getSession, hasJustEntered, hasLeft, onSession, wasMoved } from '../session.ts'
 import { useTexts } from '../texts/texts.tsx'
 import { urls } from '../urls.ts'
+import { LeavingProvider } from './leaving.tsx'
 import { LiveBadge } from './live-badge.tsx'
 import { AccountMenu, MorePages, OrganizationMenu } from './menus.tsx'
 import { type PageEntry, usePages } from './pages.ts'
@@ -91,7 +92,9 @@ function SignedIn({ token }: { token: string }) {
     <QueryClientProvider client={queries}>
       <WorkspaceProvider>
         <LiveProvider token={token}>
-          <Frame />
+          <LeavingProvider>
+            <Frame />
+          </LeavingProvider>
         </LiveProvider>
       </WorkspaceProvider>
     </QueryClientProvider>

@@ -111,31 +111,88 @@ describe('What changes for somebody who is signed in', () => {
     expect(after.lng).toBeCloseTo(before.lng, 4)
   })
 
-  describe('in another tab', () => {
+  describe('in two organizations', () => {
     beforeAll(async () => {
       await addOrganization(server, await signIn(server), { organizationName: 'Southwind' })
     })
     const names = ['My organization', 'Southwind'] as const
     const menu = (page: Page) => page.getByRole('button', { name: /^Organization / })
-    const change = async (page: Page, to: string) => {
+    const choose = async (page: Page, to: string) => {
       await menu(page).click()
       await page.getByRole('menuitemradio', { name: to }).click()
-      await page.getByRole('button', { name: `Organization ${to}` }).waitFor()
     }
-    /** Two tabs in one organization: what it is called, and the other one. */
-    const openBoth = async (path: string) => {
-      const page = await screens.open(`${server.url}/sign-in`, MAY_BE_REFUSED)
+    const isIn = (page: Page, name: string) =>
+      page.getByRole('button', { name: `Organization ${name}` }).waitFor()
+    const change = async (page: Page, to: string) => {
+      await choose(page, to)
+      await isIn(page, to)
+    }
+    const enter = async (page: Page) => {
       await page.getByLabel('E-mail').fill(OWNER.email)
       await page.getByLabel('Password').fill(OWNER.password)
       await page.getByRole('button', { name: 'Sign in' }).click()
       await menu(page).waitFor()
-      const beside = await openTab(page, path)
+    }
+    /** What the organization is called that is here, and the other one. */
+    const namesAt = async (page: Page) => {
       const label = await menu(page).innerText()
       const [here, there] = label.includes(names[0]) ? names : ([names[1], names[0]] as const)
-      return { page, beside, here, there }
+      return { here, there }
+    }
+    /** Two tabs in one organization. */
+    const openBoth = async (path: string) => {
+      const page = await screens.open(`${server.url}/sign-in`, MAY_BE_REFUSED)
+      await enter(page)
+      const beside = await openTab(page, path)
+      return { page, beside, ...(await namesAt(page)) }
     }
 
-    it('says why it is in another organization, until one goes on', async () => {
+    it('asks before what is half typed goes with the organization, or with signing out', async () => {
+      const page = await screens.open(`${server.url}/sign-in?next=/?fence=new`, MAY_BE_REFUSED)
+      await enter(page)
+      const { here, there } = await namesAt(page)
+      const name = page.getByRole('textbox', { name: 'Name', exact: true })
+      const answer = (text: string) => page.getByRole('alert').getByRole('button', { name: text })
+      const command = async (text: string) => {
+        await page.keyboard.press('Control+k')
+        await page.getByRole('textbox', { name: 'Search or go to…' }).waitFor()
+        await page.keyboard.type(text)
+        await page.locator('[role=menuitem][data-focused]').getByText(text, { exact: true }).waitFor()
+        await page.keyboard.press('Enter')
+      }
+      await name.fill('Half typed')
+      await choose(page, here)
+      await choose(page, there)
+      await page.getByRole('dialog', { name: `Switch to ${there}` }).waitFor()
+      expect(await findBarriers(page)).toEqual([])
+      await answer('Keep editing').click()
+      await until('the menu has the focus again', () =>
+        menu(page).evaluate(one => one === document.activeElement),
+      )
+      await name.focus()
+      await command('Sign out')
+      await page.getByRole('dialog', { name: 'Sign out' }).waitFor()
+      await page.keyboard.press('Escape')
+      await until('the field has the focus again', () => name.evaluate(one => one === document.activeElement))
+      expect(await name.inputValue()).toBe('Half typed')
+      await isIn(page, here)
+
+      await command('Sign out')
+      await answer('Discard it').click()
+      await enter(page)
+      expect(await name.count()).toBe(0)
+      // Over a dialog too.
+      await page.goto(`${server.url}/teams/new`)
+      await name.fill('North')
+      await command(`Switch to ${there}`)
+      await answer('Keep editing').click()
+      await command(`Switch to ${there}`)
+      await answer('Discard it').click()
+      await isIn(page, there)
+      await change(page, here)
+    })
+
+    it('says in another tab why it is in another organization, until one goes on', async () => {
       const { page, beside, there } = await openBoth('/links')
       await beside.getByRole('heading', { name: 'Tracking links' }).waitFor()
       await change(page, there)
@@ -147,7 +204,7 @@ describe('What changes for somebody who is signed in', () => {
       await said.waitFor({ state: 'detached' })
     })
 
-    it('keeps what is half typed while the organization is another one', async () => {
+    it('keeps in another tab what is half typed while the organization is another one', async () => {
       const { page, beside, here, there } = await openBoth('/?fence=new')
       const name = beside.getByRole('textbox', { name: 'Name', exact: true })
       await name.fill('Half typed')
