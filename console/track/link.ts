@@ -14,9 +14,18 @@ interface Tracked {
   expiresAt: string
 }
 
+interface Frame {
+  type: string
+  positions?: Point[]
+  /** Of a snapshot. */
+  trailMinutes?: number
+}
+
 export interface LinkEvents {
   onTracked(tracked: Tracked): void
   onPoint(point: Point): void
+  /** How much of its way the link shows, said before the first point that is new. */
+  onTrailMinutes(minutes: number): void
   onConnected(connected: boolean): void
   /** It is unknown, expired or revoked. */
   onGone(): void
@@ -89,7 +98,8 @@ export function followLink(token: string, events: LinkEvents): void {
     }
     opened.onmessage = ({ data }) => {
       hear()
-      const { type, positions = [] } = JSON.parse(data as string) as { type: string; positions?: Point[] }
+      const { type, positions = [], trailMinutes } = JSON.parse(data as string) as Frame
+      if (trailMinutes !== undefined) events.onTrailMinutes(trailMinutes)
       for (const point of positions) {
         if (point.timestamp <= newest) continue
         newest = point.timestamp

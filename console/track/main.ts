@@ -19,6 +19,7 @@ const FRESH_MS = 60_000
 const SPOKEN_EVERY_MS = 15_000
 const WRITTEN_EVERY_MS = 1_000
 const LONGEST_MOVE_MS = 5_000
+const MINUTE_MS = 60_000
 
 const language = navigator.languages.find(name => /^(en|de)/.test(name)) ?? 'en'
 const texts = isolateNames(language.startsWith('de') ? de : en)
@@ -67,6 +68,7 @@ let shown = { x: 0, y: 0 }
 let spokenAt = 0
 let drawn: State | null = null
 let isConnected = true
+let trailMs = 0
 
 function stateOf({ speed, timestamp }: Point): State {
   if (!isConnected || Date.now() - Date.parse(timestamp) >= FRESH_MS) return 'offline'
@@ -90,6 +92,7 @@ function write(): void {
   const said = newest ? describe(newest) : t.waiting
   sentence.textContent = said
   canvas.ariaLabel = `${heading.textContent}: ${said}`
+  if (trailMs > 0) map.cutTrail(Date.now() - trailMs)
   // What stops sending comes to rest on the map too.
   if (newest && stateOf(newest) !== drawn) move()
   // Read out now and then, not with every metre.
@@ -102,7 +105,7 @@ function place(point: Point, animate: boolean): void {
   if (newest && point.timestamp <= newest.timestamp) return
   const now = performance.now()
   from = animate && newest ? shown : { x: toX(point.lng), y: toY(point.lat) }
-  if (newest) map.addToTrail({ x: toX(newest.lng), y: toY(newest.lat) })
+  if (animate && newest && trailMs > 0) map.addToTrail(newest)
   movesMs = animate && newest ? Math.min(LONGEST_MOVE_MS, now - startedAt) : 0
   startedAt = now
   newest = point
@@ -143,6 +146,9 @@ followLink(location.pathname.split('/').at(-1) as string, {
     write()
   },
   onPoint: point => place(point, true),
+  onTrailMinutes(minutes) {
+    trailMs = minutes * MINUTE_MS
+  },
   onConnected(connected) {
     note.hidden = connected
     note.textContent = connected ? '' : errors.unreachable

@@ -32,7 +32,7 @@ export function createMiniMap(canvas: HTMLCanvasElement, palette: () => Palette)
   let shapes: Shape[] = []
   let center: Place = { x: 0.5, y: 0.35 }
   let zoom = 2
-  let trail: Place[] = []
+  let trail: (Place & { at: number })[] = []
   let marker: (Place & { heading: number | null; state: State }) | null = null
   let frame = 0
   let stray = false
@@ -217,12 +217,18 @@ export function createMiniMap(canvas: HTMLCanvasElement, palette: () => Palette)
   return {
     zoomBy,
     request,
-    setTrail(points: readonly { lat: number; lng: number }[]) {
-      trail = points.map(({ lat, lng }) => ({ x: toX(lng), y: toY(lat) }))
+    setTrail(points: readonly Timed[]) {
+      trail = points.map(toPlace)
       request()
     },
-    addToTrail(place: Place) {
-      trail.push(place)
+    addToTrail(point: Timed) {
+      trail.push(toPlace(point))
+    },
+    /** Leaves out what was before. */
+    cutTrail(since: number) {
+      const left = trail.filter(({ at }) => at >= since)
+      if (left.length < trail.length) request()
+      trail = left
     },
     /** Moves the marker; the map goes with it until somebody drags it away. */
     setMarker(next: NonNullable<typeof marker>) {
@@ -240,6 +246,14 @@ export function createMiniMap(canvas: HTMLCanvasElement, palette: () => Palette)
     },
   }
 }
+
+interface Timed {
+  lat: number
+  lng: number
+  timestamp: string
+}
+
+const toPlace = ({ lat, lng, timestamp }: Timed) => ({ x: toX(lng), y: toY(lat), at: Date.parse(timestamp) })
 
 function toShapes(collection: FeatureCollection): Shape[] {
   return collection.features.flatMap(({ geometry }) => {

@@ -51,7 +51,7 @@ describe('A tracking link with a task', () => {
     expect(body.data.destination).toEqual(PLACE)
     const { messages, socket } = await open(token)
     expect(messages[0]).toMatchObject({ type: 'snapshot', destination: PLACE })
-    expect(Object.keys(messages[0] ?? {})).toEqual(['type', 'positions', 'destination'])
+    expect(Object.keys(messages[0] ?? {})).toEqual(['type', 'positions', 'trailMinutes', 'destination'])
     const moved = { lat: 52.6, lng: 13.5, address: null }
     await owner.patch(`/task/${task._id}`, { location: moved, name: 'Another name' })
     await until('told of the place', () => messages.some(({ type }) => type === 'destination'))

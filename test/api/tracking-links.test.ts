@@ -110,7 +110,7 @@ describe('A tracking link', () => {
     const { token } = (await create(van)).body.data
     const { messages, socket } = await openLink(server, token)
     await until('a snapshot', () => messages.length > 0)
-    expect(messages[0]).toMatchObject({ type: 'snapshot', positions: [{ lat: 50.3599 }] })
+    expect(messages[0]).toMatchObject({ type: 'snapshot', positions: [{ lat: 50.3599 }], trailMinutes: 60 })
     const other = await createDevice(owner, 'Another')
     const timestamp = Date.now()
     await send(other, [{ lat: 1, lng: 2, timestamp }])
@@ -120,7 +120,9 @@ describe('A tracking link', () => {
     expect(shown.every(({ lat }) => lat > 49)).toBe(true)
     for (const position of shown)
       expect(Object.keys(position)).toEqual(['lat', 'lng', 'timestamp', 'speed', 'heading'])
-    for (const message of messages) expect(Object.keys(message)).toEqual(['type', 'positions'])
+    const [first, ...others] = messages.map(message => Object.keys(message))
+    expect(first).toEqual(['type', 'positions', 'trailMinutes'])
+    for (const keys of others) expect(keys).toEqual(['type', 'positions'])
     socket.terminate()
   })
 
@@ -216,7 +218,7 @@ describe('A tracking link', () => {
   it('says on its socket that it is there while nothing is new', async () => {
     await until('an empty frame', () => parked.messages.length > 1, 60_000)
     const [first, ...others] = parked.messages
-    expect(first).toEqual({ type: 'snapshot', positions: [] })
+    expect(first).toEqual({ type: 'snapshot', positions: [], trailMinutes: 60 })
     for (const message of others) expect(message).toEqual({ type: 'positions', positions: [] })
     parked.socket.terminate()
   })

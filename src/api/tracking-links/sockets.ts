@@ -128,10 +128,10 @@ export function createTrackers(
           // What has changed is not shown here: its state, by the time alone.
           if (!frame || frame.positions === tracker.sent) return
           tracker.sent = frame.positions
-          const { task } = tracker.link
-          const destination =
-            frame.type === 'snapshot' && task ? `,"destination":${JSON.stringify(task.destination)}` : ''
-          socket.send(`{"type":"${frame.type}","positions":${frame.positions}${destination}}`)
+          const { trailMinutes, task } = tracker.link
+          const destination = task ? `,"destination":${JSON.stringify(task.destination)}` : ''
+          const about = frame.type === 'snapshot' ? `,"trailMinutes":${trailMinutes}${destination}` : ''
+          socket.send(`{"type":"${frame.type}","positions":${frame.positions}${about}}`)
         },
         get waitingBytes() {
           return socket.bufferedAmount
