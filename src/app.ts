@@ -33,6 +33,7 @@ import { trackingLinkRoutes } from './api/tracking-links/routes.ts'
 import { userRoutes } from './api/users/routes.ts'
 import { vehicleRoutes } from './api/vehicles/routes.ts'
 import { webhookRoutes } from './api/webhooks/routes.ts'
+import { ANSWER_HEADERS, addAnswerHeaders } from './http/plugins/answer-headers.ts'
 import { addArrivalTime, UPLOAD_WITHIN_MS } from './http/plugins/arrival.ts'
 import { addAuthentication } from './http/plugins/authentication.ts'
 import { addBodies, addBodyTurns } from './http/plugins/bodies.ts'
@@ -97,7 +98,7 @@ export async function createApp(
     clientErrorHandler: answerClientError,
     // Without hooks, so it says itself what they do.
     frameworkErrors(error, request, reply) {
-      void drain(request.raw).then(() => answerError(error, request, reply))
+      void drain(request.raw).then(() => answerError(error, request, reply.headers(ANSWER_HEADERS)))
     },
   }).withTypeProvider<ZodTypeProvider>()
   app.setValidatorCompiler(validatorCompiler)
@@ -106,10 +107,7 @@ export async function createApp(
   app.server.on('connect', answerConnect)
   useOwnSentences()
   addErrorHandling(app)
-  // A download is what its type says, and nothing that a browser would rather see in it.
-  app.addHook('onRequest', async (_request, reply) => {
-    reply.header('x-content-type-options', 'nosniff')
-  })
+  addAnswerHeaders(app)
   // Before what may fail, so that a page of another origin may read why.
   await addCors(app, services)
   await addUpgrades(app)

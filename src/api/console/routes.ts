@@ -77,7 +77,6 @@ export function sendPage(reply: FastifyReply, page: Page, basemap: Basemap): Fas
   return reply
     .headers({
       'content-security-policy': writePolicy(basemap, nonce),
-      'cache-control': 'no-store',
       'cross-origin-opener-policy': 'same-origin',
       'permissions-policy': 'camera=(), geolocation=(), microphone=()',
       'referrer-policy': 'no-referrer',

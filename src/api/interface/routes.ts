@@ -6,7 +6,8 @@ import * as operations from './schemas.ts'
 export function interfaceRoutes(app: App, built: Console | null): void {
   // A process without the role api was asked for nothing here (src/http/plugins/process-roles.ts).
   app.get('/openapi.json', operations.getDocument, async (request, reply) => {
-    if (built) return sendFile(request, reply, built.document)
+    // The same for everybody, and asked for anew when it has changed.
+    if (built) return sendFile(request, reply.header('cache-control', 'no-cache'), built.document)
   })
 
   app.get('/docs', operations.getPage, async (_request, reply) => {

@@ -118,8 +118,8 @@ async function checkTask(tx: Queryable, caller: Caller, taskId: string): Promise
   if (task.isDone) throw invalid('taskId', 'This task is done: give one that is to be done.')
 }
 
-/** The address is the secret: nobody is told where a reader came from, and nothing keeps the answer. */
+/** The address is the secret: nobody is told where a reader came from. */
 const keepPrivate: onRequestHookHandler = (_request, reply, done) => {
-  reply.headers({ 'referrer-policy': 'no-referrer', 'cache-control': 'no-store' })
+  reply.header('referrer-policy', 'no-referrer')
   done()
 }

@@ -2,6 +2,7 @@ import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:ht
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { newId } from '../../../db/client.ts'
+import { ANSWER_HEADERS } from './answer-headers.ts'
 import { failureText } from './errors.ts'
 import { MAX_URL } from './methods.ts'
 import { drain } from './unread-bodies.ts'
@@ -49,6 +50,7 @@ export async function answerExpectation(request: IncomingMessage, response: Serv
   const body = failureText('This expectation is not met here: leave it out.', newId())
   response
     .writeHead(417, {
+      ...ANSWER_HEADERS,
       'content-type': 'application/json; charset=utf-8',
       'content-length': Buffer.byteLength(body),
       connection: 'close',
@@ -82,6 +84,7 @@ export function closeWithFailure(
     'Content-Type: application/json; charset=utf-8',
     `Content-Length: ${Buffer.byteLength(body)}`,
     'Connection: close',
+    ...Object.entries(ANSWER_HEADERS).map(([name, value]) => `${name}: ${value}`),
     ...headers,
   ]
   socket.on('error', () => {})
