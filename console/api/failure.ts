@@ -3,10 +3,18 @@ export class Failure extends Error {
   readonly status: number
   /** The server's sentences, by the field that they are about. */
   readonly fields: Record<string, string>
+  /** When a server that cannot answer now wants to be asked again. */
+  readonly retryAfterMs: number | undefined
 
-  constructor(status: number, message: string, errors: readonly { path: string; message: string }[] = []) {
+  constructor(
+    status: number,
+    message: string,
+    errors: readonly { path: string; message: string }[] = [],
+    retryAfterMs?: number,
+  ) {
     super(message)
     this.status = status
+    this.retryAfterMs = retryAfterMs
     this.fields = Object.fromEntries(errors.map(error => [error.path, error.message]))
   }
 }
@@ -14,5 +22,7 @@ export class Failure extends Error {
 /** What the page itself finds wrong before it asks the server, in its own language. */
 export class OwnFailure extends Failure {}
 
+export const retryAfterOf = (error: unknown): number | undefined =>
+  error instanceof Failure ? error.retryAfterMs : undefined
 export const isForbidden = (error: unknown): boolean => error instanceof Failure && error.status === 403
 export const isMissing = (error: unknown): boolean => error instanceof Failure && error.status === 404

@@ -43,11 +43,11 @@ export function Component() {
     },
   } as typeof list
   const isNone = shown.data?.pages.every(page => page.data.length === 0)
-  const { hasNextPage, isFetchingNextPage, fetchNextPage } = list
+  const { hasNextPage, isFetching, isError, fetchNextPage } = list
   // Of a reason that is rare, or of long ago, the first pages may have none.
   useEffect(() => {
-    if (isNone && hasNextPage && !isFetchingNextPage) void fetchNextPage()
-  }, [isNone, hasNextPage, isFetchingNextPage, fetchNextPage])
+    if (isNone && hasNextPage && !isFetching && !isError) void fetchNextPage()
+  }, [isNone, hasNextPage, isFetching, isError, fetchNextPage])
   const reasonText = (name: string) => t.reasons[name as keyof typeof t.reasons] ?? name
   return (
     <main className="page" id="content">

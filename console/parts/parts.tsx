@@ -13,7 +13,7 @@ import {
   TextField,
   type TextFieldProps,
 } from 'react-aria-components'
-import { Failure } from '../api/failure.ts'
+import { Failure, retryAfterOf } from '../api/failure.ts'
 import { useTexts } from '../texts/texts.tsx'
 import { Icon, type IconName } from './icon.tsx'
 import { FieldSays, Said } from './said.tsx'
@@ -168,9 +168,13 @@ export function Trouble(props: { error: unknown; onRetry?: () => void; isDeed?: 
   if (status === 401) return null
   // What is not there, or not for this role, is the same the next time.
   const mayHelp = status !== 403 && status !== 404
+  const retryAfterMs = retryAfterOf(error)
   return (
     <div className="trouble" role="alert">
-      <p>{isDeed ? sayUndone(error, texts) : sayFailure(error, texts)}</p>
+      <p>
+        {isDeed ? sayUndone(error, texts) : sayFailure(error, texts)}
+        {!isDeed && retryAfterMs !== undefined && ` ${texts.errors.again(Math.ceil(retryAfterMs / 1_000))}`}
+      </p>
       {onRetry && mayHelp && <ActionButton onPress={onRetry}>{texts.errors.retry}</ActionButton>}
     </div>
   )

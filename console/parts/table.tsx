@@ -66,10 +66,11 @@ export function Table<T extends { _id: string }>({
   const isMeasured = columns.some(({ whole }) => whole)
   const items = rows.getVirtualItems()
   const last = items.at(-1)?.index ?? -1
-  const { hasNextPage, isFetchingNextPage, fetchNextPage } = list
+  const { hasNextPage, isFetching, isError, fetchNextPage } = list
   useEffect(() => {
-    if (hasNextPage && !isFetchingNextPage && last >= records.length - 1) void fetchNextPage()
-  }, [last, records.length, hasNextPage, isFetchingNextPage, fetchNextPage])
+    // What is refused is asked for again by the query itself, and no sooner.
+    if (hasNextPage && !isFetching && !isError && last >= records.length - 1) void fetchNextPage()
+  }, [last, records.length, hasNextPage, isFetching, isError, fetchNextPage])
 
   /** Of the row that has the focus; where it is not drawn, the box keeps the focus for it. */
   const at = useRef<number | null>(null)

@@ -2,7 +2,7 @@ import { QueryCache, QueryClient, QueryClientProvider } from '@tanstack/react-qu
 import { Activity, useEffect, useMemo, useState, useSyncExternalStore } from 'react'
 import { RouterProvider as AriaRouter } from 'react-aria-components'
 import { Navigate, NavLink, Outlet, useHref, useLocation, useNavigate } from 'react-router'
-import { Failure, isForbidden } from '../api/failure.ts'
+import { Failure, isForbidden, retryAfterOf } from '../api/failure.ts'
 import { LiveProvider } from '../live/live.tsx'
 import { Elsewhere } from '../pages/elsewhere.tsx'
 import { SignIn } from '../pages/sign-in.tsx'
@@ -81,8 +81,11 @@ function SignedIn({ token }: { token: string }) {
         defaultOptions: {
           queries: {
             staleTime: 10_000,
-            retry: (count, error) => count < MAX_RETRIES && isAway(error),
-            refetchInterval: ({ state }) => isAway(state.error) && AGAIN_EVERY_MS,
+            // Who wants to be asked later is not asked at once, and it is said (parts/parts.tsx).
+            retry: (count, error) =>
+              count < MAX_RETRIES && isAway(error) && retryAfterOf(error) === undefined,
+            refetchInterval: ({ state: { error } }) =>
+              retryAfterOf(error) ?? (isAway(error) && AGAIN_EVERY_MS),
           },
         },
       }),

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { answered, api } from '../../api/client.ts'
-import { isMissing } from '../../api/failure.ts'
+import { isMissing, retryAfterOf } from '../../api/failure.ts'
 import { useLive } from '../../live/live.tsx'
 import { useWorkspace } from '../../shell/workspace.tsx'
 import { useFormat } from '../../texts/texts.tsx'
@@ -53,7 +53,6 @@ export function useTrail(subjectId: string | null, isSettled: boolean) {
   return useQuery({
     queryKey: ['trail', subjectId],
     enabled: subject !== null && isSettled,
-    refetchInterval: TRAIL_EVERY_MS,
     queryFn: async ({ signal }) => {
       const from = new Date(format.startOfDay()).toISOString()
       const query = { ...subject, from, maxPoints: TRAIL_POINTS }
@@ -61,6 +60,7 @@ export function useTrail(subjectId: string | null, isSettled: boolean) {
       // A text is what other formats are.
       return typeof answer === 'string' ? [] : answer.data
     },
+    refetchInterval: ({ state: { error } }) => retryAfterOf(error) ?? TRAIL_EVERY_MS,
   })
 }
 
@@ -75,8 +75,9 @@ export function useToday(subjectId: string, isSettled: boolean) {
       const query = { ...subject, from, to: new Date().toISOString() }
       return (await answered(api.GET('/api/v3/location-histories/trips', { params: { query }, signal }))).data
     },
-    refetchInterval: ({ state: { data } }) =>
-      data && data.trips.length + data.stops.length === 0 ? BEGUN_EVERY_MS : TRAIL_EVERY_MS,
+    refetchInterval: ({ state: { data, error } }) =>
+      retryAfterOf(error) ??
+      (data && data.trips.length + data.stops.length === 0 ? BEGUN_EVERY_MS : TRAIL_EVERY_MS),
   })
 }
 

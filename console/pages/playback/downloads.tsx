@@ -39,7 +39,7 @@ export function Downloads({ subjects, span, day, anomalies }: Props) {
           </Menu>
         </Popover>
       </MenuTrigger>
-      {load.error && <Trouble error={load.error} />}
+      {load.error && <Trouble error={load.error} isDeed />}
     </>
   )
 }

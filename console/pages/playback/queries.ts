@@ -1,5 +1,6 @@
 import { keepPreviousData, useQueries, useQuery } from '@tanstack/react-query'
 import { answered, api } from '../../api/client.ts'
+import { retryAfterOf } from '../../api/failure.ts'
 import { LISTS } from '../../api/lists.ts'
 import { useLive } from '../../live/live.tsx'
 import { useWorkspace } from '../../shell/workspace.tsx'
@@ -13,7 +14,9 @@ export const MAX_POINTS = 10_000
 const STALE_MS = 60_000
 const ofDay = ({ to }: Span) => ({
   staleTime: STALE_MS,
-  ...(to > Date.now() && { refetchInterval: STALE_MS }),
+  ...(to > Date.now() && {
+    refetchInterval: ({ state }: { state: { error: unknown } }) => retryAfterOf(state.error) ?? STALE_MS,
+  }),
 })
 
 export interface Loaded {

@@ -117,6 +117,7 @@ export const de: Texts = {
       'Der Server ist nicht erreichbar. Bitte noch einmal, sobald er da ist: Vielleicht ist es nicht geschehen.',
     failed: 'Das konnte nicht geladen werden.',
     retry: 'Noch einmal',
+    again: seconds => `In höchstens ${seconds} s wird es von selbst wieder versucht.`,
     missing: 'Unter dieser Adresse ist nichts',
     missingLead: 'Der Link ist alt, oder das Ziel wurde gelöscht.',
     home: 'Zur Live-Karte',

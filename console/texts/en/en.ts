@@ -114,6 +114,7 @@ export const en = {
     undone: 'The server is not reached. Do this again when it is back: it may not be done.',
     failed: 'This could not be loaded.',
     retry: 'Try again',
+    again: (seconds: number) => `It is tried again by itself within ${seconds} s.`,
     missing: 'There is nothing at this address',
     missingLead: 'The link may be old, or what it led to is deleted.',
     home: 'To the live map',

@@ -1,0 +1,86 @@
+import type { Page } from 'playwright-core'
+import { describe, expect, it } from 'vitest'
+import { createDevice } from '../support/client.ts'
+import { useOrganization } from '../support/shared-server.ts'
+import { until } from '../support/wait.ts'
+import { useBrowser } from './browser.ts'
+
+describe('A server that wants to be asked later', () => {
+  const { server, owner } = useOrganization()
+  const screens = useBrowser()
+  /** A page on which nothing is asked for any more. */
+  const open = async () => {
+    const page = await screens.open(server.url, { as: owner, mayFail: /status of (429|503)/ })
+    await page.getByRole('heading', { name: 'Live map' }).waitFor()
+    return page
+  }
+  /** Refuses what is asked for once, and says when it was asked for. */
+  const refuseOnce = async (page: Page, path: RegExp, status: number, retryAfter: () => string) => {
+    const asked: number[] = []
+    await page.route(path, route => {
+      asked.push(Date.now())
+      if (asked.length > 1) return route.continue()
+      const body = JSON.stringify({ message: 'There are too many requests.', errors: [] })
+      const headers = { 'retry-after': retryAfter(), 'content-type': 'application/json' }
+      return route.fulfill({ status, headers, body })
+    })
+    return asked
+  }
+  const said = (page: Page) => page.getByRole('alert').getByText('It is tried again by itself within')
+  const waited = (asked: number[]) => (asked[1] ?? 0) - (asked[0] ?? 0)
+
+  it('is asked again then, and not before, at the first load and for a table', async () => {
+    await createDevice(owner, 'Van 1')
+    const page = await open()
+    const first = await refuseOnce(page, /\/api\/v3\/user$/, 429, () => '3')
+    await page.goto(`${server.url}/devices`)
+    await said(page).waitFor()
+    await page.getByRole('row', { name: /Van 1/ }).waitFor()
+    expect(waited(first)).toBeGreaterThanOrEqual(3_000)
+
+    const at = () => new Date(Date.now() + 4_000).toUTCString()
+    const list = await refuseOnce(page, /\/api\/v3\/devices\?.*sort=name/, 503, at)
+    await page.reload()
+    await said(page).waitFor()
+    await page.getByRole('row', { name: /Van 1/ }).waitFor()
+    expect(waited(list)).toBeGreaterThanOrEqual(2_500)
+  })
+
+  it('is not waited for longer than a minute', async () => {
+    const page = await open()
+    const asked = await refuseOnce(page, /\/api\/v3\/user$/, 503, () => '3600')
+    await page.clock.install()
+    await page.goto(server.url)
+    await page.getByText(/by itself within (6\d|7[012]) s/).waitFor()
+    await page.clock.fastForward(73_000)
+    await until('it is asked again', () => asked.length === 2)
+    await page.getByRole('heading', { name: 'Live map' }).waitFor()
+  })
+
+  it('is asked for the rest of a list again then, and not without end', async () => {
+    for (let n = 0; n < 110; n++) await createDevice(owner, `Tracker ${n}`)
+    const page = await open()
+    const asked = await refuseOnce(page, /\/api\/v3\/devices\?.*cursor=/, 429, () => '2')
+    await page.goto(`${server.url}/devices`)
+    await page.getByRole('row', { name: /Tracker 0/ }).focus()
+    await until('all are there', async () => {
+      await page.keyboard.press('End')
+      return (await page.getByRole('table').getAttribute('aria-rowcount')) === '112'
+    })
+    expect(waited(asked)).toBeGreaterThanOrEqual(2_000)
+  })
+
+  it('does nothing twice by itself', async () => {
+    const page = await open()
+    const asked = await refuseOnce(page, /\/api\/v3\/team$/, 429, () => '1')
+    await page.goto(`${server.url}/teams/new`)
+    await page.getByRole('dialog').getByRole('textbox', { name: 'Name' }).fill('North')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByRole('alert').getByText('There are too many requests.').waitFor()
+    await new Promise(resolve => setTimeout(resolve, 2_000))
+    expect(await said(page).count()).toBe(0)
+    expect(asked).toHaveLength(1)
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByRole('row', { name: /North/ }).waitFor()
+  })
+})
