@@ -3,6 +3,8 @@ import type { Map as MapLibre } from 'maplibre-gl'
 /** As in the style sheets: a panel with its margin; on a phone a sheet over so much of the map. */
 const PANEL_PX = 324
 const PHONE_PX = 720
+/** A phone's map that is no higher has its panel above it. */
+const SHORT_PX = 480
 const SHEET = 0.55
 const SHEET_MARGIN_PX = 8
 const AROUND_PX = 80
@@ -11,6 +13,7 @@ const AROUND_PX = 80
 export function coveredOf(map: MapLibre, isOpen = hasPanel(map)): { right: number; bottom: number } {
   if (!isOpen) return { right: 0, bottom: 0 }
   if (window.innerWidth > PHONE_PX) return { right: PANEL_PX, bottom: 0 }
+  if (window.innerHeight <= SHORT_PX) return { right: 0, bottom: 0 }
   return { right: 0, bottom: map.getContainer().clientHeight * SHEET + SHEET_MARGIN_PX }
 }
 

@@ -1,0 +1,174 @@
+import type { Page } from 'playwright-core'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { createClient, createDevice } from '../support/client.ts'
+import { useOrganization } from '../support/shared-server.ts'
+import { useBrowser } from './browser.ts'
+
+/** A laptop of 1,280 by 1,024 at 400 %, one of 1,280 by 800 at 200 %, and a phone. */
+const SIZES = [
+  { width: 320, height: 256 },
+  { width: 640, height: 400 },
+  { width: 390, height: 844 },
+]
+/** Any less of a control is nothing that somebody hits. */
+const HIT_PX = 12
+
+describe('A screen that is small, or enlarged', () => {
+  const { server, owner } = useOrganization()
+  const screens = useBrowser()
+  const ids = { van: '', vehicle: '', fence: '', polygon: '' }
+  const make = async (path: string, body: object) => (await owner.post(path, body)).body.data._id as string
+
+  beforeAll(async () => {
+    const van = await createDevice(owner, 'Van of the night shift')
+    const now = Date.now()
+    const points = [...Array(20).keys()].map(n => ({
+      timestamp: new Date(now - n * 30_000).toISOString(),
+      lat: 52.5 + n * 1e-3,
+      lng: 13.4,
+      speed: 10,
+    }))
+    const device = createClient(server, van.key)
+    expect((await device.post('/location-history/bulk', { points })).status).toBe(200)
+    await device.post('/location-history/bulk', { points: [{ ...points[0], lat: 100 }] })
+    const expiresAt = new Date(now + 3_600_000).toISOString()
+    const link = { subjectId: van.id, subjectType: 'device', trailMinutes: 60, expiresAt }
+    expect((await owner.post('/tracking-link', link)).status).toBe(201)
+    const circle = { type: 'circle', center: { lat: 52.5, lng: 13.4 }, radius: 500 }
+    const corners = [
+      [13.4, 52.5],
+      [13.5, 52.5],
+      [13.5, 52.6],
+      [13.4, 52.5],
+    ]
+    ids.van = van.id
+    ids.fence = await make('/geofence', { name: 'Depot in the north', shape: circle })
+    ids.polygon = await make('/geofence', {
+      name: 'Harbour',
+      shape: { type: 'polygon', coordinates: corners },
+    })
+    await make('/hub', { name: 'Depot', lat: 52, lng: 13 })
+    await make('/team', { name: 'North' })
+    for (let n = 30; n > 0; n--)
+      ids.vehicle = await make('/vehicle', { name: `Van ${n}`, plate: `B-FL ${n}` })
+  })
+
+  const press = (name: string | RegExp) => (page: Page) => page.getByRole('button', { name }).first().click()
+  const PAGES: [string, () => string, ((page: Page) => Promise<void>)?][] = [
+    ['the map', () => '/'],
+    ['the list', () => '/', page => page.getByText('List', { exact: true }).click()],
+    ['a subject', () => `/?subject=${ids.van}`],
+    ['the link to share', () => `/?subject=${ids.van}`, press('Share')],
+    ['a geofence', () => `/?fence=${ids.fence}`],
+    ['a new geofence', () => '/?fence=new'],
+    ['a geofence that is changed', () => `/?fence=${ids.polygon}&edit=true`],
+    ['an area that is drawn', () => '/', press('Draw an area')],
+    ['an area that is chosen', () => `/?area=fence:${ids.fence}`],
+    ['playback', () => '/playback'],
+    ['a day that is played', () => `/playback?subject=device:${ids.van}`],
+    ['devices', () => '/devices'],
+    ['the setup of a device', () => `/devices/${ids.van}`, press('Set up')],
+    ['vehicles', () => '/vehicles'],
+    ['a vehicle', () => `/vehicles/${ids.vehicle}`],
+    ['a new team', () => '/teams/new'],
+    ['a new hub', () => '/hubs/new'],
+    ['geofences', () => '/geofences'],
+    ['rejected points', () => '/rejections'],
+    ['links', () => '/links'],
+    ['the palette', () => '/', page => page.keyboard.press('Control+k')],
+    ['the account', () => '/', press(/^Account of/)],
+    ['a page that is missing', () => '/nothing'],
+    ['the interface', () => '/api/v3/docs'],
+  ]
+
+  it.each(PAGES)('shows all of %s, and every control can be clicked', async (_name, path, open) => {
+    const page = await screens.open(`${server.url}${path()}`, { as: owner, size: SIZES[2], mayFail: /404/ })
+    await settle(page)
+    await open?.(page)
+    const lost: string[] = []
+    for (const size of SIZES) {
+      await page.setViewportSize(size)
+      await settle(page)
+      for (const what of await findLost(page)) lost.push(`${size.width}x${size.height}: ${what}`)
+    }
+    expect(lost).toEqual([])
+  })
+
+  it.each(SIZES)('shows all of the way in, at $width by $height', async size => {
+    const page = await screens.open(server.url, { size })
+    await page.getByRole('button', { name: 'Sign in' }).waitFor()
+    expect(await findLost(page)).toEqual([])
+  })
+
+  it('has some rows of a table in sight, which lead on by keys', async () => {
+    const page = await screens.open(`${server.url}/vehicles`, { as: owner, size: SIZES[0] })
+    await page.getByRole('row', { name: /^Van 1 / }).focus()
+    for (const name of [/^Van 10 /, /^Van 11 /, /^Van 12 /]) {
+      await page.keyboard.press('ArrowDown')
+      const row = page.getByRole('row', { name })
+      expect(await row.evaluate(one => one === document.activeElement)).toBe(true)
+    }
+    const box = page.getByRole('table').locator('..')
+    expect(await box.evaluate(one => one.clientHeight)).toBeGreaterThan(3 * 40)
+    expect(await findLost(page)).toEqual([])
+  })
+
+  it('has the whole form of a geofence, and the map after it', async () => {
+    const page = await screens.open(`${server.url}/?fence=new`, { as: owner, size: SIZES[1] })
+    const panel = page.getByRole('complementary', { name: 'New geofence' })
+    await panel.getByLabel('Name', { exact: true }).waitFor()
+    expect(await panel.evaluate(one => one.scrollHeight <= one.clientHeight)).toBe(true)
+    const map = page.getByRole('region', { name: 'Map', exact: true })
+    const [form, drawn] = [await panel.boundingBox(), await map.boundingBox()]
+    expect(drawn?.y).toBeGreaterThanOrEqual((form?.y ?? 0) + (form?.height ?? 0))
+    expect(drawn?.height).toBeGreaterThanOrEqual(200)
+  })
+})
+
+/** Until what is loaded is there, and the page has its size. */
+async function settle(page: Page): Promise<void> {
+  await page.locator('[aria-busy="true"]').first().waitFor({ state: 'detached' })
+  await page.waitForLoadState('networkidle')
+  await page.evaluate(() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done))))
+}
+
+/** What is wider than the screen, and every control that somebody who comes to it by keys does not see or cannot click. */
+const findLost = (page: Page): Promise<string[]> =>
+  page.evaluate(async hitPx => {
+    const lost: string[] = []
+    const say = (one: Element, what: string) => {
+      const name = one.ariaLabel ?? one.getAttribute('name') ?? one.textContent ?? ''
+      lost.push(`${one.tagName.toLowerCase()}.${one.className} ${name.trim().slice(0, 40)}: ${what}`)
+    }
+    const { scrollWidth } = document.documentElement
+    if (scrollWidth > innerWidth) lost.push(`the page is ${scrollWidth} px wide`)
+    for (const one of document.querySelectorAll('body *:not(pre)')) {
+      const scrolls = ['auto', 'scroll'].includes(getComputedStyle(one).overflowX)
+      if (scrolls && one.scrollWidth > one.clientWidth && one.clientWidth > 0)
+        say(one, `${one.scrollWidth} px in ${one.clientWidth}`)
+    }
+    const controls = 'a[href], button, input, select, textarea, summary, [tabindex="0"]'
+    for (const one of document.querySelectorAll<HTMLElement>(controls)) {
+      const isAway = one.closest('[inert], [aria-hidden="true"], :disabled, [data-disabled]') !== null
+      if (isAway || one.tabIndex < 0 || !one.checkVisibility({ visibilityProperty: true })) continue
+      // The map goes on beneath what is open.
+      if (one instanceof HTMLCanvasElement) continue
+      one.focus()
+      if (document.activeElement !== one) continue
+      // What a browser draws for it may be its label.
+      const target = one.offsetWidth > 2 ? one : one.closest('label')
+      if (!target) continue
+      const { left, right, top, bottom } = target.getBoundingClientRect()
+      const [from, to] = [Math.max(top, 0), Math.min(bottom, innerHeight)]
+      const [start, end] = [Math.max(left, 0), Math.min(right, innerWidth)]
+      if (left < -1 || right > innerWidth + 1) say(one, `from ${Math.round(left)} to ${Math.round(right)}`)
+      if (to - from < Math.min(hitPx, bottom - top)) {
+        say(one, `at ${Math.round(top)} of ${innerHeight}`)
+        continue
+      }
+      const hit = document.elementFromPoint((start + end) / 2, (from + to) / 2)
+      if (!hit || !(target.contains(hit) || hit.contains(target)))
+        say(one, `below ${hit?.tagName.toLowerCase()}.${hit?.className}`)
+    }
+    return lost
+  }, HIT_PX)
