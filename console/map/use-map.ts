@@ -1,4 +1,4 @@
-import type { Map as MapLibre, ScaleControl, StyleSpecification } from 'maplibre-gl'
+import type { Map as MapLibre, ScaleControl } from 'maplibre-gl'
 import { type RefObject, useEffect, useRef, useState } from 'react'
 import { onTheme } from '../preferences.ts'
 import { useFormat, useTexts } from '../texts/texts.tsx'
@@ -35,7 +35,7 @@ export function useMap<T>(container: RefObject<HTMLElement | null>, load: () => 
       if (gone) return map.remove()
       const unrefine = refineWorld(map)
       const unfollow = onTheme(() => {
-        void createStyle(readPalette()).then(style => map.setStyle(style, { transformStyle: keepDrawn }))
+        void createStyle(readPalette()).then(style => map.setStyle(style))
       })
       close = () => {
         unfollow()
@@ -64,19 +64,4 @@ export function useMap<T>(container: RefObject<HTMLElement | null>, load: () => 
   useEffect(() => opened?.scale.setUnit(units), [opened, units])
 
   return { opened, failed }
-}
-
-/** How Terra Draw calls its sources and layers. */
-const DRAWN = 'td-'
-
-/** What somebody is drawing outlasts another theme; everything else is shown anew in its colours. */
-function keepDrawn(before: StyleSpecification | undefined, next: StyleSpecification): StyleSpecification {
-  if (!before) return next
-  const sources = Object.entries(before.sources).filter(([name]) => name.startsWith(DRAWN))
-  const layers = before.layers.filter(({ id }) => id.startsWith(DRAWN))
-  return {
-    ...next,
-    sources: { ...next.sources, ...Object.fromEntries(sources) },
-    layers: [...next.layers, ...layers],
-  }
 }

@@ -143,7 +143,10 @@ export const mapTexts: Pick<Texts, keyof typeof english> = {
     drawCircle: 'Auf der Karte die Mitte anklicken, dann wie weit er reicht. Oder hier eingeben.',
     drawPolygon:
       'Auf der Karte die Ecken anklicken; die erste noch einmal oder Enter schließt es. Oder hier eingeben.',
-    adjust: 'Auf der Karte ziehen, auch an den Ecken, oder die Werte hier ändern.',
+    adjustCircle: 'Auf der Karte an der Mitte oder am Rand ziehen, oder die Werte hier ändern.',
+    adjustPolygon:
+      'Auf der Karte an den Ecken ziehen; ein Punkt zwischen zweien wird eine neue, ein Rechtsklick oder Entf entfernt eine. Der große Punkt verschiebt alles. Oder die Werte hier ändern.',
+    fewest: 'Das sind drei Ecken, und weniger sind kein Polygon.',
     area: 'Gebiet',
     anywhere: 'Überall',
     drawn: 'Gezeichnetes Gebiet',

@@ -137,7 +137,10 @@ export const mapTexts = {
     badCorner: (line: number) => `Line ${line} has to be a latitude and a longitude: 52.52, 13.405.`,
     drawCircle: 'Click the middle on the map, then how far it goes. Or enter it here.',
     drawPolygon: 'Click the corners on the map; the first again, or Enter, closes it. Or enter them here.',
-    adjust: 'Drag it or its corners on the map, or change the values here.',
+    adjustCircle: 'Drag its middle or its edge on the map, or change the values here.',
+    adjustPolygon:
+      'On the map, drag its corners; a dot between two of them makes another, a right click or Delete removes one. The large dot moves all of it. Or change the values here.',
+    fewest: 'It has three corners, and fewer are no polygon.',
     area: 'Area',
     anywhere: 'Everywhere',
     drawn: 'Drawn area',

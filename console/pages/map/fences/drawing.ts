@@ -1,163 +1,272 @@
-import type { Map as MapLibre } from 'maplibre-gl'
-import {
-  type GeoJSONStoreFeatures,
-  type HexColor,
-  TerraDraw,
-  TerraDrawCircleMode,
-  TerraDrawPolygonMode,
-  TerraDrawSelectMode,
-} from 'terra-draw'
-import { TerraDrawMapLibreGLAdapter } from 'terra-draw-maplibre-gl-adapter'
+import type { Map as MapLibre, MapMouseEvent } from 'maplibre-gl'
 import { ringOf, type Shape } from '../../../map/areas.ts'
-import { distanceM, shortWay } from '../../../map/geometry.ts'
-import { readPalette } from '../../../map/palette.ts'
+import { distanceM, type Place, shortWay } from '../../../map/geometry.ts'
+import { toLat, toLng, toX, toY } from '../../../map/mercator.ts'
+import { type Drawn, showDrawing } from './drawing-layer.ts'
+import { type Corner, cornersOf, type Handle, handlesOf } from './handles.ts'
 
 /** A tenth of a metre: more digits of a place that was drawn mean nothing. */
 const DIGITS = 6
-/** Between the corners by which a circle of 64 is taken. */
-const QUARTER = 16
 /** Of circles: the interface takes 1 m to 500 km. */
 const RADIUS_RANGE_M = [1, 500_000] as const
+/** How far beside a handle it is still taken. */
+const REACH_PX = { mouse: 10, finger: 22 }
+/** Who moves less has clicked. */
+const STILL_PX = 3
+const MIN_CORNERS = 3
 
 export type Drawing = ReturnType<typeof openDrawing>
 
+interface Begun {
+  kind: Shape['type']
+  /** Of a circle the middle. */
+  corners: Corner[]
+  /** Where the next one would be. */
+  pointer: Corner | null
+}
+
+/** What is dragged, and from where. */
+interface Grabbed {
+  handle: Handle
+  from: Shape
+  at: Corner
+  isMoved: boolean
+}
+
 /**
- * One shape on the map, drawn with the mouse or a finger and then changed by its corners. `onShape` hears what somebody has
- * drawn or changed there, and not what is shown by `show`.
+ * One shape on the map, drawn with the mouse or a finger and then changed by its handles; beside them the map is moved.
+ * Longitudes go on beyond 180 where it crosses there. `onShape` hears what somebody has drawn or changed, and not what is
+ * shown by `show`; `onFewest` that a corner cannot go, because a polygon has three.
  */
-export function openDrawing(map: MapLibre, onShape: (shape: Shape) => void) {
+export function openDrawing(map: MapLibre, onShape: (shape: Shape) => void, onFewest = () => {}) {
   let shown: Shape | null = null
+  let begun: Begun | null = null
+  /** The corner that was taken last. */
+  let chosen: number | null = null
+  let grabbed: Grabbed | null = null
   let isRemoved = false
   map.once('remove', () => {
     isRemoved = true
   })
-  const draw = open()
+  const container = map.getCanvasContainer()
+  const layer = showDrawing(map, describe)
 
-  function open(): TerraDraw {
-    const color = readPalette().fence as HexColor
-    const surface = readPalette().labels.surface as HexColor
-    const area = { fillColor: color, fillOpacity: 0.2, outlineColor: color, outlineWidth: 3 }
-    /** Of a circle four, though each of its many is one. */
-    const ofCorner = (px: number) => (feature: GeoJSONStoreFeatures) =>
-      shown?.type === 'circle' && Number(feature.properties.index) % QUARTER !== 0 ? 0 : px
-    const corner = {
-      selectionPointColor: surface,
-      selectionPointOutlineColor: color,
-      selectionPointOutlineWidth: ofCorner(2),
-      selectionPointWidth: ofCorner(6),
-      midPointColor: color,
-      midPointOutlineColor: surface,
-      midPointOutlineWidth: 1,
-      midPointWidth: 4,
+  function describe(): Drawn {
+    if (begun) return describeBegun(begun)
+    if (!shown) return { ring: [], points: [] }
+    const points = handlesOf(shown, map.getZoom(), chosen).map(({ kind, index, place }) => ({
+      kind: kind === 'corner' && index === chosen ? ('chosen' as const) : kind,
+      place,
+    }))
+    return { ring: cornersOf(shown), points }
+  }
+
+  const pixelsTo = (at: Corner, place: Corner): number => {
+    // In the turn of the world that is on the screen there.
+    const [one, other] = [map.project(at), map.project([at[0] + shortWay(place[0] - at[0]), place[1]])]
+    return Math.hypot(one.x - other.x, one.y - other.y)
+  }
+  const placeOf = ({ clientX, clientY }: PointerEvent): Corner => {
+    const { left, top } = map.getCanvas().getBoundingClientRect()
+    return map.unproject([clientX - left, clientY - top]).toArray()
+  }
+
+  function findHandle(at: Corner, reachPx: number): Handle | null {
+    if (!shown) return null
+    const handles = handlesOf(shown, map.getZoom(), chosen)
+    const [nearest] = handles
+      .map(handle => ({ handle, px: pixelsTo(at, handle.place) }))
+      .sort((one, other) => one.px - other.px)
+    return nearest && nearest.px <= reachPx ? nearest.handle : null
+  }
+
+  function finish(next: Shape): void {
+    begun = null
+    shown = next
+    layer.update()
+    onShape(next)
+  }
+
+  const onDown = (event: PointerEvent) => {
+    if (!shown || !event.isPrimary || event.button !== 0) return
+    const at = placeOf(event)
+    const handle = findHandle(at, event.pointerType === 'mouse' ? REACH_PX.mouse : REACH_PX.finger)
+    grabbed = handle && { handle, from: shown, at, isMoved: false }
+    chosen = handle?.kind === 'corner' ? handle.index : null
+    if (handle?.kind === 'edge') {
+      const corners = cornersOf(shown)
+      chosen = handle.index + 1
+      corners.splice(chosen, 0, handle.place)
+      shown = toPolygon(corners)
+      grabbed = { handle: { ...handle, kind: 'corner', index: chosen }, from: shown, at, isMoved: true }
     }
-    const opened = new TerraDraw({
-      adapter: new TerraDrawMapLibreGLAdapter({ map }),
-      modes: [
-        new TerraDrawCircleMode({ styles: area }),
-        new TerraDrawPolygonMode({
-          styles: {
-            ...area,
-            closingPointColor: surface,
-            closingPointOutlineColor: color,
-            closingPointOutlineWidth: 2,
-            closingPointWidth: 6,
-          },
-        }),
-        new TerraDrawSelectMode({
-          allowManualDeselection: false,
-          styles: {
-            ...corner,
-            selectedPolygonColor: color,
-            selectedPolygonFillOpacity: 0.2,
-            selectedPolygonOutlineColor: color,
-            selectedPolygonOutlineWidth: 3,
-          },
-          // Deleting by a key would leave a form that says otherwise.
-          keyEvents: null,
-          flags: {
-            circle: { feature: { draggable: true, coordinates: { resizable: 'center' } } },
-            polygon: {
-              feature: {
-                draggable: true,
-                coordinates: { draggable: true, midpoints: true, deletable: true },
-              },
-            },
-          },
-        }),
-      ],
-    })
-    opened.start()
-    opened.on('finish', id => {
-      const feature = opened.getSnapshotFeature(id)
-      if (feature?.geometry.type !== 'Polygon') return
-      const ring = feature.geometry.coordinates[0] as [number, number][]
-      const shape = feature.properties.mode === 'circle' ? toCircle(ring) : toPolygon(ring)
-      // Not while the drawing is still at it: whoever hears of it may close it.
-      queueMicrotask(() => {
-        if (!opened.enabled) return
-        // What is kept is what is seen.
-        show(shape)
-        onShape(shape)
-      })
-    })
-    return opened
+    if (grabbed) container.setPointerCapture(event.pointerId)
+    layer.update()
+  }
+  const onMove = (event: PointerEvent) => {
+    const at = placeOf(event)
+    if (grabbed) {
+      grabbed.isMoved ||= pixelsTo(at, grabbed.at) > STILL_PX
+      if (!grabbed.isMoved) return
+      shown = moveHandle(grabbed, at)
+      layer.update()
+      return
+    }
+    if (begun && begun.corners.length > 0) {
+      begun.pointer = at
+      layer.update()
+    }
+    map.getCanvas().style.cursor = begun
+      ? 'crosshair'
+      : CURSORS[findHandle(at, REACH_PX.mouse)?.kind ?? 'none']
+  }
+  const onUp = () => {
+    const isMoved = grabbed?.isMoved
+    grabbed = null
+    if (isMoved && shown) finish(shown)
+  }
+  /** The map stays where it is while a handle is moved. */
+  const holdMap = (event: { preventDefault(): void }) => {
+    if (grabbed) event.preventDefault()
   }
 
-  function clear(): void {
-    // Nothing may be half drawn or selected when it goes.
-    draw.setMode('select')
-    draw.clear()
+  const onClick = ({ lngLat }: MapMouseEvent) => {
+    if (!begun) return
+    const { kind, corners } = begun
+    const [first, last] = [corners[0], corners.at(-1)]
+    const at = lngLat.toArray()
+    if (kind === 'circle' && first) return finish(toCircle(toPlace(first), at))
+    const isAt = (corner: Corner | undefined) => corner && pixelsTo(at, corner) <= REACH_PX.mouse
+    if (isAt(first) || isAt(last)) return close()
+    corners.push(last ? [last[0] + shortWay(at[0] - last[0]), at[1]] : at)
+    layer.update()
   }
-
-  function show(shape: Shape | null): void {
-    shown = shape
-    clear()
-    if (!shape) return
-    const ring = ringOf(shape).map(([lng, lat]) => [round(lng), round(lat)])
-    const properties: Record<string, string | number> =
-      shape.type === 'circle'
-        ? { mode: 'circle', radiusKilometers: shape.radius / 1_000 }
-        : { mode: 'polygon' }
-    const id = draw.getFeatureId()
-    const [answer] = draw.addFeatures([
-      { id, type: 'Feature', geometry: { type: 'Polygon', coordinates: [ring] }, properties },
-    ])
-    // A ring that crosses itself cannot be shown: the server says in words what is wrong with it.
-    if (answer?.valid) draw.selectFeature(id)
+  const close = () => {
+    if (begun?.kind === 'polygon' && begun.corners.length >= MIN_CORNERS) finish(toPolygon(begun.corners))
   }
+  const onContextMenu = ({ lngLat, originalEvent }: MapMouseEvent) => {
+    const handle = findHandle(lngLat.toArray(), REACH_PX.mouse)
+    if (handle?.kind !== 'corner') return
+    originalEvent.preventDefault()
+    remove(handle.index)
+  }
+  function remove(index: number): void {
+    if (!shown) return
+    const corners = cornersOf(shown)
+    if (corners.length <= MIN_CORNERS) {
+      onFewest()
+      return
+    }
+    corners.splice(index, 1)
+    chosen = null
+    finish(toPolygon(corners))
+  }
+  const onKey = ({ key, target }: KeyboardEvent) => {
+    // Elsewhere the keys mean something else.
+    if (target !== map.getCanvas() && target !== document.body) return
+    if (key === 'Enter') close()
+    if ((key === 'Delete' || key === 'Backspace') && chosen !== null) remove(chosen)
+  }
+  const rearrange = () => layer.update()
 
-  /** Begins a new one in place of what is there. */
-  function begin(kind: Shape['type']): void {
-    shown = null
-    clear()
-    draw.setMode(kind)
+  map.doubleClickZoom.disable()
+  container.addEventListener('pointerdown', onDown)
+  container.addEventListener('pointermove', onMove)
+  container.addEventListener('pointerup', onUp)
+  container.addEventListener('pointercancel', onUp)
+  window.addEventListener('keydown', onKey)
+  map.on('mousedown', holdMap)
+  map.on('touchstart', holdMap)
+  map.on('click', onClick)
+  map.on('contextmenu', onContextMenu)
+  map.on('zoomend', rearrange)
+
+  function show(next: Shape | null): void {
+    // What one has just changed comes back as it is written: the corner stays chosen.
+    if (!next || !shown || cornersOf(next).length !== cornersOf(shown).length) chosen = null
+    begun = null
+    grabbed = null
+    shown = next
+    layer.update()
   }
 
   return {
     show,
-    begin,
-    isDrawing: () => draw.enabled && draw.getModeState() === 'drawing',
-    close() {
+    /** Begins a new one in place of what is there. */
+    begin(kind: Shape['type']): void {
+      show(null)
+      begun = { kind, corners: [], pointer: null }
+    },
+    /** What is half drawn begins anew: whether there was any. */
+    giveUp(): boolean {
+      if (!begun || begun.corners.length === 0) return false
+      begun = { kind: begun.kind, corners: [], pointer: null }
+      layer.update()
+      return true
+    },
+    close(): void {
+      container.removeEventListener('pointerdown', onDown)
+      container.removeEventListener('pointermove', onMove)
+      container.removeEventListener('pointerup', onUp)
+      container.removeEventListener('pointercancel', onUp)
+      window.removeEventListener('keydown', onKey)
+      map.off('mousedown', holdMap)
+      map.off('touchstart', holdMap)
+      map.off('click', onClick)
+      map.off('contextmenu', onContextMenu)
+      map.off('zoomend', rearrange)
       // A map that went first took along what was drawn on it.
-      if (draw.enabled && !isRemoved) draw.stop()
+      if (isRemoved) return
+      show(null)
+      layer.close()
+      map.doubleClickZoom.enable()
+      map.getCanvas().style.cursor = ''
     },
   }
 }
 
-const round = (degrees: number) => Number(degrees.toFixed(DIGITS))
-const toLng = (lng: number) => round(shortWay(lng))
+const CURSORS = { none: '', corner: 'pointer', edge: 'copy', radius: 'pointer', whole: 'move' }
 
-function toPolygon(ring: readonly [number, number][]): Shape {
-  return { type: 'polygon', coordinates: ring.map(([lng, lat]) => [toLng(lng), round(lat)]) }
+function describeBegun({ kind, corners, pointer }: Begun): Drawn {
+  const [first] = corners
+  if (!first) return { ring: [], points: [] }
+  if (kind === 'circle') {
+    const ring = pointer ? ringOf(toCircle(toPlace(first), pointer)).slice(0, -1) : []
+    return { ring, points: [{ kind: 'whole', place: first }] }
+  }
+  const last = corners.at(-1) as Corner
+  const next: Corner[] = pointer ? [[last[0] + shortWay(pointer[0] - last[0]), pointer[1]]] : []
+  const points = corners.map((place, index) => ({
+    kind: index === 0 ? ('first' as const) : ('edge' as const),
+    place,
+  }))
+  return { ring: [...corners, ...next], points }
 }
 
-/** Its middle, and how far it is from there to the north. */
-function toCircle(ring: readonly [number, number][]): Shape {
-  const lngs = ring.map(([lng]) => lng)
-  const lats = ring.map(([, lat]) => lat)
-  const [south, north] = [Math.min(...lats), Math.max(...lats)]
-  const center = { lat: round((south + north) / 2), lng: toLng((Math.min(...lngs) + Math.max(...lngs)) / 2) }
-  const radius = Math.round(distanceM(center, { lat: north, lng: center.lng }))
+/** What becomes of a shape when a handle of it is dragged. */
+function moveHandle({ handle, from, at }: Grabbed, to: Corner): Shape {
+  const [x, y] = [toX(at[0] + shortWay(to[0] - at[0])) - toX(at[0]), toY(to[1]) - toY(at[1])]
+  const move = ([lng, lat]: Corner): Corner => [toLng(toX(lng) + x), toLat(toY(lat) + y)]
+  const place = move(handle.place)
+  if (from.type === 'circle')
+    return handle.kind === 'whole' ? { ...from, center: toPlace(place) } : toCircle(from.center, place)
+  const corners = cornersOf(from)
+  return toPolygon(handle.kind === 'whole' ? corners.map(move) : corners.with(handle.index, place))
+}
+
+const round = (degrees: number) => Number(degrees.toFixed(DIGITS))
+const toPlace = ([lng, lat]: Corner): Place => ({ lat: round(lat), lng: round(shortWay(lng)) })
+
+function toPolygon(corners: readonly Corner[]): Shape {
+  const ring = corners.map((corner): Corner => {
+    const { lat, lng } = toPlace(corner)
+    return [lng, lat]
+  })
+  return { type: 'polygon', coordinates: [...ring, ring[0] as Corner] }
+}
+
+function toCircle(center: Place, edge: Corner): Shape {
+  const radius = Math.round(distanceM(center, toPlace(edge)))
   const [least, most] = RADIUS_RANGE_M
   return { type: 'circle', center, radius: Math.min(most, Math.max(least, radius)) }
 }

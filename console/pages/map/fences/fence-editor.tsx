@@ -47,10 +47,18 @@ export default function FenceEditor({ fence, map, onDone }: Props) {
   const setShape = set('shape')
   /** What is said of a field that was empty is not said any more of the one that the map has filled. */
   const [filled, setFilled] = useState(0)
-  const drawing = useDrawing(map, shape, drawn => {
-    if (!shapeOf(shape)) setFilled(filled + 1)
-    setShape(draftOf(drawn))
-  })
+  /** Whether somebody has just tried to take one of three corners away. */
+  const [isFewest, setFewest] = useState(false)
+  const drawing = useDrawing(
+    map,
+    shape,
+    drawn => {
+      if (!shapeOf(shape)) setFilled(filled + 1)
+      setFewest(false)
+      setShape(draftOf(drawn))
+    },
+    () => setFewest(true),
+  )
 
   const show = (next: ShapeDraft) => {
     const drawn = shapeOf(next)
@@ -93,7 +101,7 @@ export default function FenceEditor({ fence, map, onDone }: Props) {
   useReturnFocus()
   useEscape(() => {
     // What is half drawn is given up first.
-    if (!drawing.current?.isDrawing()) leaving.leave()
+    if (!drawing.current?.giveUp()) leaving.leave()
   })
   const drawn = shapeOf(shape)
   const title = fence ? t.changeOf(fence.name) : t.create
@@ -141,7 +149,9 @@ export default function FenceEditor({ fence, map, onDone }: Props) {
           <ToggleButton id="circle">{t.circle}</ToggleButton>
           <ToggleButton id="polygon">{t.polygon}</ToggleButton>
         </ToggleButtonGroup>
-        <p className="hint">{drawn ? t.adjust : shape.kind === 'circle' ? t.drawCircle : t.drawPolygon}</p>
+        <p className="hint" role="status">
+          {isFewest ? t.fewest : sayHow(t, shape)}
+        </p>
         {shape.kind === 'circle' ? (
           <div className="circle-fields" key={filled}>
             <Field
@@ -196,16 +206,31 @@ export default function FenceEditor({ fence, map, onDone }: Props) {
   )
 }
 
+function sayHow(t: ReturnType<typeof useTexts>['fences'], shape: ShapeDraft): string {
+  const isCircle = shape.kind === 'circle'
+  if (shapeOf(shape)) return isCircle ? t.adjustCircle : t.adjustPolygon
+  return isCircle ? t.drawCircle : t.drawPolygon
+}
+
 /** What is drawn on the map, as soon as there is one: another map goes on with it. */
-function useDrawing(map: MapLibre | null, draft: ShapeDraft, onShape: (shape: Shape) => void) {
+function useDrawing(
+  map: MapLibre | null,
+  draft: ShapeDraft,
+  onShape: (shape: Shape) => void,
+  onFewest: () => void,
+) {
   const drawing = useRef<Drawing | null>(null)
-  const heard = useRef(onShape)
-  heard.current = onShape
+  const heard = useRef({ onShape, onFewest })
+  heard.current = { onShape, onFewest }
   const latest = useRef(draft)
   latest.current = draft
   useEffect(() => {
     if (!map) return
-    const opened = openDrawing(map, shape => heard.current(shape))
+    const opened = openDrawing(
+      map,
+      shape => heard.current.onShape(shape),
+      () => heard.current.onFewest(),
+    )
     const shape = shapeOf(latest.current)
     if (shape) opened.show(shape)
     else opened.begin(latest.current.kind)

@@ -1,0 +1,59 @@
+import { ringOf, type Shape } from '../../../map/areas.ts'
+import { boundsOf } from '../../../map/geometry.ts'
+import { TILE_PX, toX, toY } from '../../../map/mercator.ts'
+
+export type Corner = [lng: number, lat: number]
+
+/** What a shape is taken by: a corner, the middle of an edge, the edge of a circle, or all of it. */
+export interface Handle {
+  kind: 'corner' | 'edge' | 'radius' | 'whole'
+  /** Of the corner, or of the one that an edge begins at. */
+  index: number
+  place: Corner
+}
+
+/** Nearer to each other none could be picked, nor its neighbour. */
+const APART_PX = 22
+/** Between the corners by which a circle of 64 is taken. */
+const QUARTER = 16
+
+/** The corners of a shape, each once, without a jump at the 180th meridian. */
+export const cornersOf = (shape: Shape): Corner[] => ringOf(shape).slice(0, -1)
+
+/** What there is room for at a zoom, the corner that is chosen first. */
+export function handlesOf(shape: Shape, zoom: number, chosen: number | null): Handle[] {
+  const scale = TILE_PX * 2 ** zoom
+  const room: [x: number, y: number][] = []
+  const handles: Handle[] = []
+  const add = (kind: Handle['kind'], index: number, place: Corner | null | undefined): boolean => {
+    if (!place) return false
+    const [x, y] = [toX(place[0]) * scale, toY(place[1]) * scale]
+    if (room.some(([otherX, otherY]) => Math.hypot(otherX - x, otherY - y) < APART_PX)) return false
+    room.push([x, y])
+    handles.push({ kind, index, place })
+    return true
+  }
+  const corners = cornersOf(shape)
+  if (shape.type === 'circle') {
+    add('whole', 0, [shape.center.lng, shape.center.lat])
+    for (let index = 0; index < corners.length; index += QUARTER) add('radius', index, corners[index])
+    return handles
+  }
+  if (chosen !== null) add('corner', chosen, corners[chosen])
+  const shown = corners.map((corner, index) => index === chosen || add('corner', index, corner))
+  add('whole', 0, middleOf(corners))
+  corners.forEach((corner, index) => {
+    const next = (index + 1) % corners.length
+    // Between two of which one is left out, more of them come with the zoom.
+    if (shown[index] && shown[next]) add('edge', index, between(corner, corners[next] as Corner))
+  })
+  return handles
+}
+
+const middleOf = (corners: readonly Corner[]): Corner | null => {
+  const bounds = boundsOf(corners)
+  return bounds && between(...bounds)
+}
+
+/** The last edge ends in the first corner, which is no way round the world: a ring has no jump. */
+const between = ([ax, ay]: Corner, [bx, by]: Corner): Corner => [(ax + bx) / 2, (ay + by) / 2]

@@ -1,0 +1,157 @@
+import type { Locator, Page } from 'playwright-core'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { handlesOf } from '../../console/pages/map/fences/handles.ts'
+import { createClient, createDevice } from '../support/client.ts'
+import { useOrganization } from '../support/shared-server.ts'
+import { until } from '../support/wait.ts'
+import { useBrowser } from './browser.ts'
+
+type Pixel = readonly [x: number, y: number]
+
+describe('The geofences of the console', () => {
+  const { server, owner } = useOrganization()
+  const screens = useBrowser()
+
+  // The map begins at both sides of the 180th meridian.
+  beforeAll(async () => {
+    await owner.patch('/organization', { language: 'en' })
+    for (const lng of [178, -178]) {
+      const device = await createDevice(owner, `Boat at ${lng}`)
+      const point = { lat: -17, lng, timestamp: new Date().toISOString() }
+      const answer = await createClient(server, device.key).post('/location-history/bulk', {
+        points: [point],
+      })
+      expect(answer.status).toBe(200)
+    }
+  })
+
+  /** The form of a new one, and the middle of the map. */
+  async function openNew(kind: 'Circle' | 'Polygon') {
+    const page = await screens.open(server.url, { as: owner, size: { width: 1_500, height: 700 } })
+    await page.getByText('2 on the map').waitFor()
+    await page.getByRole('status').getByText('Live').waitFor()
+    await page.getByRole('button', { name: 'New geofence' }).click()
+    const form = page.getByRole('complementary', { name: 'New geofence' })
+    await form.getByText(kind, { exact: true }).click()
+    const box = await page.getByRole('region', { name: /^Map of where/ }).boundingBox()
+    if (!box) throw new Error('There is no map')
+    const middle: Pixel = [box.x + box.width / 2, box.y + box.height / 2]
+    return { page, form, middle, corners: form.getByRole('textbox', { name: 'Corners' }) }
+  }
+  const beside = ([x, y]: Pixel, right: number, down: number): Pixel => [x + right, y + down]
+  const click = async (page: Page, [x, y]: Pixel) => {
+    await page.mouse.move(x, y, { steps: 2 })
+    await page.mouse.click(x, y)
+  }
+  const drag = async (page: Page, [fromX, fromY]: Pixel, [x, y]: Pixel) => {
+    await page.mouse.move(fromX, fromY, { steps: 2 })
+    await page.mouse.down()
+    await page.mouse.move(x, y, { steps: 4 })
+    await page.mouse.up()
+  }
+  const linesOf = async (corners: Locator) => (await corners.inputValue()).split('\n').filter(Boolean)
+  const square = (middle: Pixel) =>
+    [
+      beside(middle, -60, -60),
+      beside(middle, 60, -60),
+      beside(middle, 60, 60),
+      beside(middle, -60, 60),
+    ] as const
+
+  async function drawSquare() {
+    const opened = await openNew('Polygon')
+    const { page, middle, corners } = opened
+    const pixels = square(middle)
+    await until('the square is drawn', async () => {
+      for (const pixel of pixels) await click(page, pixel)
+      await click(page, pixels[0])
+      return (await linesOf(corners)).length === 4
+    })
+    return { ...opened, pixels }
+  }
+
+  it('one across the 180th meridian is changed on the map as soon as it is drawn, and after it was saved', async () => {
+    const { page, form, corners, pixels } = await drawSquare()
+    const drawn = await linesOf(corners)
+    expect(drawn.filter(line => /, -1/.test(line))).toHaveLength(2)
+    await drag(page, pixels[1], beside(pixels[1], -20, -40))
+    const changed = await linesOf(corners)
+    expect(changed.map((line, index) => line !== drawn[index])).toEqual([false, true, false, false])
+
+    await form.getByRole('textbox', { name: 'Name' }).fill('Fiji')
+    await form.getByRole('button', { name: 'Save' }).click()
+    const panel = page.getByRole('complementary', { name: 'Fiji' })
+    await panel.getByText('Polygon, 4 corners').waitFor()
+    await panel.getByRole('button', { name: 'Change' }).click()
+    const again = page.getByRole('textbox', { name: 'Corners' })
+    const saved = await linesOf(again)
+    await until('a corner is dragged', async () => {
+      await drag(page, pixels[3], beside(pixels[3], -30, 30))
+      return (await linesOf(again))[3] !== saved[3]
+    })
+    expect((await linesOf(again)).slice(0, 3)).toEqual(saved.slice(0, 3))
+  })
+
+  it('a circle across the 180th meridian is drawn, made larger by its edge and moved by its middle', async () => {
+    const { page, form, middle } = await openNew('Circle')
+    const radius = form.getByRole('textbox', { name: /^Radius/ })
+    const lat = form.getByRole('textbox', { name: 'Latitude' })
+    await until('it is drawn', async () => {
+      await click(page, middle)
+      await click(page, beside(middle, 60, 0))
+      return (await radius.inputValue()) !== ''
+    })
+    const [drawn, where] = [Number(await radius.inputValue()), await lat.inputValue()]
+    await drag(page, beside(middle, 0, -60), beside(middle, 0, -90))
+    expect(Number(await radius.inputValue()) / drawn).toBeCloseTo(1.5, 1)
+    expect(await lat.inputValue()).toBe(where)
+    await drag(page, middle, beside(middle, 0, 60))
+    expect(Number(await lat.inputValue())).toBeLessThan(Number(where))
+  })
+
+  it('a drag inside moves the map, and all of it is moved by the dot in its middle alone', async () => {
+    const { page, corners, middle } = await drawSquare()
+    const drawn = await linesOf(corners)
+    const inside = beside(middle, 30, 30)
+    await drag(page, inside, beside(inside, -100, 0))
+    expect(await linesOf(corners)).toEqual(drawn)
+    await drag(page, beside(middle, -100, 0), beside(middle, -100, 60))
+    const moved = await linesOf(corners)
+    expect(moved.filter((line, index) => line !== drawn[index])).toHaveLength(4)
+    // It went south, and no further east or west.
+    expect(moved.map(line => line.split(',')[1])).toEqual(drawn.map(line => line.split(',')[1]))
+  })
+
+  it('a dot between two corners makes another; a right click or Delete removes one, and of three says why not', async () => {
+    const { page, form, corners, middle, pixels } = await drawSquare()
+    await drag(page, beside(middle, 60, 0), beside(middle, 40, -30))
+    expect(await linesOf(corners)).toHaveLength(5)
+    await page.keyboard.press('Delete')
+    expect(await linesOf(corners)).toHaveLength(4)
+    await form.getByText(/a right click or Delete removes one/).waitFor()
+    await page.mouse.click(...pixels[2], { button: 'right' })
+    expect(await linesOf(corners)).toHaveLength(3)
+    await page.mouse.click(...pixels[1], { button: 'right' })
+    await form.getByRole('status').getByText('It has three corners, and fewer are no polygon.').waitFor()
+    // In a field the key deletes what is typed there.
+    await click(page, pixels[1])
+    await form.getByRole('textbox', { name: 'Name' }).fill('Reef')
+    await page.keyboard.press('Delete')
+    expect(await linesOf(corners)).toHaveLength(3)
+  })
+
+  it('corners too near to each other to be picked have handles when the map is nearer', () => {
+    const corners = [...Array(500).keys()].map((index): [number, number] => {
+      const direction = (index / 500) * 2 * Math.PI
+      return [13 + 0.1 * Math.cos(direction), 52 + 0.06 * Math.sin(direction)]
+    })
+    const shape = { type: 'polygon' as const, coordinates: corners }
+    const far = handlesOf(shape, 10, 7)
+    expect(far.length).toBeLessThan(60)
+    expect(far.map(({ kind }) => kind)).toContain('whole')
+    expect(far.find(({ kind, index }) => kind === 'corner' && index === 7)).toBeDefined()
+    const near = handlesOf(shape, 16, null)
+    expect(near.filter(({ kind }) => kind === 'corner')).toHaveLength(500)
+    expect(near.filter(({ kind }) => kind === 'edge')).toHaveLength(500)
+  })
+})
