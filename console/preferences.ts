@@ -1,25 +1,28 @@
-import type { Units } from './texts/format.ts'
-
-/** What somebody chose for this browser: kept, and the same in all tabs. */
-export interface Preferences {
-  theme: 'system' | 'light' | 'dark'
-  language: 'system' | 'en' | 'de'
-  units: 'region' | Units
-  /** Whether it is said that the server can give the map streets. */
-  streetsHint: boolean
-}
+import { keep, onKept, readKept } from './storage.ts'
 
 const KEY = 'fieldline.preferences'
-const DEFAULTS: Preferences = { theme: 'system', language: 'system', units: 'region', streetsHint: true }
+/** What there is to choose; the first is what nobody has chosen. */
+const VALUES = {
+  theme: ['system', 'light', 'dark'],
+  language: ['system', 'en', 'de'],
+  units: ['region', 'metric', 'imperial'],
+  /** Whether it is said that the server can give the map streets. */
+  streetsHint: [true, false],
+} as const
+
+/** What somebody chose for this browser: kept, and the same in all tabs. */
+export type Preferences = { [Name in keyof typeof VALUES]: (typeof VALUES)[Name][number] }
+
 const listeners = new Set<() => void>()
 let current = read()
 
 function read(): Preferences {
-  try {
-    return { ...DEFAULTS, ...(JSON.parse(localStorage.getItem(KEY) ?? '{}') as Partial<Preferences>) }
-  } catch {
-    return DEFAULTS
-  }
+  const kept = readKept(KEY, fields => fields) ?? {}
+  const choices = Object.entries(VALUES).map(([name, values]) => [
+    name,
+    values.find(value => value === kept[name]) ?? values[0],
+  ])
+  return Object.fromEntries(choices)
 }
 
 const darkSystem = window.matchMedia('(prefers-color-scheme: dark)')
@@ -32,8 +35,7 @@ function apply(): void {
 }
 
 darkSystem.addEventListener('change', apply)
-window.addEventListener('storage', event => {
-  if (event.key !== KEY) return
+onKept(KEY, () => {
   current = read()
   apply()
 })
@@ -58,7 +60,7 @@ export function onTheme(listener: () => void): () => void {
 
 export function setPreferences(change: Partial<Preferences>): void {
   current = { ...current, ...change }
-  localStorage.setItem(KEY, JSON.stringify(current))
+  keep(KEY, current)
   apply()
 }
 

@@ -1,6 +1,8 @@
+import { forget, keep, onKept, readKept } from './storage.ts'
+
 /**
- * Who is signed in. The token is in localStorage, which a browser shows to scripts of this origin alone, and the page's
- * policy lets none but ours run here (docs/security.md). It is never in an address or a cookie. All tabs share it.
+ * Who is signed in. The token is kept where a browser shows it to scripts of this origin alone, and the page's policy lets
+ * none but ours run here (docs/security.md). It is never in an address or a cookie. All tabs share it.
  */
 export interface Session {
   token: string
@@ -21,12 +23,12 @@ let entered = false
 let moved = false
 
 function read(): Session | null {
-  try {
-    const stored = JSON.parse(localStorage.getItem(KEY) ?? 'null') as Session | null
-    return stored && stored.expiresAt > Date.now() ? stored : null
-  } catch {
-    return null
-  }
+  return readKept(KEY, ({ token, expiresAt, email }) => {
+    if (typeof token !== 'string' || typeof expiresAt !== 'number' || expiresAt <= Date.now()) return null
+    const { sub, org } = readClaims({ token })
+    if (typeof sub !== 'string' || typeof org !== 'string') return null
+    return typeof email === 'string' ? { token, expiresAt, email } : { token, expiresAt }
+  })
 }
 
 function set(session: Session | null, isOwn = false): void {
@@ -43,8 +45,7 @@ function set(session: Session | null, isOwn = false): void {
   for (const listener of listeners) listener()
 }
 
-window.addEventListener('storage', event => {
-  if (event.key !== KEY && event.key !== null) return
+onKept(KEY, () => {
   const stored = read()
   if (stored?.token !== current?.token) set(stored)
 })
@@ -74,14 +75,10 @@ export function holdUnsaved(): () => void {
 
 export const hasUnsaved = (): boolean => unsaved > 0
 
-/** Whose token it is, and in which organization. */
-export function readClaims({ token }: Session): { sub: string; org: string } {
-  try {
-    const claims = token.split('.')[1]?.replaceAll('-', '+').replaceAll('_', '/') ?? ''
-    return JSON.parse(atob(claims)) as { sub: string; org: string }
-  } catch {
-    return { sub: token, org: '' }
-  }
+/** Whose token it is, and in which organization. Throws where it is no JWT. */
+export function readClaims({ token }: Pick<Session, 'token'>): { sub: string; org: string } {
+  const [, claims] = /^[\w-]+\.([\w-]+)\.[\w-]+$/.exec(token) ?? []
+  return JSON.parse(atob((claims as string).replaceAll('-', '+').replaceAll('_', '/')))
 }
 
 export function accountOf(session: Session): string {
@@ -110,7 +107,7 @@ export const hasLeft = (): boolean => left
 
 export function leaveSession(token: string): void {
   left = true
-  if (read()?.token === token) localStorage.removeItem(KEY)
+  if (read()?.token === token) forget(KEY)
   endSession(token)
 }
 
@@ -126,7 +123,7 @@ export function expectEnd(isExpected: boolean): void {
 export function startSession(answer: { token: string; expires_in: number; data: { email: string } }): void {
   const { token, expires_in, data } = answer
   const session = { token, expiresAt: Date.now() + expires_in * 1_000, email: data.email }
-  localStorage.setItem(KEY, JSON.stringify(session))
+  keep(KEY, session)
   entered = true
   set(session, true)
 }

@@ -206,6 +206,11 @@ describe('The house', () => {
     expect(reading.filter(place => !place.startsWith('src/commands/'))).toEqual([])
   })
 
+  it('reads what a browser keeps in one file, which takes nothing that does not fit', () => {
+    const reading = find(line => /\b(local|session)Storage\b/.test(line))
+    expect(new Set(reading.map(place => place.split(':')[0]))).toEqual(new Set(['console/storage.ts']))
+  })
+
   it('lists every advisory lock in one file, each with a number of its own', () => {
     expect(find((line, path) => line.includes('pg_advisory') && path !== 'db/locks.ts')).toEqual([])
     const numbers = Object.values(LOCKS)

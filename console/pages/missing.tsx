@@ -1,5 +1,8 @@
 import { Link } from 'react-aria-components'
 import { useRouteError } from 'react-router'
+import { ActionButton } from '../parts/parts.tsx'
+import { getSession } from '../session.ts'
+import { signOut } from '../shell/account.ts'
 import { useTexts } from '../texts/texts.tsx'
 import { urls } from '../urls.ts'
 
@@ -17,6 +20,7 @@ export function MissingPage() {
   )
 }
 
+/** Whatever it is that fails with this session, signing out leads to a page that needs none. */
 export function BrokenPage() {
   const texts = useTexts()
   const error = useRouteError()
@@ -28,6 +32,11 @@ export function BrokenPage() {
       <a className="button primary" href={location.href}>
         {texts.errors.reload}
       </a>
+      {getSession() && (
+        <ActionButton onPress={() => void signOut().then(() => location.assign(urls.signIn(urls.map)))}>
+          {texts.account.signOut}
+        </ActionButton>
+      )}
     </main>
   )
 }

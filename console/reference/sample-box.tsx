@@ -1,13 +1,15 @@
 import { useMemo, useState } from 'react'
 import { Icon } from '../parts/icon.tsx'
+import { keep, readKept } from '../storage.ts'
 import { referenceTexts as t } from '../texts/reference.ts'
 import { useTexts } from '../texts/texts.tsx'
 import type { Operation } from './document.ts'
 import { needsToken, prepare, takesKey, type Values } from './requests.ts'
 import { LANGUAGES, type Language, writeSample } from './samples.ts'
 
-const KEY = 'fieldline.language-of-samples'
-const readLanguage = (): Language => LANGUAGES.find(one => one === localStorage.getItem(KEY)) ?? LANGUAGES[0]
+const KEY = 'fieldline.samples'
+const readLanguage = (): Language =>
+  readKept(KEY, kept => LANGUAGES.find(one => one === kept.language) ?? null) ?? LANGUAGES[0]
 
 /** The request as a program. What is copied holds the token; what is shown, only its beginning. */
 export function SampleBox(props: { operation: Operation; values: Values; secret: string | null }) {
@@ -28,7 +30,7 @@ export function SampleBox(props: { operation: Operation; values: Values; secret:
     }
   }, [language, operation, values, token, copies])
   const choose = (next: Language) => {
-    localStorage.setItem(KEY, next)
+    keep(KEY, { language: next })
     setLanguage(next)
   }
   const copySample = async () => {

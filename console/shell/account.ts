@@ -28,7 +28,7 @@ export function useSignOut() {
   return () => leave(account.signOut, () => void signOut())
 }
 
-async function signOut(): Promise<void> {
+export async function signOut(): Promise<void> {
   const token = getSession()?.token
   expectEnd(true)
   // Also where the server is away: here it is over in any case, there it is within hours.

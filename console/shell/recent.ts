@@ -1,3 +1,5 @@
+import { forget, isFields, keep, readKept } from '../storage.ts'
+
 /** What somebody chose lately: names of the organization, so they go when whoever it was signs out. */
 export interface Recent {
   id: string
@@ -12,19 +14,21 @@ const MAX_KEPT = 8
 
 /** Of one person in one organization; somebody else's are none. */
 export function readRecent(whose: string): Recent[] {
-  try {
-    const kept = JSON.parse(localStorage.getItem(KEY) ?? 'null') as { whose: string; chosen: Recent[] } | null
-    return kept?.whose === whose ? kept.chosen : []
-  } catch {
-    return []
-  }
+  const kept = readKept(KEY, ({ whose: owner, chosen }) =>
+    owner === whose && Array.isArray(chosen) ? chosen.filter(isRecent) : null,
+  )
+  return kept?.slice(0, MAX_KEPT) ?? []
 }
+
+const isRecent = (entry: unknown): entry is Recent =>
+  isFields(entry) &&
+  [entry.id, entry.name, entry.hint ?? '', entry.to ?? ''].every(one => typeof one === 'string')
 
 export function keepRecent(whose: string, entry: Recent): void {
   const others = readRecent(whose).filter(({ id }) => id !== entry.id)
-  localStorage.setItem(KEY, JSON.stringify({ whose, chosen: [entry, ...others].slice(0, MAX_KEPT) }))
+  keep(KEY, { whose, chosen: [entry, ...others].slice(0, MAX_KEPT) })
 }
 
 export function forgetRecent(): void {
-  localStorage.removeItem(KEY)
+  forget(KEY)
 }
