@@ -23,3 +23,13 @@ export const urls = {
   rejectionsOf: (deviceId: string) => `/rejections?device=${deviceId}`,
   interface: '/api/v3/docs',
 }
+
+/** The path of an address of this origin, else null: `//elsewhere` is another host, also with a tab between. */
+export function ownPath(address: string): string | null {
+  try {
+    const { origin, pathname, search, hash } = new URL(address, location.origin)
+    return origin === location.origin ? pathname.replace(/^\/+/, '/') + search + hash : null
+  } catch {
+    return null
+  }
+}

@@ -6,14 +6,13 @@ import { Logo } from '../parts/logo.tsx'
 import { ActionButton, Field, sayUndone } from '../parts/parts.tsx'
 import { getSession, onSession, startSession, wasMoved } from '../session.ts'
 import { useTexts } from '../texts/texts.tsx'
-import { urls } from '../urls.ts'
+import { ownPath, urls } from '../urls.ts'
 
 export function SignInPage() {
   const session = useSyncExternalStore(onSession, getSession)
   const [search] = useSearchParams()
   const next = search.get('next')
-  // Of this origin alone: `//elsewhere` is another host.
-  const target = next && /^\/(?![/\\])/.test(next) ? next : urls.map
+  const target = (next && ownPath(next)) || urls.map
   // What the address says was of another organization.
   if (session) return <Navigate to={wasMoved() ? urls.map : target} replace />
   return <SignIn isAgain={next !== null} />

@@ -1,23 +1,28 @@
 import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
-import { type Client, signIn } from '../support/client.ts'
-import { useServer } from '../support/own-server.ts'
-import { OWNER } from '../support/server.ts'
+import { addPerson, type Person } from '../support/people.ts'
+import { useOrganization } from '../support/shared-server.ts'
 import { useBrowser } from './browser.ts'
 
 /** What no page may fail at: what a browser kept of an older version, addresses cut short, numbers that no device measures. */
 describe('The console with what does not fit', () => {
-  const { server } = useServer()
+  const { server, owner } = useOrganization()
   const screens = useBrowser()
 
   const keep = (page: Page, key: string, value: string) =>
     page.evaluate(([key, value]) => localStorage.setItem(key, value), [key, value] as const)
+  const enter = async (page: Page, { email, password }: Person) => {
+    await page.getByLabel('E-mail').fill(email)
+    await page.getByLabel('Password').fill(password)
+    await page.getByRole('button', { name: 'Sign in' }).click()
+  }
   const isLive = (page: Page) => page.getByRole('status').getByText('Live').waitFor()
 
   it('a session that fits nothing is none: one signs in', async () => {
     const claims = (text: string) => `a.${Buffer.from(text).toString('base64url')}.c`
     const expiresAt = Date.now() + 3_600_000
-    const { token } = await signIn(server)
+    const person = await addPerson(server, owner)
+    const { token } = person.client
     const damaged: unknown[] = [
       { expiresAt: 9e15 },
       { token: 'a\nb', expiresAt },
@@ -38,9 +43,7 @@ describe('The console with what does not fit', () => {
     }
     await keep(page, 'fieldline.session', '{"token":')
     await page.goto(`${server.url}/links`)
-    await page.getByLabel('E-mail').fill(OWNER.email)
-    await page.getByLabel('Password').fill(OWNER.password)
-    await page.getByRole('button', { name: 'Sign in' }).click()
+    await enter(page, person)
     await page.getByRole('heading', { name: 'Tracking links' }).waitFor()
   })
 
@@ -61,9 +64,8 @@ describe('The console with what does not fit', () => {
   })
 
   it('the palette opens with whatever it finds of what was chosen lately, and lists eight at most', async () => {
-    const as = await signIn(server)
-    const page = await screens.open(`${server.url}/links`, { as })
-    const { organizationId, _id } = (await as.get('/user')).body.data
+    const page = await screens.open(`${server.url}/links`, { as: owner })
+    const { organizationId, _id } = (await owner.get('/user')).body.data
     const named = Array.from({ length: 20_000 }, (_, at) => ({
       id: `x${at}`,
       name: `Old ${at}`,
@@ -95,25 +97,52 @@ describe('The console with what does not fit', () => {
       Object.defineProperty(window, 'localStorage', { get: () => undefined })
     })
     await page.reload()
-    await page.getByLabel('E-mail').fill(OWNER.email)
-    await page.getByLabel('Password').fill(OWNER.password)
-    await page.getByRole('button', { name: 'Sign in' }).click()
+    await enter(page, await addPerson(server, owner))
     await isLive(page)
   })
 
   it('a page that fails leads out of the session', async () => {
-    const as: Client = await signIn(server)
+    const { client } = await addPerson(server, owner)
     const page = await screens.open(`${server.url}/sign-in`, { mayFail: /./ })
     await page.route('**/api/v3/user', route => route.fulfill({ json: { data: {} } }))
     await keep(
       page,
       'fieldline.session',
-      JSON.stringify({ token: as.token, expiresAt: Date.now() + 3_600_000 }),
+      JSON.stringify({ token: client.token, expiresAt: Date.now() + 3_600_000 }),
     )
     await page.goto(server.url)
     await page.getByRole('heading', { name: 'Something in this page failed' }).waitFor()
     await page.getByRole('button', { name: 'Sign out' }).click()
     await page.getByLabel('E-mail').waitFor()
-    expect((await as.get('/user')).status).toBe(401)
+    expect((await client.get('/user')).status).toBe(401)
+  })
+
+  it('a day that no calendar has is today', async () => {
+    const page = await screens.open(`${server.url}/playback`, { as: owner })
+    const day = () => page.locator('.day-picker').getByRole('group').innerText()
+    const today = await day()
+    for (const none of ['2026-02-30', '2025-02-29', '2026-04-31', '2026-13-01', '1969-12-31', '9999-12-31']) {
+      await page.goto(`${server.url}/playback?day=${none}`)
+      expect(await day()).toBe(today)
+    }
+    await page.goto(`${server.url}/playback?day=2024-02-29`)
+    expect(await day()).not.toBe(today)
+  })
+
+  it('what follows the sign-in is a page of this origin, however it is written', async () => {
+    const page = await screens.open(`${server.url}/links`, { as: owner })
+    const elsewhere = ['//a.example', '/\\a.example', '/\t/a.example', '/\n/a.example', '/\r/a.example']
+    for (const next of [...elsewhere, 'https://a.example/', 'javascript:alert(1)', 'http://[']) {
+      await page.goto(`${server.url}/sign-in?next=${encodeURIComponent(next)}`)
+      await page.getByRole('heading', { name: /^(Live map|Something in this page failed)$/ }).waitFor()
+      expect(new URL(page.url()).origin).toBe(server.url)
+      expect(await page.getByRole('heading', { name: 'failed' }).count()).toBe(0)
+    }
+    await page.goto(`${server.url}/sign-in?next=/.//a.example`)
+    await page.getByRole('heading', { name: 'There is nothing at this address' }).waitFor()
+    expect(page.url()).toBe(`${server.url}/a.example`)
+    await page.goto(`${server.url}/sign-in?next=${encodeURIComponent('/hubs?search=north')}`)
+    await page.getByRole('heading', { name: 'Hubs' }).waitFor()
+    expect(page.url()).toBe(`${server.url}/hubs?search=north`)
   })
 })

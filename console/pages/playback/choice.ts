@@ -37,10 +37,11 @@ const DAY_MS = 86_400_000
 export const stepDay = (day: string, days: number): string =>
   new Date(Date.parse(day) + days * DAY_MS).toISOString().slice(0, 10)
 
-/** Of a year with four digits, as the day after it. */
+/** Of a year with four digits, as the day after it. Browsers parse the 30th of February as well. */
 const isDay = (text: string): boolean =>
   /^\d{4}-\d\d-\d\d$/.test(text) &&
   !Number.isNaN(Date.parse(text)) &&
+  stepDay(text, 0) === text &&
   text >= '1970-01-01' &&
   text < '9999-12-31'
 
