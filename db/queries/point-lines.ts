@@ -72,7 +72,8 @@ export function pointLine(key: string, parts: PointParts = 'all'): string {
     'ST_X(p.position)',
     'p.speed',
     'p.heading',
-    ...['p.accuracy', 'p.altitude', 'p.battery', 'p.anomaly'].map(column => (whole ? column : 'NULL')),
+    ...['p.accuracy', 'p.altitude', 'p.battery'].map(column => (whole ? column : 'NULL')),
+    'p.anomaly',
   ]
   return whole ? `concat(ROW(${values.join(', ')}), p.attributes)` : `ROW(${values.join(', ')})::text`
 }

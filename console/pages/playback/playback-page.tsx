@@ -219,13 +219,13 @@ function Notes(props: { loaded: boolean; anomalies: ReturnType<typeof useAnomali
   const { loaded, anomalies, wanted } = props
   const { playback: t } = useTexts()
   const format = useFormat()
-  const { points, isPending, error } = anomalies
+  const { points, isAll, isPending, error } = anomalies
   return (
     <>
       {loaded && <p className="hint">{t.reduced(format.count(MAX_POINTS))}</p>}
       {wanted && !isPending && !error && (
         <p className="hint" role="status">
-          {points.length === 0 ? t.noAnomalies : t.someAnomalies(format.count(points.length))}
+          {points.length === 0 ? t.noAnomalies : t.someAnomalies(format.count(points.length), isAll)}
         </p>
       )}
       {error && <Trouble error={error} />}

@@ -10,6 +10,8 @@ import { createTrack, type HistoryPoint, type Track } from './tracks.ts'
 
 /** As many as the interface simplifies a track to: one in eight seconds of a day, more where it turns. */
 export const MAX_POINTS = 10_000
+/** Where it leaves out anomalies, it leaves more than these. */
+const ALL_ANOMALIES = MAX_POINTS / 4
 /** What was sent late appears without loading the page again, and a day that is not over grows. */
 const STALE_MS = 60_000
 const ofDay = ({ to }: Span) => ({
@@ -79,6 +81,7 @@ export function useAnomalies(subjects: readonly Subject[], span: Span, wanted: b
     })),
     combine: results => ({
       points: wanted ? results.flatMap(({ data }) => data ?? []) : [],
+      isAll: results.every(({ data }) => !data || data.length <= ALL_ANOMALIES),
       isPending: wanted && results.some(({ isPending }) => isPending),
       error: wanted ? (results.find(({ error }) => error)?.error ?? null) : null,
     }),

@@ -154,18 +154,27 @@ export function SpeedChart({ shown, gaps, span, player, zoom }: Props) {
 }
 
 /** Times and speeds, with nothing where nobody knows. A null is a gap for uPlot, what `join` leaves out is none. */
-function toTable({ times, speeds, count }: Track, perHour: (mps: number) => number): uPlot.AlignedData {
+function toTable(
+  { times, speeds, implied, count }: Track,
+  perHour: (mps: number) => number,
+): uPlot.AlignedData {
   const x: number[] = []
   const y: (number | null)[] = []
   for (let index = 0; index < count; index++) {
     const time = times[index] as number
-    if (index > 0 && time - (times[index - 1] as number) > GAP_MS) {
+    const before = times[index - 1] ?? time
+    const speed = speeds[index] as number
+    const shown = Number.isNaN(speed) ? null : perHour(speed)
+    if (time - before > GAP_MS) {
       x.push(time - 1)
       y.push(null)
+    } else if (implied[index] && time - before > 1) {
+      // All the way long.
+      x.push(before + 1)
+      y.push(shown)
     }
     x.push(time)
-    const speed = speeds[index] as number
-    y.push(Number.isNaN(speed) ? null : perHour(speed))
+    y.push(shown)
   }
   return [x, y]
 }

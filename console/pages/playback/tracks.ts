@@ -21,6 +21,8 @@ export interface Track {
   lngs: Float64Array
   /** Metres a second: what the fix says, else what the way from the one before or to the next implies. NaN where nothing does. */
   speeds: Float32Array
+  /** 1 where the fix does not say it. */
+  implied: Uint8Array
   /** Degrees; NaN where the fix says nothing. */
   headings: Float32Array
 }
@@ -36,15 +38,17 @@ export function createTrack(points: readonly HistoryPoint[]): Track {
     lats: new Float64Array(count),
     lngs: new Float64Array(count),
     speeds: new Float32Array(count),
+    implied: new Uint8Array(count),
     headings: new Float32Array(count),
   }
-  const { times, lats, lngs, speeds, headings } = track
+  const { times, lats, lngs, speeds, implied, headings } = track
   points.forEach(({ lat, lng, timestamp, speed, heading }, index) => {
     times[index] = Date.parse(timestamp)
     lats[index] = lat
     lngs[index] = lng
     headings[index] = heading ?? Number.NaN
     speeds[index] = speed ?? impliedSpeed(track, index)
+    implied[index] = speed === null ? 1 : 0
   })
   // The first one, and the first after a gap, have no way before them.
   speeds.forEach((speed, index) => {
@@ -105,8 +109,12 @@ export function momentAt(track: Track, time: number): Moment | null {
 /** Less than that trembles what stands still. */
 const MOVING_MPS = 1
 
-/** The speed on the way from a fix to the next. A zero that both of them say says nothing where that way is long. */
+/**
+ * The speed on the way from a fix to the next: that of the way, where the next one says none. A zero that both of them say
+ * says nothing where that way is long.
+ */
 function speedBetween(track: Track, index: number, share: number): number {
+  if (track.implied[index + 1]) return track.speeds[index + 1] as number
   const [before, after] = [track.speeds[index] as number, track.speeds[index + 1] as number]
   const isZero = before < ZERO_MPS && after < ZERO_MPS
   return isZero && impliedSpeed(track, index + 1) > MOVING_MPS

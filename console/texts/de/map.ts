@@ -105,10 +105,11 @@ export const mapTexts: Pick<Texts, keyof typeof english> = {
     emptyHint: 'Einen anderen Tag oder jemand anderen wählen.',
     newest: (name, day) => `${name}: ${day}`,
     reduced: count =>
-      `Die Karte zeigt die ${count} Punkte, die die Form eines Weges ausmachen. Ein Download hat alle.`,
+      `Gezeigt werden die ${count} Punkte, die am meisten darüber sagen, wo es wann war und wie schnell. Ein Download hat alle.`,
     anomalies: 'Ausreißer',
     noAnomalies: 'Kein Punkt dieses Tages gilt als falsch.',
-    someAnomalies: count => `${count} gelten als falsch: die roten Punkte`,
+    someAnomalies: (count, isAll) =>
+      `${isAll ? '' : 'Mindestens '}${count} gelten als falsch: die roten Punkte`,
     download: 'Herunterladen',
     formats: { gpx: 'GPX', geojson: 'GeoJSON', csv: 'CSV' },
   },

@@ -101,10 +101,11 @@ export const mapTexts = {
     emptyHint: 'Choose another day, or somebody else.',
     newest: (name: string, day: string) => `${name}: ${day}`,
     reduced: (count: string) =>
-      `The map shows the ${count} points that make the shape of a track. A download has all of them.`,
+      `Shown are the ${count} points that say most of where it was, when, and how fast. A download has all of them.`,
     anomalies: 'Anomalies',
     noAnomalies: 'No fix of this day was taken for wrong.',
-    someAnomalies: (count: string) => `${count} taken for wrong: the red dots`,
+    someAnomalies: (count: string, isAll: boolean) =>
+      `${isAll ? '' : 'At least '}${count} taken for wrong: the red dots`,
     download: 'Download',
     formats: { gpx: 'GPX', geojson: 'GeoJSON', csv: 'CSV' },
   },

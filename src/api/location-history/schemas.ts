@@ -113,7 +113,7 @@ const historyQuery = z.object({
     .max(MAX_SHAPE)
     .optional()
     .describe(
-      'Leaves out the points whose absence is seen least until at most so many are left, of all subjects together',
+      'Leaves out the points that are missed least, by place, time and speed, until at most so many are left, of all subjects together. A gap of more than five minutes is one of the subject, unless these are few',
     ),
   format: z.enum(['json', 'geojson', 'gpx', 'csv']).default('json'),
   includeAnomalies: z
@@ -152,7 +152,8 @@ A fix that implies more than 100 m/s both from the one before it and to the one 
 that is less accurate than the organization's \`settings.maxAccuracy\` \`accuracy\`. It is left out here and of trips, and is no
 newest point, unless \`includeAnomalies\` asks for it; late points may mark it, or show that it is right.
 
-\`simplify\` and \`maxPoints\` keep the shape of each track: its ends and turns stay. A page is made from at most 1,000,000
+\`simplify\` and \`maxPoints\` keep the shape of each track: its ends and turns stay, and so do anomalies that are asked for, up
+to half of \`maxPoints\`. \`maxPoints\` keeps its times as well: where it stood, and that it was not silent there. A page is made from at most 1,000,000
 points, and \`nextCursor\` goes on after them.
 
 \`format\` other than json is a file of everything that matches, subject after subject: GeoJSON (a LineString a subject, its

@@ -2,7 +2,12 @@ import type { HistoryKey } from '../../../db/queries/point-lines.ts'
 import { distanceToWayM, type Place } from '../../../stream/geometry.ts'
 
 /** A point as far as its track's shape needs it. */
-export interface Vertex extends HistoryKey, Place {}
+export interface Vertex extends HistoryKey, Place {
+  /** Metres a second; NaN where it says none. */
+  speed: number
+  /** Whether it counts as wrong: such a point is no part of the shape, and is kept beside it. */
+  isAnomaly: boolean
+}
 
 /** Takes the vertices of any number of tracks, each in the order of its time, and says which of them make their shape. */
 export interface Simplifier {
@@ -49,6 +54,10 @@ export function createToleranceSimplifier(toleranceM: number): Simplifier {
 
   return {
     add(vertex) {
+      if (vertex.isAnomaly) {
+        kept.push(toKey(vertex))
+        return false
+      }
       const block = blocks.get(vertex.subject)
       if (!block) {
         blocks.set(vertex.subject, [vertex])
@@ -77,116 +86,4 @@ export function createToleranceSimplifier(toleranceM: number): Simplifier {
   }
 }
 
-interface Candidate extends Vertex {
-  before: Candidate | undefined
-  after: Candidate | undefined
-  /** Where it stands in the heap; -1 is nowhere. */
-  place: number
-  /** What leaving it out would cost, in metres; without end for the ends of a track. */
-  cost: number
-  /** What has been left out beside it. */
-  lost: number
-}
-
-/**
- * Keeps at most `maxPoints` of all tracks together (and the ends of each, even where these are more): whenever there is one
- * more, the one goes whose absence is seen least. It is how far it stands from the way between its neighbours, and no
- * less than what went beside it before. This is SQUISH-E (Muckell et al., 2014): memory is that of what is kept.
- */
-export function createCountSimplifier(maxPoints: number): Simplifier {
-  const heap: Candidate[] = []
-  const lasts = new Map<number, Candidate>()
-  const firsts: Candidate[] = []
-
-  function put(candidate: Candidate, place: number): void {
-    heap[place] = candidate
-    candidate.place = place
-  }
-
-  function rise(candidate: Candidate): void {
-    let place = candidate.place
-    while (place > 0) {
-      const above = heap[(place - 1) >> 1] as Candidate
-      if (above.cost <= candidate.cost) break
-      put(above, place)
-      place = (place - 1) >> 1
-    }
-    put(candidate, place)
-  }
-
-  function sink(candidate: Candidate): void {
-    let place = candidate.place
-    for (;;) {
-      const [left, right] = [heap[place * 2 + 1], heap[place * 2 + 2]]
-      const least = right && left && right.cost < left.cost ? right : left
-      if (!least || least.cost >= candidate.cost) break
-      const next = least.place
-      put(least, place)
-      place = next
-    }
-    put(candidate, place)
-  }
-
-  function weigh(candidate: Candidate): void {
-    const { before, after, lost } = candidate
-    candidate.cost = before && after ? lost + distanceToWayM(candidate, before, after) : Infinity
-    rise(candidate)
-    sink(candidate)
-  }
-
-  function remove(candidate: Candidate): void {
-    const last = heap.pop() as Candidate
-    if (last !== candidate) {
-      put(last, candidate.place)
-      rise(last)
-      sink(last)
-    }
-    const { before, after, cost } = candidate
-    if (!before || !after) return
-    before.after = after
-    after.before = before
-    for (const neighbour of [before, after]) {
-      neighbour.lost = Math.max(neighbour.lost, cost)
-      if (neighbour.before && neighbour.after) weigh(neighbour)
-    }
-  }
-
-  return {
-    add(vertex) {
-      const before = lasts.get(vertex.subject)
-      const candidate: Candidate = {
-        ...vertex,
-        before,
-        after: undefined,
-        place: heap.length,
-        cost: Infinity,
-        lost: 0,
-      }
-      put(candidate, heap.length)
-      lasts.set(vertex.subject, candidate)
-      if (!before) firsts.push(candidate)
-      else {
-        before.after = candidate
-        weigh(before)
-      }
-      const [least] = heap
-      if (heap.length > maxPoints && least && least.cost < Infinity) remove(least)
-      return false
-    },
-
-    get count() {
-      return heap.length
-    },
-
-    *finish() {
-      const kept: HistoryKey[] = []
-      for (const first of firsts) {
-        for (let at: Candidate | undefined = first; at; at = at.after) kept.push(toKey(at))
-        yield
-      }
-      return kept
-    },
-  }
-}
-
-const toKey = ({ subject, recordedAt }: Vertex): HistoryKey => ({ subject, recordedAt })
+export const toKey = ({ subject, recordedAt }: Vertex): HistoryKey => ({ subject, recordedAt })

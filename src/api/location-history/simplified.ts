@@ -1,9 +1,10 @@
 import { setImmediate } from 'node:timers/promises'
 import type { Queryable } from '../../../db/client.ts'
 import { type HistoryFilter, readHistory, readPoints } from '../../../db/queries/history.ts'
-import type { HistoryKey } from '../../../db/queries/point-lines.ts'
+import { type HistoryKey, type Lines, VALUE } from '../../../db/queries/point-lines.ts'
 import type { Visibility } from '../../../db/visibility.ts'
-import { createCountSimplifier, createToleranceSimplifier, type Simplifier } from './shape.ts'
+import { createToleranceSimplifier, type Simplifier, type Vertex } from './shape.ts'
+import { createCountSimplifier } from './squish.ts'
 import type { Read } from './stream.ts'
 
 /** Points that one answer is made from; the next page goes on after them. At most 4 s of PostgreSQL, in steps of 20 ms. */
@@ -56,13 +57,10 @@ export async function findShape(
       after: last,
       parts: 'track',
     })
-    const points = chunk.lines.take(STEP_POINTS)
-    for (const { subject, recordedAt, lat, lng } of points) {
-      const vertex = { subject: subject.key, recordedAt, lat: Number(lat), lng: Number(lng) }
-      if (simplifier.add(vertex)) await setImmediate()
-    }
-    looked += points.length
-    last = chunk.lines.last ?? last
+    const { lines } = chunk
+    while (lines.next()) if (simplifier.add(readVertex(lines))) await setImmediate()
+    looked += lines.passed
+    last = lines.last ?? last
     ended = chunk.ended
   }
   const steps = simplifier.finish()
@@ -73,6 +71,15 @@ export async function findShape(
   }
   return { keys: step.value, rest: ended ? null : last }
 }
+
+const readVertex = (lines: Lines): Vertex => ({
+  subject: lines.numberOf(VALUE.subject),
+  recordedAt: lines.numberOf(VALUE.recordedAt),
+  lat: Number(lines.valueOf(VALUE.lat)),
+  lng: Number(lines.valueOf(VALUE.lng)),
+  speed: lines.has(VALUE.speed) ? Number(lines.valueOf(VALUE.speed)) : Number.NaN,
+  isAnomaly: lines.has(VALUE.anomaly),
+})
 
 /** Reads the points of keys, in the order of the keys, whatever is asked for next. */
 export function readKept(db: Queryable, visibility: Visibility, keys: readonly HistoryKey[]): Read {

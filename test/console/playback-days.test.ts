@@ -1,0 +1,92 @@
+import type { Page } from 'playwright-core'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { createClient, createDevice, type TestDevice } from '../support/client.ts'
+import { useOrganization } from '../support/shared-server.ts'
+import { until } from '../support/wait.ts'
+import { useBrowser } from './browser.ts'
+
+const SECOND_MS = 1_000
+const MINUTE_MS = 60 * SECOND_MS
+const HOUR_MS = 60 * MINUTE_MS
+const DAY_MS = 24 * HOUR_MS
+/** The day before yesterday, which is over wherever the test runs. */
+const MIDNIGHT = Math.floor(Date.now() / DAY_MS - 2) * DAY_MS
+const DAY = new Date(MIDNIGHT).toISOString().slice(0, 10)
+
+describe('A day that is played back', () => {
+  const { server, owner } = useOrganization()
+  const screens = useBrowser()
+  let van: TestDevice
+
+  const send = async (device: TestDevice, points: object[]) => {
+    for (let at = 0; at < points.length; at += 5_000) {
+      const body = { points: points.slice(at, at + 5_000) }
+      expect((await createClient(server, device.key).post('/location-history/bulk', body)).status).toBe(200)
+    }
+  }
+  const fix = (time: number, lat: number, lng: number, rest: object = {}) => ({
+    timestamp: new Date(time).toISOString(),
+    lat,
+    lng,
+    ...rest,
+  })
+  const slider = (page: Page) => page.getByRole('slider', { name: 'Time' })
+  const shownTime = (page: Page) => slider(page).getAttribute('aria-valuetext')
+
+  beforeAll(async () => {
+    await owner.patch('/organization', {
+      timeZone: 'Africa/Abidjan',
+      language: 'en',
+      settings: { maxAccuracy: 500 },
+    })
+    van = await createDevice(owner, 'Van 7')
+  })
+
+  describe('second by second', () => {
+    beforeAll(async () => {
+      // Parked until 3, then half an hour of driving with two minutes of ten at a light.
+      let lng = 0
+      const seconds = Array.from({ length: 3.5 * 3_600 }, (_, second) => {
+        const speed = second >= 3 * 3_600 && second % 600 < 480 ? 15 : 0
+        lng += speed / 111_320
+        const tremble = speed === 0 ? 0 : ((second * 7_919) % 100) * 3e-7
+        const accuracy = second % 300 === 150 ? 900 : 5
+        return fix(MIDNIGHT + second * SECOND_MS, tremble, lng + 1, { speed, accuracy })
+      })
+      await send(van, seconds)
+    })
+
+    it('says what was at each of them, though the page has fewer', async () => {
+      const url = `${server.url}/playback?subject=device:${van.id}&day=${DAY}`
+      const page = await screens.open(`${url}&at=${new Date(MIDNIGHT + 90 * MINUTE_MS).toISOString()}`, {
+        as: owner,
+      })
+      await page.getByText(/^Shown are the 10,000 points/).waitFor()
+      const speed = page.getByRole('region', { name: 'Van 7' }).getByRole('heading')
+      await until('it is parked', async () => (await speed.innerText()).endsWith('0 km/h'))
+      expect(await page.locator('.chart-gaps span').count()).toBe(1)
+      const goTo = (minutes: number) =>
+        slider(page).evaluate(
+          (input: HTMLInputElement, value) => {
+            Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, 'value')?.set?.call(input, value)
+            input.dispatchEvent(new Event('input', { bubbles: true }))
+          },
+          String(MIDNIGHT + minutes * MINUTE_MS),
+        )
+      for (const [minutes, said] of [
+        [189, '0 km/h'],
+        [195, '54 km/h'],
+        [199, '0 km/h'],
+      ] as const) {
+        await goTo(minutes)
+        expect(await shownTime(page)).toBe(`03:${minutes - 180 < 10 ? '0' : ''}${minutes - 180}:00`)
+        await until(
+          `it says ${said}`,
+          async () => (await speed.innerText()).split('\n').at(-1)?.trim() === said,
+        )
+      }
+      await page.getByRole('button', { name: 'Anomalies' }).click()
+      await page.getByText('42 taken for wrong: the red dots').waitFor()
+    })
+  })
+})

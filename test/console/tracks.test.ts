@@ -1,0 +1,85 @@
+import { describe, expect, it } from 'vitest'
+import { createTrack, linesOf, momentAt } from '../../console/pages/playback/tracks.ts'
+import { en } from '../../console/texts/en/en.ts'
+import { createFormat } from '../../console/texts/format.ts'
+
+const HOUR_MS = 3_600_000
+
+describe('A track', () => {
+  const point = (time: number, lng: number, rest = {}) => ({
+    lat: 0,
+    lng,
+    timestamp: new Date(time).toISOString(),
+    speed: null,
+    heading: null,
+    anomaly: null,
+    ...rest,
+  })
+
+  it('is between two fixes on the shorter way between them, also across the 180th meridian', () => {
+    const track = createTrack([point(0, 179.99), point(60_000, -179.99, { speed: 40 })])
+    const moment = momentAt(track, 30_000)
+    expect(moment?.lng).toBeCloseTo(180, 6)
+    expect(moment?.heading).toBeCloseTo(90, 6)
+    expect(linesOf(track)).toEqual([
+      [
+        [179.99, 0],
+        [expect.closeTo(180.01, 6), 0],
+      ],
+    ])
+  })
+
+  it('is nowhere before its first fix, and in a gap where it was seen last', () => {
+    const track = createTrack([point(1_000, 1), point(HOUR_MS, 2), point(HOUR_MS + 1_000, 2.0001)])
+    expect(momentAt(track, 999)).toBeNull()
+    expect(momentAt(track, HOUR_MS / 2)).toMatchObject({ lng: 1, known: false })
+    expect(momentAt(track, HOUR_MS + 500)).toMatchObject({ known: true })
+    expect(momentAt(track, 2 * HOUR_MS)).toMatchObject({ lng: 2.0001, known: false })
+    expect(linesOf(track)).toHaveLength(2)
+  })
+
+  it('has the speed that its way implies where a fix says none', () => {
+    const track = createTrack([point(0, 0), point(10_000, 0.001)])
+    expect(track.speeds[1]).toBeCloseTo(11.12, 2)
+    expect(track.speeds[0]).toBeCloseTo(11.12, 2)
+    const again = createTrack([point(0, 0), point(HOUR_MS, 1), point(HOUR_MS + 10_000, 1.001)])
+    expect(again.speeds[0]).toBeNaN()
+    expect(again.speeds[1]).toBeCloseTo(11.12, 2)
+  })
+
+  it('has no speed where nothing says one, and none of zero on its way', () => {
+    expect(momentAt(createTrack([point(0, 0)]), 0)?.speed).toBeNaN()
+    const still = { speed: 0 }
+    const moved = createTrack([point(0, 0, still), point(10_000, 0.001, still), point(20_000, 0.001, still)])
+    expect(momentAt(moved, 5_000)?.speed).toBeNaN()
+    expect(momentAt(moved, 15_000)?.speed).toBe(0)
+    // Where fixes say none, it is that of the way between them: none while it stands.
+    const waits = createTrack([
+      point(0, 0),
+      point(10_000, 0.001),
+      point(130_000, 0.001),
+      point(140_000, 0.002),
+    ])
+    expect([5_000, 15_000, 70_000, 129_000].map(time => momentAt(waits, time)?.speed)).toEqual([
+      expect.closeTo(11.12, 2),
+      0,
+      0,
+      0,
+    ])
+    const started = createTrack([point(0, 0, still), point(10_000, 0.001, { speed: 20 })])
+    expect(momentAt(started, 5_000)?.speed).toBe(10)
+  })
+})
+
+describe('A day', () => {
+  it.each([
+    ['Europe/Berlin', '2026-03-29', '2026-03-28T23:00:00.000Z'],
+    ['Europe/Berlin', '2026-03-30', '2026-03-29T22:00:00.000Z'],
+    ['Asia/Kolkata', '2026-11-21', '2026-11-20T18:30:00.000Z'],
+    // Where clocks are put forward at midnight it begins at one.
+    ['America/Havana', '2026-03-08', '2026-03-08T05:00:00.000Z'],
+    ['Pacific/Kiritimati', '2026-01-01', '2025-12-31T10:00:00.000Z'],
+  ])('begins in %s on %s at %s', (timeZone, date, at) => {
+    expect(new Date(createFormat('en-GB', timeZone, en, 'metric').startOf(date)).toISOString()).toBe(at)
+  })
+})
