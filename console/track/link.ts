@@ -14,8 +14,13 @@ interface Tracked {
   expiresAt: string
 }
 
+/** Silent: nothing was heard for so long that what was heard last says nothing of now. Lost: nobody answers. */
+export type Heard = 'live' | 'silent' | 'lost'
+
 interface Frame {
   type: string
+  /** Of a frame that says that it is another. */
+  name?: string
   positions?: Point[]
   /** Of a snapshot. */
   trailMinutes?: number
@@ -26,28 +31,31 @@ export interface LinkEvents {
   onPoint(point: Point): void
   /** How much of its way the link shows, said before the first point that is new. */
   onTrailMinutes(minutes: number): void
-  onConnected(connected: boolean): void
+  /** What it is called now. */
+  onName(name: string): void
+  onHeard(heard: Heard): void
   /** It is unknown, expired or revoked. */
   onGone(): void
 }
 
 const LINK_ENDED = 4403
 const RETRY_FIRST_MS = 1_000
-const RETRY_LAST_MS = 20_000
+const RETRY_LAST_MS = 5_000
 const ANSWER_WITHIN_MS = 10_000
-/** Every 15 seconds the server says something, if nothing else then that it is there: two of them are missing. */
-const SILENT_MS = 35_000
+/** Every 15 seconds the server says something, if nothing else then that it is there. */
+const SILENT_MS = 20_000
 
 /**
  * Reads what is there, then follows it live. A socket that was silent for long is replaced, also as soon as somebody looks
  * again or the network is back; what was missed meanwhile comes with the next one.
  */
 export function followLink(token: string, events: LinkEvents): void {
-  const name = encodeURIComponent(token)
+  const path = encodeURIComponent(token)
   const over = new AbortController()
   let socket: WebSocket | undefined
   let timer: ReturnType<typeof setTimeout> | undefined
   let retryMs = RETRY_FIRST_MS
+  let heard: Heard = 'live'
   let heardAt = 0
   let reading = false
   let newest = ''
@@ -63,7 +71,7 @@ export function followLink(token: string, events: LinkEvents): void {
     if (reading || over.signal.aborted) return
     reading = true
     try {
-      const answer = await fetch(`/api/v3/location-history/tracking/${name}`, {
+      const answer = await fetch(`/api/v3/location-history/tracking/${path}`, {
         signal: AbortSignal.timeout(ANSWER_WITHIN_MS),
       })
       if (over.signal.aborted) return
@@ -88,17 +96,17 @@ export function followLink(token: string, events: LinkEvents): void {
   function connect(): void {
     leave()
     const scheme = location.protocol === 'https:' ? 'wss' : 'ws'
-    const opened = new WebSocket(`${scheme}://${location.host}/api/v3/live/tracking/${name}`)
+    const opened = new WebSocket(`${scheme}://${location.host}/api/v3/live/tracking/${path}`)
     socket = opened
     next(lose, ANSWER_WITHIN_MS)
     opened.onopen = () => {
       retryMs = RETRY_FIRST_MS
       hear()
-      events.onConnected(true)
     }
     opened.onmessage = ({ data }) => {
       hear()
-      const { type, positions = [], trailMinutes } = JSON.parse(data as string) as Frame
+      const { type, name, positions = [], trailMinutes } = JSON.parse(data as string) as Frame
+      if (name !== undefined) events.onName(name)
       if (trailMinutes !== undefined) events.onTrailMinutes(trailMinutes)
       for (const point of positions) {
         if (point.timestamp <= newest) continue
@@ -113,7 +121,19 @@ export function followLink(token: string, events: LinkEvents): void {
 
   function hear(): void {
     heardAt = Date.now()
-    next(connect, SILENT_MS)
+    tell('live')
+    next(replace, SILENT_MS)
+  }
+
+  function replace(): void {
+    tell('silent')
+    connect()
+  }
+
+  function tell(now: Heard): void {
+    if (now === heard) return
+    heard = now
+    events.onHeard(now)
   }
 
   function leave(): void {
@@ -124,7 +144,7 @@ export function followLink(token: string, events: LinkEvents): void {
 
   function lose(): void {
     leave()
-    events.onConnected(false)
+    tell('lost')
     next(tryAgain, retryMs)
     retryMs = Math.min(RETRY_LAST_MS, retryMs * 2)
   }
@@ -144,6 +164,7 @@ export function followLink(token: string, events: LinkEvents): void {
 
   const { signal } = over
   window.addEventListener('online', tryAgain, { signal })
+  window.addEventListener('offline', lose, { signal })
   const onVisible = () => {
     if (document.visibilityState === 'visible' && Date.now() - heardAt > SILENT_MS / 2) tryAgain()
   }

@@ -9,7 +9,7 @@ import { en } from '../texts/en/en.ts'
 import { createFormat } from '../texts/format.ts'
 import { isolateNames } from '../texts/names.ts'
 import { unitsOf } from '../texts/region.ts'
-import { followLink, type Point } from './link.ts'
+import { followLink, type Heard, type Point } from './link.ts'
 import { createMiniMap } from './mini-map.ts'
 
 /** Above this it drives; the live socket of a link says no more than the speed. */
@@ -40,7 +40,7 @@ const make = <K extends keyof HTMLElementTagNameMap>(
 }
 const heading = make('h1', { textContent: texts.loading })
 const sentence = make('p', { className: 'sentence' })
-const spoken = make('p', { className: 'unseen', role: 'status' })
+const spoken = make('div', { className: 'unseen', role: 'status' })
 const note = make('p', { className: 'note', hidden: true })
 const until = make('p', { className: 'hint' })
 const canvas = make('canvas', {})
@@ -55,9 +55,9 @@ const buttons = make(
   button('+', texts.map.zoomIn, () => map.zoomBy(1)),
   button('−', texts.map.zoomOut, () => map.zoomBy(-1)),
 )
-const card = make('div', { className: 'card' }, heading, sentence, spoken, note, until)
+const card = make('div', { className: 'card' }, heading, sentence, note, until)
 const main = make('main', {}, make('div', { className: 'map' }, canvas, buttons), card)
-document.getElementById('root')?.replaceChildren(main)
+document.getElementById('root')?.replaceChildren(main, spoken)
 onTheme(map.request)
 
 let newest: Point | null = null
@@ -66,39 +66,54 @@ let startedAt = 0
 let movesMs = 0
 let shown = { x: 0, y: 0 }
 let spokenAt = 0
+let spokenOf = ''
 let drawn: State | null = null
-let isConnected = true
+let heard: Heard = 'live'
+let isKnown = false
 let trailMs = 0
 
-function stateOf({ speed, timestamp }: Point): State {
-  if (!isConnected || Date.now() - Date.parse(timestamp) >= FRESH_MS) return 'offline'
-  return (speed ?? 0) > MOVING_MPS ? 'moving' : 'idle'
+const ageOf = ({ timestamp }: Point) => Date.now() - Date.parse(timestamp)
+
+function stateOf(point: Point): State {
+  // What is not heard of is no more than what was seen last.
+  if (heard !== 'live' || ageOf(point) >= FRESH_MS) return 'offline'
+  return (point.speed ?? 0) > MOVING_MPS ? 'moving' : 'idle'
 }
 
 /** "moving, 32 km/h, heading north, just now", or "last seen 2 minutes ago" */
 function describe(point: Point): string {
   const { speed, heading: degrees, timestamp } = point
   const state = stateOf(point)
-  if (state === 'offline') return t.seen(format.ago(Date.parse(timestamp)))
+  const ago = format.ago(Date.parse(timestamp))
+  // "Just now" would say that it still is there.
+  if (state === 'offline') return t.seen(ageOf(point) < FRESH_MS ? format.seconds(timestamp) : ago)
   const moving = state === 'moving'
   const parts = [moving ? t.moving : t.standing]
   if (moving && speed !== null) parts.push(format.speed(speed))
   if (moving && degrees !== null) parts.push(t.heading(format.compass(degrees)))
-  parts.push(format.ago(Date.parse(timestamp)))
-  return parts.join(', ')
+  return [...parts, ago].join(', ')
 }
 
 function write(): void {
-  const said = newest ? describe(newest) : t.waiting
+  const said = newest ? describe(newest) : isKnown ? t.waiting : ''
   sentence.textContent = said
-  canvas.ariaLabel = `${heading.textContent}: ${said}`
+  canvas.ariaLabel = said ? `${heading.textContent}: ${said}` : heading.textContent
   if (trailMs > 0) map.cutTrail(Date.now() - trailMs)
+  const state = newest && stateOf(newest)
   // What stops sending comes to rest on the map too.
-  if (newest && stateOf(newest) !== drawn) move()
-  // Read out now and then, not with every metre.
-  if (Date.now() - spokenAt < SPOKEN_EVERY_MS) return
-  spokenAt = Date.now()
-  spoken.textContent = said
+  if (state !== drawn) move()
+  // Every turn is read out, and only now and then a metre.
+  const turn = `${isKnown} ${heard} ${state}`
+  if (turn === spokenOf && performance.now() - spokenAt < SPOKEN_EVERY_MS) return
+  spokenAt = performance.now()
+  spokenOf = turn
+  say(said, note.textContent)
+}
+
+/** Nothing is read out twice. */
+function say(...sentences: string[]): void {
+  if (sentences.join('') === spoken.textContent) return
+  spoken.replaceChildren(...sentences.map(textContent => make('p', { textContent })))
 }
 
 function place(point: Point, animate: boolean): void {
@@ -123,7 +138,13 @@ function move(): void {
   if (share < 1) requestAnimationFrame(move)
 }
 
+function showName(name: string): void {
+  heading.textContent = document.title = t.title(name)
+}
+
 function showGone(): void {
+  clearInterval(writing)
+  say(t.gone, t.goneLead)
   document.title = t.gone
   main.replaceChildren(
     make(
@@ -135,25 +156,28 @@ function showGone(): void {
   )
 }
 
-setInterval(write, WRITTEN_EVERY_MS)
+const writing = setInterval(write, WRITTEN_EVERY_MS)
 followLink(location.pathname.split('/').at(-1) as string, {
   onTracked({ name, position, trail, expiresAt }) {
-    heading.textContent = t.title(name)
-    document.title = t.title(name)
+    isKnown = true
+    showName(name)
     until.textContent = t.until(format.dateTime(expiresAt))
     map.setTrail(trail)
     if (position) place(position, false)
+    write()
+  },
+  onName(name) {
+    showName(name)
     write()
   },
   onPoint: point => place(point, true),
   onTrailMinutes(minutes) {
     trailMs = minutes * MINUTE_MS
   },
-  onConnected(connected) {
-    note.hidden = connected
-    note.textContent = connected ? '' : errors.unreachable
-    // What is not heard of is no more than what was seen last.
-    isConnected = connected
+  onHeard(now) {
+    heard = now
+    note.hidden = now !== 'lost'
+    note.textContent = now === 'lost' ? errors.unreachable : ''
     write()
   },
   onGone: showGone,

@@ -126,6 +126,16 @@ describe('A tracking link', () => {
     socket.terminate()
   })
 
+  it('says on its socket when its subject has another name', async () => {
+    const bus = await createDevice(owner, 'Bus 1')
+    const { messages, socket } = await openLink(server, (await create(bus)).body.data.token)
+    await until('a snapshot', () => messages.length > 0)
+    await owner.patch(`/device/${bus.id}`, { name: 'Bus 2' })
+    await until('the name', () => messages.some(({ type }) => type === 'name'))
+    expect(messages.slice(1)).toEqual([{ type: 'name', name: 'Bus 2' }])
+    socket.terminate()
+  })
+
   it('closes its socket with 4403 when it is revoked or expires, or who created it may not see the subject any more', async () => {
     const revoked = (await create(van)).body.data
     const page = await openLink(server, revoked.token)

@@ -59,7 +59,7 @@ describe('A server that is killed while somebody looks', () => {
       for (const page of signedIn) await isLive(page)
 
       await server().kill9()
-      await shared.getByText('The server is not reached.').waitFor()
+      await shared.getByText('The server is not reached.').first().waitFor()
       for (const page of signedIn)
         await page
           .getByRole('status')

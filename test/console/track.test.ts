@@ -1,6 +1,7 @@
 import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
 import { createClient, createDevice, type TestDevice } from '../support/client.ts'
+import { startProxy } from '../support/proxy.ts'
 import { useOrganization } from '../support/shared-server.ts'
 import { until } from '../support/wait.ts'
 import { useBrowser } from './browser.ts'
@@ -53,5 +54,105 @@ describe('The page of a tracking link', () => {
     expect(await hasTrail(none)).toBe(false)
     await setAhead(minute, 120_000)
     await until('what is longer ago is not', async () => !(await hasTrail(minute)))
+  })
+
+  it('says that there is no position yet when it knows, and not while it asks', async () => {
+    const { url } = await share(await createDevice(owner, 'Van 2'))
+    const page = await screens.open('about:blank', { size: PHONE, mayFail: /WebSocket|ERR_/ })
+    await page.clock.install()
+    let isAway = true
+    let tries = 0
+    await page.route('**/location-history/tracking/**', route => (isAway ? route.abort() : route.continue()))
+    await page.routeWebSocket(/live\/tracking/, socket => {
+      tries++
+      if (isAway) void socket.close()
+      else socket.connectToServer()
+    })
+    await page.goto(url)
+    const waiting = page.locator('.sentence').getByText('No position yet')
+    await page.getByText('The server is not reached.').first().waitFor()
+    expect(await waiting.count()).toBe(0)
+    const spoken = page.getByRole('status')
+    await spoken.getByText('The server is not reached.').waitFor()
+
+    // However long it is away, it is tried every few seconds.
+    const run = async (seconds: number) => {
+      for (let s = 0; s < seconds; s++) {
+        await page.clock.runFor(1_000)
+        // What a page hears it hears before what it is asked later.
+        await page.evaluate(() => {})
+      }
+    }
+    await run(40)
+    const before = tries
+    await run(20)
+    expect(tries - before).toBeGreaterThanOrEqual(3)
+
+    isAway = false
+    await page.clock.resume()
+    await waiting.waitFor()
+    expect(await spoken.textContent()).toMatch(/^No position yet/)
+  })
+
+  it('speaks of a turn at once, and of the end of the link', async () => {
+    const van = await createDevice(owner, 'Van 3')
+    await send(van, { speed: 10 })
+    const link = await share(van)
+    const page = await screens.open(link.url, { size: PHONE })
+    const spoken = page.getByRole('status')
+    const hear = (text: RegExp) => spoken.getByText(text).waitFor({ timeout: 8_000 })
+    await hear(/^moving, 36 km\/h/)
+    await send(van, { speed: 0 })
+    await hear(/^standing still, just now/)
+    await send(van, { speed: 20 })
+    await hear(/^moving, 72 km\/h/)
+    // What is no turn can wait.
+    await send(van, { speed: 10 })
+    await see(page, /moving, 36 km\/h/)
+    expect(await spoken.textContent()).toMatch(/^moving, 72 km\/h/)
+    await owner.delete(`/tracking-link/${link._id}`)
+    await hear(/^This link does not work any more/)
+  })
+
+  it('says no more that it is just now when its server stands still', async () => {
+    const van = await createDevice(owner, 'Van 4')
+    const proxy = await startProxy(() => Number(new URL(server.url).port))
+    try {
+      await send(van, { speed: 10 })
+      const { pathname } = new URL((await share(van)).url)
+      const page = await screens.open('about:blank', { size: PHONE, mayFail: /WebSocket|ERR_/ })
+      await page.clock.install()
+      await page.goto(`http://127.0.0.1:${proxy.port}${pathname}`)
+      await see(page, /moving, 36 km\/h, just now/)
+      await until('it is connected', () => proxy.connections > 1)
+      proxy.set('answers lost')
+      // What has passed by then is refused.
+      await page.clock.pauseAt((await page.evaluate(() => Date.now())) + 3_000)
+      const sentence = page.locator('.sentence')
+      let seconds = 0
+      for (
+        ;
+        !/^last seen \d\d:\d\d:\d\d$/.test((await sentence.textContent()) ?? '') && seconds < 60;
+        seconds++
+      )
+        await page.clock.runFor(1_000)
+      expect(seconds).toBeLessThan(22)
+      expect(await page.locator('.note').isVisible()).toBe(false)
+      await page.clock.runFor(11_000)
+      await page.locator('.note').getByText('The server is not reached.').waitFor()
+    } finally {
+      await proxy.close()
+    }
+  })
+
+  it('has the name that its subject has now', async () => {
+    const van = await createDevice(owner, 'Van 5')
+    const page = await screens.open((await share(van)).url, { size: PHONE })
+    await page.getByRole('heading', { name: 'Where Van 5 is' }).waitFor()
+    await page.getByText('No position yet').first().waitFor()
+    expect((await owner.patch(`/device/${van.id}`, { name: 'Ambulance 5' })).status).toBe(200)
+    await page.getByRole('heading', { name: 'Where Ambulance 5 is' }).waitFor({ timeout: 15_000 })
+    expect(await page.title()).toBe('Where Ambulance 5 is')
+    await see(page, /No position yet/)
   })
 })

@@ -114,7 +114,8 @@ export const openTracked = operation(
     summary: 'Live positions of the subject of a tracking link over a WebSocket',
     description: `Needs no \`subscribe\`. You receive \`{ "type": "snapshot", "positions": [..], "trailMinutes" }\` once, then
 \`{ "type": "positions", "positions": [..] }\` at most four times a second, and one without any every 15
-seconds, which says that the connection lives; a position is \`{ lat, lng, timestamp, speed, heading }\`. Of a link with a task the snapshot has its \`destination\` as well, and
+seconds, which says that the connection lives; a position is \`{ lat, lng, timestamp, speed, heading }\`. \`{ "type": "name", "name" }\` says
+when the subject's name is another. Of a link with a task the snapshot has its \`destination\` as well, and
 \`{ "type": "destination", "destination" }\` says when that is another. Closed with 4403 when the link ends, 1001 when the server stops, 1008 when you send
 more than ten messages or leave more than 64 KiB unread. A link has at most 100 sockets open on a process.`,
     params: tokenParams,

@@ -66,6 +66,8 @@ export function createTrackers(
 
   function changeLink(tracker: Tracker, link: OpenLink): void {
     const [before, after] = [tracker.link, link].map(({ task }) => JSON.stringify(task?.destination))
+    const { name } = link
+    if (name !== tracker.link.name) tracker.socket.send(JSON.stringify({ type: 'name', name }))
     tracker.link = link
     if (after !== before) tracker.socket.send(`{"type":"destination","destination":${after}}`)
   }
