@@ -6,6 +6,17 @@ import { NoPoint, type RawFix } from './formats/format.ts'
 const AHEAD_MS = 10 * 60_000
 /** Numbers from here on are milliseconds, below they are seconds: 1e11 s is the year 5138, 1e11 ms is 1973. */
 const MILLISECONDS_FROM = 1e11
+/**
+ * What a device can measure, in the units of a point; what is beyond is a fault, or stands for not known. No aircraft is as fast, no
+ * place on earth is further from another one, no sea as deep, and from there on it is space.
+ */
+export const PLAUSIBLE = {
+  speed: [0, 1_000],
+  heading: [0, 360],
+  accuracy: [0, 20_100_000],
+  altitude: [-12_000, 100_000],
+  battery: [0, 100],
+} as const
 const ATTRIBUTES_BYTES = 2048
 const FLOAT4_SMALLEST = 2 ** -126
 const FLOAT8_SMALLEST = 2 ** -1022
@@ -46,11 +57,11 @@ export function validateFix(raw: RawFix, subject: number, receivedAt: number): P
     receivedAt,
     lat,
     lng,
-    speed: within(raw.speed, 0, Number.POSITIVE_INFINITY),
+    speed: within(raw.speed, PLAUSIBLE.speed),
     heading: readHeading(raw.heading),
-    accuracy: within(raw.accuracy, 0, Number.POSITIVE_INFINITY),
-    altitude: within(raw.altitude, Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY),
-    battery: within(raw.battery, 0, 100),
+    accuracy: within(raw.accuracy, PLAUSIBLE.accuracy),
+    altitude: within(raw.altitude, PLAUSIBLE.altitude),
+    battery: within(raw.battery, PLAUSIBLE.battery),
     attributes: readAttributes(raw.attributes),
   }
 }
@@ -61,16 +72,15 @@ function toFloat8(value: unknown): number | null {
   return Math.abs(value) < FLOAT8_SMALLEST ? 0 : value
 }
 
-/** In the precision of a float4 column; null where it is no number, outside the bounds or beyond the range. */
-function within(value: unknown, min: number, max: number): number | null {
+/** In the precision of a float4 column; null where it is no number, or outside the bounds. */
+function within(value: unknown, [min, max]: readonly [number, number]): number | null {
   if (typeof value !== 'number' || !(value >= min && value <= max)) return null
   const single = Math.fround(value)
-  if (!Number.isFinite(single)) return null
   return Math.abs(single) < FLOAT4_SMALLEST ? 0 : single
 }
 
 function readHeading(value: unknown): number | null {
-  const heading = within(value, 0, 360)
+  const heading = within(value, PLAUSIBLE.heading)
   return heading === 360 ? 0 : heading
 }
 

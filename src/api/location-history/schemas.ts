@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { PLAUSIBLE } from '../../../ingest/fix.ts'
 import { REASONS } from '../../../stream/point.ts'
 import { queryBox } from '../../http/boxes.ts'
 import { failure, failures, id, list, success, text } from '../../http/envelope.ts'
@@ -15,6 +16,14 @@ export const MAX_FILE = 1_000_000
 /** The circumference of the Earth: beyond it nothing is left to simplify. */
 const MAX_TOLERANCE_M = 40_000_000
 const MAX_SHAPE = 10_000
+
+const measured = (name: keyof typeof PLAUSIBLE, unit: string) => {
+  const [min, max] = PLAUSIBLE[name]
+  return {
+    type: ['number', 'null'],
+    description: `${unit}, ${min} to ${max}; null where it is not known or beyond`,
+  } as const
+}
 
 /**
  * A point is described here and validated one by one in `ingest/fix.ts`: a wrong one among good ones is rejected alone,
@@ -33,11 +42,11 @@ const point = z.unknown().meta({
       oneOf: [{ type: 'string', format: 'date-time' }, { type: 'number' }],
       description: 'When the fix was taken: RFC 3339 with an offset, or seconds or milliseconds since 1970',
     },
-    speed: { type: ['number', 'null'], description: 'Metres per second' },
-    heading: { type: ['number', 'null'], description: 'Degrees clockwise from true north' },
-    accuracy: { type: ['number', 'null'], description: 'Metres' },
-    altitude: { type: ['number', 'null'], description: 'Metres' },
-    battery: { type: ['number', 'null'], description: 'Per cent' },
+    speed: measured('speed', 'Metres per second'),
+    heading: measured('heading', 'Degrees clockwise from true north'),
+    accuracy: measured('accuracy', 'Metres'),
+    altitude: measured('altitude', 'Metres'),
+    battery: measured('battery', 'Per cent'),
     attributes: { type: ['object', 'null'], description: 'Up to 2 KiB of JSON' },
     deviceId: { type: 'string', description: "The device that it is of, instead of the caller's own" },
   },
