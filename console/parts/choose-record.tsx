@@ -18,23 +18,28 @@ import type { ListName } from '../api/lists.ts'
 import { named, useName, useRecords } from '../shell/records.ts'
 import { useTexts } from '../texts/texts.tsx'
 import { Icon } from './icon.tsx'
+import type { Choice } from './parts.tsx'
 import { FieldSays } from './said.tsx'
 import { useSettled } from './settled.ts'
 
 interface Props {
-  kind: ListName
   label: string
   value: string
   onChange: (id: string) => void
-  /** What stands for no record, where that is not just none. */
-  none?: string
   compact?: boolean
   name?: string
 }
 
+interface RecordProps extends Props {
+  kind: ListName
+  /** What stands for no record, where that is not just none. */
+  none?: string
+}
+
 /** One record of a kind, however many there are: the list is searched by the server. */
-export function ChooseRecord({ kind, label, value, onChange, none, compact, name }: Props) {
-  const { map, form } = useTexts()
+export function ChooseRecord({ kind, none, ...rest }: RecordProps) {
+  const { form } = useTexts()
+  const { value } = rest
   const nobody = none ?? form.none
   const [text, setText] = useState('')
   const wanted = text.trim()
@@ -44,6 +49,22 @@ export function ChooseRecord({ kind, label, value, onChange, none, compact, name
   // What does not fit is gone at once: where nothing is left, the first that is found has the focus then.
   const fitting = wanted === settled ? records : named(records, wanted)
   const choices = wanted === '' ? [{ id: '', name: nobody }, ...fitting] : fitting
+  return <ChooseFound {...rest} {...{ text, setText, choices }} chosen={value === '' ? nobody : chosen} />
+}
+
+interface FoundProps extends Props {
+  text: string
+  setText: (text: string) => void
+  /** What the text finds. */
+  choices: readonly Choice[]
+  /** What that is called which is chosen, found or not. */
+  chosen: string
+}
+
+/** One of many, by a few letters. */
+export function ChooseFound(props: FoundProps) {
+  const { label, value, onChange, compact, name, text, setText, choices, chosen } = props
+  const { map } = useTexts()
   return (
     <Select
       className={compact ? 'field compact' : 'field'}
@@ -55,7 +76,7 @@ export function ChooseRecord({ kind, label, value, onChange, none, compact, name
     >
       {!compact && <Label>{label}</Label>}
       <Button className="button plain choose">
-        <SelectValue>{() => (value === '' ? nobody : chosen)}</SelectValue>
+        <SelectValue>{() => chosen}</SelectValue>
         <Icon name="down" />
       </Button>
       <FieldSays />

@@ -1,5 +1,6 @@
 import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
+import { createClient, createDevice } from '../support/client.ts'
 import { addPerson, type Person } from '../support/people.ts'
 import { useOrganization } from '../support/shared-server.ts'
 import { useBrowser } from './browser.ts'
@@ -144,5 +145,91 @@ describe('The console with what does not fit', () => {
     await page.goto(`${server.url}/sign-in?next=${encodeURIComponent('/hubs?search=north')}`)
     await page.getByRole('heading', { name: 'Hubs' }).waitFor()
     expect(page.url()).toBe(`${server.url}/hubs?search=north`)
+  })
+
+  it('no number that a device sends widens a page, and none that none can measure is shown', async () => {
+    const { id, key } = await createDevice(owner, 'Van 7')
+    const many = 3e38
+    const point = { lat: 48, lng: 11, timestamp: Date.now(), speed: many, accuracy: many, altitude: many }
+    const sent = await createClient(server, key).post('/location-history/bulk', { points: [point] })
+    expect(sent.status).toBe(200)
+    const expiresAt = new Date(Date.now() + 3_600_000).toISOString()
+    const link = await owner.post('/tracking-link', { subjectType: 'device', subjectId: id, expiresAt })
+    const size = { width: 390, height: 800 }
+    const page = await screens.open(`${server.url}/?subject=${id}`, { as: owner, size })
+    const tooWide = () =>
+      page.evaluate(() =>
+        [...document.querySelectorAll('html, main, .panel, .panel-state, .card')]
+          .filter(one => one.scrollWidth > one.clientWidth + 1)
+          .map(one => one.className || one.tagName),
+      )
+    const panel = page.getByRole('complementary', { name: 'Van 7' })
+    await panel.getByText('Accuracy').waitFor()
+    expect(await tooWide()).toEqual([])
+    expect(await panel.innerText()).not.toMatch(/\d{3},\d{3},\d{3}/)
+    await page.goto(`${server.url}/playback?subject=device:${id}`)
+    await page.getByRole('slider').waitFor()
+    expect(await tooWide()).toEqual([])
+    await page.goto(`${server.url}${new URL(link.body.data.url).pathname}`)
+    await page.getByRole('heading', { name: 'Van 7' }).waitFor()
+    await page.locator('.sentence').filter({ hasText: /./ }).waitFor()
+    expect(await tooWide()).toEqual([])
+  })
+
+  describe('with the 2,000 geofences that there may be', () => {
+    const ALL = 2_000
+    const PAGE = 500
+    /** As the server answers them, page by page; what is asked for again is held back. */
+    const answerFences = async (page: Page, beforeLast: Promise<void>) =>
+      page.route('**/api/v3/geofences?*', async route => {
+        const from = Number(new URL(route.request().url()).searchParams.get('cursor') ?? 0)
+        const data = Array.from({ length: PAGE }, (_, index) => {
+          const at = from + index
+          const center = { lat: 48 + Math.floor(at / 50) / 50, lng: 11 + (at % 50) / 50 }
+          return {
+            _id: `00000000-0000-7000-8000-${String(at).padStart(12, '0')}`,
+            name: `Yard ${String(at).padStart(4, '0')}`,
+            hubId: null,
+            shape: { type: 'circle', center, radius: 500 },
+          }
+        })
+        const isLast = from + PAGE >= ALL
+        if (isLast) await beforeLast
+        const nextCursor = isLast ? null : String(from + PAGE)
+        await route.fulfill({
+          json: { status: true, message: '', data, pagination: { limit: PAGE, nextCursor } },
+        })
+      })
+
+    it('those that have come are there before the others', async () => {
+      let answer = () => {}
+      const page = await screens.open(`${server.url}/links`, { as: owner })
+      await answerFences(page, new Promise(done => (answer = () => done())))
+      await page.goto(`${server.url}/?fence=00000000-0000-7000-8000-000000000007`)
+      await page.getByRole('complementary', { name: 'Yard 0007' }).waitFor()
+      // Nobody says that one is not there which may still come.
+      await page.goto(`${server.url}/?fence=00000000-0000-7000-8000-000000001999`)
+      await page.getByRole('button', { name: / Area$/ }).waitFor()
+      expect(await page.getByRole('complementary').count()).toBe(0)
+      answer()
+      await page.getByRole('complementary', { name: 'Yard 1999' }).waitFor()
+    })
+
+    it('an area is chosen by a few letters, from a list of no more than somebody looks through', async () => {
+      const page = await screens.open(`${server.url}/links`, { as: owner })
+      await answerFences(page, Promise.resolve())
+      await page.goto(server.url)
+      const area = page.getByRole('button', { name: / Area$/ })
+      await isLive(page)
+      await area.click()
+      await page.getByRole('option', { name: 'Yard 0001' }).waitFor()
+      expect(await page.getByRole('option', { name: 'Yard' }).count()).toBe(100)
+      await page.keyboard.type('1987')
+      await page.getByRole('option', { name: 'Yard 1987' }).waitFor()
+      await page.getByRole('option', { name: 'Yard 0001' }).waitFor({ state: 'detached' })
+      await page.keyboard.press('Enter')
+      await area.getByText('Yard 1987').waitFor()
+      expect(new URL(page.url()).searchParams.get('area')).toBe('fence:00000000-0000-7000-8000-000000001987')
+    })
   })
 })

@@ -10,7 +10,7 @@ import { useWorkspace } from '../../shell/workspace.tsx'
 import { useLocale, useTexts } from '../../texts/texts.tsx'
 import { findArea } from './fences/area.ts'
 import { FenceButtons, FenceParts, findFenceAt } from './fences/fence-parts.tsx'
-import { type Fence, useFences } from './fences/queries.ts'
+import { useFences } from './fences/queries.ts'
 import { createTest, listSubjects, NO_FILTERS, orderByName, useFilters } from './filters.ts'
 import { MapView } from './map-view.tsx'
 import { Nobody, SubjectList } from './subject-list.tsx'
@@ -20,7 +20,6 @@ import type { MadeDevice } from './welcome.tsx'
 const Welcome = lazy(patient(() => import('./welcome.tsx')))
 const StreetsHint = lazy(patient(() => import('./streets-hint.tsx')))
 const SetupDialog = lazy(patient(() => import('../setup-dialog.tsx')))
-const NO_FENCES: readonly Fence[] = []
 /** How often the list is sorted anew. */
 const SORT_EVERY_MS = 1_000
 
@@ -39,7 +38,7 @@ export function MapPage() {
   const settled = useSettled(subject)
   const [map, setMap] = useState<MapLibre | null>(null)
   const [isSelecting, setSelecting] = useState(false)
-  const fences = useFences()
+  const { fences, isWhole } = useFences()
   const area = useMemo(() => findArea(filters.area, fences), [filters.area, fences])
   const isEditing = fence === 'new' || (fence !== null && filters.edit)
 
@@ -91,7 +90,7 @@ export function MapPage() {
       <SubjectList
         ids={ids}
         filters={filters}
-        fences={fences ?? NO_FENCES}
+        fences={fences}
         onChange={change}
         onSelect={select}
         onStep={id => select(id, { isStep: true })}
@@ -133,6 +132,7 @@ export function MapPage() {
         <FenceParts
           map={map}
           fences={fences}
+          isWhole={isWhole}
           filters={filters}
           area={area}
           isSelecting={isSelecting}

@@ -11,7 +11,7 @@ import { patient } from '../../parts/patient.ts'
 import { stepTo } from '../../parts/rows.ts'
 import { useRecords } from '../../shell/records.ts'
 import { useFormat, useTexts } from '../../texts/texts.tsx'
-import { areaOf, findArea, isDrawn } from './fences/area.ts'
+import { findArea, isDrawn } from './fences/area.ts'
 import type { Fence } from './fences/queries.ts'
 import { createTest, type Filters, NO_FILTERS, SORTS, type Sort } from './filters.ts'
 import { readSpeed } from './speed.ts'
@@ -19,6 +19,7 @@ import { readSpeed } from './speed.ts'
 const ChooseRecord = lazy(
   patient(async () => ({ default: (await import('../../parts/choose-record.tsx')).ChooseRecord })),
 )
+const ChooseArea = lazy(patient(() => import('./fences/choose-area.tsx')))
 const ROW_PX = 44
 const AGES_EVERY_MS = 10_000
 const COUNTED_EVERY_MS = 1_000
@@ -100,12 +101,6 @@ const ListHead = memo(function ListHead(props: HeadProps) {
   const counts = [0, 0, 0]
   for (let slot = 0; slot < fleet.size; slot++)
     if (isListed(slot)) (counts[fleet.columns.state[slot] as number] as number)++
-  /** What was drawn is one of them as long as it counts. */
-  const areas = [
-    { id: '', name: texts.fences.anywhere },
-    ...(isDrawn(area) ? [{ id: area, name: texts.fences.drawn }] : []),
-    ...fences.map(({ _id, name }) => ({ id: areaOf(_id), name })),
-  ]
   const sorts = SORTS.map(id => ({ id, name: texts.map.sorts[id] }))
 
   return (
@@ -160,16 +155,10 @@ const ListHead = memo(function ListHead(props: HeadProps) {
               none={texts.map.anyTeam}
             />
           )}
+          {(fences.length > 0 || isDrawn(area)) && (
+            <ChooseArea fences={fences} value={area} onChange={next => onChange({ area: next })} />
+          )}
         </Suspense>
-        {areas.length > 1 && (
-          <Choose
-            compact
-            label={texts.fences.area}
-            value={area}
-            onChange={next => onChange({ area: next })}
-            choices={areas}
-          />
-        )}
         <Choose
           compact
           label={texts.map.sort}

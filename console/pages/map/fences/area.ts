@@ -8,9 +8,9 @@ export const areaOfRing = (ring: readonly [number, number][]): string => writeRi
 export const isDrawn = (area: string): boolean => area !== '' && !area.startsWith(FENCE)
 
 /** What an area of the address means. Null is everywhere: there is none, or nobody knows it (any more). */
-export function findArea(area: string, fences: readonly Fence[] | undefined): Shape | null {
+export function findArea(area: string, fences: readonly Fence[]): Shape | null {
   if (area === '') return null
-  if (area.startsWith(FENCE)) return fences?.find(({ _id }) => areaOf(_id) === area)?.shape ?? null
+  if (area.startsWith(FENCE)) return fences.find(({ _id }) => areaOf(_id) === area)?.shape ?? null
   const ring = readRing(area)
   return ring && { type: 'polygon', coordinates: ring }
 }

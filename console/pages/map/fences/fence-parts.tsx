@@ -59,7 +59,9 @@ export function FenceButtons({ filters, isSelecting, onShow, onSelecting, onCrea
 
 interface Props {
   map: MapLibre | null
-  fences: readonly Fence[] | undefined
+  fences: readonly Fence[]
+  /** Whether there are no others. */
+  isWhole: boolean
   filters: Filters
   area: Shape | null
   isSelecting: boolean
@@ -69,12 +71,12 @@ interface Props {
 }
 
 /** Geofences on the map, the panel of the one that is open, and what draws. */
-export function FenceParts({ map, fences, filters, area, isSelecting, onOpen, onArea }: Props) {
+export function FenceParts({ map, fences, isWhole, filters, area, isSelecting, onOpen, onArea }: Props) {
   const texts = useTexts()
   const { fence: id, edit } = filters
-  const opened = fences?.find(({ _id }) => _id === id)
+  const opened = fences.find(({ _id }) => _id === id)
   const shown = useMemo(() => {
-    if (!filters.fences || !fences) return []
+    if (!filters.fences) return []
     // The one that is changed is drawn by what changes it.
     return edit ? fences.filter(({ _id }) => _id !== id) : fences
   }, [filters.fences, fences, edit, id])
@@ -87,7 +89,9 @@ export function FenceParts({ map, fences, filters, area, isSelecting, onOpen, on
     <Suspense>
       {/* A form is not hidden because something else comes. */}
       <Suspense>
-        {map && (fences?.length || drawn) && <Fences map={map} fences={shown} opened={opened} area={drawn} />}
+        {map && (fences.length > 0 || drawn) && (
+          <Fences map={map} fences={shown} opened={opened} area={drawn} />
+        )}
       </Suspense>
       {filters.area !== '' && !isSelecting && <ClearArea onPress={() => onArea('')} />}
       {map && isSelecting && (
@@ -108,7 +112,7 @@ export function FenceParts({ map, fences, filters, area, isSelecting, onOpen, on
           onClose={() => onOpen(null)}
         />
       )}
-      {id && id !== 'new' && fences && !opened && (
+      {id && id !== 'new' && isWhole && !opened && (
         <aside className="panel" aria-label={texts.nav.geofences}>
           <header className="panel-head">
             <h2>{texts.nav.geofences}</h2>

@@ -16,24 +16,37 @@ const EVENTS = 20
 const readPage = (cursor: string | undefined) =>
   answered(api.GET('/api/v3/geofences', { params: { query: { limit: PAGE, sort: 'name', cursor } } }))
 
-/** All that the role may see; undefined until they are known. */
-export function useFences(): Fence[] | undefined {
+interface Fences {
+  fences: readonly Fence[]
+  /** Whether these are all that the role may see, not the first of them. */
+  isWhole: boolean
+}
+const NONE: Fences = { fences: [], isWhole: false }
+
+/** What there is to draw: page by page as long as they are read for the first time. */
+export function useFences(): Fences {
   const { may } = useWorkspace()
   const { data } = useQuery({
     queryKey: ['geofences', 'all'],
     enabled: may('view/geofence'),
-    queryFn: async () => {
+    queryFn: async ({ client, queryKey }) => {
       const fences: Fence[] = []
       let cursor: string | undefined
+      let drawn = 0
       do {
         const page = await readPage(cursor)
         fences.push(...(page.data as Fence[]))
         cursor = page.pagination.nextCursor ?? undefined
+        // Every time all are drawn anew: whenever there are twice as many.
+        if (fences.length >= 2 * drawn && !client.getQueryData<Fences>(queryKey)?.isWhole) {
+          client.setQueryData<Fences>(queryKey, { fences: [...fences], isWhole: false })
+          drawn = fences.length
+        }
       } while (cursor)
-      return fences
+      return { fences, isWhole: true }
     },
   })
-  return data
+  return data ?? NONE
 }
 
 /** Who went in and out last, as it happens. */
