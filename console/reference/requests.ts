@@ -68,7 +68,7 @@ export function prepare(
   secret: string | null,
 ): Prepared {
   const { method, parameters, body } = operation
-  const enteredFor = ({ name }: Parameter) => values.parameters[name]?.trim() ?? ''
+  const enteredFor = ({ name }: Parameter) => values.parameters[name]?.trim().toWellFormed() ?? ''
   let path = operation.path
   const query: string[] = []
   for (const parameter of parameters) {
@@ -85,16 +85,16 @@ export function prepare(
   const json: unknown = JSON.parse(values.body)
   if (!isForm(operation)) return { method, url, headers: { ...headers, 'Content-Type': JSON_TYPE }, json }
   const fields = Object.entries(json as object).map(([name, value]): [string, string] => [
-    name,
-    typeof value === 'string' ? value : JSON.stringify(value),
+    name.toWellFormed(),
+    typeof value === 'string' ? value.toWellFormed() : JSON.stringify(value),
   ])
   const file = String((body.example as { file?: string }).file ?? '')
   return { method, url, headers, form: { fields, fileName: 'records.csv', file } }
 }
 
-/** `status=open&kind=x` for the parameter `filter` is `filter[status]=open&filter[kind]=x`. */
+/** `status=open&kind=x` for `filter` is `filter[status]=open&filter[kind]=x`, in which curl would take brackets for a range. */
 function readDeep(name: string, text: string): string[] {
   return [...new URLSearchParams(text)].map(
-    ([key, value]) => `${name}[${encodeURIComponent(key)}]=${encodeURIComponent(value)}`,
+    ([key, value]) => `${encodeURIComponent(`${name}[${key}]`)}=${encodeURIComponent(value)}`,
   )
 }

@@ -12,8 +12,18 @@ export function writeSample(language: Language, operation: Operation, request: P
 
 /** In the shell nothing but a quote has a meaning within quotes. */
 const shell = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`
+/** What would end a line or a file, is half a character, or is not seen where it is pasted. */
+const UNWRITTEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu
+/** A text as TypeScript and Python both write it; neither wants more for a character beyond the first 65,536. */
 const quote = (text: string) =>
-  `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'").replaceAll('\n', '\\n')}'`
+  `'${text
+    .replaceAll(/[\\']/g, '\\$&')
+    .replaceAll('\n', '\\n')
+    .replaceAll(UNWRITTEN, one =>
+      one.length > 1 ? one : `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`,
+    )}'`
+/** In a form, as browsers write it. [HTML, 4.10.21.8] */
+const formName = (name: string) => name.replaceAll('"', '%22').replaceAll('\r', '%0D').replaceAll('\n', '%0A')
 const indent = (text: string, spaces: number) => text.replaceAll('\n', `\n${' '.repeat(spaces)}`)
 
 const isFile = ({ answers }: Operation) =>
@@ -72,7 +82,7 @@ function writePython(operation: Operation, { method, url, headers, json, form }:
     ? `
 boundary = uuid.uuid4().hex
 parts = [
-${form.fields.map(([name, value]) => `    ('; name="${name}"', ${quote(value)}),\n`).join('')}    ('; name="file"; filename="${form.fileName}"', ${quote(`${form.file}\n`)}),
+${form.fields.map(([name, value]) => `    (${quote(`; name="${formName(name)}"`)}, ${quote(value)}),\n`).join('')}    ('; name="file"; filename="${form.fileName}"', ${quote(`${form.file}\n`)}),
 ]
 body = ''.join(
     f'--{boundary}\\r\\nContent-Disposition: form-data{head}\\r\\n\\r\\n{text}\\r\\n' for head, text in parts
@@ -125,7 +135,11 @@ socket.onclose = ({ code, reason }) => console.log('closed', code, reason)
 export {}`
 }
 
-const literalName = (name: string) => (/^[A-Za-z_$][\w$]*$/.test(name) ? name : quote(name))
+function literalName(name: string): string {
+  // Written otherwise it is no field, but what the object inherits from.
+  if (name === '__proto__') return `['__proto__']`
+  return /^[A-Za-z_$][\w$]*$/.test(name) ? name : quote(name)
+}
 
 /** A value as people write it in TypeScript. */
 export function toTypeScript(value: unknown): string {
@@ -139,7 +153,9 @@ export function toTypeScript(value: unknown): string {
 export function toPython(value: unknown): string {
   if (typeof value === 'string') return quote(value)
   if (Array.isArray(value)) return list('[', ']', value.map(toPython), 4)
-  if (value === null) return 'None'
+  // Of JSON, a number that is too large for one is null.
+  if (value === null || value === Number.POSITIVE_INFINITY || value === Number.NEGATIVE_INFINITY)
+    return 'None'
   if (typeof value === 'boolean') return value ? 'True' : 'False'
   if (typeof value !== 'object') return JSON.stringify(value)
   const entries = Object.entries(value).map(([name, one]) => `${quote(name)}: ${toPython(one)}`)
