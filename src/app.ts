@@ -48,6 +48,7 @@ import { addProcessRoles } from './http/plugins/process-roles.ts'
 import { answerClientError, answerConnect, answerExpectation } from './http/plugins/raw-errors.ts'
 import { addStrictInputs, parseQuery } from './http/plugins/strict-inputs.ts'
 import { addTextCheck } from './http/plugins/text.ts'
+import { cutUnread } from './http/plugins/unread-answers.ts'
 import { addUnreadBodies, drain } from './http/plugins/unread-bodies.ts'
 import { addUpgrades } from './http/plugins/upgrades.ts'
 import { addUploads } from './http/plugins/uploads.ts'
@@ -58,8 +59,6 @@ const HEADERS_WITHIN_MS = 30_000
 const MAX_HEADER_BYTES = 16 * 1024
 /** Longer than balancers keep theirs, or they send into a connection that closes. */
 const IDLE_MS = 72_000
-/** Whoever takes nothing of an answer for this long; a twin under one Idempotency-Key waits a minute. */
-const UNREAD_MS = 90_000
 
 /** The HTTP server: the table of contents of everything that answers. Who describes it (`gatherRoutes`) comes before its routes. */
 export async function createApp(
@@ -83,18 +82,20 @@ export async function createApp(
     },
     forceCloseConnections: true,
     serverFactory: listener =>
-      createServer(
-        {
-          requestTimeout: UPLOAD_WITHIN_MS,
-          headersTimeout: HEADERS_WITHIN_MS,
-          connectionsCheckingInterval: 1_000,
-          keepAliveTimeout: IDLE_MS,
-          maxHeaderSize: MAX_HEADER_BYTES,
-          // Answered by a hook, in the envelope.
-          requireHostHeader: false,
-        },
-        pace(listener),
-      ).setTimeout(UNREAD_MS),
+      cutUnread(
+        createServer(
+          {
+            requestTimeout: UPLOAD_WITHIN_MS,
+            headersTimeout: HEADERS_WITHIN_MS,
+            connectionsCheckingInterval: 1_000,
+            keepAliveTimeout: IDLE_MS,
+            maxHeaderSize: MAX_HEADER_BYTES,
+            // Answered by a hook, in the envelope.
+            requireHostHeader: false,
+          },
+          pace(listener),
+        ),
+      ),
     clientErrorHandler: answerClientError,
     // Without hooks, so it says itself what they do.
     frameworkErrors(error, request, reply) {
