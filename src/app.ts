@@ -4,7 +4,7 @@ import { serializerCompiler, type ZodTypeProvider } from 'fastify-type-provider-
 import { newId } from '../db/client.ts'
 import { auditRoutes } from './api/audit-log/routes.ts'
 import { authRoutes } from './api/auth/routes.ts'
-import { addMissingPage, consoleRoutes, openConsole } from './api/console/routes.ts'
+import { addMissingPage, consoleRoutes, openConsole, sendMissingPage } from './api/console/routes.ts'
 import { dataRoutes } from './api/data/routes.ts'
 import { dataTypeRoutes } from './api/data-types/routes.ts'
 import { deviceRoutes } from './api/devices/routes.ts'
@@ -66,6 +66,7 @@ export async function createApp(
   logger: FastifyBaseLogger,
   describe?: (app: App) => Promise<void>,
 ): Promise<App> {
+  const console = openConsole(services.config)
   const app: App = Fastify({
     loggerInstance: logger,
     // A line a request is for whoever looks for a fault; what fails is logged in any case. An address may hold a
@@ -99,7 +100,9 @@ export async function createApp(
     clientErrorHandler: answerClientError,
     // Without hooks, so it says itself what they do.
     frameworkErrors(error, request, reply) {
-      void drain(request.raw).then(() => answerError(error, request, reply.headers(ANSWER_HEADERS)))
+      reply.headers(ANSWER_HEADERS)
+      if (sendMissingPage(request, reply, console, 400)) return
+      void drain(request.raw).then(() => answerError(error, request, reply))
     },
   }).withTypeProvider<ZodTypeProvider>()
   app.setValidatorCompiler(validatorCompiler)
@@ -112,7 +115,6 @@ export async function createApp(
   // Before what may fail, so that a page of another origin may read why.
   await addCors(app, services)
   await addUpgrades(app)
-  const console = openConsole(services.config)
   addMissingPage(app, console)
   addMethods(app)
   addArrivalTime(app)

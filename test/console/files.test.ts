@@ -72,8 +72,33 @@ describe('The files of the console', () => {
       expect(Number(answer.headers.get('content-length'))).toBeLessThan(bytes.length / 2)
       expect(Buffer.from(await answer.arrayBuffer()).equals(bytes)).toBe(true)
     }
-    const known = await get(script, { 'if-none-match': plain.headers.get('etag') as string })
-    expect([known.status, await known.text()]).toEqual([304, ''])
+    const etag = plain.headers.get('etag') as string
+    for (const known of [etag, etag.replace('W/', ''), `"a", ${etag}, W/"b"`, '*']) {
+      const answer = await get(script, { 'if-none-match': known, 'accept-encoding': 'br' })
+      expect([known, answer.status, await answer.text()]).toEqual([known, 304, ''])
+    }
+    expect((await get(script, { 'if-none-match': 'W/"a", "b"' })).status).toBe(200)
+  })
+
+  it.each([
+    ['br;q=0', null],
+    ['br;q=0, gzip', 'gzip'],
+    ['x-br', null],
+    ['gzip, br', 'br'],
+    ['BR ; Q=0.5, gzip;q=0.8', 'gzip'],
+    ['*', 'br'],
+    ['*;q=0', null],
+    ['br;q=0, *;q=0.1', 'gzip'],
+    ['identity, br;q=0.5', null],
+    ['identity;q=0.5, br;q=0.5', 'br'],
+    ['zstd, deflate', null],
+    ['br;q=x,,;', null],
+  ])('what is sent to whoever accepts %s: %s', async (accepted, encoding) => {
+    const page = await (await get('/')).text()
+    const [script = ''] = /\/assets\/index-[\w-]+\.js/.exec(page) ?? []
+    const answer = await get(script, { 'accept-encoding': accepted })
+    expect([answer.status, answer.headers.get('content-encoding')]).toEqual([200, encoding])
+    await answer.body?.cancel()
   })
 
   it('HEAD says what GET would, and other methods are 405', async () => {
@@ -91,6 +116,18 @@ describe('The files of the console', () => {
     const html = { accept: 'text/html,application/xhtml+xml' }
     const nowhere = await get('/nowhere/at/all', html)
     expect([nowhere.status, nowhere.headers.get('content-type')]).toEqual([404, 'text/html; charset=utf-8'])
+    for (const [path, status] of [
+      ['/devices/%ff', 400],
+      ['/nowhere%', 400],
+      [`/devices/${'x'.repeat(13_000)}`, 414],
+      [`/${'x'.repeat(13_000)}`, 414],
+    ] as const) {
+      const page = await get(path, html)
+      expect([page.status, page.headers.get('content-type')]).toEqual([status, 'text/html; charset=utf-8'])
+      expect(page.headers.get('content-security-policy')).toContain(`default-src 'none'`)
+      const called = await get(path)
+      expect([called.status, await called.json()]).toMatchObject([status, { status: false }])
+    }
     for (const [path, headers] of [
       ['/api/v3/nowhere', html],
       ['/api', html],

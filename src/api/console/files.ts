@@ -16,6 +16,7 @@ const TYPES: { [extension: string]: string } = {
 
 export interface StaticFile {
   type: string
+  /** Weak: it stands for each of its encodings. */
   etag: string
   /** As it is, and as browsers rather take it. */
   bytes: Buffer
@@ -42,6 +43,6 @@ function read(path: string): StaticFile {
   const bytes = readFileSync(path)
   const compressed = (suffix: string) =>
     existsSync(`${path}.${suffix}`) ? readFileSync(`${path}.${suffix}`) : undefined
-  const etag = `"${createHash('sha256').update(bytes).digest('base64url').slice(0, 22)}"`
+  const etag = `W/"${createHash('sha256').update(bytes).digest('base64url').slice(0, 22)}"`
   return { type: TYPES[extname(path)] as string, etag, bytes, br: compressed('br'), gzip: compressed('gz') }
 }

@@ -5,8 +5,10 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Basemap } from '../../basemap.ts'
 import type { Config } from '../../config.ts'
 import { RequestError } from '../../http/errors.ts'
+import { MAX_URL } from '../../http/plugins/methods.ts'
 import type { App } from '../../services.ts'
 import { readBuiltFiles, readDocument, type StaticFile } from './files.ts'
+import { chooseEncoding, isKnown } from './negotiation.ts'
 import { BASEMAP_PATH, createPage, PAGES, type Page, writePolicy } from './pages.ts'
 
 /** Nothing of it is part of the interface. */
@@ -61,15 +63,23 @@ export function consoleRoutes(app: App, built: Console | null): void {
   }
 }
 
-/** Whoever follows a link to nowhere reads a page; whoever calls the interface an answer in the envelope. */
 export function addMissingPage(app: App, built: Console | null): void {
-  if (!built) return
   app.addHook('onRequest', async (request, reply) => {
-    const { method, url, headers, is404 } = request
-    if (!is404 || (method !== 'GET' && method !== 'HEAD') || /^\/+(api|mqtt)(\/|\?|$)/i.test(url)) return
-    if (!headers.accept?.includes('text/html') || headers.upgrade !== undefined) return
-    return sendPage(reply.code(404), built.page, built.basemap)
+    const status = request.url.length > MAX_URL ? 414 : request.is404 ? 404 : null
+    if (status !== null) return sendMissingPage(request, reply, built, status)
   })
+}
+
+/** Whoever follows a link to nowhere reads a page; whoever calls the interface gets none, but an answer in the envelope. */
+export function sendMissingPage(
+  { method, url, headers }: FastifyRequest,
+  reply: FastifyReply,
+  built: Console | null,
+  status: 400 | 404 | 414,
+): FastifyReply | undefined {
+  if (!built || (method !== 'GET' && method !== 'HEAD') || /^\/+(api|mqtt)(\/|\?|$)/i.test(url)) return
+  if (!headers.accept?.includes('text/html') || headers.upgrade !== undefined) return
+  return sendPage(reply.code(status), built.page, built.basemap)
 }
 
 export function sendPage(reply: FastifyReply, page: Page, basemap: Basemap): FastifyReply {
@@ -86,13 +96,13 @@ export function sendPage(reply: FastifyReply, page: Page, basemap: Basemap): Fas
 }
 
 export function sendFile({ headers }: FastifyRequest, reply: FastifyReply, file: StaticFile): FastifyReply {
-  reply.header('etag', file.etag).header('vary', 'accept-encoding')
-  if (headers['if-none-match'] === file.etag) return reply.code(304).send()
-  reply.type(file.type)
-  const accepted = headers['accept-encoding'] ?? ''
-  if (file.br && /\bbr\b/.test(accepted)) return reply.header('content-encoding', 'br').send(file.br)
-  if (file.gzip && /\bgzip\b/.test(accepted)) return reply.header('content-encoding', 'gzip').send(file.gzip)
-  return reply.send(file.bytes)
+  const vary = [reply.getHeader('vary'), 'accept-encoding'].filter(Boolean).join(', ')
+  reply.headers({ etag: file.etag, vary })
+  if (isKnown(headers['if-none-match'] ?? '', file.etag)) return reply.code(304).send()
+  const available = (['br', 'gzip'] as const).filter(coding => file[coding])
+  const encoding = chooseEncoding(headers['accept-encoding'] ?? '', available)
+  if (encoding) reply.header('content-encoding', encoding)
+  return reply.type(file.type).send(encoding ? file[encoding] : file.bytes)
 }
 
 /** A piece of the file of tiles, as whoever draws a map from it asks. */
