@@ -2,13 +2,17 @@ import { z } from 'zod'
 
 /** Embeddings, overrides and isolates: they turn round the words that a page writes beside the name. */
 export const TURNING = /[\u202A-\u202E\u2066-\u2069]/
+/** Control characters, and what is drawn as nothing, but for what joins or parts letters, marks their direction or makes a flag. */
+const UNSEEN =
+  /[\p{Cc}\uFFF9-\uFFFB]|(?<!\u{1F3F4}[\u{E0020}-\u{E007F}]*)(?![\u061C\u200C-\u200F\u202A-\u202E\u2066-\u2069])(?=\p{Default_Ignorable_Code_Point})\p{Cf}/u
 /** A reader sees something: spaces, and letters that are drawn as nothing, are no name. */
 const VISIBLE = /(?![\p{Default_Ignorable_Code_Point}\u2800])[\p{L}\p{N}\p{P}\p{S}]/u
 
-/** The rule for every name that comes in. Answers have names as they are: older ones stay readable. */
+/** The rule for every name that comes in: it is one line, and looks like no other one. Answers have names as they are: older ones stay readable. */
 export const newName = (max: number, min = 1) =>
   z
     .string()
+    .overwrite(name => name.replaceAll(/\s+/g, ' '))
     .trim()
     .min(min)
     .max(max)
@@ -17,4 +21,7 @@ export const newName = (max: number, min = 1) =>
       name => !TURNING.test(name),
       'This holds a hidden sign that turns the direction of writing: type it anew.',
     )
-    .describe('Has something that can be seen, and no hidden sign that turns the direction of writing')
+    .refine(name => !UNSEEN.test(name), 'This holds a sign that cannot be seen: type it anew.')
+    .describe(
+      'Has something that can be seen, no sign that cannot, and none that turns the direction of writing; blanks and line ends count as one space',
+    )

@@ -98,6 +98,7 @@ describe('The conventions', () => {
   it('a name has something to see and turns nothing round, whatever it is the name of', async () => {
     const HIDDEN = ['\u200b\u200b\u200b', '\u2060\u3164 \u00ad', '\u2800\u2800\u2800']
     const TURNING = ['\u202egnihtemos', 'Van\u202d 7', '\u2066Van 7\u2069']
+    const UNSEEN = ['Van\u0007 7', 'Van\u200b7', '\u{e0041}Van', 'Van\ufff9', 'V\u00adan']
     const document = await readDocument(server)
     const resolve = createResolver(document)
     const resources = new Set<string>()
@@ -112,10 +113,13 @@ describe('The conventions', () => {
         resources.add(operation.path.replace(/\/\{.*/, ''))
         const path = operation.path.replace('/api/v3', '').replace(/\{\w+\}/g, () => crypto.randomUUID())
         const method = operation.method as 'post' | 'put' | 'patch'
-        for (const name of [...HIDDEN, ...TURNING]) {
+        for (const name of [...HIDDEN, ...TURNING, ...UNSEEN]) {
           const answer = await owner[method](path, { ...body, [field]: name })
           const said = answer.body.errors?.find((one: { path: string }) => one.path === field)?.message ?? ''
-          const expected = HIDDEN.includes(name) ? /that can be seen\.$/ : /turns the direction of writing/
+          const other = TURNING.includes(name)
+            ? /turns the direction of writing/
+            : /that cannot be seen: type/
+          const expected = HIDDEN.includes(name) ? /that can be seen\.$/ : other
           if (answer.status !== 400 || !expected.test(said))
             wrong.push(`${operation.name} ${field} ${escape(name)}: ${answer.status} ${said}`)
         }
@@ -123,8 +127,10 @@ describe('The conventions', () => {
     }
     expect(wrong).toEqual([])
     expect(resources.size).toBeGreaterThan(12)
-    for (const name of ['שלום 7', '車両 1', 'Lkw №\u00a04', '🚚', '-', 'می\u200cخواهم'])
-      expect([name, (await owner.post('/team', { name })).status]).toEqual([name, 201])
+    for (const name of ['שלום 7', '車両 1', 'Lkw № 4', '🚚', '-', 'می\u200cخواهم', '👩‍🚒', '🏴󠁧󠁢󠁥󠁮󠁧󠁿 1'])
+      expect([name, (await owner.post('/team', { name })).body.data?.name]).toEqual([name, name])
+    for (const name of ['One\u00a0line', ' One \r\n\tline', 'One\u2028line'])
+      expect((await owner.post('/vehicle', { name })).body.data?.name).toBe('One line')
   })
 
   // The database is written to beside the server, which PGlite does not allow.

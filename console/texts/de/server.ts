@@ -14,6 +14,8 @@ export const serverInGerman: Readonly<Record<string, string>> = {
   'This has to be a whole number.': 'Das muss eine ganze Zahl sein.',
   'This needs a letter or a sign that can be seen.':
     'Das braucht einen Buchstaben oder ein Zeichen, das zu sehen ist.',
+  'This holds a sign that cannot be seen: type it anew.':
+    'Darin steckt ein Zeichen, das man nicht sieht: bitte neu tippen.',
   'This holds a hidden sign that turns the direction of writing: type it anew.':
     'Darin steckt ein unsichtbares Zeichen, das die Schreibrichtung umkehrt: bitte neu tippen.',
   'There is no such hub.': 'Diesen Standort gibt es nicht.',
