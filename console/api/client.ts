@@ -1,10 +1,11 @@
 import createClient from 'openapi-fetch'
+import { fetchTimed, serverNow } from '../clock.ts'
 import { endSession, getSession } from '../session.ts'
 import { Failure } from './failure.ts'
 import type { paths } from './interface.d.ts'
 
 /** The interface, typed by its own document. */
-export const api = createClient<paths>()
+export const api = createClient<paths>({ fetch: fetchTimed })
 
 api.use({
   onRequest({ request }) {
@@ -52,7 +53,7 @@ const MIN_RETRY_AFTER_MS = 1_000
 /** Seconds or a date (RFC 9110, 10.2.3), and up to a fifth more: pages that were refused at once do not come back at once. */
 function readRetryAfter(headers: Headers): number | undefined {
   const value = headers.get('retry-after') ?? ''
-  const ms = /^\d+$/.test(value) ? Number(value) * 1_000 : Date.parse(value) - Date.now()
+  const ms = /^\d+$/.test(value) ? Number(value) * 1_000 : Date.parse(value) - serverNow()
   if (Number.isNaN(ms)) return undefined
   const bounded = Math.min(Math.max(ms, MIN_RETRY_AFTER_MS), MAX_RETRY_AFTER_MS)
   return bounded * (1 + Math.random() / 5)

@@ -1,3 +1,4 @@
+import { serverNow } from '../clock.ts'
 import type { Changes } from './changes.ts'
 import type { Packed } from './packed.ts'
 import { createSocket } from './socket.ts'
@@ -105,7 +106,7 @@ export function openLive(token: string, filter: Filter, events: LiveEvents) {
     if (closed) return
     if (code === TOKEN_ENDED) return events.onEnded()
     if (code === PERMISSION_LOST) return events.onState({ name: 'forbidden' })
-    events.onState({ name: 'offline', since: heardAt })
+    events.onState({ name: 'offline', since: serverNow() - (Date.now() - heardAt) })
     clearTimeout(timer)
     timer = setTimeout(connect, retryMs * (0.75 + Math.random() / 2))
     retryMs = Math.min(RETRY_LAST_MS, retryMs * 2)

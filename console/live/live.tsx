@@ -9,6 +9,7 @@ import {
   useState,
   useSyncExternalStore,
 } from 'react'
+import { serverNow } from '../clock.ts'
 import { endSession } from '../session.ts'
 import { ME, useWorkspace } from '../shell/workspace.tsx'
 import { type LiveState, openLive } from './connection.ts'
@@ -136,9 +137,9 @@ export function useFleetVersion(fleet: Fleet, everyMs: number): number {
 
 /** The time, again every `everyMs`. */
 export function useNow(everyMs: number): number {
-  const [now, setNow] = useState(Date.now)
+  const [now, setNow] = useState(serverNow)
   useEffect(() => {
-    const timer = setInterval(() => setNow(Date.now()), everyMs)
+    const timer = setInterval(() => setNow(serverNow()), everyMs)
     return () => clearInterval(timer)
   }, [everyMs])
   return now

@@ -2,6 +2,7 @@ import '../styles/pages.css'
 import { useInfiniteQuery, useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { answered, api } from '../api/client.ts'
+import { serverNow } from '../clock.ts'
 import { Modal } from '../parts/modal.tsx'
 import { ActionButton } from '../parts/parts.tsx'
 import { Question, type QuestionProps } from '../parts/question.tsx'
@@ -41,7 +42,7 @@ export function Component() {
     {
       id: 'expires',
       title: t.expires,
-      cell: link => (Date.parse(link.expiresAt) < Date.now() ? t.expired : format.dateTime(link.expiresAt)),
+      cell: link => (Date.parse(link.expiresAt) < serverNow() ? t.expired : format.dateTime(link.expiresAt)),
     },
     {
       id: 'trail',

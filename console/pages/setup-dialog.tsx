@@ -147,13 +147,13 @@ function NewKey({ device, onKey }: Pick<Props, 'device'> & { onKey: (key: string
 function useArrival(deviceId: string): Position | undefined {
   const { fleet, known } = useLive()
   useFleetVersion(fleet, 500)
-  const [openedAt] = useState(Date.now)
+  const [openedAt] = useState(() => performance.now())
   const before = useRef<string | null>(null)
   const isKnown = useRef(false)
   const first = useRef<Position>(undefined)
   const position = fleet.find(deviceId)
   if (!known) return undefined
-  if (!isKnown.current || (before.current !== null && Date.now() - openedAt < ON_ITS_WAY_MS))
+  if (!isKnown.current || (before.current !== null && performance.now() - openedAt < ON_ITS_WAY_MS))
     before.current = position?.timestamp ?? null
   isKnown.current = true
   if (position && position.timestamp !== before.current) first.current ??= position

@@ -1,6 +1,7 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { answered, api } from '../api/client.ts'
+import { serverNow } from '../clock.ts'
 import { Modal } from '../parts/modal.tsx'
 import { ActionButton, Choose, Copyable, Trouble } from '../parts/parts.tsx'
 import { useFormat, useTexts } from '../texts/texts.tsx'
@@ -27,7 +28,7 @@ export default function ShareDialog({ subject, onClose }: Props) {
       const body = {
         subjectId: subject.subjectId,
         subjectType: subject.subjectType,
-        expiresAt: new Date(Date.now() + DURATIONS[duration]).toISOString(),
+        expiresAt: new Date(serverNow() + DURATIONS[duration]).toISOString(),
         trailMinutes: TRAILS[trail],
       }
       return (await answered(api.POST('/api/v3/tracking-link', { body }))).data

@@ -1,3 +1,4 @@
+import { serverNow } from '../clock.ts'
 import type { Texts } from './en/en.ts'
 
 const MINUTE_S = 60
@@ -38,8 +39,14 @@ export function createFormat(locale: string, timeZone: string | undefined, texts
     year: 'numeric',
     timeZone: 'UTC',
   })
-  const isToday = (at: number) => day.format(at) === day.format()
+  const isToday = (at: number) => day.format(at) === day.format(serverNow())
   const relative = new Intl.RelativeTimeFormat(locale, { style: 'short', numeric: 'always' })
+  const duration = (s: number) => {
+    const minutes = Math.round(s / MINUTE_S)
+    const parts = [Math.floor(minutes / 60), minutes % 60] as const
+    const hours = parts[0] > 0 ? units.hours(integer.format(parts[0])) : ''
+    return parts[1] > 0 || hours === '' ? `${hours} ${units.minutes(integer.format(parts[1]))}`.trim() : hours
+  }
   return {
     count: (value: number) => integer.format(value),
     units: system,
@@ -53,14 +60,7 @@ export function createFormat(locale: string, timeZone: string | undefined, texts
         : units[measures.long](tenths.format(metres / measures.longM)),
     percent: (value: number) => percents.format(value / 100),
     compass: (degrees: number) => units.compass[Math.round(degrees / 45) % 8] as string,
-    duration: (s: number) => {
-      const minutes = Math.round(s / MINUTE_S)
-      const parts = [Math.floor(minutes / 60), minutes % 60] as const
-      const hours = parts[0] > 0 ? units.hours(integer.format(parts[0])) : ''
-      return parts[1] > 0 || hours === ''
-        ? `${hours} ${units.minutes(integer.format(parts[1]))}`.trim()
-        : hours
-    },
+    duration,
     clock: (at: number | string) => clock.format(new Date(at)),
     seconds: (at: number | string) => seconds.format(new Date(at)),
     dateTime: (at: number | string) => dated.format(new Date(at)),
@@ -69,8 +69,9 @@ export function createFormat(locale: string, timeZone: string | undefined, texts
     /** The same to the second. */
     sinceSeconds: (at: number) => (isToday(at) ? seconds : datedSeconds).format(at),
     /** "2 min. ago": whole and rough, as one says it. */
-    ago: (at: number, now = Date.now()) => {
-      const s = Math.max(0, (now - at) / 1_000)
+    ago: (at: number, now = serverNow()) => {
+      const s = (now - at) / 1_000
+      if (s <= -MINUTE_S) return units.ahead(duration(-s))
       if (s < MINUTE_S) return units.now
       if (s < HOUR_S) return relative.format(-Math.floor(s / MINUTE_S), 'minute')
       if (s < DAY_S) return relative.format(-Math.floor(s / HOUR_S), 'hour')
@@ -83,7 +84,7 @@ export function createFormat(locale: string, timeZone: string | undefined, texts
     /** When a date begins there. */
     startOf: (date: string) => startOf(date, day),
     /** When the day began there. */
-    startOfDay: (now = Date.now()) => startOf(day.format(now), day),
+    startOfDay: (now = serverNow()) => startOf(day.format(now), day),
   }
 }
 

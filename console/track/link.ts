@@ -1,3 +1,5 @@
+import { fetchTimed } from '../clock.ts'
+
 /** What a tracking link shows, and how it goes on. */
 export interface Point {
   lat: number
@@ -71,7 +73,7 @@ export function followLink(token: string, events: LinkEvents): void {
     if (reading || over.signal.aborted) return
     reading = true
     try {
-      const answer = await fetch(`/api/v3/location-history/tracking/${path}`, {
+      const answer = await fetchTimed(`/api/v3/location-history/tracking/${path}`, {
         signal: AbortSignal.timeout(ANSWER_WITHIN_MS),
       })
       if (over.signal.aborted) return

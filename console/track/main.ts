@@ -1,5 +1,6 @@
 import '../styles/track.css'
 import '../preferences.ts'
+import { serverNow } from '../clock.ts'
 import type { State } from '../live/packed.ts'
 import { toX, toY } from '../map/mercator.ts'
 import { readPalette } from '../map/palette.ts'
@@ -72,7 +73,7 @@ let heard: Heard = 'live'
 let isKnown = false
 let trailMs = 0
 
-const ageOf = ({ timestamp }: Point) => Date.now() - Date.parse(timestamp)
+const ageOf = ({ timestamp }: Point) => serverNow() - Date.parse(timestamp)
 
 function stateOf(point: Point): State {
   // What is not heard of is no more than what was seen last.
@@ -98,7 +99,7 @@ function write(): void {
   const said = newest ? describe(newest) : isKnown ? t.waiting : ''
   sentence.textContent = said
   canvas.ariaLabel = said ? `${heading.textContent}: ${said}` : heading.textContent
-  if (trailMs > 0) map.cutTrail(Date.now() - trailMs)
+  if (trailMs > 0) map.cutTrail(serverNow() - trailMs)
   const state = newest && stateOf(newest)
   // What stops sending comes to rest on the map too.
   if (state !== drawn) move()

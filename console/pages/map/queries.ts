@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { answered, api } from '../../api/client.ts'
 import { isMissing, retryAfterOf } from '../../api/failure.ts'
+import { serverNow } from '../../clock.ts'
 import { useLive } from '../../live/live.tsx'
 import { useWorkspace } from '../../shell/workspace.tsx'
 import { useFormat } from '../../texts/texts.tsx'
@@ -72,7 +73,7 @@ export function useToday(subjectId: string, isSettled: boolean) {
     enabled: subject !== null && isSettled,
     queryFn: async ({ signal }) => {
       const from = new Date(format.startOfDay()).toISOString()
-      const query = { ...subject, from, to: new Date().toISOString() }
+      const query = { ...subject, from, to: new Date(serverNow()).toISOString() }
       return (await answered(api.GET('/api/v3/location-histories/trips', { params: { query }, signal }))).data
     },
     refetchInterval: ({ state: { data, error } }) =>

@@ -260,12 +260,13 @@ interface RowProps {
 function Row({ id, index, all, top, isSelected, now, onSelect }: RowProps) {
   const texts = useTexts()
   const format = useFormat()
-  const { fleet } = useLive()
+  const { fleet, state: live } = useLive()
   const position = fleet.find(id)
   if (!position) return null
   const { state, name, timestamp } = position
   const speed = readSpeed(position)
-  const age = format.ago(Date.parse(timestamp), now)
+  const fixedAt = Date.parse(timestamp)
+  const age = live.name === 'offline' ? texts.subject.asOf(format.since(fixedAt)) : format.ago(fixedAt, now)
   const said = state === 'moving' && speed !== null ? format.speed(speed) : texts.states[state]
   return (
     // biome-ignore lint/a11y/useKeyWithClickEvents: keys are the list's, as for any option

@@ -16,6 +16,7 @@ import {
   Heading,
   Popover,
 } from 'react-aria-components'
+import { serverNow } from '../../clock.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { IconButton } from '../../parts/parts.tsx'
 import { useFormat, useTexts } from '../../texts/texts.tsx'
@@ -30,7 +31,7 @@ export function DayPicker({ day, onChange }: { day: string; onChange: (day: stri
   const format = useFormat()
   /** Of the field itself until it is gone to: another key may come first, and on its way there a year is the year 2. */
   const [typed, setTyped] = useState<DateValue | null>(null)
-  const today = format.dateOf(Date.now())
+  const today = format.dateOf(serverNow())
   const earliest = stepDay(today, -KEPT_DAYS)
   const go = (next: string) => onChange(next === today ? null : next)
   const type = (next: DateValue | null) => {

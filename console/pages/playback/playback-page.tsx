@@ -2,6 +2,7 @@ import '../../styles/setup.css'
 import '../../styles/playback.css'
 import { useEffect, useMemo, useRef, useState } from 'react'
 import { ToggleButton } from 'react-aria-components'
+import { serverNow } from '../../clock.ts'
 import { useLive } from '../../live/live.tsx'
 import { ActionButton, Trouble } from '../../parts/parts.tsx'
 import { useFormat, useTexts } from '../../texts/texts.tsx'
@@ -34,7 +35,7 @@ export function Component() {
   const [choice, change] = useChoice()
   const { subjects } = choice
   const t = texts.playback
-  const day = choice.day ?? format.dateOf(Date.now())
+  const day = choice.day ?? format.dateOf(serverNow())
   const wholeDay = useMemo<Span>(
     () => ({ from: format.startOf(day), to: format.startOf(stepDay(day, 1)) }),
     [day, format],

@@ -2,6 +2,7 @@ import { keepPreviousData, useQueries, useQuery } from '@tanstack/react-query'
 import { answered, api } from '../../api/client.ts'
 import { retryAfterOf } from '../../api/failure.ts'
 import { LISTS } from '../../api/lists.ts'
+import { serverNow } from '../../clock.ts'
 import { useLive } from '../../live/live.tsx'
 import { useWorkspace } from '../../shell/workspace.tsx'
 import { useTexts } from '../../texts/texts.tsx'
@@ -16,7 +17,7 @@ const ALL_ANOMALIES = MAX_POINTS / 4
 const STALE_MS = 60_000
 const ofDay = ({ to }: Span) => ({
   staleTime: STALE_MS,
-  ...(to > Date.now() && {
+  ...(to > serverNow() && {
     refetchInterval: ({ state }: { state: { error: unknown } }) => retryAfterOf(state.error) ?? STALE_MS,
   }),
 })

@@ -133,6 +133,7 @@ export const de: Texts = {
     feet: value => `${value} ft`,
     miles: value => `${value} mi`,
     now: 'gerade eben',
+    ahead: time => `Uhr geht ${time} vor`,
     never: 'Nie',
     minutes: n => `${n} min`,
     hours: n => `${n} h`,

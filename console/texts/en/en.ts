@@ -131,6 +131,7 @@ export const en = {
     feet: (value: string) => `${value} ft`,
     miles: (value: string) => `${value} mi`,
     now: 'just now',
+    ahead: (time: string) => `clock ${time} ahead`,
     never: 'Never',
     minutes: (n: string) => `${n} min`,
     hours: (n: string) => `${n} h`,
