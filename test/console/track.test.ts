@@ -122,9 +122,10 @@ describe('The page of a tracking link', () => {
       const { pathname } = new URL((await share(van)).url)
       const page = await screens.open('about:blank', { size: PHONE, mayFail: /WebSocket|ERR_/ })
       await page.clock.install()
+      const isLive = page.waitForEvent('websocket').then(socket => socket.waitForEvent('framereceived'))
       await page.goto(`http://127.0.0.1:${proxy.port}${pathname}`)
       await see(page, /moving, 36 km\/h, just now/)
-      await until('it is connected', () => proxy.connections > 1)
+      await isLive
       proxy.set('answers lost')
       // What has passed by then is refused.
       await page.clock.pauseAt((await page.evaluate(() => Date.now())) + 3_000)
