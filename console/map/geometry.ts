@@ -37,20 +37,37 @@ export function boundsOf(places: Iterable<readonly [lng: number, lat: number]>):
 }
 
 /** What holds all of them in as few degrees as it can: where that is less, across the 180th meridian to an east beyond it. */
-export function boundsAround(places: readonly (readonly [lng: number, lat: number])[]): Bounds | null {
-  const bounds = boundsOf(places)
+export const boundsAround = (places: readonly (readonly [lng: number, lat: number])[]): Bounds | null =>
+  boundsAroundWays(places.map(place => [place]))
+
+/** The same of ways, none of which it cuts: their longitudes go on beyond 180 where they cross there. */
+export function boundsAroundWays(
+  ways: readonly (readonly (readonly [lng: number, lat: number])[])[],
+): Bounds | null {
+  const bounds = boundsOf(ways.flat())
   if (!bounds) return null
-  let [[west, south], [east, north]] = bounds
-  const lngs = places.map(([lng]) => lng).sort((one, other) => one - other)
+  const [[, south], [, north]] = bounds
+  const spans = ways
+    .flatMap(way => {
+      const [[from], [to]] = boundsOf(way) ?? [[NaN], [NaN]]
+      // Each in the turn of the world in which it begins.
+      const turn = Math.ceil((from - 180) / 360) * 360
+      return Number.isNaN(from) ? [] : [{ west: from - turn, east: to - turn }]
+    })
+    .sort((one, other) => one.west - other.west)
+  let west = spans[0]?.west ?? 0
+  let east = spans.reduce((most, span) => Math.max(most, span.east), west)
   // It leaves out the widest stretch in which nobody is.
   let widest = west + 360 - east
-  lngs.forEach((lng, index) => {
-    const before = lngs[index - 1] ?? lng
-    if (lng - before <= widest) return
-    widest = lng - before
-    west = lng
-    east = before + 360
-  })
+  let reached = east - 360
+  for (const span of spans) {
+    if (span !== spans[0] && span.west - reached > widest) {
+      widest = span.west - reached
+      west = span.west
+      east = reached + 360
+    }
+    reached = Math.max(reached, span.east)
+  }
   return [
     [west, south],
     [east, north],

@@ -13,6 +13,9 @@ export const toLng = (x: number): number => (x - 0.5) * 360
 
 export const toLat = (y: number): number => Math.atan(Math.sinh((0.5 - y) * 2 * Math.PI)) / RADIANS
 
+/** The world goes on beyond its edge: where a place is there that is nearest to another. */
+export const nearX = (x: number, other: number): number => x - Math.round(x - other)
+
 /** Of the world at zoom 0, as MapLibre counts. */
 export const TILE_PX = 512
 

@@ -2,7 +2,7 @@ import '../styles/track.css'
 import '../preferences.ts'
 import { serverNow } from '../clock.ts'
 import type { State } from '../live/packed.ts'
-import { toX, toY } from '../map/mercator.ts'
+import { nearX, toX, toY } from '../map/mercator.ts'
 import { readPalette } from '../map/palette.ts'
 import { onTheme } from '../preferences.ts'
 import { de } from '../texts/de/de.ts'
@@ -132,7 +132,7 @@ function place(point: Point, animate: boolean): void {
 function move(): void {
   if (!newest) return
   const share = movesMs > 0 ? Math.min(1, (performance.now() - startedAt) / movesMs) : 1
-  const to = { x: toX(newest.lng), y: toY(newest.lat) }
+  const to = { x: nearX(toX(newest.lng), from.x), y: toY(newest.lat) }
   shown = { x: from.x + (to.x - from.x) * share, y: from.y + (to.y - from.y) * share }
   drawn = stateOf(newest)
   map.setMarker({ ...shown, heading: newest.heading, state: drawn })

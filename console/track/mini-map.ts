@@ -1,6 +1,6 @@
 import type { FeatureCollection, MultiPolygon, Polygon, Position } from 'geojson'
 import { STATES, type State } from '../live/packed.ts'
-import { TILE_PX, toX, toY } from '../map/mercator.ts'
+import { nearX, TILE_PX, toX, toY } from '../map/mercator.ts'
 import type { Palette } from '../map/palette.ts'
 import { readShown } from '../map/shown.ts'
 
@@ -64,13 +64,22 @@ export function createMiniMap(canvas: HTMLCanvasElement, palette: () => Palette)
     pen.setTransform(ratio, 0, 0, ratio, 0, 0)
     pen.fillStyle = colors.water
     pen.fillRect(0, 0, width, height)
+    // Once round the world it begins again, and a trail goes on from one turn into the next.
+    const lefts: number[] = []
+    for (let turn = Math.floor(left / world) - 1; (turn - 1) * world < left + width; turn++)
+      lefts.push(left - turn * world)
     if (images) drawTiles(images, left, top, width, height)
-    else drawWorld(colors, left, top, width, height, world)
-    drawTrail(colors, left, top, world)
-    if (marker) drawMarker(marker.x * world - left, marker.y * world - top, marker, colors)
+    else {
+      for (const one of lefts) drawLand(colors, one, top, width, height, world)
+      drawGrid(colors, left, top, width, height, world)
+    }
+    for (const one of lefts) {
+      drawTrail(colors, one, top, world)
+      if (marker) drawMarker(marker.x * world - one, marker.y * world - top, marker, colors)
+    }
   }
 
-  function drawWorld(
+  function drawLand(
     colors: Palette,
     left: number,
     top: number,
@@ -92,9 +101,20 @@ export function createMiniMap(canvas: HTMLCanvasElement, palette: () => Palette)
       pen.fill('evenodd')
       pen.stroke()
     }
-    // A grid, so that a movement shows where there are no roads.
+  }
+
+  /** So that a movement shows where there are no roads. */
+  function drawGrid(
+    colors: Palette,
+    left: number,
+    top: number,
+    width: number,
+    height: number,
+    world: number,
+  ) {
     const step = 2 ** -Math.round(zoom + Math.log2(TILE_PX / (Math.max(width, height) / SCALE_LINES)))
     pen.strokeStyle = colors.grid
+    pen.lineWidth = 1
     pen.beginPath()
     for (let x = Math.ceil(left / world / step) * step; x * world < left + width; x += step) {
       pen.moveTo(x * world - left, 0)
@@ -137,10 +157,13 @@ export function createMiniMap(canvas: HTMLCanvasElement, palette: () => Palette)
   }
 
   function drawTrail(colors: Palette, left: number, top: number, world: number) {
-    if (trail.length === 0) return
+    let x = trail[0]?.x
+    if (x === undefined) return
     pen.beginPath()
-    for (const { x, y } of trail) pen.lineTo(x * world - left, y * world - top)
-    if (marker) pen.lineTo(marker.x * world - left, marker.y * world - top)
+    for (const place of marker ? [...trail, marker] : trail) {
+      x = nearX(place.x, x)
+      pen.lineTo(x * world - left, place.y * world - top)
+    }
     pen.strokeStyle = colors.trail
     pen.globalAlpha = 0.65
     pen.lineWidth = 4

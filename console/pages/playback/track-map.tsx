@@ -1,5 +1,5 @@
 import { useEffect, useMemo, useRef } from 'react'
-import { boundsOf } from '../../map/geometry.ts'
+import { boundsAroundWays } from '../../map/geometry.ts'
 import { useMap } from '../../map/use-map.ts'
 import { IconButton } from '../../parts/parts.tsx'
 import { useTexts } from '../../texts/texts.tsx'
@@ -38,8 +38,8 @@ export function TrackMap({ shown, anomalies, player }: Props) {
   /** The first look at other tracks is at all of them, and so it is where anomalies are shown. */
   const key = `${shown.map(({ key }) => key).join(' ')} ${anomalies.length > 0}`
   const showAll = (animate: boolean) => {
-    const places = lines.flatMap(one => one.lines.flat())
-    const bounds = boundsOf([...places, ...anomalies.map(({ lng, lat }) => [lng, lat] as const)])
+    const ways = lines.flatMap(one => one.lines)
+    const bounds = boundsAroundWays([...ways, ...anomalies.map(({ lng, lat }) => [[lng, lat] as const])])
     if (!opened || !bounds) return
     // The chart below has just taken its room.
     opened.map.resize()

@@ -1,4 +1,5 @@
 import type { Map as MapLibre } from 'maplibre-gl'
+import { shortWay } from '../../map/geometry.ts'
 import { shorten } from '../../map/labels.ts'
 import { readPalette } from '../../map/palette.ts'
 import { onTheme } from '../../preferences.ts'
@@ -48,9 +49,13 @@ export function drawMarkers(
   function draw() {
     frame = 0
     context.clearRect(0, 0, width, height)
+    const middle = map.getCenter().lng
     const seen = marked.flatMap(({ track, name, color }) => {
       const moment = momentAt(track, player.time)
-      return moment ? [{ moment, name, color, ...map.project([moment.lng, moment.lat]) }] : []
+      if (!moment) return []
+      // In the turn of the world that is looked at.
+      const lng = middle + shortWay(moment.lng - middle)
+      return [{ moment, name, color, ...map.project([lng, moment.lat]) }]
     })
     const taken = seen.map(({ x, y }) => boxAt(x - RADIUS_PX, y, 2 * RADIUS_PX))
     // The first one lies above the others, and its name has the first choice.

@@ -1,0 +1,162 @@
+import fc from 'fast-check'
+import type { Page } from 'playwright-core'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { boundsAroundWays } from '../../console/map/geometry.ts'
+import { createClient, createDevice, type TestDevice } from '../support/client.ts'
+import { useOrganization } from '../support/shared-server.ts'
+import { until } from '../support/wait.ts'
+import { useBrowser } from './browser.ts'
+
+const MINUTE_MS = 60_000
+const DAY_MS = 86_400_000
+/** Over wherever the test runs. */
+const DAY = new Date(Date.now() - 2 * DAY_MS).toISOString().slice(0, 10)
+const AT_NINE = Date.parse(`${DAY}T09:00:00Z`)
+
+describe('At the 180th meridian', () => {
+  const { server, owner } = useOrganization()
+  const screens = useBrowser()
+  /** It crosses to the east and, hours later, back to the west. */
+  let ferry: TestDevice
+
+  const send = async (device: TestDevice, points: object[]) => {
+    const answer = await createClient(server, device.key).post('/location-history/bulk', { points })
+    expect(answer.status).toBe(200)
+  }
+  const fix = (time: number, lng: number, more: object = {}) => ({
+    lat: -17,
+    lng: lng > 180 ? lng - 360 : lng,
+    timestamp: new Date(time).toISOString(),
+    ...more,
+  })
+
+  beforeAll(async () => {
+    await owner.patch('/organization', { timeZone: 'UTC', language: 'en' })
+    ferry = await createDevice(owner, 'Ferry 2')
+    const leg = (from: number, lng: number, step: number) =>
+      [...Array(21).keys()].map(n => fix(from + n * MINUTE_MS, lng + n * step))
+    await send(ferry, [
+      ...leg(AT_NINE, 179.9, 0.01),
+      // It is seen again where the world is written the other way.
+      ...leg(AT_NINE + 180 * MINUTE_MS, 180.08, -0.008),
+    ])
+  })
+
+  /** What is painted above the map: from where to where, in shares of its width; null of nothing. */
+  const readPainted = (page: Page) =>
+    page.locator('canvas.map-layer').evaluate((canvas: HTMLCanvasElement) => {
+      const { width, height } = canvas
+      const { data } = canvas.getContext('2d')?.getImageData(0, 0, width, height) ?? { data: [] }
+      const columns = [...Array(width).keys()].filter(x =>
+        [...Array(height).keys()].some(y => data[(y * width + x) * 4 + 3] === 255),
+      )
+      return columns.length === 0 ? null : [(columns[0] ?? 0) / width, (columns.at(-1) ?? 0) / width]
+    })
+
+  it('playback shows the short way, and who is on it on both sides', async () => {
+    const url = `${server.url}/playback?subject=device:${ferry.id}&day=${DAY}`
+    const page = await screens.open(url, { as: owner, mayFail: /willReadFrequently/ })
+    const parts = page.getByRole('list', { name: 'Trips and stops' }).getByRole('button')
+    await until('both trips are listed', async () => (await parts.count()) === 2)
+    expect(await parts.allInnerTexts()).toEqual([
+      expect.stringContaining('21.3 km'),
+      expect.stringContaining('17 km'),
+    ])
+    // Of 0.2 degrees.
+    await page
+      .locator('.maplibregl-ctrl-scale')
+      .getByText(/^[1-5]\skm$/)
+      .waitFor()
+    const slider = page.getByRole('slider', { name: 'Time' })
+    await slider.focus()
+    const seen: number[] = []
+    for (const key of ['Home', 'PageUp', 'PageUp', 'n', 'End']) {
+      await page.keyboard.press(key)
+      await until('it is on the map, and elsewhere', async () => {
+        const left = (await readPainted(page))?.[0]
+        if (left === undefined || left === seen.at(-1)) return false
+        return seen.push(left) > 0
+      })
+    }
+    // It goes to the right, and back.
+    expect(seen[0]).toBeLessThan(seen[1] ?? 0)
+    expect(seen[1]).toBeLessThan(seen[2] ?? 0)
+    expect(seen[3]).toBeLessThan(seen[2] ?? 0)
+    expect(seen[3]).toBeGreaterThan(seen[1] ?? 0)
+    expect(seen[4]).toBeGreaterThan(seen[0] ?? 0)
+    expect(seen[4]).toBeLessThan(seen[1] ?? 0)
+  })
+
+  it('the page behind a link draws the short way, and the map goes on', async () => {
+    const boat = await createDevice(owner, 'Boat 1')
+    const now = Date.now()
+    await send(boat, [
+      fix(now - 60_000, 179.995, { speed: 10, heading: 90 }),
+      fix(now - 5_000, 180.005, { speed: 10, heading: 90 }),
+    ])
+    const expiresAt = new Date(now + 3_600_000).toISOString()
+    const body = { subjectId: boat.id, subjectType: 'device', trailMinutes: 60, expiresAt }
+    const { url } = (await owner.post('/tracking-link', body)).body.data
+    const page = await screens.open(url, { mayFail: /willReadFrequently/ })
+    await page
+      .getByText(/^moving, 36 km\/h/)
+      .first()
+      .waitFor()
+    /** Whether a line goes through there, beside the marker in the middle. */
+    const isLine = (offPx: number) =>
+      page.locator('canvas').evaluate((canvas: HTMLCanvasElement, off) => {
+        const context = canvas.getContext('2d')
+        const at = (down: number) =>
+          String(context?.getImageData(canvas.width / 2 + off, canvas.height / 2 + down, 1, 1).data)
+        return at(0) !== at(-9) && at(0) !== at(9)
+      }, offPx)
+    await until('its trail is behind it', () => isLine(-60))
+    expect(await isLine(60)).toBe(false)
+    await send(boat, [fix(Date.now(), 180.006, { speed: 10, heading: 90 })])
+    await until('the trail stays behind it', async () => (await isLine(-60)) && !(await isLine(60)))
+  })
+})
+
+describe('What holds ways', () => {
+  it('goes across the 180th meridian with them, and cuts none', () => {
+    const east = [
+      [179.9, 0],
+      [180.1, 1],
+    ] as const
+    const back = [
+      [-179.8, 2],
+      [-180.2, 3],
+    ] as const
+    expect(boundsAroundWays([east, back])).toEqual([
+      [expect.closeTo(179.8, 9), 0],
+      [expect.closeTo(180.2, 9), 3],
+    ])
+    // Between its points there is nobody, but the way.
+    const far = [0, 120, 240].map(lng => [lng, 0] as const)
+    expect(boundsAroundWays([far])).toEqual([
+      [0, 0],
+      [240, 0],
+    ])
+    const round = [...Array(13).keys()].map(n => [n * 30, 0] as const)
+    const [[from], [to]] = boundsAroundWays([round, east]) ?? [[0], [0]]
+    expect(to - from).toBeGreaterThanOrEqual(360)
+    expect(boundsAroundWays([])).toBeNull()
+  })
+
+  it('holds each as a whole, in no more degrees than any other that does', () => {
+    const way = fc
+      .tuple(fc.integer({ min: -180, max: 180 }), fc.integer({ min: 0, max: 300 }))
+      .map(([west, wide]) => ({ west, wide }))
+    fc.assert(
+      fc.property(fc.array(way, { minLength: 1, maxLength: 6 }), ways => {
+        const lines = ways.map(({ west, wide }) => [[west, 0] as const, [west + wide, 0] as const])
+        const [[west], [east]] = boundsAroundWays(lines) ?? [[0], [0]]
+        const after = (start: number, lng: number) => (((lng - start) % 360) + 360) % 360
+        /** How far one has to go from there to have all of them. */
+        const widthFrom = (start: number) => Math.max(...ways.map(one => after(start, one.west) + one.wide))
+        if (east - west < 360) expect(widthFrom(west)).toBe(east - west)
+        expect(Math.min(360, east - west)).toBe(Math.min(360, ...ways.map(one => widthFrom(one.west))))
+      }),
+    )
+  })
+})
