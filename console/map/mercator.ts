@@ -1,5 +1,5 @@
 /** Web Mercator, the world as a square of 1: x grows to the east, y to the south. */
-const MAX_LAT = 85.051129
+export const MAX_LAT = 85.051129
 const RADIANS = Math.PI / 180
 
 export const toX = (lng: number): number => lng / 360 + 0.5

@@ -29,6 +29,8 @@ const CLICK_PX = 16
 const MAX_NAMED = 600
 const RADIANS = Math.PI / 180
 const MARGIN_PX = 40
+/** So far inside of where the world ends, at 85°, that a marker is seen as a whole: whoever is at a pole is drawn there. */
+const EDGE_PX = 17
 /** Up to as many markers no name lies on another marker. */
 const MAX_KEPT_FREE = 300
 const MARKER_PX = 8
@@ -148,6 +150,8 @@ export function createOverlay(options: OverlayOptions) {
       drawnSlots = new Int32Array(fleet.size * 2)
       data = new Float32Array(fleet.size * 2 * FLOATS)
     }
+    const [northPx, southPx] = [height / 2 - centerY * worldPx, height / 2 + (1 - centerY) * worldPx]
+    const keepInWorld = (py: number, r: number) => Math.min(southPx - r, Math.max(northPx + r, py))
     count = 0
     let fastest = 0
     for (let slot = 0; slot < fleet.size; slot++) {
@@ -161,7 +165,8 @@ export function createOverlay(options: OverlayOptions) {
       // The world goes on beyond its edge.
       dx -= Math.round(dx)
       const px = dx * worldPx + width / 2
-      const py = ((fromY[slot] as number) + wayY * share - centerY) * worldPx + height / 2
+      const offY = (fromY[slot] as number) + wayY * share - centerY
+      const py = keepInWorld(offY * worldPx + height / 2, EDGE_PX)
       if (px < -MARGIN_PX || py < -MARGIN_PX || px > width + MARGIN_PX || py > height + MARGIN_PX) continue
       if (share < 1) {
         const speed = (Math.hypot(wayX, wayY) * worldPx) / (fleet.columns.movesMs[slot] as number)
@@ -181,8 +186,8 @@ export function createOverlay(options: OverlayOptions) {
       let dx = x - centerX
       dx -= Math.round(dx)
       const px = dx * worldPx + width / 2
-      const py = (y - centerY) * worldPx + height / 2
       const r = clusterRadius(members.length)
+      const py = keepInWorld((y - centerY) * worldPx + height / 2, r + 3)
       if (px < -r || py < -r || px > width + r || py > height + r) continue
       const states: [number, number, number] = [0, 0, 0]
       for (const slot of members) (states[fleet.columns.state[slot] as number] as number)++

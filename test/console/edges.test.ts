@@ -117,6 +117,52 @@ describe('At the 180th meridian', () => {
   })
 })
 
+describe('Beyond 85°, where the map ends', () => {
+  const { server, owner } = useOrganization()
+  const screens = useBrowser()
+
+  it('somebody is wholly seen at the edge, and the panel says so', async () => {
+    await owner.patch('/organization', { timeZone: 'UTC', language: 'en' })
+    const sledge = await createDevice(owner, 'Sledge')
+    const send = async (time: number, lat: number) => {
+      const points = [{ lat, lng: 20, timestamp: new Date(time).toISOString() }]
+      const answer = await createClient(server, sledge.key).post('/location-history/bulk', { points })
+      expect(answer.status).toBe(200)
+    }
+    await send(AT_NINE, -89.9)
+    await send(AT_NINE + MINUTE_MS, -89.91)
+    await send(Date.now(), 90)
+    const page = await screens.open(`${server.url}/?subject=${sledge.id}`, { as: owner })
+    const panel = page.getByRole('complementary', { name: 'Sledge' })
+    await panel.getByText('The map ends at 85°').waitFor()
+    const map = page.getByRole('region', { name: /^Map of where/ })
+    const box = await map.boundingBox()
+    // In the middle of what the panel leaves free, and a marker's width below the edge.
+    const position = { x: ((box?.width ?? 0) - 324) / 2, y: 28 }
+    await until('it is chosen by a click there', async () => {
+      await panel.getByRole('button', { name: 'Close' }).click()
+      await panel.waitFor({ state: 'detached' })
+      await map.click({ position })
+      return (await panel.count()) === 1
+    })
+
+    const played = await screens.open(`${server.url}/playback?subject=device:${sledge.id}&day=${DAY}`, {
+      as: owner,
+      mayFail: /willReadFrequently/,
+    })
+    await until('its marker is as high as it is', async () => {
+      const rows = await played.locator('canvas.map-layer').evaluate((canvas: HTMLCanvasElement) => {
+        const { width, height } = canvas
+        const { data } = canvas.getContext('2d')?.getImageData(0, 0, width, height) ?? { data: [] }
+        const isPainted = (y: number) =>
+          [...Array(width).keys()].some(x => data[(y * width + x) * 4 + 3] === 255)
+        return [...Array(height).keys()].filter(isPainted).length
+      })
+      return rows >= 22
+    })
+  })
+})
+
 describe('What holds ways', () => {
   it('goes across the 180th meridian with them, and cuts none', () => {
     const east = [

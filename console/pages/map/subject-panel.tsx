@@ -4,6 +4,7 @@ import { Link } from 'react-router'
 import { isMissing } from '../../api/failure.ts'
 import { useFleetVersion, useLive, useNow } from '../../live/live.tsx'
 import type { Position } from '../../live/packed.ts'
+import { MAX_LAT } from '../../map/mercator.ts'
 import { useEscape, useReturnFocus } from '../../parts/focus.ts'
 import { Icon, StateMark } from '../../parts/icon.tsx'
 import { ActionButton, Copyable, IconButton } from '../../parts/parts.tsx'
@@ -119,6 +120,7 @@ export function SubjectPanel({
               </Copyable>
             </Fact>
           </dl>
+          {Math.abs(position.lat) > MAX_LAT && <p className="hint">{t.atEdge}</p>}
           <Today {...{ subjectId, isSettled, isAway, position }} />
           {records && (
             <dl className="facts wide">

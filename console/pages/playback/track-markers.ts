@@ -1,6 +1,7 @@
 import type { Map as MapLibre } from 'maplibre-gl'
 import { shortWay } from '../../map/geometry.ts'
 import { shorten } from '../../map/labels.ts'
+import { MAX_LAT } from '../../map/mercator.ts'
 import { readPalette } from '../../map/palette.ts'
 import { onTheme } from '../../preferences.ts'
 import type { Player } from './player.ts'
@@ -14,6 +15,8 @@ export interface Marked {
 }
 
 const RADIUS_PX = 11
+/** So far inside of where the world ends, at 85°, a marker is seen as a whole. */
+const EDGE_PX = RADIUS_PX + 2
 const LABEL_PX = 16
 const RADIANS = Math.PI / 180
 /** Nearer to the edge than this share of the map, the only one that plays is brought to the middle again. */
@@ -50,12 +53,15 @@ export function drawMarkers(
     frame = 0
     context.clearRect(0, 0, width, height)
     const middle = map.getCenter().lng
+    const [north, south] = [map.project([middle, MAX_LAT]), map.project([middle, -MAX_LAT])]
     const seen = marked.flatMap(({ track, name, color }) => {
       const moment = momentAt(track, player.time)
       if (!moment) return []
       // In the turn of the world that is looked at.
       const lng = middle + shortWay(moment.lng - middle)
-      return [{ moment, name, color, ...map.project([lng, moment.lat]) }]
+      const lat = Math.min(MAX_LAT, Math.max(-MAX_LAT, moment.lat))
+      const { x, y } = map.project([lng, lat])
+      return [{ moment, name, color, x, y: Math.min(south.y - EDGE_PX, Math.max(north.y + EDGE_PX, y)) }]
     })
     const taken = seen.map(({ x, y }) => boxAt(x - RADIUS_PX, y, 2 * RADIUS_PX))
     // The first one lies above the others, and its name has the first choice.

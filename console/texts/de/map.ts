@@ -47,6 +47,7 @@ export const mapTexts: Pick<Texts, keyof typeof english> = {
     accuracy: 'Genauigkeit',
     lastFix: 'Letzter Punkt',
     position: 'Position',
+    atEdge: 'Die Karte endet bei 85°: Das hier ist weiter und steht an ihrem Rand.',
     vehicle: 'Fahrzeug',
     driver: 'Fahrer',
     device: 'Gerät',

@@ -44,6 +44,7 @@ export const mapTexts = {
     accuracy: 'Accuracy',
     lastFix: 'Last fix',
     position: 'Position',
+    atEdge: 'The map ends at 85°: this is further, and is shown at its edge.',
     vehicle: 'Vehicle',
     driver: 'Driver',
     device: 'Device',
