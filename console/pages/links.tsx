@@ -6,7 +6,7 @@ import { serverNow } from '../clock.ts'
 import { Modal } from '../parts/modal.tsx'
 import { ActionButton } from '../parts/parts.tsx'
 import { Question, type QuestionProps } from '../parts/question.tsx'
-import { type Column, Table } from '../parts/table.tsx'
+import { type Column, TABLE_EVERY_MS, Table } from '../parts/table.tsx'
 import { useSubjectName } from '../shell/records.ts'
 import { useWorkspace } from '../shell/workspace.tsx'
 import { useFormat, useTexts } from '../texts/texts.tsx'
@@ -25,6 +25,7 @@ export function Component() {
   const t = texts.links
   const list = useInfiniteQuery({
     queryKey: ['links'],
+    meta: { everyMs: TABLE_EVERY_MS },
     queryFn: ({ pageParam }) => readLinks(pageParam),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: page => page.pagination.nextCursor ?? undefined,

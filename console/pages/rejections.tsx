@@ -6,7 +6,7 @@ import { useSearchParams } from 'react-router'
 import { answered, api } from '../api/client.ts'
 import { ChooseRecord } from '../parts/choose-record.tsx'
 import { ActionButton } from '../parts/parts.tsx'
-import { Table } from '../parts/table.tsx'
+import { TABLE_EVERY_MS, Table } from '../parts/table.tsx'
 import { useRecords } from '../shell/records.ts'
 import { useFormat, useTexts } from '../texts/texts.tsx'
 
@@ -21,6 +21,7 @@ export function Component() {
   const t = texts.rejections
   const list = useInfiniteQuery({
     queryKey: ['rejections', deviceId],
+    meta: { everyMs: TABLE_EVERY_MS },
     enabled: deviceId !== '',
     queryFn: ({ pageParam }) =>
       answered(

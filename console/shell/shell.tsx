@@ -1,4 +1,4 @@
-import { QueryCache, QueryClient, QueryClientProvider } from '@tanstack/react-query'
+import { type InfiniteData, QueryCache, QueryClient, QueryClientProvider } from '@tanstack/react-query'
 import { Activity, useEffect, useMemo, useState, useSyncExternalStore } from 'react'
 import { RouterProvider as AriaRouter } from 'react-aria-components'
 import { Navigate, NavLink, Outlet, useHref, useLocation, useNavigate } from 'react-router'
@@ -25,6 +25,17 @@ const MAX_RETRIES = 3
 /** As many have room for their names beside each other (styles/shell.css hides the others). */
 const PAGES_ON_PHONE = 4
 const AGAIN_EVERY_MS = 5_000
+/** A table that somebody has scrolled further down is read again when they come back to it, and not by itself. */
+const MAX_PAGES = 5
+const isShort = (data: unknown) =>
+  ((data as InfiniteData<unknown> | undefined)?.pages?.length ?? 1) <= MAX_PAGES
+declare module '@tanstack/react-query' {
+  interface Register {
+    /** How often what others may change is read again while somebody looks at it. */
+    queryMeta: { everyMs?: number }
+  }
+}
+
 /** What is wrong stays wrong; a server that is away comes back. */
 const isAway = (error: unknown) => error instanceof Failure && (error.status === 0 || error.status >= 500)
 
@@ -84,8 +95,9 @@ function SignedIn({ token }: { token: string }) {
             // Who wants to be asked later is not asked at once, and it is said (parts/parts.tsx).
             retry: (count, error) =>
               count < MAX_RETRIES && isAway(error) && retryAfterOf(error) === undefined,
-            refetchInterval: ({ state: { error } }) =>
-              retryAfterOf(error) ?? (isAway(error) && AGAIN_EVERY_MS),
+            refetchInterval: ({ state: { data, error }, meta }) =>
+              retryAfterOf(error) ??
+              (isAway(error) ? AGAIN_EVERY_MS : isShort(data) && (meta?.everyMs ?? false)),
           },
         },
       }),

@@ -10,6 +10,8 @@ import { useFormat } from '../../texts/texts.tsx'
 const PAGE = 500
 const TRAIL_POINTS = 1_000
 const TRAIL_EVERY_MS = 30_000
+const RECORDS_EVERY_MS = 30_000
+const HUBS_EVERY_MS = 60_000
 /** The first trip of a day is waited for. */
 const BEGUN_EVERY_MS = 5_000
 /** What goes less far is no trip to the server. */
@@ -25,6 +27,7 @@ export function useHubs() {
   const { may } = useWorkspace()
   return useQuery({
     queryKey: ['hubs', 'all'],
+    meta: { everyMs: HUBS_EVERY_MS },
     enabled: may('view/hub'),
     queryFn: async () => {
       const hubs: Hub[] = []
@@ -88,9 +91,12 @@ export function useSubjectRecords(subjectId: string, isSettled: boolean) {
   const { may } = useWorkspace()
   // Who is not on the map is asked for too: a device first, else a person.
   const isAbsent = known || state.name === 'forbidden'
-  const type = fleet.find(subjectId)?.subjectType ?? (isAbsent ? 'either' : undefined)
+  const { subjectType: type = isAbsent ? 'either' : undefined, name } = fleet.find(subjectId) ?? {}
   return useQuery({
-    queryKey: ['subject', subjectId, type],
+    // With another name it may have another vehicle.
+    queryKey: ['subject', subjectId, type, name],
+    placeholderData: (before, query) => (query?.queryKey[1] === subjectId ? before : undefined),
+    meta: { everyMs: RECORDS_EVERY_MS },
     enabled: type !== undefined && isSettled,
     queryFn: async () => {
       const path = (id: string) => ({ params: { path: { id } } })

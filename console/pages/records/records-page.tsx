@@ -8,7 +8,7 @@ import { Icon } from '../../parts/icon.tsx'
 import { Missing } from '../../parts/missing.tsx'
 import { Modal } from '../../parts/modal.tsx'
 import { ActionButton, Trouble } from '../../parts/parts.tsx'
-import { type Column, Table } from '../../parts/table.tsx'
+import { type Column, TABLE_EVERY_MS, Table } from '../../parts/table.tsx'
 import { useTexts } from '../../texts/texts.tsx'
 
 interface Page<T> {
@@ -39,6 +39,7 @@ export function RecordsPage<T extends { _id: string }, Whole>(props: Props<T, Wh
   const search = useDeferredValue(params.get('search') ?? '')
   const list = useInfiniteQuery({
     queryKey: [name, 'list', search],
+    meta: { everyMs: TABLE_EVERY_MS },
     queryFn: ({ pageParam }) => read({ search: search || undefined, cursor: pageParam, sort: 'name' }),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: page => page.pagination.nextCursor ?? undefined,

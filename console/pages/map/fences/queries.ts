@@ -12,6 +12,7 @@ export type Fence = Omit<Listed, 'shape'> & { shape: Shape }
 /** As many as a list answers at once; an organization has at most 2,000. */
 const PAGE = 500
 const EVENTS = 20
+const FENCES_EVERY_MS = 60_000
 
 const readPage = (cursor: string | undefined) =>
   answered(api.GET('/api/v3/geofences', { params: { query: { limit: PAGE, sort: 'name', cursor } } }))
@@ -28,6 +29,7 @@ export function useFences(): Fences {
   const { may } = useWorkspace()
   const { data } = useQuery({
     queryKey: ['geofences', 'all'],
+    meta: { everyMs: FENCES_EVERY_MS },
     enabled: may('view/geofence'),
     queryFn: async ({ client, queryKey }) => {
       const fences: Fence[] = []
