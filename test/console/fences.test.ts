@@ -4,7 +4,7 @@ import { handlesOf } from '../../console/pages/map/fences/handles.ts'
 import { createClient, createDevice } from '../support/client.ts'
 import { useOrganization } from '../support/shared-server.ts'
 import { until } from '../support/wait.ts'
-import { useBrowser } from './browser.ts'
+import { hasFocus, useBrowser } from './browser.ts'
 
 type Pixel = readonly [x: number, y: number]
 
@@ -138,6 +138,74 @@ describe('The geofences of the console', () => {
     await form.getByRole('textbox', { name: 'Name' }).fill('Reef')
     await page.keyboard.press('Delete')
     expect(await linesOf(corners)).toHaveLength(3)
+  })
+
+  it('what is done on the map and in the text is undone and done again in one order', async () => {
+    const { page, form, corners, pixels } = await drawSquare()
+    const drawn = await corners.inputValue()
+    await drag(page, pixels[1], beside(pixels[1], -20, -40))
+    const dragged = await corners.inputValue()
+    expect(dragged).not.toBe(drawn)
+    await corners.press('Control+End')
+    await corners.pressSequentially('1')
+    const typed = await corners.inputValue()
+    expect(typed).not.toBe(dragged)
+    await page.keyboard.press('Control+z')
+    expect(await corners.inputValue()).toBe(dragged)
+    await page.keyboard.press('Control+z')
+    expect(await corners.inputValue()).toBe(drawn)
+    // The map has it too: the corner is where it was drawn.
+    await drag(page, pixels[1], beside(pixels[1], -20, -40))
+    expect(await corners.inputValue()).toBe(dragged)
+    await page.keyboard.press('Control+z')
+    await page.keyboard.press('Control+Shift+z')
+    expect(await corners.inputValue()).toBe(dragged)
+    await form.getByRole('button', { name: 'Undo' }).click()
+    expect(await corners.inputValue()).toBe(drawn)
+    await form.getByRole('button', { name: 'Redo' }).press('Enter')
+    expect(await corners.inputValue()).toBe(dragged)
+    await hasFocus(page, 'Undo')
+  })
+
+  it('what was entered of a polygon is there again after a look at the circle', async () => {
+    const { page, form, corners } = await openNew('Polygon')
+    const typed = '-17, 178\n-17, 179\n-18, 179'
+    await corners.fill(typed)
+    await form.getByText('Circle', { exact: true }).click()
+    await form.getByRole('textbox', { name: 'Latitude' }).fill('-17')
+    await form.getByText('Polygon', { exact: true }).click()
+    expect(await corners.inputValue()).toBe(typed)
+    await form.getByText('Circle', { exact: true }).click()
+    expect(await form.getByRole('textbox', { name: 'Latitude' }).inputValue()).toBe('-17')
+    await page.keyboard.press('Control+z')
+    expect(await corners.inputValue()).toBe(typed)
+  })
+
+  it('while the values are no shape the map lets nobody change the one before, and says so', async () => {
+    const { page, form, middle } = await openNew('Circle')
+    const [lat, lng, radius] = ['Latitude', 'Longitude', /^Radius/].map(name =>
+      form.getByRole('textbox', { name }),
+    ) as [Locator, Locator, Locator]
+    const draw = () =>
+      until('it is drawn', async () => {
+        await click(page, middle)
+        await click(page, beside(middle, 60, 0))
+        return (await radius.inputValue()) !== ''
+      })
+    await draw()
+    const drawn = await lat.inputValue()
+    await lat.fill('')
+    await form.getByText(/^These values are no shape yet/).waitFor()
+    await drag(page, middle, beside(middle, 0, 60))
+    expect(await lat.inputValue()).toBe('')
+    await drag(page, beside(middle, 0, 60), middle)
+    await lat.fill(drawn)
+    await drag(page, middle, beside(middle, 0, 60))
+    expect(Number(await lat.inputValue())).toBeLessThan(Number(drawn))
+    // With nothing entered it begins anew.
+    for (const field of [lat, lng, radius]) await field.fill('')
+    await form.getByText(/^Click the middle on the map/).waitFor()
+    await draw()
   })
 
   it('corners too near to each other to be picked have handles when the map is nearer', () => {

@@ -149,6 +149,9 @@ export const mapTexts: Pick<Texts, keyof typeof english> = {
     adjustPolygon:
       'Auf der Karte an den Ecken ziehen; ein Punkt zwischen zweien wird eine neue, ein Rechtsklick oder Entf entfernt eine. Der große Punkt verschiebt alles. Oder die Werte hier ändern.',
     fewest: 'Das sind drei Ecken, und weniger sind kein Polygon.',
+    stale: 'Diese Werte ergeben noch keine Form: Die Karte zeigt gestrichelt die vorige.',
+    undo: 'Rückgängig',
+    redo: 'Wiederholen',
     area: 'Gebiet',
     anywhere: 'Überall',
     drawn: 'Gezeichnetes Gebiet',

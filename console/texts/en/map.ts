@@ -143,6 +143,9 @@ export const mapTexts = {
     adjustPolygon:
       'On the map, drag its corners; a dot between two of them makes another, a right click or Delete removes one. The large dot moves all of it. Or change the values here.',
     fewest: 'It has three corners, and fewer are no polygon.',
+    stale: 'These values are no shape yet: the map shows the one before, dashed.',
+    undo: 'Undo',
+    redo: 'Redo',
     area: 'Area',
     anywhere: 'Everywhere',
     drawn: 'Drawn area',

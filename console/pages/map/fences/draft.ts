@@ -56,13 +56,22 @@ export function readDraft(draft: ShapeDraft, badCorner: (line: number) => string
   return { type: 'polygon', coordinates }
 }
 
+const isPlace = (lat: number, lng: number) => Math.abs(lat) <= 90 && Math.abs(lng) <= 180
+
+/** Whether nothing is entered yet. */
+export const isBlank = ({ lat, lng, radius, corners }: ShapeDraft): boolean =>
+  [lat, lng, radius, corners].every(text => text.trim() === '')
+
 /** What can be shown of it; null while it is being typed. */
 export function shapeOf(draft: ShapeDraft): Shape | null {
   try {
     const shape = readDraft(draft, String)
-    if (shape.type === 'polygon') return shape.coordinates.length >= 3 ? shape : null
+    if (shape.type === 'polygon') {
+      const { coordinates } = shape
+      return coordinates.length >= 3 && coordinates.every(([lng, lat]) => isPlace(lat, lng)) ? shape : null
+    }
     const { center, radius } = shape
-    return Math.abs(center.lat) <= 90 && Math.abs(center.lng) <= 180 && radius > 0 ? shape : null
+    return isPlace(center.lat, center.lng) && radius > 0 ? shape : null
   } catch {
     return null
   }

@@ -10,16 +10,18 @@ export type PointKind = 'corner' | 'edge' | 'radius' | 'whole' | 'chosen' | 'fir
 export interface Drawn {
   ring: readonly Corner[]
   points: readonly { kind: PointKind; place: Corner }[]
+  /** The form says something else by now. */
+  isStale?: boolean
 }
 
 /** What is being drawn, with its handles, in the colours of the theme. */
 export function showDrawing(map: MapLibre, drawn: () => Drawn) {
   const describe = (): FeatureCollection => {
-    const { ring, points } = drawn()
+    const { ring, points, isStale } = drawn()
     return {
       type: 'FeatureCollection',
       features: [
-        ...(ring.length > 1 ? [toArea(ring)] : []),
+        ...(ring.length > 1 ? [toArea(ring, isStale ? 'stale' : 'area')] : []),
         ...points.map(
           ({ kind, place }): Feature => ({
             type: 'Feature',
@@ -39,16 +41,23 @@ export function showDrawing(map: MapLibre, drawn: () => Drawn) {
         id: 'drawing',
         type: 'fill',
         source: 'drawing',
-        filter: ['==', ['geometry-type'], 'Polygon'],
+        filter: ['==', ['get', 'kind'], 'area'],
         paint: { 'fill-color': fence, 'fill-opacity': 0.2 },
       },
       {
         id: 'drawing-lines',
         type: 'line',
         source: 'drawing',
-        filter: ['==', ['geometry-type'], 'Polygon'],
+        filter: ['==', ['get', 'kind'], 'area'],
         layout: { 'line-join': 'round' },
         paint: { 'line-color': fence, 'line-width': 3 },
+      },
+      {
+        id: 'drawing-stale',
+        type: 'line',
+        source: 'drawing',
+        filter: ['==', ['get', 'kind'], 'stale'],
+        paint: { 'line-color': fence, 'line-width': 2, 'line-dasharray': [2, 2] },
       },
       {
         id: 'drawing-handles',
@@ -67,8 +76,8 @@ export function showDrawing(map: MapLibre, drawn: () => Drawn) {
   return showLayer(map, 'drawing', describe, layers, 0)
 }
 
-const toArea = (ring: readonly Corner[]): Feature => ({
+const toArea = (ring: readonly Corner[], kind: string): Feature => ({
   type: 'Feature',
-  properties: {},
+  properties: { kind },
   geometry: { type: 'Polygon', coordinates: [[...ring, ring[0] as Corner]] },
 })

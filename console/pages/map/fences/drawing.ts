@@ -40,6 +40,7 @@ interface Grabbed {
  */
 export function openDrawing(map: MapLibre, onShape: (shape: Shape) => void, onFewest = () => {}) {
   let shown: Shape | null = null
+  let isStale = false
   let begun: Begun | null = null
   /** The corner that was taken last. */
   let chosen: number | null = null
@@ -54,6 +55,7 @@ export function openDrawing(map: MapLibre, onShape: (shape: Shape) => void, onFe
   function describe(): Drawn {
     if (begun) return describeBegun(begun)
     if (!shown) return { ring: [], points: [] }
+    if (isStale) return { ring: cornersOf(shown), points: [], isStale }
     const points = handlesOf(shown, map.getZoom(), chosen).map(({ kind, index, place }) => ({
       kind: kind === 'corner' && index === chosen ? ('chosen' as const) : kind,
       place,
@@ -72,7 +74,7 @@ export function openDrawing(map: MapLibre, onShape: (shape: Shape) => void, onFe
   }
 
   function findHandle(at: Corner, reachPx: number): Handle | null {
-    if (!shown) return null
+    if (!shown || isStale) return null
     const handles = handlesOf(shown, map.getZoom(), chosen)
     const [nearest] = handles
       .map(handle => ({ handle, px: pixelsTo(at, handle.place) }))
@@ -181,16 +183,18 @@ export function openDrawing(map: MapLibre, onShape: (shape: Shape) => void, onFe
   map.on('contextmenu', onContextMenu)
   map.on('zoomend', rearrange)
 
-  function show(next: Shape | null): void {
+  function show(next: Shape | null, stale = false): void {
     // What one has just changed comes back as it is written: the corner stays chosen.
     if (!next || !shown || cornersOf(next).length !== cornersOf(shown).length) chosen = null
     begun = null
     grabbed = null
     shown = next
+    isStale = stale
     layer.update()
   }
 
   return {
+    /** One to change; one that holds no more is only to be seen. */
     show,
     /** Begins a new one in place of what is there. */
     begin(kind: Shape['type']): void {
@@ -201,6 +205,12 @@ export function openDrawing(map: MapLibre, onShape: (shape: Shape) => void, onFe
     giveUp(): boolean {
       if (!begun || begun.corners.length === 0) return false
       begun = { kind: begun.kind, corners: [], pointer: null }
+      layer.update()
+      return true
+    },
+    /** Takes back the last click of what is half drawn: whether there was any. */
+    stepBack(): boolean {
+      if (!begun?.corners.pop()) return false
       layer.update()
       return true
     },

@@ -1,7 +1,7 @@
 import '../../../styles/fences.css'
 import { useQueryClient } from '@tanstack/react-query'
 import type { Map as MapLibre } from 'maplibre-gl'
-import { useEffect, useRef, useState } from 'react'
+import { useRef, useState } from 'react'
 import { Label, Text, TextArea, TextField, ToggleButton, ToggleButtonGroup } from 'react-aria-components'
 import { answered, api } from '../../../api/client.ts'
 import type { Shape } from '../../../map/areas.ts'
@@ -14,8 +14,9 @@ import { useFormat, useTexts } from '../../../texts/texts.tsx'
 import { useRecordDraft } from '../../records/record-draft.ts'
 import { RecordFields, useLeaving } from '../../records/record-form.tsx'
 import { CORNERS, draftOf, readDraft, type ShapeDraft, shapeOf } from './draft.ts'
-import { type Drawing, openDrawing } from './drawing.ts'
+import { HistoryButtons, useHistory } from './history.tsx'
 import type { Fence } from './queries.ts'
+import { useDrawing } from './use-drawing.ts'
 
 interface Props {
   /** Null is a new one. */
@@ -44,38 +45,36 @@ export default function FenceEditor({ fence, map, onDone }: Props) {
   const draft = useRecordDraft(fence, valuesOf, readFence)
   const { values, set } = draft
   const { shape } = values
-  const setShape = set('shape')
+  const history = useHistory(shape, set('shape'))
   /** What is said of a field that was empty is not said any more of the one that the map has filled. */
   const [filled, setFilled] = useState(0)
   /** Whether somebody has just tried to take one of three corners away. */
   const [isFewest, setFewest] = useState(false)
-  const drawing = useDrawing(
-    map,
-    shape,
-    drawn => {
-      if (!shapeOf(shape)) setFilled(filled + 1)
-      setFewest(false)
-      setShape(draftOf(drawn))
+  const change: typeof history.change = (next, field) => {
+    setFewest(false)
+    history.change(next, field)
+  }
+  const {
+    drawing,
+    shape: drawn,
+    isStale,
+  } = useDrawing(map, shape, {
+    onShape: next => {
+      if (!drawn) setFilled(filled + 1)
+      change(draftOf(next))
     },
-    () => setFewest(true),
-  )
-
-  const show = (next: ShapeDraft) => {
-    const drawn = shapeOf(next)
-    if (drawn) drawing.current?.show(drawn)
-  }
-  const type = (next: Partial<ShapeDraft>) => {
-    const typed = { ...shape, ...next }
-    setShape(typed)
-    show(typed)
-  }
-  const drawAnew = (kind: Shape['type']) => {
-    setShape({ ...draftOf(null), kind })
-    drawing.current?.begin(kind)
+    onFewest: () => setFewest(true),
+  })
+  const type = (next: Partial<ShapeDraft>) => change({ ...shape, ...next }, Object.keys(next).join())
+  /** Of the kind that is not chosen, as it was left. */
+  const left = useRef<Partial<Record<Shape['type'], ShapeDraft>>>({})
+  const choose = (kind: Shape['type']) => {
+    left.current[shape.kind] = shape
+    change(left.current[kind] ?? { ...draftOf(null), kind })
   }
   const takeTheirs = () => {
+    if (draft.theirs?.shape) change(draft.theirs.shape)
     draft.takeTheirs()
-    if (draft.theirs?.shape) show(draft.theirs.shape)
   }
   const save = async () => {
     const body = { name: values.name, hubId: values.hubId || null, shape: readDraft(shape, t.badCorner) }
@@ -103,7 +102,6 @@ export default function FenceEditor({ fence, map, onDone }: Props) {
     // What is half drawn is given up first.
     if (!drawing.current?.giveUp()) leaving.leave()
   })
-  const drawn = shapeOf(shape)
   const title = fence ? t.changeOf(fence.name) : t.create
   return (
     <aside className="panel" aria-label={title}>
@@ -138,19 +136,27 @@ export default function FenceEditor({ fence, map, onDone }: Props) {
             onChange={set('hubId')}
           />
         )}
-        <ToggleButtonGroup
-          className="switch"
-          aria-label={t.shape}
-          selectionMode="single"
-          disallowEmptySelection
-          selectedKeys={[shape.kind]}
-          onSelectionChange={keys => drawAnew([...keys][0] as Shape['type'])}
-        >
-          <ToggleButton id="circle">{t.circle}</ToggleButton>
-          <ToggleButton id="polygon">{t.polygon}</ToggleButton>
-        </ToggleButtonGroup>
+        <div className="shape-kinds">
+          <ToggleButtonGroup
+            className="switch"
+            aria-label={t.shape}
+            selectionMode="single"
+            disallowEmptySelection
+            selectedKeys={[shape.kind]}
+            onSelectionChange={keys => choose([...keys][0] as Shape['type'])}
+          >
+            <ToggleButton id="circle">{t.circle}</ToggleButton>
+            <ToggleButton id="polygon">{t.polygon}</ToggleButton>
+          </ToggleButtonGroup>
+          <HistoryButtons
+            undo={history.undo}
+            redo={history.redo}
+            stepBack={() => drawing.current?.stepBack() ?? false}
+            fields="shape."
+          />
+        </div>
         <p className="hint" role="status">
-          {isFewest ? t.fewest : sayHow(t, shape)}
+          {isFewest ? t.fewest : isStale ? t.stale : sayHow(t, shape)}
         </p>
         {shape.kind === 'circle' ? (
           <div className="circle-fields" key={filled}>
@@ -210,35 +216,4 @@ function sayHow(t: ReturnType<typeof useTexts>['fences'], shape: ShapeDraft): st
   const isCircle = shape.kind === 'circle'
   if (shapeOf(shape)) return isCircle ? t.adjustCircle : t.adjustPolygon
   return isCircle ? t.drawCircle : t.drawPolygon
-}
-
-/** What is drawn on the map, as soon as there is one: another map goes on with it. */
-function useDrawing(
-  map: MapLibre | null,
-  draft: ShapeDraft,
-  onShape: (shape: Shape) => void,
-  onFewest: () => void,
-) {
-  const drawing = useRef<Drawing | null>(null)
-  const heard = useRef({ onShape, onFewest })
-  heard.current = { onShape, onFewest }
-  const latest = useRef(draft)
-  latest.current = draft
-  useEffect(() => {
-    if (!map) return
-    const opened = openDrawing(
-      map,
-      shape => heard.current.onShape(shape),
-      () => heard.current.onFewest(),
-    )
-    const shape = shapeOf(latest.current)
-    if (shape) opened.show(shape)
-    else opened.begin(latest.current.kind)
-    drawing.current = opened
-    return () => {
-      drawing.current = null
-      opened.close()
-    }
-  }, [map])
-  return drawing
 }

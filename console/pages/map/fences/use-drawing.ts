@@ -1,0 +1,46 @@
+import type { Map as MapLibre } from 'maplibre-gl'
+import { useEffect, useMemo, useRef, useState } from 'react'
+import type { Shape } from '../../../map/areas.ts'
+import { isBlank, type ShapeDraft, shapeOf } from './draft.ts'
+import { type Drawing, openDrawing } from './drawing.ts'
+
+interface Heard {
+  onShape: (shape: Shape) => void
+  onFewest: () => void
+}
+
+/**
+ * What the map shows of a draft, whoever changes that: the shape, with which one goes on there; as long as it is none the one
+ * before it, to look at; and where nothing is entered, a new one is drawn.
+ */
+export function useDrawing(map: MapLibre | null, draft: ShapeDraft, heard: Heard) {
+  const drawing = useRef<Drawing | null>(null)
+  const latest = useRef(heard)
+  latest.current = heard
+  const shape = useMemo(() => shapeOf(draft), [draft])
+  const [last, setLast] = useState(shape)
+  if (shape && shape !== last) setLast(shape)
+  if (last && isBlank(draft)) setLast(null)
+  const { kind } = draft
+  const stale = !shape && last?.type === kind ? last : null
+  useEffect(() => {
+    if (!map) return
+    const opened = openDrawing(
+      map,
+      shape => latest.current.onShape(shape),
+      () => latest.current.onFewest(),
+    )
+    drawing.current = opened
+    return () => {
+      drawing.current = null
+      opened.close()
+    }
+  }, [map])
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another map has another drawing
+  useEffect(() => {
+    if (shape) drawing.current?.show(shape)
+    else if (stale) drawing.current?.show(stale, true)
+    else drawing.current?.begin(kind)
+  }, [map, shape, stale, kind])
+  return { drawing, shape, isStale: stale !== null }
+}
