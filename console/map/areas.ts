@@ -59,6 +59,33 @@ export function createInside(shape: Shape): (place: Place) => boolean {
   }
 }
 
+/** The corners, counted from 0, at which two edges of a polygon begin that meet and are no neighbours. */
+export function findCrossing(shape: Shape): [one: number, other: number] | null {
+  if (shape.type === 'circle') return null
+  const ring = ringOf(shape)
+  const edges = ring.length - 1
+  const at = (index: number) => ring[index] as [number, number]
+  for (let one = 0; one < edges; one++)
+    for (let other = one + 2; other < edges; other++) {
+      // The last edge ends where the first begins.
+      if (one === 0 && other === edges - 1) continue
+      if (meet(at(one), at(one + 1), at(other), at(other + 1))) return [one, other]
+    }
+  return null
+}
+
+type Corner = readonly [x: number, y: number]
+
+function meet(a: Corner, b: Corner, c: Corner, d: Corner): boolean {
+  if (Math.max(a[0], b[0]) < Math.min(c[0], d[0]) || Math.max(c[0], d[0]) < Math.min(a[0], b[0])) return false
+  if (Math.max(a[1], b[1]) < Math.min(c[1], d[1]) || Math.max(c[1], d[1]) < Math.min(a[1], b[1])) return false
+  return sideOf(a, b, c) * sideOf(a, b, d) <= 0 && sideOf(c, d, a) * sideOf(c, d, b) <= 0
+}
+
+/** On which side of the line from a to b c is; 0 on it. */
+const sideOf = (a: Corner, b: Corner, c: Corner): number =>
+  Math.sign((b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0]))
+
 /** To the metre: what somebody draws by hand. */
 const DIGITS = 5
 

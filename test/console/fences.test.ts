@@ -26,8 +26,8 @@ describe('The geofences of the console', () => {
   })
 
   /** The form of a new one, and the middle of the map. */
-  async function openNew(kind: 'Circle' | 'Polygon') {
-    const page = await screens.open(server.url, { as: owner, size: { width: 1_500, height: 700 } })
+  async function openNew(kind: 'Circle' | 'Polygon', mayFail?: RegExp) {
+    const page = await screens.open(server.url, { as: owner, mayFail, size: { width: 1_500, height: 700 } })
     await page.getByText('2 on the map').waitFor()
     await page.getByRole('status').getByText('Live').waitFor()
     await page.getByRole('button', { name: 'New geofence' }).click()
@@ -196,16 +196,55 @@ describe('The geofences of the console', () => {
     const drawn = await lat.inputValue()
     await lat.fill('')
     await form.getByText(/^These values are no shape yet/).waitFor()
-    await drag(page, middle, beside(middle, 0, 60))
-    expect(await lat.inputValue()).toBe('')
-    await drag(page, beside(middle, 0, 60), middle)
     await lat.fill(drawn)
     await drag(page, middle, beside(middle, 0, 60))
     expect(Number(await lat.inputValue())).toBeLessThan(Number(drawn))
+    const values = () => Promise.all([lat, lng, radius].map(field => field.inputValue()))
+    await lat.fill('abc')
+    const before = await values()
+    await drag(page, beside(middle, 0, 60), middle)
+    expect(await values()).toEqual(before)
     // With nothing entered it begins anew.
     for (const field of [lat, lng, radius]) await field.fill('')
     await form.getByText(/^Click the middle on the map/).waitFor()
     await draw()
+  })
+
+  it('the map goes to what was typed and is out of view; a circle begins in the middle of the map by a button', async () => {
+    const { page, form, middle } = await openNew('Circle')
+    const lat = form.getByRole('textbox', { name: 'Latitude' })
+    await form.getByRole('button', { name: 'Middle of the map' }).press('Enter')
+    // Between the two, in the middle of what is free of the map.
+    expect(Number(await lat.inputValue())).toBeCloseTo(-17, 0)
+    expect(Number(await form.getByRole('textbox', { name: /^Radius/ }).inputValue())).toBeGreaterThan(1_000)
+    const scale = () => page.locator('.maplibregl-ctrl-scale').innerText()
+    const before = await scale()
+    await lat.fill('52,52')
+    await form.getByRole('textbox', { name: 'Longitude' }).fill('13,405')
+    await form.getByRole('textbox', { name: /^Radius/ }).fill('1500')
+    await until('the map is there', async () => (await scale()) !== before)
+    const free = beside(middle, -162, 0)
+    await drag(page, free, beside(free, 0, 40))
+    expect(await lat.inputValue()).not.toBe('52,52')
+    expect(Number(await lat.inputValue())).toBeCloseTo(52.52, 1)
+  })
+
+  it('a polygon that crosses itself is said to before it is saved, and what the server names is where the caret goes', async () => {
+    const { page, form, corners } = await openNew('Polygon', /400 \(Bad Request\)/)
+    await form.getByRole('textbox', { name: 'Name' }).fill('Bow tie')
+    await corners.fill('-17, 178\n-17, 179\n-18, 178\n-18, 179')
+    await form.getByText('It crosses itself: the edges from corner 2 and corner 4 meet.').waitFor()
+    await form.getByRole('button', { name: 'Save' }).click()
+    await form.getByText('The polygon crosses itself: the edges from corner 2 and corner 4 meet.').waitFor()
+    const selected = () =>
+      corners.evaluate((area: HTMLTextAreaElement) =>
+        area.value.slice(area.selectionStart, area.selectionEnd),
+      )
+    await until('the second corner is selected', async () => (await selected()) === '-17, 179')
+    await corners.fill('-17, 178\n-17, 179\nnowhere')
+    await form.getByRole('button', { name: 'Save' }).click()
+    await until('the third line is selected', async () => (await selected()) === 'nowhere')
+    expect(await page.evaluate(() => document.activeElement?.tagName)).toBe('TEXTAREA')
   })
 
   it('corners too near to each other to be picked have handles when the map is nearer', () => {

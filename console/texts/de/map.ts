@@ -152,6 +152,8 @@ export const mapTexts: Pick<Texts, keyof typeof english> = {
     stale: 'Diese Werte ergeben noch keine Form: Die Karte zeigt gestrichelt die vorige.',
     undo: 'Rückgängig',
     redo: 'Wiederholen',
+    middleOfMap: 'Mitte der Karte',
+    crosses: (one, other) => `Es kreuzt sich: Die Kanten ab Ecke ${one} und Ecke ${other} treffen sich.`,
     area: 'Gebiet',
     anywhere: 'Überall',
     drawn: 'Gezeichnetes Gebiet',

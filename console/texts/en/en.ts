@@ -122,7 +122,16 @@ export const en = {
     reload: 'Load it again',
   },
   /** What the server says, by its own sentence; a number is a `#`, a name a `$`. */
-  server: {} as Readonly<Record<string, string>>,
+  server: {
+    'A polygon has at least # different vertices.': 'A polygon has at least # different corners.',
+    'An edge spans half the world, so that it is not clear which half: put a vertex in between.':
+      'An edge spans half the world, so that it is not clear which half: put a corner in between.',
+    'The polygon crosses itself: the edges from vertex # and vertex # meet.':
+      'The polygon crosses itself: the edges from corner # and corner # meet.',
+    'The polygon turns back on itself at vertex #.': 'The polygon turns back on itself at corner #.',
+    'All polygons together may have # vertices. Draw them with fewer.':
+      'All polygons together may have # corners. Draw them with fewer.',
+  } as Readonly<Record<string, string>>,
   units: {
     kmh: (value: string) => `${value} km/h`,
     metres: (value: string) => `${value} m`,

@@ -146,6 +146,9 @@ export const mapTexts = {
     stale: 'These values are no shape yet: the map shows the one before, dashed.',
     undo: 'Undo',
     redo: 'Redo',
+    middleOfMap: 'Middle of the map',
+    crosses: (one: number, other: number) =>
+      `It crosses itself: the edges from corner ${one} and corner ${other} meet.`,
     area: 'Area',
     anywhere: 'Everywhere',
     drawn: 'Drawn area',

@@ -1,10 +1,10 @@
 import '../../../styles/fences.css'
 import { useQueryClient } from '@tanstack/react-query'
 import type { Map as MapLibre } from 'maplibre-gl'
-import { useRef, useState } from 'react'
+import { useMemo, useRef, useState } from 'react'
 import { Label, Text, TextArea, TextField, ToggleButton, ToggleButtonGroup } from 'react-aria-components'
 import { answered, api } from '../../../api/client.ts'
-import type { Shape } from '../../../map/areas.ts'
+import { findCrossing, type Shape } from '../../../map/areas.ts'
 import { ChooseRecord } from '../../../parts/choose-record.tsx'
 import { useEscape, useReturnFocus } from '../../../parts/focus.ts'
 import { ActionButton, Field, IconButton } from '../../../parts/parts.tsx'
@@ -15,8 +15,10 @@ import { useRecordDraft } from '../../records/record-draft.ts'
 import { RecordFields, useLeaving } from '../../records/record-form.tsx'
 import { CORNERS, draftOf, readDraft, type ShapeDraft, shapeOf } from './draft.ts'
 import { HistoryButtons, useHistory } from './history.tsx'
+import { useNamedLine } from './named-line.ts'
 import type { Fence } from './queries.ts'
 import { useDrawing } from './use-drawing.ts'
+import { circleInView } from './view.ts'
 
 interface Props {
   /** Null is a new one. */
@@ -72,11 +74,23 @@ export default function FenceEditor({ fence, map, onDone }: Props) {
     left.current[shape.kind] = shape
     change(left.current[kind] ?? { ...draftOf(null), kind })
   }
+  const begin = (map: MapLibre) => {
+    if (!drawn) setFilled(filled + 1)
+    const circle = draftOf(circleInView(map))
+    change({ ...circle, radius: shape.radius || circle.radius })
+  }
+  const crossing = useMemo(() => drawn && findCrossing(drawn), [drawn])
   const takeTheirs = () => {
     if (draft.theirs?.shape) change(draft.theirs.shape)
     draft.takeTheirs()
   }
-  const save = async () => {
+  const named = useNamedLine()
+  const save = () =>
+    store().catch(error => {
+      named.hear(error)
+      throw error
+    })
+  const store = async () => {
     const body = { name: values.name, hubId: values.hubId || null, shape: readDraft(shape, t.badCorner) }
     // With another shape it is as if it were new; with the same one it is not.
     const request = fence
@@ -156,10 +170,12 @@ export default function FenceEditor({ fence, map, onDone }: Props) {
           />
         </div>
         <p className="hint" role="status">
+          {crossing && <span className="bad">{t.crosses(crossing[0] + 1, crossing[1] + 1)} </span>}
           {isFewest ? t.fewest : isStale ? t.stale : sayHow(t, shape)}
         </p>
         {shape.kind === 'circle' ? (
           <div className="circle-fields" key={filled}>
+            {map && <ActionButton onPress={() => begin(map)}>{t.middleOfMap}</ActionButton>}
             <Field
               label={texts.records.hubs.lat}
               name="shape.center.lat"
@@ -200,7 +216,7 @@ export default function FenceEditor({ fence, map, onDone }: Props) {
             isRequired
           >
             <Label>{t.corners}</Label>
-            <TextArea rows={5} spellCheck="false" />
+            <TextArea rows={5} spellCheck="false" onFocus={named.onFocus} />
             <Text slot="description" className="hint">
               {t.cornersHint}
             </Text>

@@ -50,6 +50,13 @@ export function showFences(map: MapLibre, { fences, selected, area }: Shown): ()
   const layers = () => {
     const { fence, trail } = readPalette()
     const color = ['match', ['get', 'kind'], 'area', trail, fence] as never
+    const name = {
+      'icon-image': ['concat', fence, NAME_OF, ['get', 'name']],
+      'icon-anchor': 'bottom',
+      'icon-padding': 4,
+    }
+    const isName = ['==', ['geometry-type'], 'Point'] as never
+    const isSelected = ['==', ['get', 'kind'], 'selected'] as never
     return [
       {
         id: FENCE_LAYER,
@@ -70,12 +77,16 @@ export function showFences(map: MapLibre, { fences, selected, area }: Shown): ()
         id: 'fence-names',
         type: 'symbol',
         source: 'fences',
-        filter: ['==', ['geometry-type'], 'Point'],
-        layout: {
-          'icon-image': ['concat', fence, NAME_OF, ['get', 'name']],
-          'icon-anchor': 'bottom',
-          'icon-padding': 4,
-        },
+        filter: ['all', isName, ['!', isSelected]],
+        layout: name as never,
+      },
+      {
+        // Who comes last is placed first: the others yield to it.
+        id: 'fence-name-selected',
+        type: 'symbol',
+        source: 'fences',
+        filter: ['all', isName, isSelected],
+        layout: { ...name, 'icon-overlap': 'always' } as never,
       },
     ] satisfies LayerSpecification[]
   }

@@ -1,8 +1,12 @@
 import type { Map as MapLibre } from 'maplibre-gl'
 import { useEffect, useMemo, useRef, useState } from 'react'
-import type { Shape } from '../../../map/areas.ts'
+import { ringOf, type Shape } from '../../../map/areas.ts'
 import { isBlank, type ShapeDraft, shapeOf } from './draft.ts'
 import { type Drawing, openDrawing } from './drawing.ts'
+import { goToFence } from './view.ts'
+
+/** How long nobody types before the map goes there. */
+const REST_MS = 600
 
 interface Heard {
   onShape: (shape: Shape) => void
@@ -23,11 +27,15 @@ export function useDrawing(map: MapLibre | null, draft: ShapeDraft, heard: Heard
   if (last && isBlank(draft)) setLast(null)
   const { kind } = draft
   const stale = !shape && last?.type === kind ? last : null
+  const isDrawn = useRef(false)
   useEffect(() => {
     if (!map) return
     const opened = openDrawing(
       map,
-      shape => latest.current.onShape(shape),
+      shape => {
+        isDrawn.current = true
+        latest.current.onShape(shape)
+      },
       () => latest.current.onFewest(),
     )
     drawing.current = opened
@@ -42,5 +50,28 @@ export function useDrawing(map: MapLibre | null, draft: ShapeDraft, heard: Heard
     else if (stale) drawing.current?.show(stale, true)
     else drawing.current?.begin(kind)
   }, [map, shape, stale, kind])
+  /** As it was when somebody last saw it. */
+  const seen = useRef(shape)
+  useEffect(() => {
+    if (!map || !shape || shape === seen.current) return
+    const see = () => {
+      const before = seen.current
+      seen.current = shape
+      return before
+    }
+    if (isDrawn.current) {
+      isDrawn.current = false
+      see()
+      return
+    }
+    const timer = setTimeout(() => goToFence(map, shape, changedOf(shape, see())), REST_MS)
+    return () => clearTimeout(timer)
+  }, [map, shape])
   return { drawing, shape, isStale: stale !== null }
+}
+
+/** The corners that were not there before. */
+function changedOf(shape: Shape, before: Shape | null): [number, number][] {
+  const known = new Set(before ? ringOf(before).map(String) : [])
+  return ringOf(shape).filter(corner => !known.has(String(corner)))
 }
