@@ -247,6 +247,58 @@ describe('The geofences of the console', () => {
     expect(await page.evaluate(() => document.activeElement?.tagName)).toBe('TEXTAREA')
   })
 
+  /** How many values of two pictures are not the same, but for a rounding. */
+  const differing = (page: Page, ...pictures: [string, string]) =>
+    page.evaluate(async pictures => {
+      const [one, other] = await Promise.all(
+        pictures.map(async picture => {
+          const bytes = Uint8Array.from(atob(picture), char => char.charCodeAt(0))
+          const bitmap = await createImageBitmap(new Blob([bytes]))
+          const canvas = new OffscreenCanvas(bitmap.width, bitmap.height)
+          const context = canvas.getContext('2d') as OffscreenCanvasRenderingContext2D
+          context.drawImage(bitmap, 0, 0)
+          return [...context.getImageData(0, 0, bitmap.width, bitmap.height).data]
+        }),
+      )
+      return one?.filter((value, index) => Math.abs(value - (other?.[index] ?? 0)) > 8).length ?? 0
+    }, pictures)
+
+  it('the opened one has its name on the map, whoever else would have the place', async () => {
+    const shape = { type: 'circle', center: { lat: 52.52, lng: 13.4 }, radius: 1_000 }
+    const { data } = (await owner.post('/geofence', { name: 'Yard by the river', shape })).body
+    const page = await screens.open(`${server.url}/?fence=${data._id}`, { as: owner })
+    const panel = page.getByRole('complementary', { name: 'Yard by the river' })
+    /** Above the circle, which is as wide as there is room for it beside the panel. */
+    const photograph = async () => {
+      await panel.getByText('Inside now').waitFor()
+      const box = await page.getByRole('region', { name: /^Map of where/ }).boundingBox()
+      if (!box) throw new Error('There is no map')
+      const free = box.width - 324
+      const radius = free / 3
+      const [x, y] = [box.x + free / 2 - 60, box.y + box.height / 2 - radius - 26]
+      return (await page.screenshot({ clip: { x, y, width: 120, height: 22 } })).toString('base64')
+    }
+    const settle = async () => {
+      let last = ''
+      await until('the map has settled', async () => {
+        await page.waitForTimeout(1_000)
+        const now = await photograph()
+        const isSame = now === last
+        last = now
+        return isSame
+      })
+      return last
+    }
+    const alone = await settle()
+    await owner.post('/geofence', { name: 'Another', shape })
+    await page.reload()
+    await settle()
+    await until(
+      'its name is there again',
+      async () => (await differing(page, await photograph(), alone)) === 0,
+    )
+  })
+
   it('corners too near to each other to be picked have handles when the map is nearer', () => {
     const corners = [...Array(500).keys()].map((index): [number, number] => {
       const direction = (index / 500) * 2 * Math.PI
