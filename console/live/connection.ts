@@ -36,8 +36,8 @@ const ASK_AFTER_MS = 4_000
 const ANSWER_WITHIN_MS = 5_000
 /** A connection is open, and on it what there is, maybe 10,000 positions over a bad mobile line. */
 const OPEN_WITHIN_MS = 30_000
-/** Nothing else keeps timers from running for so long. */
-const SLEPT_MS = 30_000
+/** Nothing else keeps timers from running for so long: those of a page that nobody sees run once a minute. */
+const SLEPT_MS = 90_000
 const TICK_MS = 1_000
 
 /**

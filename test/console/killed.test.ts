@@ -1,6 +1,7 @@
 import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
 import { createClient, createDevice, signIn, type TestDevice } from '../support/client.ts'
+import { useServer } from '../support/own-server.ts'
 import { until } from '../support/wait.ts'
 import { startLastingServer, useBrowser } from './browser.ts'
 
@@ -93,5 +94,48 @@ describe('A server that is killed while somebody looks', () => {
     } finally {
       await remove()
     }
+  })
+})
+
+describe('A page that nobody sees', () => {
+  const { server } = useServer()
+  const screens = useBrowser()
+
+  it('keeps its connection, though its timers run once a minute, and opens another one after the machine slept', async () => {
+    const page = await screens.open(`${server.url}/devices`, { as: await signIn(server) })
+    await page.clock.install()
+    await page.addInitScript(() => {
+      const counts = { heard: 0, lost: 0 }
+      globalThis.Worker = class extends Worker {
+        constructor(...about: ConstructorParameters<typeof Worker>) {
+          super(...about)
+          this.addEventListener('message', () => counts.heard++)
+        }
+      }
+      Object.assign(globalThis, { counts })
+    })
+    const read = (name: 'heard' | 'lost') =>
+      page.evaluate(
+        name => (globalThis as unknown as { counts: Record<string, number> }).counts[name] ?? 0,
+        name,
+      )
+    await page.goto(server.url)
+    const isLive = () => page.evaluate(() => document.documentElement.dataset.live === 'live')
+    await until('it is live', isLive)
+    await page.evaluate(() => {
+      const { counts } = globalThis as unknown as { counts: { lost: number } }
+      new MutationObserver(() => {
+        if (document.documentElement.dataset.live === 'offline') counts.lost++
+      }).observe(document.documentElement, { attributeFilter: ['data-live'] })
+    })
+    for (let minute = 0; minute < 3; minute++) {
+      const before = await read('heard')
+      await page.clock.fastForward(60_000)
+      await until('what it asked is answered', async () => (await read('heard')) > before)
+    }
+    expect(await read('lost')).toBe(0)
+    await page.clock.fastForward(10 * 60_000)
+    await until('it has noticed', async () => (await read('lost')) === 1)
+    await until('it goes on', isLive)
   })
 })
