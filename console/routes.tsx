@@ -14,17 +14,23 @@ export const router = createBrowserRouter([
     errorElement: <BrokenPage />,
     hydrateFallbackElement: <p className="middle" aria-busy="true" />,
     children: [
-      { index: true, element: <MapPage /> },
-      // What is not looked at first comes when it is.
-      { path: 'playback', lazy: patient(() => import('./pages/playback/playback-page.tsx')) },
-      { path: 'devices/:id?', lazy: patient(() => import('./pages/records/devices.tsx')) },
-      { path: 'vehicles/:id?', lazy: patient(() => import('./pages/records/vehicles.tsx')) },
-      { path: 'teams/:id?', lazy: patient(() => import('./pages/records/teams.tsx')) },
-      { path: 'hubs/:id?', lazy: patient(() => import('./pages/records/hubs.tsx')) },
-      { path: 'geofences/:id?', lazy: patient(() => import('./pages/records/geofences.tsx')) },
-      { path: 'rejections', lazy: patient(() => import('./pages/rejections.tsx')) },
-      { path: 'links', lazy: patient(() => import('./pages/links.tsx')) },
-      { path: '*', element: <MissingPage /> },
+      {
+        // What fails in a page leaves what is around it.
+        errorElement: <BrokenPage />,
+        children: [
+          { index: true, element: <MapPage /> },
+          // What is not looked at first comes when it is.
+          { path: 'playback', lazy: patient(() => import('./pages/playback/playback-page.tsx')) },
+          { path: 'devices/:id?', lazy: patient(() => import('./pages/records/devices.tsx')) },
+          { path: 'vehicles/:id?', lazy: patient(() => import('./pages/records/vehicles.tsx')) },
+          { path: 'teams/:id?', lazy: patient(() => import('./pages/records/teams.tsx')) },
+          { path: 'hubs/:id?', lazy: patient(() => import('./pages/records/hubs.tsx')) },
+          { path: 'geofences/:id?', lazy: patient(() => import('./pages/records/geofences.tsx')) },
+          { path: 'rejections', lazy: patient(() => import('./pages/rejections.tsx')) },
+          { path: 'links', lazy: patient(() => import('./pages/links.tsx')) },
+          { path: '*', element: <MissingPage /> },
+        ],
+      },
     ],
   },
 ])

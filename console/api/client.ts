@@ -4,8 +4,22 @@ import { endSession, getSession } from '../session.ts'
 import { Failure } from './failure.ts'
 import type { paths } from './interface.d.ts'
 
+/** A server that stands still takes a connection and says nothing. What it says after that may take its time. */
+const ANSWER_WITHIN_MS = 20_000
+const AGAIN_AFTER_MS = 5_000
+
+async function fetchInTime(request: Request): Promise<Response> {
+  const late = new AbortController()
+  const timer = setTimeout(() => late.abort(new Failure(0, '', [], AGAIN_AFTER_MS)), ANSWER_WITHIN_MS)
+  try {
+    return await fetchTimed(request, { signal: AbortSignal.any([request.signal, late.signal]) })
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
 /** The interface, typed by its own document. */
-export const api = createClient<paths>({ fetch: fetchTimed })
+export const api = createClient<paths>({ fetch: fetchInTime })
 
 api.use({
   onRequest({ request }) {
@@ -33,6 +47,7 @@ type Answered<T> = { data?: T; error?: unknown; response: Response }
 /** What was answered. Throws a Failure with the server's own words. */
 export async function answered<T>(request: Promise<Answered<T>>): Promise<NonNullable<T>> {
   const { data, error, response } = await request.catch((cause: unknown) => {
+    if (cause instanceof Failure) throw cause
     if (cause instanceof DOMException && cause.name === 'AbortError') throw cause
     throw new Failure(0, '')
   })

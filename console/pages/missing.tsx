@@ -1,6 +1,7 @@
 import { Link } from 'react-aria-components'
 import { useRouteError } from 'react-router'
 import { ActionButton } from '../parts/parts.tsx'
+import { PartFailure } from '../parts/patient.ts'
 import { getSession } from '../session.ts'
 import { signOut } from '../shell/account.ts'
 import { useTexts } from '../texts/texts.tsx'
@@ -24,11 +25,12 @@ export function MissingPage() {
 export function BrokenPage() {
   const texts = useTexts()
   const error = useRouteError()
+  const title = error instanceof PartFailure ? texts.errors.unloaded : texts.errors.broken
   console.error(error)
   return (
     <main className="middle" id="content">
-      <title>{`${texts.errors.broken} · ${texts.product}`}</title>
-      <h1>{texts.errors.broken}</h1>
+      <title>{`${title} · ${texts.product}`}</title>
+      <h1>{title}</h1>
       <a className="button primary" href={location.href}>
         {texts.errors.reload}
       </a>

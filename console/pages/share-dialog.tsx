@@ -38,7 +38,7 @@ export default function ShareDialog({ subject, onClose }: Props) {
   const list = <K extends string>(names: Record<K, string>) =>
     Object.entries<string>(names).map(([id, name]) => ({ id, name }))
   return (
-    <Modal title={t.create(subject.name)} onClose={onClose} isKept={Boolean(make.data)}>
+    <Modal title={t.create(subject.name)} onClose={onClose} isKept={make.isPending || Boolean(make.data)}>
       {make.data ? (
         <div className="stack">
           <p className="good">{t.made}</p>

@@ -1,11 +1,11 @@
-import { lazy, Suspense, useEffect, useState } from 'react'
+import { Suspense, useEffect, useState } from 'react'
 import { Button, Dialog, Modal, ModalOverlay } from 'react-aria-components'
 import { Icon } from '../parts/icon.tsx'
-import { patient } from '../parts/patient.ts'
+import { part } from '../parts/patient.ts'
 import { useTexts } from '../texts/texts.tsx'
 
 // What is not looked at first comes when it is.
-const Search = lazy(patient(() => import('./palette-search.tsx')))
+const Search = part(() => import('./palette-search.tsx'))
 const isMac = /Mac|iPhone|iPad/.test(navigator.platform)
 
 /** The way to everything: a button, and Ctrl-K (Cmd-K on a Mac) wherever one is. */

@@ -3,20 +3,21 @@ import { Activity, useEffect, useMemo, useState, useSyncExternalStore } from 're
 import { RouterProvider as AriaRouter } from 'react-aria-components'
 import { Navigate, NavLink, Outlet, useHref, useLocation, useNavigate } from 'react-router'
 import { Failure, isForbidden, retryAfterOf } from '../api/failure.ts'
-import { LiveProvider } from '../live/live.tsx'
+import { LiveProvider, useLive } from '../live/live.tsx'
 import { Elsewhere } from '../pages/elsewhere.tsx'
 import { SignIn } from '../pages/sign-in.tsx'
 import { focusHeading, useKeptFocus } from '../parts/focus.ts'
 import { Icon } from '../parts/icon.tsx'
 import { Logo } from '../parts/logo.tsx'
 import { IconButton } from '../parts/parts.tsx'
-import { useIsWaiting } from '../parts/patient.ts'
+import { loadAhead, useFailedParts, useIsWaiting } from '../parts/patient.ts'
 import { accountOf, getHeld, getSession, hasJustEntered, hasLeft, onSession, wasMoved } from '../session.ts'
 import { useTexts } from '../texts/texts.tsx'
 import { urls } from '../urls.ts'
 import { LeavingProvider } from './leaving.tsx'
 import { LiveBadge } from './live-badge.tsx'
 import { AccountMenu, MorePages, OrganizationMenu } from './menus.tsx'
+import { useIsOutdated } from './outdated.ts'
 import { type PageEntry, usePages } from './pages.ts'
 import { Palette } from './palette.tsx'
 import { useWorkspace, WorkspaceProvider } from './workspace.tsx'
@@ -90,7 +91,10 @@ function SignedIn({ token }: { token: string }) {
           onError: (error, query) => isForbidden(error) && query.setState({ data: undefined }),
         }),
         defaultOptions: {
+          // What cannot be sent fails, and is not kept to be sent when nobody expects it any more.
+          mutations: { networkMode: 'always' },
           queries: {
+            networkMode: 'always',
             staleTime: 10_000,
             // Who wants to be asked later is not asked at once, and it is said (parts/parts.tsx).
             retry: (count, error) =>
@@ -98,6 +102,7 @@ function SignedIn({ token }: { token: string }) {
             refetchInterval: ({ state: { data, error }, meta }) =>
               retryAfterOf(error) ??
               (isAway(error) ? AGAIN_EVERY_MS : isShort(data) && (meta?.everyMs ?? false)),
+            refetchOnReconnect: true,
           },
         },
       }),
@@ -147,9 +152,18 @@ function Frame() {
         </div>
       </header>
       <Outlet />
+      <LoadAhead />
       <News />
     </div>
   )
+}
+
+/** Other pages than the map, which lets its tiles go first. */
+function LoadAhead() {
+  const { pathname } = useLocation()
+  const isFree = useLive().state.name === 'live' && pathname !== urls.map
+  useEffect(() => (isFree ? loadAhead() : undefined), [isFree])
+  return null
 }
 
 /**
@@ -157,20 +171,25 @@ function Frame() {
  * something else now is said until somebody closes it or goes to another page.
  */
 function News() {
-  const { nav, account, form } = useTexts()
+  const { nav, account, form, errors } = useTexts()
   const { organizations, roleChanges } = useWorkspace()
   const isWaiting = useIsWaiting()
+  const failed = useFailedParts()
+  const isOutdated = useIsOutdated()
   const { pathname } = useLocation()
-  const [heard, setHeard] = useState({ pathname, move: !wasMoved(), roleChanges: 0 })
-  const hear = () => setHeard({ pathname, move: true, roleChanges })
+  const [heard, setHeard] = useState({ pathname, move: !wasMoved(), roleChanges: 0, failed: 0 })
+  const hear = () => setHeard({ pathname, move: true, roleChanges, failed })
   if (pathname !== heard.pathname) hear()
   const here = organizations.find(one => one.isCurrent)?.organizationName
   const move = here && !heard.move && account.moved(here)
   const news = roleChanges > heard.roleChanges ? account.roleChanged : move
+  const reload = failed > heard.failed ? errors.unloaded : isOutdated && errors.outdated
+  const said = isWaiting ? nav.opensLater : news || reload
   return (
     <p className="waiting" role="status">
-      {isWaiting ? nav.opensLater : news}
-      {!isWaiting && news && <IconButton icon="close" label={form.close} onPress={hear} />}
+      {said}
+      {reload && said === reload && <a href={location.href}>{errors.reload}</a>}
+      {news && said === news && <IconButton icon="close" label={form.close} onPress={hear} />}
     </p>
   )
 }

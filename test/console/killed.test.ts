@@ -139,3 +139,86 @@ describe('A page that nobody sees', () => {
     await until('it goes on', isLive)
   })
 })
+
+describe('A network that is away, or a server that stands still', () => {
+  const { server } = useServer()
+  const screens = useBrowser()
+  const MAY_FAIL = { mayFail: /ERR_|WebSocket|404|Failed to fetch|could not be loaded/ }
+
+  it('is said at once of what could not be sent, and nothing of it is sent later', async () => {
+    const owner = await signIn(server)
+    const { id, key } = await createDevice(owner, 'Van 7')
+    const points = [{ lat: 52.52, lng: 13.4, timestamp: new Date().toISOString() }]
+    expect((await createClient(server, key).post('/location-history/bulk', { points })).status).toBe(200)
+    const page = await screens.open(`${server.url}/?subject=${id}`, { as: owner, ...MAY_FAIL })
+    await page.getByRole('button', { name: 'Share' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Share where Van 7 is' })
+    const make = dialog.getByRole('button', { name: 'Make the link' })
+    await make.waitFor()
+    await page.context().setOffline(true)
+    await make.click()
+    await dialog.getByText('Do this again when it is back').waitFor()
+    await page.keyboard.press('Escape')
+    await dialog.waitFor({ state: 'detached' })
+    await page.getByRole('link', { name: 'Playback of today' }).click()
+    await page.getByText('The server is not reached').first().waitFor()
+    await page.context().setOffline(false)
+    // What was asked meanwhile is asked again, after whatever would have waited to be sent.
+    await page.getByRole('slider', { name: 'Time' }).waitFor()
+    expect((await owner.get('/tracking-links')).body.data).toEqual([])
+  })
+
+  it('is said of what is not answered, while it is asked again', async () => {
+    const page = await screens.open(`${server.url}/devices`, { as: await signIn(server) })
+    await page.clock.install()
+    await page.goto(`${server.url}/teams`)
+    await page.getByRole('status').getByText('Live').waitFor()
+    await page.route(/api\/v3\/teams\?.*search/, () => {})
+    await page.getByRole('searchbox').fill('van')
+    await until('it has waited for too long', async () => {
+      await page.clock.fastForward(10_000)
+      return (await page.getByText('The server is not reached.').count()) > 0
+    })
+    await page.unrouteAll()
+    await until('it is answered', async () => {
+      await page.clock.fastForward(10_000)
+      return (await page.getByText('Nothing has this in its name.').count()) > 0
+    })
+  })
+
+  it('with another version when it is back, says so, and what is missing of a page leaves the frame', async () => {
+    // Where data is dear nothing is loaded before it is opened.
+    const look = { as: await signIn(server), savesData: true, ...MAY_FAIL }
+    const page = await screens.open(`${server.url}/devices`, look)
+    await page.getByRole('status').getByText('Live').waitFor()
+    await page.route(/assets\/teams-/, route => route.fulfill({ status: 404 }))
+    await page.getByRole('link', { name: 'Teams' }).click()
+    await page.getByRole('heading', { name: 'A part of this page could not be loaded' }).waitFor()
+    await page.unrouteAll()
+    await page.getByRole('main').getByRole('link', { name: 'Load it again' }).click()
+    await page.getByRole('heading', { name: 'Teams' }).waitFor()
+
+    await page.getByRole('status').getByText('Live').waitFor()
+    await page.route(`${server.url}/`, route =>
+      route.fulfill({ body: '<script src="/assets/newer.js"></script>' }),
+    )
+    await page.context().setOffline(true)
+    await page
+      .getByRole('status')
+      .getByText(/^Offline since/)
+      .waitFor()
+    await page.context().setOffline(false)
+    await page.getByText('There is a newer version of this page').waitFor()
+    await page.getByRole('link', { name: 'Load it again' }).click()
+    await page.getByText('There is a newer version of this page').waitFor({ state: 'detached' })
+  })
+
+  it('loads every page ahead, whichever was opened', async () => {
+    const page = await screens.open(`${server.url}/devices`, { as: await signIn(server) })
+    await until('it has loaded the map of playback', () =>
+      page.evaluate(() =>
+        performance.getEntriesByType('resource').some(({ name }) => name.includes('/playback-page-')),
+      ),
+    )
+  })
+})

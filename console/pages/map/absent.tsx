@@ -1,15 +1,15 @@
-import { lazy, Suspense, useState } from 'react'
+import { Suspense, useState } from 'react'
 import { Link } from 'react-router'
 import { isMissing } from '../../api/failure.ts'
 import { useLive } from '../../live/live.tsx'
 import { Missing } from '../../parts/missing.tsx'
 import { ActionButton, Trouble } from '../../parts/parts.tsx'
-import { patient } from '../../parts/patient.ts'
+import { part } from '../../parts/patient.ts'
 import { useWorkspace } from '../../shell/workspace.tsx'
 import { useTexts } from '../../texts/texts.tsx'
 import { urls } from '../../urls.ts'
 
-const SetupDialog = lazy(patient(() => import('../setup-dialog.tsx')))
+const SetupDialog = part(() => import('../setup-dialog.tsx'))
 
 /** Why somebody is not on the map, and what to do about it. */
 export default function Absent(props: {

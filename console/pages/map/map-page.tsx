@@ -1,9 +1,9 @@
 import type { Map as MapLibre } from 'maplibre-gl'
-import { lazy, Suspense, useDeferredValue, useEffect, useMemo, useState } from 'react'
+import { Suspense, useDeferredValue, useEffect, useMemo, useState } from 'react'
 import { ToggleButton, ToggleButtonGroup } from 'react-aria-components'
 import { useFleetVersion, useLive } from '../../live/live.tsx'
 import { readShown } from '../../map/shown.ts'
-import { loadAhead, patient } from '../../parts/patient.ts'
+import { loadAhead, part } from '../../parts/patient.ts'
 import { useSettled } from '../../parts/settled.ts'
 import { LostBar } from '../../shell/live-badge.tsx'
 import { useWorkspace } from '../../shell/workspace.tsx'
@@ -17,9 +17,9 @@ import { Nobody, SubjectList } from './subject-list.tsx'
 import { SubjectPanel } from './subject-panel.tsx'
 import type { MadeDevice } from './welcome.tsx'
 
-const Welcome = lazy(patient(() => import('./welcome.tsx')))
-const StreetsHint = lazy(patient(() => import('./streets-hint.tsx')))
-const SetupDialog = lazy(patient(() => import('../setup-dialog.tsx')))
+const Welcome = part(() => import('./welcome.tsx'))
+const StreetsHint = part(() => import('./streets-hint.tsx'))
+const SetupDialog = part(() => import('../setup-dialog.tsx'))
 /** How often the list is sorted anew. */
 const SORT_EVERY_MS = 1_000
 

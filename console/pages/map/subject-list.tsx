@@ -1,5 +1,5 @@
 import { useVirtualizer } from '@tanstack/react-virtual'
-import { type KeyboardEvent, lazy, memo, type RefObject, Suspense, useEffect, useMemo, useRef } from 'react'
+import { type KeyboardEvent, memo, type RefObject, Suspense, useEffect, useMemo, useRef } from 'react'
 import { Button, Input, SearchField, ToggleButton, ToggleButtonGroup } from 'react-aria-components'
 import { useFleetVersion, useLive, useNow } from '../../live/live.tsx'
 import { STATES, type State } from '../../live/packed.ts'
@@ -7,7 +7,7 @@ import { afterDialog, focusHeading } from '../../parts/focus.ts'
 import { Icon, StateMark } from '../../parts/icon.tsx'
 import { usePainted } from '../../parts/painted.ts'
 import { ActionButton, Choose } from '../../parts/parts.tsx'
-import { patient } from '../../parts/patient.ts'
+import { part } from '../../parts/patient.ts'
 import { stepTo } from '../../parts/rows.ts'
 import { useRecords } from '../../shell/records.ts'
 import { useFormat, useTexts } from '../../texts/texts.tsx'
@@ -16,10 +16,10 @@ import type { Fence } from './fences/queries.ts'
 import { createTest, type Filters, NO_FILTERS, SORTS, type Sort } from './filters.ts'
 import { readSpeed } from './speed.ts'
 
-const ChooseRecord = lazy(
-  patient(async () => ({ default: (await import('../../parts/choose-record.tsx')).ChooseRecord })),
-)
-const ChooseArea = lazy(patient(() => import('./fences/choose-area.tsx')))
+const ChooseRecord = part(async () => ({
+  default: (await import('../../parts/choose-record.tsx')).ChooseRecord,
+}))
+const ChooseArea = part(() => import('./fences/choose-area.tsx'))
 const ROW_PX = 44
 const AGES_EVERY_MS = 10_000
 const COUNTED_EVERY_MS = 1_000

@@ -1,4 +1,4 @@
-import { lazy, type ReactNode, Suspense, useState } from 'react'
+import { type ReactNode, Suspense, useState } from 'react'
 import { ToggleButton } from 'react-aria-components'
 import { Link } from 'react-router'
 import { isMissing } from '../../api/failure.ts'
@@ -8,15 +8,15 @@ import { MAX_LAT } from '../../map/mercator.ts'
 import { useEscape, useReturnFocus } from '../../parts/focus.ts'
 import { Icon, StateMark } from '../../parts/icon.tsx'
 import { ActionButton, Copyable, IconButton } from '../../parts/parts.tsx'
-import { patient } from '../../parts/patient.ts'
+import { part } from '../../parts/patient.ts'
 import { useWorkspace } from '../../shell/workspace.tsx'
 import { useFormat, useTexts } from '../../texts/texts.tsx'
 import { urls } from '../../urls.ts'
 import { TRIP_FROM_M, useHubs, useSubjectRecords, useToday } from './queries.ts'
 import { readSpeed } from './speed.ts'
 
-const Absent = lazy(patient(() => import('./absent.tsx')))
-const ShareDialog = lazy(patient(() => import('../share-dialog.tsx')))
+const Absent = part(() => import('./absent.tsx'))
+const ShareDialog = part(() => import('../share-dialog.tsx'))
 
 interface Props {
   subjectId: string

@@ -122,6 +122,8 @@ export const de: Texts = {
     missingLead: 'Der Link ist alt, oder das Ziel wurde gelöscht.',
     home: 'Zur Live-Karte',
     broken: 'In dieser Seite ist etwas schiefgegangen',
+    outdated: 'Von dieser Seite gibt es eine neuere Version',
+    unloaded: 'Ein Teil dieser Seite konnte nicht geladen werden',
     reload: 'Neu laden',
   },
   server: serverInGerman,

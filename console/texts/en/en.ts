@@ -119,6 +119,8 @@ export const en = {
     missingLead: 'The link may be old, or what it led to is deleted.',
     home: 'To the live map',
     broken: 'Something in this page failed',
+    outdated: 'There is a newer version of this page',
+    unloaded: 'A part of this page could not be loaded',
     reload: 'Load it again',
   },
   /** What the server says, by its own sentence; a number is a `#`, a name a `$`. */
