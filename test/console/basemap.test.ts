@@ -114,6 +114,8 @@ describe('The map below', () => {
       })
       expect(asked.length > 0).toBe(!isFile)
       for (const path of asked) expect(path).toMatch(/^\/tiles\/\d+\/\d+\/\d+\.png$/)
+      // It still loads what may be opened next.
+      await page.close()
     } finally {
       await server.stop()
     }
