@@ -33,6 +33,20 @@ describe('A day that is played back', () => {
   const slider = (page: Page) => page.getByRole('slider', { name: 'Time' })
   const shownTime = (page: Page) => slider(page).getAttribute('aria-valuetext')
 
+  /** By the clock of a browser in which it is `now`. */
+  async function openAt(now: number, query: string): Promise<Page> {
+    const page = await screens.open(`${server.url}/playback`, { as: owner })
+    await page.clock.install({ time: now })
+    // The page goes by the server's clock where an answer tells it.
+    await page.route('**/api/**', async route => {
+      const response = await route.fetch()
+      await route.fulfill({ response, headers: { ...response.headers(), date: '' } })
+    })
+    await page.goto(`${server.url}/playback?${query}`)
+    await slider(page).waitFor()
+    return page
+  }
+
   beforeAll(async () => {
     await owner.patch('/organization', {
       timeZone: 'Africa/Abidjan',
@@ -87,6 +101,34 @@ describe('A day that is played back', () => {
       }
       await page.getByRole('button', { name: 'Anomalies' }).click()
       await page.getByText('42 taken for wrong: the red dots').waitFor()
+    })
+
+    it('is the same day in an address with a time, whenever it is opened', async () => {
+      const page = await openAt(MIDNIGHT + 23 * HOUR_MS, `subject=device:${van.id}`)
+      const named = (name: string) => new URL(page.url()).searchParams.get(name)
+      expect(named('day')).toBeNull()
+      await slider(page).press('PageUp')
+      await until('the address says when', () => named('at') !== null)
+      expect(named('day')).toBe(DAY)
+      // One that names a time alone, too.
+      const at = new Date(MIDNIGHT + HOUR_MS).toISOString()
+      const later = await openAt(MIDNIGHT + 30 * HOUR_MS, `subject=device:${van.id}&at=${at}`)
+      expect(await shownTime(later)).toBe('01:00:00')
+    })
+
+    it('stays when midnight passes, and the page says that a new one has begun', async () => {
+      const page = await openAt(MIDNIGHT + DAY_MS - MINUTE_MS, `subject=device:${van.id}`)
+      const hint = page.getByText('A new day has begun:')
+      await slider(page).press('PageUp')
+      const time = await shownTime(page)
+      expect(await hint.count()).toBe(0)
+      await page.clock.fastForward(2 * MINUTE_MS)
+      await hint.waitFor()
+      expect(await shownTime(page)).toBe(time)
+      await hint.getByRole('button').click()
+      await page.getByRole('heading', { name: /^Nothing was recorded on/ }).waitFor()
+      expect(await hint.count()).toBe(0)
+      expect(new URL(page.url()).searchParams.has('day')).toBe(false)
     })
   })
 })

@@ -1,4 +1,4 @@
-import { useCallback, useMemo } from 'react'
+import { useCallback, useMemo, useState } from 'react'
 import { useSearchParams } from 'react-router'
 
 export const TYPES = ['device', 'user', 'vehicle'] as const
@@ -21,8 +21,10 @@ export interface Span {
 
 export interface Choice {
   subjects: Subject[]
-  /** 2026-11-21; null is today, so that such a link means the day on which it is opened. */
-  day: string | null
+  /** 2026-11-21. An address that names neither a day nor a time means the day on which it is opened. */
+  day: string
+  /** Whether that was today when it was opened, and is over. */
+  isOver: boolean
   /** Milliseconds since 1970; null is the beginning. */
   at: number | null
   /** What the chart shows of the day; null is all of it. */
@@ -47,29 +49,41 @@ const isDay = (text: string): boolean =>
 
 export const keyOf = ({ type, id }: Subject): string => `${type}:${id}`
 
-/** What is played back is in the address: it can be sent, gone back to, and loaded again. */
-export function useChoice() {
+/** A day of null is the one on which somebody goes to it. */
+export type Change = (next: Partial<Omit<Choice, 'day' | 'isOver'>> & { day?: string | null }) => void
+
+/** What is played back is in the address: it can be sent, gone back to, and loaded again. `dateOf` is of its calendar. */
+export function useChoice(dateOf: (at: number) => string, now: number): readonly [Choice, Change] {
   const [params, setParams] = useSearchParams()
   // The same ones as long as the address names the same: another time draws no chart anew under the hand that drags over it.
   const named = params.getAll('subject').join(' ')
   const subjects = useMemo(() => readSubjects(named.split(' ')), [named])
   const [from, to] = [params.get('from'), params.get('to')]
   const zoom = useMemo(() => readZoom(from, to), [from, to])
+  const written = params.get('day') ?? ''
+  // The day stays where it is when midnight passes: it is found anew where somebody goes to a day that has no name.
+  const [opened, setOpened] = useState({ named, written, at: Date.now() })
+  if (opened.named !== named || opened.written !== written)
+    setOpened({ named, written, at: isDay(written) ? opened.at : Date.now() })
+  const today = dateOf(now)
   const choice = useMemo<Choice>(() => {
     const rate = Number(params.get('rate'))
-    const day = params.get('day') ?? ''
     const at = Date.parse(params.get('at') ?? '')
+    const day = isDay(written) ? written : dateOf((Number.isNaN(at) ? zoom?.from : at) ?? opened.at)
     return {
       subjects,
-      day: isDay(day) ? day : null,
+      day,
+      isOver: day === dateOf(opened.at) && day < today,
       at: Number.isNaN(at) ? null : at,
       zoom,
       rate: RATES.includes(rate as (typeof RATES)[number]) ? rate : STANDARD_RATE,
       anomalies: params.get('anomalies') === 'true',
     }
-  }, [params, subjects, zoom])
-  const change = useCallback(
-    (next: Partial<Choice>) => {
+  }, [params, subjects, zoom, written, opened, today, dateOf])
+  const { day } = choice
+  const change = useCallback<Change>(
+    next => {
+      if (next.day !== undefined) setOpened(before => ({ ...before, at: Date.now() }))
       setParams(
         () => {
           // Of the address itself: what was changed a moment ago may not be drawn yet.
@@ -86,6 +100,9 @@ export function useChoice() {
             set('from', next.zoom && new Date(next.zoom.from).toISOString())
             set('to', next.zoom && new Date(next.zoom.to).toISOString())
           }
+          // A time is one of its day, and a day that is over no other.
+          const isOfDay = changed.has('at') || changed.has('from') || day !== dateOf(Date.now())
+          if (next.day === undefined && isOfDay) set('day', day)
           if (next.rate !== undefined) set('rate', next.rate === STANDARD_RATE ? null : String(next.rate))
           if (next.anomalies !== undefined) set('anomalies', next.anomalies ? 'true' : null)
           return changed
@@ -94,7 +111,7 @@ export function useChoice() {
         { replace: next.subjects === undefined && next.day === undefined },
       )
     },
-    [setParams],
+    [setParams, day, dateOf],
   )
   return [choice, change] as const
 }

@@ -2,11 +2,10 @@ import '../../styles/setup.css'
 import '../../styles/playback.css'
 import { useEffect, useMemo, useRef, useState } from 'react'
 import { ToggleButton } from 'react-aria-components'
-import { serverNow } from '../../clock.ts'
-import { useLive } from '../../live/live.tsx'
+import { useLive, useNow } from '../../live/live.tsx'
 import { ActionButton, Trouble } from '../../parts/parts.tsx'
 import { useFormat, useTexts } from '../../texts/texts.tsx'
-import { type Choice, keyOf, type Span, stepDay, useChoice } from './choice.ts'
+import { type Change, type Choice, keyOf, type Span, stepDay, useChoice } from './choice.ts'
 import { Chooser } from './chooser.tsx'
 import { DayList, partsOf, Strips } from './day-list.tsx'
 import { DayPicker } from './day-picker.tsx'
@@ -24,6 +23,8 @@ import { useZoom, zoomInto } from './zoom.ts'
 const ROUND_MS = 5 * 60_000
 /** An address that changed with every step of a slider would be too much for a browser. */
 const SAVE_AFTER_MS = 500
+/** A new day is said soon after it has begun. */
+const DAY_NOTICED_MS = 20_000
 /** As long as it takes to read what was left out. */
 const SAID_FOR_MS = 5_000
 
@@ -32,14 +33,14 @@ export function Component() {
   const texts = useTexts()
   const format = useFormat()
   const { filter } = useLive()
-  const [choice, change] = useChoice()
-  const { subjects } = choice
+  const [choice, change] = useChoice(format.dateOf, useNow(DAY_NOTICED_MS))
+  const { subjects, day } = choice
   const t = texts.playback
-  const day = choice.day ?? format.dateOf(serverNow())
   const wholeDay = useMemo<Span>(
     () => ({ from: format.startOf(day), to: format.startOf(stepDay(day, 1)) }),
     [day, format],
   )
+  const goTo = (next: string | null) => change({ day: next, at: null, zoom: null })
   const player = useMemo(createPlayer, [])
   // What the live map leaves out can be played back all the same.
   useEffect(() => filter([], []), [filter])
@@ -81,7 +82,17 @@ export function Component() {
       <section className="playback-head" aria-label={t.chosen}>
         <h1>{texts.nav.playback}</h1>
         <Chooser subjects={subjects} onChange={next => change({ subjects: next })} />
-        <DayPicker day={day} onChange={next => change({ day: next, at: null, zoom: null })} />
+        <DayPicker day={day} onChange={goTo} />
+        <div role="status">
+          {choice.isOver && (
+            <p className="hint">
+              {t.newDay}{' '}
+              <ActionButton icon="next" onPress={() => goTo(null)}>
+                {format.longDate(format.dateOf(Date.now()))}
+              </ActionButton>
+            </p>
+          )}
+        </div>
         {span && (
           <div className="playback-options">
             <ToggleButton
@@ -101,13 +112,7 @@ export function Component() {
       <div className="playback-stage">
         <div className="map-area">
           <TrackMap shown={moving} anomalies={anomalies.points} player={player} />
-          <State
-            choice={choice}
-            day={day}
-            isPending={isPending}
-            shown={shown}
-            onDay={next => change({ day: next, at: null, zoom: null })}
-          />
+          <State choice={choice} day={day} isPending={isPending} shown={shown} onDay={goTo} />
           <Skipped player={player} />
         </div>
         {span && view && (
@@ -167,7 +172,7 @@ function usePlayed(
   gaps: readonly Span[],
   day: string,
   { at, zoom, rate }: Choice,
-  change: (next: Partial<Choice>) => void,
+  change: Change,
 ) {
   const wound = useRef('')
   useEffect(() => player.setRate(rate), [player, rate])

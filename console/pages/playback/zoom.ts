@@ -1,5 +1,5 @@
 import { useEffect, useMemo } from 'react'
-import type { Choice, Span } from './choice.ts'
+import type { Change, Span } from './choice.ts'
 import type { Player } from './player.ts'
 
 /** Where the chart has room for two minutes on its axis and the fixes of most devices lie apart. */
@@ -22,7 +22,7 @@ export function useZoom(
   span: Span | null,
   player: Player,
   zoom: Span | null,
-  change: (next: Partial<Choice>) => void,
+  change: Change,
 ): { view: Span | null; zoom: Zoom } {
   const view = useMemo(() => span && zoomInto(span, zoom), [span, zoom])
 

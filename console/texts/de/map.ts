@@ -102,6 +102,7 @@ export const mapTexts: Pick<Texts, keyof typeof english> = {
     noSubjects: 'Noch gibt es nichts wiederzugeben',
     noSubjectsHint:
       'Sobald ein Gerät seine erste Position sendet, werden seine Tage hier ein Jahr lang aufbewahrt.',
+    newDay: 'Ein neuer Tag hat begonnen:',
     empty: day => `Am ${day} wurde nichts aufgezeichnet`,
     emptyHint: 'Einen anderen Tag oder jemand anderen wählen.',
     newest: (name, day) => `${name}: ${day}`,

@@ -98,6 +98,7 @@ export const mapTexts = {
     startHint: 'Choose a device, a person or a vehicle: up to six of them move together.',
     noSubjects: 'There is nothing to play back yet',
     noSubjectsHint: 'As soon as a device sends its first position, its days are kept here for a year.',
+    newDay: 'A new day has begun:',
     empty: (day: string) => `Nothing was recorded on ${day}`,
     emptyHint: 'Choose another day, or somebody else.',
     newest: (name: string, day: string) => `${name}: ${day}`,
