@@ -1,10 +1,11 @@
 import type { Map as MapLibre } from 'maplibre-gl'
+import { fromRem } from '../parts/rem.ts'
 
-/** As in the style sheets: a panel with its margin; on a phone a sheet over so much of the map. */
-const PANEL_PX = 324
-const PHONE_PX = 720
-/** A phone's map that is no higher has its panel above it. */
-const SHORT_PX = 480
+/** As in the style sheets: a panel with its margin; on a phone a sheet over so much of the map, or above a map that is low. */
+const PANEL_REM = 19.5
+const PANEL_MARGIN_PX = 12
+const PHONE = '(width <= 45em)'
+const LOW = '(height <= 30em)'
 const SHEET = 0.55
 const SHEET_MARGIN_PX = 8
 const AROUND_PX = 80
@@ -12,8 +13,8 @@ const AROUND_PX = 80
 /** What of a map lies below the panel that is open. */
 export function coveredOf(map: MapLibre, isOpen = hasPanel(map)): { right: number; bottom: number } {
   if (!isOpen) return { right: 0, bottom: 0 }
-  if (window.innerWidth > PHONE_PX) return { right: PANEL_PX, bottom: 0 }
-  if (window.innerHeight <= SHORT_PX) return { right: 0, bottom: 0 }
+  if (!window.matchMedia(PHONE).matches) return { right: fromRem(PANEL_REM) + PANEL_MARGIN_PX, bottom: 0 }
+  if (window.matchMedia(LOW).matches) return { right: 0, bottom: 0 }
   return { right: 0, bottom: map.getContainer().clientHeight * SHEET + SHEET_MARGIN_PX }
 }
 

@@ -12,11 +12,12 @@ import {
 } from 'react'
 import { useTexts } from '../texts/texts.tsx'
 import { Trouble } from './parts.tsx'
+import { fromRem } from './rem.ts'
 import { stepTo } from './rows.ts'
 
 /** What others have changed meanwhile appears while somebody looks. */
 export const TABLE_EVERY_MS = 60_000
-const ROW_PX = 40
+const ROW_PX = fromRem(2.5)
 /** A page that is printed is not scrolled: all rows that are loaded are on it. */
 const paper = window.matchMedia('print')
 const onPrint = (then: () => void) => {

@@ -13,6 +13,9 @@ const SIZES = [
 /** Any less of a control is nothing that somebody hits. */
 const HIT_PX = 12
 
+/** From 16 to 32, in spite of the layout of a phone, which writes some names smaller. */
+const MIN_GROWTH = 1.6
+
 describe('A screen that is small, or enlarged', () => {
   const { server, owner } = useOrganization()
   const screens = useBrowser()
@@ -100,6 +103,26 @@ describe('A screen that is small, or enlarged', () => {
     expect(await findLost(page)).toEqual([])
   })
 
+  it.each([
+    ['the map', () => `/?subject=${ids.van}`],
+    ['playback', () => `/playback?subject=device:${ids.van}`],
+    ['vehicles', () => '/vehicles/new'],
+    ['the interface', () => '/api/v3/docs'],
+  ])('writes as large as somebody wants it in the browser: %s', async (_name, path) => {
+    const page = await screens.open(server.url + path(), { as: owner, size: { width: 1_280, height: 800 } })
+    await settle(page)
+    const usual = await readFontSizes(page)
+    const browser = await page.context().newCDPSession(page)
+    await browser.send('Page.setFontSizes', { fontSizes: { standard: 32, fixed: 26 } })
+    await page.reload()
+    await settle(page)
+    const large = await readFontSizes(page)
+    const small = Object.entries(large).filter(([what, px]) => px < MIN_GROWTH * (usual[what] ?? 0))
+    expect(small).toEqual([])
+    expect(await findLost(page)).toEqual([])
+    expect(await findCut(page)).toEqual([])
+  })
+
   it('has some rows of a table in sight, which lead on by keys', async () => {
     const page = await screens.open(`${server.url}/vehicles`, { as: owner, size: SIZES[0] })
     await page.getByRole('row', { name: /^Van 1 / }).focus()
@@ -131,6 +154,27 @@ async function settle(page: Page): Promise<void> {
   await page.waitForLoadState('networkidle')
   await page.evaluate(() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done))))
 }
+
+/** Of every element with words of its own, by its tag, its class and its words. */
+const readFontSizes = (page: Page): Promise<Record<string, number>> =>
+  page.evaluate(() => {
+    const sizes: Record<string, number> = {}
+    for (const one of document.querySelectorAll('#root *')) {
+      const words = [...one.childNodes].filter(({ nodeType }) => nodeType === Node.TEXT_NODE)
+      const said = words.map(({ nodeValue }) => nodeValue).join('')
+      if (!said.trim() || /\d/.test(said) || !one.checkVisibility()) continue
+      sizes[`${one.tagName} ${said}`] = Number.parseFloat(getComputedStyle(one).fontSize)
+    }
+    return sizes
+  })
+
+/** Buttons and rows whose words stick out of them. */
+const findCut = (page: Page): Promise<string[]> =>
+  page.evaluate(() =>
+    [...document.querySelectorAll<HTMLElement>('button, input, .row, td')]
+      .filter(one => one.checkVisibility() && one.offsetWidth > 2 && one.scrollHeight > one.offsetHeight + 1)
+      .map(one => `${one.className} ${one.textContent}: ${one.scrollHeight} px in ${one.offsetHeight}`),
+  )
 
 /** What is wider than the screen, and every control that somebody who comes to it by keys does not see or cannot click. */
 const findLost = (page: Page): Promise<string[]> =>

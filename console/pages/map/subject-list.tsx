@@ -8,6 +8,7 @@ import { Icon, StateMark } from '../../parts/icon.tsx'
 import { usePainted } from '../../parts/painted.ts'
 import { ActionButton, Choose } from '../../parts/parts.tsx'
 import { part } from '../../parts/patient.ts'
+import { fromRem } from '../../parts/rem.ts'
 import { stepTo } from '../../parts/rows.ts'
 import { useRecords } from '../../shell/records.ts'
 import { useFormat, useTexts } from '../../texts/texts.tsx'
@@ -20,7 +21,7 @@ const ChooseRecord = part(async () => ({
   default: (await import('../../parts/choose-record.tsx')).ChooseRecord,
 }))
 const ChooseArea = part(() => import('./fences/choose-area.tsx'))
-const ROW_PX = 44
+const ROW_PX = fromRem(2.75)
 const AGES_EVERY_MS = 10_000
 const COUNTED_EVERY_MS = 1_000
 

@@ -1,6 +1,7 @@
 import 'uplot/dist/uPlot.min.css'
 import { useEffect, useRef } from 'react'
 import uPlot from 'uplot'
+import { fromRem } from '../../parts/rem.ts'
 import { onTheme } from '../../preferences.ts'
 import { useFormat, useTexts } from '../../texts/texts.tsx'
 import type { Span } from './choice.ts'
@@ -10,18 +11,18 @@ import { GAP_MS, type Track } from './tracks.ts'
 import type { Zoom } from './zoom.ts'
 
 /** Of the unit above the numbers. */
-const CHART_TOP_PX = 18
+const CHART_TOP_PX = fromRem(1.125)
 /** Of the numbers at the left and of the last time at the right: what stands below lies under the same times (playback.css). */
-const CHART_LEFT_PX = 44
-const CHART_RIGHT_PX = 28
+const CHART_LEFT_PX = fromRem(2.75)
+const CHART_RIGHT_PX = fromRem(1.75)
 /** A press that trembles is no drag. */
 const DRAG_PX = 6
-const AXIS_PX = 24
+const AXIS_PX = fromRem(1.5)
 /** The axis goes at least so far, in whatever unit. */
 const MIN_PER_HOUR = 20
 const HOUR_MS = 3_600_000
 const STEPS_MS = [1 / 60, 1 / 30, 1 / 12, 1 / 6, 1 / 4, 1 / 2, 1, 2, 3, 4, 6].map(hours => hours * HOUR_MS)
-const LABEL_PX = 56
+const LABEL_PX = fromRem(3.5)
 /** How uPlot joins tables. */
 const [RETAIN_NULLS, EXPAND_NULLS] = [1, 2] as const
 
@@ -52,7 +53,7 @@ export function SpeedChart({ shown, gaps, span, player, zoom }: Props) {
     function draw(): uPlot {
       const style = getComputedStyle(document.documentElement)
       const read = (name: string) => style.getPropertyValue(`--${name}`).trim()
-      const font = `11px ${getComputedStyle(document.body).fontFamily}`
+      const font = `${fromRem(0.6875)}px ${getComputedStyle(document.body).fontFamily}`
       const axis = { stroke: read('muted'), font, ticks: { show: false } }
       const grid = { stroke: read('line'), width: 1 }
       const options: uPlot.Options = {
