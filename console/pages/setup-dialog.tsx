@@ -6,7 +6,6 @@ import { renderSVG } from 'uqr'
 import { answered, api } from '../api/client.ts'
 import { useFleetVersion, useLive } from '../live/live.tsx'
 import type { Position } from '../live/packed.ts'
-import { useEscape } from '../parts/focus.ts'
 import { Modal } from '../parts/modal.tsx'
 import { ActionButton, Choose, Copyable, Trouble } from '../parts/parts.tsx'
 import { Question } from '../parts/question.tsx'
@@ -48,11 +47,8 @@ export default function SetupDialog({ device, deviceKey: known, onClose }: Props
   const isOutOfReach = chosen && LOOPBACK.test(location.hostname) && !ANYWHERE.includes(chosen.app)
   const arrived = useArrival(device._id)
   const isKept = Boolean(deviceKey) && !arrived
-  const end = useRef<HTMLDivElement>(null)
-  // A key that is shown this once does not go with a key that is pressed: it leads to what closes it.
-  useEscape(() => (isKept ? end.current?.querySelector('button')?.focus() : onClose()))
   return (
-    <Modal title={t.title(device.name)} onClose={onClose} isKept={isKept} wide>
+    <Modal title={t.title(device.name)} onClose={onClose} isKept={isKept} hasDone wide>
       <div className="stack">
         <p className={deviceKey ? 'note' : 'hint'}>{deviceKey ? t.key : t.noKey}</p>
         {!deviceKey && may('update/device') && <NewKey device={device} onKey={setRotated} />}
@@ -100,11 +96,6 @@ export default function SetupDialog({ device, deviceKey: known, onClose }: Props
               {t.show}
             </ActionButton>
           )}
-        </div>
-        <div className="row-of-buttons" ref={end}>
-          <ActionButton className="end" onPress={onClose}>
-            {t.done}
-          </ActionButton>
         </div>
       </div>
     </Modal>

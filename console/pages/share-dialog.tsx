@@ -38,7 +38,12 @@ export default function ShareDialog({ subject, onClose }: Props) {
   const list = <K extends string>(names: Record<K, string>) =>
     Object.entries<string>(names).map(([id, name]) => ({ id, name }))
   return (
-    <Modal title={t.create(subject.name)} onClose={onClose} isKept={make.isPending || Boolean(make.data)}>
+    <Modal
+      title={t.create(subject.name)}
+      onClose={onClose}
+      isKept={make.isPending || Boolean(make.data)}
+      hasDone={Boolean(make.data)}
+    >
       {make.data ? (
         <div className="stack">
           <p className="good">{t.made}</p>
@@ -46,9 +51,6 @@ export default function ShareDialog({ subject, onClose }: Props) {
           <p className="hint">
             {t.expires}: {format.dateTime(make.data.expiresAt)}
           </p>
-          <ActionButton looks="primary" onPress={onClose}>
-            {texts.setup.done}
-          </ActionButton>
         </div>
       ) : (
         <div className="stack">

@@ -1,21 +1,29 @@
-import type { ReactNode } from 'react'
+import { type ReactNode, useRef, useState } from 'react'
 import { Modal as AriaModal, Dialog, Heading, ModalOverlay } from 'react-aria-components'
 import { useTexts } from '../texts/texts.tsx'
 import { useEscape } from './focus.ts'
-import { IconButton } from './parts.tsx'
+import { ActionButton, IconButton } from './parts.tsx'
 
 interface Props {
   title: string
   onClose: () => void
   wide?: boolean
-  /** What is shown this once: only a button closes it. */
+  /** What is shown this once: only a button closes it, and Escape leads there. */
   isKept?: boolean
+  /** With a button at its end that closes it. */
+  hasDone?: boolean
   children: ReactNode
 }
 
-export function Modal({ title, onClose, wide, isKept = false, children }: Props) {
+export function Modal({ title, onClose, wide, isKept = false, hasDone, children }: Props) {
   const texts = useTexts()
-  useEscape(() => !isKept && onClose())
+  const end = useRef<HTMLDivElement>(null)
+  const [isAsked, setAsked] = useState(false)
+  useEscape(() => {
+    if (!isKept) return onClose()
+    setAsked(true)
+    end.current?.querySelector('button')?.focus()
+  })
   return (
     <ModalOverlay
       className="modal-overlay"
@@ -31,6 +39,12 @@ export function Modal({ title, onClose, wide, isKept = false, children }: Props)
             <IconButton icon="close" label={texts.form.close} onPress={onClose} />
           </header>
           {children}
+          {hasDone && (
+            <div className="row-of-buttons dialog-end" ref={end}>
+              <p role="status">{isKept && isAsked && texts.form.shownOnce}</p>
+              <ActionButton onPress={onClose}>{texts.setup.done}</ActionButton>
+            </div>
+          )}
         </Dialog>
       </AriaModal>
     </ModalOverlay>

@@ -2,7 +2,8 @@ import type { Page } from 'playwright-core'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { createClient, createDevice } from '../support/client.ts'
 import { useOrganization } from '../support/shared-server.ts'
-import { useBrowser } from './browser.ts'
+import { until } from '../support/wait.ts'
+import { hasFocus, useBrowser } from './browser.ts'
 
 /** A laptop of 1,280 by 1,024 at 400 %, one of 1,280 by 800 at 200 %, and a phone. */
 const SIZES = [
@@ -123,6 +124,68 @@ describe('A screen that is small, or enlarged', () => {
     expect(await findCut(page)).toEqual([])
   })
 
+  it.each(['en-GB', 'de-DE'])('shows the words of a search in full (%s)', async locale => {
+    const page = await screens.open(`${server.url}/vehicles`, { as: owner, size: SIZES[0], locale })
+    await page.getByRole('main').getByRole('searchbox').waitFor()
+    for (const width of [320, 390, 640]) {
+      await page.setViewportSize({ width, height: 600 })
+      expect([width, await page.getByRole('searchbox').evaluate(hasRoomForPlaceholder)]).toEqual([
+        width,
+        true,
+      ])
+    }
+  })
+
+  it('shows the whole name of an account on the page of the interface', async () => {
+    const page = await screens.open(`${server.url}/api/v3/docs`, {
+      as: owner,
+      size: { width: 1_280, height: 800 },
+    })
+    const said = page.getByText(/^Signed in/)
+    await said.evaluate(one => {
+      one.textContent += '.of-a-rather-long-domain.example.com'
+    })
+    expect(await said.evaluate(one => one.scrollWidth <= one.clientWidth)).toBe(true)
+  })
+
+  it('shows where the focus is, in a dialog and at a heading', async () => {
+    const page = await screens.open(`${server.url}/vehicles`, { as: owner })
+    const ring = () =>
+      page.evaluate(() => {
+        const { activeElement } = document
+        return activeElement && `${activeElement.tagName} ${getComputedStyle(activeElement).outlineStyle}`
+      })
+    await page.getByRole('row', { name: /^Van 1 / }).press('Enter')
+    await page.getByRole('dialog').waitFor()
+    await until('the dialog shows the focus', async () => (await ring()) === 'SECTION solid')
+    await page.keyboard.press('Escape')
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    await page.getByRole('heading', { name: 'Vehicles' }).evaluate(one => {
+      one.tabIndex = -1
+      one.focus()
+    })
+    await until('the heading shows the focus', async () => (await ring()) === 'H1 solid')
+  })
+
+  it('says why Escape does not close what is shown once, and leads to what closes it', async () => {
+    const page = await screens.open(`${server.url}/?subject=${ids.van}`, { as: owner })
+    await page.getByRole('button', { name: 'Share' }).click()
+    await page.getByRole('button', { name: 'Make the link' }).click()
+    await page.getByText('The link is shown this once').waitFor()
+    for (const opened of ['a link', 'a key']) {
+      await page.keyboard.press('Escape')
+      await page.getByRole('status').getByText('This is shown only once: only “Done” closes it.').waitFor()
+      await hasFocus(page, 'Done')
+      await page.keyboard.press('Enter')
+      await page.getByRole('dialog').waitFor({ state: 'detached' })
+      if (opened === 'a key') return
+      await page.goto(`${server.url}/devices/new`)
+      await page.getByLabel('Name', { exact: true }).fill('Another van')
+      await page.keyboard.press('Enter')
+      await page.getByText('The key is shown this once').waitFor()
+    }
+  })
+
   it('has some rows of a table in sight, which lead on by keys', async () => {
     const page = await screens.open(`${server.url}/vehicles`, { as: owner, size: SIZES[0] })
     await page.getByRole('row', { name: /^Van 1 / }).focus()
@@ -153,6 +216,15 @@ async function settle(page: Page): Promise<void> {
   await page.locator('[aria-busy="true"]').first().waitFor({ state: 'detached' })
   await page.waitForLoadState('networkidle')
   await page.evaluate(() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done))))
+}
+
+function hasRoomForPlaceholder(one: Element): boolean {
+  const { placeholder, clientWidth } = one as HTMLInputElement
+  const style = getComputedStyle(one)
+  const pen = document.createElement('canvas').getContext('2d') as CanvasRenderingContext2D
+  pen.font = style.font
+  const padding = Number.parseFloat(style.paddingLeft) + Number.parseFloat(style.paddingRight)
+  return pen.measureText(placeholder).width <= clientWidth - padding
 }
 
 /** Of every element with words of its own, by its tag, its class and its words. */

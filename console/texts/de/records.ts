@@ -106,6 +106,7 @@ export const recordTexts: Pick<Texts, keyof typeof english> = {
     theirs: 'Das hat inzwischen jemand anders geändert.',
     theirsIs: value => `Das hat inzwischen jemand anders in ${value} geändert.`,
     theirsIsNone: 'Das hat inzwischen jemand anders geleert.',
+    shownOnce: 'Das wird nur dieses eine Mal gezeigt: nur „Fertig“ schließt es.',
     leaveAsk: 'Die Änderungen sind nicht gespeichert.',
     leave: 'Verwerfen',
     stay: 'Weiter bearbeiten',

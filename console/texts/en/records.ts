@@ -102,6 +102,7 @@ export const recordTexts = {
     theirs: 'Somebody else has changed this meanwhile.',
     theirsIs: (value: string) => `Somebody else has changed this to ${value} meanwhile.`,
     theirsIsNone: 'Somebody else has emptied this meanwhile.',
+    shownOnce: 'This is shown only once: only “Done” closes it.',
     leaveAsk: 'What you have changed is not saved.',
     leave: 'Discard it',
     stay: 'Keep editing',
