@@ -274,6 +274,8 @@ const findLost = (page: Page): Promise<string[]> =>
       // What a browser draws for it may be its label.
       const target = one.offsetWidth > 2 ? one : one.closest('label')
       if (!target) continue
+      // Of a text with many lines the focus shows one.
+      if (target instanceof HTMLTextAreaElement) target.scrollIntoView({ block: 'center' })
       const { left, right, top, bottom } = target.getBoundingClientRect()
       const [from, to] = [Math.max(top, 0), Math.min(bottom, innerHeight)]
       const [start, end] = [Math.max(left, 0), Math.min(right, innerWidth)]
