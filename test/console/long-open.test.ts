@@ -46,7 +46,7 @@ describe('What is open for long', () => {
     const scrolled = () => page.locator('.table-box').evaluate(box => box.scrollTop)
     await until('it is scrolled', async () => (await scrolled()) > 0)
     const before = await scrolled()
-    await owner.patch(`/team/${team._id}`, { name: 'Team 41' })
+    expect((await owner.put(`/team/${team._id}`, { name: 'Team 41' })).status).toBe(200)
     await page.clock.fastForward(61_000)
     const row = page.getByRole('row', { name: /Team 41/ })
     await row.waitFor()
