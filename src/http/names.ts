@@ -15,7 +15,8 @@ export const newName = (max: number, min = 1) =>
     .overwrite(name => name.replaceAll(/\s+/g, ' '))
     .trim()
     .min(min)
-    .max(max)
+    // What is too long is not looked at: the patterns below may take its length squared.
+    .max(max, { abort: true })
     .refine(name => name === '' || VISIBLE.test(name), 'This needs a letter or a sign that can be seen.')
     .refine(
       name => !TURNING.test(name),
