@@ -82,7 +82,7 @@ function DeviceForm({ device, onClose }: { device: Device | null; onClose: () =>
   const navigate = useNavigate()
   const { may } = useWorkspace()
   const draft = useRecordDraft(device, draftOf, readDevice)
-  const { values, set } = draft
+  const { values, field } = draft
   const [made, setMade] = useState<{ device: Device; key?: string } | null>(null)
   const [isAsking, setAsking] = useState(false)
   const t = texts.records
@@ -136,28 +136,9 @@ function DeviceForm({ device, onClose }: { device: Device | null; onClose: () =>
         )
       }
     >
-      <Field
-        label={t.name}
-        name="name"
-        value={values.name}
-        onChange={set('name')}
-        isRequired
-        autoFocus={!device}
-      />
-      <ChooseRecord
-        kind="vehicles"
-        label={texts.subject.vehicle}
-        name="vehicleId"
-        value={values.vehicleId}
-        onChange={set('vehicleId')}
-      />
-      <ChooseRecord
-        kind="hubs"
-        label={texts.subject.hub}
-        name="hubId"
-        value={values.hubId}
-        onChange={set('hubId')}
-      />
+      <Field label={t.name} {...field('name')} isRequired autoFocus={!device} />
+      <ChooseRecord kind="vehicles" label={texts.subject.vehicle} {...field('vehicleId')} />
+      <ChooseRecord kind="hubs" label={texts.subject.hub} {...field('hubId')} />
       {rotate.error && <Trouble error={rotate.error} isDeed />}
       {device && (
         <p className="row-of-buttons">

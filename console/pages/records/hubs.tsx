@@ -44,7 +44,7 @@ function HubForm({ hub, onClose }: { hub: Hub | null; onClose: () => void }) {
   const texts = useTexts()
   const { may } = useWorkspace()
   const draft = useRecordDraft(hub, draftOf, readHub)
-  const { values, set } = draft
+  const { values, field } = draft
   const t = texts.records
   const save = async () => {
     // As people write it: 52,52 is a number too.
@@ -72,32 +72,11 @@ function HubForm({ hub, onClose }: { hub: Hub | null; onClose: () => void }) {
       save={may(hub ? 'update/hub' : 'create/hub') ? save : undefined}
       remove={remove || undefined}
     >
-      <Field
-        label={t.name}
-        name="name"
-        value={values.name}
-        onChange={set('name')}
-        isRequired
-        autoFocus={!hub}
-      />
-      <Field label={t.hubs.address} name="address" value={values.address} onChange={set('address')} />
+      <Field label={t.name} {...field('name')} isRequired autoFocus={!hub} />
+      <Field label={t.hubs.address} {...field('address')} />
       <div className="two">
-        <Field
-          label={t.hubs.lat}
-          name="lat"
-          inputMode="decimal"
-          value={values.lat}
-          onChange={set('lat')}
-          isRequired
-        />
-        <Field
-          label={t.hubs.lng}
-          name="lng"
-          inputMode="decimal"
-          value={values.lng}
-          onChange={set('lng')}
-          isRequired
-        />
+        <Field label={t.hubs.lat} {...field('lat')} inputMode="decimal" isRequired />
+        <Field label={t.hubs.lng} {...field('lng')} inputMode="decimal" isRequired />
       </div>
     </RecordForm>
   )

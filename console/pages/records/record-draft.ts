@@ -53,13 +53,16 @@ export function useRecordDraft<Whole extends { _id: string }, Values extends obj
     setKnown({ ...known, ...next })
     throw failure
   }
+  const set =
+    <N extends Name>(name: N) =>
+    (value: Values[N]) =>
+      setValues(now => ({ ...now, [name]: value }))
   return {
     values,
     first,
-    set:
-      <N extends Name>(name: N) =>
-      (value: Values[N]) =>
-        setValues(now => ({ ...now, [name]: value })),
+    set,
+    /** What its field in a form is given. */
+    field: <N extends Name>(name: N) => ({ name, value: values[name], onChange: set(name) }),
     isChanged: changed.length > 0,
     /** What is changed here alone: the rest may be what the role cannot see, and so cannot name again. */
     changesOf: <Body extends { [name in keyof Body]: name extends Name ? unknown : never }>(body: Body) =>

@@ -45,7 +45,7 @@ function TeamForm({ team, onClose }: { team: Team | null; onClose: () => void })
   const texts = useTexts()
   const { may } = useWorkspace()
   const draft = useRecordDraft(team, draftOf, readTeam)
-  const { values, first, set } = draft
+  const { values, first, field } = draft
   const t = texts.records
   const save = async (now: Team | null) => {
     const { memberIds } = values
@@ -74,28 +74,9 @@ function TeamForm({ team, onClose }: { team: Team | null; onClose: () => void })
       save={may(team ? 'update/team' : 'create/team') ? save : undefined}
       remove={remove || undefined}
     >
-      <Field
-        label={t.name}
-        name="name"
-        value={values.name}
-        onChange={set('name')}
-        isRequired
-        autoFocus={!team}
-      />
-      <ChooseRecord
-        kind="hubs"
-        label={texts.subject.hub}
-        name="hubId"
-        value={values.hubId}
-        onChange={set('hubId')}
-      />
-      <ChooseRecords
-        kind="users"
-        label={t.teams.members}
-        name="memberIds"
-        value={values.memberIds}
-        onChange={set('memberIds')}
-      />
+      <Field label={t.name} {...field('name')} isRequired autoFocus={!team} />
+      <ChooseRecord kind="hubs" label={texts.subject.hub} {...field('hubId')} />
+      <ChooseRecords kind="users" label={t.teams.members} {...field('memberIds')} />
     </RecordForm>
   )
 }

@@ -64,7 +64,7 @@ function VehicleForm({ vehicle, onClose }: { vehicle: Vehicle | null; onClose: (
   const texts = useTexts()
   const { may } = useWorkspace()
   const draft = useRecordDraft(vehicle, draftOf, readVehicle)
-  const { values, set } = draft
+  const { values, field } = draft
   const t = texts.records
   const save = async () => {
     const tags = values.tags.split(',').map(tag => tag.trim())
@@ -96,37 +96,12 @@ function VehicleForm({ vehicle, onClose }: { vehicle: Vehicle | null; onClose: (
       save={may(vehicle ? 'update/vehicle' : 'create/vehicle') ? save : undefined}
       remove={remove || undefined}
     >
-      <Field
-        label={t.name}
-        name="name"
-        value={values.name}
-        onChange={set('name')}
-        isRequired
-        autoFocus={!vehicle}
-      />
-      <Field label={t.vehicles.plate} name="plate" value={values.plate} onChange={set('plate')} />
-      <ChooseRecord
-        kind="users"
-        label={texts.subject.driver}
-        name="driverId"
-        value={values.driverId}
-        onChange={set('driverId')}
-      />
-      <ChooseRecord
-        kind="devices"
-        label={texts.subject.device}
-        name="deviceId"
-        value={values.deviceId}
-        onChange={set('deviceId')}
-      />
-      <ChooseRecord
-        kind="hubs"
-        label={texts.subject.hub}
-        name="hubId"
-        value={values.hubId}
-        onChange={set('hubId')}
-      />
-      <Field label={t.vehicles.tags} name="tags" value={values.tags} onChange={set('tags')} />
+      <Field label={t.name} {...field('name')} isRequired autoFocus={!vehicle} />
+      <Field label={t.vehicles.plate} {...field('plate')} />
+      <ChooseRecord kind="users" label={texts.subject.driver} {...field('driverId')} />
+      <ChooseRecord kind="devices" label={texts.subject.device} {...field('deviceId')} />
+      <ChooseRecord kind="hubs" label={texts.subject.hub} {...field('hubId')} />
+      <Field label={t.vehicles.tags} {...field('tags')} />
     </RecordForm>
   )
 }

@@ -45,7 +45,7 @@ export default function FenceEditor({ fence, map, onDone }: Props) {
   const queries = useQueryClient()
   const t = texts.fences
   const draft = useRecordDraft(fence, valuesOf, readFence)
-  const { values, set } = draft
+  const { values, set, field } = draft
   const { shape } = values
   const history = useHistory(shape, set('shape'))
   /** What is said of a field that was empty is not said any more of the one that the map has filled. */
@@ -133,23 +133,8 @@ export default function FenceEditor({ fence, map, onDone }: Props) {
         actions={<ActionButton onPress={back}>{texts.form.cancel}</ActionButton>}
         leaving={leaving}
       >
-        <Field
-          label={texts.records.name}
-          name="name"
-          value={values.name}
-          onChange={set('name')}
-          isRequired
-          autoFocus
-        />
-        {may('view/hub') && (
-          <ChooseRecord
-            kind="hubs"
-            label={texts.subject.hub}
-            name="hubId"
-            value={values.hubId}
-            onChange={set('hubId')}
-          />
-        )}
+        <Field label={texts.records.name} {...field('name')} isRequired autoFocus />
+        {may('view/hub') && <ChooseRecord kind="hubs" label={texts.subject.hub} {...field('hubId')} />}
         <div className="shape-kinds">
           <ToggleButtonGroup
             className="switch"
