@@ -1,5 +1,6 @@
 import { useCallback, useMemo, useState } from 'react'
 import { useSearchParams } from 'react-router'
+import { serverNow } from '../../clock.ts'
 
 export const TYPES = ['device', 'user', 'vehicle'] as const
 export interface Subject {
@@ -62,9 +63,9 @@ export function useChoice(dateOf: (at: number) => string, now: number): readonly
   const zoom = useMemo(() => readZoom(from, to), [from, to])
   const written = params.get('day') ?? ''
   // The day stays where it is when midnight passes: it is found anew where somebody goes to a day that has no name.
-  const [opened, setOpened] = useState({ named, written, at: Date.now() })
+  const [opened, setOpened] = useState({ named, written, at: serverNow() })
   if (opened.named !== named || opened.written !== written)
-    setOpened({ named, written, at: isDay(written) ? opened.at : Date.now() })
+    setOpened({ named, written, at: isDay(written) ? opened.at : serverNow() })
   const today = dateOf(now)
   const choice = useMemo<Choice>(() => {
     const rate = Number(params.get('rate'))
@@ -83,7 +84,7 @@ export function useChoice(dateOf: (at: number) => string, now: number): readonly
   const { day } = choice
   const change = useCallback<Change>(
     next => {
-      if (next.day !== undefined) setOpened(before => ({ ...before, at: Date.now() }))
+      if (next.day !== undefined) setOpened(before => ({ ...before, at: serverNow() }))
       setParams(
         () => {
           // Of the address itself: what was changed a moment ago may not be drawn yet.
@@ -101,7 +102,7 @@ export function useChoice(dateOf: (at: number) => string, now: number): readonly
             set('to', next.zoom && new Date(next.zoom.to).toISOString())
           }
           // A time is one of its day, and a day that is over no other.
-          const isOfDay = changed.has('at') || changed.has('from') || day !== dateOf(Date.now())
+          const isOfDay = changed.has('at') || changed.has('from') || day !== dateOf(serverNow())
           if (next.day === undefined && isOfDay) set('day', day)
           if (next.rate !== undefined) set('rate', next.rate === STANDARD_RATE ? null : String(next.rate))
           if (next.anomalies !== undefined) set('anomalies', next.anomalies ? 'true' : null)

@@ -2,6 +2,7 @@ import '../../styles/setup.css'
 import '../../styles/playback.css'
 import { useEffect, useMemo, useRef, useState } from 'react'
 import { ToggleButton } from 'react-aria-components'
+import { serverNow } from '../../clock.ts'
 import { useLive, useNow } from '../../live/live.tsx'
 import { ActionButton, Trouble } from '../../parts/parts.tsx'
 import { useFormat, useTexts } from '../../texts/texts.tsx'
@@ -88,7 +89,7 @@ export function Component() {
             <p className="hint">
               {t.newDay}{' '}
               <ActionButton icon="next" onPress={() => goTo(null)}>
-                {format.longDate(format.dateOf(Date.now()))}
+                {format.longDate(format.dateOf(serverNow()))}
               </ActionButton>
             </p>
           )}
