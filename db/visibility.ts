@@ -16,8 +16,11 @@ export interface VisibleThrough {
 }
 
 /** The condition that subject `s` (a row of `subjects`) is visible. `add` takes a value and returns its placeholder. */
-export function visibleCondition(s: string, visibility: Visibility, add: (value: unknown) => string): string {
-  const { subjectIds, teamIds, hubIds } = visibility
+export function visibleCondition(
+  s: string,
+  { subjectIds, teamIds, hubIds }: Omit<Visibility, 'organizationId'>,
+  add: (value: unknown) => string,
+): string {
   const conditions: string[] = []
   if (subjectIds) {
     conditions.push(`(${s}.id = ANY(${add(subjectIds)}::uuid[]) OR EXISTS (

@@ -1,4 +1,5 @@
 import type { Queryable } from '../client.ts'
+import { visibleCondition } from '../visibility.ts'
 
 /** A rejection with its place in the log, which identifies it, and the point that won a conflict. */
 export interface NumberedRejection {
@@ -143,6 +144,13 @@ export interface RejectionPlace {
   id: string
 }
 
+export interface RejectionPageRequest {
+  limit: number
+  before: RejectionPlace | null
+  /** Only those for this one. */
+  reason: string | null
+}
+
 /**
  * A page of a subject's last rejections, newest first, and how many there were by reason, of all time. `next` is
  * where the next page begins, null on the last.
@@ -150,7 +158,7 @@ export interface RejectionPlace {
 export async function listRejections(
   tx: Queryable,
   subjectId: string,
-  page: { limit: number; before: RejectionPlace | null },
+  page: RejectionPageRequest,
 ): Promise<{
   rejections: RejectionRow[]
   next: RejectionPlace | null
@@ -166,21 +174,98 @@ export async function listRejections(
        WHERE subject_key = (SELECT key FROM subjects WHERE id = $1) AND received_at > now() - ${KEPT_FOR}
        ORDER BY received_at DESC, log_partition DESC, log_offset DESC, ordinal DESC LIMIT ${KEPT}
      ) last
-     WHERE $3::text IS NULL
-       OR ("receivedAt", log_partition, log_offset, ordinal) < ($3, $4::int4, $5::int8, $6::int4)
+     WHERE ($3::text IS NULL
+         OR ("receivedAt", log_partition, log_offset, ordinal) < ($3, $4::int4, $5::int8, $6::int4))
+       AND ($7::text IS NULL OR reason = $7)
      ORDER BY "receivedAt" DESC, log_partition DESC, log_offset DESC, ordinal DESC LIMIT $2::int4 + 1`,
-    [subjectId, page.limit, page.before?.receivedAt ?? null, partition, offset, ordinal],
+    [subjectId, page.limit, page.before?.receivedAt ?? null, partition, offset, ordinal, page.reason],
   )
   const counts = await tx.query<{ reason: string; count: number }>(
     'SELECT reason, count FROM rejection_counts WHERE subject_key = (SELECT key FROM subjects WHERE id = $1)',
     [subjectId],
   )
-  const shown = found.slice(0, page.limit)
+  return {
+    ...pageOf(found, page.limit),
+    counts: Object.fromEntries(counts.map(row => [row.reason, row.count])),
+  }
+}
+
+/** One of those of all subjects. */
+export interface NamedRejectionRow extends RejectionRow {
+  subjectId: string
+  subjectType: 'device' | 'user'
+  subjectName: string
+}
+
+/** Whose rejections somebody looks at: devices in these hubs or in none (null is every hub), and users of the same. */
+export interface RejectionVisibility {
+  hubIds: readonly string[] | null
+  seesUsers: boolean
+}
+
+const ID = `r.log_partition || '-' || r.log_offset || '-' || r.ordinal`
+const RECEIVED = `to_char(r.received_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
+const NEWEST_FIRST = 'r.received_at DESC, r.log_partition DESC, r.log_offset DESC, r.ordinal DESC'
+
+/**
+ * The same of all subjects that may be seen, and of one reason where it is given. One look into each subject's index finds those
+ * whose newest are the newest of all; no other has a place on the page, and only of them is more read.
+ */
+export async function listAllRejections(
+  tx: Queryable,
+  { hubIds, seesUsers }: RejectionVisibility,
+  page: RejectionPageRequest,
+): Promise<{
+  rejections: NamedRejectionRow[]
+  next: RejectionPlace | null
+  counts: { [reason: string]: number }
+}> {
+  const values: unknown[] = []
+  const add = (value: unknown) => `$${values.push(value)}`
+  const through = visibleCondition('s', { subjectIds: null, teamIds: [], hubIds }, add)
+  const visible = `SELECT s.key, s.id, s.type, coalesce(d.name, u.name) AS name
+    FROM subjects s LEFT JOIN devices d ON d.id = s.id AND d.deleted_at IS NULL LEFT JOIN users u ON u.id = s.id
+    WHERE (d.id IS NOT NULL OR (u.id IS NOT NULL AND ${add(seesUsers)}::boolean)) AND ${through}`
+  const counts = await tx.query<{ reason: string; count: number }>(
+    `SELECT c.reason, sum(c.count)::int8 AS count FROM rejection_counts c JOIN (${visible}) v ON v.key = c.subject_key GROUP BY 1`,
+    values,
+  )
+  const conditions = [`r.received_at > now() - ${KEPT_FOR}`]
+  if (page.reason) conditions.push(`r.reason = ${add(page.reason)}`)
+  if (page.before) {
+    const [partition, offset, ordinal] = page.before.id.split('-')
+    const place = [
+      `${add(page.before.receivedAt)}::timestamptz`,
+      `${add(partition)}::int4`,
+      `${add(offset)}::int8`,
+      `${add(ordinal)}::int4`,
+    ]
+    conditions.push(`(r.received_at, r.log_partition, r.log_offset, r.ordinal) < (${place})`)
+  }
+  const limit = `${add(page.limit)}::int4 + 1`
+  const newest = (count: string) =>
+    `SELECT * FROM rejections r WHERE r.subject_key = v.key AND ${conditions.join(' AND ')} ORDER BY ${NEWEST_FIRST} LIMIT ${count}`
+  const found = await tx.query<NamedRejectionRow>(
+    `WITH v AS MATERIALIZED (
+       SELECT v.* FROM (${visible}) v CROSS JOIN LATERAL (${newest('1')}) r ORDER BY ${NEWEST_FIRST} LIMIT ${limit}
+     )
+     SELECT ${ID} AS _id, v.id AS "subjectId", v.type AS "subjectType", v.name AS "subjectName", r.reason, r.message,
+       r."index", r.topic, r.payload, ${RECEIVED} AS "receivedAt", r.stored
+     FROM v CROSS JOIN LATERAL (${newest(limit)}) r ORDER BY ${NEWEST_FIRST} LIMIT ${limit}`,
+    values,
+  )
+  return {
+    ...pageOf(found, page.limit),
+    counts: Object.fromEntries(counts.map(row => [row.reason, row.count])),
+  }
+}
+
+function pageOf<Row extends RejectionRow>(found: Row[], limit: number) {
+  const shown = found.slice(0, limit)
   const last = shown.at(-1)
   return {
-    rejections: shown.map(({ stored, ...row }) => (stored == null ? row : { ...row, stored })),
+    rejections: shown.map(({ stored, ...row }) => (stored == null ? row : { ...row, stored })) as Row[],
     next: found.length > shown.length && last ? { receivedAt: last.receivedAt, id: last._id } : null,
-    counts: Object.fromEntries(counts.map(row => [row.reason, row.count])),
   }
 }
 

@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest'
+import { createClient, createDevice } from '../support/client.ts'
 import { addPerson } from '../support/people.ts'
 import { useOrganization } from '../support/shared-server.ts'
 import { until } from '../support/wait.ts'
@@ -48,6 +49,31 @@ describe('Lists of records', () => {
     expect((await owner.get(`/team/${team._id}`)).body.data).toMatchObject({
       ...{ name: 'South', memberIds: [userId], leaderIds: [userId] },
     })
+  })
+
+  it('of rejected points have those of all devices, or of one, and of one reason', async () => {
+    for (const name of ['Loader', 'Trailer']) {
+      const device = await createDevice(owner, name)
+      const points = [{ lat: name === 'Loader' ? 91 : 0, lng: 0, timestamp: Date.now() }]
+      await createClient(server, device.key).post('/location-history/bulk', { points })
+    }
+    const page = await screens.open(`${server.url}/rejections`, { as: owner })
+    const row = (name: RegExp) => page.getByRole('row', { name })
+    await row(/Trailer No fix/).waitFor()
+    await page.getByRole('radio', { name: 'Impossible coordinates 1' }).click()
+    await row(/Trailer/).waitFor({ state: 'detached' })
+    await row(/Loader Impossible coordinates/)
+      .getByRole('link')
+      .click()
+    await row(/Loader/).waitFor({ state: 'detached' })
+    await row(/Impossible coordinates/).waitFor()
+    await page.goto(page.url().replace(/&reason=.*|$/, '&reason=too-old'))
+    await page.getByText('No point was rejected for this reason lately: Too old').waitFor()
+    await page.getByRole('button', { name: 'Show all reasons' }).click()
+    await row(/Impossible coordinates/).waitFor()
+    await page.getByRole('button', { name: /Device/ }).click()
+    await page.getByRole('option', { name: 'All devices' }).click()
+    await row(/Trailer No fix/).waitFor()
   })
 
   it('say of a record that is not there in which organizations it may be, where there are several', async () => {

@@ -337,11 +337,6 @@ describe('The tables of the console', () => {
       await page.getByRole('button', { name: 'Back to Devices' }).click()
       await page.getByRole('dialog').waitFor({ state: 'detached' })
 
-      await page.goto(`${server.url}/rejections?device=${device._id}&reason=too-old`)
-      await page.getByText('No point with this reason among the last 1,000: Too old').waitFor()
-      await page.getByRole('button', { name: 'Show all reasons' }).click()
-      await row(page, /Impossible coordinates/).waitFor()
-
       await page.goto(`${server.url}/playback?subject=device:${nowhere}`)
       await page.getByRole('button', { name: 'Remove Unknown' }).waitFor()
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Database } from '../../db/client.ts'
 import { insertRejections, pruneRejections } from '../../db/queries/rejections.ts'
-import { createClient, createDevice } from '../support/client.ts'
+import { type Client, createClient, createDevice } from '../support/client.ts'
 import {
   createTestDatabase,
   openTestDatabase,
@@ -9,7 +9,7 @@ import {
   type TestDatabase,
 } from '../support/database.ts'
 import { connectDevice, publish } from '../support/mqtt.ts'
-import { addPerson } from '../support/people.ts'
+import { addHub, addOrganization, addPerson } from '../support/people.ts'
 import { useOrganization } from '../support/shared-server.ts'
 
 const DAY_MS = 24 * 3600_000
@@ -92,12 +92,87 @@ describe('Rejections', () => {
     expect((await owner.get(`/device/${user.id}/rejections`)).status).toBe(404)
   })
 
+  it('of all that somebody sees are listed together, newest first, page by page, by reason too', async () => {
+    const { client: boss } = await addOrganization(
+      server,
+      (await addPerson(server, owner, { role: 'Admin' })).client,
+    )
+    const [north, south] = [await addHub(boss, 'North'), await addHub(boss, 'South')]
+    const add = async (name: string, hubId: string | null) =>
+      (await boss.post('/device', { name, hubId })).body.data as { _id: string; key: string }
+    const [here, there, gone] = [await add('Here', north), await add('There', south), await add('Gone', null)]
+    const send = async (key: string, points: object[]) =>
+      createClient(server, key).post('/location-history/bulk', { points })
+    const wrong = (count: number) =>
+      Array.from({ length: count }, () => ({ lat: 91, lng: 0, timestamp: Date.now() }))
+    const { client: phone, userId } = await addPerson(server, boss, { role: 'Field user', hubId: [north] })
+    for (let turn = 0; turn < 3; turn++) {
+      await send(here.key, wrong(3))
+      await send(there.key, wrong(2))
+      await send(gone.key, wrong(1))
+      await phone.post('/location-history/bulk', { points: wrong(1) })
+    }
+    await send(here.key, [{ lat: 0, lng: 0, timestamp: Date.now() }])
+    await boss.delete(`/device/${gone._id}`)
+
+    const listAll = async (client: Client, query = '') => {
+      const seen: {
+        _id: string
+        receivedAt: string
+        subjectId: string
+        subjectName: string
+        reason: string
+      }[] = []
+      let counts = {}
+      for (let cursor = ''; ; ) {
+        const { status, body } = await client.get(`/rejections?limit=4${query}${cursor}`)
+        expect(status).toBe(200)
+        counts = body.counts
+        seen.push(...body.data)
+        if (!body.pagination.nextCursor) break
+        cursor = `&cursor=${body.pagination.nextCursor}`
+      }
+      expect(new Set(seen.map(({ _id }) => _id)).size).toBe(seen.length)
+      const times = seen.map(({ receivedAt }) => receivedAt)
+      expect(times).toEqual([...times].sort().reverse())
+      const of = (id: string) => seen.filter(({ subjectId }) => subjectId === id).length
+      return { seen, counts, ofEach: [of(here._id), of(there._id), of(gone._id), of(userId)] }
+    }
+    const all = await listAll(boss)
+    expect(all).toMatchObject({ counts: { 'bad-coordinates': 18, 'no-fix': 1 }, ofEach: [10, 6, 0, 3] })
+    expect(all.seen[0]).toMatchObject({ subjectName: 'Here', subjectType: 'device', reason: 'no-fix' })
+    expect((await listAll(boss, '&reason=no-fix')).ofEach).toEqual([1, 0, 0, 0])
+    expect((await listAll(boss, '&reason=bad-coordinates')).ofEach).toEqual([9, 6, 0, 3])
+
+    const { body: ofOne } = await boss.get(`/device/${here._id}/rejections?reason=no-fix`)
+    expect(ofOne).toMatchObject({
+      data: [{ reason: 'no-fix' }],
+      counts: { 'bad-coordinates': 9, 'no-fix': 1 },
+    })
+    expect((await boss.get('/rejections?reason=nothing')).status).toBe(400)
+
+    const northern = await addPerson(server, boss, { hubId: [north] })
+    expect(await listAll(northern.client)).toMatchObject({
+      counts: { 'bad-coordinates': 12, 'no-fix': 1 },
+      ofEach: [10, 0, 0, 3],
+    })
+    const permissionDetails = [{ permissionName: 'view/device', scope: 'all' }]
+    const role = await boss.post('/role', { name: 'Devices', permissionDetails })
+    const technician = await addPerson(server, boss, { roleId: role.body.data._id, hubId: [south] })
+    expect(await listAll(technician.client)).toMatchObject({
+      counts: { 'bad-coordinates': 6 },
+      ofEach: [0, 6, 0, 0],
+    })
+    expect((await phone.get('/rejections')).status).toBe(403)
+  })
+
   it('have cursors of their own: another is 400', async () => {
     const device = await createDevice(owner)
     const write = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
     const receivedAt = '2026-01-01T00:00:00.000Z'
     for (const cursor of ['x', write({ receivedAt, id: 'x' }), write({ receivedAt: 'x', id: '0-0-0' })]) {
       expect((await owner.get(`/device/${device.id}/rejections?cursor=${cursor}`)).status, cursor).toBe(400)
+      expect((await owner.get(`/rejections?cursor=${cursor}`)).status, cursor).toBe(400)
     }
   })
 })

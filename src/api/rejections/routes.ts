@@ -1,6 +1,6 @@
 import type { Queryable } from '../../../db/client.ts'
 import { findDevice } from '../../../db/queries/devices.ts'
-import { listRejections } from '../../../db/queries/rejections.ts'
+import { listAllRejections, listRejections } from '../../../db/queries/rejections.ts'
 import type { Caller } from '../../../db/queries/sessions.ts'
 import { findVisibleUser } from '../../../db/queries/users.ts'
 import { readCursor, writeCursor } from '../../http/cursors.ts'
@@ -16,16 +16,26 @@ export function rejectionRoutes(app: App, { db }: Services): void {
   async function show(
     caller: Caller,
     subjectId: string,
-    { limit, cursor }: { limit: number; cursor?: string },
+    { limit, cursor, reason = null }: { limit: number; cursor?: string; reason?: string | null },
     check: (tx: Queryable) => Promise<unknown>,
   ) {
     const before = readCursor(cursor, operations.rejectionCursor)
     const { rejections, next, counts } = await db.tenant(caller.organizationId, async tx => {
       await check(tx)
-      return listRejections(tx, subjectId, { limit, before })
+      return listRejections(tx, subjectId, { limit, before, reason })
     })
     return { ...page(rejections as never[], { limit, nextCursor: next && writeCursor(next) }), counts }
   }
+
+  app.get('/rejections', operations.listRejections, async ({ caller, query }) => {
+    const { limit, reason = null } = query
+    const before = readCursor(query.cursor, operations.rejectionCursor)
+    const seesUsers = scopeOf(caller.permissionDetails, 'view/location') === 'all'
+    const { rejections, next, counts } = await db.tenant(caller.organizationId, tx =>
+      listAllRejections(tx, { hubIds: caller.hubIds, seesUsers }, { limit, before, reason }),
+    )
+    return { ...page(rejections as never[], { limit, nextCursor: next && writeCursor(next) }), counts }
+  })
 
   app.get('/device/:id/rejections', operations.listDeviceRejections, ({ caller, params, query }) =>
     show(caller, params.id, query, async tx =>

@@ -14,9 +14,10 @@ const rejection = z.object({
   stored: z.unknown().optional().describe('The point that won a conflict'),
 })
 
-const rejections = list(rejection).extend({
-  counts: z.partialRecord(z.enum(REASONS), z.int()).describe('How many there were by reason, of all time'),
-})
+const counts = z
+  .partialRecord(z.enum(REASONS), z.int())
+  .describe('How many there were by reason, of all time')
+const rejections = list(rejection).extend({ counts })
 
 export const rejectionCursor = z.object({
   receivedAt: z.iso.datetime(),
@@ -25,6 +26,27 @@ export const rejectionCursor = z.object({
 
 const description = 'The last 1,000 of 30 days, newest first, and how many there were by reason of all time.'
 const params = z.object({ id: pathId })
+const querystring = pageQuery.extend({
+  reason: z.enum(REASONS).optional().describe('Only those for this reason'),
+})
+
+export const listRejections = operation({
+  access: 'view/device',
+  tags: ['Devices'],
+  summary: 'Rejected points of all devices',
+  description: `Of every device that the caller sees, and of users where it sees the positions of all: those of 30 days, the last
+    1,000 of each at least, newest first, and how many there were by reason of all time.`,
+  querystring,
+  response: {
+    200: list(
+      rejection.extend({
+        subjectId: id,
+        subjectType: z.enum(['device', 'user']),
+        subjectName: text('Van 12'),
+      }),
+    ).extend({ counts }),
+  },
+})
 
 export const listDeviceRejections = operation({
   access: 'view/device',
@@ -32,7 +54,7 @@ export const listDeviceRejections = operation({
   summary: 'Points of the device that were rejected',
   description,
   params,
-  querystring: pageQuery,
+  querystring,
   response: { 200: rejections },
 })
 
@@ -42,6 +64,6 @@ export const listUserRejections = operation({
   summary: 'Points of the user that were rejected',
   description,
   params,
-  querystring: pageQuery,
+  querystring,
   response: { 200: rejections },
 })
