@@ -1,5 +1,5 @@
 import '../styles/palette.css'
-import { useState } from 'react'
+import { type KeyboardEvent, useEffect, useRef, useState } from 'react'
 import { Autocomplete, Header, Input, Menu, MenuItem, MenuSection, TextField } from 'react-aria-components'
 import { useNavigate } from 'react-router'
 import { afterDialog, focusHeading } from '../parts/focus.ts'
@@ -12,7 +12,8 @@ import { useFoundEntries } from './found.ts'
 import { keepRecent, readRecent } from './recent.ts'
 import { useWorkspace } from './workspace.tsx'
 
-export default function Search({ onDone }: { onDone: () => void }) {
+/** What is typed there, and what it finds. */
+export function Search({ onDone }: { onDone: () => void }) {
   const texts = useTexts()
   const t = texts.palette
   const navigate = useNavigate()
@@ -43,6 +44,16 @@ export default function Search({ onDone }: { onDone: () => void }) {
   }) as [keyof typeof t.groups, Entry[]][]
   const count = groups.reduce((sum, [, entries]) => sum + entries.length, 0)
 
+  const [first] = groups.flatMap(([, entries]) => entries)
+  /** Whether somebody has gone down the list since the last letter. */
+  const hasGone = useRef(false)
+  /** Whether Enter waits for the server: nothing that is here has this text in its name. */
+  const [isWaiting, setWaiting] = useState(false)
+  const type = (text: string) => {
+    hasGone.current = false
+    setWaiting(false)
+    setText(text)
+  }
   const choose = (entry: Entry) => {
     const { id, name, hint, to } = entry
     keepRecent(whose, { id, name, hint, to })
@@ -50,11 +61,26 @@ export default function Search({ onDone }: { onDone: () => void }) {
     if (!to) return entry.run?.()
     void Promise.resolve(navigate(to)).then(() => afterDialog(focusHeading))
   }
+  // As a rule an entry is active some time after the last letter only, so that a screen reader can say the letters.
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.key.startsWith('Arrow') || event.key.startsWith('Page')) hasGone.current = true
+    if (event.key !== 'Enter' || event.nativeEvent.isComposing || hasGone.current || text.trim() === '')
+      return
+    event.preventDefault()
+    event.stopPropagation()
+    if (first) choose(first)
+    else setWaiting(isSearching)
+  }
+  useEffect(() => {
+    if (!isWaiting || isSearching) return
+    setWaiting(false)
+    if (first) choose(first)
+  })
   return (
-    <Autocomplete inputValue={text} onInputChange={setText}>
+    <Autocomplete inputValue={text} onInputChange={type}>
       <TextField className="search palette-search" aria-label={texts.nav.commands} autoFocus>
         <Icon name="search" />
-        <Input placeholder={texts.nav.commands} />
+        <Input placeholder={texts.nav.commands} onKeyDownCapture={onKeyDown} />
       </TextField>
       {count > 0 && (
         <Menu className="menu palette-list" aria-label={t.results}>

@@ -1,11 +1,9 @@
-import { Suspense, useEffect, useState } from 'react'
+import { useEffect, useState } from 'react'
 import { Button, Dialog, Modal, ModalOverlay } from 'react-aria-components'
 import { Icon } from '../parts/icon.tsx'
-import { part } from '../parts/patient.ts'
 import { useTexts } from '../texts/texts.tsx'
+import { Search } from './palette-search.tsx'
 
-// What is not looked at first comes when it is.
-const Search = part(() => import('./palette-search.tsx'))
 const isMac = /Mac|iPhone|iPad/.test(navigator.platform)
 
 /** The way to everything: a button, and Ctrl-K (Cmd-K on a Mac) wherever one is. */
@@ -42,9 +40,7 @@ export function Palette() {
       >
         <Modal className="modal palette">
           <Dialog className="palette-dialog" aria-label={nav.commands}>
-            <Suspense>
-              <Search onDone={() => setOpen(false)} />
-            </Suspense>
+            <Search onDone={() => setOpen(false)} />
           </Dialog>
         </Modal>
       </ModalOverlay>

@@ -284,7 +284,7 @@ describe('The first run', () => {
       'rejections',
       'links',
     ]
-    for (const part of [...parts, 'palette-search', 'fence-editor', 'setup-dialog'])
+    for (const part of [...parts, 'fence-editor', 'setup-dialog'])
       await until(`${part} is loaded`, async () => {
         const found = await loadedAt(new RegExp(`/assets/${part}-[^/]+\\.js`))
         return (found?.responseEnd ?? 0) > 0

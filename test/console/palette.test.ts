@@ -1,0 +1,88 @@
+import type { Page } from 'playwright-core'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { createDevice } from '../support/client.ts'
+import { useOrganization } from '../support/shared-server.ts'
+import { useBrowser } from './browser.ts'
+
+/** As fast as somebody types who does not look: nothing is waited for between the keys. */
+async function typeAtOnce(page: Page, text: string): Promise<void> {
+  await page.keyboard.press('Control+k')
+  await page.keyboard.type(text)
+}
+
+describe('The palette', () => {
+  const { server, owner } = useOrganization()
+  const screens = useBrowser()
+  let vehicleId = ''
+
+  beforeAll(async () => {
+    vehicleId = (await owner.post('/vehicle', { name: 'Zebra 9' })).body.data._id
+    await createDevice(owner, 'Geodesic van')
+  })
+
+  const open = async () => {
+    const page = await screens.open(`${server.url}/teams`, { as: owner })
+    await page.getByRole('heading', { name: 'Teams' }).waitFor()
+    return page
+  }
+
+  it.each([
+    ['geof', '/geofences'],
+    ['hu', '/hubs'],
+    ['dev', '/devices'],
+  ])('leads where the letters lead, however soon Enter follows: %s', async (text, path) => {
+    const page = await open()
+    await typeAtOnce(page, text)
+    await page.keyboard.press('Enter')
+    await page.waitForURL(server.url + path)
+    expect(await page.getByRole('dialog').count()).toBe(0)
+  })
+
+  it('takes what was typed last, and nothing of an older text', async () => {
+    const page = await open()
+    await typeAtOnce(page, 'dev')
+    for (let letter = 0; letter < 3; letter++) await page.keyboard.press('Backspace')
+    await page.keyboard.type('playb')
+    await page.keyboard.press('Enter')
+    await page.waitForURL(`${server.url}/playback`)
+  })
+
+  it('waits with Enter for what only the server knows, until another letter is typed', async () => {
+    const page = await open()
+    let answer = () => {}
+    const held = new Promise<void>(resolve => {
+      answer = resolve
+    })
+    await page.route('**/api/v3/vehicles?search=zebr&**', async route => {
+      await held
+      await route.continue()
+    })
+    await typeAtOnce(page, 'zebr')
+    await page.keyboard.press('Enter')
+    await page.getByText('Searching…').waitFor()
+    await page.keyboard.type('a')
+    await page.getByRole('menuitem', { name: 'Zebra 9' }).waitFor()
+    answer()
+    expect(new URL(page.url()).pathname).toBe('/teams')
+    await page.keyboard.press('Enter')
+    await page.waitForURL(`${server.url}/vehicles/${vehicleId}`)
+
+    await page.keyboard.press('Escape')
+    await typeAtOnce(page, 'zebra')
+    await page.keyboard.press('Enter')
+    await page.waitForURL(`${server.url}/vehicles/${vehicleId}`)
+  })
+
+  it('stays where nothing has such a name, and takes what the arrows chose where something has', async () => {
+    const page = await open()
+    await typeAtOnce(page, 'qqqq')
+    await page.keyboard.press('Enter')
+    await page.getByRole('dialog').getByText('Nothing matches.').waitFor()
+    await page.getByPlaceholder('Search or go to…').fill('')
+    await page.keyboard.type('geo')
+    await page.getByRole('menuitem', { name: 'Geodesic van' }).waitFor()
+    await page.keyboard.press('ArrowDown')
+    await page.keyboard.press('Enter')
+    await page.waitForURL(/\/devices\/|subject=/)
+  })
+})
