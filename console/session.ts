@@ -17,7 +17,7 @@ let current = read()
 /** Also when it has ended. */
 let last = current
 let held: Session | null = null
-let unsaved = 0
+const unsaved = new Set<object>()
 let left = false
 let entered = false
 let moved = false
@@ -33,7 +33,7 @@ function read(): Session | null {
 
 function set(session: Session | null, isOwn = false): void {
   if (left) held = null
-  else if (unsaved > 0) held = current ?? held
+  else if (hasUnsaved()) held = current ?? held
   // It waits for whoever typed it, who may be in another organization meanwhile.
   if (session && held && !isMove(held, session)) held = null
   if (session) {
@@ -69,11 +69,12 @@ export const wasMoved = (): boolean => moved
 
 /** Something is typed and not saved, until what is answered is called. */
 export function holdUnsaved(): () => void {
-  unsaved++
-  return () => void unsaved--
+  const one = {}
+  unsaved.add(one)
+  return () => void unsaved.delete(one)
 }
 
-export const hasUnsaved = (): boolean => unsaved > 0
+export const hasUnsaved = (): boolean => unsaved.size > 0
 
 /** Whose token it is, and in which organization. Throws where it is no JWT. */
 export function readClaims({ token }: Pick<Session, 'token'>): { sub: string; org: string } {

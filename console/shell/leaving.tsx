@@ -1,4 +1,5 @@
-import { createContext, type ReactNode, use, useCallback, useState } from 'react'
+import { createContext, type ReactNode, use, useCallback, useEffect, useState } from 'react'
+import { type Location, useBlocker } from 'react-router'
 import { afterDialog } from '../parts/focus.ts'
 import { Modal } from '../parts/modal.tsx'
 import { Question } from '../parts/question.tsx'
@@ -12,15 +13,39 @@ const Context = createContext<Leave>((_, go) => go())
 /** Does what ends the session: after a question where something is typed and not saved. */
 export const useLeave = (): Leave => use(Context)
 
+/** What of an address says which form is open; the rest is what is shown beside it. */
+const OPENS = ['fence', 'edit']
+
+function isElsewhere(here: Location, there: Location): boolean {
+  const [from, to] = [here, there].map(({ search }) => new URLSearchParams(search))
+  return here.pathname !== there.pathname || OPENS.some(name => from?.get(name) !== to?.get(name))
+}
+
+/** Nothing that is typed goes without a question: with the session, by a link, the way back, the palette, or the tab. */
 export function LeavingProvider({ children }: { children: ReactNode }) {
   const { form } = useTexts()
-  const [asked, setAsked] = useState<{ title: string; go: () => void } | null>(null)
-  const stay = () => setAsked(null)
+  const [asked, setAsked] = useState<{ title: string; go: () => void; stay?: () => void } | null>(null)
   const leave = useCallback<Leave>((title, go) => {
     if (!hasUnsaved()) return go()
     // The menu or the palette in which it was chosen gives the focus back first: there one is again who stays.
     afterDialog(() => setAsked({ title, go }))
   }, [])
+  const way = useBlocker(
+    ({ currentLocation, nextLocation }) => hasUnsaved() && isElsewhere(currentLocation, nextLocation),
+  )
+  useEffect(() => {
+    if (way.state !== 'blocked') return
+    afterDialog(() => setAsked({ title: form.unsaved, go: way.proceed, stay: way.reset }))
+  }, [way, form])
+  useEffect(() => {
+    const ask = (event: BeforeUnloadEvent) => hasUnsaved() && event.preventDefault()
+    window.addEventListener('beforeunload', ask)
+    return () => window.removeEventListener('beforeunload', ask)
+  }, [])
+  const stay = () => {
+    setAsked(null)
+    asked?.stay?.()
+  }
   return (
     <Context value={leave}>
       {children}
@@ -31,7 +56,7 @@ export function LeavingProvider({ children }: { children: ReactNode }) {
             yes={form.leave}
             no={form.stay}
             onYes={() => {
-              stay()
+              setAsked(null)
               asked.go()
             }}
             onNo={stay}

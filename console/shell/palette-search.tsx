@@ -59,7 +59,10 @@ export function Search({ onDone }: { onDone: () => void }) {
     keepRecent(whose, { id, name, hint, to })
     onDone()
     if (!to) return entry.run?.()
-    void Promise.resolve(navigate(to)).then(() => afterDialog(focusHeading))
+    void Promise.resolve(navigate(to)).then(() =>
+      // Or it is asked first what becomes of a form.
+      afterDialog(() => document.querySelector('.modal-overlay') ?? focusHeading()),
+    )
   }
   // As a rule an entry is active some time after the last letter only, so that a screen reader can say the letters.
   const onKeyDown = (event: KeyboardEvent) => {

@@ -1,4 +1,10 @@
-import { type InfiniteData, QueryCache, QueryClient, QueryClientProvider } from '@tanstack/react-query'
+import {
+  type InfiniteData,
+  QueryCache,
+  QueryClient,
+  QueryClientProvider,
+  useMutationState,
+} from '@tanstack/react-query'
 import { Activity, useEffect, useMemo, useState, useSyncExternalStore } from 'react'
 import { RouterProvider as AriaRouter } from 'react-aria-components'
 import { Navigate, NavLink, Outlet, useHref, useLocation, useNavigate } from 'react-router'
@@ -9,11 +15,12 @@ import { SignIn } from '../pages/sign-in.tsx'
 import { focusHeading, useKeptFocus } from '../parts/focus.ts'
 import { Icon } from '../parts/icon.tsx'
 import { Logo } from '../parts/logo.tsx'
-import { IconButton } from '../parts/parts.tsx'
+import { IconButton, sayUndone } from '../parts/parts.tsx'
 import { loadAhead, useFailedParts, useIsWaiting } from '../parts/patient.ts'
 import { accountOf, getHeld, getSession, hasJustEntered, hasLeft, onSession, wasMoved } from '../session.ts'
 import { useTexts } from '../texts/texts.tsx'
 import { urls } from '../urls.ts'
+import { SWITCHING } from './account.ts'
 import { LeavingProvider } from './leaving.tsx'
 import { LiveBadge } from './live-badge.tsx'
 import { AccountMenu, MorePages, OrganizationMenu } from './menus.tsx'
@@ -168,21 +175,38 @@ function LoadAhead() {
 
 /**
  * What is not loaded yet cannot be shown while the server is away: then somebody who opens it is told. Why everything here is
- * something else now is said until somebody closes it or goes to another page.
+ * something else now, or why it is not, is said until somebody closes it or goes to another page.
  */
 function News() {
-  const { nav, account, form, errors } = useTexts()
+  const texts = useTexts()
+  const { nav, account, form, errors } = texts
   const { organizations, roleChanges } = useWorkspace()
   const isWaiting = useIsWaiting()
   const failed = useFailedParts()
   const isOutdated = useIsOutdated()
+  const switched = useMutationState({ filters: { mutationKey: SWITCHING }, select: ({ state }) => state }).at(
+    -1,
+  )
   const { pathname } = useLocation()
-  const [heard, setHeard] = useState({ pathname, move: !wasMoved(), roleChanges: 0, failed: 0 })
-  const hear = () => setHeard({ pathname, move: true, roleChanges, failed })
+  const [heard, setHeard] = useState({
+    pathname,
+    move: !wasMoved(),
+    roleChanges: 0,
+    failed: 0,
+    switchedAt: 0,
+  })
+  const hear = () =>
+    setHeard({ pathname, move: true, roleChanges, failed, switchedAt: switched?.submittedAt ?? 0 })
   if (pathname !== heard.pathname) hear()
   const here = organizations.find(one => one.isCurrent)?.organizationName
   const move = here && !heard.move && account.moved(here)
-  const news = roleChanges > heard.roleChanges ? account.roleChanged : move
+  const isRefused = switched?.status === 'error' && switched.submittedAt > heard.switchedAt
+  const refusal = isRefused && (
+    <>
+      {account.notSwitched} {sayUndone(switched.error, texts)}
+    </>
+  )
+  const news = refusal || (roleChanges > heard.roleChanges ? account.roleChanged : move)
   const reload = failed > heard.failed ? errors.unloaded : isOutdated && errors.outdated
   const said = isWaiting ? nav.opensLater : news || reload
   return (

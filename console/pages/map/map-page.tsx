@@ -148,7 +148,7 @@ export function MapPage() {
           </Suspense>
         )}
         <Nobody className="map-note nobody phone-only" filters={filters} ids={ids} onChange={change} />
-        {isEmpty && !made && !isSelecting && !isEditing && (
+        {isEmpty && !made && !isSelecting && fence === null && (
           <Suspense>
             <Welcome onMade={setMade} />
           </Suspense>

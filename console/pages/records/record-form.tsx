@@ -41,12 +41,17 @@ export function RecordForm<Whole>(props: Props<Whole>) {
 /** What was typed does not go without a question. */
 export function useLeaving(isChanged: boolean, onClose: () => void) {
   const [isAsking, setAsking] = useState(false)
-  useUnsaved(isChanged)
+  const letGo = useUnsaved(isChanged)
   return {
     isAsking,
     leave: () => (isChanged ? setAsking(true) : onClose()),
     stay: () => setAsking(false),
-    close: onClose,
+    /** What is typed is saved, or not wanted: whoever goes elsewhere is not asked. */
+    letGo,
+    close: () => {
+      letGo()
+      onClose()
+    },
   }
 }
 
@@ -74,6 +79,7 @@ export function RecordFields<Whole>({
     onError: place,
     onSuccess: () => {
       void refresh([])
+      leaving.letGo()
       if (onSaved) onSaved()
       else onClose()
     },
@@ -84,6 +90,7 @@ export function RecordFields<Whole>({
       // The record itself is not there to be read again.
       void refresh(['list'])
       void refresh(['choices'])
+      leaving.letGo()
       onClose()
     },
   })

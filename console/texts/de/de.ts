@@ -50,6 +50,7 @@ export const de: Texts = {
     organizations: 'Organisationen',
     switching: 'Wechselt …',
     moved: name => `In einem anderen Tab wurde zu ${name} gewechselt.`,
+    notSwitched: 'Die Organisation wurde nicht gewechselt.',
     roleChanged: 'Die Rolle ist jetzt eine andere, und mit ihr, was hier zu sehen und zu tun ist.',
     elsewhere: 'Jetzt ist eine andere Organisation gewählt',
     waits: 'Was hier halb getippt ist, gehört zu der vorigen. Es wartet, bis dorthin zurückgewechselt wird.',

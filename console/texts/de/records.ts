@@ -107,6 +107,7 @@ export const recordTexts: Pick<Texts, keyof typeof english> = {
     theirsIs: value => `Das hat inzwischen jemand anders in ${value} geändert.`,
     theirsIsNone: 'Das hat inzwischen jemand anders geleert.',
     shownOnce: 'Das wird nur dieses eine Mal gezeigt: nur „Fertig“ schließt es.',
+    unsaved: 'Nicht gespeichert',
     leaveAsk: 'Die Änderungen sind nicht gespeichert.',
     leave: 'Verwerfen',
     stay: 'Weiter bearbeiten',

@@ -48,6 +48,7 @@ export const en = {
     organizations: 'Organizations',
     switching: 'Switching…',
     moved: (name: string) => `You have switched to ${name} in another tab.`,
+    notSwitched: 'You are still in this organization.',
     roleChanged: 'Your role is another one now, and with it what you see here and may do.',
     elsewhere: 'You are in another organization now',
     waits: 'What is half typed here belongs to the one before. It waits until you go back to it.',

@@ -103,6 +103,7 @@ export const recordTexts = {
     theirsIs: (value: string) => `Somebody else has changed this to ${value} meanwhile.`,
     theirsIsNone: 'Somebody else has emptied this meanwhile.',
     shownOnce: 'This is shown only once: only “Done” closes it.',
+    unsaved: 'Unsaved changes',
     leaveAsk: 'What you have changed is not saved.',
     leave: 'Discard it',
     stay: 'Keep editing',

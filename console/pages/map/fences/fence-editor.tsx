@@ -99,6 +99,7 @@ export default function FenceEditor({ fence, map, onDone }: Props) {
     const { data } = await answered<{ data: { _id: string } }>(request)
     // The map has it before the panel of it opens.
     await queries.invalidateQueries({ queryKey: ['geofences', 'all'] })
+    leaving.letGo()
     onDone(data._id)
   }
   const remove = fence &&
@@ -130,7 +131,7 @@ export default function FenceEditor({ fence, map, onDone }: Props) {
         save={save}
         onSaved={() => {}}
         remove={remove || undefined}
-        actions={<ActionButton onPress={back}>{texts.form.cancel}</ActionButton>}
+        actions={<ActionButton onPress={leaving.leave}>{texts.form.cancel}</ActionButton>}
         leaving={leaving}
       >
         <Field label={texts.records.name} {...field('name')} isRequired autoFocus />

@@ -1,0 +1,129 @@
+import type { Page } from 'playwright-core'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { createClient, createDevice } from '../support/client.ts'
+import { useOrganization } from '../support/shared-server.ts'
+import { until } from '../support/wait.ts'
+import { findBarriers, hasFocus, useBrowser } from './browser.ts'
+
+describe('What is half typed', () => {
+  const { server, owner } = useOrganization()
+  const screens = useBrowser()
+
+  beforeAll(async () => {
+    const van = await createDevice(owner, 'Van 7')
+    const points = [{ lat: 52.5, lng: 13.4, timestamp: Date.now() }]
+    await createClient(server, van.key).post('/location-history/bulk', { points })
+  })
+
+  const question = (page: Page) => page.getByRole('dialog', { name: 'Unsaved changes' })
+  const answer = (page: Page, text: string) => question(page).getByRole('button', { name: text }).click()
+  const nameOf = (page: Page) => page.getByRole('textbox', { name: 'Name', exact: true })
+  const pathOf = (page: Page) => page.url().slice(server.url.length)
+  const go = async (page: Page, text: string) => {
+    await page.keyboard.press('Control+k')
+    await page.keyboard.type(text)
+    await page.keyboard.press('Enter')
+  }
+
+  const WAYS: [string, string, string, (page: Page) => Promise<unknown>][] = [
+    ['a link', '/?fence=new', '/teams', page => page.getByRole('link', { name: 'Teams' }).click()],
+    ['the way back', '/?fence=new', '/teams', page => page.evaluate(() => history.back())],
+    ['the palette', '/?fence=new', '/hubs', page => go(page, 'hub')],
+    [
+      'what else the map shows',
+      '/?fence=new',
+      '/?subject=',
+      page => page.getByRole('option').first().click(),
+    ],
+    ['the palette, over a dialog', '/teams/new', '/hubs', page => go(page, 'hub')],
+    ['the way back from a dialog', '/vehicles/new', '/teams', page => page.evaluate(() => history.back())],
+  ]
+
+  it.each(WAYS)('is not lost to %s without a question', async (_name, from, to, leave) => {
+    const page = await screens.open(`${server.url}/teams`, { as: owner })
+    await page.getByRole('heading', { name: 'Teams' }).waitFor()
+    // By a link of the page: the way back leads to the page before.
+    await page.evaluate(path => history.pushState({ idx: 1 }, '', path), from)
+    await page.evaluate(() => dispatchEvent(new PopStateEvent('popstate', { state: { idx: 1 } })))
+    await page.getByRole('option').or(page.getByRole('dialog')).first().waitFor()
+    const name = nameOf(page)
+    await name.fill('Half typed')
+    await leave(page)
+    await question(page).waitFor()
+    expect(await findBarriers(page)).toEqual([])
+    await answer(page, 'Keep editing')
+    await question(page).waitFor({ state: 'detached' })
+    expect([pathOf(page), await name.inputValue()]).toEqual([from, 'Half typed'])
+
+    await leave(page)
+    await question(page).waitFor()
+    await page.keyboard.press('Escape')
+    await question(page).waitFor({ state: 'detached' })
+    expect([pathOf(page), await name.inputValue()]).toEqual([from, 'Half typed'])
+
+    await leave(page)
+    await question(page).waitFor()
+    await answer(page, 'Discard it')
+    await until(`it is at ${to}`, () => pathOf(page).startsWith(to))
+    await name.waitFor({ state: 'detached' })
+    expect(await question(page).count()).toBe(0)
+  })
+
+  it('is asked for where it would go, and nowhere else', async () => {
+    const page = await screens.open(`${server.url}/teams`, { as: owner })
+    await page.getByRole('button', { name: 'Add a team' }).first().click()
+    await nameOf(page).fill('North')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByRole('row', { name: /North/ }).waitFor()
+    await page.getByRole('link', { name: 'Live map' }).click()
+    await page.getByRole('heading', { name: 'Live map' }).waitFor()
+
+    await page.goto(`${server.url}/?fence=new`)
+    await nameOf(page).fill('Yard')
+    // It stays while somebody looks for another one in the list.
+    await page.getByRole('searchbox', { name: 'Search' }).first().fill('van')
+    await until('the address says what is looked for', () => pathOf(page).includes('search=van'))
+    expect(await nameOf(page).inputValue()).toBe('Yard')
+    await page.getByRole('button', { name: 'Middle of the map' }).click()
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByRole('complementary', { name: 'Yard' }).waitFor()
+    await page.getByRole('link', { name: 'Teams' }).click()
+    await page.getByRole('heading', { name: 'Teams' }).waitFor()
+    expect(await question(page).count()).toBe(0)
+  })
+
+  it('is asked for by the browser before the page itself goes', async () => {
+    const page = await screens.open(`${server.url}/hubs/new`, { as: owner })
+    const asked: string[] = []
+    page.on('dialog', dialog => {
+      asked.push(dialog.type())
+      void dialog.accept()
+    })
+    await nameOf(page).fill('Depot')
+    await page.reload()
+    await nameOf(page).waitFor()
+    expect(asked).toEqual(['beforeunload'])
+    await page.reload()
+    await nameOf(page).waitFor()
+    expect(asked).toEqual(['beforeunload'])
+  })
+
+  it('is there when switching the organization fails, which is said', async () => {
+    const page = await screens.open(`${server.url}/teams`, { as: owner, mayFail: /503/ })
+    await page.route('**/auth/switch-organization', route =>
+      route.fulfill({
+        status: 503,
+        json: { status: false, message: 'The database is away.', requestId: 'x' },
+      }),
+    )
+    await page.getByRole('heading', { name: 'Teams' }).waitFor()
+    await go(page, 'switch to')
+    await page
+      .getByRole('status')
+      .getByText('You are still in this organization. The database is away.')
+      .waitFor()
+    await page.getByRole('status').getByRole('button', { name: 'Close' }).click()
+    await page.getByText('You are still in this organization').waitFor({ state: 'detached' })
+    await hasFocus(page, 'Teams')
+  })
+})
