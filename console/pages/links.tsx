@@ -1,20 +1,24 @@
 import '../styles/pages.css'
-import { useInfiniteQuery, useMutation, useQueryClient } from '@tanstack/react-query'
+import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
+import { useSearchParams } from 'react-router'
 import { answered, api } from '../api/client.ts'
 import { serverNow } from '../clock.ts'
+import { orderOf, type PageQuery, useList } from '../parts/list.ts'
 import { Modal } from '../parts/modal.tsx'
 import { ActionButton } from '../parts/parts.tsx'
 import { Question, type QuestionProps } from '../parts/question.tsx'
-import { type Column, TABLE_EVERY_MS, Table } from '../parts/table.tsx'
+import { type Column, Table } from '../parts/table.tsx'
 import { useSubjectName } from '../shell/records.ts'
 import { useWorkspace } from '../shell/workspace.tsx'
 import { useFormat, useTexts } from '../texts/texts.tsx'
 
 type Link = Awaited<ReturnType<typeof readLinks>>['data'][number]
 
-const readLinks = (cursor: string | undefined) =>
-  answered(api.GET('/api/v3/tracking-links', { params: { query: { cursor } } }))
+type Sort = 'expiresAt' | 'createdAt'
+
+const readLinks = (query: PageQuery & { sort: Sort | `-${Sort}` }) =>
+  answered(api.GET('/api/v3/tracking-links', { params: { query } }))
 
 export function Component() {
   const texts = useTexts()
@@ -22,14 +26,8 @@ export function Component() {
   const { may } = useWorkspace()
   const queries = useQueryClient()
   const [revoking, setRevoking] = useState<Link | null>(null)
+  const [params, setParams] = useSearchParams()
   const t = texts.links
-  const list = useInfiniteQuery({
-    queryKey: ['links'],
-    meta: { everyMs: TABLE_EVERY_MS },
-    queryFn: ({ pageParam }) => readLinks(pageParam),
-    initialPageParam: undefined as string | undefined,
-    getNextPageParam: page => page.pagination.nextCursor ?? undefined,
-  })
   const revoke = useMutation({
     mutationFn: (id: string) =>
       answered(api.DELETE('/api/v3/tracking-link/{id}', { params: { path: { id } } })),
@@ -38,11 +36,12 @@ export function Component() {
       return queries.invalidateQueries({ queryKey: ['links'] })
     },
   })
-  const columns: Column<Link>[] = [
+  const columns: (Column<Link> & { sort?: Sort })[] = [
     { id: 'subject', title: t.subject, cell: link => <SubjectName link={link} /> },
     {
       id: 'expires',
       title: t.expires,
+      sort: 'expiresAt',
       cell: link => (Date.parse(link.expiresAt) < serverNow() ? t.expired : format.dateTime(link.expiresAt)),
     },
     {
@@ -51,7 +50,13 @@ export function Component() {
       cell: link => format.duration(link.trailMinutes * 60),
       minor: true,
     },
-    { id: 'created', title: t.created, cell: link => format.dateTime(link.createdAt), minor: true },
+    {
+      id: 'created',
+      title: t.created,
+      sort: 'createdAt',
+      cell: link => format.dateTime(link.createdAt),
+      minor: true,
+    },
     {
       id: 'revoke',
       title: '',
@@ -59,6 +64,8 @@ export function Component() {
         may('delete/tracking-link') && <RevokeButton link={link} onPress={() => setRevoking(link)} />,
     },
   ]
+  const sort = orderOf(params.get('sort'), columns, '-createdAt')
+  const list = useList(['links', sort], page => readLinks({ ...page, sort }))
   return (
     <main className="page" id="content">
       <title>{`${t.title} · ${texts.product}`}</title>
@@ -73,6 +80,8 @@ export function Component() {
         empty={t.none}
         emptyHint={t.noneHint}
         opened={revoking?._id}
+        order={sort}
+        onOrder={sort => setParams({ sort }, { replace: true })}
       />
       {revoking && (
         <Modal title={t.revoke} onClose={() => setRevoking(null)}>

@@ -1,11 +1,11 @@
 import '../styles/pages.css'
-import { useInfiniteQuery } from '@tanstack/react-query'
 import { ToggleButton, ToggleButtonGroup } from 'react-aria-components'
 import { Link, useSearchParams } from 'react-router'
 import { answered, api } from '../api/client.ts'
 import { ChooseRecord } from '../parts/choose-record.tsx'
+import { type PageQuery, useList } from '../parts/list.ts'
 import { ActionButton } from '../parts/parts.tsx'
-import { type Column, TABLE_EVERY_MS, Table } from '../parts/table.tsx'
+import { type Column, Table } from '../parts/table.tsx'
 import type { Texts } from '../texts/en/en.ts'
 import { useFormat, useTexts } from '../texts/texts.tsx'
 import { urls } from '../urls.ts'
@@ -14,10 +14,11 @@ type Reason = keyof Texts['rejections']['reasons']
 type Rejection = Awaited<ReturnType<typeof readOf>>['data'][number] &
   Partial<Awaited<ReturnType<typeof readAll>>['data'][number]>
 
-const readAll = (query: { cursor?: string; reason?: Reason }) =>
-  answered(api.GET('/api/v3/rejections', { params: { query } }))
+type Query = PageQuery & { reason?: Reason | undefined }
 
-const readOf = (id: string, query: { cursor?: string; reason?: Reason }) =>
+const readAll = (query: Query) => answered(api.GET('/api/v3/rejections', { params: { query } }))
+
+const readOf = (id: string, query: Query) =>
   answered(api.GET('/api/v3/device/{id}/rejections', { params: { path: { id }, query } }))
 
 /** What was sent that is no position, and why: the first thing to look at when something does not appear. */
@@ -29,16 +30,9 @@ export function Component() {
   const t = texts.rejections
   const asked = params.get('reason') ?? ''
   const reason = asked in t.reasons ? (asked as Reason) : 'all'
-  const list = useInfiniteQuery({
-    queryKey: ['rejections', deviceId, reason],
-    meta: { everyMs: TABLE_EVERY_MS },
-    queryFn: ({ pageParam: cursor }) => {
-      const query = { cursor, reason: reason === 'all' ? undefined : reason }
-      return deviceId === '' ? readAll(query) : readOf(deviceId, query)
-    },
-    initialPageParam: undefined as string | undefined,
-    getNextPageParam: page => page.pagination.nextCursor ?? undefined,
-    placeholderData: before => before,
+  const list = useList(['rejections', deviceId, reason], page => {
+    const query = { ...page, reason: reason === 'all' ? undefined : reason }
+    return deviceId === '' ? readAll(query) : readOf(deviceId, query)
   })
   const counts = Object.entries(list.data?.pages[0]?.counts ?? {}).sort(([, one], [, other]) => other - one)
   const show = (device: string, reason: string) =>

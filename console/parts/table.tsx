@@ -8,15 +8,16 @@ import {
   useEffect,
   useLayoutEffect,
   useRef,
+  useState,
   useSyncExternalStore,
 } from 'react'
-import { useTexts } from '../texts/texts.tsx'
+import { useFormat, useTexts } from '../texts/texts.tsx'
+import { Icon } from './icon.tsx'
+import type { Page } from './list.ts'
 import { Trouble } from './parts.tsx'
 import { fromRem } from './rem.ts'
 import { stepTo } from './rows.ts'
 
-/** What others have changed meanwhile appears while somebody looks. */
-export const TABLE_EVERY_MS = 60_000
 const ROW_PX = fromRem(2.5)
 /** A page that is printed is not scrolled: all rows that are loaded are on it. */
 const paper = window.matchMedia('print')
@@ -31,6 +32,8 @@ export interface Column<T> {
   cell: (record: T) => ReactNode
   /** Left out where there is little room. */
   minor?: boolean
+  /** Of the interface, where it sorts by this. */
+  sort?: string
   /** Broken into lines where it is long, and not cut. */
   whole?: boolean
 }
@@ -38,12 +41,15 @@ export interface Column<T> {
 interface Props<T> {
   label: string
   columns: Column<T>[]
-  list: UseInfiniteQueryResult<InfiniteData<{ data: T[] }>>
+  list: UseInfiniteQueryResult<InfiniteData<Page<T>>>
   empty: string
   emptyHint: ReactNode
   onOpen?: (record: T) => void
   /** The one that is open in a dialog: whoever closes that goes on at its row. */
   opened?: string
+  /** By which of the columns it is sorted; with a minus from the end. */
+  order?: string
+  onOrder?: (order: string) => void
 }
 
 /** A list of the interface, page by page as it is scrolled; arrow keys go from row to row, Enter opens. */
@@ -55,8 +61,11 @@ export function Table<T extends { _id: string }>({
   emptyHint,
   onOpen,
   opened,
+  order,
+  onOrder,
 }: Props<T>) {
   const texts = useTexts()
+  const format = useFormat()
   const box = useRef<HTMLDivElement>(null)
   const isPrinted = useSyncExternalStore(onPrint, () => paper.matches)
   const records = list.data?.pages.flatMap(page => page.data) ?? []
@@ -70,6 +79,9 @@ export function Table<T extends { _id: string }>({
   const items = rows.getVirtualItems()
   const last = items.at(-1)?.index ?? -1
   const { hasNextPage, isFetching, isError, fetchNextPage } = list
+  const total = list.data?.pages[0]?.pagination.total ?? (hasNextPage ? undefined : records.length)
+  /** Whether somebody wants its end, of which pages are missing yet. */
+  const [toEnd, setToEnd] = useState(false)
   useEffect(() => {
     // What is refused is asked for again by the query itself, and no sooner.
     if (hasNextPage && !isFetching && !isError && last >= records.length - 1) void fetchNextPage()
@@ -96,6 +108,11 @@ export function Table<T extends { _id: string }>({
     at.current = Math.min(at.current, records.length - 1)
     focusRow()
     if (document.activeElement === document.body) box.current?.focus()
+  })
+  useEffect(() => {
+    if (!toEnd) return
+    if (at.current !== records.length - 1) goTo(records.length - 1)
+    if (!hasNextPage || isError) setToEnd(false)
   })
   const openedAt = useRef(-1)
   // After all that looks for a place by itself when a dialog closes.
@@ -132,64 +149,112 @@ export function Table<T extends { _id: string }>({
     const next = stepTo(event.key, index, { count: records.length, page })
     if (next === undefined) return
     event.preventDefault()
+    setToEnd(event.key === 'End' && hasNextPage)
     goTo(next)
   }
   const before = items[0]?.start ?? 0
   const after = rows.getTotalSize() - (items.at(-1)?.end ?? 0)
   return (
-    // biome-ignore lint/a11y/noStaticElementInteractions: keys are the table's, whichever of its rows has the focus
-    <div
-      className="table-box"
-      ref={box}
-      tabIndex={-1}
-      onKeyDown={onKeyDown}
-      onBlur={({ relatedTarget }) => {
-        // A row that is not drawn any more tells nobody.
-        if (!box.current?.contains(relatedTarget)) at.current = null
-      }}
-    >
-      <table
-        style={{ '--columns': columns.length } as CSSProperties}
-        aria-label={label}
-        aria-rowcount={hasNextPage ? -1 : records.length + 1}
+    <>
+      {/* biome-ignore lint/a11y/noStaticElementInteractions: keys are the table's, whichever of its rows has the focus */}
+      <div
+        className="table-box"
+        ref={box}
+        tabIndex={-1}
+        onKeyDown={onKeyDown}
+        onWheel={() => setToEnd(false)}
+        onPointerDown={() => setToEnd(false)}
+        onBlur={({ relatedTarget }) => {
+          // A row that is not drawn any more tells nobody.
+          if (!box.current?.contains(relatedTarget)) at.current = null
+        }}
       >
-        <thead>
-          <tr aria-rowindex={1}>
-            {columns.map(column => (
-              <th key={column.id} scope="col" className={column.minor ? 'minor' : undefined}>
-                {column.title || <span className="unseen">{texts.nav.more}</span>}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {before > 0 && <tr className="space" style={{ height: before }} />}
-          {items.map(item => {
-            const record = records[item.index] as T
-            return (
-              <tr
-                key={record._id}
-                ref={isMeasured ? rows.measureElement : undefined}
-                tabIndex={0}
-                aria-rowindex={item.index + 2}
-                data-index={item.index}
-                className={onOpen ? 'opens' : undefined}
-                onClick={() => onOpen?.(record)}
-                onFocus={() => {
-                  at.current = item.index
-                }}
-              >
-                {columns.map(column => (
-                  <td key={column.id} className={column.minor ? 'minor' : column.whole ? 'whole' : undefined}>
-                    {column.cell(record)}
-                  </td>
-                ))}
-              </tr>
-            )
-          })}
-          {after > 0 && <tr className="space" style={{ height: after }} />}
-        </tbody>
-      </table>
-    </div>
+        <table
+          style={{ '--columns': columns.length } as CSSProperties}
+          aria-label={label}
+          aria-rowcount={total === undefined ? -1 : total + 1}
+        >
+          <thead>
+            <tr aria-rowindex={1}>
+              {columns.map(column => (
+                <Heading key={column.id} column={column} order={order} onOrder={onOrder} />
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {before > 0 && <tr className="space" style={{ height: before }} />}
+            {items.map(item => {
+              const record = records[item.index] as T
+              return (
+                <tr
+                  key={record._id}
+                  ref={isMeasured ? rows.measureElement : undefined}
+                  tabIndex={0}
+                  aria-rowindex={item.index + 2}
+                  data-index={item.index}
+                  className={onOpen ? 'opens' : undefined}
+                  // Its link leads there by itself, or into another tab.
+                  onClick={({ target }) => (target as Element).closest('a') ?? onOpen?.(record)}
+                  onFocus={() => {
+                    at.current = item.index
+                  }}
+                >
+                  {columns.map(column => (
+                    <td
+                      key={column.id}
+                      className={column.minor ? 'minor' : column.whole ? 'whole' : undefined}
+                    >
+                      {column.cell(record)}
+                    </td>
+                  ))}
+                </tr>
+              )
+            })}
+            {after > 0 && <tr className="space" style={{ height: after }} />}
+          </tbody>
+        </table>
+      </div>
+      <p className="hint table-count" role="status">
+        {toEnd && total !== undefined
+          ? texts.records.countLoaded(format.count(records.length), format.count(total))
+          : total !== undefined && texts.records.count(total, format.count(total))}
+      </p>
+    </>
+  )
+}
+
+interface HeadingProps {
+  column: Pick<Column<never>, 'title' | 'minor' | 'sort'>
+  order: string | undefined
+  onOrder: ((order: string) => void) | undefined
+}
+
+function Heading({ column: { title, minor, sort }, order = '', onOrder }: HeadingProps) {
+  const { nav } = useTexts()
+  const className = minor ? 'minor' : undefined
+  if (!sort || !onOrder) {
+    return (
+      <th scope="col" className={className}>
+        {title || <span className="unseen">{nav.more}</span>}
+      </th>
+    )
+  }
+  const isDescending = order === `-${sort}`
+  const isOrder = isDescending || order === sort
+  return (
+    <th
+      scope="col"
+      className={className}
+      aria-sort={isOrder ? (isDescending ? 'descending' : 'ascending') : 'none'}
+    >
+      <button
+        type="button"
+        className={isDescending ? 'sort from-end' : 'sort'}
+        onClick={() => onOrder(order === sort ? `-${sort}` : sort)}
+      >
+        {title}
+        <Icon name="down" />
+      </button>
+    </th>
   )
 }

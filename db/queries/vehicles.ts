@@ -17,6 +17,7 @@ const COLUMNS = `${shownColumns(vehicles, 'v')}, (SELECT m.device_id FROM mounts
 
 export const VEHICLE_SORTS = {
   name: { sql: 'lower(v.name)', type: 'text' },
+  plate: { sql: `lower(coalesce(v.plate, ''))`, type: 'text' },
   createdAt: { sql: 'v.created_at', type: 'timestamptz' },
 } as const
 

@@ -1,15 +1,21 @@
+import type { Page } from 'playwright-core'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { createClient, createDevice } from '../support/client.ts'
 import { addPerson } from '../support/people.ts'
 import { useOrganization } from '../support/shared-server.ts'
 import { until } from '../support/wait.ts'
-import { useBrowser } from './browser.ts'
+import { findBarriers, useBrowser } from './browser.ts'
 
 const VEHICLES = 60
 
 describe('Lists of records', () => {
   const { server, owner } = useOrganization()
   const screens = useBrowser()
+
+  const hasFocus = (page: Page, row: RegExp) =>
+    until(`the focus is on ${row}`, async () =>
+      row.test((await page.evaluate(() => document.activeElement?.textContent)) ?? ''),
+    )
 
   beforeAll(async () => {
     const { data: hub } = (await owner.post('/hub', { name: 'Depot '.repeat(16), lat: 52, lng: 13 })).body
@@ -32,6 +38,62 @@ describe('Lists of records', () => {
     }
     const name = page.getByRole('cell', { name: 'Van 1 with' })
     expect(await name.evaluate(one => one.scrollWidth <= one.clientWidth)).toBe(true)
+  })
+
+  it('say how many there are, and End leads to the last of all of them', async () => {
+    const page = await screens.open(`${server.url}/vehicles`, { as: owner })
+    const { total } = (await owner.get('/vehicles?limit=1')).body.pagination
+    expect(total).toBeGreaterThanOrEqual(VEHICLES)
+    await page.getByRole('status').getByText(`${total} entries`).waitFor()
+    const table = page.getByRole('table', { name: 'Vehicles' })
+    // One more page than is loaded, with its heading.
+    expect(await table.getAttribute('aria-rowcount')).toBe(String(total + 1))
+    await page.getByRole('row', { name: /Van 1 / }).focus()
+    await page.keyboard.press('End')
+    await hasFocus(page, /^Van 9 /)
+    await page.keyboard.press('Home')
+    await hasFocus(page, /^Sample cargo bike/)
+    await page.getByRole('main').getByRole('searchbox').fill('van 7 ')
+    await page.getByRole('status').getByText('1 entry').waitFor()
+  })
+
+  it('are sorted by what has a button in its heading, which the address keeps', async () => {
+    const page = await screens.open(`${server.url}/vehicles`, { as: owner })
+    const first = (name: RegExp) =>
+      until(`the first is ${name}`, async () =>
+        name.test((await page.getByRole('row').nth(1).textContent()) ?? ''),
+      )
+    const heading = (name: string) => page.getByRole('columnheader', { name })
+    await first(/^Sample cargo bike/)
+    await heading('Name').getByRole('button').click()
+    await first(/^Van 9 /)
+    expect(await heading('Name').getAttribute('aria-sort')).toBe('descending')
+    await heading('Plate').getByRole('button').press('Enter')
+    await first(/^Sample cargo bike–/)
+    expect(await heading('Plate').getAttribute('aria-sort')).toBe('ascending')
+    await heading('Plate').getByRole('button').press('Enter')
+    await first(/SAM 102/)
+    expect(new URL(page.url()).search).toBe('?sort=-plate')
+    await page.reload()
+    await first(/SAM 102/)
+    expect(await findBarriers(page)).toEqual([])
+    await page.goto(`${server.url}/vehicles?sort=nothing`)
+    await first(/^Sample cargo bike/)
+  })
+
+  it('have a link to each record, which a browser opens in another tab', async () => {
+    const page = await screens.open(`${server.url}/vehicles?search=van+12+`, { as: owner })
+    const link = page.getByRole('link', { name: 'Van 12 with' })
+    const opened = page.context().waitForEvent('page')
+    await link.click({ modifiers: ['ControlOrMeta'] })
+    const tab = await opened
+    await tab.getByRole('dialog', { name: /Van 12 with/ }).waitFor()
+    expect(await page.getByRole('dialog').count()).toBe(0)
+    await link.click()
+    await page.getByRole('dialog', { name: /Van 12 with/ }).waitFor()
+    await page.goBack()
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    expect(new URL(page.url()).pathname).toBe('/vehicles')
   })
 
   it('of teams keep what somebody else has made of one since it was opened', async () => {

@@ -38,6 +38,7 @@ export function Component() {
         {
           id: 'name',
           title: t.name,
+          sort: 'name',
           cell: device => {
             const state = stateOf(device)
             return (

@@ -20,7 +20,7 @@ export function Component() {
       create={may('create/geofence') ? t.create : null}
       read={query => answered(api.GET('/api/v3/geofences', { params: { query } }))}
       columns={[
-        { id: 'name', title: texts.records.name, cell: fence => fence.name },
+        { id: 'name', title: texts.records.name, sort: 'name', cell: fence => fence.name },
         {
           id: 'shape',
           title: t.shape,

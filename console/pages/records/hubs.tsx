@@ -23,7 +23,7 @@ export function Component() {
       create={may('create/hub') ? t.hubs.create : null}
       read={query => answered(api.GET('/api/v3/hubs', { params: { query } }))}
       columns={[
-        { id: 'name', title: t.name, cell: hub => hub.name },
+        { id: 'name', title: t.name, sort: 'name', cell: hub => hub.name },
         { id: 'address', title: t.hubs.address, cell: hub => hub.address ?? '–' },
         { id: 'place', title: texts.subject.position, cell: hub => `${hub.lat}, ${hub.lng}`, minor: true },
       ]}

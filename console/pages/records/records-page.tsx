@@ -1,52 +1,69 @@
 import '../../styles/pages.css'
-import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { type ReactNode, useDeferredValue } from 'react'
 import { Button, Input, SearchField } from 'react-aria-components'
-import { useNavigate, useParams, useSearchParams } from 'react-router'
+import { Link, useNavigate, useParams, useSearchParams } from 'react-router'
 import { isMissing } from '../../api/failure.ts'
 import { Icon } from '../../parts/icon.tsx'
+import { orderOf, type Page, type PageQuery, useList } from '../../parts/list.ts'
 import { Missing } from '../../parts/missing.tsx'
 import { Modal } from '../../parts/modal.tsx'
 import { ActionButton, Trouble } from '../../parts/parts.tsx'
-import { type Column, TABLE_EVERY_MS, Table } from '../../parts/table.tsx'
+import { type Column, Table } from '../../parts/table.tsx'
 import { useTexts } from '../../texts/texts.tsx'
 
-interface Page<T> {
-  data: T[]
-  pagination: { nextCursor: string | null }
-}
-
-interface Props<T, Whole> {
+interface Props<T, Whole, Sort extends string> {
   /** Of queries and of the address: `devices`. */
   name: string
   title: string
   lead: string
   create: string | null
-  columns: Column<T>[]
-  read: (query: { search?: string; cursor?: string; sort: 'name' }) => Promise<Page<T>>
+  /** The first is its name, which leads to it. */
+  columns: (Column<T> & { sort?: Sort })[]
+  read: (query: PageQuery & { search?: string | undefined; sort: Sort | `-${Sort}` }) => Promise<Page<T>>
   readOne: (id: string) => Promise<Whole>
   /** Of the record that is opened, or of a new one. */
   form: (record: Whole | null, onClose: () => void) => ReactNode
 }
 
 /** A table of records with a search; the address says which of them is open. */
-export function RecordsPage<T extends { _id: string }, Whole>(props: Props<T, Whole>) {
+export function RecordsPage<T extends { _id: string }, Whole, Sort extends string = 'name'>(
+  props: Props<T, Whole, Sort | 'name'>,
+) {
   const { name, title, lead, create, columns, read, readOne, form } = props
   const texts = useTexts()
   const navigate = useNavigate()
   const { id } = useParams()
   const [params, setParams] = useSearchParams()
   const search = useDeferredValue(params.get('search') ?? '')
-  const list = useInfiniteQuery({
-    queryKey: [name, 'list', search],
-    meta: { everyMs: TABLE_EVERY_MS },
-    queryFn: ({ pageParam }) => read({ search: search || undefined, cursor: pageParam, sort: 'name' }),
-    initialPageParam: undefined as string | undefined,
-    getNextPageParam: page => page.pagination.nextCursor ?? undefined,
-    placeholderData: before => before,
-  })
+  const sort = orderOf(params.get('sort'), columns, 'name')
+  const list = useList([name, 'list', search, sort], page =>
+    read({ ...page, search: search || undefined, sort }),
+  )
   const isEmpty = search === '' && list.data?.pages[0]?.data.length === 0
-  const go = (to: string) => void navigate({ pathname: `/${name}${to}`, search: params.toString() })
+  const at = (to: string) => ({ pathname: `/${name}${to}`, search: params.toString() })
+  const go = (to: string) => void navigate(at(to))
+  const change = (changes: { [name: string]: string }) =>
+    setParams(
+      before => {
+        for (const [name, value] of Object.entries(changes)) {
+          if (value) before.set(name, value)
+          else before.delete(name)
+        }
+        return before
+      },
+      { replace: true },
+    )
+  const [first, ...others] = columns as [Column<T>, ...Column<T>[]]
+  // Arrow keys go from row to row, and Enter opens: for them its link would be a second stop.
+  const linked: Column<T> = {
+    ...first,
+    cell: record => (
+      <Link to={at(`/${record._id}`)} tabIndex={-1}>
+        {first.cell(record)}
+      </Link>
+    ),
+  }
   const button = create && (
     <ActionButton looks="primary" icon="plus" onPress={() => go('/new')}>
       {create}
@@ -62,7 +79,7 @@ export function RecordsPage<T extends { _id: string }, Whole>(props: Props<T, Wh
             className="search"
             aria-label={texts.map.search}
             value={params.get('search') ?? ''}
-            onChange={text => setParams(text ? { search: text } : {}, { replace: true })}
+            onChange={search => change({ search })}
           >
             <Icon name="search" />
             <Input placeholder={texts.map.search} />
@@ -76,8 +93,10 @@ export function RecordsPage<T extends { _id: string }, Whole>(props: Props<T, Wh
       </header>
       <Table
         label={title}
-        columns={columns}
+        columns={[linked, ...others]}
         list={list}
+        order={sort}
+        onOrder={order => change({ sort: order === 'name' ? '' : order })}
         empty={search ? texts.records.noneFound : texts.records.none}
         emptyHint={search ? texts.records.noneFoundHint : button}
         onOpen={record => go(`/${record._id}`)}

@@ -25,7 +25,7 @@ export function Component() {
       create={may('create/team') ? t.teams.create : null}
       read={query => answered(api.GET('/api/v3/teams', { params: { query } }))}
       columns={[
-        { id: 'name', title: t.name, cell: team => team.name },
+        { id: 'name', title: t.name, sort: 'name', cell: team => team.name },
         { id: 'members', title: t.teams.members, cell: team => format.count(team.memberIds.length) },
         { id: 'hub', title: texts.subject.hub, cell: team => <RecordName kind="hubs" id={team.hubId} /> },
       ]}

@@ -24,8 +24,8 @@ export function Component() {
       create={may('create/vehicle') ? t.vehicles.create : null}
       read={query => answered(api.GET('/api/v3/vehicles', { params: { query } }))}
       columns={[
-        { id: 'name', title: t.name, cell: vehicle => vehicle.name },
-        { id: 'plate', title: t.vehicles.plate, cell: vehicle => vehicle.plate ?? '–' },
+        { id: 'name', title: t.name, sort: 'name', cell: vehicle => vehicle.name },
+        { id: 'plate', title: t.vehicles.plate, sort: 'plate', cell: vehicle => vehicle.plate ?? '–' },
         {
           id: 'driver',
           title: texts.subject.driver,

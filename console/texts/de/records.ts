@@ -28,6 +28,8 @@ export const recordTexts: Pick<Texts, keyof typeof english> = {
     noneHint: 'Auf der Live-Karte etwas wählen und teilen.',
   },
   records: {
+    count: (count, text) => (count === 1 ? '1 Eintrag' : `${text} Einträge`),
+    countLoaded: (loaded, all) => `Wird geladen: ${loaded} von ${all}`,
     none: 'Hier ist noch nichts',
     noneFound: 'Nichts heißt so.',
     noneFoundHint: 'Ohne die Suche ist alles zu sehen.',

@@ -26,6 +26,8 @@ export const recordTexts = {
     noneHint: 'Choose a subject on the live map and share it.',
   },
   records: {
+    count: (count: number, text: string) => (count === 1 ? '1 entry' : `${text} entries`),
+    countLoaded: (loaded: string, all: string) => `Loading: ${loaded} of ${all}`,
     none: 'Nothing here yet',
     noneFound: 'Nothing has this in its name.',
     noneFoundHint: 'Clear the search to see everything.',
