@@ -109,6 +109,29 @@ describe('What changes for somebody who is signed in', () => {
     expect(after.scale).toBe(before.scale)
     expect(after.lat).toBeCloseTo(before.lat, 4)
     expect(after.lng).toBeCloseTo(before.lng, 4)
+
+    // The corners of what is not closed yet are there too.
+    await form.getByRole('radio', { name: 'Polygon' }).click()
+    const box = await page.getByRole('region', { name: /^Map of where/ }).boundingBox()
+    if (!box) throw new Error('There is no map')
+    for (const [x, y] of [
+      [100, 200],
+      [180, 200],
+      [180, 280],
+    ] as const)
+      await page.mouse.click(box.x + x, box.y + y)
+    const again = await page.evaluate(() => JSON.parse(localStorage.getItem('fieldline.session') ?? ''))
+    await createClient(server, again.token).post('/auth/logout')
+    await page.getByText('Sign in to go on where you were.').waitFor()
+    await enter()
+    await field('Corners').waitFor()
+    await isLive(page)
+    const canvas = page.locator('canvas.maplibregl-canvas')
+    await until('Enter closes what was begun', async () => {
+      await canvas.focus()
+      await page.keyboard.press('Enter')
+      return (await field('Corners').inputValue()).split('\n').length === 3
+    })
   })
 
   describe('in two organizations', () => {

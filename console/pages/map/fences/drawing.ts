@@ -36,9 +36,15 @@ interface Grabbed {
 /**
  * One shape on the map, drawn with the mouse or a finger and then changed by its handles; beside them the map is moved.
  * Longitudes go on beyond 180 where it crosses there. `onShape` hears what somebody has drawn or changed, and not what is
- * shown by `show`; `onFewest` that a corner cannot go, because a polygon has three.
+ * shown by `show`; `onFewest` that a corner cannot go, because a polygon has three; `onHalf` what is half drawn, as it
+ * grows and goes.
  */
-export function openDrawing(map: MapLibre, onShape: (shape: Shape) => void, onFewest = () => {}) {
+export function openDrawing(
+  map: MapLibre,
+  onShape: (shape: Shape) => void,
+  onFewest = () => {},
+  onHalf: (corners: readonly Corner[]) => void = () => {},
+) {
   let shown: Shape | null = null
   let isStale = false
   let begun: Begun | null = null
@@ -83,6 +89,7 @@ export function openDrawing(map: MapLibre, onShape: (shape: Shape) => void, onFe
   }
 
   function finish(next: Shape): void {
+    if (begun) onHalf([])
     begun = null
     shown = next
     layer.update()
@@ -141,6 +148,7 @@ export function openDrawing(map: MapLibre, onShape: (shape: Shape) => void, onFe
     const isAt = (corner: Corner | undefined) => corner && pixelsTo(at, corner) <= REACH_PX.mouse
     if (isAt(first) || isAt(last)) return close()
     corners.push(last ? [last[0] + shortWay(at[0] - last[0]), at[1]] : at)
+    onHalf([...corners])
     layer.update()
   }
   const close = () => {
@@ -196,21 +204,24 @@ export function openDrawing(map: MapLibre, onShape: (shape: Shape) => void, onFe
   return {
     /** One to change; one that holds no more is only to be seen. */
     show,
-    /** Begins a new one in place of what is there. */
-    begin(kind: Shape['type']): void {
+    /** Begins a new one in place of what is there, or goes on with one that was half drawn. */
+    begin(kind: Shape['type'], half: readonly Corner[] = []): void {
       show(null)
-      begun = { kind, corners: [], pointer: null }
+      begun = { kind, corners: [...half], pointer: null }
+      layer.update()
     },
     /** What is half drawn begins anew: whether there was any. */
     giveUp(): boolean {
       if (!begun || begun.corners.length === 0) return false
       begun = { kind: begun.kind, corners: [], pointer: null }
+      onHalf([])
       layer.update()
       return true
     },
     /** Takes back the last click of what is half drawn: whether there was any. */
     stepBack(): boolean {
       if (!begun?.corners.pop()) return false
+      onHalf([...begun.corners])
       layer.update()
       return true
     },

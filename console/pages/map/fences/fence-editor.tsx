@@ -60,6 +60,7 @@ export default function FenceEditor({ fence, map, onDone }: Props) {
     drawing,
     shape: drawn,
     isStale,
+    isHalf,
   } = useDrawing(map, shape, {
     onShape: next => {
       if (!drawn) setFilled(filled + 1)
@@ -111,7 +112,7 @@ export default function FenceEditor({ fence, map, onDone }: Props) {
       },
     }
   const back = () => onDone(fence?._id ?? null)
-  const leaving = useLeaving(draft.isChanged, back)
+  const leaving = useLeaving(draft.isChanged || isHalf, back)
   useReturnFocus()
   useEscape(() => {
     // What is half drawn is given up first.

@@ -3,6 +3,7 @@ import { useEffect, useMemo, useRef, useState } from 'react'
 import { ringOf, type Shape } from '../../../map/areas.ts'
 import { isBlank, type ShapeDraft, shapeOf } from './draft.ts'
 import { type Drawing, openDrawing } from './drawing.ts'
+import type { Corner } from './handles.ts'
 import { goToFence } from './view.ts'
 
 /** How long nobody types before the map goes there. */
@@ -27,6 +28,13 @@ export function useDrawing(map: MapLibre | null, draft: ShapeDraft, heard: Heard
   if (last && isBlank(draft)) setLast(null)
   const { kind } = draft
   const stale = !shape && last?.type === kind ? last : null
+  /** What is half drawn outlasts the map that it is drawn on, as what is typed does. */
+  const [half, setHalf] = useState<{ kind: Shape['type']; corners: readonly Corner[] } | null>(null)
+  const latestKind = useRef(kind)
+  latestKind.current = kind
+  const latestHalf = useRef(half)
+  latestHalf.current = half
+  if (half && (shape || stale || half.kind !== kind)) setHalf(null)
   const isDrawn = useRef(false)
   useEffect(() => {
     if (!map) return
@@ -37,6 +45,7 @@ export function useDrawing(map: MapLibre | null, draft: ShapeDraft, heard: Heard
         latest.current.onShape(shape)
       },
       () => latest.current.onFewest(),
+      corners => setHalf(corners.length > 0 ? { kind: latestKind.current, corners } : null),
     )
     drawing.current = opened
     return () => {
@@ -48,7 +57,7 @@ export function useDrawing(map: MapLibre | null, draft: ShapeDraft, heard: Heard
   useEffect(() => {
     if (shape) drawing.current?.show(shape)
     else if (stale) drawing.current?.show(stale, true)
-    else drawing.current?.begin(kind)
+    else drawing.current?.begin(kind, latestHalf.current?.corners)
   }, [map, shape, stale, kind])
   /** As it was when somebody last saw it. */
   const seen = useRef(shape)
@@ -67,7 +76,7 @@ export function useDrawing(map: MapLibre | null, draft: ShapeDraft, heard: Heard
     const timer = setTimeout(() => goToFence(map, shape, changedOf(shape, see())), REST_MS)
     return () => clearTimeout(timer)
   }, [map, shape])
-  return { drawing, shape, isStale: stale !== null }
+  return { drawing, shape, isStale: stale !== null, isHalf: half !== null }
 }
 
 /** The corners that were not there before. */
