@@ -59,11 +59,13 @@ interface FoundProps extends Props {
   choices: readonly Choice[]
   /** What that is called which is chosen, found or not. */
   chosen: string
+  /** What there is to say of them. */
+  note?: string | undefined
 }
 
 /** One of many, by a few letters. */
 export function ChooseFound(props: FoundProps) {
-  const { label, value, onChange, compact, name, text, setText, choices, chosen } = props
+  const { label, value, onChange, compact, name, text, setText, choices, chosen, note } = props
   const { map } = useTexts()
   return (
     <Select
@@ -91,10 +93,22 @@ export function ChooseFound(props: FoundProps) {
           >
             {choice => (
               <ListBoxItem id={choice.id} textValue={choice.name} className="menu-item">
-                {choice.name}
+                {choice.hint ? (
+                  <>
+                    <span>{choice.name}</span>
+                    <small>{choice.hint}</small>
+                  </>
+                ) : (
+                  choice.name
+                )}
               </ListBoxItem>
             )}
           </ListBox>
+          {note && (
+            <p className="hint menu-note" role="status">
+              {note}
+            </p>
+          )}
         </Autocomplete>
       </Popover>
     </Select>

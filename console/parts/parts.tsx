@@ -70,6 +70,8 @@ export function Field({
 export interface Choice {
   id: string
   name: string
+  /** What tells those of one name apart. */
+  hint?: string | undefined
 }
 
 export function Choose(props: {

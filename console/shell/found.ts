@@ -1,6 +1,8 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { LISTS, type ListName } from '../api/lists.ts'
 import { useLive } from '../live/live.tsx'
+import { useFenceHints } from '../pages/map/fences/fence-hints.ts'
+import type { Fence } from '../pages/map/fences/queries.ts'
 import { useLocale, useTexts } from '../texts/texts.tsx'
 import { urls } from '../urls.ts'
 import { contains, type Entry } from './entries.ts'
@@ -17,6 +19,7 @@ export function useFoundEntries(text: string, settled: string) {
   const texts = useTexts()
   const { may } = useWorkspace()
   const { fleet } = useLive()
+  const hintFences = useFenceHints()
   const hasMap = may('view/location')
   const server = useQuery({
     queryKey: ['palette', settled],
@@ -64,6 +67,7 @@ export function useFoundEntries(text: string, settled: string) {
     }),
     ...(hasMap ? users : []).map(({ _id, name, email }) => ({ ...onMap(_id, name, 'user'), hint: email })),
   ]
+  const hints = hintFences(geofences as readonly Fence[])
   const found: { [kind in Kind]: Entry[] } = {
     subjects: [...loaded, ...elsewhere.filter(({ id }) => !known.has(id))],
     vehicles: vehicles.map(({ _id, name, plate, deviceId }) => ({
@@ -81,7 +85,13 @@ export function useFoundEntries(text: string, settled: string) {
       to: `${urls.hubs}/${_id}`,
     })),
     teams: teams.map(({ _id, name }) => ({ id: _id, name, icon: 'team', to: `${urls.teams}/${_id}` })),
-    geofences: geofences.map(({ _id, name }) => ({ id: _id, name, icon: 'fence', to: urls.fence(_id) })),
+    geofences: geofences.map(({ _id, name }) => ({
+      id: _id,
+      name,
+      hint: hints.get(_id),
+      icon: 'fence',
+      to: urls.fence(_id),
+    })),
   }
   // Until the answer to this text is here, of the one before it what fits this text too.
   const isOld = settled !== text.trim() || server.isPlaceholderData

@@ -91,6 +91,7 @@ export function MapPage() {
         ids={ids}
         filters={filters}
         fences={fences}
+        areFencesWhole={isWhole}
         onChange={change}
         onSelect={select}
         onStep={id => select(id, { isStep: true })}

@@ -29,13 +29,14 @@ interface Props {
   ids: readonly string[]
   filters: Filters
   fences: readonly Fence[]
+  areFencesWhole: boolean
   onChange: (next: Partial<Filters>) => void
   onSelect: (subjectId: string) => void
   /** From one to the next by keys. */
   onStep: (subjectId: string) => void
 }
 
-export function SubjectList({ ids, filters, fences, onChange, onSelect, onStep }: Props) {
+export function SubjectList({ ids, filters, fences, areFencesWhole, onChange, onSelect, onStep }: Props) {
   const texts = useTexts()
   const { search, state, hub, team, sort, area, subject } = filters
   const rows = useRef<HTMLDivElement>(null)
@@ -50,7 +51,10 @@ export function SubjectList({ ids, filters, fences, onChange, onSelect, onStep }
   }
   return (
     <section className="list" aria-label={texts.map.subjects} onKeyDownCapture={onKeyDown}>
-      <ListHead {...{ search, state, hub, team, sort, area, fences, onChange }} listed={ids.length} />
+      <ListHead
+        {...{ search, state, hub, team, sort, area, fences, areFencesWhole, onChange }}
+        listed={ids.length}
+      />
       {ids.length > 0 ? (
         <Rows box={rows} ids={ids} selected={subject} onSelect={onSelect} onStep={onStep} />
       ) : (
@@ -81,13 +85,13 @@ export function Nobody({
 
 interface HeadProps
   extends Pick<Filters, 'search' | 'state' | 'hub' | 'team' | 'sort' | 'area'>,
-    Pick<Props, 'fences' | 'onChange'> {
+    Pick<Props, 'fences' | 'areFencesWhole' | 'onChange'> {
   listed: number
 }
 
 /** Not drawn anew because another subject is chosen. */
 const ListHead = memo(function ListHead(props: HeadProps) {
-  const { search, state, hub, team, sort, area, fences, listed, onChange } = props
+  const { search, state, hub, team, sort, area, fences, areFencesWhole, listed, onChange } = props
   const texts = useTexts()
   const format = useFormat()
   const { fleet, state: live } = useLive()
@@ -157,7 +161,12 @@ const ListHead = memo(function ListHead(props: HeadProps) {
             />
           )}
           {(fences.length > 0 || isDrawn(area)) && (
-            <ChooseArea fences={fences} value={area} onChange={next => onChange({ area: next })} />
+            <ChooseArea
+              fences={fences}
+              isWhole={areFencesWhole}
+              value={area}
+              onChange={next => onChange({ area: next })}
+            />
           )}
         </Suspense>
         <Choose

@@ -117,6 +117,7 @@ export const mapTexts: Pick<Texts, keyof typeof english> = {
   },
   fences: {
     lead: 'Gebiete mit Namen: Wer hinein- oder herausfährt, wird gemeldet. Gezeichnet und geändert werden sie auf der Karte.',
+    moreCome: 'Weitere Geofences werden geladen …',
     create: 'Neuer Geofence',
     show: 'Geofences auf der Karte',
     shape: 'Form',

@@ -113,6 +113,7 @@ export const mapTexts = {
   },
   fences: {
     lead: 'Areas with a name: whoever goes in or out is told of. They are drawn and changed on the map.',
+    moreCome: 'More geofences are loading…',
     create: 'New geofence',
     show: 'Geofences on the map',
     shape: 'Shape',

@@ -3,6 +3,7 @@ import { ChooseFound } from '../../../parts/choose-record.tsx'
 import { named } from '../../../shell/records.ts'
 import { useTexts } from '../../../texts/texts.tsx'
 import { areaOf, isDrawn } from './area.ts'
+import { useFenceHints } from './fence-hints.ts'
 import type { Fence } from './queries.ts'
 
 /** More than that nobody looks through without a letter, and each is an element of the page. */
@@ -10,17 +11,20 @@ const SHOWN = 100
 
 interface Props {
   fences: readonly Fence[]
+  /** Whether there are no others. */
+  isWhole: boolean
   value: string
   onChange: (area: string) => void
 }
 
 /** A geofence as an area, by a few letters of its name. What was drawn is one of them as long as it counts. */
-export default function ChooseArea({ fences, value, onChange }: Props) {
+export default function ChooseArea({ fences, isWhole, value, onChange }: Props) {
   const { fences: t, form } = useTexts()
   const [text, setText] = useState('')
   const wanted = text.trim()
   const others = [{ id: '', name: t.anywhere }, ...(isDrawn(value) ? [{ id: value, name: t.drawn }] : [])]
-  const areas = fences.map(({ _id, name }) => ({ id: areaOf(_id), name }))
+  const hints = useFenceHints()(fences)
+  const areas = fences.map(({ _id, name }) => ({ id: areaOf(_id), name, hint: hints.get(_id) }))
   const found = named(areas, wanted).slice(0, SHOWN)
   return (
     <ChooseFound
@@ -31,6 +35,7 @@ export default function ChooseArea({ fences, value, onChange }: Props) {
       {...{ text, setText }}
       choices={wanted === '' ? [...others, ...found] : found}
       chosen={[...others, ...areas].find(({ id }) => id === value)?.name ?? form.unknown}
+      note={isWhole ? undefined : t.moreCome}
     />
   )
 }

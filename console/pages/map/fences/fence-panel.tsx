@@ -11,6 +11,7 @@ import { useWorkspace } from '../../../shell/workspace.tsx'
 import { useFormat, useTexts } from '../../../texts/texts.tsx'
 import { urls } from '../../../urls.ts'
 import { useHubs } from '../queries.ts'
+import { useShapeText } from './fence-hints.ts'
 import { type Fence, useFenceEvents } from './queries.ts'
 
 const COUNT_EVERY_MS = 1_000
@@ -45,6 +46,7 @@ export default function FencePanel({ fence, isArea, isBack, onArea, onEdit, onCl
   useLateHeading()
   useEscape(onClose)
   const { shape } = fence
+  const sayShape = useShapeText()
   const hub = hubs?.find(({ _id }) => _id === fence.hubId)
   const t = texts.fences
   return (
@@ -56,11 +58,7 @@ export default function FencePanel({ fence, isArea, isBack, onArea, onEdit, onCl
       <dl className="facts">
         <div>
           <dt>{t.shape}</dt>
-          <dd>
-            {shape.type === 'circle'
-              ? t.circleOf(format.distance(shape.radius))
-              : t.polygonOf(format.count(shape.coordinates.length - 1))}
-          </dd>
+          <dd>{sayShape(shape)}</dd>
         </div>
         <div>
           <dt>{texts.subject.hub}</dt>

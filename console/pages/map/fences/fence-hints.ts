@@ -1,0 +1,35 @@
+import type { Shape } from '../../../map/areas.ts'
+import { useRecords } from '../../../shell/records.ts'
+import { useFormat, useTexts } from '../../../texts/texts.tsx'
+import type { Fence } from './queries.ts'
+
+/** What kind of shape it is, and how large. */
+export function useShapeText(): (shape: Shape) => string {
+  const { fences: t } = useTexts()
+  const format = useFormat()
+  return shape =>
+    shape.type === 'circle'
+      ? t.circleOf(format.distance(shape.radius))
+      : t.polygonOf(format.count(shape.coordinates.length - 1))
+}
+
+/** By their identifiers: what tells geofences apart that share their name with another one, their hub and their shape. */
+export function useFenceHints(): (
+  fences: readonly Pick<Fence, '_id' | 'name' | 'hubId' | 'shape'>[],
+) => ReadonlyMap<string, string> {
+  const hubs = useRecords('hubs', '')
+  const say = useShapeText()
+  return fences => {
+    const seen = new Set<string>()
+    const shared = new Set<string>()
+    for (const { name } of fences) (seen.has(name) ? shared : seen).add(name)
+    return new Map(
+      fences
+        .filter(({ name }) => shared.has(name))
+        .map(({ _id, hubId, shape }) => {
+          const hub = hubs.find(({ id }) => id === hubId)?.name
+          return [_id, [hub, say(shape)].filter(Boolean).join(' · ')]
+        }),
+    )
+  }
+}

@@ -1,0 +1,75 @@
+import { beforeAll, describe, expect, it } from 'vitest'
+import { createClient, createDevice } from '../support/client.ts'
+import { useOrganization } from '../support/shared-server.ts'
+import { findBarriers, useBrowser } from './browser.ts'
+
+describe('Geofences by their names', () => {
+  const { server, owner } = useOrganization()
+  const screens = useBrowser()
+
+  beforeAll(async () => {
+    const van = await createDevice(owner, 'Van 7')
+    const points = [{ lat: 52.5, lng: 13.4, timestamp: Date.now() }]
+    await createClient(server, van.key).post('/location-history/bulk', { points })
+    const hub = await owner.post('/hub', { name: 'North', lat: 52, lng: 13 })
+    for (const [name, radius, hubId] of [
+      ['Yard', 500, hub.body.data._id],
+      ['Yard', 2_000, null],
+      ['Depot', 700, null],
+    ]) {
+      const shape = { type: 'circle', center: { lat: 52.5, lng: 13.4 }, radius }
+      expect((await owner.post('/geofence', { name, shape, hubId })).status).toBe(201)
+    }
+  })
+
+  it('are told apart where two have the same one, and only there', async () => {
+    const page = await screens.open(server.url, { as: owner })
+    await page.getByRole('button', { name: /Everywhere/ }).click()
+    const options = page.getByRole('listbox', { name: 'Area' }).getByRole('option')
+    await options.filter({ hasText: 'North' }).waitFor()
+    const said = await options.evaluateAll(all => all.map(one => (one as HTMLElement).innerText.split('\n')))
+    expect(said.slice(0, 2)).toEqual([['Everywhere'], ['Depot']])
+    expect(said.slice(2).sort((one, other) => String(one).localeCompare(String(other)))).toEqual([
+      ['Yard', 'Circle, 2 km'],
+      ['Yard', 'North · Circle, 500 m'],
+    ])
+    expect(await findBarriers(page)).toEqual([])
+    await page.keyboard.press('Escape')
+    await page.keyboard.press('Control+k')
+    await page.keyboard.type('yard')
+    await page.getByRole('menuitem', { name: /Yard.*Circle, 2 km/ }).waitFor()
+    await page.getByRole('menuitem', { name: /Yard.*North · Circle, 500 m/ }).waitFor()
+  })
+
+  it('are said to be more while they come', async () => {
+    const page = await screens.open(`${server.url}/sign-in`)
+    let goOn = () => {}
+    const held = new Promise<void>(resolve => {
+      goOn = resolve
+    })
+    await page.context().route('**/api/v3/geofences?*limit=500*', async route => {
+      const isNext = route.request().url().includes('cursor=')
+      if (isNext) await held
+      const url = route
+        .request()
+        .url()
+        .replace(/&?cursor=more/, '')
+      const response = await route.fetch({ url })
+      const json = await response.json()
+      if (isNext) json.data = []
+      else json.pagination.nextCursor = 'more'
+      await route.fulfill({ response, json })
+    })
+    await page.evaluate(
+      session => localStorage.setItem('fieldline.session', session),
+      JSON.stringify({ token: owner.token, expiresAt: Date.now() + 3_600_000 }),
+    )
+    await page.goto(server.url)
+    await page.getByRole('button', { name: /Everywhere/ }).click()
+    await page.getByRole('option', { name: 'Depot' }).waitFor()
+    const said = page.getByText('More geofences are loading…')
+    await said.waitFor()
+    goOn()
+    await said.waitFor({ state: 'detached' })
+  })
+})
