@@ -40,7 +40,7 @@ export function useChoices() {
       name: t.units,
       icon: 'ruler',
       values: [
-        ['region', t.region],
+        ['region', t.system],
         ['metric', t.metric],
         ['imperial', t.imperial],
       ],

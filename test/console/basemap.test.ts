@@ -106,7 +106,7 @@ describe('The map below', () => {
     })
     try {
       const page = await screens.open(server.url, { as: await signIn(server), mayFail: /WebSocket/ })
-      await page.getByRole('heading', { name: 'Nothing is on the map yet' }).waitFor()
+      await page.getByRole('heading', { name: 'Nothing on the map yet' }).waitFor()
       const blank = await page.context().newPage()
       await until('the map has the colour of the tile', async () => {
         const shot = await page.screenshot({ clip: { x: 900, y: 20, width: 1, height: 1 } })

@@ -26,7 +26,7 @@ describe('A server that wants to be asked later', () => {
     })
     return asked
   }
-  const said = (page: Page) => page.getByRole('alert').getByText('It is tried again by itself within')
+  const said = (page: Page) => page.getByRole('alert').getByText('Retrying automatically within')
   const waited = (asked: number[]) => (asked[1] ?? 0) - (asked[0] ?? 0)
 
   it('is asked again then, and not before, at the first load and for a table', async () => {
@@ -51,7 +51,7 @@ describe('A server that wants to be asked later', () => {
     const asked = await refuseOnce(page, /\/api\/v3\/user$/, 503, () => '3600')
     await page.clock.install()
     await page.goto(server.url)
-    await page.getByText(/by itself within (6\d|7[012]) s/).waitFor()
+    await page.getByText(/automatically within (6\d|7[012]) s/).waitFor()
     await page.clock.fastForward(73_000)
     await until('it is asked again', () => asked.length === 2)
     await page.getByRole('heading', { name: 'Live map' }).waitFor()

@@ -31,8 +31,8 @@ describe('The time', () => {
 
     // A link lasts as long as was chosen.
     await panel.getByRole('button', { name: 'Share' }).click()
-    await page.getByRole('button', { name: 'Make the link' }).click()
-    await page.getByText('The link is shown this once.').waitFor()
+    await page.getByRole('button', { name: 'Create link' }).click()
+    await page.getByText('The link is only shown once.').waitFor()
     const [link] = (await owner.get(`/tracking-links?subjectId=${id}`)).body.data
     const lastsMs = Date.parse(link.expiresAt) - Date.now()
     expect(Math.abs(lastsMs - 8 * 60 * MINUTE_MS)).toBeLessThan(MINUTE_MS)

@@ -112,7 +112,7 @@ describe('The console with what does not fit', () => {
       JSON.stringify({ token: client.token, expiresAt: Date.now() + 3_600_000 }),
     )
     await page.goto(server.url)
-    await page.getByRole('heading', { name: 'Something in this page failed' }).waitFor()
+    await page.getByRole('heading', { name: 'Something went wrong on this page' }).waitFor()
     await page.getByRole('button', { name: 'Sign out' }).click()
     await page.getByLabel('E-mail').waitFor()
     expect((await client.get('/user')).status).toBe(401)
@@ -135,12 +135,12 @@ describe('The console with what does not fit', () => {
     const elsewhere = ['//a.example', '/\\a.example', '/\t/a.example', '/\n/a.example', '/\r/a.example']
     for (const next of [...elsewhere, 'https://a.example/', 'javascript:alert(1)', 'http://[']) {
       await page.goto(`${server.url}/sign-in?next=${encodeURIComponent(next)}`)
-      await page.getByRole('heading', { name: /^(Live map|Something in this page failed)$/ }).waitFor()
+      await page.getByRole('heading', { name: /^(Live map|Something went wrong on this page)$/ }).waitFor()
       expect(new URL(page.url()).origin).toBe(server.url)
-      expect(await page.getByRole('heading', { name: 'failed' }).count()).toBe(0)
+      expect(await page.getByRole('heading', { name: 'Something went wrong' }).count()).toBe(0)
     }
     await page.goto(`${server.url}/sign-in?next=/.//a.example`)
-    await page.getByRole('heading', { name: 'There is nothing at this address' }).waitFor()
+    await page.getByRole('heading', { name: 'Page not found' }).waitFor()
     expect(page.url()).toBe(`${server.url}/a.example`)
     await page.goto(`${server.url}/sign-in?next=${encodeURIComponent('/hubs?search=north')}`)
     await page.getByRole('heading', { name: 'Hubs' }).waitFor()

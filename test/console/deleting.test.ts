@@ -74,7 +74,7 @@ describe('Whoever deletes a record goes on', () => {
     await owner.post('/geofence', { name: 'Depot', shape })
     await page.goto(`${server.url}/geofences`)
     await row(page, 'Depot').press('Enter')
-    await page.getByRole('button', { name: 'Change' }).press('Enter')
+    await page.getByRole('button', { name: 'Edit' }).press('Enter')
     await page.getByRole('button', { name: 'Delete' }).press('Enter')
     await page.getByRole('alert').getByRole('button', { name: 'Delete' }).press('Enter')
     await page.getByRole('complementary').waitFor({ state: 'detached' })

@@ -135,7 +135,7 @@ describe('Beyond 85°, where the map ends', () => {
     const page = await screens.open(`${server.url}/?subject=${sledge.id}`, { as: owner })
     const panel = page.getByRole('complementary', { name: 'Sledge' })
     await panel.getByText('The map ends at 85°').waitFor()
-    const map = page.getByRole('region', { name: /^Map of where/ })
+    const map = page.getByRole('region', { name: /^Map of all/ })
     const box = await map.boundingBox()
     // In the middle of what the panel leaves free, and a marker's width below the edge.
     const position = { x: ((box?.width ?? 0) - 324) / 2, y: 28 }

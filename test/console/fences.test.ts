@@ -33,7 +33,7 @@ describe('The geofences of the console', () => {
     await page.getByRole('button', { name: 'New geofence' }).click()
     const form = page.getByRole('complementary', { name: 'New geofence' })
     await form.getByText(kind, { exact: true }).click()
-    const box = await page.getByRole('region', { name: /^Map of where/ }).boundingBox()
+    const box = await page.getByRole('region', { name: /^Map of all/ }).boundingBox()
     if (!box) throw new Error('There is no map')
     const middle: Pixel = [box.x + box.width / 2, box.y + box.height / 2]
     return { page, form, middle, corners: form.getByRole('textbox', { name: 'Corners' }) }
@@ -82,7 +82,7 @@ describe('The geofences of the console', () => {
     await form.getByRole('button', { name: 'Save' }).click()
     const panel = page.getByRole('complementary', { name: 'Fiji' })
     await panel.getByText('Polygon, 4 corners').waitFor()
-    await panel.getByRole('button', { name: 'Change' }).click()
+    await panel.getByRole('button', { name: 'Edit' }).click()
     const again = page.getByRole('textbox', { name: 'Corners' })
     const saved = await linesOf(again)
     await until('a corner is dragged', async () => {
@@ -128,11 +128,11 @@ describe('The geofences of the console', () => {
     expect(await linesOf(corners)).toHaveLength(5)
     await page.keyboard.press('Delete')
     expect(await linesOf(corners)).toHaveLength(4)
-    await form.getByText(/a right click or Delete removes one/).waitFor()
+    await form.getByText(/right-click or press Delete to remove one/).waitFor()
     await page.mouse.click(...pixels[2], { button: 'right' })
     expect(await linesOf(corners)).toHaveLength(3)
     await page.mouse.click(...pixels[1], { button: 'right' })
-    await form.getByRole('status').getByText('It has three corners, and fewer are no polygon.').waitFor()
+    await form.getByRole('status').getByText('A polygon needs at least three corners.').waitFor()
     // In a field the key deletes what is typed there.
     await click(page, pixels[1])
     await form.getByRole('textbox', { name: 'Name' }).fill('Reef')
@@ -195,7 +195,7 @@ describe('The geofences of the console', () => {
     await draw()
     const drawn = await lat.inputValue()
     await lat.fill('')
-    await form.getByText(/^These values are no shape yet/).waitFor()
+    await form.getByText(/^These values don’t form a shape yet/).waitFor()
     await lat.fill(drawn)
     await drag(page, middle, beside(middle, 0, 60))
     expect(Number(await lat.inputValue())).toBeLessThan(Number(drawn))
@@ -206,14 +206,14 @@ describe('The geofences of the console', () => {
     expect(await values()).toEqual(before)
     // With nothing entered it begins anew.
     for (const field of [lat, lng, radius]) await field.fill('')
-    await form.getByText(/^Click the middle on the map/).waitFor()
+    await form.getByText(/^Click the center on the map/).waitFor()
     await draw()
   })
 
   it('the map goes to what was typed and is out of view; a circle begins in the middle of the map by a button', async () => {
     const { page, form, middle } = await openNew('Circle')
     const lat = form.getByRole('textbox', { name: 'Latitude' })
-    await form.getByRole('button', { name: 'Middle of the map' }).press('Enter')
+    await form.getByRole('button', { name: 'Center of the map' }).press('Enter')
     // Between the two, in the middle of what is free of the map.
     expect(Number(await lat.inputValue())).toBeCloseTo(-17, 0)
     expect(Number(await form.getByRole('textbox', { name: /^Radius/ }).inputValue())).toBeGreaterThan(1_000)
@@ -271,7 +271,7 @@ describe('The geofences of the console', () => {
     /** Above the circle, which is as wide as there is room for it beside the panel. */
     const photograph = async () => {
       await panel.getByText('Inside now').waitFor()
-      const box = await page.getByRole('region', { name: /^Map of where/ }).boundingBox()
+      const box = await page.getByRole('region', { name: /^Map of all/ }).boundingBox()
       if (!box) throw new Error('There is no map')
       const free = box.width - 324
       const radius = free / 3

@@ -12,7 +12,7 @@ describe('The first run', () => {
   it('leads by the hand from an empty map to the first point', async () => {
     const owner = (await addOrganization(server, await signIn(server))).client
     const page = await screens.open(server.url, { as: owner })
-    const welcome = page.getByRole('heading', { name: 'Nothing is on the map yet' })
+    const welcome = page.getByRole('heading', { name: 'Nothing on the map yet' })
     await welcome.waitFor()
     // It does not stand where somebody draws.
     await page.getByRole('button', { name: 'New geofence' }).click()
@@ -23,10 +23,10 @@ describe('The first run', () => {
         `npm run simulate -- --url ${server.url} --mqtt ${server.url.replace('http', 'ws')}/mqtt --email owner@`,
       )
       .waitFor()
-    await page.getByLabel('Name of the device').fill('Van 12')
-    await page.getByRole('button', { name: 'Make a device' }).click()
+    await page.getByLabel('Device name').fill('Van 12')
+    await page.getByRole('button', { name: 'Add device' }).click()
     const dialog = page.getByRole('dialog', { name: 'Set up Van 12' })
-    await dialog.getByText('Waiting for the first point…').waitFor()
+    await dialog.getByText('Waiting for the first position…').waitFor()
     expect(await findBarriers(page)).toEqual([])
 
     // What is copied is what the app needs: the key of the device, and where to send.
@@ -37,8 +37,8 @@ describe('The first run', () => {
     await dialog.getByRole('button', { name: 'Copy URL' }).click()
     const url = await page.evaluate(() => navigator.clipboard.readText())
     // Under 127.0.0.1 a phone looks for the server on itself.
-    await dialog.getByText(/^A phone cannot reach 127\.0\.0\.1/).waitFor()
-    expect(await dialog.getByRole('img', { name: 'Or scan this with the phone' }).count()).toBe(0)
+    await dialog.getByText(/^Phones can’t reach 127\.0\.0\.1/).waitFor()
+    expect(await dialog.getByRole('img', { name: 'Or scan with your phone' }).count()).toBe(0)
     const point = { _type: 'location', lat: 52.52, lon: 13.4, tst: Math.floor(Date.now() / 1_000) }
     const answer = await fetch(url, {
       method: 'POST',
@@ -47,8 +47,8 @@ describe('The first run', () => {
     })
     expect(answer.status).toBe(200)
 
-    await dialog.getByText(/^The first point arrived at/).waitFor()
-    await dialog.getByRole('button', { name: 'Show it on the map' }).click()
+    await dialog.getByText(/^First position received at/).waitFor()
+    await dialog.getByRole('button', { name: 'Show on map' }).click()
     await page.getByRole('complementary', { name: 'Van 12' }).waitFor()
     expect(new URL(page.url()).searchParams.get('subject')).toMatch(/^[\da-f-]{36}$/)
   })
@@ -56,14 +56,14 @@ describe('The first run', () => {
   it('goes on after a reload with the device that was made, whose key may be lost by then', async () => {
     const owner = (await addOrganization(server, await signIn(server))).client
     const page = await screens.open(server.url, { as: owner })
-    await page.getByLabel('Name of the device').fill('Van 12')
-    await page.getByRole('button', { name: 'Make a device' }).click()
+    await page.getByLabel('Device name').fill('Van 12')
+    await page.getByRole('button', { name: 'Add device' }).click()
     const dialog = page.getByRole('dialog', { name: 'Set up Van 12' })
-    await dialog.getByText('Waiting for the first point…').waitFor()
+    await dialog.getByText('Waiting for the first position…').waitFor()
     await page.reload()
-    await page.getByText('Van 12 has sent nothing yet.').waitFor()
+    await page.getByText('Van 12 hasn’t sent anything yet.').waitFor()
     expect(await findBarriers(page)).toEqual([])
-    await page.getByRole('button', { name: 'Go on setting it up' }).click()
+    await page.getByRole('button', { name: 'Continue setup' }).click()
     await dialog.getByText('DEVICE_KEY', { exact: true }).waitFor()
 
     await dialog.getByRole('button', { name: 'New key' }).click()
@@ -75,7 +75,7 @@ describe('The first run', () => {
     const point = { lat: 52.52, lng: 13.4, timestamp: new Date().toISOString() }
     const { status } = await createClient(server, key).post('/location-history/bulk', { points: [point] })
     expect(status).toBe(200)
-    await dialog.getByText(/^The first point arrived at/).waitFor()
+    await dialog.getByText(/^First position received at/).waitFor()
   })
 
   it('shows nothing as water before it knows what is land, and looks at who is there when there is somebody', async () => {
@@ -94,7 +94,7 @@ describe('The first run', () => {
     })
     await page.goto(`${server.url}/?search=nobody`)
     await page.getByRole('button', { name: 'Clear all filters' }).waitFor()
-    const box = await page.getByRole('region', { name: /^Map of where/ }).boundingBox()
+    const box = await page.getByRole('region', { name: /^Map of all/ }).boundingBox()
     if (!box) throw new Error('There is no map')
     // Libya is near the middle; in the west of it lies the Atlantic.
     const [land, sea] = [
@@ -137,7 +137,7 @@ describe('The first run', () => {
     const shape = { type: 'circle', center: { lat: 52.5, lng: 13.4 }, radius: 1_000 }
     const fence = (await owner.post('/geofence', { name: 'Depot', shape })).body.data._id as string
     const page = await screens.open(`${server.url}/?fence=${fence}`, { as: owner })
-    const map = page.getByRole('region', { name: /^Map of where/ })
+    const map = page.getByRole('region', { name: /^Map of all/ })
     await until('the northern one is in the middle of what is left of the map', async () => {
       await page.goto(`${server.url}/?fence=${fence}`)
       const panel = page.getByRole('complementary', { name: 'Depot' })
@@ -236,7 +236,7 @@ describe('The first run', () => {
     const away = /\/(health|assets\/hubs-.+\.js)$/
     await page.route(away, route => route.abort())
     await page.getByRole('link', { name: 'Hubs' }).press('Enter')
-    await page.getByText('what you have opened comes when it is back').waitFor()
+    await page.getByText('This opens as soon as it is back').waitFor()
     await page.unroute(away)
     await page.getByRole('heading', { name: 'Hubs' }).waitFor()
 
@@ -256,7 +256,7 @@ describe('The first run', () => {
     await page.getByRole('complementary', { name: 'Van 7' }).waitFor()
     await page.keyboard.press('Enter')
     await hasFocus(page, 'Van 7')
-    await page.getByRole('link', { name: 'Playback of today' }).press('Enter')
+    await page.getByRole('link', { name: 'Play back today' }).press('Enter')
     await hasFocus(page, 'Playback')
   })
 
@@ -310,8 +310,8 @@ describe('The first run', () => {
     await page.getByRole('alert').getByRole('button', { name: 'New key' }).click()
     const setup = page.getByRole('dialog', { name: 'Set up Phone 1' })
     // Under this name a phone may find the server too.
-    await setup.getByRole('img', { name: 'Or scan this with the phone' }).waitFor()
-    expect(await setup.getByText('A phone cannot reach').count()).toBe(0)
+    await setup.getByRole('img', { name: 'Or scan with your phone' }).waitFor()
+    expect(await setup.getByText('Phones can’t reach').count()).toBe(0)
     expect(await page.evaluate(() => 'clipboard' in navigator)).toBe(false)
     await copyBy(setup, 'Copy Password')
     await setup.getByRole('button', { name: 'Close' }).click()
@@ -338,17 +338,17 @@ describe('The first run', () => {
     await page.reload()
     const save = page.getByRole('dialog').getByRole('button', { name: 'Speichern' })
     await save.click()
-    await page.getByText('Das wird gebraucht.').first().waitFor()
+    await page.getByText('Bitte ausfüllen.').first().waitFor()
     await page.locator('[name=name]').fill('Hof')
     await page.locator('[name=lat]').fill('95')
     await page.locator('[name=lng]').fill('13,4')
     await save.click()
-    await page.getByText('Das ist höchstens 90.').waitFor()
+    await page.getByText('Darf höchstens 90 sein.').waitFor()
     expect(await page.locator('[role=dialog] [lang=en]').count()).toBe(0)
     await page.goto(`${server.url}/teams/new`)
     await page.locator('[name=name]').fill('Nord')
     await save.click()
-    await page.getByRole('alert').getByText('Ein Team namens Nord gibt es schon.').waitFor()
+    await page.getByRole('alert').getByText('Ein Team namens Nord gibt es bereits.').waitFor()
     const body = JSON.stringify({ status: false, message: 'Nobody has said this in German.' })
     const answer = { status: 409, contentType: 'application/json', body }
     await page.route('**/api/v3/team', route => route.fulfill(answer))
@@ -369,7 +369,7 @@ describe('The first run', () => {
     }))
     const { body } = await owner.post('/role', { name: 'Workshop', permissionDetails })
     const { client } = await addPerson(server, owner, { roleId: body.data._id })
-    const said = 'Your role does not show live positions.'
+    const said = 'Your role can’t see live positions.'
 
     const page = await screens.open(`${server.url}/?subject=${van.id}`, { as: client })
     const panel = page.getByRole('complementary', { name: 'Van 12' })
@@ -382,7 +382,7 @@ describe('The first run', () => {
 
     const form = page.getByRole('dialog', { name: 'Van 12' })
     await form.getByRole('button', { name: 'Rejected points' }).waitFor()
-    expect(await form.getByRole('button', { name: 'Show it on the map' }).count()).toBe(0)
+    expect(await form.getByRole('button', { name: 'Show on map' }).count()).toBe(0)
     await page.keyboard.press('Escape')
     await form.waitFor({ state: 'detached' })
     await page.keyboard.press('Control+k')

@@ -40,7 +40,7 @@ describe('A server that is killed while somebody looks', () => {
       await shared.getByRole('img', { name: /moving, 36 km\/h/ }).waitFor()
       const setup = await open(`/devices/${silent.id}`)
       await setup.getByRole('button', { name: 'Set up', exact: true }).click()
-      await setup.getByText('Waiting for the first point…').waitFor()
+      await setup.getByText('Waiting for the first position…').waitFor()
       const yesterday = new Intl.DateTimeFormat('en-CA', { dateStyle: 'short' }).format(
         Date.now() - 24 * 60 * MINUTE_MS,
       )
@@ -51,7 +51,7 @@ describe('A server that is killed while somebody looks', () => {
       const row = (page: Page, name: RegExp) => page.getByRole('row', { name })
       await row(table, /Van 8/).waitFor()
       const reasons = await open(`/rejections?device=${faulty.id}`)
-      await row(reasons, /Impossible coordinates/).waitFor()
+      await row(reasons, /Invalid coordinates/).waitFor()
       const form = await open('/teams/new')
       const name = form.getByRole('dialog').getByRole('textbox', { name: 'Name' })
       await name.fill('East')
@@ -60,32 +60,32 @@ describe('A server that is killed while somebody looks', () => {
       for (const page of signedIn) await isLive(page)
 
       await server().kill9()
-      await shared.getByText('The server is not reached.').first().waitFor()
+      await shared.getByText('The server can’t be reached.').first().waitFor()
       for (const page of signedIn)
         await page
           .getByRole('status')
           .getByText(/^Offline since/)
           .waitFor()
-      await setup.getByText('Waiting for the first point…').waitFor()
+      await setup.getByText('Waiting for the first position…').waitFor()
       const before = await time()
       await playback.getByRole('button', { name: 'Play', exact: true }).click()
       await until('what is loaded plays', async () => (await time()) !== before)
       await form.getByRole('button', { name: 'Save' }).click()
-      await form.getByText('Do this again when it is back').waitFor()
+      await form.getByText('try again once it is back').waitFor()
       await table.getByRole('searchbox').fill('van')
-      await table.getByText('The server is not reached.').first().waitFor()
-      await row(reasons, /Impossible coordinates/).waitFor()
+      await table.getByText('The server can’t be reached.').first().waitFor()
+      await row(reasons, /Invalid coordinates/).waitFor()
 
       await restart()
       await send(van, fix(0, 13.4, 20))
       await send(silent, fix(0, 13.4, 20))
       await shared.getByRole('img', { name: /moving, 72 km\/h/ }).waitFor()
-      await setup.getByText(/^The first point arrived at/).waitFor()
+      await setup.getByText(/^First position received at/).waitFor()
       await row(table, /Van 9/).waitFor()
       await send(faulty, fix(0, 13.4, 10), { ...fix(0, 13.4, 10), lat: 95 })
       await until('what was rejected since is listed', async () => {
         await reasons.evaluate(() => document.dispatchEvent(new Event('visibilitychange', { bubbles: true })))
-        return (await row(reasons, /Impossible coordinates/).count()) === 2
+        return (await row(reasons, /Invalid coordinates/).count()) === 2
       })
       expect(await name.inputValue()).toBe('East')
       await form.getByRole('button', { name: 'Save' }).click()
@@ -153,15 +153,15 @@ describe('A network that is away, or a server that stands still', () => {
     const page = await screens.open(`${server.url}/?subject=${id}`, { as: owner, ...MAY_FAIL })
     await page.getByRole('button', { name: 'Share' }).click()
     const dialog = page.getByRole('dialog', { name: 'Share where Van 7 is' })
-    const make = dialog.getByRole('button', { name: 'Make the link' })
+    const make = dialog.getByRole('button', { name: 'Create link' })
     await make.waitFor()
     await page.context().setOffline(true)
     await make.click()
-    await dialog.getByText('Do this again when it is back').waitFor()
+    await dialog.getByText('try again once it is back').waitFor()
     await page.keyboard.press('Escape')
     await dialog.waitFor({ state: 'detached' })
-    await page.getByRole('link', { name: 'Playback of today' }).click()
-    await page.getByText('The server is not reached').first().waitFor()
+    await page.getByRole('link', { name: 'Play back today' }).click()
+    await page.getByText('The server can’t be reached').first().waitFor()
     await page.context().setOffline(false)
     // What was asked meanwhile is asked again, after whatever would have waited to be sent.
     await page.getByRole('slider', { name: 'Time' }).waitFor()
@@ -177,12 +177,12 @@ describe('A network that is away, or a server that stands still', () => {
     await page.getByRole('searchbox').fill('van')
     await until('it has waited for too long', async () => {
       await page.clock.fastForward(10_000)
-      return (await page.getByText('The server is not reached.').count()) > 0
+      return (await page.getByText('The server can’t be reached.').count()) > 0
     })
     await page.unrouteAll()
     await until('it is answered', async () => {
       await page.clock.fastForward(10_000)
-      return (await page.getByText('Nothing has this in its name.').count()) > 0
+      return (await page.getByText('No matches').count()) > 0
     })
   })
 
@@ -193,9 +193,9 @@ describe('A network that is away, or a server that stands still', () => {
     await page.getByRole('status').getByText('Live').waitFor()
     await page.route(/assets\/teams-/, route => route.fulfill({ status: 404 }))
     await page.getByRole('link', { name: 'Teams' }).click()
-    await page.getByRole('heading', { name: 'A part of this page could not be loaded' }).waitFor()
+    await page.getByRole('heading', { name: 'Part of this page couldn’t be loaded' }).waitFor()
     await page.unrouteAll()
-    await page.getByRole('main').getByRole('link', { name: 'Load it again' }).click()
+    await page.getByRole('main').getByRole('link', { name: 'Reload' }).click()
     await page.getByRole('heading', { name: 'Teams' }).waitFor()
 
     await page.getByRole('status').getByText('Live').waitFor()
@@ -208,9 +208,9 @@ describe('A network that is away, or a server that stands still', () => {
       .getByText(/^Offline since/)
       .waitFor()
     await page.context().setOffline(false)
-    await page.getByText('There is a newer version of this page').waitFor()
-    await page.getByRole('link', { name: 'Load it again' }).click()
-    await page.getByText('There is a newer version of this page').waitFor({ state: 'detached' })
+    await page.getByText('A newer version of this page is available').waitFor()
+    await page.getByRole('link', { name: 'Reload' }).click()
+    await page.getByText('A newer version of this page is available').waitFor({ state: 'detached' })
   })
 
   it('loads every page ahead, whichever was opened', async () => {

@@ -63,7 +63,7 @@ describe('What is half typed', () => {
 
     await leave(page)
     await question(page).waitFor()
-    await answer(page, 'Discard it')
+    await answer(page, 'Discard')
     await until(`it is at ${to}`, () => pathOf(page).startsWith(to))
     await name.waitFor({ state: 'detached' })
     expect(await question(page).count()).toBe(0)
@@ -71,7 +71,7 @@ describe('What is half typed', () => {
 
   it('is asked for where it would go, and nowhere else', async () => {
     const page = await screens.open(`${server.url}/teams`, { as: owner })
-    await page.getByRole('button', { name: 'Add a team' }).first().click()
+    await page.getByRole('button', { name: 'Add team' }).first().click()
     await nameOf(page).fill('North')
     await page.getByRole('button', { name: 'Save' }).click()
     await page.getByRole('row', { name: /North/ }).waitFor()
@@ -84,7 +84,7 @@ describe('What is half typed', () => {
     await page.getByRole('searchbox', { name: 'Search' }).first().fill('van')
     await until('the address says what is looked for', () => pathOf(page).includes('search=van'))
     expect(await nameOf(page).inputValue()).toBe('Yard')
-    await page.getByRole('button', { name: 'Middle of the map' }).click()
+    await page.getByRole('button', { name: 'Center of the map' }).click()
     await page.getByRole('button', { name: 'Save' }).click()
     await page.getByRole('complementary', { name: 'Yard' }).waitFor()
     await page.getByRole('link', { name: 'Teams' }).click()

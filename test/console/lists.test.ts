@@ -122,17 +122,17 @@ describe('Lists of records', () => {
     const page = await screens.open(`${server.url}/rejections`, { as: owner })
     const row = (name: RegExp) => page.getByRole('row', { name })
     await row(/Trailer No fix/).waitFor()
-    await page.getByRole('radio', { name: 'Impossible coordinates 1' }).click()
+    await page.getByRole('radio', { name: 'Invalid coordinates 1' }).click()
     await row(/Trailer/).waitFor({ state: 'detached' })
-    await row(/Loader Impossible coordinates/)
+    await row(/Loader Invalid coordinates/)
       .getByRole('link')
       .click()
     await row(/Loader/).waitFor({ state: 'detached' })
-    await row(/Impossible coordinates/).waitFor()
+    await row(/Invalid coordinates/).waitFor()
     await page.goto(page.url().replace(/&reason=.*|$/, '&reason=too-old'))
-    await page.getByText('No point was rejected for this reason lately: Too old').waitFor()
+    await page.getByText('Nothing was rejected recently for this reason: Too old').waitFor()
     await page.getByRole('button', { name: 'Show all reasons' }).click()
-    await row(/Impossible coordinates/).waitFor()
+    await row(/Invalid coordinates/).waitFor()
     await page.getByRole('button', { name: /Device/ }).click()
     await page.getByRole('option', { name: 'All devices' }).click()
     await row(/Trailer No fix/).waitFor()
@@ -140,13 +140,13 @@ describe('Lists of records', () => {
 
   it('say of a record that is not there in which organizations it may be, where there are several', async () => {
     const { client } = await addPerson(server, owner, { role: 'Admin' })
-    const said = 'It may be of another of your organizations'
+    const said = 'It may belong to another of your organizations'
     for (const [as, isSaid] of [
       [owner, 1],
       [client, 0],
     ] as const) {
       const page = await screens.open(`${server.url}/teams/${crypto.randomUUID()}`, { as, mayFail: /404/ })
-      await page.getByText('It is not there').waitFor()
+      await page.getByText('it was deleted, or your role').waitFor()
       expect(await page.getByText(said).count()).toBe(isSaid)
     }
   })
@@ -157,7 +157,7 @@ describe('Lists of records', () => {
     await name.fill('East')
     await page.route(/\/api\/v3\/team$/, route => route.abort())
     await page.getByRole('button', { name: 'Save' }).click()
-    await page.getByText('Do this again when it is back').waitFor()
+    await page.getByText('try again once it is back').waitFor()
     expect(await name.inputValue()).toBe('East')
     await page.unrouteAll()
     await page.getByRole('button', { name: 'Save' }).click()
@@ -172,7 +172,7 @@ describe('Lists of records', () => {
     await page.emulateMedia({ media: 'print' })
     await until('all rows are on the paper', async () => (await rows.count()) >= 50)
     expect(await page.getByRole('navigation').isVisible()).toBe(false)
-    expect(await page.getByRole('button', { name: 'Add a vehicle' }).isVisible()).toBe(false)
+    expect(await page.getByRole('button', { name: 'Add vehicle' }).isVisible()).toBe(false)
     const [ink, box] = await page.evaluate(() => [
       getComputedStyle(document.querySelector('td') as HTMLElement).color,
       getComputedStyle(document.querySelector('.table-box') as HTMLElement).overflow,

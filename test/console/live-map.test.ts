@@ -60,7 +60,7 @@ describe('The live map', () => {
     await page.getByText('2 of 4').waitFor()
     await page.getByRole('radio', { name: 'All' }).click()
     await page.getByRole('button', { name: /Sort by/ }).click()
-    await page.getByRole('option', { name: 'Silence' }).click()
+    await page.getByRole('option', { name: 'Last seen' }).click()
     await until('the most silent is first', async () => (await names(page))[0]?.startsWith('Truck') ?? false)
     await page.getByRole('searchbox', { name: 'Search by name' }).fill('bike')
     await page.getByRole('radio', { name: /^Moving: 0/ }).waitFor()
@@ -88,7 +88,7 @@ describe('The live map', () => {
     page.on('request', request => asked.push(request.url()))
     await pressAtOnce(page, 'ArrowUp', 3)
     const bike = page.getByRole('complementary', { name: 'Bike 9' })
-    const day = /^(Nothing was recorded today|No trip and no stop yet|Stops)/
+    const day = /^(Nothing recorded today|No trips or stops yet|Stops)/
     await bike.getByText(day).first().waitFor()
     expect(asked.filter(url => url.includes('/trips'))).toHaveLength(1)
     // Escape closes what was opened last, and leads back to where it was opened from.
@@ -164,7 +164,7 @@ describe('The live map', () => {
     const page = await screens.open(`${server.url}/?subject=${van.id}&follow=true`, { as: owner })
     const panel = page.getByRole('complementary', { name: 'Van 7' })
     await panel.waitFor()
-    const map = page.getByRole('region', { name: /^Map of where/ })
+    const map = page.getByRole('region', { name: /^Map of all/ })
     const box = await map.boundingBox()
     if (!box) throw new Error('There is no map')
     // Of what the panel leaves free of the map.
@@ -210,7 +210,7 @@ describe('The live map', () => {
     for (const { _id } of (await owner.get('/geofences')).body.data) await owner.delete(`/geofence/${_id}`)
   }
   const middleOf = async (page: Page) => {
-    const box = await page.getByRole('region', { name: /^Map of where/ }).boundingBox()
+    const box = await page.getByRole('region', { name: /^Map of all/ }).boundingBox()
     if (!box) throw new Error('There is no map')
     return { x: box.x + box.width / 2 - 160, y: box.y + box.height / 2 }
   }
@@ -241,15 +241,15 @@ describe('The live map', () => {
     await form.getByRole('button', { name: 'Save' }).click()
     const panel = page.getByRole('complementary', { name: 'Yard', exact: true })
     await panel.getByText('Circle, 500 m').waitFor()
-    await panel.getByText('Nobody has gone in or out since it was made.').waitFor()
+    await panel.getByText('No events yet.').waitFor()
 
     // Without a mouse it is typed.
-    await panel.getByRole('button', { name: 'Change' }).click()
+    await panel.getByRole('button', { name: 'Edit' }).click()
     await page.getByRole('radio', { name: 'Polygon' }).click()
     const corners = page.getByRole('textbox', { name: 'Corners' })
     await corners.fill('52.5, 13.3\nsomewhere\n52.6, 13.5')
     await page.getByRole('button', { name: 'Save' }).click()
-    await page.getByText('Line 2 has to be a latitude and a longitude').waitFor()
+    await page.getByText('Line 2 must be a latitude and a longitude').waitFor()
     await corners.fill('52.5, 13.3\n52.6, 13.5\n52.5, 13.5\n52.6, 13.3')
     await page.getByRole('button', { name: 'Save' }).click()
     await page.getByText(/^The polygon crosses itself/).waitFor()
@@ -258,18 +258,18 @@ describe('The live map', () => {
     await panel.getByText('Polygon, 4 corners').waitFor()
 
     // By keyboard: into the form, out of it, and not out of it where something was typed.
-    const change = page.getByRole('complementary', { name: 'Change Yard' })
+    const change = page.getByRole('complementary', { name: 'Edit Yard' })
     const name = change.getByRole('textbox', { name: 'Name' })
-    await panel.getByRole('button', { name: 'Change' }).press('Enter')
+    await panel.getByRole('button', { name: 'Edit' }).press('Enter')
     await until('the form has the focus', () => name.evaluate(one => one === document.activeElement))
     await page.keyboard.press('Escape')
-    await hasFocus(page, 'Change')
-    await panel.getByRole('button', { name: 'Change' }).press('Enter')
+    await hasFocus(page, 'Edit')
+    await panel.getByRole('button', { name: 'Edit' }).press('Enter')
     await name.fill('Another yard')
     await page.keyboard.press('Escape')
-    await change.getByText('What you have changed is not saved.').waitFor()
+    await change.getByText('You have unsaved changes.').waitFor()
     await page.keyboard.press('Escape')
-    await change.getByText('What you have changed is not saved.').waitFor({ state: 'detached' })
+    await change.getByText('You have unsaved changes.').waitFor({ state: 'detached' })
     expect(await name.inputValue()).toBe('Another yard')
     // Another page takes the map along with what is drawn on it.
     await page.getByRole('link', { name: 'Teams' }).click()
@@ -278,7 +278,7 @@ describe('The live map', () => {
     await change.waitFor()
     await page.keyboard.press('Escape')
 
-    await panel.getByRole('button', { name: 'Change' }).click()
+    await panel.getByRole('button', { name: 'Edit' }).click()
     await page.getByRole('button', { name: 'Delete' }).click()
     await page.getByRole('alert').getByRole('button', { name: 'Delete' }).click()
     await panel.waitFor({ state: 'detached' })
@@ -292,17 +292,17 @@ describe('The live map', () => {
     await page.getByRole('row', { name: /Depot/ }).click()
     const panel = page.getByRole('complementary', { name: 'Depot' })
     await isLive(page)
-    await panel.getByRole('button', { name: 'List inside' }).click()
+    await panel.getByRole('button', { name: 'Show in list' }).click()
     await until('the van is inside', async () => (await names(page))[0]?.startsWith('Van 7') ?? false)
     expect(await names(page)).toHaveLength(1)
     await send(server, van, { speed: 10 })
     await send(server, van, { lat: 52.54, speed: 10 })
-    await panel.getByText('Van 7 went out').first().waitFor()
+    await panel.getByText('Van 7 left').first().waitFor()
     await page.getByRole('button', { name: 'Clear all filters' }).waitFor()
     await page.getByRole('button', { name: /Area/ }).click()
     await page.getByRole('option', { name: 'Everywhere' }).click()
     await until('everybody is listed', async () => (await names(page)).length === 4)
-    await panel.getByRole('link', { name: 'Playback: Van 7 went out' }).first().click()
+    await panel.getByRole('link', { name: 'Playback: Van 7 left' }).first().click()
     await page.getByRole('region', { name: 'Van 7' }).waitFor()
   })
 
@@ -314,7 +314,7 @@ describe('The live map', () => {
     await page.goto(`${server.url}/?fence=new`)
     const name = page.getByRole('textbox', { name: 'Name' })
     await name.fill('Half typed')
-    await page.getByText('A part of this page could not be loaded').waitFor()
+    await page.getByText('Part of this page couldn’t be loaded').waitFor()
     expect(await name.inputValue()).toBe('Half typed')
   })
 
@@ -350,7 +350,7 @@ describe('The live map', () => {
 
     // On a phone the list is out of sight.
     await page.setViewportSize({ width: 390, height: 844 })
-    await page.getByRole('button', { name: 'Clear the area' }).click()
+    await page.getByRole('button', { name: 'Clear area' }).click()
     await until('it is everywhere again', () => !new URL(page.url()).searchParams.has('area'))
     await until('the focus is somewhere', () => page.evaluate(() => document.activeElement !== document.body))
   })
@@ -359,16 +359,16 @@ describe('The live map', () => {
     const page = await screens.open(server.url, { as: owner })
     await until('four are listed', async () => (await names(page)).length === 4)
     const begin = page.getByRole('button', { name: 'Draw an area to select' })
-    const take = page.getByRole('button', { name: 'Select what is in view' })
+    const take = page.getByRole('button', { name: 'Select the current view' })
     await begin.press('Enter')
-    await hasFocus(page, 'Select what is in view')
+    await hasFocus(page, 'Select the current view')
     await page.getByRole('status').getByText('4 in view').waitFor()
     expect(await findBarriers(page)).toEqual([])
     await page.keyboard.press('Escape')
     await take.waitFor({ state: 'detached' })
     await hasFocus(page, 'Draw an area to select')
     await begin.press('Enter')
-    await hasFocus(page, 'Select what is in view')
+    await hasFocus(page, 'Select the current view')
     // To the north, the southernmost goes out of view.
     await page.keyboard.press('ArrowUp')
     await page.getByText('3 in view').waitFor()
@@ -387,7 +387,7 @@ describe('The live map', () => {
     const page = await screens.open(`${server.url}/?fence=${fence}`, { as: owner, theme, size })
     await page.getByRole('complementary', { name: 'Depot' }).getByText('Inside now').waitFor()
     expect(await findBarriers(page)).toEqual([])
-    await page.getByRole('button', { name: 'Change' }).click()
+    await page.getByRole('button', { name: 'Edit' }).click()
     await page.getByRole('textbox', { name: 'Radius (m)' }).waitFor()
     expect(await findBarriers(page)).toEqual([])
     expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(size.width)

@@ -9,7 +9,7 @@ describe('What somebody else has changed since a form was opened', () => {
   const screens = useBrowser()
   const field = (page: Page, name: string) => page.getByLabel(name, { exact: true })
   const save = (page: Page) => page.getByRole('button', { name: 'Save' }).click()
-  const overtaken = (page: Page) => page.getByText('Somebody else has changed the same meanwhile.')
+  const overtaken = (page: Page) => page.getByText('Save again to keep your version.')
   const make = async (path: string, body: object) => (await owner.post(path, body)).body.data._id as string
   const read = async (path: string) => (await owner.get(path)).body.data
   const change = async (path: string, body: object) =>
@@ -27,8 +27,8 @@ describe('What somebody else has changed since a form was opened', () => {
     await change(path, { name: 'Van 2', plate: 'B-FL 3', hubId })
     await save(page)
     await overtaken(page).waitFor()
-    await page.getByText('Somebody else has changed this to B-FL 3 meanwhile.').waitFor()
-    await page.getByText('Somebody else has changed this to Depot meanwhile.').waitFor()
+    await page.getByText('Someone else has changed this to B-FL 3 in the meantime.').waitFor()
+    await page.getByText('Someone else has changed this to Depot in the meantime.').waitFor()
     expect(await findBarriers(page)).toEqual([])
     expect(await read(path)).toMatchObject({ name: 'Van 2', plate: 'B-FL 3', tags: ['cold'], hubId })
     await save(page)
@@ -42,8 +42,8 @@ describe('What somebody else has changed since a form was opened', () => {
     await field(page, 'Address').fill('Another street')
     await change(path, { address: null })
     await save(page)
-    await page.getByText('Somebody else has emptied this meanwhile.').waitFor()
-    await page.getByRole('button', { name: 'Take theirs' }).click()
+    await page.getByText('Someone else has cleared this in the meantime.').waitFor()
+    await page.getByRole('button', { name: 'Use their version' }).click()
     await overtaken(page).waitFor({ state: 'detached' })
     expect(await field(page, 'Address').inputValue()).toBe('')
     await until('it has the focus', () =>
@@ -81,7 +81,7 @@ describe('What somebody else has changed since a form was opened', () => {
     await change(`/geofence/${id}`, { shape: { ...shape, radius: 900 } })
     await save(page)
     await overtaken(page).waitFor()
-    await page.getByRole('button', { name: 'Take theirs' }).click()
+    await page.getByRole('button', { name: 'Use their version' }).click()
     expect(await field(page, 'Radius (m)').inputValue()).toBe('900')
     await page.getByRole('textbox', { name: 'Name', exact: true }).fill('Depot 2')
     await save(page)

@@ -77,7 +77,7 @@ describe('The palette', () => {
     const page = await open()
     await typeAtOnce(page, 'qqqq')
     await page.keyboard.press('Enter')
-    await page.getByRole('dialog').getByText('Nothing matches.').waitFor()
+    await page.getByRole('dialog').getByText('No matches').waitFor()
     await page.getByPlaceholder('Search or go to…').fill('')
     await page.keyboard.type('geo')
     await page.getByRole('menuitem', { name: 'Geodesic van' }).waitFor()

@@ -75,7 +75,7 @@ describe('A day that is played back', () => {
       const page = await screens.open(`${url}&at=${new Date(MIDNIGHT + 90 * MINUTE_MS).toISOString()}`, {
         as: owner,
       })
-      await page.getByText(/^Shown are the 10,000 points/).waitFor()
+      await page.getByText(/^Showing the 10,000 most significant points/).waitFor()
       const speed = page.getByRole('region', { name: 'Van 7' }).getByRole('heading')
       await until('it is parked', async () => (await speed.innerText()).endsWith('0 km/h'))
       expect(await page.locator('.chart-gaps span').count()).toBe(1)
@@ -100,7 +100,7 @@ describe('A day that is played back', () => {
         )
       }
       await page.getByRole('button', { name: 'Anomalies' }).click()
-      await page.getByText('42 taken for wrong: the red dots').waitFor()
+      await page.getByText('42 shown as red dots').waitFor()
     })
 
     it('is the same day in an address with a time, whenever it is opened', async () => {
@@ -126,7 +126,7 @@ describe('A day that is played back', () => {
       await hint.waitFor()
       expect(await shownTime(page)).toBe(time)
       await hint.getByRole('button').click()
-      await page.getByRole('heading', { name: /^Nothing was recorded on/ }).waitFor()
+      await page.getByRole('heading', { name: /^Nothing recorded on/ }).waitFor()
       expect(await hint.count()).toBe(0)
       expect(new URL(page.url()).searchParams.has('day')).toBe(false)
     })

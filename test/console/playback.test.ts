@@ -81,7 +81,7 @@ describe('Playback', () => {
     await until('its parts are listed', async () => (await parts(page).count()) === 3)
     expect((await parts(page).allInnerTexts()).map(text => text.replaceAll('\n', ' '))).toEqual([
       'Stop 08:40 – 09:00 20 min',
-      'Trip 09:00 – 09:20 9.8 km · 20 min · fastest 36 km/h',
+      'Trip 09:00 – 09:20 9.8 km · 20 min · max. 36 km/h',
       'Stop 09:20 – 10:00 40 min',
     ])
     await slider(page).focus()
@@ -115,7 +115,7 @@ describe('Playback', () => {
     await until('its parts are listed', async () => (await parts(page).count()) === 3)
     const bound = async (name: 'min' | 'max') => Number(await slider(page).getAttribute(name))
     expect([await bound('min'), await bound('max')]).toEqual([hours(8, 40), hours(10, 5)])
-    const chart = page.getByRole('img', { name: 'Speed over the time of the day' }).locator('.u-over')
+    const chart = page.getByRole('img', { name: 'Speed over the day' }).locator('.u-over')
     // What stands above it may still come, and a drag that began elsewhere is none of it.
     let box = { x: 0, y: 0, width: 0, height: 0 }
     await until('the chart stands still', async () => {
@@ -125,7 +125,7 @@ describe('Playback', () => {
       return box.width > 0 && (['x', 'y', 'width', 'height'] as const).every(key => box[key] === before[key])
     })
     const xOf = (time: number) => box.x + (box.width * (time - hours(8, 40))) / (hours(10, 5) - hours(8, 40))
-    const whole = page.getByRole('button', { name: 'The whole day' })
+    const whole = page.getByRole('button', { name: 'Whole day' })
     expect(await whole.isDisabled()).toBe(true)
 
     await page.mouse.move(xOf(hours(9)), box.y + 40)
@@ -155,7 +155,7 @@ describe('Playback', () => {
     await page.keyboard.press('0')
     await until('all of it is shown', shows(hours(8, 40), hours(10, 5)))
     expect(new URL(page.url()).searchParams.has('from')).toBe(false)
-    await page.getByRole('button', { name: 'Closer', exact: true }).click()
+    await page.getByRole('button', { name: 'Zoom in on the timeline' }).click()
     await until('less is shown', async () => !(await whole.isDisabled()))
     await page.mouse.dblclick(box.x + box.width / 2, box.y + 40)
     await until('a double click leads back', shows(hours(8, 40), hours(10, 5)))
@@ -170,7 +170,7 @@ describe('Playback', () => {
     await page.getByRole('radio', { name: '60×' }).click()
     await slider(page).focus()
     await page.keyboard.press('Space')
-    await page.getByText('2 h 58 min without a fix left out: on at 13:02').waitFor()
+    await page.getByText('Skipped 2 h 58 min without positions, continuing at 13:02').waitFor()
     await until('it goes on there', async () => ((await shownTime(page)) ?? '') >= '13:02:00')
     await page.keyboard.press('Space')
     await page.getByRole('button', { name: 'Play', exact: true }).waitFor()
@@ -263,16 +263,16 @@ describe('Playback', () => {
 
   it('leads from the live map to the day of whoever is chosen, and says where there is one', async () => {
     const page = await screens.open(`${server.url}/?subject=${van.id}`, { as: owner })
-    await page.getByRole('link', { name: /^Playback of \w{3}, / }).click()
+    await page.getByRole('link', { name: /^Play back \w{3}, / }).click()
     await page.getByRole('region', { name: 'Van 7' }).waitFor()
-    await page.getByRole('button', { name: 'The day after', exact: true }).click()
-    await page.getByRole('heading', { name: /^Nothing was recorded on/ }).waitFor()
+    await page.getByRole('button', { name: 'Next day', exact: true }).click()
+    await page.getByRole('heading', { name: /^Nothing recorded on/ }).waitFor()
     await page.getByRole('button', { name: /^Van 7: / }).click()
     await page.getByRole('region', { name: 'Van 7' }).waitFor()
 
     await page.getByRole('button', { name: 'Remove Van 7' }).click()
     await page.getByRole('heading', { name: 'Whose day do you want to see?' }).waitFor()
-    await page.getByRole('combobox', { name: 'Add somebody or something' }).fill('bik')
+    await page.getByRole('combobox', { name: 'Add to playback' }).fill('bik')
     await page.getByRole('option', { name: /^Bike 9/ }).waitFor()
     await page.keyboard.press('ArrowDown')
     await page.keyboard.press('Enter')
@@ -283,7 +283,7 @@ describe('Playback', () => {
   it('shows what was taken for wrong when it is asked, and hands out everything as a file', async () => {
     const page = await screens.open(ofVan(), { as: owner })
     await page.getByRole('button', { name: 'Anomalies' }).click()
-    await page.getByText('1 taken for wrong: the red dots').waitFor()
+    await page.getByText('1 shown as red dots').waitFor()
     const download = async (format: string) => {
       await page.getByRole('button', { name: 'Download' }).click()
       const [file] = await Promise.all([
@@ -306,7 +306,7 @@ describe('Playback', () => {
     const day = new Date(Date.parse(DAY) - DAY_MS).toISOString().slice(0, 10)
     const subjects = `subject=device:${bike.id}&subject=device:${van.id}&rate=60&at=${day}T03:54%2B05:30`
     const page = await screens.open(`${server.url}/playback?${subjects}&day=${day}`, { as: owner })
-    await page.getByText(/^Shown are the 10,000 points/).waitFor()
+    await page.getByText(/^Showing the 10,000 most significant points/).waitFor()
     for (const name of ['Bike 9', 'Van 7']) await page.getByRole('region', { name }).waitFor()
     // To the last fix of that day, a minute before midnight, and no further.
     await page.getByRole('button', { name: 'Play', exact: true }).click()
@@ -321,7 +321,7 @@ describe('Playback', () => {
     ['light', { width: 390, height: 844 }],
   ] as const)('nothing is in the way of anybody: %s %o', async (theme, size) => {
     const page = await screens.open(`${ofVan()}&anomalies=true`, { as: owner, theme, size })
-    await page.getByText('1 taken for wrong: the red dots').waitFor()
+    await page.getByText('1 shown as red dots').waitFor()
     await until('its parts are listed', async () => (await parts(page).count()) === 3)
     expect(await findBarriers(page)).toEqual([])
     expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(size.width)

@@ -26,25 +26,25 @@ describe('The tables of the console', () => {
   it('make, change and delete records, with what the server says at the field', async () => {
     const page = await screens.open(`${server.url}/hubs`, { as: owner, mayFail: /400/ })
     await page.getByText('Nothing here yet').waitFor()
-    await page.getByRole('button', { name: 'Add a hub' }).click()
+    await page.getByRole('button', { name: 'Add hub' }).click()
     await field(page, 'Name').fill('Depot')
     await field(page, 'Latitude').fill('95')
     await field(page, 'Longitude').fill('13,4')
     await save(page)
-    await page.getByText('This has to be at most 90.').waitFor()
+    await page.getByText('Must be at most 90.').waitFor()
     await field(page, 'Latitude').fill('52.5')
     await save(page)
     await row(page, /Depot/).waitFor()
     expect((await owner.get('/hubs')).body.data).toMatchObject([{ name: 'Depot', lat: 52.5, lng: 13.4 }])
 
     await page.getByRole('link', { name: 'Vehicles' }).click()
-    await page.getByRole('button', { name: 'Add a vehicle' }).click()
+    await page.getByRole('button', { name: 'Add vehicle' }).click()
     await field(page, 'Name').fill('Van 7')
     await field(page, 'Tags').fill(`cold, ${'tall'.repeat(50)}`)
     await choose(page, 'Hub', 'Depot')
     await choose(page, 'Driver', 'Owner')
     await save(page)
-    await page.getByText(/^2: This has at most \d+ characters/).waitFor()
+    await page.getByText(/^2: Use at most \d+ characters/).waitFor()
     await page.locator('input:focus').fill('cold, tall')
     await save(page)
     await row(page, /Van 7.*Owner.*Depot.*cold, tall/).waitFor()
@@ -54,20 +54,20 @@ describe('The tables of the console', () => {
     await row(page, /Van 7 B-FL 7 Owner/).waitFor()
 
     await page.getByRole('link', { name: 'Teams' }).click()
-    await page.getByRole('button', { name: 'Add a team' }).click()
+    await page.getByRole('button', { name: 'Add team' }).click()
     await field(page, 'Name').fill('North')
     await page.getByRole('dialog').getByText('Owner', { exact: true }).click()
     await save(page)
     await row(page, /North 1/).focus()
     await page.keyboard.press('Enter')
     await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
-    await page.getByText('Delete North? Its members stay.').waitFor()
+    await page.getByText('Delete North? Its members are kept.').waitFor()
     // Enter answers what changes nothing, and leads back to the button that asked.
     await hasFocus(page, 'Cancel')
     await page.keyboard.press('Enter')
     await hasFocus(page, 'Delete')
     await page.keyboard.press('Enter')
-    await page.getByText('Delete North? Its members stay.').waitFor()
+    await page.getByText('Delete North? Its members are kept.').waitFor()
     await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
     await page.getByText('Nothing here yet').waitFor()
     expect((await owner.get('/teams')).body.data).toEqual([])
@@ -84,13 +84,13 @@ describe('The tables of the console', () => {
     expect(new URL(page.url()).pathname).toBe(`/devices/${device.id}`)
     await page.getByRole('status').getByText('Live').waitFor()
     await page.getByRole('dialog').getByRole('button', { name: 'New key' }).click()
-    await page.getByText('Make a new key for Tracker 1? It sends nothing until').waitFor()
+    await page.getByText('Create a new key for Tracker 1? The device can’t send until').waitFor()
     // Asked, nothing has happened yet.
     expect(await statusOf(device.key, [])).not.toBe(401)
     await page.getByRole('alert').getByRole('button', { name: 'New key' }).click()
     const setup = page.getByRole('dialog', { name: 'Set up Tracker 1' })
     // What it has sent before is no sign that the new key is in it.
-    await setup.getByText('Waiting for the first point…').waitFor()
+    await setup.getByText('Waiting for the first position…').waitFor()
     await setup.getByRole('button', { name: 'Copy Password' }).click()
     const key = await page.evaluate(() => navigator.clipboard.readText())
     expect(key).not.toBe(device.key)
@@ -98,17 +98,17 @@ describe('The tables of the console', () => {
     // Shown this once, it goes neither with a click beside it nor with a key.
     await page.mouse.click(5, 5)
     await page.keyboard.press('Escape')
-    await setup.getByText('Waiting for the first point…').waitFor()
+    await setup.getByText('Waiting for the first position…').waitFor()
     await until('what it sends with the new key has arrived', async () => {
       expect(await statusOf(key)).toBe(200)
-      return (await setup.getByText(/^The first point arrived at/).count()) > 0
+      return (await setup.getByText(/^First position received at/).count()) > 0
     })
     await page.keyboard.press('Escape')
     await setup.waitFor({ state: 'detached' })
     await row(page, /Tracker 1/).click()
     await page.getByRole('dialog').getByRole('button', { name: 'Rejected points' }).click()
-    await page.getByRole('radio', { name: 'Impossible coordinates 1' }).click()
-    await row(page, /Impossible coordinates/).waitFor()
+    await page.getByRole('radio', { name: 'Invalid coordinates 1' }).click()
+    await row(page, /Invalid coordinates/).waitFor()
     expect(new URL(page.url()).search).toBe(`?device=${device.id}&reason=bad-coordinates`)
   })
 
@@ -182,7 +182,7 @@ describe('The tables of the console', () => {
     const asked: Route[] = []
     await page.route(/search=z/, route => void asked.push(route))
     await page.keyboard.type(word)
-    await page.getByText('Nothing matches.').waitFor()
+    await page.getByText('No matches').waitFor()
     await until('all of it is asked for', () => asked.some(route => route.request().url().includes(word)))
     for (const route of asked) await route.continue().catch(() => undefined)
     await page.locator('[role=option][data-focused]').getByText(last.name).waitFor()
@@ -210,10 +210,10 @@ describe('The tables of the console', () => {
   it.each(['light', 'dark'] as const)('nothing is in the way of anybody: %s', async theme => {
     const page = await screens.open(`${server.url}/devices`, { as: owner, theme })
     for (const [link, button] of [
-      ['Devices', 'Make a device'],
-      ['Vehicles', 'Add a vehicle'],
-      ['Teams', 'Add a team'],
-      ['Hubs', 'Add a hub'],
+      ['Devices', 'Add device'],
+      ['Vehicles', 'Add vehicle'],
+      ['Teams', 'Add team'],
+      ['Hubs', 'Add hub'],
     ] as const) {
       await page.getByRole('link', { name: link }).click()
       await page.getByRole('button', { name: button }).click()
@@ -260,7 +260,7 @@ describe('The tables of the console', () => {
       const page = await screens.open(`${server.url}/hubs`, { as: crowd, size, locale: 'de-DE' })
       await row(page, /WWW/).first().waitFor()
       await page.getByRole('button', { name: 'Mehr' }).click()
-      await page.getByRole('menuitem', { name: 'Standorte' }).waitFor()
+      await page.getByRole('menuitem', { name: 'Hubs' }).waitFor()
       const paths = await page.evaluate(() =>
         [...document.querySelectorAll('nav a[href], [role=menu] a[href]')].map(
           link => new URL((link as HTMLAnchorElement).href).pathname,
@@ -279,7 +279,7 @@ describe('The tables of the console', () => {
         await page.locator('h1').first().waitFor()
         if (path !== '/' && path !== '/playback')
           await page
-            .getByText(path === '/rejections' ? /Unmögliche/ : /WWW/)
+            .getByText(path === '/rejections' ? /Ungültige/ : /WWW/)
             .locator('visible=true')
             .first()
             .waitFor()
@@ -333,7 +333,7 @@ describe('The tables of the console', () => {
       )
       const nowhere = crypto.randomUUID()
       const page = await screens.open(`${server.url}/devices/${nowhere}`, { as: crowd, mayFail: /404/ })
-      await page.getByRole('dialog').getByText('It is not there').waitFor()
+      await page.getByRole('dialog').getByText('it was deleted, or your role').waitFor()
       await page.getByRole('button', { name: 'Back to Devices' }).click()
       await page.getByRole('dialog').waitFor({ state: 'detached' })
 
@@ -342,19 +342,19 @@ describe('The tables of the console', () => {
 
       await page.goto(`${server.url}/?subject=${nowhere}`)
       await page
-        .getByRole('complementary', { name: 'Nothing is here' })
-        .getByText('It is not there')
+        .getByRole('complementary', { name: 'Not found' })
+        .getByText('it was deleted, or your role')
         .waitFor()
 
       await page.goto(`${server.url}/?subject=${silent.id}`)
       const panel = page.getByRole('complementary', { name: /^Silent/ })
-      await panel.getByText('It has never sent a position.').waitFor()
+      await panel.getByText('No position received yet.').waitFor()
       await panel.getByRole('link', { name: 'Rejected points' }).waitFor()
       await panel.getByRole('button', { name: 'Set up' }).click()
       await page.getByRole('dialog', { name: /^Set up Silent/ }).waitFor()
 
       await page.goto(`${server.url}/?hub=${hub._id}&subject=${device._id}`)
-      await page.getByRole('complementary').getByText('The filters hide it.').waitFor()
+      await page.getByRole('complementary').getByText('Hidden by the filters.').waitFor()
       expect(await findBarriers(page)).toEqual([])
       await page.locator('.list').getByRole('button', { name: 'Clear all filters' }).click()
       await page.getByRole('option', { name: /WWW/ }).waitFor()

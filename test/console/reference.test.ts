@@ -277,7 +277,7 @@ describe('The page of the interface', () => {
     await shown.getByText(`Signed in as ${OWNER.email}`).waitFor()
     await shown.getByLabel('Body').fill('{ "name": ')
     await shown.getByRole('button', { name: 'Send' }).click()
-    await shown.getByRole('region', { name: 'Try it' }).getByText('The body is no JSON.').waitFor()
+    await shown.getByRole('region', { name: 'Try it' }).getByText('The body is not valid JSON.').waitFor()
     await shown.getByLabel('Body').fill('{ "name": "" }')
     await send(shown, '400')
     await owner.post('/auth/logout')
@@ -295,7 +295,7 @@ describe('The page of the interface', () => {
   ] as const)('nothing is in the way of anybody: %s %o %s', async (theme, size, locale) => {
     const shown = await screens.open(page(), { theme, size, locale })
     // All of it is English, as the document is, whatever the browser speaks.
-    await shown.getByRole('heading', { level: 1, name: 'Interface' }).waitFor()
+    await shown.getByRole('heading', { level: 1, name: 'API reference' }).waitFor()
     await shown.getByRole('heading', { level: 2, name: 'Contents' }).waitFor()
     expect(await shown.evaluate(() => document.documentElement.lang)).toBe('en')
     expect(await findBarriers(shown)).toEqual([])
@@ -320,7 +320,7 @@ describe('The page of the interface', () => {
     for (const hash of ['#%', '#toString', '#content']) {
       await screen.goto('about:blank')
       await screen.goto(`${page()}${hash}`)
-      await screen.getByRole('heading', { name: 'Interface', level: 1 }).waitFor()
+      await screen.getByRole('heading', { name: 'API reference', level: 1 }).waitFor()
     }
   })
 

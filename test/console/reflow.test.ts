@@ -170,11 +170,11 @@ describe('A screen that is small, or enlarged', () => {
   it('says why Escape does not close what is shown once, and leads to what closes it', async () => {
     const page = await screens.open(`${server.url}/?subject=${ids.van}`, { as: owner })
     await page.getByRole('button', { name: 'Share' }).click()
-    await page.getByRole('button', { name: 'Make the link' }).click()
-    await page.getByText('The link is shown this once').waitFor()
+    await page.getByRole('button', { name: 'Create link' }).click()
+    await page.getByText('The link is only shown once').waitFor()
     for (const opened of ['a link', 'a key']) {
       await page.keyboard.press('Escape')
-      await page.getByRole('status').getByText('This is shown only once: only “Done” closes it.').waitFor()
+      await page.getByRole('status').getByText('This is only shown once. Choose “Done” to close it.').waitFor()
       await hasFocus(page, 'Done')
       await page.keyboard.press('Enter')
       await page.getByRole('dialog').waitFor({ state: 'detached' })
@@ -182,7 +182,7 @@ describe('A screen that is small, or enlarged', () => {
       await page.goto(`${server.url}/devices/new`)
       await page.getByLabel('Name', { exact: true }).fill('Another van')
       await page.keyboard.press('Enter')
-      await page.getByText('The key is shown this once').waitFor()
+      await page.getByText('The key is only shown once').waitFor()
     }
   })
 

@@ -41,13 +41,13 @@ it('what the server says of any value is said in German, with its numbers', () =
     expect(said, sentence).toBeDefined()
     expect(said?.match(/-?\d+/g)).toEqual(sentence.match(/-?\d+/g))
   }
-  expect(translate('2: This has to be at least -90.', de.server)).toBe('2: Das ist mindestens -90.')
+  expect(translate('2: This has to be at least -90.', de.server)).toBe('2: Muss mindestens -90 sein.')
   expect(translate('Nobody says this.', de.server)).toBeUndefined()
 })
 
 it.each(['Nord', '2', 'team named $ already.', '$&'])('a name stays as it is in what is said: %s', name => {
   expect(translate(`There is a team named ${name} already.`, de.server)).toBe(
-    `Ein Team namens ${name} gibt es schon.`,
+    `Ein Team namens ${name} gibt es bereits.`,
   )
   expect(translate('There is a team named  already.', de.server)).toBeUndefined()
 })

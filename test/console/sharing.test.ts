@@ -70,8 +70,8 @@ describe('Sharing', () => {
     const page = await screens.open(`${server.url}/?subject=${van.id}`, { as: owner })
     await page.getByRole('button', { name: 'Share' }).click()
     const dialog = page.getByRole('dialog', { name: 'Share where Van 7 is' })
-    await dialog.getByRole('button', { name: 'Make the link' }).click()
-    await dialog.getByText('The link is shown this once. Copy it now.').waitFor()
+    await dialog.getByRole('button', { name: 'Create link' }).click()
+    await dialog.getByText('The link is only shown once. Copy it now.').waitFor()
     expect(await findBarriers(page)).toEqual([])
     await dialog.getByRole('button', { name: 'Copy Link' }).click()
     const url = await page.evaluate(() => navigator.clipboard.readText())
@@ -89,7 +89,7 @@ describe('Sharing', () => {
     )
     await question.getByRole('button', { name: 'Revoke' }).click()
     await page.getByText('No links yet').waitFor()
-    await outside.getByRole('heading', { name: 'This link does not work any more' }).waitFor()
+    await outside.getByRole('heading', { name: 'This link no longer works' }).waitFor()
   })
 
   it('says to everybody what the map shows, and goes on saying it', async () => {
@@ -205,8 +205,8 @@ describe('Sharing', () => {
 
   it('speaks German to who reads German', async () => {
     const page = await screens.open((await share()).url, { locale: 'de-DE' })
-    await page.getByRole('heading', { name: 'Wo Van 7 ist' }).waitFor()
-    await page.getByText(/^Der Link gilt bis/).waitFor()
+    await page.getByRole('heading', { name: 'Standort von Van 7' }).waitFor()
+    await page.getByText(/^Link gültig bis/).waitFor()
   })
 
   it.each(['light', 'dark'] as const)('nothing is in the way of anybody: %s', async theme => {
@@ -241,7 +241,7 @@ describe('Sharing', () => {
 
   it('an unknown link says what to do', async () => {
     const page = await screens.open(`${server.url}/track/${'a'.repeat(43)}`, { mayFail: /404/ })
-    await page.getByRole('heading', { name: 'This link does not work any more' }).waitFor()
+    await page.getByRole('heading', { name: 'This link no longer works' }).waitFor()
   })
 
   it('what was wrong with a rejected point is read as a whole, on a phone too', async () => {
@@ -365,10 +365,7 @@ describe('Sharing', () => {
     const live = page.getByRole('status').getByText('Live')
     await live.waitFor()
     const panel = page.getByRole('complementary', { name: 'Van 8' })
-    await panel
-      .getByText('Nothing was recorded today')
-      .or(panel.getByText('No trip and no stop yet'))
-      .waitFor()
+    await panel.getByText('Nothing recorded today').or(panel.getByText('No trips or stops yet')).waitFor()
     // The first trip of a day is waited for.
     await page.clock.fastForward(6_000)
     await until('its day is read again', async () => days > 1)

@@ -70,10 +70,10 @@ describe('The page of a tracking link', () => {
     })
     await page.goto(url)
     const waiting = page.locator('.sentence').getByText('No position yet')
-    await page.getByText('The server is not reached.').first().waitFor()
+    await page.getByText('The server can’t be reached.').first().waitFor()
     expect(await waiting.count()).toBe(0)
     const spoken = page.getByRole('status')
-    await spoken.getByText('The server is not reached.').waitFor()
+    await spoken.getByText('The server can’t be reached.').waitFor()
 
     // However long it is away, it is tried every few seconds.
     const run = async (seconds: number) => {
@@ -111,7 +111,7 @@ describe('The page of a tracking link', () => {
     await see(page, /moving, 36 km\/h/)
     expect(await spoken.textContent()).toMatch(/^moving, 72 km\/h/)
     await owner.delete(`/tracking-link/${link._id}`)
-    await hear(/^This link does not work any more/)
+    await hear(/^This link no longer works/)
   })
 
   it('says no more that it is just now when its server stands still', async () => {
@@ -140,7 +140,7 @@ describe('The page of a tracking link', () => {
       expect(seconds).toBeLessThan(22)
       expect(await page.locator('.note').isVisible()).toBe(false)
       await page.clock.runFor(11_000)
-      await page.locator('.note').getByText('The server is not reached.').waitFor()
+      await page.locator('.note').getByText('The server can’t be reached.').waitFor()
     } finally {
       await proxy.close()
     }

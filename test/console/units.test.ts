@@ -51,7 +51,7 @@ describe('Units', () => {
 
     await page.getByRole('button', { name: /^Account of/ }).click()
     const choices = page.getByRole('group', { name: 'Units' })
-    await choices.getByRole('menuitemradio', { name: 'As the region', checked: true }).waitFor()
+    await choices.getByRole('menuitemradio', { name: 'Automatic', checked: true }).waitFor()
     expect(await findBarriers(page)).toEqual([])
     await choices.getByRole('menuitemradio', { name: /^Metric/ }).click()
     await panel.getByText('36 km/h').first().waitFor()
@@ -70,15 +70,15 @@ describe('Units', () => {
     const url = `${server.url}/playback?subject=device:${van.id}&day=${DAY}`
     const page = await screens.open(url, { as: owner, locale: 'en-GB' })
     const trip = page.getByRole('list', { name: 'Trips and stops' }).getByRole('button')
-    await trip.getByText('7.5 mi · 20 min · fastest 22 mph').waitFor()
-    const chart = page.getByRole('img', { name: 'Speed over the time of the day' })
+    await trip.getByText('7.5 mi · 20 min · max. 22 mph').waitFor()
+    const chart = page.getByRole('img', { name: 'Speed over the day' })
     await chart.getByText('mph', { exact: true }).waitFor()
     await page
       .locator('.maplibregl-ctrl-scale')
       .getByText(/\d\s(ft|mi)$/)
       .waitFor()
     const metric = await screens.open(url, { as: owner })
-    await metric.getByText('12 km · 20 min · fastest 36 km/h').waitFor()
+    await metric.getByText('12 km · 20 min · max. 36 km/h').waitFor()
   })
 
   it('change nothing of a geofence that nobody has edited, whose radius is entered in metres', async () => {
@@ -86,7 +86,7 @@ describe('Units', () => {
     const { _id } = (await owner.post('/geofence', { name: 'Yard', shape })).body.data
     const page = await screens.open(`${server.url}/?fence=${_id}`, { as: owner, locale: 'en-US' })
     await page.getByText('Circle, 405 ft').waitFor()
-    await page.getByRole('button', { name: 'Change' }).click()
+    await page.getByRole('button', { name: 'Edit' }).click()
     const radius = page.getByRole('textbox', { name: 'Radius (m)' })
     expect(await radius.inputValue()).toBe('123.4')
     await page.getByText('about 405 ft').waitFor()

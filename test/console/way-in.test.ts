@@ -60,7 +60,7 @@ describe('The way into the console', () => {
     const [page, client] = await openAs('/?state=idle&sort=speed', MAY_BE_REFUSED)
     await isLive(page)
     await client.post('/auth/logout')
-    await page.getByText('Sign in to go on where you were.').waitFor()
+    await page.getByText('Sign in to continue where you left off.').waitFor()
     await enter(page)
     await isLive(page)
     expect(new URL(page.url()).search).toBe('?state=idle&sort=speed')
@@ -69,12 +69,12 @@ describe('The way into the console', () => {
   it('what is half typed waits for the same account when the session ends elsewhere, and for nobody else', async () => {
     const page = await screens.open(`${server.url}/teams`, { mayFail: /401/ })
     await enter(page)
-    const form = page.getByRole('dialog', { name: 'Add a team' })
+    const form = page.getByRole('dialog', { name: 'Add team' })
     const name = form.getByRole('textbox', { name: 'Name' })
     /** Signs out elsewhere; nothing of the page is seen or reached then. */
     const end = async () => {
       await signOut()
-      await page.getByText('Sign in to go on where you were.').waitFor()
+      await page.getByText('Sign in to continue where you left off.').waitFor()
       expect(await page.getByRole('textbox').count()).toBe(2)
       expect(await form.or(page.getByRole('link')).count()).toBe(0)
       await page.keyboard.press('Escape')
@@ -85,7 +85,7 @@ describe('The way into the console', () => {
       const { token } = await page.evaluate(() => JSON.parse(localStorage.getItem('fieldline.session') ?? ''))
       await createClient(server, token).post('/auth/logout')
     }
-    await page.getByRole('button', { name: 'Add a team' }).click()
+    await page.getByRole('button', { name: 'Add team' }).click()
     const team = `Night shift ${Date.now()}`
     await name.fill(team)
     await end()
@@ -106,7 +106,7 @@ describe('The way into the console', () => {
 
     // A tab that signs in anew goes on as well; another account is shown nothing of it.
     const other = await page.context().newPage()
-    await page.getByRole('button', { name: 'Add a team' }).click()
+    await page.getByRole('button', { name: 'Add team' }).click()
     await name.fill('Day shift')
     await end()
     await other.goto(server.url)
@@ -131,7 +131,7 @@ describe('The way into the console', () => {
     await page.getByRole('button', { name: /^Account of/ }).click()
     await page.getByRole('menuitem', { name: 'Sign out' }).click()
     await page.getByRole('button', { name: 'Sign in' }).waitFor()
-    expect(await page.getByText('Sign in to go on').count()).toBe(0)
+    expect(await page.getByText('Sign in to continue').count()).toBe(0)
     await other.getByRole('button', { name: 'Sign in' }).waitFor()
     expect((await client.get('/user')).status).toBe(401)
   })
@@ -182,20 +182,20 @@ describe('The way into the console', () => {
     await type(page, 'hub')
     await chooseFirst(page, 'Hubs')
     await page.getByRole('heading', { name: 'Hubs' }).waitFor()
-    await type(page, 'make')
-    await chooseFirst(page, 'Make a device')
-    await page.getByRole('dialog', { name: 'Make a device' }).waitFor()
+    await type(page, 'add dev')
+    await chooseFirst(page, 'Add device')
+    await page.getByRole('dialog', { name: 'Add device' }).waitFor()
     await page.getByRole('button', { name: 'Close' }).click()
 
     await page.getByRole('button', { name: 'Search Ctrl K' }).click()
     await page.getByRole('group', { name: 'Recent' }).waitFor()
     expect((await results(page)).slice(0, 3).map(text => text.split('\n')[0])).toEqual([
-      'Make a device',
+      'Add device',
       'Hubs',
       name,
     ])
     await page.keyboard.type('no such thing')
-    await page.getByRole('status').getByText('Nothing matches.').waitFor()
+    await page.getByRole('status').getByText('No matches').waitFor()
     await page.keyboard.press('Escape')
     await page.getByRole('dialog').waitFor({ state: 'detached' })
     const focused = () => page.evaluate(() => document.activeElement?.textContent)
@@ -289,7 +289,7 @@ describe('The way into the console', () => {
       const shape = { type: 'circle', center: { lat: 52.52, lng: 13.4 }, radius: 1_000 }
       const fence = (await owner.post('/geofence', { name: 'Depot', shape })).body.data._id
       const watching = await screens.open(`${lasting().url}/?fence=${fence}`, { as: owner, mayFail })
-      await watching.getByText('Nobody has gone in or out since it was made.').waitFor()
+      await watching.getByText('No events yet.').waitFor()
       const drawing = await screens.open(`${lasting().url}/?fence=new`, { as: owner, mayFail })
       await drawing.getByRole('textbox', { name: 'Name' }).fill('Half typed')
       await isLive(drawing)
@@ -327,7 +327,7 @@ describe('The way into the console', () => {
         .getByText(/^Offline since \d\d:\d\d/)
         .waitFor()
       await panel.getByText('36 km/h').first().waitFor()
-      const bar = page.getByRole('main').getByText('What is shown is as of then.')
+      const bar = page.getByRole('main').getByText('Showing the last known state.')
       await bar.waitFor()
       await isGrey(true)
       expect(await findBarriers(page)).toEqual([])
@@ -340,7 +340,7 @@ describe('The way into the console', () => {
       await isGrey(false)
       expect(await bar.count()).toBe(0)
       await send(lasting(), van, { lat: 52.54, speed: 20 })
-      await watching.getByText('Van 7 went out').waitFor()
+      await watching.getByText('Van 7 left').waitFor()
       expect(await drawing.getByRole('textbox', { name: 'Name' }).inputValue()).toBe('Half typed')
       await isLive(drawing)
     } finally {
@@ -354,28 +354,28 @@ describe('The way into the console', () => {
     await address.fill('Harbour 5')
     for (const leave of [() => page.keyboard.press('Escape'), () => page.mouse.click(5, 5)]) {
       await leave()
-      await page.getByText('What you have changed is not saved.').waitFor()
+      await page.getByText('You have unsaved changes.').waitFor()
       await hasFocus(page, 'Keep editing')
       expect(await findBarriers(page)).toEqual([])
       await page.keyboard.press('Enter')
-      await page.getByText('What you have changed is not saved.').waitFor({ state: 'detached' })
+      await page.getByText('You have unsaved changes.').waitFor({ state: 'detached' })
       expect(await address.inputValue()).toBe('Harbour 5')
     }
     await page.keyboard.press('Escape')
-    await page.getByRole('button', { name: 'Discard it' }).click()
+    await page.getByRole('button', { name: 'Discard' }).click()
     await page.getByRole('dialog').waitFor({ state: 'detached' })
     // Where nothing was typed, nothing is asked.
-    await page.getByRole('button', { name: 'Add a hub' }).click()
+    await page.getByRole('button', { name: 'Add hub' }).click()
     await address.waitFor()
     await page.keyboard.press('Escape')
     await page.getByRole('dialog').waitFor({ state: 'detached' })
-    await hasFocus(page, 'Add a hub')
+    await hasFocus(page, 'Add hub')
   })
 
   it('a link to nowhere is a page that says so', async () => {
     const [page] = await openAs('/nowhere', { mayFail: /404/ })
-    await page.getByRole('heading', { name: 'There is nothing at this address' }).waitFor()
-    await page.getByRole('link', { name: 'To the live map' }).click()
+    await page.getByRole('heading', { name: 'Page not found' }).waitFor()
+    await page.getByRole('link', { name: 'Go to the live map' }).click()
     await page.getByRole('heading', { name: 'Live map' }).waitFor()
   })
 

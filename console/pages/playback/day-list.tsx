@@ -96,7 +96,7 @@ export function DayList(props: { one: Shown; player: Player; isAlone: boolean })
                 </span>
                 <span className="part-facts">
                   {trip
-                    ? `${format.distance(trip.distance)} · ${format.duration(trip.duration)} · ${words.maxSpeed.toLowerCase()} ${format.speed(trip.maxSpeed)}`
+                    ? `${format.distance(trip.distance)} · ${format.duration(trip.duration)} · ${t.max(format.speed(trip.maxSpeed))}`
                     : format.duration((to - from) / SECOND_MS)}
                 </span>
               </Entry>
