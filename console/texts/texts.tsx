@@ -28,7 +28,7 @@ async function load(name: Language): Promise<Texts> {
 const Words = createContext<{ texts: Texts; format: Format; locale: string } | null>(null)
 
 /** The language that was chosen, else the organization's, else the browser's. */
-function chooseLanguage(chosen: string, organization: string | undefined): Language {
+function chooseLanguage(chosen: string, organization: string | null | undefined): Language {
   if (chosen === 'en' || chosen === 'de') return chosen
   const wished = [organization, ...navigator.languages].map(name => name?.slice(0, 2))
   return wished.find(name => name === 'en' || name === 'de') ?? 'en'
@@ -37,8 +37,8 @@ function chooseLanguage(chosen: string, organization: string | undefined): Langu
 interface Props {
   /** What a page speaks that has no other language. */
   only?: Language
-  /** The organization's. */
-  language?: string
+  /** The organization's, where somebody has set one. */
+  language?: string | null
   timeZone?: string
   children: ReactNode
 }

@@ -5,7 +5,10 @@ import { organizations } from '../schema/organizations.ts'
 
 const HIDDEN = ['visibilityVersion', 'deletedAt'] as const
 
-/** An organization as the interface shows it. */
+/** Where nobody has set the language of an organization. */
+export const DEFAULT_LANGUAGE = 'en'
+
+/** An organization; a language of null is none that somebody has set. */
 export type Organization = Shown<typeof organizations, (typeof HIDDEN)[number]>
 
 const COLUMNS = shownColumns(organizations, 'o', HIDDEN)

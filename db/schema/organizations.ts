@@ -4,7 +4,7 @@ export const organizations = pgTable('organizations', {
   id: uuid('id').primaryKey(),
   name: text('name').notNull(),
   logo: text('logo'),
-  language: text('language').notNull().default('en'),
+  language: text('language'),
   currency: text('currency').notNull().default('EUR'),
   timeZone: text('time_zone').notNull().default('UTC'),
   settings: jsonb('settings').$type<Record<string, unknown>>().notNull().default({}),

@@ -2,7 +2,7 @@ import { acrossOrganizations, type Database, type Queryable } from '../../db/cli
 import { isInvalidData, isTransient } from '../../db/errors.ts'
 import { type DataType, findDataType } from '../../db/queries/data-types.ts'
 import { advanceImport, beginImport, endImport, findImport, type Import } from '../../db/queries/imports.ts'
-import { findOrganization } from '../../db/queries/organizations.ts'
+import { DEFAULT_LANGUAGE, findOrganization } from '../../db/queries/organizations.ts'
 import { findStanding } from '../../db/queries/sessions.ts'
 import { type DataAccess, dataAccess } from '../data/access.ts'
 import { createGiveWay } from '../jobs/give-way.ts'
@@ -175,7 +175,7 @@ async function readPlan(
     )
   }
   const { language, timeZone, currency } = organization
-  const writing = progress.writing ?? { language, timeZone, currency }
+  const writing = progress.writing ?? { language: language ?? DEFAULT_LANGUAGE, timeZone, currency }
   return { found, type, writing, style: styleOf(writing) }
 }
 

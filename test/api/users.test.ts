@@ -17,6 +17,10 @@ describe('Users', () => {
     const gate = (await addPerson(server, owner, { roleId: made.data._id })).client
     expect((await gate.get('/organization')).status).toBe(403)
     const { language, timeZone } = (await owner.get('/organization')).body.data
+    // English is what counts where nobody has set a language.
+    expect(language).toBe('en')
+    expect((await gate.get('/user')).body.data.organization).toEqual({ language: null, timeZone })
+    await owner.patch('/organization', { language })
     for (const one of [await gate.get('/user'), await gate.patch('/user', { name: 'Gate' })])
       expect(one.body.data.organization).toEqual({ language, timeZone })
   })

@@ -1,4 +1,10 @@
-import { closeOrganization, findOrganization, updateOrganization } from '../../../db/queries/organizations.ts'
+import {
+  closeOrganization,
+  DEFAULT_LANGUAGE,
+  findOrganization,
+  type Organization,
+  updateOrganization,
+} from '../../../db/queries/organizations.ts'
 import { deleteSession } from '../../../db/queries/sessions.ts'
 import { findUserName, lockMemberships } from '../../../db/queries/users.ts'
 import { audited, record } from '../../http/audit.ts'
@@ -10,6 +16,11 @@ import type { App, Services } from '../../services.ts'
 import { answerSignedIn } from '../auth/sign-in.ts'
 import { enterOrganization, findSources } from './create.ts'
 import * as operations from './schemas.ts'
+
+const show = (organization: Organization) => ({
+  ...organization,
+  language: organization.language ?? DEFAULT_LANGUAGE,
+})
 
 export function organizationRoutes(app: App, { db, tokens, lastSeen }: Services): void {
   // The specification lists the operation under both paths.
@@ -33,7 +44,11 @@ export function organizationRoutes(app: App, { db, tokens, lastSeen }: Services)
   }
 
   app.get('/organization', operations.getOrganization, async ({ caller: { organizationId } }) =>
-    ok(found('organization', await db.tenant(organizationId, tx => findOrganization(tx, organizationId)))),
+    ok(
+      show(
+        found('organization', await db.tenant(organizationId, tx => findOrganization(tx, organizationId))),
+      ),
+    ),
   )
 
   app.patch('/organization', operations.updateOrganization, async request => {
@@ -45,7 +60,7 @@ export function organizationRoutes(app: App, { db, tokens, lastSeen }: Services)
       await updateOrganization(tx, organizationId, { ...request.body, settings })
       return { before, after: found('organization', await findOrganization(tx, organizationId)) }
     })
-    return ok(organization, 'Organization changed')
+    return ok(show(organization), 'Organization changed')
   })
 
   app.delete('/organization', operations.deleteOrganization, async ({ caller: { organizationId } }) => {

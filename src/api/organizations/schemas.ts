@@ -50,6 +50,7 @@ const fields = {
     .string()
     .max(35)
     .refine(isLanguage, 'This is not a language tag such as en or de-AT.')
+    .describe('How dates, times and numbers are written; en where nobody has set one')
     .meta({ examples: ['en'] }),
   currency: z
     .string()

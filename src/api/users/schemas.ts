@@ -23,7 +23,10 @@ export const user = z.object({
 const self = user.extend({
   permissionDetails: z.array(permissionDetail),
   organization: z
-    .object({ language: text('de-AT'), timeZone: text('Europe/Vienna') })
+    .object({
+      language: text('de-AT').nullable().describe('Null where nobody has set one'),
+      timeZone: text('Europe/Vienna'),
+    })
     .describe(
       'How dates, times and numbers are written there: for everybody, whatever the role may read of it',
     ),
