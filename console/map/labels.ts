@@ -1,12 +1,13 @@
+import { fromRem } from '../parts/rem.ts'
 import { isolate } from '../texts/names.ts'
 
 /** More than anybody reads at once, and what 2D drawing does in a millisecond or two. */
 const MAX_LABELS = 120
-const FONT = '600 11px system-ui, sans-serif'
-const HEIGHT = 15
+const FONT_REM = 0.6875
+const HEIGHT_REM = 0.9375
 const BESIDE = 12
 /** A longer name would cover the ones of its neighbours. */
-const MAX_WIDTH_PX = 180
+const MAX_WIDTH_REM = 11.25
 const MAX_CACHED = 2_000
 const TAU = Math.PI * 2
 
@@ -28,7 +29,8 @@ interface Candidate {
 
 /** A name as it fits beside a marker, in the font that is set. */
 export function shorten(context: CanvasRenderingContext2D, name: string, ratio = 1): string {
-  const fits = (text: string) => context.measureText(text).width <= MAX_WIDTH_PX * ratio
+  const max = fromRem(MAX_WIDTH_REM) * ratio
+  const fits = (text: string) => context.measureText(text).width <= max
   if (fits(name)) return isolate(name)
   const letters = [...name]
   while (letters.length > 1 && !fits(`${letters.join('')}…`)) letters.pop()
@@ -38,6 +40,9 @@ export function shorten(context: CanvasRenderingContext2D, name: string, ratio =
 /** Names beside markers that do not lie on each other, and clusters with their numbers. */
 export function createLabels(canvas: HTMLCanvasElement) {
   const context = canvas.getContext('2d') as CanvasRenderingContext2D
+  const font = `600 ${fromRem(FONT_REM)}px system-ui, sans-serif`
+  const height = Math.ceil(fromRem(HEIGHT_REM))
+  const rem = fromRem(1)
   const drawn = new Map<string, { image: HTMLCanvasElement; width: number }>()
   /** Those of the frame before, so that names do not flicker in and out. */
   let placed = new Set<string>()
@@ -46,22 +51,22 @@ export function createLabels(canvas: HTMLCanvasElement) {
     const key = `${text}\n${ratio}${colors.text}`
     const known = drawn.get(key)
     if (known) return known
-    context.font = FONT
+    context.font = font
     const said = shorten(context, text)
     const width = Math.ceil(context.measureText(said).width) + 6
     const image = document.createElement('canvas')
     image.width = width * ratio
-    image.height = HEIGHT * ratio
+    image.height = height * ratio
     const pen = image.getContext('2d') as CanvasRenderingContext2D
     pen.scale(ratio, ratio)
-    pen.font = FONT
+    pen.font = font
     pen.textBaseline = 'middle'
     pen.lineJoin = 'round'
     pen.lineWidth = 3
     pen.strokeStyle = colors.halo
     pen.fillStyle = colors.text
-    pen.strokeText(said, 3, HEIGHT / 2 + 0.5)
-    pen.fillText(said, 3, HEIGHT / 2 + 0.5)
+    pen.strokeText(said, 3, height / 2 + 0.5)
+    pen.fillText(said, 3, height / 2 + 0.5)
     if (drawn.size >= MAX_CACHED) drawn.clear()
     const made = { image, width }
     drawn.set(key, made)
@@ -69,9 +74,11 @@ export function createLabels(canvas: HTMLCanvasElement) {
   }
 
   return {
-    begin(width: number, height: number, ratio: number) {
+    /** Of a cluster, in pixels: its number has room in it. */
+    radiusOf: (members: number) => rem * (0.75 + Math.min(0.875, Math.log2(members) * 0.1)),
+    begin(width: number, high: number, ratio: number) {
       context.setTransform(ratio, 0, 0, ratio, 0, 0)
-      context.clearRect(0, 0, width, height)
+      context.clearRect(0, 0, width, high)
     },
     /** A ring that says how many of them are in which state, around their number. */
     cluster(
@@ -98,7 +105,7 @@ export function createLabels(canvas: HTMLCanvasElement) {
         context.stroke()
         from = to
       })
-      context.font = FONT
+      context.font = font
       context.textAlign = 'center'
       context.textBaseline = 'middle'
       context.fillStyle = colors.text
@@ -123,18 +130,16 @@ export function createLabels(canvas: HTMLCanvasElement) {
         if (now.size >= MAX_LABELS) break
         const { image, width } = drawText(text, ratio, colors)
         const left = Math.round(x + BESIDE)
-        const top = Math.round(y - HEIGHT / 2)
-        const [right, bottom] = [left + width, top + HEIGHT]
+        const top = Math.round(y - height / 2)
+        const [right, bottom] = [left + width, top + height]
         const lies = (box: readonly [number, number, number, number]) =>
           left < box[2] && right > box[0] && top < box[3] && bottom > box[1]
         if (key !== chosen && boxes.some(lies)) continue
         boxes.push([left, top, right, bottom])
-        context.drawImage(image, left, top, width, HEIGHT)
+        context.drawImage(image, left, top, width, height)
         now.add(key)
       }
       placed = now
     },
   }
 }
-
-export const clusterRadius = (members: number): number => 12 + Math.min(14, Math.log2(members) * 1.6)

@@ -2,7 +2,7 @@ import type { Map as MapLibre } from 'maplibre-gl'
 import type { Fleet } from '../live/fleet.ts'
 import { createCamera } from './camera.ts'
 import { type Clustering, cluster } from './clusters.ts'
-import { clusterRadius, createLabels } from './labels.ts'
+import { createLabels } from './labels.ts'
 import { createMarkers, FLOATS, NO_DIRECTION } from './markers.ts'
 import { TILE_PX, toLngLat, toX, toY } from './mercator.ts'
 import { createPace } from './pace.ts'
@@ -186,7 +186,7 @@ export function createOverlay(options: OverlayOptions) {
       let dx = x - centerX
       dx -= Math.round(dx)
       const px = dx * worldPx + width / 2
-      const r = clusterRadius(members.length)
+      const r = labels.radiusOf(members.length)
       const py = keepInWorld((y - centerY) * worldPx + height / 2, r + 3)
       if (px < -r || py < -r || px > width + r || py > height + r) continue
       const states: [number, number, number] = [0, 0, 0]

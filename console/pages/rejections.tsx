@@ -92,7 +92,7 @@ export function Component() {
         columns={[
           { id: 'received', title: t.received, cell: one => format.dateTime(one.receivedAt), whole: true },
           ...(deviceId === '' ? [subject] : []),
-          { id: 'reason', title: t.reason, cell: one => reasonText(one.reason), minor: true },
+          { id: 'reason', title: t.reason, cell: one => reasonText(one.reason), whole: true, minor: true },
           { id: 'message', title: t.message, cell: one => one.message, whole: true },
           {
             id: 'payload',

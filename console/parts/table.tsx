@@ -202,7 +202,7 @@ export function Table<T extends { _id: string }>({
                   {columns.map(column => (
                     <td
                       key={column.id}
-                      className={column.minor ? 'minor' : column.whole ? 'whole' : undefined}
+                      className={`${column.minor ? 'minor' : ''} ${column.whole ? 'whole' : ''}`}
                     >
                       {column.cell(record)}
                     </td>

@@ -1,4 +1,6 @@
+import type { Page } from 'playwright-core'
 import { expect, it } from 'vitest'
+import { createClient, createDevice } from '../support/client.ts'
 import { useOrganization } from '../support/shared-server.ts'
 import { useBrowser } from './browser.ts'
 
@@ -12,3 +14,59 @@ it('the language is the browser’s, until somebody sets that of the organizatio
   await page.reload()
   await page.getByRole('heading', { name: 'Tracking links' }).waitFor()
 })
+
+it('no German word is cut off, on a tablet and on a phone', async () => {
+  await owner.patch('/organization', { language: 'de' })
+  const van = await createDevice(owner, 'Van 7')
+  const point = { timestamp: new Date().toISOString(), lat: 52.5, lng: 13.4, speed: 10 }
+  const points = [point, { ...point, lat: 100 }]
+  await createClient(server, van.key).post('/location-history/bulk', { points })
+  const press = (name: string | RegExp) => (page: Page) => page.getByRole('button', { name }).first().click()
+  const pages: [string, ((page: Page) => Promise<void>)?][] = [
+    ['/', page => page.keyboard.press('Control+k')],
+    ['/', press(/^Konto von/)],
+    [`/?subject=${van.id}`],
+    [`/?subject=${van.id}`, press('Teilen')],
+    ['/?fence=new'],
+    [`/playback?subject=device:${van.id}`, press('Herunterladen')],
+    [`/devices/${van.id}`, press('Löschen')],
+    ['/rejections'],
+    ['/links'],
+  ]
+  const page = await screens.open(server.url, { as: owner })
+  const cut: unknown[] = []
+  for (const [path, open] of pages) {
+    await page.goto(server.url + path, { waitUntil: 'networkidle' })
+    await page.locator('[aria-busy="true"]').first().waitFor({ state: 'detached' })
+    await open?.(page)
+    for (const width of [820, 390]) {
+      await page.setViewportSize({ width, height: 844 })
+      for (const words of await findCutWords(page)) cut.push([path, width, words])
+    }
+  }
+  expect(cut).toEqual([])
+})
+
+/** Words that go beyond what holds them, or that it hides, and which no title says either. */
+const findCutWords = (page: Page): Promise<string[]> =>
+  page.evaluate(() => {
+    const cut: string[] = []
+    const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT)
+    for (let text = texts.nextNode(); text; text = texts.nextNode()) {
+      const parent = text.parentElement as HTMLElement
+      if (!text.nodeValue?.trim() || parent.closest('.unseen, .skip, [title]')) continue
+      if (!parent.checkVisibility({ visibilityProperty: true })) continue
+      const range = document.createRange()
+      range.selectNodeContents(text)
+      const { left, right } = range.getBoundingClientRect()
+      for (let box: HTMLElement | null = parent; box; box = box.parentElement) {
+        // What is there for a screen reader alone.
+        if (box.offsetWidth <= 1) break
+        const { overflowX } = getComputedStyle(box)
+        if (!['hidden', 'clip'].includes(overflowX) && !box.matches('button, a, td, th')) continue
+        const edges = box.getBoundingClientRect()
+        if (left < edges.left - 1 || right > edges.right + 1) cut.push(text.nodeValue)
+      }
+    }
+    return cut
+  })

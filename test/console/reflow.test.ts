@@ -124,6 +124,22 @@ describe('A screen that is small, or enlarged', () => {
     expect(await findCut(page)).toEqual([])
   })
 
+  it.each([
+    ['the live map', () => `/?subject=${ids.van}`, '600 22px'],
+    ['playback', () => `/playback?subject=device:${ids.van}`, '600 24px'],
+  ])('writes names as large on the map: %s', async (_name, path, font) => {
+    const page = await screens.open(`${server.url}/links`, { as: owner })
+    const browser = await page.context().newCDPSession(page)
+    await browser.send('Page.setFontSizes', { fontSizes: { standard: 32, fixed: 26 } })
+    await page.goto(server.url + path())
+    await page.locator('[aria-busy="true"]').first().waitFor({ state: 'detached' })
+    const canvas = page.locator('canvas.map-layer').last()
+    const drawn = () =>
+      canvas.evaluate((one: HTMLCanvasElement) => one.getContext('2d')?.font.slice(0, 8) ?? '')
+    await until('a name is drawn', async () => (await drawn()).startsWith('600'))
+    expect(await drawn()).toBe(font)
+  })
+
   it.each(['en-GB', 'de-DE'])('shows the words of a search in full (%s)', async locale => {
     const page = await screens.open(`${server.url}/vehicles`, { as: owner, size: SIZES[0], locale })
     await page.getByRole('main').getByRole('searchbox').waitFor()
@@ -174,7 +190,10 @@ describe('A screen that is small, or enlarged', () => {
     await page.getByText('The link is only shown once').waitFor()
     for (const opened of ['a link', 'a key']) {
       await page.keyboard.press('Escape')
-      await page.getByRole('status').getByText('This is only shown once. Choose “Done” to close it.').waitFor()
+      await page
+        .getByRole('status')
+        .getByText('This is only shown once. Choose “Done” to close it.')
+        .waitFor()
       await hasFocus(page, 'Done')
       await page.keyboard.press('Enter')
       await page.getByRole('dialog').waitFor({ state: 'detached' })

@@ -112,7 +112,7 @@ describe('What changes for somebody who is signed in', () => {
 
     // The corners of what is not closed yet are there too.
     await form.getByRole('radio', { name: 'Polygon' }).click()
-    const box = await page.getByRole('region', { name: /^Map of where/ }).boundingBox()
+    const box = await page.getByRole('region', { name: /^Map of all/ }).boundingBox()
     if (!box) throw new Error('There is no map')
     for (const [x, y] of [
       [100, 200],
@@ -122,7 +122,7 @@ describe('What changes for somebody who is signed in', () => {
       await page.mouse.click(box.x + x, box.y + y)
     const again = await page.evaluate(() => JSON.parse(localStorage.getItem('fieldline.session') ?? ''))
     await createClient(server, again.token).post('/auth/logout')
-    await page.getByText('Sign in to go on where you were.').waitFor()
+    await page.getByText('Sign in to continue where you left off.').waitFor()
     await enter()
     await field('Corners').waitFor()
     await isLive(page)

@@ -3,6 +3,7 @@ import { shortWay } from '../../map/geometry.ts'
 import { shorten } from '../../map/labels.ts'
 import { MAX_LAT } from '../../map/mercator.ts'
 import { readPalette } from '../../map/palette.ts'
+import { fromRem } from '../../parts/rem.ts'
 import { onTheme } from '../../preferences.ts'
 import type { Player } from './player.ts'
 import { momentAt, type Track } from './tracks.ts'
@@ -42,7 +43,7 @@ export function drawMarkers(
   marked: readonly Marked[],
 ) {
   const context = canvas.getContext('2d') as CanvasRenderingContext2D
-  const font = `600 12px ${getComputedStyle(document.body).fontFamily}`
+  const font = `600 ${fromRem(0.75)}px ${getComputedStyle(document.body).fontFamily}`
   let palette = readPalette()
   let frame = 0
   let [width, height] = [0, 0]

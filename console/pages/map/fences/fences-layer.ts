@@ -3,12 +3,13 @@ import type { LayerSpecification, Map as MapLibre } from 'maplibre-gl'
 import { ringOf, type Shape } from '../../../map/areas.ts'
 import { shorten } from '../../../map/labels.ts'
 import { readPalette } from '../../../map/palette.ts'
+import { fromRem } from '../../../parts/rem.ts'
 import { showLayer } from '../trail-layer.ts'
 import { FENCE_LAYER } from './layer-name.ts'
 
 /** Between the colour and the name of which there is a picture: another theme has others. */
 const NAME_OF = ' fence '
-const FONT_PX = 11
+const FONT_REM = 0.6875
 const PADDING_PX = 4
 const RATIO = 2
 /** A circle of 64 corners stays one. */
@@ -116,11 +117,12 @@ const toLabel = (ring: [number, number][], properties: Record<string, string>): 
 function drawName(name: string): ImageData {
   const canvas = document.createElement('canvas')
   const context = canvas.getContext('2d') as CanvasRenderingContext2D
-  const font = `600 ${FONT_PX * RATIO}px ${getComputedStyle(document.body).fontFamily}`
+  const fontPx = fromRem(FONT_REM)
+  const font = `600 ${fontPx * RATIO}px ${getComputedStyle(document.body).fontFamily}`
   context.font = font
   const said = shorten(context, name, RATIO)
   canvas.width = Math.ceil(context.measureText(said).width) + 2 * PADDING_PX * RATIO
-  canvas.height = (FONT_PX + 2 * PADDING_PX) * RATIO
+  canvas.height = (fontPx + 2 * PADDING_PX) * RATIO
   const { fence, labels } = readPalette()
   // Another size has made it a new canvas.
   context.font = font
