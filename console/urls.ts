@@ -3,10 +3,12 @@ export const urls = {
   map: '/',
   subject: (subjectId: string) => `/?subject=${encodeURIComponent(subjectId)}`,
   playback: '/playback',
-  /** Today, of one subject. */
-  /** Without a day it is the one on which it is opened. */
+  /** Of one subject; without a day it is the one on which it is opened. */
   playbackOf: (type: 'device' | 'user' | 'vehicle', id: string, day?: string) =>
     `/playback?subject=${type}:${id}${day === undefined ? '' : `&day=${day}`}`,
+  /** The day of a device on which nothing but anomalies is known of it. */
+  anomaliesOf: (deviceId: string, day: string) =>
+    `/playback?subject=device:${deviceId}&day=${day}&anomalies=true`,
   /** One day of one subject, at a time of it. */
   playbackAt: (type: 'device' | 'user', id: string, day: string, at: string) =>
     `/playback?subject=${type}:${id}&day=${day}&at=${encodeURIComponent(at)}`,

@@ -39,6 +39,14 @@ export function createFormat(locale: string, timeZone: string | undefined, texts
     year: 'numeric',
     timeZone: 'UTC',
   })
+  const zone = new Intl.DateTimeFormat(locale, { hour: 'numeric', timeZoneName: 'short', timeZone })
+  const zoneOf = (at: number) => zone.formatToParts(at).find(({ type }) => type === 'timeZoneName')?.value
+  const isTwice = createTwiceTest(datedSeconds)
+  /** Where clocks are put back a time comes twice: then the name of the zone says which of the two it is. */
+  const write = (format: Intl.DateTimeFormat) => (at: number | string) => {
+    const ms = new Date(at).getTime()
+    return isTwice(ms) ? `${format.format(ms)} ${zoneOf(ms)}` : format.format(ms)
+  }
   const isToday = (at: number) => day.format(at) === day.format(serverNow())
   const relative = new Intl.RelativeTimeFormat(locale, { style: 'short', numeric: 'always' })
   const duration = (s: number) => {
@@ -61,13 +69,13 @@ export function createFormat(locale: string, timeZone: string | undefined, texts
     percent: (value: number) => percents.format(value / 100),
     compass: (degrees: number) => units.compass[Math.round(degrees / 45) % 8] as string,
     duration,
-    clock: (at: number | string) => clock.format(new Date(at)),
-    seconds: (at: number | string) => seconds.format(new Date(at)),
-    dateTime: (at: number | string) => dated.format(new Date(at)),
+    clock: write(clock),
+    seconds: write(seconds),
+    dateTime: write(dated),
     /** A time of today; of another day with its date. */
-    since: (at: number) => (isToday(at) ? clock : dated).format(at),
+    since: (at: number) => write(isToday(at) ? clock : dated)(at),
     /** The same to the second. */
-    sinceSeconds: (at: number) => (isToday(at) ? seconds : datedSeconds).format(at),
+    sinceSeconds: (at: number) => write(isToday(at) ? seconds : datedSeconds)(at),
     /** "2 min. ago": whole and rough, as one says it. */
     ago: (at: number, now = serverNow()) => {
       const s = (now - at) / 1_000
@@ -89,6 +97,30 @@ export function createFormat(locale: string, timeZone: string | undefined, texts
 }
 
 export type Format = ReturnType<typeof createFormat>
+
+/** So far are clocks put back: by an hour, on Lord Howe by half of it. */
+const PUT_BACK_MS = [HOUR_S * 1_000, (HOUR_S / 2) * 1_000]
+/** They are put back at such times. A chart or a player asks of the same ones again and again. */
+const QUARTER_MS = (HOUR_S / 4) * 1_000
+const MAX_KNOWN = 1_000
+
+/** Whether a clock shows the same date and time before or after as at a time. */
+function createTwiceTest(dated: Intl.DateTimeFormat): (at: number) => boolean {
+  const known = new Map<number, boolean>()
+  return at => {
+    if (Number.isNaN(at)) return false
+    const quarter = Math.floor(at / QUARTER_MS)
+    const before = known.get(quarter)
+    if (before !== undefined) return before
+    const shown = dated.format(quarter * QUARTER_MS)
+    const isTwice = PUT_BACK_MS.some(ms =>
+      [ms, -ms].some(away => dated.format(quarter * QUARTER_MS + away) === shown),
+    )
+    if (known.size >= MAX_KNOWN) known.clear()
+    known.set(quarter, isTwice)
+    return isTwice
+  }
+}
 
 /** No clock is further than this from UTC. */
 const MAX_OFFSET_MS = 15 * HOUR_S * 1_000

@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { createClient, createDevice, type TestDevice } from '../support/client.ts'
 import { useOrganization } from '../support/shared-server.ts'
 import { until } from '../support/wait.ts'
-import { useBrowser } from './browser.ts'
+import { findBarriers, useBrowser } from './browser.ts'
 
 const SECOND_MS = 1_000
 const MINUTE_MS = 60 * SECOND_MS
@@ -54,6 +54,30 @@ describe('A day that is played back', () => {
       settings: { maxAccuracy: 500 },
     })
     van = await createDevice(owner, 'Van 7')
+  })
+
+  it('says of a device of which every fix is an anomaly that it is so, and shows them', async () => {
+    const phone = await createDevice(owner, 'Coarse phone')
+    const points = [...Array(12).keys()].map(n =>
+      fix(MIDNIGHT + (8 + n / 60) * HOUR_MS, 48.1 + n / 500, 11.5, { accuracy: 4_000 }),
+    )
+    await send(phone, points)
+    const page = await screens.open(`${server.url}/?subject=${phone.id}`, { as: owner })
+    const panel = page.getByRole('complementary', { name: 'Coarse phone' })
+    await panel.getByText('each of them is an anomaly').waitFor()
+    await panel.getByRole('link', { name: 'Look at them' }).click()
+    await page.waitForURL(`**/playback?subject=device:${phone.id}&day=${DAY}&anomalies=true`)
+    await page.getByRole('status').getByText('12 taken for wrong').waitFor()
+    expect(await page.getByText('are anomalies').count()).toBe(0)
+    await page.getByRole('button', { name: 'Anomalies' }).click()
+    await page.getByRole('heading', { name: /^All 12 fixes of .* are anomalies$/ }).waitFor()
+    await page.getByRole('button', { name: 'Download' }).waitFor()
+    expect(await findBarriers(page)).toEqual([])
+    await page.getByRole('button', { name: 'Show on the map' }).click()
+    await page.getByRole('heading', { name: /are anomalies$/ }).waitFor({ state: 'detached' })
+    // The day before nothing came, right or wrong.
+    await page.getByRole('button', { name: 'The day before' }).click()
+    await page.getByRole('heading', { name: /^Nothing was recorded on/ }).waitFor()
   })
 
   describe('second by second', () => {

@@ -83,3 +83,26 @@ describe('A day', () => {
     expect(new Date(createFormat('en-GB', timeZone, en, 'metric').startOf(date)).toISOString()).toBe(at)
   })
 })
+
+describe('A time that comes twice', () => {
+  it.each([
+    ['Europe/Berlin', 'en-GB', '2026-10-25T00:30:00Z', '02:30 CEST'],
+    ['Europe/Berlin', 'en-GB', '2026-10-25T01:30:00Z', '02:30 CET'],
+    ['Europe/Berlin', 'de-DE', '2026-10-25T00:00:00Z', '02:00 MESZ'],
+    ['Europe/Berlin', 'en-GB', '2026-10-25T00:59:59Z', '02:59 CEST'],
+    ['Europe/Berlin', 'en-GB', '2026-10-24T23:59:59Z', '01:59'],
+    ['Europe/Berlin', 'en-GB', '2026-10-25T02:00:00Z', '03:00'],
+    ['Europe/Berlin', 'en-GB', '2026-03-29T01:00:00Z', '03:00'],
+    ['America/New_York', 'en-US', '2026-11-01T05:30:00Z', '1:30 AM EDT'],
+    ['America/New_York', 'en-US', '2026-11-01T06:30:00Z', '1:30 AM EST'],
+    ['Australia/Lord_Howe', 'en-GB', '2026-04-04T14:45:00Z', '01:45 GMT+11'],
+    ['Australia/Lord_Howe', 'en-GB', '2026-04-04T15:15:00Z', '01:45 GMT+10:30'],
+    ['Australia/Lord_Howe', 'en-GB', '2026-04-04T15:30:00Z', '02:00'],
+    ['UTC', 'en-GB', '2026-10-25T01:30:00Z', '01:30'],
+  ])(
+    'has the name of its zone beside it, and no other time has: %s, %s, %s',
+    (timeZone, locale, at, said) => {
+      expect(createFormat(locale, timeZone, en, 'metric').clock(at).replace('\u202f', ' ')).toBe(said)
+    },
+  )
+})

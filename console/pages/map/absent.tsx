@@ -1,12 +1,14 @@
+import { useQuery } from '@tanstack/react-query'
 import { Suspense, useState } from 'react'
 import { Link } from 'react-router'
+import { answered, api } from '../../api/client.ts'
 import { isMissing } from '../../api/failure.ts'
 import { useLive } from '../../live/live.tsx'
 import { Missing } from '../../parts/missing.tsx'
 import { ActionButton, Trouble } from '../../parts/parts.tsx'
 import { part } from '../../parts/patient.ts'
 import { useWorkspace } from '../../shell/workspace.tsx'
-import { useTexts } from '../../texts/texts.tsx'
+import { useFormat, useTexts } from '../../texts/texts.tsx'
 import { urls } from '../../urls.ts'
 
 const SetupDialog = part(() => import('../setup-dialog.tsx'))
@@ -23,6 +25,8 @@ export default function Absent(props: {
   const { state } = useLive()
   const { may } = useWorkspace()
   const [isSetUp, setSetUp] = useState(false)
+  const format = useFormat()
+  const anomaly = useNewestAnomaly(device?._id)
   if (isMissing(error)) return <Missing>{records.missing}</Missing>
   if (error) return <Trouble error={error} />
   if (state.name === 'forbidden') {
@@ -45,6 +49,19 @@ export default function Absent(props: {
       </>
     )
   }
+  if (device && anomaly) {
+    return (
+      <>
+        <p>{map.allWrong(format.ago(Date.parse(anomaly.timestamp)))}</p>
+        <Link
+          className="button plain"
+          to={urls.anomaliesOf(device._id, format.dateOf(Date.parse(anomaly.timestamp)))}
+        >
+          {map.lookAtThem}
+        </Link>
+      </>
+    )
+  }
   if (!device || device.lastSeenAt !== null) return <p>{map.notShown}</p>
   return (
     <>
@@ -64,4 +81,25 @@ export default function Absent(props: {
       )}
     </>
   )
+}
+
+/** Whoever is on no map may have sent fixes all the same, of which none can be right. */
+function useNewestAnomaly(deviceId: string | undefined) {
+  const { may } = useWorkspace()
+  const { data } = useQuery({
+    queryKey: ['anomaly', deviceId],
+    enabled: deviceId !== undefined && may('view/location'),
+    queryFn: async ({ signal }) => {
+      const query = {
+        deviceId: deviceId as string,
+        includeAnomalies: 'true',
+        order: 'desc',
+        limit: 1,
+      } as const
+      const answer = await answered(api.GET('/api/v3/location-histories', { params: { query }, signal }))
+      const newest = typeof answer === 'string' ? undefined : answer.data[0]
+      return newest?.anomaly ? newest : null
+    },
+  })
+  return data
 }

@@ -49,7 +49,11 @@ export function Component() {
   const names = useNames(subjects)
   const { loaded, isPending, error, retry } = useTracks(subjects, wholeDay)
   const { trips, error: tripsError } = useTrips(subjects, wholeDay)
-  const anomalies = useAnomalies(subjects, wholeDay, choice.anomalies)
+  const isEmpty =
+    !isPending && !error && subjects.length > 0 && loaded.every(({ track }) => track.count === 0)
+  // Of a day without a track they say whether it is one on which nothing came.
+  const anomalies = useAnomalies(subjects, wholeDay, choice.anomalies || isEmpty)
+  const isWrong = isEmpty && anomalies.points.length > 0
   const shown = useMemo<Shown[]>(
     () =>
       subjects.flatMap((subject, color) => {
@@ -94,7 +98,7 @@ export function Component() {
             </p>
           )}
         </div>
-        {span && (
+        {(span || isWrong) && (
           <div className="playback-options">
             <ToggleButton
               className="button plain"
@@ -112,8 +116,28 @@ export function Component() {
       </section>
       <div className="playback-stage">
         <div className="map-area">
-          <TrackMap shown={moving} anomalies={anomalies.points} player={player} />
-          <State choice={choice} day={day} isPending={isPending} shown={shown} onDay={goTo} />
+          <TrackMap shown={moving} anomalies={choice.anomalies ? anomalies.points : []} player={player} />
+          {isWrong ? (
+            !choice.anomalies && (
+              <div className="welcome" role="status">
+                <h2>{t.allWrong(format.count(anomalies.points.length), format.longDate(day))}</h2>
+                <p className="hint">{t.allWrongHint}</p>
+                <div className="row-of-buttons">
+                  <ActionButton icon="history" onPress={() => change({ anomalies: true })}>
+                    {t.showThem}
+                  </ActionButton>
+                </div>
+              </div>
+            )
+          ) : (
+            <State
+              choice={choice}
+              day={day}
+              isPending={isPending || (isEmpty && anomalies.isPending)}
+              shown={shown}
+              onDay={goTo}
+            />
+          )}
           <Skipped player={player} />
         </div>
         {span && view && (

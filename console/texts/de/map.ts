@@ -30,6 +30,8 @@ export const mapTexts: Pick<Texts, keyof typeof english> = {
     count: (shown, all) => (shown === all ? `${all} auf der Karte` : `${shown} von ${all}`),
     noWebgl: 'Dieser Browser kann keine Karte anzeigen (WebGL 2 ist aus). Die Liste funktioniert trotzdem.',
     notShown: 'Nicht auf der Karte: Es wurde noch nichts gesendet, oder die Filter blenden es aus.',
+    allWrong: ago => `Alle gesendeten Positionen sind Ausreißer, die letzte ${ago}.`,
+    lookAtThem: 'Anzeigen',
     neverSent: 'Noch keine Position empfangen.',
     goneTitle: 'Nicht gefunden',
     hidden: 'Durch die Filter ausgeblendet.',
@@ -106,6 +108,13 @@ export const mapTexts: Pick<Texts, keyof typeof english> = {
       'Sobald ein Gerät seine erste Position sendet, bleiben seine Tage hier ein Jahr lang abrufbar.',
     newDay: 'Ein neuer Tag hat begonnen:',
     empty: day => `Am ${day} wurde nichts aufgezeichnet`,
+    allWrong: (count, day) =>
+      count === '1'
+        ? `Die einzige Position vom ${day} ist ein Ausreißer`
+        : `Alle ${count} Positionen vom ${day} sind Ausreißer`,
+    allWrongHint:
+      'Sie liegen in zu kurzer Zeit zu weit auseinander oder sind ungenauer, als Ihre Organisation zulässt.',
+    showThem: 'Auf der Karte anzeigen',
     emptyHint: 'Versuchen Sie es mit einem anderen Tag oder einer anderen Auswahl.',
     newest: (name, day) => `${name}: ${day}`,
     reduced: count => `Angezeigt werden die ${count} aussagekräftigsten Punkte. Der Download enthält alle.`,

@@ -27,6 +27,8 @@ export const mapTexts = {
     count: (shown: string, all: string) => (shown === all ? `${all} on the map` : `${shown} of ${all}`),
     noWebgl: 'This browser can’t show the map (WebGL 2 is off). The list still works.',
     notShown: 'Not on the map: it hasn’t sent anything yet, or the filters hide it.',
+    allWrong: (ago: string) => `Every position it has sent is an anomaly, the last one ${ago}.`,
+    lookAtThem: 'Show them',
     neverSent: 'No position received yet.',
     goneTitle: 'Not found',
     hidden: 'Hidden by the filters.',
@@ -102,6 +104,13 @@ export const mapTexts = {
     noSubjectsHint: 'Once a device sends its first position, its days are kept here for a year.',
     newDay: 'A new day has begun:',
     empty: (day: string) => `Nothing recorded on ${day}`,
+    allWrong: (count: string, day: string) =>
+      count === '1'
+        ? `The only position on ${day} is an anomaly`
+        : `All ${count} positions on ${day} are anomalies`,
+    allWrongHint:
+      'They are too far apart in too little time, or less accurate than your organization allows.',
+    showThem: 'Show on the map',
     emptyHint: 'Try another day or another selection.',
     newest: (name: string, day: string) => `${name}: ${day}`,
     reduced: (count: string) => `Showing the ${count} most significant points. A download has all of them.`,
