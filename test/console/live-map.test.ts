@@ -273,6 +273,7 @@ describe('The live map', () => {
     expect(await name.inputValue()).toBe('Another yard')
     // Another page takes the map along with what is drawn on it.
     await page.getByRole('link', { name: 'Teams' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Discard' }).click()
     await page.getByRole('heading', { name: 'Teams' }).waitFor()
     await page.goBack()
     await change.waitFor()

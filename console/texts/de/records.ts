@@ -108,7 +108,7 @@ export const recordTexts: Pick<Texts, keyof typeof english> = {
     theirsIs: value => `Inzwischen von jemand anderem in ${value} geändert.`,
     theirsIsNone: 'Inzwischen von jemand anderem geleert.',
     shownOnce: 'Das wird nur einmal angezeigt. Zum Schließen „Fertig“ wählen.',
-    unsaved: 'Nicht gespeichert',
+    unsaved: 'Ungespeicherte Änderungen',
     leaveAsk: 'Es gibt ungespeicherte Änderungen.',
     leave: 'Verwerfen',
     stay: 'Weiter bearbeiten',
