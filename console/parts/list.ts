@@ -38,6 +38,6 @@ export function orderOf<Sort extends string>(
   columns: readonly { sort?: Sort | undefined }[],
   usual: Sort | `-${Sort}`,
 ): Sort | `-${Sort}` {
-  const name = asked?.replace('-', '')
+  const name = asked?.replace(/^-/, '')
   return name && columns.some(({ sort }) => sort === name) ? (asked as Sort) : usual
 }

@@ -111,8 +111,10 @@ export function Table<T extends { _id: string }>({
   })
   useEffect(() => {
     if (!toEnd) return
-    if (at.current !== records.length - 1) goTo(records.length - 1)
-    if (!hasNextPage || isError) setToEnd(false)
+    const { activeElement } = document
+    const isElsewhere = activeElement !== document.body && !box.current?.contains(activeElement)
+    if (!isElsewhere && at.current !== records.length - 1) goTo(records.length - 1)
+    if (isElsewhere || !hasNextPage || isError) setToEnd(false)
   })
   const openedAt = useRef(-1)
   // After all that looks for a place by itself when a dialog closes.
@@ -141,6 +143,7 @@ export function Table<T extends { _id: string }>({
     )
   }
   const onKeyDown = (event: KeyboardEvent) => {
+    if (toEnd) setToEnd(event.key === 'End')
     const index = at.current
     const isRow = event.target instanceof HTMLTableRowElement
     if (index === null || (!isRow && event.target !== box.current)) return
@@ -149,7 +152,7 @@ export function Table<T extends { _id: string }>({
     const next = stepTo(event.key, index, { count: records.length, page })
     if (next === undefined) return
     event.preventDefault()
-    setToEnd(event.key === 'End' && hasNextPage)
+    if (event.key === 'End') setToEnd(hasNextPage)
     goTo(next)
   }
   const before = items[0]?.start ?? 0

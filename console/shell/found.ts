@@ -94,7 +94,8 @@ export function useFoundEntries(text: string, settled: string) {
     })),
   }
   // Until the answer to this text is here, of the one before it what fits this text too.
-  const isOld = settled !== text.trim() || server.isPlaceholderData
+  const isUnsettled = settled !== text.trim()
+  const isOld = isUnsettled || server.isPlaceholderData
   const fits = ({ name, hint = '' }: Entry) => !isOld || contains(`${name} ${hint}`, text)
   const { compare } = new Intl.Collator(useLocale(), { numeric: true })
   const shown = (kind: Kind) =>
@@ -106,7 +107,8 @@ export function useFoundEntries(text: string, settled: string) {
           .slice(0, MAX_OF_KIND)
   return {
     found: Object.fromEntries(KINDS.map(kind => [kind, shown(kind)])) as typeof found,
-    isSearching: text.trim() !== '' && (isOld || server.isFetching) && !server.error,
+    // What went wrong with the text before says nothing of this one.
+    isSearching: text.trim() !== '' && (isUnsettled || ((isOld || server.isFetching) && !server.error)),
     error: server.error,
   }
 }

@@ -1,5 +1,13 @@
-import { createContext, type ReactNode, use, useCallback, useEffect, useState } from 'react'
-import { type Location, useBlocker } from 'react-router'
+import {
+  createContext,
+  type ReactNode,
+  use,
+  useCallback,
+  useEffect,
+  useState,
+  useSyncExternalStore,
+} from 'react'
+import { type Blocker, type Location, useBlocker } from 'react-router'
 import { afterDialog } from '../parts/focus.ts'
 import { Modal } from '../parts/modal.tsx'
 import { Question } from '../parts/question.tsx'
@@ -21,6 +29,29 @@ function isElsewhere(here: Location, there: Location): boolean {
   return here.pathname !== there.pathname || OPENS.some(name => from?.get(name) !== to?.get(name))
 }
 
+type Blocked = Extract<Blocker, { state: 'blocked' }>
+let blocked: Blocked | null = null
+const listeners = new Set<() => void>()
+const onBlocked = (listener: () => void) => {
+  listeners.add(listener)
+  return () => listeners.delete(listener)
+}
+
+/**
+ * Stops who goes elsewhere while something is typed. It stands above what is hidden while somebody signs in again: hidden and
+ * shown once more, React Router 7.18 would hold two of them, of which one is nobody's.
+ */
+export function WayBlocker(): null {
+  const way = useBlocker(
+    ({ currentLocation, nextLocation }) => hasUnsaved() && isElsewhere(currentLocation, nextLocation),
+  )
+  useEffect(() => {
+    blocked = way.state === 'blocked' ? way : null
+    for (const listener of listeners) listener()
+  }, [way])
+  return null
+}
+
 /** Nothing that is typed goes without a question: with the session, by a link, the way back, the palette, or the tab. */
 export function LeavingProvider({ children }: { children: ReactNode }) {
   const { form } = useTexts()
@@ -30,11 +61,9 @@ export function LeavingProvider({ children }: { children: ReactNode }) {
     // The menu or the palette in which it was chosen gives the focus back first: there one is again who stays.
     afterDialog(() => setAsked({ title, go }))
   }, [])
-  const way = useBlocker(
-    ({ currentLocation, nextLocation }) => hasUnsaved() && isElsewhere(currentLocation, nextLocation),
-  )
+  const way = useSyncExternalStore(onBlocked, () => blocked)
   useEffect(() => {
-    if (way.state !== 'blocked') return
+    if (!way) return
     afterDialog(() => setAsked({ title: form.unsaved, go: way.proceed, stay: way.reset }))
   }, [way, form])
   useEffect(() => {

@@ -21,7 +21,7 @@ import { accountOf, getHeld, getSession, hasJustEntered, hasLeft, onSession, was
 import { useTexts } from '../texts/texts.tsx'
 import { urls } from '../urls.ts'
 import { SWITCHING } from './account.ts'
-import { LeavingProvider } from './leaving.tsx'
+import { LeavingProvider, WayBlocker } from './leaving.tsx'
 import { LiveBadge } from './live-badge.tsx'
 import { AccountMenu, MorePages, OrganizationMenu } from './menus.tsx'
 import { useIsOutdated } from './outdated.ts'
@@ -64,6 +64,7 @@ export function Shell() {
   if (account !== here) return <ToMap onThere={() => setHere(account)} />
   return (
     <>
+      <WayBlocker />
       <Activity mode={held ? 'hidden' : 'visible'}>
         <AriaRouter navigate={path => void navigate(path)} useHref={useHref}>
           <SignedIn key={account} token={shown.token} />

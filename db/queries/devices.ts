@@ -61,6 +61,7 @@ const FROM = 'devices d LEFT JOIN mounts m ON m.device_id = d.id AND m.unmounted
 export const DEVICE_SORTS = {
   name: { sql: 'lower(d.name)', type: 'text' },
   createdAt: { sql: 'd.created_at', type: 'timestamptz' },
+  lastSeenAt: { sql: `coalesce(d.last_seen_at, '-infinity')`, type: 'timestamptz' },
 } as const
 
 /** Hubs whose devices may be seen, besides those of none; null is all of them. */

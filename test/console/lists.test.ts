@@ -57,6 +57,53 @@ describe('Lists of records', () => {
     await page.getByRole('status').getByText('1 entry').waitFor()
   })
 
+  it('give way to whoever goes elsewhere while End loads what is missing', async () => {
+    const page = await screens.open(`${server.url}/vehicles`, { as: owner })
+    await page.getByRole('row', { name: /Van 1 / }).waitFor()
+    for (const leave of [
+      () => page.getByRole('main').getByRole('searchbox').focus(),
+      () => page.keyboard.press('Escape'),
+    ]) {
+      let answer = () => {}
+      const held = new Promise<void>(resolve => {
+        answer = resolve
+      })
+      await page.route(/vehicles\?.*cursor=/, async route => {
+        await held
+        await route.continue()
+      })
+      await page.reload()
+      await page.getByRole('row', { name: /Van 1 / }).focus()
+      await page.keyboard.press('End')
+      await page
+        .getByRole('status')
+        .getByText(/^Loading/)
+        .waitFor()
+      await leave()
+      await page
+        .getByRole('status')
+        .getByText(/^Loading/)
+        .waitFor({ state: 'detached' })
+      const before = await page.evaluate(() => document.activeElement?.outerHTML)
+      answer()
+      await until('the rest is there', async () => {
+        await page
+          .getByRole('table')
+          .locator('..')
+          .evaluate(one => one.scrollTo(0, one.scrollHeight))
+        return (await page.getByRole('row', { name: /Van 9 / }).count()) > 0
+      })
+      if (
+        await page
+          .getByRole('searchbox')
+          .evaluateAll(all => all.includes(document.activeElement as HTMLElement))
+      )
+        expect(await page.evaluate(() => document.activeElement?.outerHTML)).toBe(before)
+      expect(await page.evaluate(() => document.activeElement?.textContent)).not.toMatch(/Van 9 /)
+      await page.unroute(/vehicles\?.*cursor=/)
+    }
+  })
+
   it('are sorted by what has a button in its heading, which the address keeps', async () => {
     const page = await screens.open(`${server.url}/vehicles`, { as: owner })
     const first = (name: RegExp) =>
@@ -77,8 +124,10 @@ describe('Lists of records', () => {
     await page.reload()
     await first(/SAM 102/)
     expect(await findBarriers(page)).toEqual([])
-    await page.goto(`${server.url}/vehicles?sort=nothing`)
-    await first(/^Sample cargo bike/)
+    for (const wrong of ['nothing', 'na-me', 'name-', '--name']) {
+      await page.goto(`${server.url}/vehicles?sort=${wrong}`)
+      await first(/^Sample cargo bike/)
+    }
   })
 
   it('have a link to each record, which a browser opens in another tab', async () => {
@@ -86,14 +135,17 @@ describe('Lists of records', () => {
     const link = page.getByRole('link', { name: 'Van 12 with' })
     const opened = page.context().waitForEvent('page')
     await link.click({ modifiers: ['ControlOrMeta'] })
-    const tab = await opened
-    await tab.getByRole('dialog', { name: /Van 12 with/ }).waitFor()
+    await (await opened).close()
     expect(await page.getByRole('dialog').count()).toBe(0)
+    const address = (await link.getAttribute('href')) as string
     await link.click()
-    await page.getByRole('dialog', { name: /Van 12 with/ }).waitFor()
+    const dialog = page.getByRole('dialog', { name: /Van 12 with/ })
+    await dialog.waitFor()
     await page.goBack()
-    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    await dialog.waitFor({ state: 'detached' })
     expect(new URL(page.url()).pathname).toBe('/vehicles')
+    await page.goto(server.url + address)
+    await dialog.waitFor()
   })
 
   it('of teams keep what somebody else has made of one since it was opened', async () => {

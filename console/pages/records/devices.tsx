@@ -63,6 +63,7 @@ export function Component() {
         {
           id: 'seen',
           title: t.devices.seen,
+          sort: 'lastSeenAt',
           cell: device => (device.lastSeenAt ? format.ago(Date.parse(device.lastSeenAt)) : texts.units.never),
         },
       ]}
