@@ -98,8 +98,8 @@ export function createFormat(locale: string, timeZone: string | undefined, texts
 
 export type Format = ReturnType<typeof createFormat>
 
-/** So far are clocks put back: by an hour, on Lord Howe by half of it. */
-const PUT_BACK_MS = [HOUR_S * 1_000, (HOUR_S / 2) * 1_000]
+/** So far are clocks put back: by an hour, on Lord Howe by half of it, at Troll by two. */
+const PUT_BACK_MS = [HOUR_S * 1_000, (HOUR_S / 2) * 1_000, 2 * HOUR_S * 1_000]
 /** They are put back at such times. A chart or a player asks of the same ones again and again. */
 const QUARTER_MS = (HOUR_S / 4) * 1_000
 const MAX_KNOWN = 1_000

@@ -1,5 +1,6 @@
 import type { Locator, Page } from 'playwright-core'
 import { beforeAll, describe, expect, it } from 'vitest'
+import { distanceM } from '../../console/map/geometry.ts'
 import { handlesOf } from '../../console/pages/map/fences/handles.ts'
 import { createClient, createDevice } from '../support/client.ts'
 import { useOrganization } from '../support/shared-server.ts'
@@ -305,12 +306,31 @@ describe('The geofences of the console', () => {
       return [13 + 0.1 * Math.cos(direction), 52 + 0.06 * Math.sin(direction)]
     })
     const shape = { type: 'polygon' as const, coordinates: corners }
-    const far = handlesOf(shape, 10, 7)
+    const seen = { middle: [13, 52] as [number, number], isSeen: () => true }
+    const far = handlesOf(shape, { zoom: 10, ...seen }, 7)
     expect(far.length).toBeLessThan(60)
     expect(far.map(({ kind }) => kind)).toContain('whole')
     expect(far.find(({ kind, index }) => kind === 'corner' && index === 7)).toBeDefined()
-    const near = handlesOf(shape, 16, null)
+    const near = handlesOf(shape, { zoom: 16, ...seen }, null)
     expect(near.filter(({ kind }) => kind === 'corner')).toHaveLength(500)
     expect(near.filter(({ kind }) => kind === 'edge')).toHaveLength(500)
+  })
+
+  it('the edge of a circle of which the map shows a piece alone has a handle there', () => {
+    const shape = { type: 'circle' as const, center: { lat: 0, lng: 179.9 }, radius: 20_000 }
+    const edgesOf = (middle: [number, number], reach: number) =>
+      handlesOf(
+        shape,
+        { zoom: 15, middle, isSeen: ([lng, lat]) => Math.hypot(lng - middle[0], lat - middle[1]) < reach },
+        null,
+      ).filter(({ kind }) => kind === 'radius')
+    expect(edgesOf([179.9, 0], 1)).toHaveLength(4)
+    // Across the 180th meridian, to the north-east of the middle.
+    const middle: [number, number] = [-179.97, 0.125]
+    const [, , , , there] = edgesOf(middle, 0.01)
+    const [lng, lat] = there?.place ?? []
+    expect(Math.abs((lng as number) - 180.03)).toBeLessThan(0.01)
+    expect(Math.abs((lat as number) - 0.125)).toBeLessThan(0.01)
+    expect(distanceM(shape.center, { lng: lng as number, lat: lat as number })).toBeCloseTo(20_000, -2)
   })
 })

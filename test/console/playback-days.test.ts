@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import type { Page } from 'playwright-core'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { createClient, createDevice, type TestDevice } from '../support/client.ts'
@@ -71,7 +72,12 @@ describe('A day that is played back', () => {
     expect(await page.getByText('are anomalies').count()).toBe(0)
     await page.getByRole('button', { name: 'Anomalies' }).click()
     await page.getByRole('heading', { name: /^All 12 positions on .* are anomalies$/ }).waitFor()
-    await page.getByRole('button', { name: 'Download' }).waitFor()
+    // A file of what is not shown yet has it all the same: there is nothing else.
+    await page.getByRole('button', { name: 'Download' }).click()
+    const download = page.waitForEvent('download')
+    await page.getByRole('menuitem', { name: 'CSV' }).click()
+    const file = await (await download).path()
+    expect(readFileSync(file, 'utf8').trim().split('\n')).toHaveLength(points.length + 1)
     expect(await findBarriers(page)).toEqual([])
     await page.getByRole('button', { name: 'Show on the map' }).click()
     await page.getByRole('heading', { name: /are anomalies$/ }).waitFor({ state: 'detached' })

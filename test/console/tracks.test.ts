@@ -98,6 +98,8 @@ describe('A time that comes twice', () => {
     ['Australia/Lord_Howe', 'en-GB', '2026-04-04T14:45:00Z', '01:45 GMT+11'],
     ['Australia/Lord_Howe', 'en-GB', '2026-04-04T15:15:00Z', '01:45 GMT+10:30'],
     ['Australia/Lord_Howe', 'en-GB', '2026-04-04T15:30:00Z', '02:00'],
+    ['Antarctica/Troll', 'en-GB', '2026-10-25T00:30:00Z', '02:30 GMT+2'],
+    ['Antarctica/Troll', 'en-GB', '2026-10-25T01:30:00Z', '01:30 GMT'],
     ['UTC', 'en-GB', '2026-10-25T01:30:00Z', '01:30'],
   ])(
     'has the name of its zone beside it, and no other time has: %s, %s, %s',

@@ -107,7 +107,12 @@ export function Component() {
             >
               {t.anomalies}
             </ToggleButton>
-            <Downloads subjects={subjects} span={wholeDay} day={day} anomalies={choice.anomalies} />
+            <Downloads
+              subjects={subjects}
+              span={wholeDay}
+              day={day}
+              anomalies={choice.anomalies || isWrong}
+            />
           </div>
         )}
         <Notes loaded={loaded.some(one => one.isReduced)} anomalies={anomalies} wanted={choice.anomalies} />
@@ -120,7 +125,9 @@ export function Component() {
           {isWrong ? (
             !choice.anomalies && (
               <div className="welcome" role="status">
-                <h2>{t.allWrong(format.count(anomalies.points.length), format.longDate(day))}</h2>
+                <h2>
+                  {t.allWrong(format.count(anomalies.points.length), format.longDate(day), anomalies.isAll)}
+                </h2>
                 <p className="hint">{t.allWrongHint}</p>
                 <div className="row-of-buttons">
                   <ActionButton icon="history" onPress={() => change({ anomalies: true })}>
@@ -133,7 +140,7 @@ export function Component() {
             <State
               choice={choice}
               day={day}
-              isPending={isPending || (isEmpty && anomalies.isPending)}
+              isPending={isPending || (isEmpty && (anomalies.isPending || anomalies.error !== null))}
               shown={shown}
               onDay={goTo}
             />

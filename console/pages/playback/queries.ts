@@ -15,9 +15,11 @@ export const MAX_POINTS = 10_000
 const ALL_ANOMALIES = MAX_POINTS / 4
 /** What was sent late appears without loading the page again, and a day that is not over grows. */
 const STALE_MS = 60_000
+/** A day is read again for so long after it: devices may be ahead of the clock, and come late from where no network is. */
+const LATE_MS = 3_600_000
 const ofDay = ({ to }: Span) => ({
   staleTime: STALE_MS,
-  ...(to > serverNow() && {
+  ...(to + LATE_MS > serverNow() && {
     refetchInterval: ({ state }: { state: { error: unknown } }) => retryAfterOf(state.error) ?? STALE_MS,
   }),
 })

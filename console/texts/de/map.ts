@@ -108,10 +108,12 @@ export const mapTexts: Pick<Texts, keyof typeof english> = {
       'Sobald ein Gerät seine erste Position sendet, bleiben seine Tage hier ein Jahr lang abrufbar.',
     newDay: 'Ein neuer Tag hat begonnen:',
     empty: day => `Am ${day} wurde nichts aufgezeichnet`,
-    allWrong: (count, day) =>
-      count === '1'
-        ? `Die einzige Position vom ${day} ist ein Ausreißer`
-        : `Alle ${count} Positionen vom ${day} sind Ausreißer`,
+    allWrong: (count, day, isAll) =>
+      !isAll
+        ? `Alle der mehr als ${count} Positionen vom ${day} sind Ausreißer`
+        : count === '1'
+          ? `Die einzige Position vom ${day} ist ein Ausreißer`
+          : `Alle ${count} Positionen vom ${day} sind Ausreißer`,
     allWrongHint:
       'Sie liegen in zu kurzer Zeit zu weit auseinander oder sind ungenauer, als Ihre Organisation zulässt.',
     showThem: 'Auf der Karte anzeigen',

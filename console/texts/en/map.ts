@@ -104,10 +104,12 @@ export const mapTexts = {
     noSubjectsHint: 'Once a device sends its first position, its days are kept here for a year.',
     newDay: 'A new day has begun:',
     empty: (day: string) => `Nothing recorded on ${day}`,
-    allWrong: (count: string, day: string) =>
-      count === '1'
-        ? `The only position on ${day} is an anomaly`
-        : `All ${count} positions on ${day} are anomalies`,
+    allWrong: (count: string, day: string, isAll: boolean) =>
+      !isAll
+        ? `All of more than ${count} positions on ${day} are anomalies`
+        : count === '1'
+          ? `The only position on ${day} is an anomaly`
+          : `All ${count} positions on ${day} are anomalies`,
     allWrongHint:
       'They are too far apart in too little time, or less accurate than your organization allows.',
     showThem: 'Show on the map',

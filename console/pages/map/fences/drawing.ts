@@ -62,7 +62,7 @@ export function openDrawing(
     if (begun) return describeBegun(begun)
     if (!shown) return { ring: [], points: [] }
     if (isStale) return { ring: cornersOf(shown), points: [], isStale }
-    const points = handlesOf(shown, map.getZoom(), chosen).map(({ kind, index, place }) => ({
+    const points = handlesOf(shown, view(), chosen).map(({ kind, index, place }) => ({
       kind: kind === 'corner' && index === chosen ? ('chosen' as const) : kind,
       place,
     }))
@@ -74,6 +74,13 @@ export function openDrawing(
     const [one, other] = [map.project(at), map.project([at[0] + shortWay(place[0] - at[0]), place[1]])]
     return Math.hypot(one.x - other.x, one.y - other.y)
   }
+  const view = () => ({ zoom: map.getZoom(), middle: map.getCenter().toArray(), isSeen })
+  function isSeen(place: Corner): boolean {
+    const { lng } = map.getCenter()
+    const { x, y } = map.project([lng + shortWay(place[0] - lng), place[1]])
+    const { clientWidth, clientHeight } = map.getCanvas()
+    return x >= 0 && x <= clientWidth && y >= 0 && y <= clientHeight
+  }
   const placeOf = ({ clientX, clientY }: PointerEvent): Corner => {
     const { left, top } = map.getCanvas().getBoundingClientRect()
     return map.unproject([clientX - left, clientY - top]).toArray()
@@ -81,7 +88,7 @@ export function openDrawing(
 
   function findHandle(at: Corner, reachPx: number): Handle | null {
     if (!shown || isStale) return null
-    const handles = handlesOf(shown, map.getZoom(), chosen)
+    const handles = handlesOf(shown, view(), chosen)
     const [nearest] = handles
       .map(handle => ({ handle, px: pixelsTo(at, handle.place) }))
       .sort((one, other) => one.px - other.px)
@@ -189,7 +196,7 @@ export function openDrawing(
   map.on('touchstart', holdMap)
   map.on('click', onClick)
   map.on('contextmenu', onContextMenu)
-  map.on('zoomend', rearrange)
+  map.on('moveend', rearrange)
 
   function show(next: Shape | null, stale = false): void {
     // What one has just changed comes back as it is written: the corner stays chosen.
@@ -235,7 +242,7 @@ export function openDrawing(
       map.off('touchstart', holdMap)
       map.off('click', onClick)
       map.off('contextmenu', onContextMenu)
-      map.off('zoomend', rearrange)
+      map.off('moveend', rearrange)
       // A map that went first took along what was drawn on it.
       if (isRemoved) return
       show(null)

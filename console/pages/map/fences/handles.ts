@@ -1,6 +1,6 @@
 import { ringOf, type Shape } from '../../../map/areas.ts'
-import { boundsOf } from '../../../map/geometry.ts'
-import { TILE_PX, toX, toY } from '../../../map/mercator.ts'
+import { boundsOf, shortWay } from '../../../map/geometry.ts'
+import { TILE_PX, toLat, toLng, toX, toY } from '../../../map/mercator.ts'
 
 export type Corner = [lng: number, lat: number]
 
@@ -20,8 +20,15 @@ const QUARTER = 16
 /** The corners of a shape, each once, without a jump at the 180th meridian. */
 export const cornersOf = (shape: Shape): Corner[] => ringOf(shape).slice(0, -1)
 
-/** What there is room for at a zoom, the corner that is chosen first. */
-export function handlesOf(shape: Shape, zoom: number, chosen: number | null): Handle[] {
+/** What of the world is on the screen. */
+export interface View {
+  zoom: number
+  middle: Corner
+  isSeen: (place: Corner) => boolean
+}
+
+/** What there is room for, the corner that is chosen first. */
+export function handlesOf(shape: Shape, { zoom, middle, isSeen }: View, chosen: number | null): Handle[] {
   const scale = TILE_PX * 2 ** zoom
   const room: [x: number, y: number][] = []
   const handles: Handle[] = []
@@ -36,7 +43,10 @@ export function handlesOf(shape: Shape, zoom: number, chosen: number | null): Ha
   const corners = cornersOf(shape)
   if (shape.type === 'circle') {
     add('whole', 0, [shape.center.lng, shape.center.lat])
-    for (let index = 0; index < corners.length; index += QUARTER) add('radius', index, corners[index])
+    const quarters = corners.filter((_, index) => index % QUARTER === 0)
+    for (const [index, corner] of quarters.entries()) add('radius', index, corner)
+    // Of a circle that is larger than the screen none of them may be on it.
+    if (!quarters.some(isSeen)) add('radius', quarters.length, nearestOn(corners, middle))
     return handles
   }
   if (chosen !== null) add('corner', chosen, corners[chosen])
@@ -48,6 +58,23 @@ export function handlesOf(shape: Shape, zoom: number, chosen: number | null): Ha
     if (shown[index] && shown[next]) add('edge', index, between(corner, corners[next] as Corner))
   })
   return handles
+}
+
+/** The place on a ring that is nearest to another one, on a map. */
+function nearestOn(corners: readonly Corner[], [lng, lat]: Corner): Corner {
+  const points = corners.map(([lng, lat]) => [toX(lng), toY(lat)] as const)
+  const first = corners[0] as Corner
+  const [x, y] = [toX(first[0] + shortWay(lng - first[0])), toY(lat)]
+  let nearest = { place: first, away: Number.POSITIVE_INFINITY }
+  points.forEach(([ax, ay], index) => {
+    const [bx, by] = points[(index + 1) % points.length] as readonly [number, number]
+    const along = ((x - ax) * (bx - ax) + (y - ay) * (by - ay)) / ((bx - ax) ** 2 + (by - ay) ** 2 || 1)
+    const part = Math.max(0, Math.min(1, along))
+    const [nearX, nearY] = [ax + part * (bx - ax), ay + part * (by - ay)]
+    const away = Math.hypot(nearX - x, nearY - y)
+    if (away < nearest.away) nearest = { place: [toLng(nearX), toLat(nearY)], away }
+  })
+  return nearest.place
 }
 
 const middleOf = (corners: readonly Corner[]): Corner | null => {
