@@ -40,12 +40,13 @@ export function createFormat(locale: string, timeZone: string | undefined, texts
     timeZone: 'UTC',
   })
   const zone = new Intl.DateTimeFormat(locale, { hour: 'numeric', timeZoneName: 'short', timeZone })
-  const zoneOf = (at: number) => zone.formatToParts(at).find(({ type }) => type === 'timeZoneName')?.value
   const isTwice = createTwiceTest(datedSeconds)
   /** Where clocks are put back a time comes twice: then the name of the zone says which of the two it is. */
+  const zoneOf = (at: number) =>
+    isTwice(at) ? ` ${zone.formatToParts(at).find(({ type }) => type === 'timeZoneName')?.value}` : ''
   const write = (format: Intl.DateTimeFormat) => (at: number | string) => {
     const ms = new Date(at).getTime()
-    return isTwice(ms) ? `${format.format(ms)} ${zoneOf(ms)}` : format.format(ms)
+    return `${format.format(ms)}${zoneOf(ms)}`
   }
   const isToday = (at: number) => day.format(at) === day.format(serverNow())
   const relative = new Intl.RelativeTimeFormat(locale, { style: 'short', numeric: 'always' })
@@ -70,6 +71,12 @@ export function createFormat(locale: string, timeZone: string | undefined, texts
     compass: (degrees: number) => units.compass[Math.round(degrees / 45) % 8] as string,
     duration,
     clock: write(clock),
+    /** Of times beside each other: the zone is named where it becomes another one. */
+    clocks: (times: readonly number[]) =>
+      times.map((at, index) => {
+        const named = zoneOf(at)
+        return `${clock.format(at)}${index > 0 && named === zoneOf(times[index - 1] as number) ? '' : named}`
+      }),
     seconds: write(seconds),
     dateTime: write(dated),
     /** A time of today; of another day with its date. */

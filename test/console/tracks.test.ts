@@ -85,6 +85,12 @@ describe('A day', () => {
 })
 
 describe('A time that comes twice', () => {
+  it('names its zone once where others of the same hour stand beside it', () => {
+    const times = [...Array(6).keys()].map(half => Date.parse('2026-10-24T23:30:00Z') + half * (HOUR_MS / 2))
+    const { clocks } = createFormat('en-GB', 'Europe/Berlin', en, 'metric')
+    expect(clocks(times)).toEqual(['01:30', '02:00 CEST', '02:30', '02:00 CET', '02:30', '03:00'])
+  })
+
   it.each([
     ['Europe/Berlin', 'en-GB', '2026-10-25T00:30:00Z', '02:30 CEST'],
     ['Europe/Berlin', 'en-GB', '2026-10-25T01:30:00Z', '02:30 CET'],

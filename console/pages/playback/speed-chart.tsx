@@ -95,7 +95,7 @@ export function SpeedChart({ shown, gaps, span, player, zoom }: Props) {
             // At whole hours of the clock there, whatever the offset; the one that is put forward is left out.
             splits: chart =>
               roundTimes(span, chart.width - CHART_LEFT_PX - CHART_RIGHT_PX, format.startOfDay(span.from)),
-            values: (_chart, times) => times.map(time => format.clock(time)),
+            values: (_chart, times) => format.clocks(times),
           },
           {
             ...axis,
