@@ -231,7 +231,10 @@ export async function listAllRejections(
     values,
   )
   const conditions = [`r.received_at > now() - ${KEPT_FOR}`]
-  if (page.reason) conditions.push(`r.reason = ${add(page.reason)}`)
+  const reason = page.reason && add(page.reason)
+  if (reason) conditions.push(`r.reason = ${reason}`)
+  // Whoever was never rejected for this reason is not looked through for it: 4 s of a million rows of 10,000 devices.
+  const counted = `SELECT FROM rejection_counts c WHERE c.subject_key = v.key ${reason ? `AND c.reason = ${reason}` : ''}`
   if (page.before) {
     const [partition, offset, ordinal] = page.before.id.split('-')
     const place = [
@@ -247,7 +250,8 @@ export async function listAllRejections(
     `SELECT * FROM rejections r WHERE r.subject_key = v.key AND ${conditions.join(' AND ')} ORDER BY ${NEWEST_FIRST} LIMIT ${count}`
   const found = await tx.query<NamedRejectionRow>(
     `WITH v AS MATERIALIZED (
-       SELECT v.* FROM (${visible}) v CROSS JOIN LATERAL (${newest('1')}) r ORDER BY ${NEWEST_FIRST} LIMIT ${limit}
+       SELECT v.* FROM (${visible}) v CROSS JOIN LATERAL (${newest('1')}) r
+       WHERE EXISTS (${counted}) ORDER BY ${NEWEST_FIRST} LIMIT ${limit}
      )
      SELECT ${ID} AS _id, v.id AS "subjectId", v.type AS "subjectType", v.name AS "subjectName", r.reason, r.message,
        r."index", r.topic, r.payload, ${RECEIVED} AS "receivedAt", r.stored
