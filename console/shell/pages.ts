@@ -13,16 +13,16 @@ export interface PageEntry {
 export function usePages(): PageEntry[] {
   const { nav } = useTexts()
   const { may } = useWorkspace()
-  const pages: (PageEntry & { needs?: string })[] = [
+  const pages: (PageEntry & { needs?: string[] })[] = [
     { to: urls.map, icon: 'map', text: nav.map },
-    { to: urls.playback, icon: 'history', text: nav.playback, needs: 'view/location' },
-    { to: urls.devices, icon: 'device', text: nav.devices, needs: 'view/device' },
-    { to: urls.vehicles, icon: 'vehicle', text: nav.vehicles, needs: 'view/vehicle' },
-    { to: urls.teams, icon: 'team', text: nav.teams, needs: 'view/team' },
-    { to: urls.hubs, icon: 'hub', text: nav.hubs, needs: 'view/hub' },
-    { to: urls.geofences, icon: 'fence', text: nav.geofences, needs: 'view/geofence' },
-    { to: urls.links, icon: 'link', text: nav.links, needs: 'view/tracking-link' },
-    { to: urls.rejections, icon: 'rejected', text: nav.rejections, needs: 'view/device' },
+    { to: urls.playback, icon: 'history', text: nav.playback, needs: ['view/location'] },
+    { to: urls.devices, icon: 'device', text: nav.devices, needs: ['view/device'] },
+    { to: urls.vehicles, icon: 'vehicle', text: nav.vehicles, needs: ['view/vehicle'] },
+    { to: urls.teams, icon: 'team', text: nav.teams, needs: ['view/team'] },
+    { to: urls.hubs, icon: 'hub', text: nav.hubs, needs: ['view/hub'] },
+    { to: urls.geofences, icon: 'fence', text: nav.geofences, needs: ['view/geofence'] },
+    { to: urls.links, icon: 'link', text: nav.links, needs: ['view/tracking-link', 'view/location'] },
+    { to: urls.rejections, icon: 'rejected', text: nav.rejections, needs: ['view/device'] },
   ]
-  return pages.filter(({ needs }) => !needs || may(needs))
+  return pages.filter(({ needs = [] }) => needs.every(may))
 }

@@ -1,6 +1,7 @@
 import type { Page } from 'playwright-core'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { createDevice } from '../support/client.ts'
+import { addPerson } from '../support/people.ts'
 import { useOrganization } from '../support/shared-server.ts'
 import { useBrowser } from './browser.ts'
 
@@ -36,6 +37,24 @@ describe('The palette', () => {
     await page.keyboard.press('Enter')
     await page.waitForURL(server.url + path)
     expect(await page.getByRole('dialog').count()).toBe(0)
+  })
+
+  it('names no page on which a role would see nothing', async () => {
+    const look = async (...permissions: string[]) => {
+      const permissionDetails = permissions.map(permissionName => ({ permissionName, scope: 'all' }))
+      const role = await owner.post('/role', { name: permissions.join(), permissionDetails })
+      const { client } = await addPerson(server, owner, { roleId: role.body.data._id })
+      const page = await screens.open(`${server.url}/`, { as: client })
+      const nav = page.getByRole('navigation')
+      await nav.getByRole('link', { name: 'Live map' }).waitFor()
+      return nav.getByRole('link').allTextContents()
+    }
+    expect(await look('view/tracking-link')).toEqual(['Live map'])
+    expect(await look('view/tracking-link', 'view/location')).toEqual([
+      'Live map',
+      'Playback',
+      'Tracking links',
+    ])
   })
 
   it('takes what was typed last, and nothing of an older text', async () => {
