@@ -7,8 +7,8 @@ export const urls = {
   playbackOf: (type: 'device' | 'user' | 'vehicle', id: string, day?: string) =>
     `/playback?subject=${type}:${id}${day === undefined ? '' : `&day=${day}`}`,
   /** The day of a device on which nothing but anomalies is known of it. */
-  anomaliesOf: (deviceId: string, day: string) =>
-    `/playback?subject=device:${deviceId}&day=${day}&anomalies=true`,
+  anomaliesOf: (type: 'device' | 'user', id: string, day: string) =>
+    `/playback?subject=${type}:${id}&day=${day}&anomalies=true`,
   /** One day of one subject, at a time of it. */
   playbackAt: (type: 'device' | 'user', id: string, day: string, at: string) =>
     `/playback?subject=${type}:${id}&day=${day}&at=${encodeURIComponent(at)}`,

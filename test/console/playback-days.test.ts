@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import type { Page } from 'playwright-core'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { createClient, createDevice, type TestDevice } from '../support/client.ts'
+import { addPerson } from '../support/people.ts'
 import { useOrganization } from '../support/shared-server.ts'
 import { until } from '../support/wait.ts'
 import { findBarriers, useBrowser } from './browser.ts'
@@ -84,6 +85,29 @@ describe('A day that is played back', () => {
     // The day before nothing came, right or wrong.
     await page.getByRole('button', { name: 'Previous day' }).click()
     await page.getByRole('heading', { name: /^Nothing recorded on/ }).waitFor()
+  })
+
+  it('says the same of a person, and asks again for what failed where nothing else is', async () => {
+    const { userId, client } = await addPerson(server, owner)
+    const points = [...Array(3).keys()].map(n => fix(MIDNIGHT + n * HOUR_MS, 48.1, 11.5, { accuracy: 4_000 }))
+    expect((await client.post('/location-history/bulk', { points })).status).toBe(200)
+    const page = await screens.open(`${server.url}/?subject=${userId}`, {
+      as: owner,
+      // Who is not on the map is looked for among the devices first.
+      mayFail: /api\/v3\/device\/|includeAnomalies/,
+    })
+    await page.getByText('Every position it has sent is an anomaly').waitFor()
+    let isRefused = true
+    await page.route(/location-histories\?.*maxPoints.*includeAnomalies/, route =>
+      isRefused ? route.fulfill({ status: 500, json: { message: 'No.', errors: [] } }) : route.continue(),
+    )
+    await page.getByRole('link', { name: 'Show them' }).click()
+    await page.waitForURL(`**/playback?subject=user:${userId}&day=${DAY}&anomalies=true`)
+    const again = page.getByRole('button', { name: 'Try again' })
+    await again.waitFor()
+    isRefused = false
+    await again.click()
+    await page.getByRole('status').getByText('3 shown as red dots').waitFor()
   })
 
   describe('second by second', () => {

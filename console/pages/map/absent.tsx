@@ -11,22 +11,31 @@ import { useWorkspace } from '../../shell/workspace.tsx'
 import { useFormat, useTexts } from '../../texts/texts.tsx'
 import { urls } from '../../urls.ts'
 
+interface Subject {
+  type: 'device' | 'user'
+  id: string
+}
+
 const SetupDialog = part(() => import('../setup-dialog.tsx'))
 
 /** Why somebody is not on the map, and what to do about it. */
 export default function Absent(props: {
   error: unknown
   device: { _id: string; name: string; lastSeenAt: string | null } | null
+  user: { _id: string } | null
   isFiltered: boolean
   onClearFilters: () => void
 }) {
-  const { error, device, isFiltered, onClearFilters } = props
-  const { live, map, records, nav, subject } = useTexts()
+  const { error, device, user, isFiltered, onClearFilters } = props
+  const { live, map, records, nav, subject: t } = useTexts()
   const { state } = useLive()
   const { may } = useWorkspace()
   const [isSetUp, setSetUp] = useState(false)
   const format = useFormat()
-  const anomaly = useNewestAnomaly(device?._id)
+  const subject: Subject | null = device
+    ? { type: 'device', id: device._id }
+    : user && { type: 'user', id: user._id }
+  const anomaly = useNewestAnomaly(subject)
   if (isMissing(error)) return <Missing>{records.missing}</Missing>
   if (error) return <Trouble error={error} />
   if (state.name === 'forbidden') {
@@ -35,7 +44,7 @@ export default function Absent(props: {
         <p>{live.forbidden}</p>
         {device && (
           <Link className="button plain" to={`${urls.devices}/${device._id}`}>
-            {subject.device}
+            {t.device}
           </Link>
         )}
       </>
@@ -49,13 +58,13 @@ export default function Absent(props: {
       </>
     )
   }
-  if (device && anomaly) {
+  if (subject && anomaly) {
     return (
       <>
         <p>{map.allWrong(format.ago(Date.parse(anomaly.timestamp)))}</p>
         <Link
           className="button plain"
-          to={urls.anomaliesOf(device._id, format.dateOf(Date.parse(anomaly.timestamp)))}
+          to={urls.anomaliesOf(subject.type, subject.id, format.dateOf(Date.parse(anomaly.timestamp)))}
         >
           {map.lookAtThem}
         </Link>
@@ -84,14 +93,14 @@ export default function Absent(props: {
 }
 
 /** Whoever is on no map may have sent fixes all the same, of which none can be right. */
-function useNewestAnomaly(deviceId: string | undefined) {
+function useNewestAnomaly(subject: Subject | null) {
   const { may } = useWorkspace()
   const { data } = useQuery({
-    queryKey: ['anomaly', deviceId],
-    enabled: deviceId !== undefined && may('view/location'),
+    queryKey: ['anomaly', subject?.id],
+    enabled: subject !== null && may('view/location'),
     queryFn: async ({ signal }) => {
       const query = {
-        deviceId: deviceId as string,
+        [subject?.type === 'user' ? 'userId' : 'deviceId']: subject?.id,
         includeAnomalies: 'true',
         order: 'desc',
         limit: 1,

@@ -75,6 +75,7 @@ export function SubjectPanel({
           <Absent
             error={error}
             device={records?.device ?? null}
+            user={records?.user ?? null}
             isFiltered={isFiltered}
             onClearFilters={onClearFilters}
           />

@@ -48,7 +48,7 @@ export function Component() {
 
   const names = useNames(subjects)
   const { loaded, isPending, error, retry } = useTracks(subjects, wholeDay)
-  const { trips, error: tripsError } = useTrips(subjects, wholeDay)
+  const { trips, error: tripsError, retry: retryTrips } = useTrips(subjects, wholeDay)
   const isEmpty =
     !isPending && !error && subjects.length > 0 && loaded.every(({ track }) => track.count === 0)
   // Of a day without a track they say whether it is one on which nothing came.
@@ -117,7 +117,7 @@ export function Component() {
         )}
         <Notes loaded={loaded.some(one => one.isReduced)} anomalies={anomalies} wanted={choice.anomalies} />
         {error && <Trouble error={error} onRetry={retry} />}
-        {!error && tripsError && <Trouble error={tripsError} />}
+        {!error && tripsError && <Trouble error={tripsError} onRetry={retryTrips} />}
       </section>
       <div className="playback-stage">
         <div className="map-area">
@@ -257,7 +257,7 @@ function Notes(props: { loaded: boolean; anomalies: ReturnType<typeof useAnomali
   const { loaded, anomalies, wanted } = props
   const { playback: t } = useTexts()
   const format = useFormat()
-  const { points, isAll, isPending, error } = anomalies
+  const { points, isAll, isPending, error, retry } = anomalies
   return (
     <>
       {loaded && <p className="hint">{t.reduced(format.count(MAX_POINTS))}</p>}
@@ -266,7 +266,7 @@ function Notes(props: { loaded: boolean; anomalies: ReturnType<typeof useAnomali
           {points.length === 0 ? t.noAnomalies : t.someAnomalies(format.count(points.length), isAll)}
         </p>
       )}
-      {error && <Trouble error={error} />}
+      {error && <Trouble error={error} onRetry={retry} />}
     </>
   )
 }

@@ -49,6 +49,11 @@ async function readPoints(subject: Subject, span: Span, includeAnomalies: boolea
   return typeof answer === 'string' ? [] : answer.data
 }
 
+/** Asks again for what failed, and for nothing else. */
+const retryOf = (results: readonly { error: unknown; refetch: () => unknown }[]) => () => {
+  for (const result of results) if (result.error) void result.refetch()
+}
+
 /** What was loaded of every subject so far; those that failed say why. */
 export function useTracks(subjects: readonly Subject[], span: Span) {
   return useQueries({
@@ -65,9 +70,7 @@ export function useTracks(subjects: readonly Subject[], span: Span) {
       loaded: results.flatMap(({ data }) => (data ? [data] : [])),
       isPending: results.some(({ isPending }) => isPending),
       error: results.find(({ error }) => error)?.error ?? null,
-      retry: () => {
-        for (const result of results) if (result.error) void result.refetch()
-      },
+      retry: retryOf(results),
     }),
   })
 }
@@ -87,6 +90,7 @@ export function useAnomalies(subjects: readonly Subject[], span: Span, wanted: b
       isAll: results.every(({ data }) => !data || data.length <= ALL_ANOMALIES),
       isPending: wanted && results.some(({ isPending }) => isPending),
       error: wanted ? (results.find(({ error }) => error)?.error ?? null) : null,
+      retry: retryOf(results),
     }),
   })
 }
@@ -107,6 +111,7 @@ export function useTrips(subjects: readonly Subject[], span: Span) {
     combine: results => ({
       trips: results.map(({ data }) => data),
       error: results.find(({ error }) => error)?.error ?? null,
+      retry: retryOf(results),
     }),
   })
 }

@@ -26,7 +26,7 @@ export const mapTexts = {
     map: 'Map',
     count: (shown: string, all: string) => (shown === all ? `${all} on the map` : `${shown} of ${all}`),
     noWebgl: 'This browser can’t show the map (WebGL 2 is off). The list still works.',
-    notShown: 'Not on the map: it hasn’t sent anything yet, or the filters hide it.',
+    notShown: 'Not on the map: nothing has been sent yet, or the filters hide it.',
     allWrong: (ago: string) => `Every position it has sent is an anomaly, the last one ${ago}.`,
     lookAtThem: 'Show them',
     neverSent: 'No position received yet.',
