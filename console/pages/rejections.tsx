@@ -5,6 +5,7 @@ import { answered, api } from '../api/client.ts'
 import { ChooseRecord } from '../parts/choose-record.tsx'
 import { type PageQuery, useList } from '../parts/list.ts'
 import { ActionButton } from '../parts/parts.tsx'
+import { Said } from '../parts/said.tsx'
 import { type Column, Table } from '../parts/table.tsx'
 import type { Texts } from '../texts/en/en.ts'
 import { useFormat, useTexts } from '../texts/texts.tsx'
@@ -93,7 +94,7 @@ export function Component() {
           { id: 'received', title: t.received, cell: one => format.dateTime(one.receivedAt), whole: true },
           ...(deviceId === '' ? [subject] : []),
           { id: 'reason', title: t.reason, cell: one => reasonText(one.reason), whole: true, minor: true },
-          { id: 'message', title: t.message, cell: one => one.message, whole: true },
+          { id: 'message', title: t.message, cell: one => <Said sentence={one.message} />, whole: true },
           {
             id: 'payload',
             title: t.payload,

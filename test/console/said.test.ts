@@ -7,11 +7,15 @@ import { de } from '../../console/texts/de/de.ts'
 import { translate } from '../../console/texts/server.ts'
 import { useOwnSentences } from '../../src/http/validation.ts'
 
-const SRC = resolve(import.meta.dirname, '../../src')
-const source = readdirSync(SRC, { recursive: true, encoding: 'utf8' })
-  .filter(file => file.endsWith('.ts'))
-  .map(file => readFileSync(join(SRC, file), 'utf8'))
-  .join('\n')
+const ROOT = resolve(import.meta.dirname, '../..')
+const SRC = join(ROOT, 'src')
+const read = (folder: string): string =>
+  readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
+    .filter(file => file.endsWith('.ts'))
+    .map(file => readFileSync(join(ROOT, folder, file), 'utf8'))
+    .join('\n')
+const points = read('ingest') + read('stream')
+const source = read('src') + points
 
 /** What the server says of a value that a schema does not take. */
 function say(schema: z.ZodType, value: unknown): string {
@@ -56,7 +60,7 @@ it('every sentence that is translated is one of the server', () => {
   const general = new Set(GENERAL.map(sentence => sentence.replace(/-?\d+(\.\d+)?/g, '#')))
   const literally = (text: string) => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
   const written = (sentence: string) =>
-    new RegExp(sentence.split(/[#$]/).map(literally).join('(?:\\d+|\\$\\{.+?\\})')).test(source)
+    new RegExp(sentence.split(/[#$]/).map(literally).join('(?:-?\\d+|\\$\\{.+?\\})')).test(source)
   // unique(`team named ${name}`, …)
   const isTaken = (sentence: string) =>
     written(`unique(\`${/^There is an? (.+) already\.$/.exec(sentence)?.[1] ?? '…'}\``)
@@ -103,6 +107,15 @@ it('what is refused of whatever the pages show is said in German', () => {
     'A device key opens only the routes that accept points.',
     'Apps sign in here with the key of a device.',
   ])
+})
+
+it('why a point is rejected is said in German', () => {
+  const literals = points.matchAll(/(?:NoPoint\(|reject\(\w+,)\s*'[a-z-]+',\s*(['`])([^'`]+)\1/g)
+  const sentences = [...literals].map(([, , sentence = '']) => sentence.replace(/\$\{.+?\}/g, '7'))
+  expect(sentences).toContain('The point cannot be stored.')
+  expect(sentences).toContain('The payload is not JSON in UTF-8.')
+  expect(sentences.length).toBe([...points.matchAll(/new NoPoint\(|\breject\(\w+, '[a-z]+',/g)].length)
+  expect(sentences.filter(sentence => translate(sentence, de.server) === undefined)).toEqual([])
 })
 
 it.each([

@@ -63,4 +63,29 @@ export const serverInGerman: Readonly<Record<string, string>> = {
   'Too many failed attempts. Wait before you try again.': 'Zu viele Fehlversuche. Bitte kurz warten.',
   'Something went wrong on our side.': 'Auf dem Server ist ein Fehler aufgetreten.',
   'The e-mail address or the password is wrong.': 'E-Mail-Adresse oder Passwort ist falsch.',
+  // Why points were rejected.
+  'lat has to be a number from # to # and lng one from # to #.':
+    'lat muss eine Zahl von # bis # sein und lng eine von # bis #.',
+  'lat and lng are exactly #, which devices send when they have no fix.':
+    'lat und lng sind genau #: Das senden Geräte, die keine Ortung haben.',
+  'timestamp has to be RFC # with an offset, or seconds or milliseconds since #.':
+    'timestamp muss RFC # mit Zeitverschiebung sein, oder Sekunden oder Millisekunden seit #.',
+  'timestamp is more than # minutes ahead.': 'timestamp liegt mehr als # Minuten in der Zukunft.',
+  'timestamp is older than the history is kept, which is one year.':
+    'timestamp liegt mehr als ein Jahr zurück. So lange werden Positionen aufbewahrt.',
+  'A message holds at most # points, this one has #.':
+    'Eine Nachricht enthält höchstens # Punkte, diese enthält #.',
+  'The payload is not JSON in UTF#.': 'Die Daten sind kein JSON in UTF#.',
+  'The payload is encrypted: switch payload encryption off in the app.':
+    'Die Daten sind verschlüsselt. Bitte die Verschlüsselung in der App ausschalten.',
+  'A point has to be a JSON object.': 'Ein Punkt muss ein JSON-Objekt sein.',
+  'A fix has to be an object or fields in the address.':
+    'Eine Position muss ein Objekt sein oder aus Feldern in der Adresse bestehen.',
+  'The app says that its fix is not valid.': 'Laut der App ist ihre Ortung ungültig.',
+  'A location has to have coords.': 'Eine location muss coords enthalten.',
+  'An OwnTracks message has to be a JSON object.': 'Eine OwnTracks-Nachricht muss ein JSON-Objekt sein.',
+  'An OwnTracks message has to have a _type.': 'Eine OwnTracks-Nachricht muss einen _type enthalten.',
+  'Overland sends GeoJSON features under locations.': 'Overland sendet GeoJSON-Features unter locations.',
+  'Another point of this subject has the same timestamp.': 'Ein anderer Punkt hat denselben Zeitstempel.',
+  'The point cannot be stored.': 'Der Punkt kann nicht gespeichert werden.',
 }
