@@ -2,6 +2,7 @@ import 'maplibre-gl/dist/maplibre-gl.css'
 import { Map as MapLibre, type MapOptions, ScaleControl, setWorkerUrl } from 'maplibre-gl'
 // A file of ours: the policy of the page allows no other worker.
 import workerUrl from 'maplibre-gl/dist/maplibre-gl-worker.mjs?worker&url'
+import { fromRem } from '../parts/rem.ts'
 import { createStyle } from './basemap.ts'
 import type { Palette } from './palette.ts'
 
@@ -33,7 +34,8 @@ export async function openMap(container: HTMLElement, palette: Palette, words: M
     fadeDuration: 0,
     locale: { 'Map.Title': words.canvas, 'AttributionControl.ToggleAttribution': words.sources },
   })
-  const scale = new ScaleControl({ maxWidth: 80 })
+  // Of the round lengths up to it the shortest is half as long, which has to hold "1000 km".
+  const scale = new ScaleControl({ maxWidth: fromRem(7.5) })
   map.addControl(scale, 'bottom-left')
   map.touchZoomRotate.disableRotation()
   map.keyboard.disableRotation()

@@ -12,6 +12,8 @@ import { MAX_TIME_MS, MIN_TIME_MS } from './times.ts'
 export const cursorKey = {
   /** Milliseconds since 1970. */
   time: z.number().min(MIN_TIME_MS).max(MAX_TIME_MS),
+  /** As answers write it. */
+  timestamp: z.iso.datetime().refine(text => Date.parse(text) >= MIN_TIME_MS),
   /** `subjects.key`, an int4. */
   subject: z.int32().min(0),
 }

@@ -84,19 +84,30 @@ export function put(value: unknown, [step, ...rest]: Path, leaf: unknown): unkno
   return { ...object, [step]: put((object as { [key: string]: unknown })[step], rest, leaf) }
 }
 
+const get = (value: unknown, place: Path): unknown =>
+  place.reduce((inner, step) => (inner as { [key: string]: unknown })[step], value)
+
 /** The places of a value that is there: of a cursor, say. */
 function placesOf(value: unknown): Path[] {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return [[]]
   return [[], ...Object.entries(value).flatMap(([key, inner]) => placesOf(inner).map(path => [key, ...path]))]
 }
 
-/** A cursor with each of its keys replaced. What is no cursor at all, every list reads in one place: see `NO_CURSORS`. */
+const LIKE_A_TIME = /^\d{4,6}-\d\d-\d\d[T ]/
+const isLikeATime = (value: unknown) => typeof value === 'string' && LIKE_A_TIME.test(value)
+
+/**
+ * A cursor with each of its keys replaced, a time by every other one. What is no cursor at all, every list reads in one place: see
+ * `NO_CURSORS`.
+ */
 export function forge(cursor: string | undefined): string[] {
   if (cursor === undefined || cursor === null) return NO_CURSORS
   const keys = JSON.parse(Buffer.from(cursor, 'base64url').toString('utf8')) as unknown
   const places = placesOf(keys).filter(({ length }) => length > 0)
   const forged = places.flatMap(place =>
-    HOSTILE.filter(isInTurn).map(value => encode(put(keys, place, value))),
+    HOSTILE.filter(value => isInTurn() || (isLikeATime(value) && isLikeATime(get(keys, place)))).map(value =>
+      encode(put(keys, place, value)),
+    ),
   )
   return [...forged, ...['', 'x', 'null', '[]', '{}', '0'].map(encode), `${cursor}x`, cursor.slice(1)]
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { REASONS } from '../../../stream/point.ts'
+import { cursorKey } from '../../http/cursors.ts'
 import { id, list, pageQuery, pathId, text } from '../../http/envelope.ts'
 import { operation } from '../../http/operation.ts'
 
@@ -20,7 +21,7 @@ const counts = z
 const rejections = list(rejection).extend({ counts })
 
 export const rejectionCursor = z.object({
-  receivedAt: z.iso.datetime(),
+  receivedAt: cursorKey.timestamp,
   id: z.string().regex(/^\d{1,9}-\d{1,15}-\d{1,9}$/),
 })
 
