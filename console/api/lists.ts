@@ -1,5 +1,8 @@
 import { answered, api } from './client.ts'
 
+/** The interface takes no more characters to search for. */
+export const MAX_SEARCH = 200
+
 interface Query {
   search?: string
   limit?: number

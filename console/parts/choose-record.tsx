@@ -14,7 +14,7 @@ import {
   Select,
   SelectValue,
 } from 'react-aria-components'
-import type { ListName } from '../api/lists.ts'
+import { type ListName, MAX_SEARCH } from '../api/lists.ts'
 import { named, useName, useRecords } from '../shell/records.ts'
 import { useTexts } from '../texts/texts.tsx'
 import { Icon } from './icon.tsx'
@@ -125,7 +125,7 @@ function RecordSearch(props: { value?: string; onChange?: (text: string) => void
       {...props}
     >
       <Icon name="search" />
-      <Input placeholder={map.search} />
+      <Input placeholder={map.search} maxLength={MAX_SEARCH} />
       <Button className="button quiet square clear" aria-label={map.clear}>
         <Icon name="close" />
       </Button>

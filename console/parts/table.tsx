@@ -169,7 +169,9 @@ export function Table<T extends { _id: string }>({
         onPointerDown={() => setToEnd(false)}
         onBlur={({ relatedTarget }) => {
           // A row that is not drawn any more tells nobody.
-          if (!box.current?.contains(relatedTarget)) at.current = null
+          if (box.current?.contains(relatedTarget)) return
+          at.current = null
+          if (relatedTarget) setToEnd(false)
         }}
       >
         <table

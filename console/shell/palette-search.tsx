@@ -2,6 +2,7 @@ import '../styles/palette.css'
 import { type KeyboardEvent, useEffect, useRef, useState } from 'react'
 import { Autocomplete, Header, Input, Menu, MenuItem, MenuSection, TextField } from 'react-aria-components'
 import { useNavigate } from 'react-router'
+import { MAX_SEARCH } from '../api/lists.ts'
 import { afterDialog, focusHeading } from '../parts/focus.ts'
 import { Icon, StateMark } from '../parts/icon.tsx'
 import { sayFailure } from '../parts/parts.tsx'
@@ -83,7 +84,7 @@ export function Search({ onDone }: { onDone: () => void }) {
     <Autocomplete inputValue={text} onInputChange={type}>
       <TextField className="search palette-search" aria-label={texts.nav.commands} autoFocus>
         <Icon name="search" />
-        <Input placeholder={texts.nav.commands} onKeyDownCapture={onKeyDown} />
+        <Input placeholder={texts.nav.commands} maxLength={MAX_SEARCH} onKeyDownCapture={onKeyDown} />
       </TextField>
       {count > 0 && (
         <Menu className="menu palette-list" aria-label={t.results}>

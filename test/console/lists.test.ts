@@ -57,6 +57,20 @@ describe('Lists of records', () => {
     await page.getByRole('status').getByText('1 entry').waitFor()
   })
 
+  it('are searched for as much as the interface takes, there and in the palette', async () => {
+    const page = await screens.open(`${server.url}/vehicles`, { as: owner })
+    const long = 'x'.repeat(300)
+    await page.getByRole('main').getByRole('searchbox').focus()
+    await page.keyboard.insertText(long)
+    await page.getByText('No matches').waitFor()
+    expect(new URL(page.url()).searchParams.get('search')).toHaveLength(200)
+    await page.keyboard.press('Control+k')
+    const asked = page.waitForRequest(/devices\?.*search=/)
+    await page.keyboard.insertText(long)
+    expect(new URL((await asked).url()).searchParams.get('search')).toHaveLength(200)
+    await page.getByRole('dialog').getByText('No matches').waitFor()
+  })
+
   it('give way to whoever goes elsewhere while End loads what is missing', async () => {
     const page = await screens.open(`${server.url}/vehicles`, { as: owner })
     await page.getByRole('row', { name: /Van 1 / }).waitFor()

@@ -110,6 +110,11 @@ describe('A day that is played back', () => {
     await page.getByRole('status').getByText('3 shown as red dots').waitFor()
   })
 
+  it('is nobody’s in an address that names nobody', async () => {
+    const page = await screens.open(`${server.url}/playback?subject=device:nobody&subject=van`, { as: owner })
+    await page.getByRole('heading', { name: 'Whose day do you want to see?' }).waitFor()
+  })
+
   describe('second by second', () => {
     beforeAll(async () => {
       // Parked until 3, then half an hour of driving with two minutes of ten at a light.

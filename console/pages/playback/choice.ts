@@ -126,7 +126,7 @@ function readSubjects(texts: readonly string[]): Subject[] {
   const subjects = texts.flatMap(text => {
     const [type, id] = text.split(':')
     const known = TYPES.find(one => one === type)
-    return known && id ? [{ type: known, id }] : []
+    return known && /^[\da-f-]{36}$/i.test(id ?? '') ? [{ type: known, id: id as string }] : []
   })
   const keys = subjects.map(keyOf)
   return subjects.filter((subject, index) => keys.indexOf(keyOf(subject)) === index).slice(0, MAX_SUBJECTS)

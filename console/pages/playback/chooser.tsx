@@ -1,5 +1,6 @@
 import { useMemo, useRef, useState } from 'react'
 import { Button, ComboBox, Input, ListBox, ListBoxItem, Popover } from 'react-aria-components'
+import { MAX_SEARCH } from '../../api/lists.ts'
 import { useFleetVersion, useLive } from '../../live/live.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { IconButton } from '../../parts/parts.tsx'
@@ -51,7 +52,7 @@ export function Chooser({ subjects, onChange }: Props) {
           onChange={key => key !== null && add(key)}
         >
           <Icon name="search" />
-          <Input placeholder={t.choose} />
+          <Input placeholder={t.choose} maxLength={MAX_SEARCH} />
           <Button className="button quiet square clear">
             <Icon name="down" />
           </Button>

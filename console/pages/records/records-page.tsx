@@ -4,6 +4,7 @@ import { type ReactNode, useDeferredValue } from 'react'
 import { Button, Input, SearchField } from 'react-aria-components'
 import { Link, useNavigate, useParams, useSearchParams } from 'react-router'
 import { isMissing } from '../../api/failure.ts'
+import { MAX_SEARCH } from '../../api/lists.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { orderOf, type Page, type PageQuery, useList } from '../../parts/list.ts'
 import { Missing } from '../../parts/missing.tsx'
@@ -82,7 +83,7 @@ export function RecordsPage<T extends { _id: string }, Whole, Sort extends strin
             onChange={search => change({ search })}
           >
             <Icon name="search" />
-            <Input placeholder={texts.map.search} />
+            <Input placeholder={texts.map.search} maxLength={MAX_SEARCH} />
             <Button className="button quiet square clear" aria-label={texts.map.clear}>
               <Icon name="close" />
             </Button>
