@@ -1,25 +1,34 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { createClient, createDevice } from '../support/client.ts'
 import { useOrganization } from '../support/shared-server.ts'
+import { until } from '../support/wait.ts'
 import { findBarriers, useBrowser } from './browser.ts'
 
 describe('Geofences by their names', () => {
   const { server, owner } = useOrganization()
   const screens = useBrowser()
+  let hubId: string
+  let depotId: string
 
   beforeAll(async () => {
     const van = await createDevice(owner, 'Van 7')
-    const points = [{ lat: 52.5, lng: 13.4, timestamp: Date.now() }]
-    await createClient(server, van.key).post('/location-history/bulk', { points })
-    const hub = await owner.post('/hub', { name: 'North', lat: 52, lng: 13 })
-    for (const [name, radius, hubId] of [
-      ['Yard', 500, hub.body.data._id],
+    hubId = (await owner.post('/hub', { name: 'North', lat: 52, lng: 13 })).body.data._id
+    for (const [name, radius, hub] of [
+      ['Yard', 500, hubId],
       ['Yard', 2_000, null],
       ['Depot', 700, null],
     ]) {
       const shape = { type: 'circle', center: { lat: 52.5, lng: 13.4 }, radius }
-      expect((await owner.post('/geofence', { name, shape, hubId })).status).toBe(201)
+      const { status, body } = await owner.post('/geofence', { name, shape, hubId: hub })
+      expect(status).toBe(201)
+      depotId = body.data._id
     }
+    const points = [53, 52.5].map((lat, n) => ({ lat, lng: 13.4, timestamp: Date.now() - (2 - n) * 60_000 }))
+    await createClient(server, van.key).post('/location-history/bulk', { points })
+    await until('it is told', async () => {
+      const { body } = await owner.get(`/geofence-events?geofenceId=${depotId}`)
+      return body.data.length > 0
+    })
   })
 
   it('are told apart where two have the same one, and only there', async () => {
@@ -39,6 +48,13 @@ describe('Geofences by their names', () => {
     await page.keyboard.type('yard')
     await page.getByRole('menuitem', { name: /Yard.*Circle, 2 km/ }).waitFor()
     await page.getByRole('menuitem', { name: /Yard.*North · Circle, 500 m/ }).waitFor()
+  })
+
+  it('name who entered them, though the filters leave it out', async () => {
+    const page = await screens.open(`${server.url}/?fence=${depotId}&hub=${hubId}`, { as: owner })
+    await page.getByText('0 on the map').waitFor()
+    const panel = page.getByRole('complementary', { name: 'Depot' })
+    await panel.getByText('Van 7 entered').waitFor()
   })
 
   it('are said to be more while they come', async () => {

@@ -272,7 +272,10 @@ describe('Playback', () => {
 
     await page.getByRole('button', { name: 'Remove Van 7' }).click()
     await page.getByRole('heading', { name: 'Whose day do you want to see?' }).waitFor()
-    await page.getByRole('combobox', { name: 'Add to playback' }).fill('bik')
+    // One goes on where another one is added.
+    const field = page.getByRole('combobox', { name: 'Add to playback' })
+    await until('the field has the focus', () => field.evaluate(one => one === document.activeElement))
+    await field.fill('bik')
     await page.getByRole('option', { name: /^Bike 9/ }).waitFor()
     await page.keyboard.press('ArrowDown')
     await page.keyboard.press('Enter')

@@ -4,9 +4,10 @@ import { MAX_SEARCH } from '../../api/lists.ts'
 import { useFleetVersion, useLive } from '../../live/live.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { IconButton } from '../../parts/parts.tsx'
+import { useSettled } from '../../parts/settled.ts'
 import { useLocale, useTexts } from '../../texts/texts.tsx'
 import { keyOf, MAX_SUBJECTS, type Subject, TYPES } from './choice.ts'
-import { useNames, useVehicles } from './queries.ts'
+import { useChosenNames, useVehicles } from './queries.ts'
 
 /** A list that somebody reads; more are found by their names. */
 const OFFERED = 50
@@ -20,19 +21,23 @@ interface Props {
 /** Whose day it is: everything that has ever sent a position, and the vehicles. */
 export function Chooser({ subjects, onChange }: Props) {
   const { playback: t } = useTexts()
-  const names = useNames(subjects)
+  const names = useChosenNames(subjects)
   const [search, setSearch] = useState('')
   const offered = useOffered(search, subjects)
-  /** Whoever has added one may add another: in a field that is new and closed. */
-  const added = useRef(false)
+  /** Whoever has added or removed one goes on in a field that is new and closed. */
+  const changed = useRef(false)
   const isFull = subjects.length >= MAX_SUBJECTS
   const add = (key: unknown) => {
     const [type, id] = String(key).split(':')
     const known = TYPES.find(one => one === type)
     if (!known || !id) return
-    added.current = true
+    changed.current = true
     setSearch('')
     onChange([...subjects, { type: known, id }])
+  }
+  const remove = (subject: Subject) => {
+    changed.current = true
+    onChange(subjects.filter(one => one !== subject))
   }
   return (
     <div className="chooser">
@@ -43,7 +48,7 @@ export function Chooser({ subjects, onChange }: Props) {
           className="search"
           aria-label={t.choose}
           key={subjects.length}
-          autoFocus={added.current}
+          autoFocus={changed.current}
           allowsEmptyCollection
           items={offered}
           inputValue={search}
@@ -77,7 +82,7 @@ export function Chooser({ subjects, onChange }: Props) {
               <IconButton
                 icon="close"
                 label={t.remove(names[index] as string)}
-                onPress={() => onChange(subjects.filter(one => one !== subject))}
+                onPress={() => remove(subject)}
               />
             </li>
           ))}
@@ -91,7 +96,7 @@ function useOffered(search: string, chosen: readonly Subject[]) {
   const locale = useLocale()
   const { fleet } = useLive()
   const version = useFleetVersion(fleet, REFRESH_MS)
-  const vehicles = useVehicles(search)
+  const vehicles = useVehicles(useSettled(search))
   return useMemo(() => {
     // Who is there changes the fleet in place.
     void version

@@ -12,7 +12,7 @@ import { DayList, partsOf, Strips } from './day-list.tsx'
 import { DayPicker } from './day-picker.tsx'
 import { Downloads } from './downloads.tsx'
 import { createPlayer, type Player } from './player.ts'
-import { MAX_POINTS, useAnomalies, useNames, useTracks, useTrips } from './queries.ts'
+import { MAX_POINTS, useAnomalies, useChosenNames, useTracks, useTrips } from './queries.ts'
 import type { Shown } from './shown.ts'
 import { SpeedChart } from './speed-chart.tsx'
 import { TrackMap } from './track-map.tsx'
@@ -46,7 +46,7 @@ export function Component() {
   // What the live map leaves out can be played back all the same.
   useEffect(() => filter([], []), [filter])
 
-  const names = useNames(subjects)
+  const names = useChosenNames(subjects)
   const { loaded, isPending, error, retry } = useTracks(subjects, wholeDay)
   const { trips, error: tripsError, retry: retryTrips } = useTrips(subjects, wholeDay)
   const isEmpty =
@@ -108,6 +108,7 @@ export function Component() {
               {t.anomalies}
             </ToggleButton>
             <Downloads
+              key={`${day} ${subjects.map(keyOf)}`}
               subjects={subjects}
               span={wholeDay}
               day={day}

@@ -1,9 +1,10 @@
 import { keepPreviousData, useQueries, useQuery } from '@tanstack/react-query'
+import { useMemo } from 'react'
 import { answered, api } from '../../api/client.ts'
 import { retryAfterOf } from '../../api/failure.ts'
 import { LISTS } from '../../api/lists.ts'
 import { serverNow } from '../../clock.ts'
-import { useLive } from '../../live/live.tsx'
+import { useNames } from '../../shell/names.ts'
 import { useWorkspace } from '../../shell/workspace.tsx'
 import { useTexts } from '../../texts/texts.tsx'
 import { keyOf, type Span, type Subject } from './choice.ts'
@@ -158,26 +159,9 @@ export function useVehicles(search: string) {
   return data
 }
 
-const LIST_OF = { device: LISTS.devices, user: LISTS.users, vehicle: LISTS.vehicles }
-
-/** What subjects are called: as the live map says, else as the records do. */
-export function useNames(subjects: readonly Subject[]): string[] {
+/** What the chosen ones are called on the page. */
+export function useChosenNames(subjects: readonly Subject[]): string[] {
   const { form } = useTexts()
-  const { fleet, known, state } = useLive()
-  const { may } = useWorkspace()
-  return useQueries({
-    queries: subjects.map(subject => {
-      const live = fleet.find(subject.id)?.name
-      return {
-        queryKey: ['name', keyOf(subject), live],
-        enabled: live !== undefined || known || state.name === 'forbidden',
-        queryFn: async () => {
-          if (live !== undefined) return live
-          if (!may(`view/${subject.type}`)) return form.unknown
-          return (await LIST_OF[subject.type].readOne(subject.id)).name
-        },
-      }
-    }),
-    combine: results => results.map(({ data, error }) => data ?? (error ? form.unknown : '…')),
-  })
+  const names = useNames(subjects)
+  return useMemo(() => names.map(name => (name === undefined ? '…' : (name ?? form.unknown))), [names, form])
 }

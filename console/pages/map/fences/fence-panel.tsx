@@ -7,6 +7,7 @@ import { createInside } from '../../../map/areas.ts'
 import { useEscape, useLateHeading, useReturnFocus } from '../../../parts/focus.ts'
 import { Icon } from '../../../parts/icon.tsx'
 import { ActionButton, IconButton, Trouble } from '../../../parts/parts.tsx'
+import { useNames } from '../../../shell/names.ts'
 import { useWorkspace } from '../../../shell/workspace.tsx'
 import { useFormat, useTexts } from '../../../texts/texts.tsx'
 import { urls } from '../../../urls.ts'
@@ -89,9 +90,16 @@ const AGES_EVERY_MS = 10_000
 function Events({ fence }: { fence: Fence }) {
   const { fences: t } = useTexts()
   const format = useFormat()
-  const { fleet } = useLive()
   const now = useNow(AGES_EVERY_MS)
   const { data: events, error, refetch } = useFenceEvents(fence._id)
+  const crossed = useMemo(
+    () => [
+      ...new Map(events?.map(one => [one.subjectId, { type: one.subjectType, id: one.subjectId }])).values(),
+    ],
+    [events],
+  )
+  const names = useNames(crossed)
+  const nameOf = (id: string) => names[crossed.findIndex(one => one.id === id)] ?? t.somebody
   return (
     <section className="today">
       <h3>{t.events}</h3>
@@ -100,7 +108,7 @@ function Events({ fence }: { fence: Fence }) {
       {events && events.length > 0 && (
         <ul className="crossings" aria-label={t.events}>
           {events.map(({ _id, subjectId, subjectType, event, at, retracted }) => {
-            const name = fleet.find(subjectId)?.name ?? t.somebody
+            const name = nameOf(subjectId)
             return (
               <li key={_id} className={retracted ? 'retracted' : undefined}>
                 <span className={`crossing ${event}`} aria-hidden="true" />

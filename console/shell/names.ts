@@ -1,0 +1,34 @@
+import { useQueries } from '@tanstack/react-query'
+import { LISTS } from '../api/lists.ts'
+import { useLive } from '../live/live.tsx'
+import { useWorkspace } from './workspace.tsx'
+
+const LIST_OF = { device: LISTS.devices, user: LISTS.users, vehicle: LISTS.vehicles }
+
+interface Subject {
+  type: keyof typeof LIST_OF
+  id: string
+}
+
+/**
+ * What subjects are called: as the live map says, else, of whom its filters leave out too, as the records do. Null is one of whom
+ * nobody here may know the name, undefined one who is asked for.
+ */
+export function useNames(subjects: readonly Subject[]): (string | null | undefined)[] {
+  const { fleet, known, state } = useLive()
+  const { may } = useWorkspace()
+  return useQueries({
+    queries: subjects.map(({ type, id }) => {
+      const live = fleet.find(id)?.name
+      return {
+        queryKey: ['name', type, id, live],
+        enabled: live !== undefined || known || state.name === 'forbidden',
+        queryFn: async () => {
+          if (live !== undefined) return live
+          return may(`view/${type}`) ? (await LIST_OF[type].readOne(id)).name : null
+        },
+      }
+    }),
+    combine: results => results.map(({ data, error }) => (error ? null : data)),
+  })
+}
