@@ -13,6 +13,10 @@ it('the language is the browser’s, until somebody sets that of the organizatio
   expect((await owner.patch('/organization', { language: 'en' })).status).toBe(200)
   await page.reload()
   await page.getByRole('heading', { name: 'Tracking links' }).waitFor()
+  const unset = await owner.patch('/organization', { language: null })
+  expect([unset.status, unset.body.data.language]).toEqual([200, 'en'])
+  await page.reload()
+  await page.getByRole('heading', { name: 'Tracking-Links' }).waitFor()
 })
 
 it('no German word is cut off, on a tablet and on a phone', async () => {

@@ -135,7 +135,14 @@ export const updateOrganization = operation({
   tags,
   summary: 'Change the organization of the token',
   description: 'Fields that are left out stay as they are, and so do keys of `settings` that are left out.',
-  body: z.strictObject(fields).partial(),
+  body: z
+    .strictObject({
+      ...fields,
+      language: fields.language
+        .nullable()
+        .describe('null is none of its own: everybody has that of their browser'),
+    })
+    .partial(),
   response: { 200: success(organization) },
 })
 
