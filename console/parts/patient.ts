@@ -39,16 +39,21 @@ export function patient<T>(load: () => Promise<T>): () => Promise<T> {
   }
 }
 
+/** Where it does not come the page says so, and stays as it is. */
+const orStay = <T>(loaded: Promise<T>): Promise<T> =>
+  loaded.catch(() => {
+    count('failed', 1)
+    return new Promise<never>(() => {})
+  })
+
 /** A part that is shown within a page as soon as it has come. What is around it stays, also where it does not come. */
 export const part: typeof lazy = load => {
   const patiently = patient(load)
-  return lazy(() =>
-    patiently().catch(() => {
-      count('failed', 1)
-      return new Promise<never>(() => {})
-    }),
-  )
+  return lazy(() => orStay(patiently()))
 }
+
+/** Loads what takes the place of something that is there until it has come, and is not loaded ahead. */
+export const replacement = <T>(load: () => Promise<T>): Promise<T> => orStay(reachServer().then(load))
 
 /** Safari has none. */
 const whenIdle = window.requestIdleCallback ?? ((step: () => void) => setTimeout(step, 200))

@@ -1,5 +1,14 @@
-import { createContext, type ReactNode, Suspense, use, useMemo, useSyncExternalStore } from 'react'
+import {
+  createContext,
+  type ReactNode,
+  Suspense,
+  use,
+  useDeferredValue,
+  useMemo,
+  useSyncExternalStore,
+} from 'react'
 import { I18nProvider } from 'react-aria-components'
+import { replacement } from '../parts/patient.ts'
 import { getPreferences, onPreferences } from '../preferences.ts'
 import type { Texts } from './en/en.ts'
 import { createFormat, type Format } from './format.ts'
@@ -15,14 +24,10 @@ const LOADERS: Record<Language, () => Promise<Texts>> = {
 }
 const loading: Partial<Record<Language, Promise<Texts>>> = {}
 
+/** The first one comes with the page. */
 async function load(name: Language): Promise<Texts> {
-  try {
-    return isolateNames(await LOADERS[name]())
-  } catch (cause) {
-    // The server was away: the next one who needs it tries again.
-    delete loading[name]
-    throw cause
-  }
+  const isFirst = Object.keys(loading).length === 0
+  return isolateNames(await (isFirst ? LOADERS[name]() : replacement(LOADERS[name])))
 }
 
 const Words = createContext<{ texts: Texts; format: Format; locale: string } | null>(null)
@@ -45,9 +50,11 @@ interface Props {
 
 export function TextsProvider(props: Props) {
   const chosen = useSyncExternalStore(onPreferences, () => getPreferences().language)
+  // Deferred, the page stays in the language that it has until another one is there.
+  const name = useDeferredValue(props.only ?? chooseLanguage(chosen, props.language))
   return (
     <Suspense>
-      <Provide name={props.only ?? chooseLanguage(chosen, props.language)} {...props} />
+      <Provide name={name} {...props} />
     </Suspense>
   )
 }

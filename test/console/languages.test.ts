@@ -2,6 +2,7 @@ import type { Page } from 'playwright-core'
 import { expect, it } from 'vitest'
 import { createClient, createDevice } from '../support/client.ts'
 import { useOrganization } from '../support/shared-server.ts'
+import { pause } from '../support/wait.ts'
 import { useBrowser } from './browser.ts'
 
 const { server, owner } = useOrganization()
@@ -17,6 +18,35 @@ it('the language is the browser’s, until somebody sets that of the organizatio
   expect([unset.status, unset.body.data.language]).toEqual([200, 'en'])
   await page.reload()
   await page.getByRole('heading', { name: 'Tracking-Links' }).waitFor()
+})
+
+it('another language is waited for: the page stays in the one that it has, and does so where that does not come', async () => {
+  const page = await screens.open(`${server.url}/links`, {
+    as: owner,
+    locale: 'en-150',
+    mayFail: /de-|health/,
+  })
+  const isGerman = page.getByRole('heading', { name: 'Tracking-Links' })
+  const choose = async () => {
+    await page.getByRole('button', { name: /^Account of/ }).click()
+    await page.getByRole('menuitemradio', { name: 'Deutsch' }).click()
+    await pause(1_000)
+    await page.getByRole('heading', { name: 'Tracking links' }).waitFor()
+  }
+  await page.getByRole('heading', { name: 'Tracking links' }).waitFor()
+  await page.route('**/health', route => route.abort())
+  await choose()
+  await page.unroute('**/health')
+  await isGerman.waitFor()
+
+  await page.evaluate(() => localStorage.removeItem('fieldline.preferences'))
+  await page.route('**/assets/de-*', route => route.abort())
+  await page.reload()
+  await choose()
+  await page.getByText('Part of this page couldn’t be loaded').waitFor()
+  await page.unroute('**/assets/de-*')
+  await page.getByRole('link', { name: 'Reload' }).click()
+  await isGerman.waitFor()
 })
 
 it('no German word is cut off, on a tablet and on a phone', async () => {
