@@ -106,15 +106,21 @@ export function hasJustEntered(): boolean {
 /** Whether somebody signed out here, rather than came without a session or lost it. */
 export const hasLeft = (): boolean => left
 
+/**
+ * Over here at once, however long the server takes and wherever it is; there as soon as it hears of it, also from a page that is
+ * gone, else within hours.
+ */
 export function leaveSession(token: string): void {
   left = true
   if (read()?.token === token) forget(KEY)
   endSession(token)
+  const headers = { authorization: `Bearer ${token}` }
+  void fetch('/api/v3/auth/logout', { method: 'POST', headers, keepalive: true }).catch(() => {})
 }
 
 /**
- * While somebody signs out, or another organization is asked for: the server ends the session then, which the socket may hear
- * before the answer is here. What one was looking at is nothing there.
+ * While another organization is asked for: the server ends the session then, which the socket may hear before the answer is
+ * here. What one was looking at is nothing there.
  */
 export function expectEnd(isExpected: boolean): void {
   left = isExpected

@@ -35,7 +35,12 @@ export function BrokenPage() {
         {texts.errors.reload}
       </a>
       {getSession() && (
-        <ActionButton onPress={() => void signOut().then(() => location.assign(urls.signIn(urls.map)))}>
+        <ActionButton
+          onPress={() => {
+            signOut()
+            location.assign(urls.signIn(urls.map))
+          }}
+        >
           {texts.account.signOut}
         </ActionButton>
       )}

@@ -40,17 +40,10 @@ export function AccountBox({ account }: { account: Account | null }) {
   const { account: words, signIn } = useTexts()
   const dialog = useRef<HTMLDialogElement>(null)
   if (account) {
-    const signOut = async () => {
-      await fetch('/api/v3/auth/logout', {
-        method: 'POST',
-        headers: { authorization: `Bearer ${account.token}` },
-      }).catch(() => {})
-      leaveSession(account.token)
-    }
     return (
       <div className="account-box">
         <p>{account.name === null ? t.signedIn : t.signedInAs(account.name)}</p>
-        <button type="button" className="button quiet" onClick={() => void signOut()}>
+        <button type="button" className="button quiet" onClick={() => leaveSession(account.token)}>
           {words.signOut}
         </button>
       </div>

@@ -25,14 +25,11 @@ export function useSwitchOrganization() {
 export function useSignOut() {
   const { account } = useTexts()
   const leave = useLeave()
-  return () => leave(account.signOut, () => void signOut())
+  return () => leave(account.signOut, signOut)
 }
 
-export async function signOut(): Promise<void> {
+export function signOut(): void {
   const token = getSession()?.token
-  expectEnd(true)
-  // Also where the server is away: here it is over in any case, there it is within hours.
-  await api.POST('/api/v3/auth/logout').catch(() => {})
   forgetRecent()
   if (token) leaveSession(token)
 }

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { createClient, createDevice } from '../support/client.ts'
 import { addPerson, type Person } from '../support/people.ts'
 import { useOrganization } from '../support/shared-server.ts'
+import { until } from '../support/wait.ts'
 import { useBrowser } from './browser.ts'
 
 /** What no page may fail at: what a browser kept of an older version, addresses cut short, numbers that no device measures. */
@@ -115,7 +116,7 @@ describe('The console with what does not fit', () => {
     await page.getByRole('heading', { name: 'Something went wrong on this page' }).waitFor()
     await page.getByRole('button', { name: 'Sign out' }).click()
     await page.getByLabel('E-mail').waitFor()
-    expect((await client.get('/user')).status).toBe(401)
+    await until('the server has heard of it', async () => (await client.get('/user')).status === 401)
   })
 
   it('a day that no calendar has is today', async () => {

@@ -88,6 +88,9 @@ describe('Playback', () => {
     expect(await shownTime(page)).toBe('08:40:00')
     for (const key of ['PageDown', 'PageUp', 'Shift+ArrowRight', 'ArrowLeft']) await page.keyboard.press(key)
     expect(await shownTime(page)).toBe('08:50:50')
+    // The browser's own keys are not taken from it.
+    for (const key of ['Control+Equal', 'Control+n']) await page.keyboard.press(key)
+    expect(await shownTime(page)).toBe('08:50:50')
     await page.keyboard.press('Space')
     await page.getByRole('button', { name: 'Pause' }).waitFor()
     await until('the clock runs', async () => ((await shownTime(page)) ?? '') > '08:51:00')

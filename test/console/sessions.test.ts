@@ -1,4 +1,4 @@
-import type { Page } from 'playwright-core'
+import type { Page, Route } from 'playwright-core'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { createClient, createDevice, signIn } from '../support/client.ts'
 import { useServer } from '../support/own-server.ts'
@@ -17,6 +17,24 @@ describe('What changes for somebody who is signed in', () => {
     await tab.goto(`${server.url}${path}`)
     return tab
   }
+
+  it('signing out ends the session at once, in every tab, and as soon as it can on the server', async () => {
+    const client = await signIn(server)
+    const page = await screens.open(server.url, { as: client, ...MAY_BE_REFUSED })
+    await isLive(page)
+    const other = await openTab(page, '/links')
+    await other.getByRole('heading', { name: 'Tracking links' }).waitFor()
+    const held: Route[] = []
+    await page.route('**/auth/logout', route => void held.push(route))
+    await page.getByRole('button', { name: /^Account of/ }).click()
+    await page.getByRole('menuitem', { name: 'Sign out' }).click()
+    await page.getByRole('button', { name: 'Sign in' }).waitFor()
+    expect(await page.getByText('Sign in to continue').count()).toBe(0)
+    await other.getByRole('button', { name: 'Sign in' }).waitFor()
+    expect((await client.get('/user')).status).toBe(200)
+    await held[0]?.continue()
+    await until('the server has heard of it', async () => (await client.get('/user')).status === 401)
+  })
 
   it('another role shows at once what it may, as to whoever never had more, and says that it is another one', async () => {
     const owner = await signIn(server)

@@ -92,6 +92,8 @@ export function TimeSlider(props: { player: Player; begins: readonly number[]; s
   }, [player, format, span])
 
   const onKeyDown = (event: KeyboardEvent) => {
+    // The browser's own: Ctrl and plus is larger text, Alt and an arrow the way back.
+    if (event.ctrlKey || event.metaKey || event.altKey) return
     const step = event.shiftKey ? MINUTE_MS : STEP_MS
     const moves: Record<string, () => void> = {
       ArrowRight: () => player.seek(player.time + step),

@@ -51,7 +51,8 @@ export default function AreaDrawing({ map, filters, onDone, onCancel }: Props) {
   }, [map, fleet, filters, readFrame])
   const onKeyDown: ComponentProps<typeof ActionButton>['onKeyDown'] = event => {
     const move = MOVES[event.key]
-    if (!move) return event.continuePropagation()
+    // With those keys they are the browser's own: Ctrl and plus is larger text, Alt and an arrow the way back.
+    if (!move || event.ctrlKey || event.metaKey || event.altKey) return event.continuePropagation()
     event.preventDefault()
     move(map)
   }
