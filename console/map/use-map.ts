@@ -1,5 +1,6 @@
 import type { Map as MapLibre, ScaleControl } from 'maplibre-gl'
 import { type RefObject, useEffect, useRef, useState } from 'react'
+import { orStay } from '../parts/patient.ts'
 import { onTheme } from '../preferences.ts'
 import { useFormat, useTexts } from '../texts/texts.tsx'
 import type { View } from './maplibre.ts'
@@ -25,11 +26,9 @@ export function useMap<T>(container: RefObject<HTMLElement | null>, load: () => 
     let gone = false
     let timer: ReturnType<typeof setTimeout> | undefined
     const open = async () => {
-      const [{ openMap }, { createStyle, refineWorld }, loaded] = await Promise.all([
-        import('./maplibre.ts'),
-        import('./basemap.ts'),
-        load(),
-      ])
+      const [{ openMap }, { createStyle, refineWorld }, loaded] = await orStay(
+        Promise.all([import('./maplibre.ts'), import('./basemap.ts'), load()]),
+      )
       if (gone || !container.current) return
       const { map, scale } = await openMap(container.current, readPalette(), words.current, view.current)
       if (gone) return map.remove()

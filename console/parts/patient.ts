@@ -39,9 +39,10 @@ export function patient<T>(load: () => Promise<T>): () => Promise<T> {
   }
 }
 
-/** Where it does not come the page says so, and stays as it is. */
-const orStay = <T>(loaded: Promise<T>): Promise<T> =>
-  loaded.catch(() => {
+/** Where it does not come the page stays as it is, and says so as soon as the server is there to load it anew. */
+export const orStay = <T>(loaded: Promise<T>): Promise<T> =>
+  loaded.catch(async () => {
+    await reachServer()
     count('failed', 1)
     return new Promise<never>(() => {})
   })

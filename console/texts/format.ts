@@ -64,7 +64,7 @@ export function createFormat(locale: string, timeZone: string | undefined, texts
     perHour,
     speedUnit: units[measures.speed]('').trim(),
     distance: (metres: number) =>
-      metres < LONG_FROM * measures.shortM
+      Math.round(metres / measures.shortM) < LONG_FROM
         ? units[measures.short](integer.format(metres / measures.shortM))
         : units[measures.long](tenths.format(metres / measures.longM)),
     percent: (value: number) => percents.format(value / 100),

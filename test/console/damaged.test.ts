@@ -119,6 +119,18 @@ describe('The console with what does not fit', () => {
     await until('the server has heard of it', async () => (await client.get('/user')).status === 401)
   })
 
+  it('a map of which a part does not come says so, and is there when the page is loaded again', async () => {
+    const page = await screens.open(`${server.url}/links`, { as: owner, mayFail: /overlay-/ })
+    await page.getByRole('heading', { name: 'Tracking links' }).waitFor()
+    await page.route('**/assets/overlay-*', route => route.abort())
+    await page.reload()
+    await page.getByRole('link', { name: 'Live map' }).click()
+    await page.getByText('Part of this page couldn’t be loaded').waitFor()
+    await page.unroute('**/assets/overlay-*')
+    await page.getByRole('link', { name: 'Reload' }).click()
+    await page.locator('.maplibregl-canvas').waitFor()
+  })
+
   it('a day that no calendar has is today', async () => {
     const page = await screens.open(`${server.url}/playback`, { as: owner })
     const day = () => page.locator('.day-picker').getByRole('group').innerText()

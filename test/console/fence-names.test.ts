@@ -1,17 +1,18 @@
 import { beforeAll, describe, expect, it } from 'vitest'
-import { createClient, createDevice } from '../support/client.ts'
+import { createClient, createDevice, type TestDevice } from '../support/client.ts'
 import { useOrganization } from '../support/shared-server.ts'
-import { until } from '../support/wait.ts'
+import { pause, until } from '../support/wait.ts'
 import { findBarriers, useBrowser } from './browser.ts'
 
 describe('Geofences by their names', () => {
   const { server, owner } = useOrganization()
   const screens = useBrowser()
+  let van: TestDevice
   let hubId: string
   let depotId: string
 
   beforeAll(async () => {
-    const van = await createDevice(owner, 'Van 7')
+    van = await createDevice(owner, 'Van 7')
     hubId = (await owner.post('/hub', { name: 'North', lat: 52, lng: 13 })).body.data._id
     for (const [name, radius, hub] of [
       ['Yard', 500, hubId],
@@ -55,6 +56,47 @@ describe('Geofences by their names', () => {
     await page.getByText('0 on the map').waitFor()
     const panel = page.getByRole('complementary', { name: 'Depot' })
     await panel.getByText('Van 7 entered').waitFor()
+  })
+
+  it('keep what is typed of one that somebody else deletes', async () => {
+    const shape = { type: 'circle', center: { lat: 52.5, lng: 13.4 }, radius: 300 }
+    const { _id } = (await owner.post('/geofence', { name: 'Gone soon', shape })).body.data
+    const page = await screens.open(`${server.url}/links`, { as: owner, mayFail: /404/ })
+    await page.clock.install()
+    await page.goto(`${server.url}/?fence=${_id}&edit=true`)
+    const name = page.getByRole('complementary').getByRole('textbox', { name: 'Name' })
+    await name.fill('An hour of work')
+    expect((await owner.delete(`/geofence/${_id}`)).status).toBe(200)
+    const isRead = page.waitForResponse(/geofences\?/)
+    await page.clock.fastForward(61_000)
+    const { data } = await (await isRead).json()
+    expect(data.some((one: { _id: string }) => one._id === _id)).toBe(false)
+    await page.clock.runFor(2_000)
+    expect(await name.inputValue()).toBe('An hour of work')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByRole('alert').waitFor()
+    expect(await name.inputValue()).toBe('An hour of work')
+  })
+
+  it('read their events one time after the other, however many come', async () => {
+    const page = await screens.open(`${server.url}/?fence=${depotId}`, { as: owner })
+    await page.getByText('Van 7 entered').waitFor()
+    let [finished, failed] = [0, 0]
+    const isEvents = (url: string) => url.includes('/geofence-events')
+    page.on('requestfinished', request => isEvents(request.url()) && finished++)
+    page.on('requestfailed', request => isEvents(request.url()) && failed++)
+    await page.route('**/geofence-events*', async route => {
+      await pause(1_000)
+      await route.continue()
+    })
+    const { key } = van
+    for (let n = 0; n < 12; n++) {
+      const points = [{ lat: n % 2 ? 52.5 : 53, lng: 13.4, timestamp: Date.now() }]
+      await createClient(server, key).post('/location-history/bulk', { points })
+      await pause(400)
+    }
+    await until('it is read at last', () => finished > 1)
+    expect(failed).toBe(0)
   })
 
   it('are said to be more while they come', async () => {

@@ -1,9 +1,43 @@
 import { describe, expect, it } from 'vitest'
+import { showLayer } from '../../console/pages/map/trail-layer.ts'
 import { createTrack, linesOf, momentAt } from '../../console/pages/playback/tracks.ts'
 import { en } from '../../console/texts/en/en.ts'
 import { createFormat } from '../../console/texts/format.ts'
 
 const HOUR_MS = 3_600_000
+
+it('a distance has no thousand metres', () => {
+  const { distance } = createFormat('en-GB', 'UTC', en, 'metric')
+  expect([999.4, 999.7, 1_000].map(distance)).toEqual(['999 m', '1 km', '1 km'])
+})
+
+it('a layer is described once, however often the style of its map says that it has changed', () => {
+  let described = 0
+  const heard: (() => void)[] = []
+  const sources = new Map<string, object>()
+  const map = {
+    getSource: (name: string) => sources.get(name),
+    addSource: (name: string) => sources.set(name, {}),
+    addLayer() {},
+    on: (_: string, hear: () => void) => heard.push(hear),
+    off() {},
+  }
+  const data = () => {
+    described++
+    const geometry = { type: 'Point' as const, coordinates: [0, 0] }
+    return {
+      type: 'FeatureCollection' as const,
+      features: [{ type: 'Feature' as const, properties: {}, geometry }],
+    }
+  }
+  showLayer(map as never, 'fences', data, () => [])
+  for (let times = 0; times < 5; times++) for (const hear of heard) hear()
+  expect(described).toBe(1)
+  // Another style has taken it away.
+  sources.clear()
+  for (const hear of heard) hear()
+  expect(described).toBe(2)
+})
 
 describe('A track', () => {
   const point = (time: number, lng: number, rest = {}) => ({

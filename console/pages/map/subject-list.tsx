@@ -1,5 +1,14 @@
 import { useVirtualizer } from '@tanstack/react-virtual'
-import { type KeyboardEvent, memo, type RefObject, Suspense, useEffect, useMemo, useRef } from 'react'
+import {
+  type KeyboardEvent,
+  memo,
+  type RefObject,
+  Suspense,
+  useEffect,
+  useMemo,
+  useRef,
+  useState,
+} from 'react'
 import { Button, Input, SearchField, ToggleButton, ToggleButtonGroup } from 'react-aria-components'
 import { useFleetVersion, useLive, useNow } from '../../live/live.tsx'
 import { STATES, type State } from '../../live/packed.ts'
@@ -89,6 +98,9 @@ interface HeadProps
   listed: number
 }
 
+/** As long as the server takes to answer for another hub. */
+const SAID_FOR_MS = 2_000
+
 /** Not drawn anew because another subject is chosen. */
 const ListHead = memo(function ListHead(props: HeadProps) {
   const { search, state, hub, team, sort, area, fences, areFencesWhole, listed, onChange } = props
@@ -107,6 +119,12 @@ const ListHead = memo(function ListHead(props: HeadProps) {
   for (let slot = 0; slot < fleet.size; slot++)
     if (isListed(slot)) (counts[fleet.columns.state[slot] as number] as number)++
   const sorts = SORTS.map(id => ({ id, name: texts.map.sorts[id] }))
+  const filtered = [search, state, hub, team, area].join()
+  const [calm, setCalm] = useState(filtered)
+  useEffect(() => {
+    const timer = setTimeout(() => setCalm(filtered), SAID_FOR_MS)
+    return () => clearTimeout(timer)
+  }, [filtered])
 
   return (
     <div className="list-head">
@@ -177,7 +195,8 @@ const ListHead = memo(function ListHead(props: HeadProps) {
           choices={sorts}
         />
       </div>
-      <p className="hint" role="status">
+      {/* Said when somebody has changed what is listed, and not with everybody who moves in or out. */}
+      <p className="hint" role="status" aria-live={calm === filtered ? 'off' : 'polite'}>
         {live.name !== 'forbidden' && texts.map.count(format.count(listed), format.count(fleet.size))}
       </p>
     </div>

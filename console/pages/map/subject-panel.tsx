@@ -106,7 +106,7 @@ export function SubjectPanel({
             <Fact term={t.heading}>
               {position.heading === null
                 ? t.none
-                : `${Math.round(position.heading)}° ${format.compass(position.heading)}`}
+                : `${Math.round(position.heading) % 360}° ${format.compass(position.heading)}`}
             </Fact>
             <Fact term={t.battery}>
               {position.battery === null ? t.none : format.percent(position.battery)}

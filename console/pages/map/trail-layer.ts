@@ -67,8 +67,10 @@ export function showLayer(
   tolerance = 0.375,
 ) {
   const show = () => {
+    // Every picture that is added to the style calls this: of 2,000 names each one.
+    if (map.getSource(name)) return
     const first = data()
-    if (map.getSource(name) || first.features.length === 0) return
+    if (first.features.length === 0) return
     map.addSource(name, { type: 'geojson', data: first, tolerance })
     filled.add(map.getSource(name) as GeoJSONSource)
     for (const layer of [describe()].flat()) map.addLayer(layer)

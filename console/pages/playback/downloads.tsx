@@ -30,7 +30,7 @@ export function Downloads({ subjects, span, day, anomalies }: Props) {
           {t.download}
         </Button>
         <Popover className="popover" placement="bottom end">
-          <Menu className="menu" onAction={key => load.mutate(key as FileFormat)}>
+          <Menu className="menu" onAction={key => load.isPending || load.mutate(key as FileFormat)}>
             {FORMATS.map(format => (
               <MenuItem key={format} id={format} className="menu-item">
                 {t.formats[format]}

@@ -1,6 +1,6 @@
 import '../../styles/pages.css'
 import { useQuery } from '@tanstack/react-query'
-import { type ReactNode, useDeferredValue } from 'react'
+import type { ReactNode } from 'react'
 import { Button, Input, SearchField } from 'react-aria-components'
 import { Link, useNavigate, useParams, useSearchParams } from 'react-router'
 import { isMissing } from '../../api/failure.ts'
@@ -10,6 +10,7 @@ import { orderOf, type Page, type PageQuery, useList } from '../../parts/list.ts
 import { Missing } from '../../parts/missing.tsx'
 import { Modal } from '../../parts/modal.tsx'
 import { ActionButton, Trouble } from '../../parts/parts.tsx'
+import { useSettled } from '../../parts/settled.ts'
 import { type Column, Table } from '../../parts/table.tsx'
 import { useTexts } from '../../texts/texts.tsx'
 
@@ -36,7 +37,7 @@ export function RecordsPage<T extends { _id: string }, Whole, Sort extends strin
   const navigate = useNavigate()
   const { id } = useParams()
   const [params, setParams] = useSearchParams()
-  const search = useDeferredValue(params.get('search') ?? '')
+  const search = useSettled(params.get('search') ?? '')
   const sort = orderOf(params.get('sort'), columns, 'name')
   const list = useList([name, 'list', search, sort], page =>
     read({ ...page, search: search || undefined, sort }),

@@ -1,5 +1,5 @@
 import type { Map as MapLibre } from 'maplibre-gl'
-import { Suspense, useEffect, useMemo, useRef } from 'react'
+import { Suspense, useEffect, useMemo, useRef, useState } from 'react'
 import { ToggleButton } from 'react-aria-components'
 import type { Shape } from '../../../map/areas.ts'
 import { useReturnFocus } from '../../../parts/focus.ts'
@@ -75,15 +75,19 @@ export function FenceParts({ map, fences, isWhole, filters, area, isSelecting, o
   const texts = useTexts()
   const { fence: id, edit } = filters
   const opened = fences.find(({ _id }) => _id === id)
+  /** What is typed of one stays where somebody else deletes it: saving says so. */
+  const [begun, setBegun] = useState<Fence | null>(null)
+  if (edit && opened && opened !== begun) setBegun(opened)
+  const edited = edit ? (opened ?? (begun?._id === id ? begun : undefined)) : undefined
   const shown = useMemo(() => {
     if (!filters.fences) return []
     // The one that is changed is drawn by what changes it.
     return edit ? fences.filter(({ _id }) => _id !== id) : fences
   }, [filters.fences, fences, edit, id])
   const drawn = isDrawn(filters.area) ? area : null
-  const edited = useRef<string | null>(null)
+  const before = useRef<string | null>(null)
   useEffect(() => {
-    edited.current = edit ? id : null
+    before.current = edit ? id : null
   }, [edit, id])
   return (
     <Suspense>
@@ -98,21 +102,19 @@ export function FenceParts({ map, fences, isWhole, filters, area, isSelecting, o
         <AreaDrawing map={map} filters={filters} onDone={onArea} onCancel={() => onArea(null)} />
       )}
       {id === 'new' && <FenceEditor key="new" fence={null} map={map} onDone={next => onOpen(next)} />}
-      {opened && edit && (
-        <FenceEditor key={opened._id} fence={opened} map={map} onDone={next => onOpen(next)} />
-      )}
+      {edited && <FenceEditor key={edited._id} fence={edited} map={map} onDone={next => onOpen(next)} />}
       {opened && !edit && (
         <FencePanel
           key={opened._id}
           fence={opened}
           isArea={filters.area === areaOf(opened._id)}
-          isBack={edited.current === opened._id}
+          isBack={before.current === opened._id}
           onArea={wanted => onArea(wanted ? areaOf(opened._id) : '')}
           onEdit={() => onOpen(opened._id, true)}
           onClose={() => onOpen(null)}
         />
       )}
-      {id && id !== 'new' && isWhole && !opened && (
+      {id && id !== 'new' && isWhole && !opened && !edited && (
         <aside className="panel" aria-label={texts.nav.geofences}>
           <header className="panel-head">
             <h2>{texts.nav.geofences}</h2>

@@ -44,9 +44,14 @@ export function showFences(map: MapLibre, { fences, selected, area }: Shown): ()
   const byKind = (fence: number, chosen: number) =>
     ['match', ['get', 'kind'], 'fence', fence, chosen] as never
   // The map has no letters of its own: a name is drawn when the map asks for it.
+  let pen: Pen | undefined
   map.setMissingStyleImageResolver(id => {
     const at = id.indexOf(NAME_OF)
-    if (at !== -1) map.addImage(id, drawName(id.slice(at + NAME_OF.length)), { pixelRatio: RATIO })
+    if (at === -1) return
+    const color = id.slice(0, at)
+    // To read the style sheets takes as long as to draw.
+    if (pen?.color !== color) pen = takePen(color)
+    map.addImage(id, drawName(id.slice(at + NAME_OF.length), pen), { pixelRatio: RATIO })
   })
   const layers = () => {
     const { fence, trail } = readPalette()
@@ -114,24 +119,34 @@ const toLabel = (ring: [number, number][], properties: Record<string, string>): 
   geometry: { type: 'Point', coordinates: ring.reduce((top, corner) => (corner[1] > top[1] ? corner : top)) },
 })
 
-function drawName(name: string): ImageData {
-  const canvas = document.createElement('canvas')
-  const context = canvas.getContext('2d') as CanvasRenderingContext2D
+interface Pen {
+  color: string
+  halo: string
+  fontPx: number
+  font: string
+}
+
+function takePen(color: string): Pen {
   const fontPx = fromRem(FONT_REM)
   const font = `600 ${fontPx * RATIO}px ${getComputedStyle(document.body).fontFamily}`
+  return { color, halo: readPalette().labels.halo, fontPx, font }
+}
+
+function drawName(name: string, { color, halo, fontPx, font }: Pen): ImageData {
+  const canvas = document.createElement('canvas')
+  const context = canvas.getContext('2d', { willReadFrequently: true }) as CanvasRenderingContext2D
   context.font = font
   const said = shorten(context, name, RATIO)
   canvas.width = Math.ceil(context.measureText(said).width) + 2 * PADDING_PX * RATIO
   canvas.height = (fontPx + 2 * PADDING_PX) * RATIO
-  const { fence, labels } = readPalette()
   // Another size has made it a new canvas.
   context.font = font
   context.textBaseline = 'middle'
   context.lineJoin = 'round'
   context.lineWidth = 3 * RATIO
-  context.strokeStyle = labels.halo
+  context.strokeStyle = halo
   context.strokeText(said, PADDING_PX * RATIO, canvas.height / 2)
-  context.fillStyle = fence
+  context.fillStyle = color
   context.fillText(said, PADDING_PX * RATIO, canvas.height / 2)
   return context.getImageData(0, 0, canvas.width, canvas.height)
 }

@@ -12,6 +12,7 @@ export type Fence = Omit<Listed, 'shape'> & { shape: Shape }
 /** As many as a list answers at once; an organization has at most 2,000. */
 const PAGE = 500
 const EVENTS = 20
+const EVENTS_EVERY_MS = 1_000
 const FENCES_EVERY_MS = 60_000
 
 const readPage = (cursor: string | undefined) =>
@@ -56,10 +57,26 @@ export function useFenceEvents(geofenceId: string) {
   const queries = useQueryClient()
   const { onCrossings } = useLive()
   const { may } = useWorkspace()
-  useEffect(
-    () => onCrossings(() => void queries.invalidateQueries({ queryKey: ['geofence-events'] })),
-    [onCrossings, queries],
-  )
+  useEffect(() => {
+    let [isReading, isMore, isGone] = [false, false, false]
+    // One reading after the other: each that began before the last one has answered would end that.
+    const read = async () => {
+      isMore = isReading
+      if (isReading) return
+      isReading = true
+      do {
+        isMore = false
+        await queries.invalidateQueries({ queryKey: ['geofence-events'] })
+        await new Promise(resolve => setTimeout(resolve, EVENTS_EVERY_MS))
+      } while (isMore && !isGone)
+      isReading = false
+    }
+    const stop = onCrossings(() => void read())
+    return () => {
+      isGone = true
+      stop()
+    }
+  }, [onCrossings, queries])
   return useQuery({
     queryKey: ['geofence-events', geofenceId],
     enabled: may('view/location'),
