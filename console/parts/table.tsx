@@ -128,7 +128,8 @@ export function Table<T extends { _id: string }>({
     openedAt.current = -1
     const { activeElement } = document
     const isNowhere = activeElement === document.body || box.current?.contains(activeElement)
-    if (index >= 0 && isNowhere) goTo(index)
+    // A button of a row that opened it has the focus again.
+    if (index >= 0 && isNowhere && !(activeElement instanceof HTMLButtonElement)) goTo(index)
   })
 
   if (list.error && records.length === 0)

@@ -58,6 +58,15 @@ describe('Geofences by their names', () => {
     await panel.getByText('Van 7 entered').waitFor()
   })
 
+  it('begin in the middle of the map by a button, which keeps the focus', async () => {
+    const page = await screens.open(`${server.url}/?fence=new`, { as: owner })
+    const button = page.getByRole('button', { name: 'Center of the map' })
+    await button.press('Enter')
+    await until('it has a place', async () => (await page.getByLabel('Latitude').inputValue()) !== '')
+    await pause(200)
+    expect(await button.evaluate(one => one === document.activeElement)).toBe(true)
+  })
+
   it('keep what is typed of one that somebody else deletes', async () => {
     const shape = { type: 'circle', center: { lat: 52.5, lng: 13.4 }, radius: 300 }
     const { _id } = (await owner.post('/geofence', { name: 'Gone soon', shape })).body.data

@@ -57,6 +57,18 @@ describe('Lists of records', () => {
     await page.getByRole('status').getByText('1 entry').waitFor()
   })
 
+  it('are searched for every letter, however slow the browser is', async () => {
+    const page = await screens.open(`${server.url}/vehicles`, { as: owner })
+    const field = page.getByRole('main').getByRole('searchbox')
+    await field.focus()
+    const devtools = await page.context().newCDPSession(page)
+    await devtools.send('Emulation.setCPUThrottlingRate', { rate: 4 })
+    await page.keyboard.type('Lieferwagen 31', { delay: 30 })
+    await devtools.send('Emulation.setCPUThrottlingRate', { rate: 1 })
+    await page.getByText('No matches').waitFor()
+    expect(await field.inputValue()).toBe('Lieferwagen 31')
+  })
+
   it('are searched for as much as the interface takes, there and in the palette', async () => {
     const page = await screens.open(`${server.url}/vehicles`, { as: owner })
     const long = 'x'.repeat(300)

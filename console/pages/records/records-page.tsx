@@ -54,7 +54,8 @@ export function RecordsPage<T extends { _id: string }, Whole, Sort extends strin
         }
         return before
       },
-      { replace: true },
+      // At once: as a transition a letter would put back what was typed before the one after it.
+      { replace: true, flushSync: true },
     )
   const [first, ...others] = columns as [Column<T>, ...Column<T>[]]
   // Arrow keys go from row to row, and Enter opens: for them its link would be a second stop.

@@ -1,7 +1,7 @@
 import '../../../styles/fences.css'
 import { useQueryClient } from '@tanstack/react-query'
 import type { Map as MapLibre } from 'maplibre-gl'
-import { useMemo, useRef, useState } from 'react'
+import { Fragment, useMemo, useRef, useState } from 'react'
 import { Label, Text, TextArea, TextField, ToggleButton, ToggleButtonGroup } from 'react-aria-components'
 import { answered, api } from '../../../api/client.ts'
 import { findCrossing, type Shape } from '../../../map/areas.ts'
@@ -161,37 +161,39 @@ export default function FenceEditor({ fence, map, onDone }: Props) {
           {isFewest ? t.fewest : isStale ? t.stale : sayHow(t, shape)}
         </p>
         {shape.kind === 'circle' ? (
-          <div className="circle-fields" key={filled}>
+          <div className="circle-fields">
             {map && <ActionButton onPress={() => begin(map)}>{t.middleOfMap}</ActionButton>}
-            <Field
-              label={texts.records.hubs.lat}
-              name="shape.center.lat"
-              inputMode="decimal"
-              value={shape.lat}
-              onChange={lat => type({ lat })}
-              isRequired
-            />
-            <Field
-              label={texts.records.hubs.lng}
-              name="shape.center.lng"
-              inputMode="decimal"
-              value={shape.lng}
-              onChange={lng => type({ lng })}
-              isRequired
-            />
-            <Field
-              label={t.radius}
-              name="shape.radius"
-              inputMode="decimal"
-              value={shape.radius}
-              onChange={radius => type({ radius })}
-              hint={
-                format.units === 'imperial' && drawn?.type === 'circle'
-                  ? t.about(format.distance(drawn.radius))
-                  : undefined
-              }
-              isRequired
-            />
+            <Fragment key={filled}>
+              <Field
+                label={texts.records.hubs.lat}
+                name="shape.center.lat"
+                inputMode="decimal"
+                value={shape.lat}
+                onChange={lat => type({ lat })}
+                isRequired
+              />
+              <Field
+                label={texts.records.hubs.lng}
+                name="shape.center.lng"
+                inputMode="decimal"
+                value={shape.lng}
+                onChange={lng => type({ lng })}
+                isRequired
+              />
+              <Field
+                label={t.radius}
+                name="shape.radius"
+                inputMode="decimal"
+                value={shape.radius}
+                onChange={radius => type({ radius })}
+                hint={
+                  format.units === 'imperial' && drawn?.type === 'circle'
+                    ? t.about(format.distance(drawn.radius))
+                    : undefined
+                }
+                isRequired
+              />
+            </Fragment>
           </div>
         ) : (
           <TextField
