@@ -158,7 +158,7 @@ function showGone(): void {
 }
 
 const writing = setInterval(write, WRITTEN_EVERY_MS)
-followLink(location.pathname.split('/').at(-1) as string, {
+followLink(decodeURIComponent(location.pathname.split('/')[2] as string), {
   onTracked({ name, position, trail, expiresAt }) {
     isKnown = true
     showName(name)

@@ -13,7 +13,7 @@ export const cursorKey = {
   /** Milliseconds since 1970. */
   time: z.number().min(MIN_TIME_MS).max(MAX_TIME_MS),
   /** As answers write it. */
-  timestamp: z.iso.datetime().refine(text => Date.parse(text) >= MIN_TIME_MS),
+  timestamp: z.iso.datetime({ precision: 3 }).refine(text => Date.parse(text) >= MIN_TIME_MS),
   /** `subjects.key`, an int4. */
   subject: z.int32().min(0),
 }

@@ -58,6 +58,25 @@ describe('Geofences by their names', () => {
     await panel.getByText('Van 7 entered').waitFor()
   })
 
+  it('leave the list where it is on a phone as long as somebody steps through it, and the map to the arrow keys', async () => {
+    await createClient(server, (await createDevice(owner, 'Van 8')).key).post('/location-history/bulk', {
+      points: [{ lat: 52.4, lng: 13.4, timestamp: Date.now() }],
+    })
+    const page = await screens.open(server.url, { as: owner, size: { width: 390, height: 844 } })
+    await page.getByRole('radio', { name: 'List' }).click()
+    await page.getByRole('listbox').focus()
+    for (const name of [/Van 7/, /Van 8/]) {
+      await page.keyboard.press('ArrowDown')
+      await page.getByRole('option', { name, selected: true }).waitFor()
+    }
+    await page.getByRole('option', { name: /Van 7/ }).click()
+    await page.getByRole('button', { name: 'Follow' }).click()
+    await page.waitForURL(/follow=true/)
+    await page.locator('.maplibregl-canvas').focus()
+    await page.keyboard.press('ArrowLeft')
+    await page.waitForURL(url => !url.search.includes('follow'))
+  })
+
   it('begin in the middle of the map by a button, which keeps the focus', async () => {
     const page = await screens.open(`${server.url}/?fence=new`, { as: owner })
     const button = page.getByRole('button', { name: 'Center of the map' })

@@ -56,6 +56,16 @@ describe('The page of a tracking link', () => {
     await until('what is longer ago is not', async () => !(await hasTrail(minute)))
   })
 
+  it('opens where a mail program has put a slash behind it, or has encoded a letter', async () => {
+    const van = await createDevice(owner, 'Van 9')
+    await send(van, { speed: 10 })
+    const { url, token } = await share(van)
+    const code = (token[0] as string).charCodeAt(0).toString(16)
+    for (const address of [`${url}/`, url.replace(token, `%${code}${token.slice(1)}`)]) {
+      await see(await screens.open(address, { size: PHONE }), /moving, 36 km\/h/)
+    }
+  })
+
   it('says that there is no position yet when it knows, and not while it asks', async () => {
     const { url } = await share(await createDevice(owner, 'Van 2'))
     const page = await screens.open('about:blank', { size: PHONE, mayFail: /WebSocket|ERR_/ })

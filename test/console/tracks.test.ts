@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { draftOf, shapeOf } from '../../console/pages/map/fences/draft.ts'
 import { showLayer } from '../../console/pages/map/trail-layer.ts'
 import { createTrack, linesOf, momentAt } from '../../console/pages/playback/tracks.ts'
 import { en } from '../../console/texts/en/en.ts'
@@ -9,6 +10,20 @@ const HOUR_MS = 3_600_000
 it('a distance has no thousand metres', () => {
   const { distance } = createFormat('en-GB', 'UTC', en, 'metric')
   expect([999.4, 999.7, 1_000].map(distance)).toEqual(['999 m', '1 km', '1 km'])
+})
+
+it.each([
+  ['1.500', 1_500],
+  ['1,500', 1_500],
+  ['1 500', 1_500],
+  ['1.500,5', 1_500.5],
+  ['2,500,000', 2_500_000],
+  ['1500,5', 1_500.5],
+  ['12.5', 12.5],
+  ['0.500', 0.5],
+])('a radius of %s is one of %s m', (radius, metres) => {
+  const draft = { ...draftOf(null), lat: '52,5', lng: '13.405', radius }
+  expect(shapeOf(draft)).toEqual({ type: 'circle', center: { lat: 52.5, lng: 13.405 }, radius: metres })
 })
 
 it('a layer is described once, however often the style of its map says that it has changed', () => {

@@ -66,6 +66,22 @@ describe('Rejections', () => {
       },
     ])
     expect(JSON.parse(body.data[0].payload)).toMatchObject({ lat: 5, lng: 6 })
+
+    // Whoever does not see where the device is, or of others not, sees the reason alone.
+    for (const scope of [null, 'own', 'team']) {
+      const permissionDetails = [
+        { permissionName: 'view/device', scope: 'all' },
+        ...(scope ? [{ permissionName: 'view/location', scope }] : []),
+      ]
+      const role = await owner.post('/role', { name: `Devices ${scope}`, permissionDetails })
+      const { client } = await addPerson(server, owner, { roleId: role.body.data._id })
+      for (const path of [`/device/${device.id}/rejections`, '/rejections?reason=conflict']) {
+        const { body } = await client.get(path)
+        expect(body.data, path).toHaveLength(1)
+        expect(body.data[0], path).toMatchObject({ reason: 'conflict', payload: null })
+        expect(body.data[0], path).not.toHaveProperty('stored')
+      }
+    }
   })
 
   it('of a user are listed for itself and for whoever sees its positions, and for nobody else', async () => {

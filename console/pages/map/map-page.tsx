@@ -58,7 +58,7 @@ export function MapPage() {
   const select = (id: string | null, { isStep = false } = {}) => {
     const next = { subject: id, fence: null, edit: false, ...(id === null && { follow: false }) }
     change(next, { isStep: isStep && subject !== null })
-    if (id !== null) setShown('map')
+    if (id !== null && !isStep) setShown('map')
   }
   const openFence = (id: string | null, edit = false) => {
     change({ fence: id, edit, ...(id !== null && { subject: null, follow: false, fences: true }) })

@@ -77,13 +77,17 @@ export function MapView(props: Props) {
       seen.current = true
       handlers.current.onStray()
     }
+    // The arrow keys look elsewhere as a drag does.
+    const onKey = ({ key }: KeyboardEvent) => key.startsWith('Arrow') && onStray()
     map.on('dragstart', onStray)
+    map.getCanvas().addEventListener('keydown', onKey)
     showAll.current = loaded.createOverview(map, fleet)
     setOverlay(overlay)
     return () => {
       setOverlay(null)
       unfollow()
       map.off('dragstart', onStray)
+      map.getCanvas().removeEventListener('keydown', onKey)
       overlay.close()
     }
   }, [opened, fleet])

@@ -10,6 +10,16 @@ import { scopeOf } from '../../http/permissions.ts'
 import type { App, Services } from '../../services.ts'
 import * as operations from './schemas.ts'
 
+const seesPositions = ({ permissionDetails }: Caller) => scopeOf(permissionDetails, 'view/location') === 'all'
+
+interface Sent {
+  payload: string | null
+  stored?: unknown
+}
+
+/** Why it was rejected, for who sees the device and not where it is: what was sent holds places, and `stored` is one. */
+const withoutPlaces = <T extends Sent>({ stored: _, ...rest }: T) => ({ ...rest, payload: null })
+
 /** What a device or a user's app sent and was rejected. */
 export function rejectionRoutes(app: App, { db }: Services): void {
   /** A page of them. `check` throws where the subject is not the caller's to look at. */
@@ -17,6 +27,7 @@ export function rejectionRoutes(app: App, { db }: Services): void {
     caller: Caller,
     subjectId: string,
     { limit, cursor, reason = null }: { limit: number; cursor?: string; reason?: string | null },
+    seesPlaces: boolean,
     check: (tx: Queryable) => Promise<unknown>,
   ) {
     const before = readCursor(cursor, operations.rejectionCursor)
@@ -24,30 +35,32 @@ export function rejectionRoutes(app: App, { db }: Services): void {
       await check(tx)
       return listRejections(tx, subjectId, { limit, before, reason })
     })
-    return { ...page(rejections as never[], { limit, nextCursor: next && writeCursor(next) }), counts }
+    const shown = seesPlaces ? rejections : (rejections as Sent[]).map(withoutPlaces)
+    return { ...page(shown as never[], { limit, nextCursor: next && writeCursor(next) }), counts }
   }
 
   app.get('/rejections', operations.listRejections, async ({ caller, query }) => {
     const { limit, reason = null } = query
     const before = readCursor(query.cursor, operations.rejectionCursor)
-    const seesUsers = scopeOf(caller.permissionDetails, 'view/location') === 'all'
+    const seesUsers = seesPositions(caller)
     const { rejections, next, counts } = await db.tenant(caller.organizationId, tx =>
       listAllRejections(tx, { hubIds: caller.hubIds, seesUsers }, { limit, before, reason }),
     )
-    return { ...page(rejections as never[], { limit, nextCursor: next && writeCursor(next) }), counts }
+    const shown = seesUsers ? rejections : (rejections as Sent[]).map(withoutPlaces)
+    return { ...page(shown as never[], { limit, nextCursor: next && writeCursor(next) }), counts }
   })
 
   app.get('/device/:id/rejections', operations.listDeviceRejections, ({ caller, params, query }) =>
-    show(caller, params.id, query, async tx =>
+    show(caller, params.id, query, seesPositions(caller), async tx =>
       found('device', await findDevice(tx, params.id, caller.hubIds)),
     ),
   )
 
   // Whoever may see positions of others may see theirs.
   app.get('/user/:id/rejections', operations.listUserRejections, ({ caller, params, query }) =>
-    show(caller, params.id, query, async tx => {
+    show(caller, params.id, query, true, async tx => {
       if (params.id === caller.userId) return
-      if (scopeOf(caller.permissionDetails, 'view/location') !== 'all') throw notFound('user')
+      if (!seesPositions(caller)) throw notFound('user')
       found('user', await findVisibleUser(tx, caller, params))
     }),
   )

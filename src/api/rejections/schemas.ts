@@ -25,7 +25,9 @@ export const rejectionCursor = z.object({
   id: z.string().regex(/^\d{1,9}-\d{1,15}-\d{1,9}$/),
 })
 
-const description = 'The last 1,000 of 30 days, newest first, and how many there were by reason of all time.'
+const places =
+  '`payload` and `stored` hold places: without `view/location` of all, a payload is null and nothing says what is stored.'
+const description = `The last 1,000 of 30 days, newest first, and how many there were by reason of all time. ${places}`
 const params = z.object({ id: pathId })
 const querystring = pageQuery.extend({
   reason: z.enum(REASONS).optional().describe('Only those for this reason'),
@@ -36,7 +38,7 @@ export const listRejections = operation({
   tags: ['Devices'],
   summary: 'Rejected points of all devices',
   description: `Of every device that the caller sees, and of users where it sees the positions of all: those of 30 days, the last
-    1,000 of each at least, newest first, and how many there were by reason of all time.`,
+    1,000 of each at least, newest first, and how many there were by reason of all time. ${places}`,
   querystring,
   response: {
     200: list(

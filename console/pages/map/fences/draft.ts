@@ -33,6 +33,14 @@ export function draftOf(shape: Shape | null): ShapeDraft {
 /** As people write it: 52,52 is a number too. Nothing is none. */
 const toNumber = (text: string) => (text.trim() === '' ? Number.NaN : Number(text.trim().replace(',', '.')))
 
+/** 1.500 and 1,500 are grouped: nobody enters millimetres. */
+function toMetres(text: string): number {
+  const [, thousands, separator = ''] =
+    /^([1-9]\d{0,2}(?:([.,'’\s])\d{3})(?:\2\d{3})*)(?:[.,]\d+)?$/.exec(text.trim()) ?? []
+  if (!thousands) return toNumber(text)
+  return toNumber(thousands.replaceAll(separator, '') + text.trim().slice(thousands.length))
+}
+
 /** Between two numbers stands what is not in one: in `52,5; 13,4` the semicolon, in `52.5,13.4` the comma. */
 function numbersIn(line: string): number[] {
   const parts = line.split(/[\s;]+/).map(part => part.replace(/^,|,$/g, ''))
@@ -44,7 +52,7 @@ function numbersIn(line: string): number[] {
 export function readDraft(draft: ShapeDraft, badCorner: (line: number) => string): Shape {
   if (draft.kind === 'circle') {
     const center = { lat: toNumber(draft.lat), lng: toNumber(draft.lng) }
-    return { type: 'circle', center, radius: toNumber(draft.radius) }
+    return { type: 'circle', center, radius: toMetres(draft.radius) }
   }
   const lines = draft.corners.split('\n').filter(line => line.trim() !== '')
   const coordinates = lines.map((line, index): [number, number] => {
