@@ -20,11 +20,13 @@ export interface Clustering {
 export function cluster(x: Float64Array, y: Float64Array, size: number, worldPx: number): Clustering {
   const alone = new Uint8Array(size).fill(1)
   const radius = RADIUS_PX / worldPx
-  const perRow = Math.ceil(1 / radius) + 1
+  // As many as go round the world, which begins again behind the last one.
+  const columns = Math.max(3, Math.floor(1 / radius))
   const cells = new Map<number, number[]>()
-  const cellOf = (column: number, row: number) => row * perRow + column
+  const columnOf = (x: number) => Math.floor(x * columns)
+  const cellOf = (column: number, row: number) => row * columns + ((column + columns) % columns)
   for (let slot = 0; slot < size; slot++) {
-    const key = cellOf(Math.floor((x[slot] as number) / radius), Math.floor((y[slot] as number) / radius))
+    const key = cellOf(columnOf(x[slot] as number), Math.floor((y[slot] as number) / radius))
     const cell = cells.get(key)
     if (cell) cell.push(slot)
     else cells.set(key, [slot])
@@ -34,7 +36,7 @@ export function cluster(x: Float64Array, y: Float64Array, size: number, worldPx:
   for (let slot = 0; slot < size; slot++) {
     if (taken[slot]) continue
     const [px, py] = [x[slot] as number, y[slot] as number]
-    const column = Math.floor(px / radius)
+    const column = columnOf(px)
     const row = Math.floor(py / radius)
     const members: number[] = []
     let sumX = 0
@@ -43,11 +45,12 @@ export function cluster(x: Float64Array, y: Float64Array, size: number, worldPx:
       for (let right = -1; right <= 1; right++) {
         for (const other of cells.get(cellOf(column + right, row + down)) ?? []) {
           if (taken[other]) continue
-          const dx = (x[other] as number) - px
+          const away = (x[other] as number) - px
+          const dx = away - Math.round(away)
           const dy = (y[other] as number) - py
           if (dx * dx + dy * dy > radius * radius) continue
           members.push(other)
-          sumX += x[other] as number
+          sumX += dx
           sumY += y[other] as number
         }
       }
@@ -57,7 +60,7 @@ export function cluster(x: Float64Array, y: Float64Array, size: number, worldPx:
       taken[member] = 1
       alone[member] = 0
     }
-    clusters.push({ x: sumX / members.length, y: sumY / members.length, members })
+    clusters.push({ x: (px + sumX / members.length + 1) % 1, y: sumY / members.length, members })
   }
   return { clusters, alone }
 }

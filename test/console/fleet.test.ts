@@ -157,6 +157,24 @@ describe('The fleet of the live map', () => {
     }
   })
 
+  it.each([13.4, 179.999, -179.999, 180])(
+    'shows as one who stands close together, also around longitude %s',
+    lng => {
+      const fleet = createFleet()
+      const all = Array.from({ length: 6 }, (_, index) => {
+        const beside = lng + (index - 3) * 0.004
+        return at(`s${index}`, ((beside + 540) % 360) - 180, -17)
+      })
+      fleet.replace(pack(all), 0)
+      for (const zoom of [0, 5, 9]) {
+        const { clusters } = cluster(fleet.columns.x, fleet.columns.y, fleet.size, 512 * 2 ** zoom)
+        expect(clusters.map(({ members }) => members.length)).toEqual([6])
+        const away = (clusters[0]?.x ?? 0) - (lng + 180) / 360
+        expect(Math.abs(away - Math.round(away))).toBeLessThan(1e-4)
+      }
+    },
+  )
+
   it('reads a position as it came, whatever of it is unknown', () => {
     const number = fc.option(fc.double({ noNaN: true }))
     const position = fc.record<Position>({
