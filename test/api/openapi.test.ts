@@ -2,8 +2,9 @@ import { Validator } from '@seriousme/openapi-schema-validator'
 import { Ajv2020, type AnySchema } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
 import { beforeAll, describe, expect, it } from 'vitest'
+import { newId } from '../../db/client.ts'
 import { PERMISSIONS } from '../../src/http/permissions.ts'
-import type { Client } from '../support/client.ts'
+import { type Client, createDevice } from '../support/client.ts'
 import { listOperations, type OpenApi, type Operation, readDocument } from '../support/openapi.ts'
 import { useOrganization } from '../support/shared-server.ts'
 
@@ -225,5 +226,20 @@ describe('The OpenAPI document', () => {
       const fits = ajv.compile(JSON.parse(text) as AnySchema)
       expect(fits(answer.body), `${name}: ${ajv.errorsText(fits.errors)}`).toBe(true)
     }
+  })
+
+  it('lists what a device is answered that asks with its key, whatever it asks for', async () => {
+    const unlisted: string[] = []
+    for (const { name, method, path, spec } of operations) {
+      const { key } = await createDevice(owner)
+      const answer = await fetch(`${server.url}${path.replaceAll(/\{\w+\}/g, newId)}`, {
+        method: method.toUpperCase(),
+        headers: { authorization: `Bearer ${key}` },
+        signal: AbortSignal.timeout(20_000),
+      })
+      await answer.body?.cancel()
+      if (!(answer.status in spec.responses)) unlisted.push(`${name} ${answer.status}`)
+    }
+    expect(unlisted).toEqual([])
   })
 })

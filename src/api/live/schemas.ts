@@ -82,7 +82,7 @@ taken back, and those that hold after all. Where your role, hubs or teams become
 Closed with 1012 when changes may have been missed: connect and read again. Closed with 4401 when the token ends, 4403 when you have subscribed and \`view/location\` is gone, or nothing is left to watch, 1001 when the server stops, 1008 when you send more than
 100 messages or 256 KiB a second for long or leave more than 1 MiB unread. A message has at most 256 KiB. A user has at most
 50 sockets (\`LIVE_SOCKETS_PER_USER\`), the next is answered 429.`,
-    response: { 101: z.null().describe('The WebSocket is open'), ...failures(401, 403, 429, 503) },
+    response: { 101: z.null().describe('The WebSocket is open'), ...failures(401, 403, 426, 429, 503) },
   },
   { role: 'live' },
 )

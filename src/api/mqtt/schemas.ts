@@ -7,5 +7,5 @@ export const openMqtt = {
   summary: 'MQTT over a WebSocket',
   description: 'With the subprotocol `mqtt`, in binary frames. What a device may publish is in docs/mqtt.md.',
   ...{ 'x-permission': 'device', security: [] },
-  response: { 101: z.null().describe('The WebSocket is open'), ...failures(400) },
+  response: { 101: z.null().describe('The WebSocket is open'), ...failures(400, 426) },
 }

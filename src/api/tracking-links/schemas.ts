@@ -119,7 +119,7 @@ when the subject's name is another. Of a link with a task the snapshot has its \
 \`{ "type": "destination", "destination" }\` says when that is another. Closed with 4403 when the link ends, 1001 when the server stops, 1008 when you send
 more than ten messages or leave more than 64 KiB unread. A link has at most 100 sockets open on a process.`,
     params: tokenParams,
-    response: { 101: z.null().describe('The WebSocket is open'), ...failures(404, 429, 503) },
+    response: { 101: z.null().describe('The WebSocket is open'), ...failures(404, 426, 429, 503) },
   },
   { role: 'live' },
 )

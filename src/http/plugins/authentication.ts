@@ -150,7 +150,8 @@ function usualFailures({ url, method, config, schema }: RouteOptions): Record<nu
   const access = config?.access
   const statuses: FailureStatus[] = [429, 500, 503]
   if (access !== 'public') statuses.push(401)
-  if (access !== 'public' && access !== 'session') statuses.push(403)
+  // Where any signed-in user may, a device may not.
+  if (access !== 'public' && !(access === 'session' && config?.deviceKey)) statuses.push(403)
   if (schema?.body || schema?.querystring) statuses.push(400)
   if (schema?.body) statuses.push(408, 413, 415)
   if (url.includes(':')) statuses.push(404)
