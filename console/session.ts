@@ -114,8 +114,21 @@ export function leaveSession(token: string): void {
   left = true
   if (read()?.token === token) forget(KEY)
   endSession(token)
+  void revoke(token)
+}
+
+const REVOKED_AGAIN_MS = [2_000, 10_000, 60_000]
+
+async function revoke(token: string): Promise<void> {
   const headers = { authorization: `Bearer ${token}` }
-  void fetch('/api/v3/auth/logout', { method: 'POST', headers, keepalive: true }).catch(() => {})
+  for (const waitMs of REVOKED_AGAIN_MS) {
+    const answer = await fetch('/api/v3/auth/logout', { method: 'POST', headers, keepalive: true }).catch(
+      () => null,
+    )
+    // Too many requests, a database that is away, no server: later it hears of it.
+    if (answer && answer.status !== 429 && answer.status < 500) return
+    await new Promise(resolve => setTimeout(resolve, waitMs))
+  }
 }
 
 /**

@@ -10,7 +10,7 @@ import { findBarriers, useBrowser } from './browser.ts'
 describe('What changes for somebody who is signed in', () => {
   const { server } = useServer()
   const screens = useBrowser()
-  const MAY_BE_REFUSED = { mayFail: /40[13]/ }
+  const MAY_BE_REFUSED = { mayFail: /40[13]|503/ }
   const isLive = (page: Page) => page.getByRole('status').getByText('Live').waitFor()
   const openTab = async (beside: Page, path: string) => {
     const tab = await beside.context().newPage()
@@ -32,7 +32,10 @@ describe('What changes for somebody who is signed in', () => {
     expect(await page.getByText('Sign in to continue').count()).toBe(0)
     await other.getByRole('button', { name: 'Sign in' }).waitFor()
     expect((await client.get('/user')).status).toBe(200)
-    await held[0]?.continue()
+    // Told that it is busy it is asked again.
+    await held[0]?.fulfill({ status: 503 })
+    await until('it is asked again', () => held.length === 2)
+    await held[1]?.continue()
     await until('the server has heard of it', async () => (await client.get('/user')).status === 401)
   })
 
