@@ -59,7 +59,7 @@ export function useLateHeading(): void {
 export const afterDialog = (then: () => void): number =>
   requestAnimationFrame(() => requestAnimationFrame(then))
 
-/** What had the focus may go with its record, its dialog or its page: then it is nobody's no more than a moment. */
+/** What had the focus may go with its record, its dialog or its page, or be disabled: then it is nobody's no more than a moment. */
 export function useKeptFocus(): void {
   useEffect(() => {
     let last: EventTarget | null = document.activeElement
@@ -72,13 +72,18 @@ export function useKeptFocus(): void {
       if (isNowhere()) last = null
     }
     const observer = new MutationObserver(() => {
-      if (!(last instanceof Node) || last.isConnected || !isNowhere()) return
-      last = null
+      if (!(last instanceof Element) || (last.isConnected && !last.matches(':disabled'))) return
+      const left = last
       afterDialog(() => {
-        if (isNowhere() && !document.querySelector('.modal-overlay')) focusHeading()
+        if (last !== left || !isNowhere() || document.querySelector('.modal-overlay')) return
+        last = null
+        // A button that its own press disables leaves one beside it.
+        const beside = left.isConnected && left.parentElement?.querySelector<HTMLElement>('button:enabled')
+        if (beside) beside.focus()
+        else focusHeading()
       })
     })
-    observer.observe(document.body, { childList: true, subtree: true })
+    observer.observe(document.body, { childList: true, subtree: true, attributeFilter: ['disabled'] })
     document.addEventListener('focusin', remember)
     document.addEventListener('click', forget)
     return () => {

@@ -50,7 +50,6 @@ interface Props extends Pick<History<unknown>, 'undo' | 'redo'> {
 /** Undo and redo, by buttons and by the keys that everybody knows. */
 export function HistoryButtons({ undo, redo, stepBack, fields }: Props) {
   const { fences: t } = useTexts()
-  const row = useRef<HTMLDivElement>(null)
   const handlers = useRef({ undo, redo, stepBack, fields })
   handlers.current = { undo, redo, stepBack, fields }
   useEffect(() => {
@@ -67,26 +66,10 @@ export function HistoryButtons({ undo, redo, stepBack, fields }: Props) {
     window.addEventListener('keydown', onKey)
     return () => window.removeEventListener('keydown', onKey)
   }, [])
-  const wasPressed = useRef(false)
-  // The last step disables its button, which may not take the focus along.
-  useEffect(() => {
-    const button = row.current?.querySelector<HTMLElement>('button:enabled')
-    if (wasPressed.current && document.activeElement === document.body) button?.focus()
-    wasPressed.current = false
-  })
-  const press = (step: () => void) => () => {
-    wasPressed.current = true
-    step()
-  }
   return (
-    <div className="row-of-buttons" ref={row}>
-      <IconButton
-        icon="undo"
-        label={t.undo}
-        isDisabled={!undo}
-        onPress={press(() => stepBack() || undo?.())}
-      />
-      <IconButton icon="redo" label={t.redo} isDisabled={!redo} onPress={press(() => redo?.())} />
+    <div className="row-of-buttons">
+      <IconButton icon="undo" label={t.undo} isDisabled={!undo} onPress={() => stepBack() || undo?.()} />
+      <IconButton icon="redo" label={t.redo} isDisabled={!redo} onPress={() => redo?.()} />
     </div>
   )
 }
