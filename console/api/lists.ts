@@ -1,3 +1,4 @@
+import DataLoader from 'dataloader'
 import { answered, api } from './client.ts'
 
 /** The interface takes no more characters to search for. */
@@ -5,11 +6,11 @@ export const MAX_SEARCH = 200
 
 interface Query {
   search?: string
+  /** Identifiers, separated by commas. */
+  _id?: string
   limit?: number
   sort?: 'name'
 }
-
-const path = (id: string) => ({ params: { path: { id } } })
 
 /** The lists of what has a name, in which people look something up, and what a role needs to. */
 export const LISTS = {
@@ -17,38 +18,63 @@ export const LISTS = {
     permission: 'view/device',
     read: async (query: Query, signal?: AbortSignal) =>
       (await answered(api.GET('/api/v3/devices', { params: { query }, signal }))).data,
-    readOne: async (id: string) => (await answered(api.GET('/api/v3/device/{id}', path(id)))).data,
   },
   vehicles: {
     permission: 'view/vehicle',
     read: async (query: Query, signal?: AbortSignal) =>
       (await answered(api.GET('/api/v3/vehicles', { params: { query }, signal }))).data,
-    readOne: async (id: string) => (await answered(api.GET('/api/v3/vehicle/{id}', path(id)))).data,
   },
   users: {
     permission: 'view/user',
     read: async (query: Query, signal?: AbortSignal) =>
       (await answered(api.GET('/api/v3/users', { params: { query }, signal }))).data,
-    readOne: async (id: string) => (await answered(api.GET('/api/v3/user/{id}', path(id)))).data,
   },
   teams: {
     permission: 'view/team',
     read: async (query: Query, signal?: AbortSignal) =>
       (await answered(api.GET('/api/v3/teams', { params: { query }, signal }))).data,
-    readOne: async (id: string) => (await answered(api.GET('/api/v3/team/{id}', path(id)))).data,
   },
   hubs: {
     permission: 'view/hub',
     read: async (query: Query, signal?: AbortSignal) =>
       (await answered(api.GET('/api/v3/hubs', { params: { query }, signal }))).data,
-    readOne: async (id: string) => (await answered(api.GET('/api/v3/hub/{id}', path(id)))).data,
   },
   geofences: {
     permission: 'view/geofence',
     read: async (query: Query, signal?: AbortSignal) =>
       (await answered(api.GET('/api/v3/geofences', { params: { query }, signal }))).data,
-    readOne: async (id: string) => (await answered(api.GET('/api/v3/geofence/{id}', path(id)))).data,
   },
 } as const
 
 export type ListName = keyof typeof LISTS
+
+/** As many fit into an address with room to spare. */
+const MAX_IDS = 100
+/** What a table needs that is scrolled is asked for at once, and nobody sees that it came later. */
+const GATHER_MS = 30
+
+function gatherNames(kind: ListName) {
+  const read = async (ids: readonly string[]) => {
+    const query = { _id: ids.join(), limit: ids.length }
+    const found: readonly { _id: string; name: string }[] = await LISTS[kind].read(query)
+    const names = new Map(found.map(({ _id, name }) => [_id, name]))
+    return ids.map(id => names.get(id.toLowerCase()) ?? null)
+  }
+  return new DataLoader<string, string | null>(read, {
+    cache: false,
+    maxBatchSize: MAX_IDS,
+    batchScheduleFn: then => void setTimeout(then, GATHER_MS),
+  })
+}
+
+const names = {
+  devices: gatherNames('devices'),
+  vehicles: gatherNames('vehicles'),
+  users: gatherNames('users'),
+  teams: gatherNames('teams'),
+  hubs: gatherNames('hubs'),
+  geofences: gatherNames('geofences'),
+}
+
+/** What a record is called, whichever of thousands it is; null where there is none, or none that one may see. */
+export const readName = (kind: ListName, id: string): Promise<string | null> => names[kind].load(id)

@@ -1,9 +1,9 @@
 import { useQueries } from '@tanstack/react-query'
-import { LISTS } from '../api/lists.ts'
+import { LISTS, readName } from '../api/lists.ts'
 import { useLive } from '../live/live.tsx'
 import { useWorkspace } from './workspace.tsx'
 
-const LIST_OF = { device: LISTS.devices, user: LISTS.users, vehicle: LISTS.vehicles }
+const LIST_OF = { device: 'devices', user: 'users', vehicle: 'vehicles' } as const
 
 interface Subject {
   type: keyof typeof LIST_OF
@@ -25,7 +25,8 @@ export function useNames(subjects: readonly Subject[]): (string | null | undefin
         enabled: live !== undefined || known || state.name === 'forbidden',
         queryFn: async () => {
           if (live !== undefined) return live
-          return may(`view/${type}`) ? (await LIST_OF[type].readOne(id)).name : null
+          const list = LIST_OF[type]
+          return may(LISTS[list].permission) ? readName(list, id) : null
         },
       }
     }),

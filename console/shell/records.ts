@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { LISTS, type ListName } from '../api/lists.ts'
+import { LISTS, type ListName, readName } from '../api/lists.ts'
 import { useLive } from '../live/live.tsx'
 import type { Choice } from '../parts/parts.tsx'
 import { useTexts } from '../texts/texts.tsx'
@@ -47,13 +47,13 @@ export function useSubjectName(type: keyof typeof KIND_OF, id: string): string {
 export function useName(kind: ListName, id: string | null | undefined): string {
   const { form } = useTexts()
   const { may } = useWorkspace()
-  const { permission, readOne } = LISTS[kind]
+  const { permission } = LISTS[kind]
   const first = useRecords(kind, '').find(one => one.id === id)
   const { data, error } = useQuery({
     queryKey: [kind, id, 'name'],
     enabled: Boolean(id) && first === undefined && may(permission),
-    queryFn: async () => (await readOne(id as string)).name,
+    queryFn: () => readName(kind, id as string),
   })
   if (!id) return '–'
-  return first?.name ?? data ?? (error || !may(permission) ? form.unknown : '…')
+  return first?.name ?? data ?? (data === null || error || !may(permission) ? form.unknown : '…')
 }

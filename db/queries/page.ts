@@ -34,6 +34,8 @@ export interface PageRequest {
   sort: string
   descending: boolean
   search: string | undefined
+  /** Only these, wherever they are in the list. */
+  ids?: string[] | undefined
   /** The sort key, as text, and the identifier of the last row of the page before. */
   after: PageKey | undefined
 }
@@ -86,10 +88,10 @@ export async function readPage<Row>(
 export async function countMatches(
   tx: Queryable,
   listing: Listing,
-  { search }: Pick<PageRequest, 'search'>,
+  request: Pick<PageRequest, 'search' | 'ids'>,
   upTo: number,
 ): Promise<number> {
-  const { matching, values } = matchesOf(listing, search)
+  const { matching, values } = matchesOf(listing, request)
   const [counted] = await tx.query<{ total: number }>(
     upTo === Number.POSITIVE_INFINITY
       ? `SELECT count(*)::int4 AS total ${matching}`
@@ -105,7 +107,7 @@ export async function readRows<Row>(
   listing: Listing,
   request: PageRequest,
 ): Promise<Omit<Page<Row>, 'total'> & { last: PageKey | null }> {
-  const { matching, values } = matchesOf(listing, request.search)
+  const { matching, values } = matchesOf(listing, request)
   const sort = listing.sorts[request.sort]
   if (!sort) throw new Error(`This list has no sort ${request.sort}`)
   let beyond = ''
@@ -138,9 +140,13 @@ export async function readRows<Row>(
 export const patternOf = (search: string) => `%${search.replaceAll(/[\\%_]/g, '\\$&')}%`
 
 /** FROM and WHERE of what matches, with the values. */
-function matchesOf(listing: Listing, search: string | undefined): { matching: string; values: unknown[] } {
+function matchesOf(
+  listing: Listing,
+  { search, ids }: Pick<PageRequest, 'search' | 'ids'>,
+): { matching: string; values: unknown[] } {
   const values = [...listing.values]
   const where = [...listing.where]
+  if (ids) where.push(`${listing.id} = ANY($${values.push(ids)})`)
   if (search) {
     const pattern = `$${values.push(patternOf(search))}`
     where.push(`(${listing.search.map(column => `${column} ILIKE ${pattern}`).join(' OR ')})`)

@@ -5,14 +5,15 @@ import { isSortKey, readCursor, writeCursor } from './cursors.ts'
 import { page, pageQuery } from './envelope.ts'
 
 /**
- * The query that every list accepts: `limit`, `cursor`, `search`, and `sort` by one of these names, with a minus for
- * the other direction. Filters are added with `.extend`.
+ * The query that every list accepts: `limit`, `cursor`, `search`, `_id`, and `sort` by one of these names, with a minus
+ * for the other direction. Filters are added with `.extend`.
  */
 export function listQuery<Name extends string>(sorts: { [name in Name]: Sort }, standard: Name | `-${Name}`) {
   const names = Object.keys(sorts) as Name[]
   const choices = names.flatMap(name => [name, `-${name}`] as const)
   return pageQuery.extend({
     search: z.string().max(200).optional().describe('Only what contains this text, in any case'),
+    _id: z.string().optional().describe('Only these, separated by commas'),
     sort: z
       .enum(choices as [string, ...string[]])
       .default(standard)
@@ -22,7 +23,7 @@ export function listQuery<Name extends string>(sorts: { [name in Name]: Sort }, 
 
 /** The page that a query asks for. 400 where its cursor is none of this list in this order. */
 export function readPageRequest(
-  query: { limit: number; cursor?: string; search?: string; sort: string },
+  query: { limit: number; cursor?: string; search?: string; _id?: string; sort: string },
   sorts: { [name: string]: Sort },
 ): PageRequest {
   const descending = query.sort.startsWith('-')
@@ -34,7 +35,8 @@ export function readPageRequest(
     id: z.string().refine(isUuid),
   })
   const after = readCursor(query.cursor, keys) ?? undefined
-  return { limit: query.limit, sort, descending, search: query.search || undefined, after }
+  const { limit, search = '', _id } = query
+  return { limit, sort, descending, search: search || undefined, ids: splitIds(_id), after }
 }
 
 /** A page of a list as the interface shows it. */

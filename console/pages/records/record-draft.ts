@@ -1,6 +1,6 @@
 import { useState } from 'react'
 import { OwnFailure } from '../../api/failure.ts'
-import { LISTS, type ListName } from '../../api/lists.ts'
+import { type ListName, readName } from '../../api/lists.ts'
 import { useTexts } from '../../texts/texts.tsx'
 
 /** What a field names that holds an identifier. */
@@ -87,8 +87,6 @@ async function sayTheirs(
   if (typeof value !== 'string') return t.theirs
   const kind = KIND_OF[field]
   if (!kind) return t.theirsIs(value)
-  return LISTS[kind].readOne(value).then(
-    ({ name }) => t.theirsIs(name),
-    () => t.theirs,
-  )
+  const name = await readName(kind, value).catch(() => null)
+  return name === null ? t.theirs : t.theirsIs(name)
 }
