@@ -1,8 +1,9 @@
 import createClient from 'openapi-fetch'
-import { fetchTimed, serverNow } from '../clock.ts'
+import { fetchTimed } from '../clock.ts'
 import { endSession, getSession } from '../session.ts'
 import { Failure } from './failure.ts'
 import type { paths } from './interface.d.ts'
+import { readRetryAfter } from './retry-after.ts'
 
 /** A server that stands still takes a connection and says nothing. What it says after that may take its time. */
 const ANSWER_WITHIN_MS = 20_000
@@ -56,20 +57,5 @@ export async function answered<T>(request: Promise<Answered<T>>): Promise<NonNul
     message?: string
     errors?: { path: string; message: string }[]
   }
-  const retryAfterMs = BUSY.has(response.status) ? readRetryAfter(response.headers) : undefined
-  throw new Failure(response.status, message, errors, retryAfterMs)
-}
-
-const BUSY: ReadonlySet<number> = new Set([429, 503])
-/** Nobody looks at a page for longer that says it is tried again. */
-const MAX_RETRY_AFTER_MS = 60_000
-const MIN_RETRY_AFTER_MS = 1_000
-
-/** Seconds or a date (RFC 9110, 10.2.3), and up to a fifth more: pages that were refused at once do not come back at once. */
-function readRetryAfter(headers: Headers): number | undefined {
-  const value = headers.get('retry-after') ?? ''
-  const ms = /^\d+$/.test(value) ? Number(value) * 1_000 : Date.parse(value) - serverNow()
-  if (Number.isNaN(ms)) return undefined
-  const bounded = Math.min(Math.max(ms, MIN_RETRY_AFTER_MS), MAX_RETRY_AFTER_MS)
-  return bounded * (1 + Math.random() / 5)
+  throw new Failure(response.status, message, errors, readRetryAfter(response))
 }

@@ -24,5 +24,12 @@ export class OwnFailure extends Failure {}
 
 export const retryAfterOf = (error: unknown): number | undefined =>
   error instanceof Failure ? error.retryAfterMs : undefined
+/** What is wrong stays wrong; a server that is away comes back. */
+export const isAway = (error: unknown): boolean =>
+  error instanceof Failure && (error.status === 0 || error.status >= 500)
+const AGAIN_EVERY_MS = 5_000
+/** When to ask again what came to nothing, where it may come to something. */
+export const againAfter = (error: unknown): number | undefined =>
+  retryAfterOf(error) ?? (isAway(error) ? AGAIN_EVERY_MS : undefined)
 export const isForbidden = (error: unknown): boolean => error instanceof Failure && error.status === 403
 export const isMissing = (error: unknown): boolean => error instanceof Failure && error.status === 404

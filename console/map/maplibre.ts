@@ -5,6 +5,7 @@ import workerUrl from 'maplibre-gl/dist/maplibre-gl-worker.mjs?worker&url'
 import { fromRem } from '../parts/rem.ts'
 import { createStyle } from './basemap.ts'
 import type { Palette } from './palette.ts'
+import { drawPictures } from './pictures.ts'
 
 setWorkerUrl(workerUrl)
 
@@ -39,6 +40,7 @@ export async function openMap(container: HTMLElement, palette: Palette, words: M
   map.addControl(scale, 'bottom-left')
   map.touchZoomRotate.disableRotation()
   map.keyboard.disableRotation()
+  drawPictures(map)
   // What is added to a map is added to its style, which is there with a frame.
   if (!map.getStyle()) await map.once('style.load')
   return { map, scale }

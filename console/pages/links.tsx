@@ -17,8 +17,8 @@ type Link = Awaited<ReturnType<typeof readLinks>>['data'][number]
 
 type Sort = 'expiresAt' | 'createdAt'
 
-const readLinks = (query: PageQuery & { sort: Sort | `-${Sort}` }) =>
-  answered(api.GET('/api/v3/tracking-links', { params: { query } }))
+const readLinks = (query: PageQuery & { sort: Sort | `-${Sort}` }, signal: AbortSignal) =>
+  answered(api.GET('/api/v3/tracking-links', { params: { query }, signal }))
 
 export function Component() {
   const texts = useTexts()
@@ -65,7 +65,7 @@ export function Component() {
     },
   ]
   const sort = orderOf(params.get('sort'), columns, '-createdAt')
-  const list = useList(['links', sort], page => readLinks({ ...page, sort }))
+  const list = useList(['links', sort], (page, signal) => readLinks({ ...page, sort }, signal))
   return (
     <main className="page" id="content">
       <title>{`${t.title} · ${texts.product}`}</title>

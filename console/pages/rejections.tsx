@@ -17,10 +17,11 @@ type Rejection = Awaited<ReturnType<typeof readOf>>['data'][number] &
 
 type Query = PageQuery & { reason?: Reason | undefined }
 
-const readAll = (query: Query) => answered(api.GET('/api/v3/rejections', { params: { query } }))
+const readAll = (query: Query, signal: AbortSignal) =>
+  answered(api.GET('/api/v3/rejections', { params: { query }, signal }))
 
-const readOf = (id: string, query: Query) =>
-  answered(api.GET('/api/v3/device/{id}/rejections', { params: { path: { id }, query } }))
+const readOf = (id: string, query: Query, signal: AbortSignal) =>
+  answered(api.GET('/api/v3/device/{id}/rejections', { params: { path: { id }, query }, signal }))
 
 /** What was sent that is no position, and why: the first thing to look at when something does not appear. */
 export function Component() {
@@ -30,10 +31,10 @@ export function Component() {
   const deviceId = params.get('device') ?? ''
   const t = texts.rejections
   const asked = params.get('reason') ?? ''
-  const reason = asked in t.reasons ? (asked as Reason) : 'all'
-  const list = useList(['rejections', deviceId, reason], page => {
+  const reason = Object.hasOwn(t.reasons, asked) ? (asked as Reason) : 'all'
+  const list = useList(['rejections', deviceId, reason], (page, signal) => {
     const query = { ...page, reason: reason === 'all' ? undefined : reason }
-    return deviceId === '' ? readAll(query) : readOf(deviceId, query)
+    return deviceId === '' ? readAll(query, signal) : readOf(deviceId, query, signal)
   })
   const counts = Object.entries(list.data?.pages[0]?.counts ?? {}).sort(([, one], [, other]) => other - one)
   const show = (device: string, reason: string) =>

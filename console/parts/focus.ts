@@ -41,8 +41,13 @@ export function useReturnFocus(): void {
 
 /** On with what is open, by its name: a panel, else the page. */
 export function focusHeading(): void {
-  const heading =
-    document.querySelector<HTMLElement>('.panel h2') ?? document.querySelector<HTMLElement>(PAGE_HEADING)
+  goTo(document.querySelector<HTMLElement>('.panel h2') ?? document.querySelector<HTMLElement>(PAGE_HEADING))
+}
+
+/** On with the page, whatever is open on it. */
+export const focusPage = (): void => goTo(document.querySelector<HTMLElement>(PAGE_HEADING))
+
+function goTo(heading: HTMLElement | null): void {
   if (!heading) return
   heading.tabIndex = -1
   heading.focus({ preventScroll: true })

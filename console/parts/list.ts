@@ -16,15 +16,15 @@ export interface PageQuery {
   limit: number
 }
 
+/** A page of it, for as long as somebody wants that. */
+export type ReadPage<Query, P> = (query: Query, signal: AbortSignal) => Promise<P>
+
 /** A list of the interface, page by page; while the next one is asked for another search or order the one before stays. */
-export function useList<P extends Page<unknown>>(
-  queryKey: readonly unknown[],
-  read: (page: PageQuery) => Promise<P>,
-) {
+export function useList<P extends Page<unknown>>(queryKey: readonly unknown[], read: ReadPage<PageQuery, P>) {
   return useInfiniteQuery({
     queryKey,
     meta: { everyMs: EVERY_MS },
-    queryFn: ({ pageParam }) => read(pageParam),
+    queryFn: ({ pageParam, signal }) => read(pageParam, signal),
     initialPageParam: { limit: FIRST_ROWS } as PageQuery,
     getNextPageParam: ({ pagination: { nextCursor: cursor } }, { length }) =>
       cursor === null ? undefined : { cursor, limit: Math.min(FIRST_ROWS * 2 ** length, MAX_ROWS) },

@@ -1,8 +1,30 @@
-import { type ReactNode, useRef, useState } from 'react'
+import { type ReactNode, useEffect, useRef, useState } from 'react'
 import { Modal as AriaModal, Dialog, Heading, ModalOverlay } from 'react-aria-components'
 import { useTexts } from '../texts/texts.tsx'
 import { useEscape } from './focus.ts'
 import { ActionButton, IconButton } from './parts.tsx'
+
+/** What had the focus before a dialog; one that takes the place of another gives it back to the same. */
+const openers = new WeakMap<Element, Element | null>()
+
+/** For the element of a dialog. */
+function useOpener() {
+  const [opener] = useState(() => {
+    const { activeElement } = document
+    const before = activeElement?.closest('.modal')
+    return before ? (openers.get(before) ?? null) : activeElement
+  })
+  useEffect(() => {
+    return () => {
+      requestAnimationFrame(() => {
+        if (document.activeElement === document.body && opener instanceof HTMLElement) opener.focus()
+      })
+    }
+  }, [opener])
+  return (dialog: Element | null) => {
+    if (dialog) openers.set(dialog, opener)
+  }
+}
 
 interface Props {
   title: string
@@ -19,6 +41,7 @@ export function Modal({ title, onClose, wide, isKept = false, hasDone, children 
   const texts = useTexts()
   const end = useRef<HTMLDivElement>(null)
   const [isAsked, setAsked] = useState(false)
+  const keepOpener = useOpener()
   useEscape(() => {
     if (!isKept) return onClose()
     setAsked(true)
@@ -32,7 +55,7 @@ export function Modal({ title, onClose, wide, isKept = false, hasDone, children 
       isKeyboardDismissDisabled
       onOpenChange={open => !open && onClose()}
     >
-      <AriaModal className={wide ? 'modal wide' : 'modal'}>
+      <AriaModal className={wide ? 'modal wide' : 'modal'} ref={keepOpener}>
         <Dialog className="dialog">
           <header className="dialog-head">
             <Heading slot="title">{title}</Heading>

@@ -89,6 +89,9 @@ export function Table<T extends { _id: string }>({
 
   /** Of the row that has the focus; where it is not drawn, the box keeps the focus for it. */
   const at = useRef<number | null>(null)
+  /** Tab leads to one of them, as to every grid: to the one where one was, while it is drawn. */
+  const [stop, setStop] = useState(0)
+  const stopAt = items.some(({ index }) => index === stop) ? stop : (rows.range?.startIndex ?? 0)
   const goes = useRef(false)
   const focusRow = () => {
     const row = box.current?.querySelector<HTMLElement>(`[data-index="${at.current}"]`)
@@ -195,7 +198,7 @@ export function Table<T extends { _id: string }>({
                 <tr
                   key={record._id}
                   ref={isMeasured ? rows.measureElement : undefined}
-                  tabIndex={0}
+                  tabIndex={item.index === stopAt ? 0 : -1}
                   aria-rowindex={item.index + 2}
                   data-index={item.index}
                   className={onOpen ? 'opens' : undefined}
@@ -203,6 +206,7 @@ export function Table<T extends { _id: string }>({
                   onClick={({ target }) => (target as Element).closest('a') ?? onOpen?.(record)}
                   onFocus={() => {
                     at.current = item.index
+                    setStop(item.index)
                   }}
                 >
                   {columns.map(column => (

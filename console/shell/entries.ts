@@ -21,7 +21,10 @@ export interface Entry {
   run?: () => void
 }
 
-const fold = (text: string) => text.normalize('NFD').replace(/\p{M}/gu, '').toLowerCase()
+/** Of most names nothing is to be taken away. */
+const isPlain = (text: string) => !/[^ -~]/.test(text)
+const fold = (text: string) =>
+  (isPlain(text) ? text : text.normalize('NFD').replace(/\p{M}/gu, '')).toLowerCase()
 
 /** Whether each word of `query` begins one of `name`: "da th" finds "Theme: Dark". */
 export function namesBegin(name: string, query: string): boolean {
@@ -30,7 +33,11 @@ export function namesBegin(name: string, query: string): boolean {
   return parts.every(part => words.some(word => word.startsWith(part)))
 }
 
-export const contains = (text: string, query: string) => fold(text).includes(fold(query).trim())
+/** Of many texts: the query is read once. */
+export function containing(query: string): (text: string) => boolean {
+  const wanted = fold(query).trim()
+  return text => fold(text).includes(wanted)
+}
 
 /** Pages, and what can be done from anywhere. */
 export function useFixedEntries(): { pages: Entry[]; actions: Entry[] } {

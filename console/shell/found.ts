@@ -5,7 +5,7 @@ import { useFenceHints } from '../pages/map/fences/fence-hints.ts'
 import type { Fence } from '../pages/map/fences/queries.ts'
 import { useLocale, useTexts } from '../texts/texts.tsx'
 import { urls } from '../urls.ts'
-import { contains, type Entry } from './entries.ts'
+import { containing, type Entry } from './entries.ts'
 import { useWorkspace } from './workspace.tsx'
 
 /** Of each kind: more than fit on a screen nobody reads, and another letter leaves fewer. */
@@ -51,10 +51,11 @@ export function useFoundEntries(text: string, settled: string) {
     state: fleet.find(id)?.state,
     to: urls.subject(id),
   })
+  const contains = containing(text)
   const loaded: Entry[] = []
   if (text.trim() !== '') {
     fleet.names.forEach((name, slot) => {
-      if (contains(name, text)) loaded.push(onMap(fleet.ids[slot] as string, name, fleet.typeOf(slot)))
+      if (contains(name)) loaded.push(onMap(fleet.ids[slot] as string, name, fleet.typeOf(slot)))
     })
   }
   const known = new Set(loaded.map(({ id }) => id))
@@ -96,7 +97,7 @@ export function useFoundEntries(text: string, settled: string) {
   // Until the answer to this text is here, of the one before it what fits this text too.
   const isUnsettled = settled !== text.trim()
   const isOld = isUnsettled || server.isPlaceholderData
-  const fits = ({ name, hint = '' }: Entry) => !isOld || contains(`${name} ${hint}`, text)
+  const fits = ({ name, hint = '' }: Entry) => !isOld || contains(`${name} ${hint}`)
   const { compare } = new Intl.Collator(useLocale(), { numeric: true })
   const shown = (kind: Kind) =>
     text.trim() === ''

@@ -8,7 +8,7 @@ import { Icon, StateMark } from '../parts/icon.tsx'
 import { sayFailure } from '../parts/parts.tsx'
 import { useSettled } from '../parts/settled.ts'
 import { useTexts } from '../texts/texts.tsx'
-import { contains, type Entry, namesBegin, useFixedEntries } from './entries.ts'
+import { containing, type Entry, namesBegin, useFixedEntries } from './entries.ts'
 import { useFoundEntries } from './found.ts'
 import { keepRecent, readRecent } from './recent.ts'
 import { useWorkspace } from './workspace.tsx'
@@ -26,10 +26,11 @@ export function Search({ onDone }: { onDone: () => void }) {
   const { found, isSearching, error } = useFoundEntries(text, settled)
 
   const fixed = new Map([...pages, ...actions].map(entry => [entry.id, entry]))
+  const contains = containing(text)
   const recent = readRecent(whose).flatMap((kept): Entry[] => {
     const known = fixed.get(kept.id)
     if (known) return namesBegin(known.name, text) ? [known] : []
-    const fits = kept.to && contains(`${kept.name} ${kept.hint ?? ''}`, text)
+    const fits = kept.to && contains(`${kept.name} ${kept.hint ?? ''}`)
     return fits ? [{ ...kept, icon: 'clock' }] : []
   })
   const isNew = ({ id }: Entry) => !recent.some(one => one.id === id)

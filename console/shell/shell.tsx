@@ -8,11 +8,11 @@ import {
 import { Activity, useEffect, useMemo, useState, useSyncExternalStore } from 'react'
 import { RouterProvider as AriaRouter } from 'react-aria-components'
 import { Navigate, NavLink, Outlet, useHref, useLocation, useNavigate } from 'react-router'
-import { Failure, isForbidden, retryAfterOf } from '../api/failure.ts'
+import { againAfter, isAway, isForbidden, retryAfterOf } from '../api/failure.ts'
 import { LiveProvider, useLive } from '../live/live.tsx'
 import { Elsewhere } from '../pages/elsewhere.tsx'
 import { SignIn } from '../pages/sign-in.tsx'
-import { focusHeading, useKeptFocus } from '../parts/focus.ts'
+import { focusHeading, focusPage, useKeptFocus } from '../parts/focus.ts'
 import { Icon } from '../parts/icon.tsx'
 import { Logo } from '../parts/logo.tsx'
 import { IconButton, sayUndone } from '../parts/parts.tsx'
@@ -32,7 +32,6 @@ import { useWorkspace, WorkspaceProvider } from './workspace.tsx'
 const MAX_RETRIES = 3
 /** As many have room for their names beside each other (styles/shell.css hides the others). */
 const PAGES_ON_PHONE = 4
-const AGAIN_EVERY_MS = 5_000
 /** A table that somebody has scrolled further down is read again when they come back to it, and not by itself. */
 const MAX_PAGES = 5
 const isShort = (data: unknown) =>
@@ -43,9 +42,6 @@ declare module '@tanstack/react-query' {
     queryMeta: { everyMs?: number }
   }
 }
-
-/** What is wrong stays wrong; a server that is away comes back. */
-const isAway = (error: unknown) => error instanceof Failure && (error.status === 0 || error.status >= 500)
 
 /**
  * What is around every page of somebody who is signed in. Another account, or another organization, is another world: nothing
@@ -108,8 +104,7 @@ function SignedIn({ token }: { token: string }) {
             retry: (count, error) =>
               count < MAX_RETRIES && isAway(error) && retryAfterOf(error) === undefined,
             refetchInterval: ({ state: { data, error }, meta }) =>
-              retryAfterOf(error) ??
-              (isAway(error) ? AGAIN_EVERY_MS : isShort(data) && (meta?.everyMs ?? false)),
+              againAfter(error) ?? (isShort(data) && (meta?.everyMs ?? false)),
             refetchOnReconnect: true,
           },
         },
@@ -139,9 +134,9 @@ function Frame() {
   useKeptFocus()
   return (
     <div className="frame">
-      <a className="skip" href="#content">
+      <button type="button" className="skip" onClick={focusPage}>
         {texts.skip}
-      </a>
+      </button>
       <header className="side">
         <div className="side-top">
           <Logo />

@@ -1,3 +1,4 @@
+import { readRetryAfter } from '../api/retry-after.ts'
 import { fetchTimed } from '../clock.ts'
 
 /** What a tracking link shows, and how it goes on. */
@@ -16,8 +17,8 @@ interface Tracked {
   expiresAt: string
 }
 
-/** Silent: nothing was heard for so long that what was heard last says nothing of now. Lost: nobody answers. */
-export type Heard = 'live' | 'silent' | 'lost'
+/** Silent: nothing was heard for so long that what was heard last says nothing of now. Lost: nobody answers. Busy: who answers wants to be asked later. */
+export type Heard = 'live' | 'silent' | 'lost' | 'busy'
 
 interface Frame {
   type: string
@@ -60,6 +61,8 @@ export function followLink(token: string, events: LinkEvents): void {
   let heard: Heard = 'live'
   let heardAt = 0
   let reading = false
+  /** Until when nobody is asked again. */
+  let busyUntil = 0
   let newest = ''
   /** Whether there is a part of the trail that nobody told of. */
   let misses = false
@@ -78,6 +81,7 @@ export function followLink(token: string, events: LinkEvents): void {
       })
       if (over.signal.aborted) return
       if (answer.status === 404) return end()
+      busyUntil = Date.now() + (readRetryAfter(answer) ?? 0)
       if (!answer.ok) throw new Error(answer.statusText)
       const { data: tracked } = (await answer.json()) as { data: Tracked }
       newest = tracked.position?.timestamp ?? ''
@@ -146,8 +150,9 @@ export function followLink(token: string, events: LinkEvents): void {
 
   function lose(): void {
     leave()
-    tell('lost')
-    next(tryAgain, retryMs)
+    const busyMs = busyUntil - Date.now()
+    tell(busyMs > 0 ? 'busy' : 'lost')
+    next(tryAgain, Math.max(retryMs, busyMs))
     retryMs = Math.min(RETRY_LAST_MS, retryMs * 2)
   }
 

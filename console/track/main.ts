@@ -177,8 +177,8 @@ followLink(decodeURIComponent(location.pathname.split('/')[2] as string), {
   },
   onHeard(now) {
     heard = now
-    note.hidden = now !== 'lost'
-    note.textContent = now === 'lost' ? errors.unreachable : ''
+    note.textContent = now === 'lost' ? errors.unreachable : now === 'busy' ? errors.busy : ''
+    note.hidden = note.textContent === ''
     write()
   },
   onGone: showGone,

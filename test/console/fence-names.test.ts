@@ -13,7 +13,7 @@ describe('Geofences by their names', () => {
 
   beforeAll(async () => {
     van = await createDevice(owner, 'Van 7')
-    hubId = (await owner.post('/hub', { name: 'North', lat: 52, lng: 13 })).body.data._id
+    hubId = (await owner.post('/hub', { name: 'North', lat: 52.51, lng: 13.41 })).body.data._id
     for (const [name, radius, hub] of [
       ['Yard', 500, hubId],
       ['Yard', 2_000, null],
@@ -75,6 +75,28 @@ describe('Geofences by their names', () => {
     await page.locator('.maplibregl-canvas').focus()
     await page.keyboard.press('ArrowLeft')
     await page.waitForURL(url => !url.search.includes('follow'))
+  })
+
+  it('stand on the map beside those of hubs', async () => {
+    const page = await screens.open(`${server.url}/links`, { as: owner })
+    await page.context().addInitScript(() => {
+      const { fillText } = CanvasRenderingContext2D.prototype
+      const drawn = new Set<string>()
+      Object.assign(globalThis, { drawn })
+      CanvasRenderingContext2D.prototype.fillText = function (...args) {
+        drawn.add(args[0])
+        return fillText.apply(this, args)
+      }
+    })
+    await page.goto(`${server.url}/?fence=${depotId}`)
+    for (const name of ['Depot', 'North'])
+      await until(`${name} is drawn`, () =>
+        page.evaluate(
+          name =>
+            [...(globalThis as unknown as { drawn: Set<string> }).drawn].some(one => one.includes(name)),
+          name,
+        ),
+      )
   })
 
   it('begin in the middle of the map by a button, which keeps the focus', async () => {

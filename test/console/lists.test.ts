@@ -40,6 +40,71 @@ describe('Lists of records', () => {
     expect(await name.evaluate(one => one.scrollWidth <= one.clientWidth)).toBe(true)
   })
 
+  it('ask for all names that a screen shows at once', async () => {
+    const page = await screens.open(`${server.url}/sign-in`)
+    const asked: string[] = []
+    await page.context().route('**/api/v3/hubs?*', async route => {
+      const url = new URL(route.request().url())
+      // As where there are more than a list answers at once.
+      if (url.searchParams.get('limit') === '500')
+        return route.fulfill({
+          json: { status: true, data: [], pagination: { nextCursor: null, limit: 500 } },
+        })
+      asked.push(url.searchParams.get('_id') ?? '')
+      await route.continue()
+    })
+    const hubs: string[] = []
+    for (const name of ['East', 'North', 'South'])
+      hubs.push((await owner.post('/hub', { name: `Depot ${name}`, lat: 52, lng: 13 })).body.data._id)
+    for (const [n, hubId] of hubs.entries()) await owner.post('/vehicle', { name: `Lorry ${n}`, hubId })
+    await page.evaluate(
+      session => localStorage.setItem('fieldline.session', session),
+      JSON.stringify({ token: owner.token, expiresAt: Date.now() + 3_600_000 }),
+    )
+    await page.goto(`${server.url}/vehicles?search=lorry`)
+    for (const name of ['East', 'North', 'South'])
+      await page.getByRole('row', { name: new RegExp(`Depot ${name}`) }).waitFor()
+    expect(asked.map(ids => ids.split(',').sort())).toEqual([hubs.toSorted()])
+    for (const [n] of hubs.entries()) {
+      const { body } = await owner.get(`/vehicles?search=Lorry+${n}`)
+      await owner.delete(`/vehicle/${body.data[0]._id}`)
+    }
+  })
+
+  it('are one stop of the Tab key, where one was before', async () => {
+    const page = await screens.open(`${server.url}/vehicles`, { as: owner })
+    await page.getByRole('row', { name: /Van 1 / }).waitFor()
+    await page.getByRole('columnheader', { name: 'Plate' }).getByRole('button').focus()
+    await page.keyboard.press('Tab')
+    await hasFocus(page, /^Sample cargo bike/)
+    await page.keyboard.press('ArrowDown')
+    const second = (await page.evaluate(() => document.activeElement?.textContent)) as string
+    await page.keyboard.press('Shift+Tab')
+    await hasFocus(page, /^Plate/)
+    await page.keyboard.press('Tab')
+    await hasFocus(page, new RegExp(`^${second}`))
+    // Who has scrolled elsewhere goes on with what is there.
+    await page.keyboard.press('Shift+Tab')
+    await page.mouse.move(500, 400)
+    await until('it is not drawn', async () => {
+      await page.mouse.wheel(0, 2_000)
+      return (await page.getByRole('row', { name: new RegExp(second.slice(0, 12)) }).count()) === 0
+    })
+    await page.keyboard.press('Tab')
+    await hasFocus(page, /^Van /)
+  })
+
+  it('lead back to the button by which a record was made, also after what is shown once', async () => {
+    await createDevice(owner)
+    const page = await screens.open(`${server.url}/devices`, { as: owner })
+    await page.getByRole('button', { name: 'Add device' }).press('Enter')
+    await page.getByRole('dialog').getByRole('textbox', { name: 'Name' }).fill('Scanner')
+    await page.keyboard.press('Enter')
+    await page.getByText('The key is only shown once').waitFor()
+    await page.getByRole('button', { name: 'Done' }).press('Enter')
+    await hasFocus(page, /^Add device$/)
+  })
+
   it('say how many there are, and End leads to the last of all of them', async () => {
     const page = await screens.open(`${server.url}/vehicles`, { as: owner })
     const { total } = (await owner.get('/vehicles?limit=1')).body.pagination

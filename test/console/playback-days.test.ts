@@ -110,6 +110,18 @@ describe('A day that is played back', () => {
     await page.getByRole('status').getByText('3 shown as red dots').waitFor()
   })
 
+  it('is nobody’s to see for a role that sees no positions, which is said', async () => {
+    const role = await owner.post('/role', {
+      name: 'Clerk',
+      permissionDetails: [{ permissionName: 'view/device' }, { permissionName: 'view/vehicle' }],
+    })
+    const { client } = await addPerson(server, owner, { roleId: role.body.data._id })
+    const page = await screens.open(`${server.url}/playback?subject=device:${van.id}`, { as: client })
+    await page.getByText('Your role can’t see positions.').waitFor()
+    expect(await page.getByRole('combobox').count()).toBe(0)
+    expect(await findBarriers(page)).toEqual([])
+  })
+
   it('is nobody’s in an address that names nobody', async () => {
     const page = await screens.open(`${server.url}/playback?subject=device:nobody&subject=van`, { as: owner })
     await page.getByRole('heading', { name: 'Whose day do you want to see?' }).waitFor()
@@ -173,6 +185,41 @@ describe('A day that is played back', () => {
       const at = new Date(MIDNIGHT + HOUR_MS).toISOString()
       const later = await openAt(MIDNIGHT + 30 * HOUR_MS, `subject=device:${van.id}&at=${at}`)
       expect(await shownTime(later)).toBe('01:00:00')
+    })
+
+    it('is where it was for whoever goes back, and its buttons keep the focus', async () => {
+      const other = await createDevice(owner, 'Van 8')
+      await send(other, [fix(MIDNIGHT + HOUR_MS, 0, 1), fix(MIDNIGHT + 2 * HOUR_MS, 0, 1.1)])
+      const page = await screens.open(`${server.url}/playback?subject=device:${van.id}&day=${DAY}`, {
+        as: owner,
+      })
+      await slider(page).press('PageUp')
+      await page.waitForURL(/at=/)
+      const before = (await shownTime(page)) as string
+      await page.getByRole('combobox').fill('Van 8')
+      await page.getByRole('option', { name: /Van 8/ }).click()
+      await page.waitForURL(/subject=.*subject=/)
+      await slider(page).press('End')
+      await until('the address says the end', () => /at=.*T03/.test(page.url()))
+      await page.goBack()
+      await until('it is where it was', async () => (await shownTime(page)) === before)
+      await page.goForward()
+      await until('it is at the end again', async () => (await shownTime(page)) !== before)
+      // The last step leaves nothing to press for.
+      const closer = page.getByRole('button', { name: 'Zoom in' }).first()
+      await page.getByRole('region', { name: 'Playback' }).getByRole('button', { name: 'Zoom in' }).focus()
+      for (let step = 0; step < 12 && (await closer.isEnabled()); step++) await page.keyboard.press('Enter')
+      await until('another button has the focus', () =>
+        page.evaluate(() => document.activeElement?.closest('.dock') !== null),
+      )
+      await page.goto(`${server.url}/playback?subject=device:${van.id}`)
+      const yesterday = page.getByRole('button', { name: 'Previous day' })
+      await yesterday.press('Enter')
+      await page.waitForURL(/day=/)
+      await page.getByRole('button', { name: 'Next day' }).press('Enter')
+      await until('the button beside it has the focus', () =>
+        yesterday.evaluate(one => one === document.activeElement),
+      )
     })
 
     it('stays when midnight passes, and the page says that a new one has begun', async () => {

@@ -124,6 +124,24 @@ describe('A screen that is small, or enlarged', () => {
     expect(await findCut(page)).toEqual([])
   })
 
+  it.each([390, 320])('cuts no word on a phone of %i pixels with letters of twice the size', async width => {
+    const size = { width, height: 844 }
+    const page = await screens.open(`${server.url}/hubs`, { as: owner, size, locale: 'de-DE' })
+    const browser = await page.context().newCDPSession(page)
+    await browser.send('Page.setFontSizes', { fontSizes: { standard: 32, fixed: 26 } })
+    const wrong: string[] = []
+    for (const path of ['/', '/playback', '/devices', '/devices/new', '/vehicles', '/links', '/rejections']) {
+      await page.goto(server.url + path)
+      await settle(page)
+      // A table alone is looked at sideways.
+      const lost = (await findLost(page)).filter(
+        what => !/^(div\.table-box|tr\.|button\.sort|a\.)/.test(what),
+      )
+      for (const what of [...lost, ...(await findCutWords(page))]) wrong.push(`${path}: ${what}`)
+    }
+    expect(wrong).toEqual([])
+  })
+
   it.each([
     ['the live map', () => `/?subject=${ids.van}`, '600 22px'],
     ['playback', () => `/playback?subject=device:${ids.van}`, '600 24px'],
@@ -309,3 +327,12 @@ const findLost = (page: Page): Promise<string[]> =>
     }
     return lost
   }, HIT_PX)
+
+/** Words of which a part is not seen, but for names that somebody has given and what a field is for. */
+const findCutWords = (page: Page): Promise<string[]> =>
+  page.evaluate(() =>
+    [...document.querySelectorAll<HTMLElement>('h1, h2, th, td, .nav-item span, .button, .switch > button')]
+      .filter(one => one.checkVisibility() && one.clientWidth > 2 && one.scrollWidth > one.clientWidth + 1)
+      .filter(one => !one.matches('.organization'))
+      .map(one => `${one.tagName} ${one.textContent}: ${one.scrollWidth} px in ${one.clientWidth}`),
+  )

@@ -66,6 +66,25 @@ describe('The page of a tracking link', () => {
     }
   })
 
+  it('says that the server is busy where it is, and asks again when that wants it', async () => {
+    const van = await createDevice(owner, 'Van 10')
+    await send(van, { speed: 10 })
+    const { url } = await share(van)
+    const page = await screens.open('about:blank', { size: PHONE, mayFail: /429|WebSocket/ })
+    let asked = 0
+    await page.route('**/location-history/tracking/**', route =>
+      asked++ === 0
+        ? route.fulfill({ status: 429, headers: { 'retry-after': '3' }, json: { status: false } })
+        : route.continue(),
+    )
+    await page.goto(url)
+    const note = page.locator('.note').getByText('The server is busy; retrying automatically.')
+    await note.waitFor()
+    await see(page, /moving, 36 km\/h/)
+    await note.waitFor({ state: 'hidden' })
+    expect(asked).toBe(2)
+  })
+
   it('says that there is no position yet when it knows, and not while it asks', async () => {
     const { url } = await share(await createDevice(owner, 'Van 2'))
     const page = await screens.open('about:blank', { size: PHONE, mayFail: /WebSocket|ERR_/ })

@@ -1,30 +1,53 @@
-import type { Map as MapLibre } from 'maplibre-gl'
+import type { LayerSpecification, Map as MapLibre } from 'maplibre-gl'
 import { readPalette } from '../../map/palette.ts'
+import { HUB_PX, hubPicture, namePicture } from '../../map/pictures.ts'
 import { showLayer } from './trail-layer.ts'
 
-/** Hubs as rings that stand still below what moves. */
-export function showHubs(map: MapLibre, hubs: readonly { lat: number; lng: number }[]): () => void {
+interface Hub {
+  name: string
+  lat: number
+  lng: number
+}
+
+/** Hubs as houses that stand still below what moves, each with its name where there is room. */
+export function showHubs(map: MapLibre, hubs: readonly Hub[]): () => void {
   const describe = () => ({
     type: 'FeatureCollection' as const,
-    features: hubs.map(({ lat, lng }) => ({
+    features: hubs.map(({ name, lat, lng }) => ({
       type: 'Feature' as const,
-      properties: {},
+      properties: { name },
       geometry: { type: 'Point' as const, coordinates: [lng, lat] },
     })),
   })
   const layer = showLayer(map, 'hubs', describe, () => {
-    const { labels } = readPalette()
-    return {
-      id: 'hubs',
-      type: 'circle',
-      source: 'hubs',
-      paint: {
-        'circle-radius': 5,
-        'circle-color': labels.surface,
-        'circle-stroke-width': 2,
-        'circle-stroke-color': labels.text,
+    const { text } = readPalette()
+    return [
+      {
+        id: 'hub-names',
+        type: 'symbol',
+        source: 'hubs',
+        minzoom: 8,
+        layout: {
+          'icon-image': namePicture(text) as never,
+          'icon-anchor': 'top',
+          'icon-offset': [0, HUB_PX / 2 + 1],
+          'icon-padding': 1,
+        },
       },
-    }
+      {
+        id: 'hubs',
+        type: 'symbol',
+        source: 'hubs',
+        layout: {
+          'icon-image': hubPicture(text),
+          'icon-overlap': 'always',
+          // Else its own house would have the place of a name.
+          'icon-ignore-placement': true,
+          // A country full of them is not all houses.
+          'icon-size': ['interpolate', ['linear'], ['zoom'], 4, 0.5, 10, 1],
+        },
+      },
+    ] satisfies LayerSpecification[]
   })
   return () => void layer.close()
 }

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { answered, api } from '../../api/client.ts'
-import { isMissing, retryAfterOf } from '../../api/failure.ts'
+import { againAfter, isMissing } from '../../api/failure.ts'
 import { serverNow } from '../../clock.ts'
 import { useLive } from '../../live/live.tsx'
 import { useWorkspace } from '../../shell/workspace.tsx'
@@ -64,7 +64,7 @@ export function useTrail(subjectId: string | null, isSettled: boolean) {
       // A text is what other formats are.
       return typeof answer === 'string' ? [] : answer.data
     },
-    refetchInterval: ({ state: { error } }) => retryAfterOf(error) ?? TRAIL_EVERY_MS,
+    refetchInterval: ({ state: { error } }) => againAfter(error) ?? TRAIL_EVERY_MS,
   })
 }
 
@@ -80,7 +80,7 @@ export function useToday(subjectId: string, isSettled: boolean) {
       return (await answered(api.GET('/api/v3/location-histories/trips', { params: { query }, signal }))).data
     },
     refetchInterval: ({ state: { data, error } }) =>
-      retryAfterOf(error) ??
+      againAfter(error) ??
       (data && data.trips.length + data.stops.length === 0 ? BEGUN_EVERY_MS : TRAIL_EVERY_MS),
   })
 }

@@ -1,10 +1,13 @@
 import '../../styles/setup.css'
+import '../../styles/pages.css'
 import '../../styles/playback.css'
 import { useEffect, useMemo, useRef, useState } from 'react'
 import { ToggleButton } from 'react-aria-components'
+import { NavigationType, useLocation, useNavigationType } from 'react-router'
 import { serverNow } from '../../clock.ts'
 import { useLive, useNow } from '../../live/live.tsx'
 import { ActionButton, Trouble } from '../../parts/parts.tsx'
+import { useWorkspace } from '../../shell/workspace.tsx'
 import { useFormat, useTexts } from '../../texts/texts.tsx'
 import { type Change, type Choice, keyOf, type Span, stepDay, useChoice } from './choice.ts'
 import { Chooser } from './chooser.tsx'
@@ -29,8 +32,23 @@ const DAY_NOTICED_MS = 20_000
 /** As long as it takes to read what was left out. */
 const SAID_FOR_MS = 5_000
 
-/** The day of some subjects, played again. */
 export function Component() {
+  const { nav, playback, product } = useTexts()
+  const { may } = useWorkspace()
+  if (may('view/location')) return <Playback />
+  return (
+    <main className="page" id="content">
+      <title>{`${nav.playback} · ${product}`}</title>
+      <header className="page-head">
+        <h1>{nav.playback}</h1>
+      </header>
+      <p className="empty">{playback.forbidden}</p>
+    </main>
+  )
+}
+
+/** The day of some subjects, played again. */
+function Playback() {
   const texts = useTexts()
   const format = useFormat()
   const { filter } = useLive()
@@ -198,6 +216,15 @@ const beginsOf = (shown: readonly Shown[]): number[] =>
     .flatMap(({ from, trip }) => (trip ? [from] : []))
     .sort((a, b) => a - b)
 
+/** Another one wherever somebody went back or forward to. */
+function useGoneTo(): string {
+  const { key } = useLocation()
+  const isGone = useNavigationType() === NavigationType.Pop
+  const [goneTo, setGoneTo] = useState(key)
+  if (isGone && goneTo !== key) setGoneTo(key)
+  return goneTo
+}
+
 /** Winds the clock as the address says, and writes down in the address where it stands still. */
 function usePlayed(
   player: Player,
@@ -208,17 +235,18 @@ function usePlayed(
   change: Change,
 ) {
   const wound = useRef('')
+  const wanted = `${day} ${useGoneTo()}`
   useEffect(() => player.setRate(rate), [player, rate])
   useEffect(() => player.stop, [player])
   useEffect(() => {
     if (!span) return player.stop()
     player.setRange(span, gaps)
-    // Another subject joins at the time that is shown; another day begins where the address says.
-    if (wound.current === day) return
-    wound.current = day
+    // Another subject joins at the time that is shown; another day, or one that was gone back to, begins where the address says.
+    if (wound.current === wanted) return
+    wound.current = wanted
     player.stop()
     player.seek(at ?? Math.max(player.begin, zoomInto(span, zoom).from))
-  }, [player, span, gaps, day, at, zoom])
+  }, [player, span, gaps, wanted, at, zoom])
   useEffect(() => {
     if (!span) return
     let timer: ReturnType<typeof setTimeout> | undefined

@@ -1,14 +1,14 @@
 import { keepPreviousData, useQueries, useQuery } from '@tanstack/react-query'
 import { useMemo } from 'react'
 import { answered, api } from '../../api/client.ts'
-import { retryAfterOf } from '../../api/failure.ts'
+import { againAfter } from '../../api/failure.ts'
 import { LISTS } from '../../api/lists.ts'
 import { serverNow } from '../../clock.ts'
 import { useNames } from '../../shell/names.ts'
 import { useWorkspace } from '../../shell/workspace.tsx'
 import { useTexts } from '../../texts/texts.tsx'
 import { keyOf, type Span, type Subject } from './choice.ts'
-import { createTrack, type HistoryPoint, type Track } from './tracks.ts'
+import { createTrack, type HistoryPoint, isSameTrack, type Track } from './tracks.ts'
 
 /** As many as the interface simplifies a track to: one in eight seconds of a day, more where it turns. */
 export const MAX_POINTS = 10_000
@@ -21,7 +21,7 @@ const LATE_MS = 3_600_000
 const ofDay = ({ to }: Span) => ({
   staleTime: STALE_MS,
   ...(to + LATE_MS > serverNow() && {
-    refetchInterval: ({ state }: { state: { error: unknown } }) => retryAfterOf(state.error) ?? STALE_MS,
+    refetchInterval: ({ state }: { state: { error: unknown } }) => againAfter(state.error) ?? STALE_MS,
   }),
 })
 
@@ -61,7 +61,9 @@ export function useTracks(subjects: readonly Subject[], span: Span) {
     queries: subjects.map(subject => ({
       queryKey: ['playback', keyOf(subject), span.from, span.to],
       ...ofDay(span),
-      structuralSharing: false as const,
+      // What is as it was is not drawn anew, under the hand of whoever drags over it.
+      structuralSharing: (before: unknown, now: unknown) =>
+        before && isSameTrack((before as Loaded).track, (now as Loaded).track) ? before : now,
       queryFn: async ({ signal }: { signal: AbortSignal }): Promise<Loaded> => {
         const track = createTrack(await readPoints(subject, span, false, signal))
         return { subject, track, isReduced: track.count === MAX_POINTS }

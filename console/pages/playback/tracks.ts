@@ -57,6 +57,15 @@ export function createTrack(points: readonly HistoryPoint[]): Track {
   return track
 }
 
+/** Whether two say the same, point by point. */
+export function isSameTrack(one: Track, other: Track): boolean {
+  const columns = ['times', 'lats', 'lngs', 'speeds', 'implied', 'headings'] as const
+  return (
+    one.count === other.count &&
+    columns.every(name => one[name].every((value, index) => Object.is(value, other[name][index])))
+  )
+}
+
 /** Of the way to a fix. NaN where nobody knows it. */
 function impliedSpeed({ times, lats, lngs, count }: Track, index: number): number {
   if (index === 0 || index === count) return Number.NaN

@@ -33,7 +33,7 @@ export function Component() {
       title={texts.nav.devices}
       lead={t.devices.lead}
       create={may('create/device') ? t.devices.create : null}
-      read={query => answered(api.GET('/api/v3/devices', { params: { query } }))}
+      read={(query, signal) => answered(api.GET('/api/v3/devices', { params: { query }, signal }))}
       columns={[
         {
           id: 'name',

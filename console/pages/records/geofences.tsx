@@ -18,7 +18,7 @@ export function Component() {
       title={texts.nav.geofences}
       lead={t.lead}
       create={may('create/geofence') ? t.create : null}
-      read={query => answered(api.GET('/api/v3/geofences', { params: { query } }))}
+      read={(query, signal) => answered(api.GET('/api/v3/geofences', { params: { query }, signal }))}
       columns={[
         { id: 'name', title: texts.records.name, sort: 'name', cell: fence => fence.name },
         {

@@ -21,7 +21,7 @@ export function Component() {
       title={texts.nav.hubs}
       lead={t.hubs.lead}
       create={may('create/hub') ? t.hubs.create : null}
-      read={query => answered(api.GET('/api/v3/hubs', { params: { query } }))}
+      read={(query, signal) => answered(api.GET('/api/v3/hubs', { params: { query }, signal }))}
       columns={[
         { id: 'name', title: t.name, sort: 'name', cell: hub => hub.name },
         { id: 'address', title: t.hubs.address, cell: hub => hub.address ?? '–' },

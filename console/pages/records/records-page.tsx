@@ -6,7 +6,7 @@ import { Link, useNavigate, useParams, useSearchParams } from 'react-router'
 import { isMissing } from '../../api/failure.ts'
 import { MAX_SEARCH } from '../../api/lists.ts'
 import { Icon } from '../../parts/icon.tsx'
-import { orderOf, type Page, type PageQuery, useList } from '../../parts/list.ts'
+import { orderOf, type Page, type PageQuery, type ReadPage, useList } from '../../parts/list.ts'
 import { Missing } from '../../parts/missing.tsx'
 import { Modal } from '../../parts/modal.tsx'
 import { ActionButton, Trouble } from '../../parts/parts.tsx'
@@ -22,7 +22,7 @@ interface Props<T, Whole, Sort extends string> {
   create: string | null
   /** The first is its name, which leads to it. */
   columns: (Column<T> & { sort?: Sort })[]
-  read: (query: PageQuery & { search?: string | undefined; sort: Sort | `-${Sort}` }) => Promise<Page<T>>
+  read: ReadPage<PageQuery & { search?: string | undefined; sort: Sort | `-${Sort}` }, Page<T>>
   readOne: (id: string) => Promise<Whole>
   /** Of the record that is opened, or of a new one. */
   form: (record: Whole | null, onClose: () => void) => ReactNode
@@ -39,8 +39,8 @@ export function RecordsPage<T extends { _id: string }, Whole, Sort extends strin
   const [params, setParams] = useSearchParams()
   const search = useSettled(params.get('search') ?? '')
   const sort = orderOf(params.get('sort'), columns, 'name')
-  const list = useList([name, 'list', search, sort], page =>
-    read({ ...page, search: search || undefined, sort }),
+  const list = useList([name, 'list', search, sort], (page, signal) =>
+    read({ ...page, search: search || undefined, sort }, signal),
   )
   const isEmpty = search === '' && list.data?.pages[0]?.data.length === 0
   const at = (to: string) => ({ pathname: `/${name}${to}`, search: params.toString() })

@@ -23,7 +23,7 @@ export function Component() {
       title={texts.nav.teams}
       lead={t.teams.lead}
       create={may('create/team') ? t.teams.create : null}
-      read={query => answered(api.GET('/api/v3/teams', { params: { query } }))}
+      read={(query, signal) => answered(api.GET('/api/v3/teams', { params: { query }, signal }))}
       columns={[
         { id: 'name', title: t.name, sort: 'name', cell: team => team.name },
         { id: 'members', title: t.teams.members, cell: team => format.count(team.memberIds.length) },

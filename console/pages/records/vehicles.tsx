@@ -22,7 +22,7 @@ export function Component() {
       title={texts.nav.vehicles}
       lead={t.vehicles.lead}
       create={may('create/vehicle') ? t.vehicles.create : null}
-      read={query => answered(api.GET('/api/v3/vehicles', { params: { query } }))}
+      read={(query, signal) => answered(api.GET('/api/v3/vehicles', { params: { query }, signal }))}
       columns={[
         { id: 'name', title: t.name, sort: 'name', cell: vehicle => vehicle.name },
         { id: 'plate', title: t.vehicles.plate, sort: 'plate', cell: vehicle => vehicle.plate ?? '–' },

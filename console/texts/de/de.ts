@@ -114,6 +114,7 @@ export const de: Texts = {
   copy: { copy: 'Kopieren', copied: 'Kopiert', of: what => `${what} kopieren` },
   errors: {
     unreachable: 'Server nicht erreichbar. Bitte Netzwerk prüfen; es wird automatisch erneut versucht.',
+    busy: 'Der Server ist ausgelastet; es wird automatisch erneut versucht.',
     undone: 'Server nicht erreichbar. Möglicherweise wurde nicht gespeichert. Bitte später erneut versuchen.',
     failed: 'Das konnte nicht geladen werden.',
     retry: 'Erneut versuchen',

@@ -68,6 +68,7 @@ export const mapTexts: Pick<Texts, keyof typeof english> = {
     none: '–',
   },
   playback: {
+    forbidden: 'Ihre Rolle darf keine Positionen sehen.',
     choose: 'Zur Wiedergabe hinzufügen',
     chosen: 'In der Wiedergabe',
     nobody: 'Keine Treffer',

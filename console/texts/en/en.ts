@@ -111,6 +111,7 @@ export const en = {
   copy: { copy: 'Copy', copied: 'Copied', of: (what: string) => `Copy ${what}` },
   errors: {
     unreachable: 'The server can’t be reached. Check your network; retrying automatically.',
+    busy: 'The server is busy; retrying automatically.',
     undone: 'The server can’t be reached. This may not be saved: try again once it is back.',
     failed: 'This couldn’t be loaded.',
     retry: 'Try again',

@@ -65,6 +65,7 @@ export const mapTexts = {
     none: '–',
   },
   playback: {
+    forbidden: 'Your role can’t see positions.',
     choose: 'Add to playback',
     chosen: 'In playback',
     nobody: 'No matches',

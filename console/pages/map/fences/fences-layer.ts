@@ -1,17 +1,11 @@
 import type { Feature, FeatureCollection } from 'geojson'
 import type { LayerSpecification, Map as MapLibre } from 'maplibre-gl'
 import { ringOf, type Shape } from '../../../map/areas.ts'
-import { shorten } from '../../../map/labels.ts'
 import { readPalette } from '../../../map/palette.ts'
-import { fromRem } from '../../../parts/rem.ts'
+import { namePicture } from '../../../map/pictures.ts'
 import { showLayer } from '../trail-layer.ts'
 import { FENCE_LAYER } from './layer-name.ts'
 
-/** Between the colour and the name of which there is a picture: another theme has others. */
-const NAME_OF = ' fence '
-const FONT_REM = 0.6875
-const PADDING_PX = 4
-const RATIO = 2
 /** A circle of 64 corners stays one. */
 const ROUND = 0.05
 
@@ -43,21 +37,11 @@ export function showFences(map: MapLibre, { fences, selected, area }: Shown): ()
   })
   const byKind = (fence: number, chosen: number) =>
     ['match', ['get', 'kind'], 'fence', fence, chosen] as never
-  // The map has no letters of its own: a name is drawn when the map asks for it.
-  let pen: Pen | undefined
-  map.setMissingStyleImageResolver(id => {
-    const at = id.indexOf(NAME_OF)
-    if (at === -1) return
-    const color = id.slice(0, at)
-    // To read the style sheets takes as long as to draw.
-    if (pen?.color !== color) pen = takePen(color)
-    map.addImage(id, drawName(id.slice(at + NAME_OF.length), pen), { pixelRatio: RATIO })
-  })
   const layers = () => {
     const { fence, trail } = readPalette()
     const color = ['match', ['get', 'kind'], 'area', trail, fence] as never
     const name = {
-      'icon-image': ['concat', fence, NAME_OF, ['get', 'name']],
+      'icon-image': namePicture(fence),
       'icon-anchor': 'bottom',
       'icon-padding': 4,
     }
@@ -103,7 +87,6 @@ export function showFences(map: MapLibre, { fences, selected, area }: Shown): ()
 /** Takes them off the map again. */
 export function hideFences(map: MapLibre): void {
   showFences(map, { fences: [], selected: null, area: null })()
-  map.setMissingStyleImageResolver(null)
 }
 
 const toFeature = (ring: [number, number][], properties: Record<string, string>): Feature => ({
@@ -118,35 +101,3 @@ const toLabel = (ring: [number, number][], properties: Record<string, string>): 
   properties,
   geometry: { type: 'Point', coordinates: ring.reduce((top, corner) => (corner[1] > top[1] ? corner : top)) },
 })
-
-interface Pen {
-  color: string
-  halo: string
-  fontPx: number
-  font: string
-}
-
-function takePen(color: string): Pen {
-  const fontPx = fromRem(FONT_REM)
-  const font = `600 ${fontPx * RATIO}px ${getComputedStyle(document.body).fontFamily}`
-  return { color, halo: readPalette().labels.halo, fontPx, font }
-}
-
-function drawName(name: string, { color, halo, fontPx, font }: Pen): ImageData {
-  const canvas = document.createElement('canvas')
-  const context = canvas.getContext('2d', { willReadFrequently: true }) as CanvasRenderingContext2D
-  context.font = font
-  const said = shorten(context, name, RATIO)
-  canvas.width = Math.ceil(context.measureText(said).width) + 2 * PADDING_PX * RATIO
-  canvas.height = (fontPx + 2 * PADDING_PX) * RATIO
-  // Another size has made it a new canvas.
-  context.font = font
-  context.textBaseline = 'middle'
-  context.lineJoin = 'round'
-  context.lineWidth = 3 * RATIO
-  context.strokeStyle = halo
-  context.strokeText(said, PADDING_PX * RATIO, canvas.height / 2)
-  context.fillStyle = color
-  context.fillText(said, PADDING_PX * RATIO, canvas.height / 2)
-  return context.getImageData(0, 0, canvas.width, canvas.height)
-}

@@ -1,0 +1,97 @@
+import type { Map as MapLibre } from 'maplibre-gl'
+import { PATHS } from '../parts/icon.tsx'
+import { fromRem } from '../parts/rem.ts'
+import { shorten } from './labels.ts'
+import { readPalette } from './palette.ts'
+
+// The map has no letters of its own: a name, as the mark of a hub, is a picture that is drawn when the map asks for it. What it
+// is called says all of it, and another theme has other colours.
+
+const NAME = ' name '
+const HUB = ' hub'
+const RATIO = 2
+const FONT_REM = 0.6875
+const PADDING_PX = 4
+/** How wide the mark of a hub is. */
+export const HUB_PX = fromRem(1.125)
+/** Of the square that icons are drawn on, with room around the house. */
+const HUB_SQUARE = 24
+
+/** The `icon-image` of features with a `name`. */
+export const namePicture = (color: string) => ['concat', color, NAME, ['get', 'name']]
+export const hubPicture = (color: string): string => color + HUB
+
+/** Gives a map each picture that it asks for. */
+export function drawPictures(map: MapLibre): void {
+  let pen: Pen | undefined
+  const takePen = (color: string) => {
+    // To read the style sheets takes as long as to draw.
+    if (pen?.color !== color) pen = createPen(color)
+    return pen
+  }
+  map.setMissingStyleImageResolver(id => {
+    const at = id.indexOf(NAME)
+    const add = (image: ImageData) => map.addImage(id, image, { pixelRatio: RATIO })
+    if (at !== -1) add(drawName(id.slice(at + NAME.length), takePen(id.slice(0, at))))
+    else if (id.endsWith(HUB)) add(drawHub(takePen(id.slice(0, -HUB.length))))
+  })
+}
+
+interface Pen {
+  color: string
+  halo: string
+  surface: string
+  fontPx: number
+  font: string
+}
+
+function createPen(color: string): Pen {
+  const fontPx = fromRem(FONT_REM)
+  const font = `600 ${fontPx * RATIO}px ${getComputedStyle(document.body).fontFamily}`
+  const { halo, surface } = readPalette().labels
+  return { color, halo, surface, fontPx, font }
+}
+
+const createContext = () =>
+  document.createElement('canvas').getContext('2d', { willReadFrequently: true }) as CanvasRenderingContext2D
+
+function drawName(name: string, { color, halo, fontPx, font }: Pen): ImageData {
+  const context = createContext()
+  const { canvas } = context
+  context.font = font
+  const said = shorten(context, name, RATIO)
+  canvas.width = Math.ceil(context.measureText(said).width) + 2 * PADDING_PX * RATIO
+  canvas.height = (fontPx + 2 * PADDING_PX) * RATIO
+  // Another size has made it a new canvas.
+  context.font = font
+  context.textBaseline = 'middle'
+  context.lineJoin = 'round'
+  context.lineWidth = 3 * RATIO
+  context.strokeStyle = halo
+  context.strokeText(said, PADDING_PX * RATIO, canvas.height / 2)
+  context.fillStyle = color
+  context.fillText(said, PADDING_PX * RATIO, canvas.height / 2)
+  return context.getImageData(0, 0, canvas.width, canvas.height)
+}
+
+/** A house on a tile: nothing that moves is angular, or looks like one that is silent. */
+function drawHub({ color, surface }: Pen): ImageData {
+  const context = createContext()
+  const { canvas } = context
+  const size = Math.round(HUB_PX * RATIO)
+  canvas.width = size
+  canvas.height = size
+  const scale = size / HUB_SQUARE
+  context.scale(scale, scale)
+  context.beginPath()
+  context.roundRect(1, 1, HUB_SQUARE - 2, HUB_SQUARE - 2, 5)
+  context.fillStyle = surface
+  context.fill()
+  context.strokeStyle = color
+  context.lineWidth = 1.6
+  context.stroke()
+  context.translate((HUB_SQUARE - 16) / 2, (HUB_SQUARE - 16) / 2)
+  context.lineJoin = 'round'
+  context.stroke(new Path2D(PATHS.hub))
+  return context.getImageData(0, 0, size, size)
+}
