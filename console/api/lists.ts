@@ -1,4 +1,3 @@
-import DataLoader from 'dataloader'
 import { answered, api } from './client.ts'
 
 /** The interface takes no more characters to search for. */
@@ -54,17 +53,23 @@ const MAX_IDS = 100
 const GATHER_MS = 30
 
 function gatherNames(kind: ListName) {
-  const read = async (ids: readonly string[]) => {
-    const query = { _id: ids.join(), limit: ids.length }
-    const found: readonly { _id: string; name: string }[] = await LISTS[kind].read(query)
-    const names = new Map(found.map(({ _id, name }) => [_id, name]))
-    return ids.map(id => names.get(id.toLowerCase()) ?? null)
+  let gathered: { ids: Set<string>; names: Promise<ReadonlyMap<string, string>> } | null = null
+  const gather = () => {
+    const ids = new Set<string>()
+    const names = new Promise(resolve => setTimeout(resolve, GATHER_MS)).then(async () => {
+      if (gathered?.ids === ids) gathered = null
+      const query = { _id: [...ids].join(), limit: ids.size }
+      const found: readonly { _id: string; name: string }[] = await LISTS[kind].read(query)
+      return new Map(found.map(({ _id, name }) => [_id, name]))
+    })
+    return { ids, names }
   }
-  return new DataLoader<string, string | null>(read, {
-    cache: false,
-    maxBatchSize: MAX_IDS,
-    batchScheduleFn: then => void setTimeout(then, GATHER_MS),
-  })
+  return async (id: string): Promise<string | null> => {
+    const wanted = id.toLowerCase()
+    if (!gathered || gathered.ids.size === MAX_IDS) gathered = gather()
+    gathered.ids.add(wanted)
+    return (await gathered.names).get(wanted) ?? null
+  }
 }
 
 const names = {
@@ -77,4 +82,4 @@ const names = {
 }
 
 /** What a record is called, whichever of thousands it is; null where there is none, or none that one may see. */
-export const readName = (kind: ListName, id: string): Promise<string | null> => names[kind].load(id)
+export const readName = (kind: ListName, id: string): Promise<string | null> => names[kind](id)

@@ -14,8 +14,8 @@ const ownLanguages: Plugin = {
   },
 }
 
-/** As much coarser is a quarter of a pixel where the coarse outlines are shown (console/map/basemap.ts), and 5 kB less. */
-const COARSER = 4
+/** As much coarser is less than half a pixel where the coarse outlines are shown (console/map/basemap.ts), and 6 kB less. */
+const COARSER = 6
 
 /** The arcs of a topology in larger steps. Each place is rounded by itself: what met still meets. */
 function coarsen(arcs: [number, number][][]): [number, number][][] {

@@ -1,5 +1,4 @@
 import type { Map as MapLibre } from 'maplibre-gl'
-import { PATHS } from '../parts/icon.tsx'
 import { fromRem } from '../parts/rem.ts'
 import { shorten } from './labels.ts'
 import { readPalette } from './palette.ts'
@@ -16,6 +15,8 @@ const PADDING_PX = 4
 export const HUB_PX = fromRem(1.125)
 /** Of the square that icons are drawn on, with room around the house. */
 const HUB_SQUARE = 24
+/** As in `parts/icon.tsx`, which the map would have to wait for. */
+const HOUSE = 'M2 14V6.500L8 2.500l6 4V14M6 14v-4.500h4V14M1 14h14'
 
 /** The `icon-image` of features with a `name`. */
 export const namePicture = (color: string) => ['concat', color, NAME, ['get', 'name']]
@@ -92,6 +93,6 @@ function drawHub({ color, surface }: Pen): ImageData {
   context.stroke()
   context.translate((HUB_SQUARE - 16) / 2, (HUB_SQUARE - 16) / 2)
   context.lineJoin = 'round'
-  context.stroke(new Path2D(PATHS.hub))
+  context.stroke(new Path2D(HOUSE))
   return context.getImageData(0, 0, size, size)
 }

@@ -1,5 +1,5 @@
 /** Drawn on a square of 16, in the colour of the text. */
-export const PATHS = {
+const PATHS = {
   map: 'M2 4.2 6 2.5l4 1.7 4-1.7v9.3l-4 1.7-4-1.7-4 1.7zM6 2.5v9.3M10 4.2v9.3',
   device: 'M5 1.5h6a1 1 0 0 1 1 1v11a1 1 0 0 1-1 1H5a1 1 0 0 1-1-1v-11a1 1 0 0 1 1-1zM7 12.2h2',
   vehicle:

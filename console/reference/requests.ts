@@ -41,9 +41,11 @@ const DAY_MS = 86_400_000
 export function exampleValues(operation: Operation, now = new Date()): Values {
   const days = (count: number) => new Date(now.getTime() + count * DAY_MS).toISOString()
   const range: { [name: string]: string } = { from: days(-1), to: days(0) }
+  // One of several identifiers that an operation needs has an example.
+  const isNeeded = (one: Parameter) => one.required || (one.name.endsWith('Id') && one.example !== undefined)
   const parameters = Object.fromEntries(
     operation.parameters
-      .filter(one => one.in === 'path' || (one.in === 'query' && one.required))
+      .filter(one => one.in === 'path' || (one.in === 'query' && isNeeded(one)))
       .map(one => [one.name, range[one.name] ?? String(one.example ?? '')]),
   )
   // A point of last year is on no map, and a link that has expired is none.

@@ -188,7 +188,7 @@ const metres = number(8420.5).describe('Metres')
 
 const tripsQuery = z.object({
   userId: z.string().optional(),
-  deviceId: z.string().optional(),
+  deviceId: id.optional(),
   vehicleId: z.string().optional().describe('Exactly one of the three is given'),
   from: queryTime.describe('Inclusive: RFC 3339, or seconds or milliseconds since 1970'),
   to: queryTime.describe('Exclusive, and at most 366 days later'),
