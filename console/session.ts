@@ -17,7 +17,7 @@ let current = read()
 /** Also when it has ended. */
 let last = current
 let held: Session | null = null
-const unsaved = new Set<object>()
+const unsaved = new Map<object, Unsaved>()
 let left = false
 let entered = false
 let moved = false
@@ -67,14 +67,18 @@ export function discardHeld(): void {
 /** Whether another tab has taken this one along to another organization. */
 export const wasMoved = (): boolean => moved
 
-/** Something is typed and not saved, until what is answered is called. */
-export function holdUnsaved(): () => void {
+/** Typed and not saved, or shown this once. */
+export type Unsaved = 'typed' | 'shown'
+
+/** Something is there that would be lost, until what is answered is called. */
+export function holdUnsaved(kind: Unsaved): () => void {
   const one = {}
-  unsaved.add(one)
+  unsaved.set(one, kind)
   return () => void unsaved.delete(one)
 }
 
-export const hasUnsaved = (): boolean => unsaved.size > 0
+export const hasUnsaved = (kind?: Unsaved): boolean =>
+  kind === undefined ? unsaved.size > 0 : [...unsaved.values()].includes(kind)
 
 /** Whose token it is, and in which organization. Throws where it is no JWT. */
 export function readClaims({ token }: Pick<Session, 'token'>): { sub: string; org: string } {

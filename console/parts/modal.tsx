@@ -3,6 +3,7 @@ import { Modal as AriaModal, Dialog, Heading, ModalOverlay } from 'react-aria-co
 import { useTexts } from '../texts/texts.tsx'
 import { useEscape } from './focus.ts'
 import { ActionButton, IconButton } from './parts.tsx'
+import { useUnsaved } from './unsaved.ts'
 
 /** What had the focus before a dialog; one that takes the place of another gives it back to the same. */
 const openers = new WeakMap<Element, Element | null>()
@@ -42,6 +43,11 @@ export function Modal({ title, onClose, wide, isKept = false, hasDone, children 
   const end = useRef<HTMLDivElement>(null)
   const [isAsked, setAsked] = useState(false)
   const keepOpener = useOpener()
+  const letGo = useUnsaved(isKept, 'shown')
+  const close = () => {
+    letGo()
+    onClose()
+  }
   useEscape(() => {
     if (!isKept) return onClose()
     setAsked(true)
@@ -59,13 +65,13 @@ export function Modal({ title, onClose, wide, isKept = false, hasDone, children 
         <Dialog className="dialog">
           <header className="dialog-head">
             <Heading slot="title">{title}</Heading>
-            <IconButton icon="close" label={texts.form.close} onPress={onClose} />
+            <IconButton icon="close" label={texts.form.close} onPress={close} />
           </header>
           {children}
           {hasDone && (
             <div className="row-of-buttons dialog-end" ref={end}>
               <p role="status">{isKept && isAsked && texts.form.shownOnce}</p>
-              <ActionButton onPress={onClose}>{texts.setup.done}</ActionButton>
+              <ActionButton onPress={close}>{texts.setup.done}</ActionButton>
             </div>
           )}
         </Dialog>

@@ -1,16 +1,16 @@
 import { useEffect, useRef } from 'react'
-import { holdUnsaved } from '../session.ts'
+import { holdUnsaved, type Unsaved } from '../session.ts'
 
 /**
- * While something is typed that is not saved: neither the end of the session (shell/shell.tsx) nor a way to elsewhere
+ * While something is typed that is not saved, or is shown this once: neither the end of the session (shell/shell.tsx) nor a way to elsewhere
  * (shell/leaving.tsx) takes it without a question. What is answered lets it go.
  */
-export function useUnsaved(isUnsaved: boolean): () => void {
+export function useUnsaved(isUnsaved: boolean, kind: Unsaved = 'typed'): () => void {
   const letGo = useRef(() => {})
   useEffect(() => {
     if (!isUnsaved) return
-    letGo.current = holdUnsaved()
+    letGo.current = holdUnsaved(kind)
     return () => letGo.current()
-  }, [isUnsaved])
+  }, [isUnsaved, kind])
   return () => letGo.current()
 }

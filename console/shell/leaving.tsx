@@ -11,7 +11,7 @@ import { type Blocker, type Location, useBlocker } from 'react-router'
 import { afterDialog } from '../parts/focus.ts'
 import { Modal } from '../parts/modal.tsx'
 import { Question } from '../parts/question.tsx'
-import { hasUnsaved } from '../session.ts'
+import { hasUnsaved, type Unsaved } from '../session.ts'
 import { useTexts } from '../texts/texts.tsx'
 
 type Leave = (title: string, go: () => void) => void
@@ -21,12 +21,13 @@ const Context = createContext<Leave>((_, go) => go())
 /** Does what ends the session: after a question where something is typed and not saved. */
 export const useLeave = (): Leave => use(Context)
 
-/** What of an address says which form is open; the rest is what is shown beside it. */
-const OPENS = ['fence', 'edit']
+/** What of an address says which form, and whose dialog, is open; the rest is what is shown beside it. */
+const OPENS = { typed: ['fence', 'edit'], shown: ['fence', 'subject'] } as const
 
-function isElsewhere(here: Location, there: Location): boolean {
+function isLost(kind: Unsaved, here: Location, there: Location): boolean {
+  if (!hasUnsaved(kind)) return false
   const [from, to] = [here, there].map(({ search }) => new URLSearchParams(search))
-  return here.pathname !== there.pathname || OPENS.some(name => from?.get(name) !== to?.get(name))
+  return here.pathname !== there.pathname || OPENS[kind].some(name => from?.get(name) !== to?.get(name))
 }
 
 type Blocked = Extract<Blocker, { state: 'blocked' }>
@@ -43,7 +44,8 @@ const onBlocked = (listener: () => void) => {
  */
 export function WayBlocker(): null {
   const way = useBlocker(
-    ({ currentLocation, nextLocation }) => hasUnsaved() && isElsewhere(currentLocation, nextLocation),
+    ({ currentLocation, nextLocation }) =>
+      isLost('typed', currentLocation, nextLocation) || isLost('shown', currentLocation, nextLocation),
   )
   useEffect(() => {
     blocked = way.state === 'blocked' ? way : null
@@ -64,13 +66,16 @@ export function LeavingProvider({ children }: { children: ReactNode }) {
   const way = useSyncExternalStore(onBlocked, () => blocked)
   useEffect(() => {
     if (!way) return
-    afterDialog(() => setAsked({ title: form.unsaved, go: way.proceed, stay: way.reset }))
+    afterDialog(() =>
+      setAsked({ title: hasUnsaved('typed') ? form.unsaved : form.shown, go: way.proceed, stay: way.reset }),
+    )
   }, [way, form])
   useEffect(() => {
-    const ask = (event: BeforeUnloadEvent) => hasUnsaved() && event.preventDefault()
+    const ask = (event: BeforeUnloadEvent) => hasUnsaved('typed') && event.preventDefault()
     window.addEventListener('beforeunload', ask)
     return () => window.removeEventListener('beforeunload', ask)
   }, [])
+  const isTyped = hasUnsaved('typed')
   const stay = () => {
     setAsked(null)
     asked?.stay?.()
@@ -81,9 +86,9 @@ export function LeavingProvider({ children }: { children: ReactNode }) {
       {asked && (
         <Modal title={asked.title} onClose={stay}>
           <Question
-            ask={form.leaveAsk}
-            yes={form.leave}
-            no={form.stay}
+            ask={isTyped ? form.leaveAsk : form.shownAsk}
+            yes={isTyped ? form.leave : form.close}
+            no={isTyped ? form.stay : form.back}
             onYes={() => {
               setAsked(null)
               asked.go()

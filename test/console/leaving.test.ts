@@ -25,6 +25,39 @@ describe('What is half typed', () => {
     await page.keyboard.press('Enter')
   }
 
+  it('nor is what is shown once', async () => {
+    const page = await screens.open(`${server.url}/teams`, { as: owner })
+    const shown = page.getByRole('dialog', { name: 'Only shown once' })
+    const [stay, leave] = ['Go back to it', 'Close'].map(name =>
+      shown.getByText('can’t be shown again').locator('..').getByRole('button', { name }),
+    )
+    await page.getByRole('link', { name: 'Devices' }).click()
+    await page.getByRole('button', { name: 'Add device' }).click()
+    await nameOf(page).fill('Scanner')
+    await page.keyboard.press('Enter')
+    const key = page.getByText('The key is only shown once')
+    await key.waitFor()
+    await page.goBack()
+    await stay?.click()
+    await shown.waitFor({ state: 'detached' })
+    await key.waitFor()
+    expect(pathOf(page)).toBe('/devices/new')
+    // Its own button says that somebody has it.
+    await page.getByRole('button', { name: 'Done' }).click()
+    await key.waitFor({ state: 'detached' })
+    expect(await shown.count()).toBe(0)
+
+    await page.getByRole('link', { name: 'Live map' }).click()
+    await page.getByRole('option', { name: /Van 7/ }).click()
+    await page.getByRole('button', { name: 'Share' }).click()
+    await page.getByRole('button', { name: 'Create link' }).click()
+    await page.getByText('The link is only shown once').waitFor()
+    await page.goBack()
+    await leave?.click()
+    await page.getByText('The link is only shown once').waitFor({ state: 'detached' })
+    expect(pathOf(page)).toBe('/')
+  })
+
   const WAYS: [string, string, string, (page: Page) => Promise<unknown>][] = [
     ['a link', '/?fence=new', '/teams', page => page.getByRole('link', { name: 'Teams' }).click()],
     ['the way back', '/?fence=new', '/teams', page => page.evaluate(() => history.back())],
