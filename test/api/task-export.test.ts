@@ -80,6 +80,7 @@ describe('Exports of tasks', () => {
       expect([name, exported.body]).toEqual([name, shown.body.data])
     }
     expect((await exportTasks(owner, { filter: { search: 'markt' } })).body).toEqual([all[1]])
+    expect((await exportTasks(owner, { filter: { _id: `${all[1]._id},x` } })).body).toEqual([all[1]])
     const some = await exportTasks(owner, { fields: ['code', 'content'] })
     expect(Object.keys(some.body[0]).sort()).toEqual(['_id', 'code', 'content'])
     const keys = Object.keys(all[0])

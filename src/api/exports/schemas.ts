@@ -103,7 +103,7 @@ export const exportTasks = operation(
     description: `Those that the role may both see and export. Up to \`EXPORT_DIRECT_LIMIT\` tasks the file itself, beyond
 that 202 with a record in the log, whose file can be fetched when it is completed. JSON is an array of tasks as \`GET /tasks\`
 shows them; a spreadsheet has a column for each field of a task, and for each field that the steps of flows ask for.
-\`filter\` has the names of the filters of \`GET /tasks\` and \`search\`, \`fields\` the keys of a task; for \`_id\`, \`isSample\`,
+\`filter\` has the names of the filters of \`GET /tasks\`, \`search\` and \`_id\`, \`fields\` the keys of a task; for \`_id\`, \`isSample\`,
 \`createdAt\` and \`updatedAt\` a spreadsheet has a column where they are named.`,
     body: tasksExport,
     response: answers,

@@ -6,6 +6,7 @@ import { countTasks, listTasks, type Task, type TaskVisibility } from '../../../
 import type { Field } from '../../../db/schema/flows.ts'
 import { headingsOf } from '../../data/headings.ts'
 import { forbidden, found, invalid } from '../../http/errors.ts'
+import { splitIds } from '../../http/lists.ts'
 import { type Permission, scopeOf } from '../../http/permissions.ts'
 import { InvalidInput } from '../../http/validation.ts'
 import type { Column, Exportable, Exporter } from '../../jobs/exports/source.ts'
@@ -57,7 +58,7 @@ export const exportableTasks: Exportable = {
       throw new InvalidInput(
         parsed.error.issues.map(issue => ({ ...issue, path: ['filter', ...issue.path] })),
       )
-    const search = parsed.data.search || undefined
+    const { search = '', _id } = parsed.data
     const visibility = narrowest(who)
     const wanted = readFilter(parsed.data)
     const { timeZone } = found('organization', await findOrganization(db.system, organizationId))
@@ -68,9 +69,9 @@ export const exportableTasks: Exportable = {
       ...MORE_COLUMNS.filter(({ key }) => named?.includes(key)),
     ]
     const list = async (after: string | null, limit: number) => {
-      const page = { limit, sort: 'createdAt', descending: false, search }
+      const page = { limit, sort: 'createdAt', descending: false, search: search || undefined }
       const from = after === null ? undefined : { key: after, id: after }
-      return listTasks(db, organizationId, visibility, wanted, { ...page, after: from })
+      return listTasks(db, organizationId, visibility, wanted, { ...page, ids: splitIds(_id), after: from })
     }
     const shown = TASK_KEYS.filter(key => key === '_id' || shows(key))
     // Rows of a page hold what it was sorted by as well.

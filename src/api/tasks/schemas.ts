@@ -176,10 +176,10 @@ export const taskFilter = {
     .describe('west,south,east,north in degrees; west > east crosses the antimeridian'),
 }
 
-/** What an export of tasks is filtered by: as the list, which can be searched too. */
+/** What an export of tasks is filtered by: as the list, with what every list is searched by. */
 export const taskExportFilter = z.strictObject({
   ...taskFilter,
-  search: listQuery(TASK_SORTS, '-createdAt').shape.search,
+  ...listQuery(TASK_SORTS, '-createdAt').pick({ search: true, _id: true }).shape,
 })
 
 export const listTasks = operation({
