@@ -80,7 +80,9 @@ export function useKeptFocus(): void {
       if (!(last instanceof Element) || (last.isConnected && !last.matches(':disabled'))) return
       const left = last
       afterDialog(() => {
-        if (last !== left || !isNowhere() || document.querySelector('.modal-overlay')) return
+        // A browser takes it from what is disabled when it draws that, or a little later.
+        const isLost = isNowhere() || document.activeElement === left
+        if (last !== left || !isLost || document.querySelector('.modal-overlay')) return
         last = null
         // A button that its own press disables leaves one beside it.
         const beside = left.isConnected && left.parentElement?.querySelector<HTMLElement>('button:enabled')

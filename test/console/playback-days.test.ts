@@ -206,11 +206,12 @@ describe('A day that is played back', () => {
       await page.goForward()
       await until('it is at the end again', async () => (await shownTime(page)) !== before)
       // The last step leaves nothing to press for.
-      const closer = page.getByRole('button', { name: 'Zoom in' }).first()
-      await page.getByRole('region', { name: 'Playback' }).getByRole('button', { name: 'Zoom in' }).focus()
-      for (let step = 0; step < 12 && (await closer.isEnabled()); step++) await page.keyboard.press('Enter')
+      const dock = page.getByRole('region', { name: 'Playback', exact: true })
+      const closer = dock.getByRole('button', { name: 'Zoom in' })
+      for (let step = 0; step < 12 && (await closer.isEnabled()); step++) await closer.press('Enter')
+      expect(await closer.isEnabled()).toBe(false)
       await until('another button has the focus', () =>
-        page.evaluate(() => document.activeElement?.closest('.dock') !== null),
+        dock.evaluate(one => one.contains(document.activeElement)),
       )
       await page.goto(`${server.url}/playback?subject=device:${van.id}`)
       const yesterday = page.getByRole('button', { name: 'Previous day' })

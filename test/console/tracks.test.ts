@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { draftOf, shapeOf } from '../../console/pages/map/fences/draft.ts'
 import { showLayer } from '../../console/pages/map/trail-layer.ts'
 import { createTrack, linesOf, momentAt } from '../../console/pages/playback/tracks.ts'
+import { zoomInto } from '../../console/pages/playback/zoom.ts'
 import { en } from '../../console/texts/en/en.ts'
 import { createFormat } from '../../console/texts/format.ts'
 
@@ -24,6 +25,15 @@ it.each([
 ])('a radius of %s is one of %s m', (radius, metres) => {
   const draft = { ...draftOf(null), lat: '52,5', lng: '13.405', radius }
   expect(shapeOf(draft)).toEqual({ type: 'circle', center: { lat: 52.5, lng: 13.405 }, radius: metres })
+})
+
+it('the closest look is as close wherever it begins, also between two milliseconds', () => {
+  for (const from of [1_000_000, 1_000_000.25, 1_000_000.75]) {
+    const { from: begin, to } = zoomInto({ from: 0, to: 24 * HOUR_MS }, { from, to: from + 1_000 })
+    expect([Number.isInteger(begin), to - begin]).toEqual([true, 120_000])
+    const same = zoomInto({ from: 0, to: 24 * HOUR_MS }, { from, to: from + 120_000 })
+    expect(same.to - same.from).toBe(120_000)
+  }
 })
 
 it('a layer is described once, however often the style of its map says that it has changed', () => {

@@ -235,6 +235,7 @@ function usePlayed(
   change: Change,
 ) {
   const wound = useRef('')
+  const isUnsaved = useRef(false)
   const wanted = `${day} ${useGoneTo()}`
   useEffect(() => player.setRate(rate), [player, rate])
   useEffect(() => player.stop, [player])
@@ -252,10 +253,15 @@ function usePlayed(
     let timer: ReturnType<typeof setTimeout> | undefined
     const save = () => {
       clearTimeout(timer)
+      isUnsaved.current = !player.playing
       if (player.playing) return
-      const next = player.time === player.begin ? null : Math.round(player.time)
-      timer = setTimeout(() => change({ at: next }), SAVE_AFTER_MS)
+      timer = setTimeout(() => {
+        isUnsaved.current = false
+        change({ at: player.time === player.begin ? null : Math.round(player.time) })
+      }, SAVE_AFTER_MS)
     }
+    // A subject that has joined meanwhile makes it begin anew.
+    if (isUnsaved.current) save()
     const leaves = [player.onTime(save), player.onState(save)]
     return () => {
       clearTimeout(timer)

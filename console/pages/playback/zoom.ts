@@ -74,7 +74,7 @@ export function useZoom(
 export function zoomInto(span: Span, zoom: Span | null): Span {
   if (!zoom) return span
   const begin = Math.floor(zoom.from)
-  const wide = Math.max(CLOSEST_MS, Math.ceil(zoom.to) - begin)
+  const wide = Math.max(CLOSEST_MS, Math.round(zoom.to - zoom.from))
   if (wide >= span.to - span.from) return span
   const from = Math.min(span.to - wide, Math.max(span.from, begin))
   return { from, to: from + wide }
