@@ -47,7 +47,7 @@ const CROSSING: readonly string[] = [
   'src/jobs/sample-records.ts',
   'src/jobs/schedules/run.ts',
   'src/jobs/upkeep.ts',
-  'src/main.ts',
+  'src/open.ts',
   'src/tasks/content.ts',
   'stream/live/positions.ts',
   'stream/tails.ts',

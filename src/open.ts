@@ -1,0 +1,205 @@
+import { join } from 'node:path'
+import type { FastifyBaseLogger } from 'fastify'
+import { collectDefaultMetrics, Registry } from 'prom-client'
+import { openDatabase } from '../db/client.ts'
+import { isAway } from '../db/errors.ts'
+import { migrate } from '../db/migrate.ts'
+import { createPartitions } from '../db/partitions.ts'
+import { retry } from '../db/retry.ts'
+import { becomeSingleWriter } from '../db/single-writer.ts'
+import { checkTenantRole } from '../db/tenant-role.ts'
+import { createTokens } from '../ingest/identity/tokens.ts'
+import { createWatcher } from '../ingest/identity/watcher.ts'
+import { createLastSeen } from '../ingest/last-seen.ts'
+import { createIngestMetrics } from '../ingest/metrics.ts'
+import { openMqttServer } from '../ingest/mqtt/server.ts'
+import { createTurns } from '../ingest/turns.ts'
+import { createLiveClients } from '../stream/live/clients.ts'
+import { openLivePositions } from '../stream/live/positions.ts'
+import { createWriterMetrics, observe } from '../stream/metrics.ts'
+import { createWriter } from '../stream/writer.ts'
+import { createFirstAccount } from './api/auth/first-account.ts'
+import { EXPORTABLES } from './api/exports/resources.ts'
+import { createApp } from './app.ts'
+import type { Config, Role } from './config.ts'
+import { startGeofences } from './jobs/geofences/run.ts'
+import { createJobKinds } from './jobs/kinds.ts'
+import { startJobs } from './jobs/runner.ts'
+import { createWebhookSecrets, sealStoredSecrets } from './jobs/webhooks/secrets.ts'
+import { openLog } from './log.ts'
+
+/** How long a start waits before it asks again for a database that is away. */
+const DATABASE_RETRY_MS = 1_000
+
+/** Where a process answers, once every listener of its roles is open. */
+export interface Opened {
+  /** The base URL of HTTP, such as `http://127.0.0.1:3000`. */
+  url: string
+  /** The port of MQTT, or null without the role `ingest`. */
+  mqttPort: number | null
+  /** The account that this start created, or null where the database had accounts. */
+  firstAccount: Awaited<ReturnType<typeof createFirstAccount>>
+}
+
+export interface OpenOptions {
+  logger: FastifyBaseLogger
+  /** Called when the process has lost its database for good: nothing may be written any more. */
+  onLost(error: Error): void
+}
+
+type Closers = (() => Promise<void> | void)[]
+
+/**
+ * Opens the parts that the roles of this process need, in the order in which a point travels back from its end: the table, the
+ * log, the writer, the live clients, then the servers. `close` closes in reverse what is open by then, also before `opened`
+ * resolves. Where a part fails to open, `opened` rejects, and the parts before it are closed.
+ */
+export function openProcess(
+  config: Config,
+  options: OpenOptions,
+): { opened: Promise<Opened>; close(): Promise<void> } {
+  const closers: Closers = []
+  const close = async () => {
+    for (const closePart of closers.splice(0).reverse()) await closePart()
+  }
+  const opened = openParts(config, options, closers).catch(async error => {
+    await close()
+    throw error
+  })
+  return { opened, close }
+}
+
+async function openParts(config: Config, { logger, onLost }: OpenOptions, closers: Closers): Promise<Opened> {
+  const onError = (error: unknown, doing: string) => logger.warn({ err: error }, `Failed: ${doing}`)
+  const db = await openDatabase({
+    url: config.databaseUrl,
+    directUrl: config.databaseDirectUrl,
+    directory: join(config.dataDir, 'postgres'),
+    onError,
+    onLost,
+  })
+  closers.push(() => db.close())
+  await whenThere(async () => {
+    const { applied } = await migrate(db.driver)
+    await checkTenantRole(db.system)
+    if (applied.length > 0) logger.info({ applied }, 'The schema is up to date')
+  })
+  await whenThere(() => createPartitions(db))
+  const firstAccount = await whenThere(() => createFirstAccount(db, config.owner))
+  await whenThere(() => sealStoredSecrets(db.system, createWebhookSecrets(config.jwtSecret)))
+  const tokens = createTokens(config.jwtSecret)
+  const registry = new Registry()
+  collectDefaultMetrics({ register: registry })
+
+  const has = (role: Role) => config.roles.has(role)
+  const single =
+    has('writer') && !config.kafka
+      ? await whenThere(() => becomeSingleWriter({ driver: db.driver, onError, onLost }))
+      : null
+  closers.push(() => single?.release())
+  const opened =
+    has('ingest') || has('writer') || has('live')
+      ? await whenThere(() => openLog(config, { db, registry, onError }))
+      : null
+  const log = opened?.log ?? null
+  closers.push(() => log?.close())
+
+  let storedPoints = () => 0
+  if (log && has('writer')) {
+    const metrics = createWriterMetrics(registry)
+    storedPoints = metrics.storedPoints
+    const writer = createWriter({ db, onError, ...metrics })
+    const storing = await log.store(batch =>
+      single ? single.store(batch, () => writer.store(batch)) : writer.store(batch),
+    )
+    closers.push(() => storing.close())
+  }
+
+  const positions = log && has('live') ? await whenThere(() => openLivePositions({ db, log, onError })) : null
+  closers.push(() => positions?.close())
+  const live = positions && { positions, clients: createLiveClients(positions) }
+  closers.push(() => live?.clients.close())
+
+  const lastSeen = createLastSeen({ db, onError })
+  closers.push(() => lastSeen.close())
+  const watcher = createWatcher({ db, onError })
+  closers.push(() => watcher.close())
+  const ingest = createIngestMetrics(registry)
+  const turns = createTurns()
+  const mqtt =
+    log && has('ingest')
+      ? await openMqttServer({
+          db,
+          log,
+          tokens,
+          watcher,
+          metrics: ingest,
+          lastSeen,
+          turns,
+          host: config.host,
+          port: config.mqttPort,
+          tls: config.mqttTls,
+          connectionsPerSecond: config.mqttConnectionsPerSecond,
+          onError,
+        })
+      : null
+  observe(registry, {
+    log,
+    liveClients: live?.clients,
+    mqttConnections: mqtt ? () => mqtt.connections : undefined,
+    dataDir: config.dataDir,
+  })
+  const jobs = has('jobs')
+    ? await startJobs({
+        db,
+        kinds: createJobKinds(db, config, { exportables: EXPORTABLES, onError, storedPoints }),
+        onError,
+        alone: !config.databaseUrl,
+      })
+    : null
+  closers.push(() => jobs?.stop())
+  const geofences = has('jobs') ? startGeofences({ db, onError }) : null
+  closers.push(() => geofences?.stop())
+
+  let listening = false
+  const app = await createApp(
+    {
+      config,
+      db,
+      log,
+      tokens,
+      watcher,
+      live,
+      mqtt,
+      lastSeen,
+      turns,
+      metrics: { registry, ingest },
+      dependencies: {
+        database: () => db.system.query('SELECT 1').then(() => true),
+        ...(opened && { log: opened.answers }),
+      },
+      listening: () => listening,
+    },
+    logger,
+  )
+  const http = await app.listen({ host: config.host, port: config.port })
+  listening = true
+  closers.push(
+    () => app.close(),
+    () => mqtt?.close(),
+  )
+
+  return { url: http, mqttPort: mqtt ? mqtt.port : null, firstAccount }
+
+  /** A server may start before its database, which may also go away while it starts. */
+  function whenThere<T>(work: () => Promise<T>): Promise<T> {
+    return retry(work, {
+      firstMs: DATABASE_RETRY_MS,
+      again(error) {
+        if (!isAway(error)) return false
+        onError(error, 'reaching the database, trying again')
+        return true
+      },
+    })
+  }
+}
