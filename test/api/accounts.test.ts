@@ -7,7 +7,7 @@ import { createTestDatabase, usualKind } from '../support/database.ts'
 import { useServer } from '../support/own-server.ts'
 import { addOrganization, addPerson, newEmail, PASSWORD } from '../support/people.ts'
 import { openScreen } from '../support/screen.ts'
-import { OWNER, startServer } from '../support/server.ts'
+import { OWNER, openServer } from '../support/server.ts'
 
 describe('An account', () => {
   const { server } = useServer({ ALLOW_SIGNUP: 'true' })
@@ -135,7 +135,7 @@ describe('An account', () => {
 
     it('is 429 for an address of the network after 100 failures, whichever accounts they were for', async () => {
       const own = await createTestDatabase(usualKind())
-      const elsewhere = await startServer(own)
+      const elsewhere = await openServer(own)
       const visitor = createClient(elsewhere, '')
       const guess = () => visitor.post('/auth/login', { email: newEmail(), password: 'not the password' })
       for (let round = 0; round < 100; round++) expect((await guess()).status).toBe(401)

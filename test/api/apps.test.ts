@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { type Client, createDevice, readHistory, signIn, type TestDevice } from '../support/client.ts'
 import { postgresMissing } from '../support/database.ts'
 import { readFigures } from '../support/figures.ts'
-import { useServer } from '../support/own-server.ts'
+import { useServerProcess } from '../support/own-server.ts'
 import { expectPoint, type Payload, queryOf, readPayloads } from '../support/payloads.ts'
 import { startServer } from '../support/server.ts'
 import { pause, until } from '../support/wait.ts'
@@ -21,7 +21,7 @@ const basic = (name: string, password: string) => ({
 })
 
 describe('Apps that people have', () => {
-  const { server, database } = useServer()
+  const { server, database } = useServerProcess()
   let owner: Client
   let device: TestDevice
 

@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { type Client, createClient } from '../support/client.ts'
 import { readFigures } from '../support/figures.ts'
 import { listOperations, readDocument } from '../support/openapi.ts'
-import { useServer } from '../support/own-server.ts'
+import { useServerProcess } from '../support/own-server.ts'
 import { newEmail, PASSWORD } from '../support/people.ts'
 import { type RawAnswer, type RawRequest, requestsTo, sendBytes, toBytes } from '../support/requests.ts'
 
@@ -20,7 +20,7 @@ const INTERNAL =
   /✖|expected .* received|Invalid (input|discriminator)|incorrect header|unexpected end|FST_|\bat \w+ \(|node:/i
 
 describe(`Arbitrary bytes to every operation of the interface (SEED=${SEED})`, () => {
-  const { server } = useServer({ ALLOW_SIGNUP: 'true' })
+  const { server } = useServerProcess({ ALLOW_SIGNUP: 'true' })
   let caller: Client
 
   beforeAll(async () => {

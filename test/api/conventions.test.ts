@@ -8,7 +8,7 @@ import { listOperations, readDocument } from '../support/openapi.ts'
 import { useServer } from '../support/own-server.ts'
 import { addHub, addOrganization, addPerson, newEmail } from '../support/people.ts'
 import { bodySchema, createResolver, exampleBody } from '../support/references.ts'
-import { OWNER, startServer } from '../support/server.ts'
+import { OWNER, openServer } from '../support/server.ts'
 import { until } from '../support/wait.ts'
 
 /** Contract section 2. */
@@ -292,7 +292,7 @@ describe('The conventions', () => {
   describe('rate limits', () => {
     it('a caller is limited to RATE_LIMIT_PER_MINUTE with Retry-After, and each has its own', async () => {
       const own = await createTestDatabase(usualKind())
-      const limited = await startServer(own, { RATE_LIMIT_PER_MINUTE: '40' })
+      const limited = await openServer(own, { RATE_LIMIT_PER_MINUTE: '40' })
       const first = await signIn(limited)
       const other = await addPerson(limited, first, { email: newEmail() })
       const statuses = new Set<number>()
@@ -318,7 +318,7 @@ describe('The conventions', () => {
 
     it('an address that tries wrong device keys is limited to 60, where points are accepted too, and known keys go on', async () => {
       const own = await createTestDatabase(usualKind())
-      const limited = await startServer(own, { RATE_LIMIT_PER_MINUTE: '1200' })
+      const limited = await openServer(own, { RATE_LIMIT_PER_MINUTE: '1200' })
       const member = await signIn(limited)
       const [known, unseen] = [await createDevice(member), await createDevice(member)]
       const send = async (key: string) => {
@@ -341,7 +341,7 @@ describe('The conventions', () => {
 
     it('an address without a token is limited to 60, whatever it calls', async () => {
       const own = await createTestDatabase(usualKind())
-      const limited = await startServer(own, { RATE_LIMIT_PER_MINUTE: '1200' })
+      const limited = await openServer(own, { RATE_LIMIT_PER_MINUTE: '1200' })
       const member = await signIn(limited)
       const stranger = createClient(limited, '')
       const forger = createClient(limited, 'forged')

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Client, signIn } from '../support/client.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { addOrganization } from '../support/people.ts'
-import { type Server, startServer } from '../support/server.ts'
+import { openServer, type Server } from '../support/server.ts'
 
 const RECORDS = 40
 const keys = Array.from({ length: 24 }, (_, at) => `f${at}`)
@@ -16,7 +16,7 @@ describe('A change of a data type, on the embedded database', () => {
 
   beforeAll(async () => {
     database = await createTestDatabase('pglite')
-    server = await startServer(database)
+    server = await openServer(database)
     owner = (await addOrganization(server, await signIn(server))).client
     other = (await addOrganization(server, await signIn(server))).client
   })

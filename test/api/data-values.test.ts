@@ -4,7 +4,7 @@ import { FIELD_TYPES, type Field } from '../../db/schema/flows.ts'
 import { checkValue, isAbsent } from '../../src/data/values.ts'
 import { signIn } from '../support/client.ts'
 import { createTestDatabase, postgresMissing } from '../support/database.ts'
-import { startServer } from '../support/server.ts'
+import { openServer } from '../support/server.ts'
 
 const OPTIONS = ['red', 'blue']
 const fields: Field[] = FIELD_TYPES.map((type, order) => ({
@@ -69,7 +69,7 @@ describe.each(['postgres', 'pglite'] as const)('What is accepted on %s', kind =>
   it('is stored and read back, whatever JSON is sent; nothing is a fault of ours', async context => {
     if (missing) context.skip(missing)
     const database = await createTestDatabase(kind)
-    const server = await startServer(database)
+    const server = await openServer(database)
     const owner = await signIn(server)
     const type = await owner.post('/data-type', { name: 'Everything', fields })
     expect(type.status, JSON.stringify(type.body)).toBe(201)

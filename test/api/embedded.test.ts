@@ -4,13 +4,13 @@ import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { importFile } from '../support/imports.ts'
 import { addHub, addOrganization, addPerson } from '../support/people.ts'
 import { openScreen } from '../support/screen.ts'
-import { type Server, startServer } from '../support/server.ts'
+import { type ServerProcess, startServer } from '../support/server.ts'
 import { until } from '../support/wait.ts'
 
 /** The tests of the interface run on PostgreSQL where it is; here the straight way of each resource on PGlite. */
 describe('On the embedded database', () => {
   let database: TestDatabase
-  let server: Server
+  let server: ServerProcess
   let owner: Client
   let organizationId: string
 

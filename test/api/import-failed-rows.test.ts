@@ -7,12 +7,12 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { type Client, signIn } from '../support/client.ts'
 import { openTestDatabase } from '../support/database.ts'
 import { importFile } from '../support/imports.ts'
-import { useServer } from '../support/own-server.ts'
+import { useServerProcess } from '../support/own-server.ts'
 import { addOrganization, addPerson } from '../support/people.ts'
 import { pause, until } from '../support/wait.ts'
 
 describe('The rows of an import that failed', () => {
-  const { server, database } = useServer()
+  const { server, database } = useServerProcess()
   let owner: Client
   let dataTypeId: string
   let number = 0

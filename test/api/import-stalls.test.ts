@@ -5,7 +5,7 @@ import { watchCrowding } from '../support/crowding.ts'
 import { readFigures } from '../support/figures.ts'
 import { HOSTILE, TEXTS } from '../support/hostile.ts'
 import { ended, upload } from '../support/imports.ts'
-import { useServer } from '../support/own-server.ts'
+import { useServerProcess } from '../support/own-server.ts'
 import { addOrganization } from '../support/people.ts'
 import { inlineRow, makeWorkbook } from '../support/workbooks.ts'
 
@@ -23,7 +23,7 @@ const csv = (...lines: string[]) => lines.join('\n')
 const header = (count: number, delimiter = ',') => times(count, at => `F${at}`).join(delimiter)
 
 describe('Whatever a file holds', () => {
-  const { server } = useServer()
+  const { server } = useServerProcess()
   let owner: Client
   let number = 0
 

@@ -5,7 +5,7 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { residentMiB } from '../services/processes.ts'
 import { type Client, signIn } from '../support/client.ts'
 import { ended, importFile, upload } from '../support/imports.ts'
-import { useServer } from '../support/own-server.ts'
+import { useServerProcess } from '../support/own-server.ts'
 import { addOrganization } from '../support/people.ts'
 import { inlineRow, makeWorkbook, makeZip, workbookParts } from '../support/workbooks.ts'
 
@@ -16,7 +16,7 @@ const ROW = inlineRow(2, 'Ada', 'first')
 const MAX_READER_MIB = 400
 
 describe('A workbook', () => {
-  const { server } = useServer()
+  const { server } = useServerProcess()
   let owner: Client
   let dataTypeId: string
   let number = 0

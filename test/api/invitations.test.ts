@@ -3,7 +3,7 @@ import { type Client, createClient, signIn } from '../support/client.ts'
 import { createTestDatabase, openTestDatabase, usualKind } from '../support/database.ts'
 import { useServer } from '../support/own-server.ts'
 import { addOrganization, addPerson, newEmail, PASSWORD, roleId } from '../support/people.ts'
-import { startServer } from '../support/server.ts'
+import { openServer } from '../support/server.ts'
 
 const PATTERN = { name: 'Anna Berg', organizationName: 'Bergwerk', hubName: 'Hub', hubLat: 1, hubLng: 2 }
 
@@ -58,7 +58,7 @@ describe('Coming in', () => {
 
     it('is 403 where it is not allowed', async () => {
       const own = await createTestDatabase(usualKind())
-      const closed = await startServer(own)
+      const closed = await openServer(own)
       const body = { ...PATTERN, email: newEmail(), password: PASSWORD }
       expect((await createClient(closed, '').post('/auth/register', body)).status).toBe(403)
       await closed.stop()

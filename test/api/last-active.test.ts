@@ -4,7 +4,7 @@ import { createClient, createDevice, signIn } from '../support/client.ts'
 import { createTestDatabase, openTestDatabase, type TestDatabase, usualKind } from '../support/database.ts'
 import { connectDevice } from '../support/mqtt.ts'
 import { addOrganization, addPerson } from '../support/people.ts'
-import { type Server, startServer } from '../support/server.ts'
+import { openServer, type Server } from '../support/server.ts'
 import { pause, until } from '../support/wait.ts'
 
 // The database is looked into beside the server, which PGlite does not allow.
@@ -14,7 +14,7 @@ describe.runIf(usualKind() === 'postgres')('Use', () => {
   let db: Database
   beforeAll(async () => {
     database = await createTestDatabase('postgres')
-    server = await startServer(database)
+    server = await openServer(database)
     db = await openTestDatabase(database)
   })
   afterAll(async () => {

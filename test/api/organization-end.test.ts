@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createClient, createDevice, signIn } from '../support/client.ts'
 import { createTestDatabase, type TestDatabase, usualKind } from '../support/database.ts'
 import { addOrganization, addPerson, newEmail, PASSWORD } from '../support/people.ts'
-import { type Server, startServer } from '../support/server.ts'
+import { openServer, type Server } from '../support/server.ts'
 import { until } from '../support/wait.ts'
 
 describe('After an organization is deleted', () => {
@@ -11,7 +11,7 @@ describe('After an organization is deleted', () => {
   let server: Server
   beforeAll(async () => {
     database = await createTestDatabase(usualKind())
-    server = await startServer(database, { ALLOW_SIGNUP: 'true' })
+    server = await openServer(database, { ALLOW_SIGNUP: 'true' })
   })
   afterAll(async () => {
     await server.stop()

@@ -3,7 +3,7 @@ import { type Client, createClient, signIn } from '../support/client.ts'
 import { createTestDatabase, openTestDatabase, type TestDatabase, usualKind } from '../support/database.ts'
 import { addHub, addOrganization, addPerson, newEmail, roleId } from '../support/people.ts'
 import { openScreen } from '../support/screen.ts'
-import { type Server, startServer } from '../support/server.ts'
+import { openServer, type Server } from '../support/server.ts'
 
 const HUB = { hubName: 'Depot', hubLat: 52.52, hubLng: 13.405 }
 
@@ -15,7 +15,7 @@ describe('Creating an organization', () => {
 
   beforeAll(async () => {
     database = await createTestDatabase(usualKind())
-    server = await startServer(database)
+    server = await openServer(database)
   })
   beforeEach(async () => {
     const first = await signIn(server)

@@ -6,7 +6,7 @@ import { openTestDatabase, usualKind } from '../support/database.ts'
 import { useServer } from '../support/own-server.ts'
 import { addOrganization, addPerson, PASSWORD } from '../support/people.ts'
 import { openScreen } from '../support/screen.ts'
-import { startServer } from '../support/server.ts'
+import { openServer } from '../support/server.ts'
 
 describe('An account', () => {
   const { server, database } = useServer({ ALLOW_SIGNUP: 'true' })
@@ -166,7 +166,7 @@ describe('An account', () => {
     it.runIf(usualKind() === 'postgres')(
       'ended on one process is refused by another in the next request',
       async () => {
-        const second = await startServer(database, { ROLES: 'api,jobs' })
+        const second = await openServer(database, { ROLES: 'api,jobs' })
         for (const end of ['logout', 'switch', 'suspend', 'change']) {
           const person = await addPerson(server, owner)
           const there = createClient(second, person.client.token)

@@ -3,13 +3,13 @@ import type { Database } from '../../db/client.ts'
 import { type Client, createClient, createDevice, signIn } from '../support/client.ts'
 import { createTestDatabase, openTestDatabase, type TestDatabase, usualKind } from '../support/database.ts'
 import { addOrganization, addPerson, newEmail, PASSWORD } from '../support/people.ts'
-import { type Server, startServer } from '../support/server.ts'
+import { type ServerProcess, startServer } from '../support/server.ts'
 import { until } from '../support/wait.ts'
 
 // The database is looked into beside the server, which PGlite does not allow.
 describe.runIf(usualKind() === 'postgres')('In the background', () => {
   let database: TestDatabase
-  let server: Server
+  let server: ServerProcess
   let db: Database
   let admin: () => Promise<Client>
 

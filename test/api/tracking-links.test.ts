@@ -5,7 +5,7 @@ import { createTestDatabase, type TestDatabase, usualKind } from '../support/dat
 import { useServer } from '../support/own-server.ts'
 import { addPerson } from '../support/people.ts'
 import { upgradeStatus } from '../support/screen.ts'
-import { startServer } from '../support/server.ts'
+import { openServer } from '../support/server.ts'
 import { until } from '../support/wait.ts'
 
 const HOUR_MS = 3_600_000
@@ -237,7 +237,7 @@ describe('A tracking link', () => {
 describe('Who tries tracking tokens', () => {
   it('is held to 60 a minute and address, whatever they try', async () => {
     const database: TestDatabase = await createTestDatabase(usualKind())
-    const server = await startServer(database, { RATE_LIMIT_PER_MINUTE: '1200' })
+    const server = await openServer(database, { RATE_LIMIT_PER_MINUTE: '1200' })
     const statuses = new Map<number, number>()
     for (let n = 0; n < 80; n++) {
       const { status } = await fetch(`${server.url}/api/v3/location-history/tracking/${n}`)

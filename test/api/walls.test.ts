@@ -20,7 +20,7 @@ import {
   withReference,
 } from '../support/references.ts'
 import { openScreen, upgradeStatus } from '../support/screen.ts'
-import { type Server, startServer } from '../support/server.ts'
+import { openServer, type Server } from '../support/server.ts'
 import { digestRows, listAllIds, listOneOfEach } from '../support/tenant-rows.ts'
 import { pause, until } from '../support/wait.ts'
 
@@ -52,7 +52,7 @@ describe.runIf(usualKind() === 'postgres')('The wall between organizations', () 
 
   beforeAll(async () => {
     database = await createTestDatabase('postgres')
-    server = await startServer(database, { ALLOW_SIGNUP: 'true' })
+    server = await openServer(database, { ALLOW_SIGNUP: 'true' })
     db = await openTestDatabase(database)
     document = await readDocument(server)
     operations = listOperations(document).filter(
@@ -95,7 +95,7 @@ describe.runIf(usualKind() === 'postgres')('The wall between organizations', () 
     await server.stop()
     const env = { ALLOW_SIGNUP: 'true', ROLES: 'api,ingest,writer,live' }
     // The same object: clients go on with the new address.
-    Object.assign(server, await startServer(database, env))
+    Object.assign(server, await openServer(database, env))
   }
 
   async function buildHome(): Promise<void> {

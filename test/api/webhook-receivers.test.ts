@@ -3,7 +3,7 @@ import { signIn } from '../support/client.ts'
 import { createTestDatabase, usualKind } from '../support/database.ts'
 import { addOrganization } from '../support/people.ts'
 import { type Received, startReceiver } from '../support/receiver.ts'
-import { startServer } from '../support/server.ts'
+import { openServer } from '../support/server.ts'
 import { until } from '../support/wait.ts'
 
 const EVENTS = ['data-source-created']
@@ -11,7 +11,7 @@ const EVENTS = ['data-source-created']
 describe('Webhooks to private addresses', () => {
   it('are made, and their deliveries fail with the reason', async () => {
     const database = await createTestDatabase(usualKind())
-    const server = await startServer(database)
+    const server = await openServer(database)
     const receiver = await startReceiver()
     const { client } = await addOrganization(server, await signIn(server))
     const type = await client.post('/data-type', { name: 'Any' })
@@ -50,7 +50,7 @@ describe('Webhooks to private addresses', () => {
 describe('Webhooks on the embedded database', () => {
   it('are told of a record', async () => {
     const database = await createTestDatabase('pglite')
-    const server = await startServer(database, { WEBHOOK_ALLOW_PRIVATE: 'true' })
+    const server = await openServer(database, { WEBHOOK_ALLOW_PRIVATE: 'true' })
     const receiver = await startReceiver()
     const owner = await signIn(server)
     const type = await owner.post('/data-type', {

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Client, createClient, signIn } from '../support/client.ts'
 import { createTestDatabase, openTestDatabase, type TestDatabase, usualKind } from '../support/database.ts'
 import { type Receiver, startReceiver } from '../support/receiver.ts'
-import { type Server, startServer } from '../support/server.ts'
+import { openServer, type Server } from '../support/server.ts'
 import { until } from '../support/wait.ts'
 
 const FIRST = { WEBHOOK_ALLOW_PRIVATE: 'true', JWT_SECRET: 'the first secret of the server, long enough' }
@@ -20,7 +20,7 @@ describe('The secret of a webhook', () => {
   beforeAll(async () => {
     database = await createTestDatabase(usualKind())
     receiver = await startReceiver()
-    server = await startServer(database, FIRST)
+    server = await openServer(database, FIRST)
     owner = await signIn(server)
     const fields = [{ key: 'name', label: 'Name', type: 'text' }]
     typeId = (await owner.post('/data-type', { name: 'Customer', fields })).body.data._id
@@ -34,7 +34,7 @@ describe('The secret of a webhook', () => {
   const restart = async (env: Record<string, string>, meanwhile: () => Promise<unknown> = async () => {}) => {
     await server.stop()
     await meanwhile().finally(async () => {
-      server = await startServer(database, env)
+      server = await openServer(database, env)
       owner = await signIn(server)
     })
   }

@@ -4,7 +4,7 @@ import { type Client, createClient, signIn } from '../support/client.ts'
 import { createTestDatabase, openTestDatabase, type TestDatabase, usualKind } from '../support/database.ts'
 import { addOrganization, addPerson } from '../support/people.ts'
 import { type Received, type Receiver, startReceiver } from '../support/receiver.ts'
-import { type Server, startServer } from '../support/server.ts'
+import { type ServerProcess, startServer } from '../support/server.ts'
 import { until } from '../support/wait.ts'
 
 const EVENTS = ['data-source-created']
@@ -17,7 +17,7 @@ interface Tenant {
 
 describe('Webhooks', () => {
   let database: TestDatabase
-  let server: Server
+  let server: ServerProcess
   let home: Tenant
   let owner: Client
   let receiver: Receiver

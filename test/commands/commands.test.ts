@@ -5,7 +5,7 @@ import { resolve } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { type Client, readHistory, signIn } from '../support/client.ts'
 import { createTestDatabase, type TestDatabase, usualKind } from '../support/database.ts'
-import { OWNER, type Server, startServer } from '../support/server.ts'
+import { OWNER, type ServerProcess, startServer } from '../support/server.ts'
 import { until } from '../support/wait.ts'
 
 interface Command {
@@ -16,7 +16,7 @@ interface Command {
 }
 
 let database: TestDatabase
-let server: Server
+let server: ServerProcess
 let owner: Client
 const running = new Set<ChildProcess>()
 

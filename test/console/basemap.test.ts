@@ -8,7 +8,7 @@ import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { signIn } from '../support/client.ts'
 import { createTestDatabase, type TestDatabase, usualKind } from '../support/database.ts'
-import { startServer } from '../support/server.ts'
+import { openServer } from '../support/server.ts'
 import { until } from '../support/wait.ts'
 import { useBrowser } from './browser.ts'
 
@@ -101,7 +101,7 @@ describe('The map below', () => {
     const file = join(folder, 'world.pmtiles')
     writeFileSync(file, writeArchive(tile))
     const isFile = kind === 'a file of tiles'
-    const server = await startServer(database, {
+    const server = await openServer(database, {
       BASEMAP: isFile ? file : `http://127.0.0.1:${port}/tiles/{z}/{x}/{y}.png`,
     })
     try {

@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { type Browser, type BrowserContext, chromium, type Locator, type Page } from 'playwright-core'
-import { afterAll, afterEach, beforeAll, beforeEach, expect, inject } from 'vitest'
+import { afterEach, beforeAll, beforeEach, expect, inject } from 'vitest'
 import { freePort } from '../services/commands.ts'
 import type { Client } from '../support/client.ts'
 import { createTestDatabase, type TestDatabase, usualKind } from '../support/database.ts'
-import { type Server, startServer } from '../support/server.ts'
+import { type ServerProcess, startServer } from '../support/server.ts'
 import { until } from '../support/wait.ts'
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core'), 'utf8')
@@ -33,7 +33,19 @@ export interface Screens {
   open(url: string, look?: Look): Promise<Page>
 }
 
-/** A browser for the test file. A test in which it complains about anything fails. */
+/** Modules live as long as their worker, which runs one test file after the other: its browser serves all of them. */
+let shared: Promise<Browser> | undefined
+
+function launch(executablePath: string): Promise<Browser> {
+  const args = [
+    '--no-sandbox',
+    '--enable-unsafe-swiftshader',
+    `--host-resolver-rules=MAP ${PLAIN_HOST} 127.0.0.1`,
+  ]
+  return chromium.launch({ executablePath, args })
+}
+
+/** The worker's browser. A test in which it complains about anything fails. */
 export function useBrowser(): Screens {
   const found = inject('chromium')
   let browser: Browser
@@ -42,12 +54,11 @@ export function useBrowser(): Screens {
 
   beforeAll(async () => {
     if ('reason' in found) return
-    const args = [
-      '--no-sandbox',
-      '--enable-unsafe-swiftshader',
-      `--host-resolver-rules=MAP ${PLAIN_HOST} 127.0.0.1`,
-    ]
-    browser = await chromium.launch({ executablePath: found.executable, args })
+    shared ??= launch(found.executable)
+    browser = await shared
+    if (browser.isConnected()) return
+    shared = launch(found.executable)
+    browser = await shared
   })
   beforeEach(context => {
     if ('reason' in found) context.skip(found.reason)
@@ -59,7 +70,6 @@ export function useBrowser(): Screens {
     contexts = []
     expect(said).toEqual([])
   })
-  afterAll(() => browser?.close())
 
   return {
     async open(url, { as, theme = 'light', size, locale = 'en-150', savesData, mayFail } = {}) {
@@ -148,7 +158,7 @@ export const hasFocus = (page: Page, text: string) =>
 
 /** A server that may be killed and comes back under the same address. */
 export async function startLastingServer(): Promise<{
-  server: () => Server
+  server: () => ServerProcess
   restart(): Promise<void>
   remove(): Promise<void>
 }> {

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { toConfig } from '../../src/config.ts'
 import { createTestDatabase, type TestDatabase, usualKind } from '../support/database.ts'
-import { type Server, startRefused, startServer } from '../support/server.ts'
+import { openServer, type Server, startRefused } from '../support/server.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'fieldline-basemap-'))
 const tilesFile = join(folder, 'city.pmtiles')
@@ -31,7 +31,7 @@ describe('The files of the console', () => {
   beforeAll(async () => {
     writeTiles(tilesFile, 1)
     database = await createTestDatabase(usualKind())
-    server = await startServer(database, { BASEMAP: tilesFile })
+    server = await openServer(database, { BASEMAP: tilesFile })
   })
   afterAll(async () => {
     await server.stop()
@@ -164,7 +164,7 @@ describe('The files of the console', () => {
   })
 
   it('a process without the role api has no page', async () => {
-    const other = await startServer(database, {
+    const other = await openServer(database, {
       ROLES: 'jobs',
       ...(database.url ? {} : { DATA_DIR: folder }),
     })

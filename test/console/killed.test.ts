@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
 import { createClient, createDevice, signIn, type TestDevice } from '../support/client.ts'
-import { useServer } from '../support/own-server.ts'
+import { useServerProcess } from '../support/own-server.ts'
 import { until } from '../support/wait.ts'
 import { startLastingServer, useBrowser } from './browser.ts'
 
@@ -98,7 +98,7 @@ describe('A server that is killed while somebody looks', () => {
 })
 
 describe('A page that nobody sees', () => {
-  const { server } = useServer()
+  const { server } = useServerProcess()
   const screens = useBrowser()
 
   it('keeps its connection, though its timers run once a minute, and opens another one after the machine slept', async () => {
@@ -141,7 +141,7 @@ describe('A page that nobody sees', () => {
 })
 
 describe('A network that is away, or a server that stands still', () => {
-  const { server } = useServer()
+  const { server } = useServerProcess()
   const screens = useBrowser()
   const MAY_FAIL = { mayFail: /ERR_|WebSocket|404|Failed to fetch|could not be loaded/ }
 

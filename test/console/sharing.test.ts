@@ -1,7 +1,7 @@
 import type { Page, WebSocketRoute } from 'playwright-core'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { type Client, createClient, createDevice, signIn, type TestDevice } from '../support/client.ts'
-import { useServer } from '../support/own-server.ts'
+import { useServerProcess } from '../support/own-server.ts'
 import { addOrganization, addPerson } from '../support/people.ts'
 import { startProxy } from '../support/proxy.ts'
 import { until } from '../support/wait.ts'
@@ -28,7 +28,7 @@ async function weigh(page: Page): Promise<{ bytes: number; names: string[] }> {
 }
 
 describe('Sharing', () => {
-  const { server } = useServer()
+  const { server } = useServerProcess()
   const screens = useBrowser()
   let owner: Client
   let van: TestDevice

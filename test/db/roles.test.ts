@@ -7,7 +7,7 @@ import { createDevice, readHistory, signIn } from '../support/client.ts'
 import { postgresMissing, type TestDatabase } from '../support/database.ts'
 import { connectDevice, publish } from '../support/mqtt.ts'
 import { openScreen } from '../support/screen.ts'
-import { startRefused, startServer } from '../support/server.ts'
+import { openServer, startRefused } from '../support/server.ts'
 
 describe('On a PostgreSQL server', () => {
   const missing = postgresMissing()
@@ -41,7 +41,7 @@ describe('On a PostgreSQL server', () => {
   }
 
   async function useIt(database: TestDatabase, env: Record<string, string> = {}): Promise<void> {
-    const server = await startServer(database, env)
+    const server = await openServer(database, env)
     const owner = await signIn(server)
     const device = await createDevice(owner)
     const screen = await openScreen(server, owner.token)
@@ -87,7 +87,7 @@ describe('On a PostgreSQL server', () => {
   })
 
   test('a tenant role that could bypass the policies is refused', async (database, ask) => {
-    await startServer(database).then(server => server.stop())
+    await openServer(database).then(server => server.stop())
     for (const [bypass, back] of [
       ['ALTER ROLE fieldline_tenant BYPASSRLS', 'ALTER ROLE fieldline_tenant NOBYPASSRLS'],
       ['ALTER ROLE fieldline_tenant SUPERUSER', 'ALTER ROLE fieldline_tenant NOSUPERUSER'],

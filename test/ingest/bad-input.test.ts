@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Client, createDevice, readHistory, signIn, type TestDevice } from '../support/client.ts'
 import { createTestDatabase, type TestDatabase, usualKind } from '../support/database.ts'
-import { type Server, startServer } from '../support/server.ts'
+import { type ServerProcess, startServer } from '../support/server.ts'
 import {
   connectPacket,
   openRaw,
@@ -20,7 +20,7 @@ const AT_ONCE = 50
 
 describe('Bad input', () => {
   let database: TestDatabase
-  let server: Server
+  let server: ServerProcess
   let owner: Client
   let device: TestDevice
   let time = Date.now() - 30 * DAY_MS

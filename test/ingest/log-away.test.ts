@@ -8,7 +8,7 @@ import { type Client, createDevice, signIn, type TestDevice } from '../support/c
 import { watchCrowding } from '../support/crowding.ts'
 import type { TestDatabase } from '../support/database.ts'
 import { readFigures } from '../support/figures.ts'
-import { type Server, startServer } from '../support/server.ts'
+import { type ServerProcess, startServer } from '../support/server.ts'
 import { pause, until } from '../support/wait.ts'
 import { createFleet } from './fleet.ts'
 import { connectPacket, openRaw, PINGREQ, publishPacket, type RawClient, subscribePacket } from './raw.ts'
@@ -26,7 +26,7 @@ describe('While the log is away', () => {
   let postgres: Service<Postgres>
   let control: Control
   let database: TestDatabase
-  let server: Server
+  let server: ServerProcess
   let owner: Client
 
   beforeAll(async () => {

@@ -5,7 +5,7 @@ import { type Client, createDevice, readHistory, signIn } from '../support/clien
 import { inTime } from '../support/crowding.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { connectDevice, publish } from '../support/mqtt.ts'
-import { type Server, startServer } from '../support/server.ts'
+import { openServer, type Server } from '../support/server.ts'
 import { until } from '../support/wait.ts'
 
 const run = promisify(execFile)
@@ -17,7 +17,7 @@ describe('A device over MQTT', () => {
 
   beforeAll(async () => {
     database = await createTestDatabase('pglite')
-    server = await startServer(database)
+    server = await openServer(database)
     owner = await signIn(server)
   })
   afterAll(async () => {

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Client, createDevice, readHistory, signIn } from '../support/client.ts'
 import { createTestDatabase, type Kind, postgresMissing, type TestDatabase } from '../support/database.ts'
 import { connectDevice, publish } from '../support/mqtt.ts'
-import { type Server, startServer } from '../support/server.ts'
+import { openServer, type Server } from '../support/server.ts'
 
 /** Numbers as devices send them, and as nobody should: at every edge of a column's range. */
 const number = fc.oneof(
@@ -74,7 +74,7 @@ describe.each(['pglite', 'postgres'] as const)('Arbitrary JSON that is sent, sto
   beforeAll(async () => {
     if (reason) return
     database = await createTestDatabase(kind)
-    server = await startServer(database)
+    server = await openServer(database)
     owner = await signIn(server)
   })
   afterAll(async () => {

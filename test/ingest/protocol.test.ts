@@ -3,7 +3,7 @@ import { type Mosquitto, startMosquitto } from '../services/mosquitto.ts'
 import type { Service } from '../services/services.ts'
 import { createDevice, signIn, type TestDevice } from '../support/client.ts'
 import { createTestDatabase, type TestDatabase, usualKind } from '../support/database.ts'
-import { type Server, startServer } from '../support/server.ts'
+import { openServer, type Server } from '../support/server.ts'
 import { CASES } from './protocol-cases.ts'
 import { openRaw } from './raw.ts'
 
@@ -19,7 +19,7 @@ describe('The protocol', () => {
 
   beforeAll(async () => {
     database = await createTestDatabase(usualKind())
-    ;[server, mosquitto] = await Promise.all([startServer(database), startMosquitto()])
+    ;[server, mosquitto] = await Promise.all([openServer(database), startMosquitto()])
     device = await createDevice(await signIn(server))
   })
   afterAll(async () => {

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { endOfPacket, type Publish, readPublish } from '../../ingest/mqtt/publishes.ts'
 import { createDevice, readHistory, signIn } from '../support/client.ts'
 import { createTestDatabase } from '../support/database.ts'
-import { startServer } from '../support/server.ts'
+import { openServer } from '../support/server.ts'
 import { until } from '../support/wait.ts'
 import { openRaw } from './raw.ts'
 
@@ -132,7 +132,7 @@ describe('Publishes that are read straight from a chunk', () => {
 
   it('and the packets between them are answered in order, in whatever pieces they come', async () => {
     const database = await createTestDatabase('pglite')
-    const server = await startServer(database)
+    const server = await openServer(database)
     const owner = await signIn(server)
     const device = await createDevice(owner)
     const client = openRaw(server.mqttPort)

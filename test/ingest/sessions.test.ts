@@ -5,7 +5,7 @@ import type { Service } from '../services/services.ts'
 import { type Client, createDevice, readHistory, signIn, type TestDevice } from '../support/client.ts'
 import { createTestDatabase, type TestDatabase, usualKind } from '../support/database.ts'
 import { readFigures } from '../support/figures.ts'
-import { type Server, startServer } from '../support/server.ts'
+import { openServer, type Server } from '../support/server.ts'
 import { pause, until } from '../support/wait.ts'
 import {
   connectPacket,
@@ -29,7 +29,7 @@ describe('A session', () => {
 
   beforeAll(async () => {
     database = await createTestDatabase(usualKind())
-    ;[server, mosquitto] = await Promise.all([startServer(database), startMosquitto()])
+    ;[server, mosquitto] = await Promise.all([openServer(database), startMosquitto()])
     owner = await signIn(server)
   })
   afterAll(async () => {

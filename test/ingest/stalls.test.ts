@@ -5,7 +5,7 @@ import WebSocket from 'ws'
 import { type Client, createDevice, signIn, type TestDevice } from '../support/client.ts'
 import { watchCrowding } from '../support/crowding.ts'
 import { readFigures } from '../support/figures.ts'
-import { useServer } from '../support/own-server.ts'
+import { useServerProcess } from '../support/own-server.ts'
 import { addOrganization, addPerson } from '../support/people.ts'
 import { pause } from '../support/wait.ts'
 import {
@@ -28,7 +28,7 @@ const ATTACKERS = 5
 const PATIENCE_MS = 30_000
 
 describe('Whatever one tenant sends', () => {
-  const { server } = useServer()
+  const { server } = useServerProcess()
   let owner: Client
   let attacker: TestDevice
   let bystander: TestDevice

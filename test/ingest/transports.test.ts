@@ -8,7 +8,7 @@ import WebSocket, { createWebSocketStream } from 'ws'
 import { freePort } from '../services/commands.ts'
 import { type Client, createDevice, readHistory, signIn, type TestDevice } from '../support/client.ts'
 import { createTestDatabase, type TestDatabase, usualKind } from '../support/database.ts'
-import { type Server, startRefused, startServer } from '../support/server.ts'
+import { openServer, type Server, startRefused } from '../support/server.ts'
 import { until } from '../support/wait.ts'
 import { connectPacket, openRaw, PINGREQ, publishPacket, speak } from './raw.ts'
 
@@ -32,7 +32,7 @@ describe('MQTT over TLS and WebSocket', () => {
     install('first')
     database = await createTestDatabase(usualKind())
     tlsPort = await freePort()
-    server = await startServer(database, { MQTT_TLS_PORT: `${tlsPort}`, ...files })
+    server = await openServer(database, { MQTT_TLS_PORT: `${tlsPort}`, ...files })
     owner = await signIn(server)
     device = await createDevice(owner)
   })
@@ -177,6 +177,6 @@ describe('MQTT over TLS and WebSocket', () => {
     const closed = clients.map(client => new Promise<void>(done => client.once('close', () => done())))
     expect(await server.stop()).toBe(0)
     await Promise.all(closed)
-    server = await startServer(database, { MQTT_TLS_PORT: `${tlsPort}`, ...files })
+    server = await openServer(database, { MQTT_TLS_PORT: `${tlsPort}`, ...files })
   })
 })

@@ -1,7 +1,7 @@
 import type { TestDatabase } from '../support/database.ts'
 import { isStored } from '../support/figures.ts'
 import type { TestKafka } from '../support/kafka.ts'
-import { type Server, startServer } from '../support/server.ts'
+import { type ServerProcess, startServer } from '../support/server.ts'
 import { until } from '../support/wait.ts'
 import type { Deployment, Victim } from './rounds.ts'
 
@@ -17,7 +17,7 @@ type Name = keyof typeof PROCESSES
 
 /** The cluster tier: every role in a process of its own, and what it leans on. */
 export interface Cluster extends Deployment {
-  servers: Record<Name, Server>
+  servers: Record<Name, ServerProcess>
   /** Starts a process again that was killed, on its ports. */
   restart(name: Name): Promise<void>
 }
@@ -36,7 +36,7 @@ export function startProcess(
   kafka: Pick<TestKafka, 'brokers'>,
   roles: string,
   ports: Record<string, string> = {},
-): Promise<Server> {
+): Promise<ServerProcess> {
   const env = {
     ROLES: roles,
     KAFKA_BROKERS: kafka.brokers.join(','),
@@ -52,7 +52,7 @@ export async function deployCluster(
   kafka: Pick<TestKafka, 'brokers'>,
   others: readonly Victim[] = [],
 ): Promise<Cluster> {
-  const servers = {} as Record<Name, Server>
+  const servers = {} as Record<Name, ServerProcess>
   const start = async (name: Name, ports: Record<string, string> = {}) => {
     servers[name] = await startProcess(database, kafka, PROCESSES[name], ports)
   }

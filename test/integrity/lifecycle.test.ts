@@ -4,7 +4,7 @@ import { createDevice, readHistory, signIn } from '../support/client.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { connectDevice, publish } from '../support/mqtt.ts'
 import { openScreen } from '../support/screen.ts'
-import { type Server, startRefused, startServer } from '../support/server.ts'
+import { type ServerProcess, startRefused, startServer } from '../support/server.ts'
 import { until } from '../support/wait.ts'
 import { checkHistories } from './checker.ts'
 import { countAcknowledged, startPublisher } from './publisher.ts'
@@ -12,7 +12,7 @@ import { countAcknowledged, startPublisher } from './publisher.ts'
 describe('The embedded server', () => {
   let database: TestDatabase
   /** Every test leaves one running: to start takes seconds. */
-  let server: Server
+  let server: ServerProcess
   /** What the very first said. */
   let beginning: string
   beforeAll(async () => {

@@ -13,7 +13,7 @@ import { createTestDatabase, postgresMissing, type TestDatabase } from '../suppo
 import { startTestKafka } from '../support/kafka.ts'
 import { connectDevice, publish } from '../support/mqtt.ts'
 import { openScreen, upgradeStatus } from '../support/screen.ts'
-import { type Server, startRefused, startServer } from '../support/server.ts'
+import { type ServerProcess, startRefused, startServer } from '../support/server.ts'
 import { until } from '../support/wait.ts'
 import { type Cluster, deployCluster } from './cluster.ts'
 
@@ -35,7 +35,7 @@ describe.skipIf(missing)(`Processes of one role each${missing ? ` (${missing})` 
     await database?.remove()
   })
 
-  const at = (server: Server) => createClient(server, owner.token)
+  const at = (server: ServerProcess) => createClient(server, owner.token)
 
   it('all say that they live and are ready, and show their figures', async () => {
     for (const server of Object.values(cluster.servers)) {
@@ -188,7 +188,7 @@ describe.skipIf(missing)('A deployment that outgrows one machine', () => {
     const owner = await signIn(before)
     const device = await createDevice(owner)
     const now = Date.now()
-    const sendTo = async (server: Server, from: number) => {
+    const sendTo = async (server: ServerProcess, from: number) => {
       const client = await connectDevice(server, device)
       for (let n = from; n < from + 20; n++) {
         await publish(client, device, [

@@ -4,7 +4,7 @@ import { type Client, signIn } from '../support/client.ts'
 import { createTestDatabase, postgresMissing, type TestDatabase } from '../support/database.ts'
 import { readFigures } from '../support/figures.ts'
 import { startTestKafka } from '../support/kafka.ts'
-import type { Server } from '../support/server.ts'
+import type { ServerProcess } from '../support/server.ts'
 import { pause, until } from '../support/wait.ts'
 import { checkHistories } from './checker.ts'
 import { type Cluster, deployCluster, startProcess } from './cluster.ts'
@@ -20,7 +20,7 @@ describe.skipIf(missing)(`Several processes of one role${missing ? ` (${missing}
   let cluster: Cluster
   let owner: Client
   let publishers: Publisher[]
-  const more: Server[] = []
+  const more: ServerProcess[] = []
 
   beforeAll(async () => {
     database = await createTestDatabase('postgres')
@@ -65,7 +65,7 @@ describe.skipIf(missing)(`Several processes of one role${missing ? ` (${missing}
       await pause(1_000)
       await lock.query('COMMIT')
       await lock.end()
-      await until('the third stores', async () => (await countStored(more[0] as Server)) > 100, 30_000)
+      await until('the third stores', async () => (await countStored(more[0] as ServerProcess)) > 100, 30_000)
       // Nobody was held up by any of it.
       expect(countAcknowledged(publishers)).toBeGreaterThan(acknowledged + 1_000)
       await Promise.all(publishers.map(publisher => publisher.finish()))
@@ -78,7 +78,7 @@ describe.skipIf(missing)(`Several processes of one role${missing ? ` (${missing}
   )
 })
 
-const countStored = async (server: Server) =>
+const countStored = async (server: ServerProcess) =>
   (await readFigures(server)).get('fieldline_stored_total{kind="point"}') ?? 0
-const readUnstoredSeconds = async (server: Server) =>
+const readUnstoredSeconds = async (server: ServerProcess) =>
   (await readFigures(server)).get('fieldline_log_unstored_seconds') ?? 0

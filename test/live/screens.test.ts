@@ -4,7 +4,7 @@ import { type Client, createDevice, signIn, type TestDevice } from '../support/c
 import { inTime } from '../support/crowding.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { openScreen } from '../support/screen.ts'
-import { type Server, startServer } from '../support/server.ts'
+import { openServer, type Server } from '../support/server.ts'
 import { pause, until } from '../support/wait.ts'
 
 describe('A screen', () => {
@@ -14,7 +14,7 @@ describe('A screen', () => {
 
   beforeAll(async () => {
     database = await createTestDatabase('pglite')
-    server = await startServer(database)
+    server = await openServer(database)
     owner = await signIn(server)
   })
   afterAll(async () => {

@@ -5,7 +5,7 @@ import { createFleet } from '../ingest/fleet.ts'
 import { residentMiB } from '../services/processes.ts'
 import { type Client, createDevice, signIn } from '../support/client.ts'
 import { readFigures } from '../support/figures.ts'
-import { useServer } from '../support/own-server.ts'
+import { useServerProcess } from '../support/own-server.ts'
 import { addPerson } from '../support/people.ts'
 import { pause, until } from '../support/wait.ts'
 
@@ -13,7 +13,7 @@ const MAX_SOCKETS = 50
 const MAX_MESSAGE_BYTES = 256 * 1024
 
 describe('A live socket', () => {
-  const { server, database } = useServer()
+  const { server, database } = useServerProcess()
   let owner: Client
 
   beforeAll(async () => {

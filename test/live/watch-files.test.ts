@@ -3,7 +3,7 @@ import { signIn } from '../support/client.ts'
 import { createTestDatabase, postgresMissing } from '../support/database.ts'
 import { importFile } from '../support/imports.ts'
 import { openScreen } from '../support/screen.ts'
-import { startServer } from '../support/server.ts'
+import { openServer } from '../support/server.ts'
 import { until } from '../support/wait.ts'
 
 type Message = { type: string } & { [record in 'import' | 'export']?: { _id: string; status: string } }
@@ -12,8 +12,8 @@ it('Whoever watches imports and exports is told of them by another process than 
   const missing = postgresMissing()
   if (missing) return context.skip(missing)
   const database = await createTestDatabase('postgres')
-  const server = await startServer(database, { ROLES: 'api,ingest,writer,live', EXPORT_DIRECT_LIMIT: '1' })
-  const worker = await startServer(database, { ROLES: 'jobs' })
+  const server = await openServer(database, { ROLES: 'api,ingest,writer,live', EXPORT_DIRECT_LIMIT: '1' })
+  const worker = await openServer(database, { ROLES: 'jobs' })
   try {
     const owner = await signIn(server)
     const fields = [{ key: 'n', label: 'N', type: 'number' }]

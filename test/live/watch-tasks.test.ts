@@ -4,7 +4,7 @@ import { type Client, signIn } from '../support/client.ts'
 import { createTestDatabase, postgresMissing, type TestDatabase } from '../support/database.ts'
 import { addHub, addPerson, type Person } from '../support/people.ts'
 import { openScreen, type TestScreen } from '../support/screen.ts'
-import { type Server, startServer } from '../support/server.ts'
+import { openServer, type Server } from '../support/server.ts'
 import { until } from '../support/wait.ts'
 
 type Task = Record<string, unknown> & { _id: string }
@@ -24,8 +24,8 @@ describe.each(['pglite', 'postgres'] as const)('Whoever watches tasks, on %s,', 
   beforeAll(async () => {
     if (missing) return
     database = await createTestDatabase(kind)
-    server = await startServer(database)
-    beside = kind === 'postgres' ? await startServer(database, { ROLES: 'api,jobs' }) : server
+    server = await openServer(database)
+    beside = kind === 'postgres' ? await openServer(database, { ROLES: 'api,jobs' }) : server
     owner = await signIn(beside)
     hubs = [await addHub(owner), await addHub(owner)]
     const scopes = ['all', 'all', 'team', 'own'] as const

@@ -1,15 +1,26 @@
 import { afterAll, beforeAll } from 'vitest'
 import { createTestDatabase, type TestDatabase, usualKind } from './database.ts'
-import { type Server, startServer } from './server.ts'
+import { openServer, type Server, type ServerProcess, startServer } from './server.ts'
+
+type Own<S> = { server: S; database: TestDatabase }
 
 /** A server on a database of the test file's own: there before its first test, and gone after its last. */
-export function useServer(env: Record<string, string> = {}): { server: Server; database: TestDatabase } {
+export function useServer(env: Record<string, string> = {}): Own<Server> {
+  return use(database => openServer(database, env))
+}
+
+/** The same in a process of its own, for a file that ends it, freezes it, or measures its processor time or memory. */
+export function useServerProcess(env: Record<string, string> = {}): Own<ServerProcess> {
+  return use(database => startServer(database, env))
+}
+
+function use<S extends Server>(open: (database: TestDatabase) => Promise<S>): Own<S> {
   // Filled later, so that a file names them once and before anything runs.
-  const server = {} as Server
+  const server = {} as S
   const database = {} as TestDatabase
   beforeAll(async () => {
     Object.assign(database, await createTestDatabase(usualKind()))
-    Object.assign(server, await startServer(database, env))
+    Object.assign(server, await open(database))
   })
   afterAll(async () => {
     await server.stop()

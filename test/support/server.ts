@@ -1,6 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { resolve } from 'node:path'
+import { Writable } from 'node:stream'
+import { pino } from 'pino'
+import { readEnv, toConfig } from '../../src/config.ts'
+import { openProcess } from '../../src/open.ts'
 import type { TestDatabase } from './database.ts'
 
 const MAIN = resolve(import.meta.dirname, '../../dist/src/main.js')
@@ -10,32 +14,75 @@ const SHOWN_CHARACTERS = 4_000
 
 export const OWNER = { email: 'owner@example.com', password: 'correct horse battery' }
 
-/** A server as a user starts it: the compiled program in a process of its own, on free ports. */
+/** A server that tests call. */
 export interface Server {
   url: string
   mqttPort: number
-  pid: number
-  /** What it wrote to standard output and standard error so far. */
+  /** The text that it wrote to standard output and standard error so far. */
   output: { stdout: string; stderr: string }
-  /** SIGTERM. Returns the exit code. */
+  /** An orderly end. Returns the exit code. */
   stop(): Promise<number | null>
+}
+
+/** A server as a user starts it: the compiled program in a process of its own. */
+export interface ServerProcess extends Server {
+  pid: number
   /** Throws when it had ended by itself. */
   kill9(): Promise<void>
 }
 
-const running = new Map<number, Server['output']>()
+const running = new Map<unknown, Server['output']>()
 
-/** What the servers that run wrote last, for a test that fails. */
+/** The last lines of each server that runs, for a test that fails. */
 export function lastOutputs(): string {
-  const outputs = [...running].map(
-    ([pid, { stderr }]) => `server ${pid} wrote:\n${stderr.slice(-SHOWN_CHARACTERS)}`,
+  const outputs = [...running.values()].map(
+    ({ stderr }) => `a server wrote:\n${stderr.slice(-SHOWN_CHARACTERS)}`,
   )
   return outputs.join('\n')
 }
 
-export const isRunning = ({ pid }: Server) => running.has(pid)
+export const isRunning = ({ output }: Server) => [...running.values()].includes(output)
 
-export async function startServer(database: TestDatabase, env: Record<string, string> = {}): Promise<Server> {
+/**
+ * Opens a server in the test's own process, on free ports. It costs a quarter of `startServer`: tests that kill a server, freeze
+ * it, or measure its processor time or memory need that one.
+ */
+export async function openServer(database: TestDatabase, env: Record<string, string> = {}): Promise<Server> {
+  const output = { stdout: '', stderr: '' }
+  const log = new Writable({
+    write(chunk, _encoding, done) {
+      output.stderr += chunk
+      done()
+    },
+  })
+  const logger = pino({ level: 'info', base: undefined, timestamp: pino.stdTimeFunctions.isoTime }, log)
+  const id = {}
+  const { opened, close } = openProcess(toConfig(readEnv(serverEnv(database, env))), {
+    logger,
+    onLost(error) {
+      logger.fatal({ err: error }, 'The process cannot go on')
+      running.delete(id)
+    },
+  })
+  const { url, mqttPort } = await opened
+  running.set(id, output)
+  return {
+    url,
+    mqttPort: mqttPort ?? 0,
+    output,
+    async stop() {
+      running.delete(id)
+      await close()
+      return 0
+    },
+  }
+}
+
+/** Starts the compiled program in a process of its own, on free ports. */
+export async function startServer(
+  database: TestDatabase,
+  env: Record<string, string> = {},
+): Promise<ServerProcess> {
   const child = spawnServer(database, env)
   const output = collect(child)
   const ready = await new Promise<RegExpExecArray>((done, fail) => {
@@ -51,8 +98,8 @@ export async function startServer(database: TestDatabase, env: Record<string, st
       fail(new Error(`Ended with ${code} before it was ready\n${output.stderr}`))
     })
   })
-  running.set(child.pid as number, output)
-  child.once('exit', () => running.delete(child.pid as number))
+  running.set(child, output)
+  child.once('exit', () => running.delete(child))
   const end = async (signal: NodeJS.Signals): Promise<number | null> => {
     if (child.exitCode !== null || child.signalCode !== null) return child.exitCode
     const exit = once(child, 'exit')
@@ -91,25 +138,26 @@ export async function startRefused(
   return { code, stderr: output.stderr }
 }
 
+/** The environment of a server under test. */
+function serverEnv(database: TestDatabase, env: Record<string, string>): Record<string, string> {
+  return {
+    HOST: '127.0.0.1',
+    PORT: '0',
+    MQTT_PORT: '0',
+    // Every request of a test file comes from one address.
+    RATE_LIMIT_PER_MINUTE: '0',
+    DATA_DIR: database.dataDir,
+    FIELDLINE_OWNER_EMAIL: OWNER.email,
+    FIELDLINE_OWNER_PASSWORD: OWNER.password,
+    ...(database.url ? { DATABASE_URL: database.url, JWT_SECRET: 'a secret of thirty-two characters' } : {}),
+    ...env,
+  }
+}
+
 function spawnServer(database: TestDatabase, env: Record<string, string>): ChildProcess {
   const { PATH, HOME } = process.env
   const child = spawn(process.execPath, [MAIN], {
-    env: {
-      PATH,
-      HOME,
-      HOST: '127.0.0.1',
-      PORT: '0',
-      MQTT_PORT: '0',
-      // Every request of a test file comes from one address.
-      RATE_LIMIT_PER_MINUTE: '0',
-      DATA_DIR: database.dataDir,
-      FIELDLINE_OWNER_EMAIL: OWNER.email,
-      FIELDLINE_OWNER_PASSWORD: OWNER.password,
-      ...(database.url
-        ? { DATABASE_URL: database.url, JWT_SECRET: 'a secret of thirty-two characters' }
-        : {}),
-      ...env,
-    },
+    env: { PATH, HOME, ...serverEnv(database, env) },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   // A test that fails leaves no server behind.

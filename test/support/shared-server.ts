@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll } from 'vitest'
 import { type Client, signIn } from './client.ts'
 import { createTestDatabase, type TestDatabase, usualKind } from './database.ts'
 import { addOrganization, addPerson, type Organization } from './people.ts'
-import { isRunning, type Server, startServer } from './server.ts'
+import { isRunning, openServer, type Server } from './server.ts'
 
 /** Modules live as long as their worker, which runs one test file after the other. */
 let shared: { server: Server; database: TestDatabase } | undefined
@@ -47,7 +47,7 @@ export function useOrganization(): {
 
 async function start(): Promise<{ server: Server; database: TestDatabase }> {
   const database = await createTestDatabase(usualKind())
-  const server = await startServer(database)
+  const server = await openServer(database)
   process.once('SIGTERM', endWithWorker)
   return { server, database }
 }
@@ -60,9 +60,8 @@ async function end(): Promise<void> {
   await ending?.database.remove()
 }
 
-/** vitest ends a worker by SIGTERM, and half a second later by SIGKILL: the server goes at once, what it leaves behind then. */
+/** vitest ends a worker by SIGTERM, and half a second later by SIGKILL: too soon to close a server, which ends with its process. */
 async function endWithWorker(): Promise<void> {
-  if (shared && isRunning(shared.server)) process.kill(shared.server.pid, 'SIGKILL')
-  await end()
+  await shared?.database.remove()
   process.kill(process.pid, 'SIGTERM')
 }
