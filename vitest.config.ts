@@ -11,12 +11,12 @@ export default defineConfig({
     // Two more than there are cores: many wait for a time-out, a lease, or a broker to come back. With one more, two cores were
     // idle for more than a quarter of the time in the tests of ingest, live, jobs, stream and db.
     maxWorkers: 4,
-    // The machine is shared and noisy there: what fails is run once more, and the report says so; then its file (test/run.mjs).
-    retry: process.env.CI ? 1 : 0,
-    // What hangs ends; what is slow, on a machine that is three times slower, does not.
+    // A test that fails now and then has a fault, or shows one of the product: no second try hides it.
+    retry: 0,
+    // A test that hangs ends; one that is slow, on a machine that is three times slower, does not.
     testTimeout: 180_000,
     hookTimeout: 300_000,
     teardownTimeout: 30_000,
-    reporters: ['default', './test/support/minutes-reporter.ts'],
+    reporters: ['./test/support/run-reporter.ts'],
   },
 })

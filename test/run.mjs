@@ -1,8 +1,7 @@
+import { readFileSync } from 'node:fs'
 import { BaseSequencer, createVitest, parseCLI } from 'vitest/node'
 
-/** More than these are no noise of a machine, and would take as long again. */
-const MAX_FILES_AGAIN = 8
-/** Files between two of integrity. */
+/** Files between two of integrity, where the times of the last run are not known. */
 const OTHERS_BETWEEN = 3
 
 /**
@@ -22,20 +21,47 @@ class Order extends BaseSequencer {
 }
 
 /**
- * `npm test`. In CI, where the machine is shared and noisy, a file in which a test failed twice runs once more after all
- * others, from its server and database on: what a first try left behind dooms the second, and a hook has no second try.
+ * `npm test`: every test once. A test that fails fails the run; with REQUIRE_SERVICES=1 one that is skipped does too.
+ * Arguments are those of `vitest run`: a part of a file's path, `-t` a test's name, `--changed` the files that import what
+ * changed since the last commit.
  */
+const began = performance.now()
 const { filter, options } = parseCLI(['vitest', 'run', ...process.argv.slice(2)])
 const vitest = await createVitest('test', {
   ...options,
   watch: false,
   sequence: { ...options.sequence, sequencer: Order },
 })
-const { testModules, unhandledErrors } = await vitest.start(filter)
-const failed = testModules.filter(module => !module.ok())
-if (process.env.CI && unhandledErrors.length === 0 && failed.length > 0 && failed.length <= MAX_FILES_AGAIN) {
-  console.log(`\nOnce more, from the start: ${failed.map(module => module.relativeModuleId).join(', ')}`)
-  process.exitCode = 0
-  await vitest.runTestSpecifications(failed.map(module => module.toTestSpecification()))
+const { testModules } = await vitest.start(filter)
+const states = testModules.flatMap(module => [...module.children.allTests()].map(test => test.result().state))
+const count = state => states.filter(each => each === state).length
+const isWhole = !options.testNamePattern
+await vitest.close()
+
+const minutes = ((performance.now() - began) / 60_000).toFixed(1)
+const processor = processorSeconds()
+console.log(
+  `\n${minutes} minutes${processor === null ? '' : `, ${processor} s of processor, with the services that this run started`}`,
+)
+console.log(`Tests: ${count('passed')} passed, ${count('failed')} failed, ${count('skipped')} skipped`)
+if (process.env.REQUIRE_SERVICES === '1' && isWhole && count('skipped') > 0) {
+  console.log('REQUIRE_SERVICES=1 lets no test be skipped.')
+  process.exitCode = 1
 }
-await vitest.exit()
+process.exit()
+
+/** Seconds of processor of this process and of all that it started and saw end, as Linux counts them; null elsewhere. */
+function processorSeconds() {
+  try {
+    const stat = readFileSync('/proc/self/stat', 'utf8')
+    const [user, system, childrenUser, childrenSystem] = stat
+      .slice(stat.lastIndexOf(')') + 2)
+      .split(' ')
+      .slice(11, 15)
+      .map(Number)
+    const ticksPerSecond = 100
+    return Math.round((user + system + childrenUser + childrenSystem) / ticksPerSecond)
+  } catch {
+    return null
+  }
+}

@@ -9,8 +9,6 @@ import type { TestDatabase } from './database.ts'
 
 const MAIN = resolve(import.meta.dirname, '../../dist/src/main.js')
 const READY_WITHIN_MS = 120_000
-/** Of each server, where a test fails. */
-const SHOWN_CHARACTERS = 4_000
 
 export const OWNER = { email: 'owner@example.com', password: 'correct horse battery' }
 
@@ -33,15 +31,10 @@ export interface ServerProcess extends Server {
 
 const running = new Map<unknown, Server['output']>()
 
-/** The last lines of each server that runs, for a test that fails. */
-export function lastOutputs(): string {
-  const outputs = [...running.values()].map(
-    ({ stderr }) => `a server wrote:\n${stderr.slice(-SHOWN_CHARACTERS)}`,
-  )
-  return outputs.join('\n')
-}
+/** The outputs of the servers that run, for a test that fails. */
+export const outputsOfRunning = () => [...running.values()]
 
-export const isRunning = ({ output }: Server) => [...running.values()].includes(output)
+export const isRunning = ({ output }: Server) => outputsOfRunning().includes(output)
 
 /**
  * Opens a server in the test's own process, on free ports. It costs a quarter of `startServer`: tests that kill a server, freeze

@@ -1,8 +1,47 @@
-import { afterEach } from 'vitest'
-import { lastOutputs } from './server.ts'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll } from 'vitest'
+import { outputsOfRunning } from './server.ts'
 
-// A failure on a machine that is gone cannot be looked into any more.
+/** Of each server's output, in the report of a test that fails: a machine may be gone before somebody reads the whole. */
+const SHOWN_CHARACTERS = 4_000
+const LOGS = join(tmpdir(), 'fieldline-test-logs')
+let written = 0
+
 afterEach(({ task }) => {
-  const outputs = task.result?.state === 'fail' ? lastOutputs() : ''
-  if (outputs) console.error(outputs)
+  if (task.result?.state !== 'fail') return
+  mkdirSync(LOGS, { recursive: true })
+  task.meta.serverLogs = outputsOfRunning().map(({ stdout, stderr }) => {
+    const path = join(LOGS, `${process.pid}-${++written}.log`)
+    writeFileSync(path, stdout + stderr)
+    console.error(`a server wrote (all of it is in ${path}):\n${stderr.slice(-SHOWN_CHARACTERS)}`)
+    return path
+  })
 })
+
+let usedBefore = 0
+beforeAll(() => {
+  usedBefore = processorSeconds()
+})
+// biome-ignore lint/correctness/noEmptyPattern: vitest gives the suite as the second argument alone
+afterAll(({}, { file }) => {
+  file.meta.processorSeconds = processorSeconds() - usedBefore
+})
+
+/** Seconds of processor of this worker, and where Linux counts them, of the processes that it started and saw end. */
+function processorSeconds(): number {
+  const { user, system } = process.cpuUsage()
+  return (user + system) / 1e6 + endedChildrenSeconds()
+}
+
+function endedChildrenSeconds(): number {
+  try {
+    const stat = readFileSync('/proc/self/stat', 'utf8')
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+    const ticksPerSecond = 100
+    return (Number(fields[13]) + Number(fields[14])) / ticksPerSecond
+  } catch {
+    return 0
+  }
+}

@@ -1,0 +1,188 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join, relative } from 'node:path'
+import type { SerializedError } from 'vitest'
+import {
+  DefaultReporter,
+  type TestCase,
+  type TestModule,
+  type TestRunEndReason,
+  type TestSpecification,
+} from 'vitest/node'
+import { cacheFolder } from '../services/cache.ts'
+
+declare module 'vitest' {
+  interface TaskMeta {
+    /** The files to which the output of the servers of a failed test went. */
+    serverLogs?: string[]
+    /** Seconds of processor that a file took: its worker's, and those of the processes that it started and saw end. */
+    processorSeconds?: number
+  }
+}
+
+const EXPENSIVE_FILES = 10
+const SHOWN_NAMES = 5
+const TICK_MS = 1_000
+
+/** Seconds that each file took in the last run, by its path from the project's root. */
+function readLastTimes(): Record<string, number> {
+  try {
+    return JSON.parse(readFileSync(timesFile(), 'utf8'))
+  } catch {
+    return {}
+  }
+}
+
+const timesFile = () => join(cacheFolder(), 'test-times.json')
+
+/**
+ * Says how the run goes: on a terminal one line with the files that are done, those that failed, and the minutes left by the
+ * last run's times; elsewhere a line a file. At its end it says the minutes of each suite, the most expensive files, the tests
+ * that were skipped with their reasons, and for each failure the command that runs it alone.
+ */
+export default class RunReporter extends DefaultReporter {
+  #lastTimes: Record<string, number> = {}
+  #waiting = new Map<string, number>()
+  #done = 0
+  #failed = 0
+  #ticking: NodeJS.Timeout | undefined
+  #workers = 1
+
+  constructor() {
+    super({ summary: false })
+  }
+
+  override onTestRunStart(specifications: readonly TestSpecification[]): void {
+    super.onTestRunStart(specifications)
+    this.#lastTimes = readLastTimes()
+    this.#done = 0
+    this.#failed = 0
+    this.#workers = this.ctx.config.maxWorkers
+    const known = Object.values(this.#lastTimes).sort((a, b) => a - b)
+    const usual = known[Math.floor(known.length / 2)] ?? 0
+    const paths = specifications.map(({ moduleId }) => relative(this.ctx.config.root, moduleId))
+    this.#waiting = new Map(paths.map(path => [path, this.#lastTimes[path] ?? usual]))
+    if (!this.isTTY) return
+    this.#ticking = setInterval(() => this.#draw(), TICK_MS)
+    this.#draw()
+  }
+
+  override onTestModuleEnd(module: TestModule): void {
+    this.#waiting.delete(module.relativeModuleId)
+    this.#done += 1
+    if (!module.ok()) this.#failed += 1
+    super.onTestModuleEnd(module)
+    this.#draw()
+  }
+
+  /** On a terminal a file that passed is told by the one line alone. */
+  protected override printTestModule(module: TestModule): void {
+    if (!this.isTTY || !module.ok()) super.printTestModule(module)
+  }
+
+  override log(...messages: unknown[]): void {
+    this.#clear()
+    super.log(...messages)
+  }
+
+  override onTestRunEnd(
+    modules: readonly TestModule[],
+    errors: readonly SerializedError[],
+    reason: TestRunEndReason,
+  ): void {
+    clearInterval(this.#ticking)
+    this.#clear()
+    super.onTestRunEnd(modules, errors, reason)
+    this.#keepTimes(modules)
+    this.#printMinutes(modules)
+    const tests = modules.flatMap(module => [...module.children.allTests()])
+    this.#printSkipped(tests.filter(test => test.result().state === 'skipped'))
+    this.#printFailed(modules, tests)
+  }
+
+  #draw(): void {
+    if (!this.isTTY) return
+    const seconds = [...this.#waiting.values()].reduce((sum, time) => sum + time, 0) / this.#workers
+    const left = seconds > 0 ? `, about ${Math.ceil(seconds / 60)} min left` : ''
+    const failed = this.#failed > 0 ? `, ${this.#failed} failed` : ''
+    this.ctx.logger.outputStream.write(
+      `\r\x1b[K${this.#done} of ${this.#done + this.#waiting.size} files${failed}${left}`,
+    )
+  }
+
+  #clear(): void {
+    if (this.isTTY) this.ctx.logger.outputStream.write('\r\x1b[K')
+  }
+
+  #keepTimes(modules: readonly TestModule[]): void {
+    const times = Object.fromEntries(modules.map(module => [module.relativeModuleId, secondsOf(module)]))
+    writeFileSync(timesFile(), JSON.stringify({ ...this.#lastTimes, ...times }))
+  }
+
+  #printMinutes(modules: readonly TestModule[]): void {
+    const suites = new Map<string, { wall: number; processor: number }>()
+    for (const module of modules) {
+      const name = module.relativeModuleId.split('/').slice(0, 2).join('/')
+      const suite = suites.get(name) ?? { wall: 0, processor: 0 }
+      suites.set(name, suite)
+      suite.wall += secondsOf(module)
+      suite.processor += module.meta().processorSeconds ?? 0
+    }
+    this.log('\nMinutes of each suite (of a worker, and of the processor without services and browsers)')
+    for (const [name, { wall, processor }] of [...suites].sort(([, a], [, b]) => b.wall - a.wall))
+      this.log(`  ${minutes(wall)}  ${minutes(processor)}  ${name}`)
+    const expensive = modules
+      .map(module => ({ path: module.relativeModuleId, seconds: module.meta().processorSeconds ?? 0 }))
+      .sort((a, b) => b.seconds - a.seconds)
+      .slice(0, EXPENSIVE_FILES)
+    this.log('\nThe files that took most of the processor, in seconds')
+    for (const { path, seconds } of expensive) this.log(`  ${seconds.toFixed(1).padStart(5)}  ${path}`)
+  }
+
+  #printSkipped(skipped: TestCase[]): void {
+    const byReason = groupBy(skipped, reasonOf)
+    for (const [reason, tests] of byReason) {
+      this.log(`\nSkipped, ${tests.length}: ${reason}`)
+      const byFile = groupBy(tests, test => test.module.relativeModuleId)
+      for (const [path, ofFile] of byFile) {
+        const names = ofFile.slice(0, SHOWN_NAMES).map(test => test.name)
+        const more = ofFile.length > SHOWN_NAMES ? `, and ${ofFile.length - SHOWN_NAMES} more` : ''
+        this.log(`  ${path}: ${names.join('; ')}${more}`)
+      }
+    }
+  }
+
+  #printFailed(modules: readonly TestModule[], tests: TestCase[]): void {
+    const failed = tests.filter(test => test.result().state === 'failed')
+    const failedFiles = modules.filter(module => !module.ok() && !failed.some(test => test.module === module))
+    if (failed.length + failedFiles.length > 0) this.log('\nTo run a failed test alone')
+    for (const test of failed) {
+      this.log(
+        `  npm test -- ${test.module.relativeModuleId} -t ${quote(test.fullName.replaceAll(' > ', ' '))}`,
+      )
+      for (const path of test.meta().serverLogs ?? []) this.log(`    its server wrote: ${path}`)
+    }
+    for (const module of failedFiles) this.log(`  npm test -- ${module.relativeModuleId}`)
+  }
+}
+
+/** Why a test was skipped: the reason that it gave, or how it was left out. */
+function reasonOf(test: TestCase): string {
+  const result = test.result()
+  return (result.state === 'skipped' && result.note) || 'left out by the command line or the file'
+}
+
+function secondsOf(module: TestModule): number {
+  const { duration, setupDuration, collectDuration } = module.diagnostic()
+  return (duration + setupDuration + collectDuration) / 1000
+}
+
+const minutes = (seconds: number) => (seconds / 60).toFixed(2).padStart(6)
+
+/** A regular expression that matches the name alone, as one word of a shell. */
+const quote = (name: string) => `'${name.replace(/[$()*+.?[\\\]^{|}]/g, '\\$&').replaceAll("'", `'\\''`)}'`
+
+function groupBy<Item>(items: Item[], keyOf: (item: Item) => string): Map<string, Item[]> {
+  const groups = new Map<string, Item[]>()
+  for (const item of items) groups.set(keyOf(item), [...(groups.get(keyOf(item)) ?? []), item])
+  return groups
+}
