@@ -22,7 +22,7 @@ describe('What a browser keeps', () => {
     )
   })
 
-  const keptOf = ({ headers }: { headers: Headers }) =>
+  const keptOf = ({ headers }: { headers: Pick<Headers, 'get'> }) =>
     [headers.get('cache-control'), headers.get('x-content-type-options')].join()
 
   it('is no answer of the interface, neither what was read nor a refusal', async () => {

@@ -1,11 +1,17 @@
+import { Agent, request } from 'undici'
 import { OWNER, type Server } from './server.ts'
 
 export interface Answer {
   status: number
   // biome-ignore lint/suspicious/noExplicitAny: answers are looked into freely, an absent field fails the expectation
   body: any
-  headers: Headers
+  headers: Pick<Headers, 'get'>
 }
+
+/** Not `fetch`, which takes four times as much of the processor: 0.4 ms a request instead of 0.1. */
+const dispatcher = new Agent()
+
+type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
 /** A client of the REST interface with one token. */
 export interface Client {
@@ -18,19 +24,21 @@ export interface Client {
 }
 
 export function createClient(server: Pick<Server, 'url'>, token: string): Client {
-  const send = async (method: string, path: string, body?: unknown, headers: Record<string, string> = {}) => {
-    const response = await fetch(`${server.url}/api/v3${path}`, {
+  const send = async (method: Method, path: string, body?: unknown, headers: Record<string, string> = {}) => {
+    const response = await request(`${server.url}/api/v3${path}`, {
+      dispatcher,
       method,
       headers: {
         ...(token ? { authorization: `Bearer ${token}` } : {}),
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),
         ...headers,
       },
-      body: body === undefined ? undefined : typeof body === 'string' ? body : JSON.stringify(body),
+      body: body === undefined || typeof body === 'string' ? body : JSON.stringify(body),
     })
-    const text = await response.text()
-    const json = response.headers.get('content-type')?.includes('json')
-    return { status: response.status, body: json ? JSON.parse(text) : text, headers: response.headers }
+    const text = await response.body.text()
+    const get = (name: string) => response.headers[name.toLowerCase()]?.toString() ?? null
+    const isJson = get('content-type')?.includes('json')
+    return { status: response.statusCode, body: isJson ? JSON.parse(text) : text, headers: { get } }
   }
   return {
     token,

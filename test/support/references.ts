@@ -50,6 +50,18 @@ export function exampleBody(operation: Operation, document: OpenApi, own: Map<st
   return body
 }
 
+/**
+ * The paths by which an operation may lead to records of `own`: to the one of the kind that stands before the parameter, or to
+ * each where none is called that.
+ */
+export function ownPaths({ path }: Operation, own: Map<string, string>): string[] {
+  const [, segment] = /([\w-]+)\/\{\w+\}/.exec(path) ?? []
+  if (segment === undefined) return [path]
+  const kind = segment.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase())
+  const known = own.get(`${kind}Id`)
+  return (known ? [known] : [...own.values()]).map(id => path.replaceAll(/\{\w+\}/g, id))
+}
+
 /** The body with `id` at a place; what is missing on the way is taken from the examples of the schemas. */
 export function withReference(
   body: unknown,
