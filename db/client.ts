@@ -80,6 +80,8 @@ export interface DatabaseOptions {
   /** For LISTEN and migrations, where `url` is a pooler in transaction mode. */
   directUrl?: string
   directory: string
+  /** Files that PGlite keeps open. */
+  maxFiles?: number
   onError: (error: unknown, doing: string) => void
   /** This process can use the database no more, and has to end: nothing that it acknowledged is lost by that. */
   onLost?: (error: Error) => void

@@ -12,6 +12,7 @@ import {
   writeSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { isMainThread } from 'node:worker_threads'
 
 /**
  * Creates a file for its owner alone, whole or not at all: written beside its name, synced, and given its name then, so
@@ -81,8 +82,28 @@ export function syncTree(path: string): void {
   syncFolder(path)
 }
 
+/**
+ * That no descriptor is free says nothing of the disk: a thread that holds nobody up asks again. The main thread would have
+ * to close what has them.
+ */
+const DESCRIPTOR_WITHIN_MS = 5_000
+const DESCRIPTOR_RETRY_MS = 20
+
+function openPatiently(path: string): number {
+  const deadline = performance.now() + DESCRIPTOR_WITHIN_MS
+  for (;;) {
+    try {
+      return openSync(path, 'r')
+    } catch (error) {
+      const { code = '' } = error as NodeJS.ErrnoException
+      if (isMainThread || !/^E[MN]FILE$/.test(code) || performance.now() > deadline) throw error
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, DESCRIPTOR_RETRY_MS)
+    }
+  }
+}
+
 function withDescriptor(path: string, sync: (descriptor: number) => void): void {
-  const descriptor = openSync(path, 'r')
+  const descriptor = openPatiently(path)
   try {
     sync(descriptor)
   } finally {

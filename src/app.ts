@@ -38,6 +38,7 @@ import { addArrivalTime, UPLOAD_WITHIN_MS } from './http/plugins/arrival.ts'
 import { addAuthentication } from './http/plugins/authentication.ts'
 import { addBodies, addBodyTurns } from './http/plugins/bodies.ts'
 import { addBodyBudget } from './http/plugins/body-budget.ts'
+import { countConnections } from './http/plugins/connections.ts'
 import { addCors } from './http/plugins/cors.ts'
 import { addDemand } from './http/plugins/demand.ts'
 import { addErrorHandling, answerError } from './http/plugins/errors.ts'
@@ -55,7 +56,8 @@ import { addUploads } from './http/plugins/uploads.ts'
 import { useOwnSentences, validatorCompiler } from './http/validation.ts'
 import type { App, Services } from './services.ts'
 
-const HEADERS_WITHIN_MS = 30_000
+/** As MQTT's CONNECT. 16 KiB in so long are 13 kbit/s; the body has a time of its own. */
+const HEADERS_WITHIN_MS = 10_000
 const MAX_HEADER_BYTES = 16 * 1024
 /** Longer than balancers keep theirs, or they send into a connection that closes. */
 const IDLE_MS = 72_000
@@ -115,6 +117,8 @@ export async function createApp(
   // Before what may fail, so that a page of another origin may read why.
   await addCors(app, services)
   await addUpgrades(app)
+  // Before whatever hands a socket on.
+  countConnections(app.server, services.connections)
   addMissingPage(app, console)
   addMethods(app)
   addArrivalTime(app)

@@ -1,13 +1,16 @@
 import { join } from 'node:path'
+import proxyAddress from '@fastify/proxy-addr'
 import type { FastifyBaseLogger } from 'fastify'
 import { collectDefaultMetrics, Registry } from 'prom-client'
 import { openDatabase } from '../db/client.ts'
+import { divideDescriptors, readDescriptorLimit } from '../db/descriptors.ts'
 import { isAway } from '../db/errors.ts'
 import { migrate } from '../db/migrate.ts'
 import { createPartitions } from '../db/partitions.ts'
 import { retry } from '../db/retry.ts'
 import { becomeSingleWriter } from '../db/single-writer.ts'
 import { checkTenantRole } from '../db/tenant-role.ts'
+import { countRoom, createConnections } from '../ingest/connections.ts'
 import { createTokens } from '../ingest/identity/tokens.ts'
 import { createWatcher } from '../ingest/identity/watcher.ts'
 import { createLastSeen } from '../ingest/last-seen.ts'
@@ -71,10 +74,12 @@ export function openProcess(
 
 async function openParts(config: Config, { logger, onLost }: OpenOptions, closers: Closers): Promise<Opened> {
   const onError = (error: unknown, doing: string) => logger.warn({ err: error }, `Failed: ${doing}`)
+  const descriptors = divideDescriptors(readDescriptorLimit(), !config.databaseUrl)
   const db = await openDatabase({
     url: config.databaseUrl,
     directUrl: config.databaseDirectUrl,
     directory: join(config.dataDir, 'postgres'),
+    maxFiles: descriptors.databaseFiles,
     onError,
     onLost,
   })
@@ -125,6 +130,11 @@ async function openParts(config: Config, { logger, onLost }: OpenOptions, closer
   const watcher = createWatcher({ db, onError })
   closers.push(() => watcher.close())
   const ingest = createIngestMetrics(registry)
+  const isProxy = proxyAddress.compile(config.trustedProxies)
+  const connections = createConnections({
+    max: countRoom(descriptors),
+    isProxy: address => isProxy(address, 0),
+  })
   const turns = createTurns()
   const mqtt =
     log && has('ingest')
@@ -136,6 +146,7 @@ async function openParts(config: Config, { logger, onLost }: OpenOptions, closer
           metrics: ingest,
           lastSeen,
           turns,
+          sockets: connections,
           host: config.host,
           port: config.mqttPort,
           tls: config.mqttTls,
@@ -145,6 +156,7 @@ async function openParts(config: Config, { logger, onLost }: OpenOptions, closer
       : null
   observe(registry, {
     log,
+    connections,
     liveClients: live?.clients,
     mqttConnections: mqtt ? () => mqtt.connections : undefined,
     dataDir: config.dataDir,
@@ -173,6 +185,7 @@ async function openParts(config: Config, { logger, onLost }: OpenOptions, closer
       mqtt,
       lastSeen,
       turns,
+      connections,
       metrics: { registry, ingest },
       dependencies: {
         database: () => db.system.query('SELECT 1').then(() => true),

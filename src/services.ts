@@ -3,6 +3,7 @@ import type { FastifyBaseLogger, FastifyInstance, RawServerDefault } from 'fasti
 import type { ZodTypeProvider } from 'fastify-type-provider-zod'
 import type { Registry } from 'prom-client'
 import type { Database } from '../db/client.ts'
+import type { Connections } from '../ingest/connections.ts'
 import type { Tokens } from '../ingest/identity/tokens.ts'
 import type { Watcher } from '../ingest/identity/watcher.ts'
 import type { LastSeen } from '../ingest/last-seen.ts'
@@ -27,6 +28,8 @@ export interface Services {
   lastSeen: LastSeen
   /** In which what is large is gone through, by whatever way it came. */
   turns: Turns
+  /** Of all listeners of the process. */
+  connections: Connections
   metrics: { registry: Registry; ingest: IngestMetrics }
   /** What the process needs, by name, and whether it answers. */
   dependencies: Readonly<Record<string, () => Promise<boolean>>>

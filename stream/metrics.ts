@@ -39,13 +39,14 @@ export function observe(
   registry: Registry,
   parts: {
     log: Log | null
+    connections: { size: number; closed: number }
     liveClients: LiveClients | undefined
     mqttConnections: (() => number) | undefined
     /** Where files are. */
     dataDir: string
   },
 ): void {
-  const { log, liveClients, mqttConnections, dataDir } = parts
+  const { log, connections, liveClients, mqttConnections, dataDir } = parts
   const gauge = (name: string, help: string, read: () => number) =>
     new Gauge({
       name,
@@ -55,6 +56,17 @@ export function observe(
         this.set(read())
       },
     })
+  gauge('fieldline_connections', 'Open connections of HTTP and MQTT together', () => connections.size)
+  let closed = 0
+  new Counter({
+    name: 'fieldline_connections_closed_total',
+    help: 'Connections that were closed to make room for others, or not accepted for want of it',
+    registers: [registry],
+    collect() {
+      this.inc(connections.closed - closed)
+      closed = connections.closed
+    },
+  })
   gauge('fieldline_data_dir_free_bytes', 'Room on the disk of DATA_DIR', () => readFree(dataDir))
   if (log) {
     gauge('fieldline_log_waiting_entries', 'Entries that wait to become durable', () => log.waiting.entries)

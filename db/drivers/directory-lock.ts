@@ -17,7 +17,7 @@ import { retry } from '../retry.ts'
  *
  * A holder is named by host, boot, process namespace, process id and the process's start, since identifiers are used again
  * (in a container the process is always 1). One in another namespace or on another host cannot be looked at; there the
- * file's age decides, which the holder renews. A holder that was stopped for longer finds itself succeeded (`isHeld`).
+ * file's age decides, which the holder renews. A holder that was stopped for longer finds itself succeeded (`look`).
  */
 interface Holder {
   host: string
@@ -35,8 +35,11 @@ interface Generation {
 }
 
 export interface DirectoryLock {
-  /** Whether it is still ours; costs nothing while it was renewed lately. */
-  isHeld(): boolean
+  /**
+   * Whether it is still ours; costs nothing while it was renewed lately. Unknown where nobody can look, such as without a
+   * free descriptor: then somebody else may take it, and has not necessarily.
+   */
+  look(): 'held' | 'lost' | 'unknown'
   release(): void
 }
 
@@ -69,7 +72,7 @@ function tryLock(directory: string): DirectoryLock {
   const number = (highest?.number ?? 0) + 1
   const path = pathOf(directory, number)
   if (!createFile(path, JSON.stringify(self))) throw new InUseError(`${directory} is being taken into use`)
-  const isHighest = () => findHighest(directory)?.number === number
+  const isHighest = () => Math.max(0, ...listNumbers(directory)) === number
   if (!isHighest()) {
     rmSync(path, { force: true })
     throw new InUseError(`${directory} is being taken into use`)
@@ -80,26 +83,34 @@ function tryLock(directory: string): DirectoryLock {
   }
 
   let renewedAt = Date.now()
-  let held = true
+  let isOurs = true
+  const isFresh = () => Math.abs(Date.now() - renewedAt) <= STALE_AFTER_MS / 2
   const renew = () => {
-    const now = new Date()
-    // Where the folder is gone there is nothing left to hold.
-    held &&= attempt(isHighest, false)
-    if (held) attempt(() => utimesSync(path, now, now), undefined)
-    renewedAt = now.getTime()
+    if (!isOurs) return
+    const now = Date.now()
+    try {
+      isOurs = isHighest()
+      if (!isOurs) return
+      utimesSync(path, now / 1000, now / 1000)
+      renewedAt = now
+    } catch (error) {
+      // Where the folder is gone there is nothing left to hold. Any other failure says nothing of who holds it.
+      isOurs = (error as NodeJS.ErrnoException).code !== 'ENOENT'
+    }
   }
   const renewal = setInterval(renew, RENEW_EVERY_MS)
   renewal.unref()
   return {
-    isHeld() {
+    look() {
       // Whoever was stopped for so long may have been succeeded; the other clock does not count a machine's sleep.
-      if (Math.abs(Date.now() - renewedAt) > STALE_AFTER_MS / 2) renew()
-      return held
+      if (!isFresh()) renew()
+      if (!isOurs) return 'lost'
+      return isFresh() ? 'held' : 'unknown'
     },
     release() {
       clearInterval(renewal)
-      if (attempt(isHighest, false)) attempt(() => replaceFile(path, 'null'), undefined)
-      held = false
+      if (isOurs && attempt(isHighest, false)) attempt(() => replaceFile(path, 'null'), undefined)
+      isOurs = false
     },
   }
 }
@@ -147,10 +158,18 @@ function readNamespace(): string {
   return attempt(() => readlinkSync('/proc/self/ns/pid'), '')
 }
 
-/** The process's start in clock ticks since boot, field 22 of proc(5) stat; empty where there is no such process. */
+/**
+ * The process's start in clock ticks since boot, field 22 of proc(5) stat; empty where there is no such process. Throws where
+ * nobody can look, which is no sign that it has ended.
+ */
 function readStart(pid: number): string {
-  const fields = attempt(() => readFileSync(`/proc/${pid}/stat`, 'utf8').replace(/^.*\) /s, ''), '')
-  if (fields) return fields.split(' ')[19] ?? ''
+  try {
+    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').replace(/^.*\) /s, '')
+    return fields.split(' ')[19] ?? ''
+  } catch (error) {
+    const { code = '' } = error as NodeJS.ErrnoException
+    if (code !== 'ENOENT' && code !== 'ESRCH') throw error
+  }
   if (process.platform === 'linux') return ''
   // Without /proc (macOS) the process's existence has to do.
   return attempt(() => (process.kill(pid, 0) ? 'exists' : ''), '')

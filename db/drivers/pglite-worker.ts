@@ -38,7 +38,7 @@ const DATE_OID = 1082
 
 const port = parentPort
 if (!port) throw new Error('This module runs as a worker thread')
-const { directory } = workerData as { directory: string }
+const { directory, maxFiles } = workerData as { directory: string; maxFiles?: number }
 
 // Compiling WebAssembly's hot functions on every thread of V8 at once takes 40 MB more, which malloc keeps for ever.
 setFlagsFromString('--wasm-num-compilation-tasks=1')
@@ -117,6 +117,10 @@ async function open(): Promise<void> {
   files = new DurableFiles(directory)
   pglite = await PGlite.create({
     fs: files,
+    startParams: [
+      ...PGlite.defaultStartParams,
+      ...(maxFiles === undefined ? [] : ['-c', `max_files_per_process=${maxFiles}`]),
+    ],
     extensions: { postgis, pg_trgm },
     parsers: { [DATE_OID]: (text: string) => text },
   })

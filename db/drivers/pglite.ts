@@ -1,5 +1,6 @@
 import { Worker } from 'node:worker_threads'
 import { currentDemand, type Lane } from '../demand.ts'
+import { retry } from '../retry.ts'
 import { createTurns } from '../turns.ts'
 import { lockDirectory } from './directory-lock.ts'
 import type { Driver, Statement } from './driver.ts'
@@ -8,6 +9,7 @@ import type { Answer, Request } from './pglite-worker.ts'
 /** Of one organization, and what one of them waits for its turn. */
 const MAX_WAITING = 256
 const WAIT_MS = 20_000
+const LOOK_AGAIN_MS = 200
 
 /** What passes through lives for a statement. Node's own 48 are filled before any of it is collected. */
 const YOUNG_MB = 16
@@ -17,12 +19,19 @@ class GoneError extends Error {
   readonly code = '57P01'
 }
 
+class UnknownHolderError extends Error {
+  constructor() {
+    super('Nobody can look into the folder of the lock')
+  }
+}
+
 /**
  * PGlite in a worker thread: SQL blocks its thread, so it must not be the one that reads sockets. PGlite is one
  * session, so a transaction owns it from BEGIN to COMMIT, and everything else waits in line.
  */
 export async function openPglite(options: {
   directory: string
+  maxFiles?: number
   onError: (error: unknown, doing: string) => void
   onLost?: (error: Error) => void
 }): Promise<Driver> {
@@ -32,7 +41,7 @@ export async function openPglite(options: {
     ? '../../dist/db/drivers/pglite-worker.js'
     : './pglite-worker.js'
   const worker = new Worker(new URL(compiled, import.meta.url), {
-    workerData: { directory: options.directory },
+    workerData: { directory: options.directory, maxFiles: options.maxFiles },
     execArgv: [],
     resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB },
   })
@@ -42,19 +51,35 @@ export async function openPglite(options: {
   let nextId = 1
   let gone: Error | undefined
 
-  const ask = (request: Omit<Request, 'id'>): Promise<unknown[]> => {
-    if (!gone && !lock.isHeld()) {
-      // What two processes write destroys the files; nothing that is under way was acknowledged.
-      void worker.terminate()
-      lose(new GoneError('Another process has taken over the directory of the embedded database'))
-    }
-    if (gone) return Promise.reject(gone)
+  const ask = async (request: Omit<Request, 'id'>): Promise<unknown[]> => {
+    if (!gone && lock.look() !== 'held') await whenHeld()
+    if (gone) throw gone
     const id = nextId++
     return new Promise((resolve, reject) => {
       waiting.set(id, { resolve, reject })
       worker.postMessage({ ...request, id })
     })
   }
+  /** What two processes write destroys the files, so nothing is asked while nobody knows whose they are. */
+  const whenHeld = () =>
+    retry(
+      async () => {
+        if (gone) return
+        const held = lock.look()
+        if (held === 'unknown') throw new UnknownHolderError()
+        if (held === 'held') return
+        // Nothing that is under way was acknowledged.
+        void worker.terminate()
+        lose(new GoneError('Another process has taken over the directory of the embedded database'))
+      },
+      {
+        firstMs: LOOK_AGAIN_MS,
+        again(error) {
+          options.onError(error, 'looking who holds the directory of the embedded database, trying again')
+          return true
+        },
+      },
+    )
   const fail = (error: Error) => {
     gone ??= error
     for (const { reject } of waiting.values()) reject(error)

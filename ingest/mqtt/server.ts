@@ -3,6 +3,7 @@ import type { Duplex } from 'node:stream'
 import { Aedes, type Client } from 'aedes'
 import type { Database } from '../../db/client.ts'
 import type { Log } from '../../stream/log.ts'
+import type { Connections } from '../connections.ts'
 import { formatOf } from '../formats/table.ts'
 import type { Publisher } from '../identity/authenticate.ts'
 import type { Tokens } from '../identity/tokens.ts'
@@ -29,8 +30,8 @@ import { topicsOf } from './topics.ts'
 export interface MqttServer {
   readonly port: number
   readonly connections: number
-  /** Accepts a stream that speaks MQTT. `address` is the peer's. */
-  accept(stream: Duplex, address: string | undefined): void
+  /** Accepts a stream that speaks MQTT. `address` is the peer's; `onKnown` is called once it is known who it is. */
+  accept(stream: Duplex, address: string | undefined, onKnown: () => void): void
   /** Accepts nothing more, waits for what was read to be acknowledged, and closes. */
   close(): Promise<void>
 }
@@ -46,13 +47,15 @@ export async function openMqttServer(options: {
   metrics: IngestMetrics
   lastSeen: Pick<LastSeen, 'see'>
   turns: Turns
+  /** The connections of the process, which its own are counted among. */
+  sockets: Connections
   host: string
   port: number
   tls?: { port: number } & TlsFiles
   connectionsPerSecond: number
   onError: (error: unknown, doing: string) => void
 }): Promise<MqttServer> {
-  const { db, log, tokens, watcher, metrics, lastSeen, turns, host, onError } = options
+  const { db, log, tokens, watcher, metrics, lastSeen, turns, sockets, host, onError } = options
   keepNoNumbers()
   const sessions = createSessions()
   const services: ConnectionServices = {
@@ -129,7 +132,12 @@ export async function openMqttServer(options: {
     watcher.watch(connection, publisher)
   }
 
-  function accept(stream: Duplex, address: string | undefined, secure?: (stream: Duplex) => Duplex): void {
+  function accept(
+    stream: Duplex,
+    address: string | undefined,
+    onKnown: () => void,
+    secure?: (stream: Duplex) => Duplex,
+  ): void {
     if (closing) return void stream.destroy()
     throttle.enter(stream, networkOf(address), answered => {
       // It may have gone while it waited.
@@ -141,6 +149,7 @@ export async function openMqttServer(options: {
       if (closing || log.full) connection.pause()
       client.once('connected', () => {
         answered()
+        onKnown()
         if (connection.session) sessions.resume(connection.session)
       })
       client.conn.once('close', () => {
@@ -189,16 +198,17 @@ export async function openMqttServer(options: {
 
   const { port } = options
   const tls = options.tls && openTls(options.tls, onError)
-  const onSocket = (socket: Socket) => accept(socket, socket.remoteAddress)
-  const listener = await listen({ host, port, onError, onSocket })
+  const acceptSocket = (socket: Socket, secure?: () => Duplex) => {
+    if (sockets.enter(socket)) accept(socket, socket.remoteAddress, () => sockets.work(socket), secure)
+  }
+  const listener = await listen({ host, port, onError, onSocket: socket => acceptSocket(socket) })
   const secured =
     options.tls &&
     (await listen({
       host,
       port: options.tls.port,
       onError,
-      onSocket: socket =>
-        accept(socket, socket.remoteAddress, () => (tls as NonNullable<typeof tls>).secure(socket)),
+      onSocket: socket => acceptSocket(socket, () => (tls as NonNullable<typeof tls>).secure(socket)),
     }))
 
   return {
@@ -206,7 +216,7 @@ export async function openMqttServer(options: {
     get connections() {
       return connections.size
     },
-    accept: (stream, address) => accept(stream, address),
+    accept: (stream, address, onKnown) => accept(stream, address, onKnown),
     async close() {
       closing = true
       stopEnding()

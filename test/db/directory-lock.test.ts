@@ -50,11 +50,18 @@ describe('The lock of a directory', () => {
     const directory = join(folder, 'database')
     for (let turn = 0; turn < 2; turn++) {
       const lock = await lockDirectory(directory)
-      expect(lock.isHeld()).toBe(true)
+      expect(lock.look()).toBe('held')
       await expect(lockDirectory(directory)).rejects.toThrow(/is in use by process \d+ .* DATA_DIR/)
       lock.release()
-      expect(lock.isHeld()).toBe(false)
+      expect(lock.look()).toBe('lost')
     }
     expect(readdirSync(folder)).toHaveLength(2)
+  })
+
+  it('is not lost where nobody can look: without a free descriptor, and with one it is as it was', async () => {
+    const program = resolve(import.meta.dirname, '../support/lock-without-descriptors.mjs')
+    const child = fork(program, [join(folder, 'database')])
+    const [said] = (await once(child, 'message')) as [object]
+    expect(said).toEqual({ before: 'held', without: 'unknown', again: 'held', gone: 'lost' })
   })
 })

@@ -1,6 +1,7 @@
 import { Registry } from 'prom-client'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { Database } from '../../db/client.ts'
+import { createConnections } from '../../ingest/connections.ts'
 import { createDeviceKey } from '../../ingest/identity/authenticate.ts'
 import { createTokens } from '../../ingest/identity/tokens.ts'
 import { createWatcher, type Watcher } from '../../ingest/identity/watcher.ts'
@@ -34,6 +35,7 @@ beforeAll(async () => {
     lastSeen: { see() {} },
     host: '127.0.0.1',
     port: 0,
+    sockets: createConnections({ max: 1_000, isProxy: () => false }),
     connectionsPerSecond: 0,
     onError: (_error, doing) => void errors.push(doing),
   })

@@ -2,6 +2,7 @@ import type { Socket } from 'node:net'
 import { Registry } from 'prom-client'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Database } from '../../db/client.ts'
+import { createConnections } from '../../ingest/connections.ts'
 import { createDeviceKey } from '../../ingest/identity/authenticate.ts'
 import { createTokens } from '../../ingest/identity/tokens.ts'
 import { createWatcher, type Watcher } from '../../ingest/identity/watcher.ts'
@@ -48,6 +49,7 @@ describe('While nothing is stored', () => {
       lastSeen: { see() {} },
       host: '127.0.0.1',
       port: 0,
+      sockets: createConnections({ max: 1_000, isProxy: () => false }),
       connectionsPerSecond: 0,
       onError: () => {},
     })

@@ -1,6 +1,7 @@
 import { Registry } from 'prom-client'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Database } from '../../db/client.ts'
+import { createConnections } from '../../ingest/connections.ts'
 import { createDeviceKey } from '../../ingest/identity/authenticate.ts'
 import { createTokens } from '../../ingest/identity/tokens.ts'
 import { createWatcher, type Watcher } from '../../ingest/identity/watcher.ts'
@@ -42,6 +43,7 @@ describe('When a device was last heard of', () => {
       turns: createTurns(),
       ...{ db, lastSeen, host: '127.0.0.1', port: 0, connectionsPerSecond: 0, onError },
       log: createProcessLog({ partitions: 1, start: new Map(), onError }),
+      sockets: createConnections({ max: 1_000, isProxy: () => false }),
       tokens: createTokens('a secret of thirty-two characters'),
       metrics: createIngestMetrics(new Registry()),
     })

@@ -75,8 +75,9 @@ export async function openServer(database: TestDatabase, env: Record<string, str
 export async function startServer(
   database: TestDatabase,
   env: Record<string, string> = {},
+  limits: Limits = {},
 ): Promise<ServerProcess> {
-  const child = spawnServer(database, env)
+  const child = spawnServer(database, env, limits)
   const output = collect(child)
   const ready = await new Promise<RegExpExecArray>((done, fail) => {
     const timer = setTimeout(() => fail(new Error(`Not ready in time\n${output.stderr}`)), READY_WITHIN_MS)
@@ -147,9 +148,19 @@ function serverEnv(database: TestDatabase, env: Record<string, string>): Record<
   }
 }
 
-function spawnServer(database: TestDatabase, env: Record<string, string>): ChildProcess {
+/** What the process may have of its machine; without them as much as the test's own. */
+interface Limits {
+  descriptors?: number
+}
+
+function spawnServer(
+  database: TestDatabase,
+  env: Record<string, string>,
+  { descriptors }: Limits = {},
+): ChildProcess {
   const { PATH, HOME } = process.env
-  const child = spawn(process.execPath, [MAIN], {
+  const limited = descriptors === undefined ? '' : `ulimit -n ${descriptors}; `
+  const child = spawn('/bin/sh', ['-c', `${limited}exec "$@"`, 'sh', process.execPath, MAIN], {
     env: { PATH, HOME, ...serverEnv(database, env) },
     stdio: ['ignore', 'pipe', 'pipe'],
   })

@@ -9,7 +9,7 @@ import * as operations from './schemas.ts'
 const UNSUPPORTED_DATA = 1003
 
 /** MQTT over WebSocket, outside /api/v3: a CONNECT says who it is. */
-export function mqttRoutes(app: App, { mqtt }: Services): void {
+export function mqttRoutes(app: App, { mqtt, connections }: Services): void {
   if (!mqtt) return
   const options = { websocket: true, schema: operations.openMqtt, preValidation: checkSubprotocol } as const
   app.get('/mqtt', options, (socket: WebSocket, { raw, ip }) => {
@@ -21,7 +21,9 @@ export function mqttRoutes(app: App, { mqtt }: Services): void {
       socket.close(UNSUPPORTED_DATA, 'MQTT is sent in binary frames')
       stream.destroy()
     })
-    mqtt.accept(stream, ip)
+    // Whoever says no CONNECT is as idle as whoever says nothing to HTTP.
+    connections.leaveWork(raw.socket)
+    mqtt.accept(stream, ip, () => connections.work(raw.socket))
   })
 }
 

@@ -83,6 +83,7 @@ export function addAuthentication(app: App, services: Services): void {
       if (error instanceof RequestError && error.code === 'unauthorized') limits.countStranger(request.ip)
       throw error
     }
+    services.connections.know(request.raw.socket)
     if (limited && request.caller) limits.countCaller(request.caller.userId)
     authorize(request)
   })
