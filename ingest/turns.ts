@@ -12,6 +12,8 @@ export interface Turns {
    * the iteration for itself.
    */
   pass(key: string): Promise<void>
+  /** Resolves to what `work` returns, each of its pieces in a turn of `key`. Rejects with what it throws. */
+  walk<Found>(key: string, work: Generator<void, Found>): Promise<Found>
 }
 
 /** With what else an iteration does it stays far below the quarter of a second that anybody may wait. */
@@ -74,5 +76,26 @@ export function createTurns(): Turns {
           return false
         })
       }),
+    walk: (key, work) =>
+      new Promise((resolve, reject) => {
+        enter(key, () => {
+          try {
+            const { done, value } = work.next()
+            if (done) resolve(value)
+            return !done
+          } catch (error) {
+            reject(error)
+            return false
+          }
+        })
+      }),
+  }
+}
+
+/** What `work` returns, in one piece: for what no stranger can make long. */
+export function atOnce<Found>(work: Generator<void, Found>): Found {
+  for (;;) {
+    const { done, value } = work.next()
+    if (done) return value
   }
 }

@@ -164,7 +164,7 @@ async function openParts(config: Config, { logger, onLost }: OpenOptions, closer
   const jobs = has('jobs')
     ? await startJobs({
         db,
-        kinds: createJobKinds(db, config, { exportables: EXPORTABLES, onError, storedPoints }),
+        kinds: createJobKinds(db, config, { exportables: EXPORTABLES, onError, storedPoints, turns }),
         onError,
         alone: !config.databaseUrl,
       })

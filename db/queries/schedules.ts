@@ -165,14 +165,19 @@ export type DueSchedule = Omit<Schedule, 'flow'> & {
   now: number
 }
 
-/** The schedule of the organization that is due longest and that nobody holds, or null. */
-export async function claimSchedule(tx: Queryable, organizationId: string): Promise<DueSchedule | null> {
+/** The schedule of the organization that is due longest and that nobody holds, or null; or the one given, where that is due. */
+export async function claimSchedule(
+  tx: Queryable,
+  organizationId: string,
+  id: string | null = null,
+): Promise<DueSchedule | null> {
   const [row] = await tx.query<DueSchedule>(
     `SELECT ${shownColumns(schedules, 's', ['retryAt'])}, (extract(epoch FROM now()) * 1000)::float8 AS now
      FROM schedules s
      WHERE organization_id = $1 AND next_run_at IS NOT NULL AND greatest(next_run_at, retry_at) <= now()
+       AND ($2::uuid IS NULL OR id = $2)
      ORDER BY greatest(next_run_at, retry_at) LIMIT 1 FOR UPDATE SKIP LOCKED`,
-    [organizationId],
+    [organizationId, id],
   )
   return row ?? null
 }

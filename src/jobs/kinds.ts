@@ -1,4 +1,5 @@
 import type { Database } from '../../db/client.ts'
+import type { Turns } from '../../ingest/turns.ts'
 import type { Config } from '../config.ts'
 import { createImportFiles } from '../imports/files.ts'
 import { importJob } from '../imports/job.ts'
@@ -20,11 +21,13 @@ export function createJobKinds(
   {
     exportables,
     storedPoints,
+    turns,
     onError,
   }: {
     exportables: Exportables
     /** Points that this process has stored. */
     storedPoints: () => number
+    turns: Turns
     onError: (error: unknown, doing: string) => void
   },
 ): JobKind[] {
@@ -35,7 +38,7 @@ export function createJobKinds(
   const exports = exportJob({ db, files: exported, exportables, storedPoints }) as JobKind
   return [
     upkeepJob(db, [exported, imported]),
-    scheduleJob(db, onError),
+    scheduleJob(db, turns, onError),
     sampleDataJob,
     exports,
     importJob({ db, files: imported, storedPoints }),

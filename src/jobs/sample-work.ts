@@ -4,6 +4,7 @@ import { insertTasks, type NewTask, type Place } from '../../db/queries/tasks.ts
 import { insertVehicles } from '../../db/queries/vehicles.ts'
 import type { HistoryEntry } from '../../db/schema/tasks.ts'
 import type { WorkingHours } from '../../db/schema/vehicles.ts'
+import { atOnce } from '../../ingest/turns.ts'
 import { listSampleCustomers } from './sample-records.ts'
 import { planFrom } from './schedules/plan.ts'
 
@@ -148,7 +149,7 @@ export async function createSampleSchedules(tx: Queryable, organizationId: strin
       ...task,
       ...nobody,
       ...timing,
-      ...planFrom(timing, 0, now),
+      ...atOnce(planFrom(timing, 0, now)),
       isSample: true,
     },
   ])

@@ -1,7 +1,9 @@
 import { type Database, newId } from '../../db/client.ts'
 import { insertFlows } from '../../db/queries/flows.ts'
 import { insertSchedules, type NewSchedule } from '../../db/queries/schedules.ts'
+import { atOnce } from '../../ingest/turns.ts'
 import { DEFAULT_FLOWS } from '../../src/api/flows/templates.ts'
+import { lookThrough, type Timing } from '../../src/jobs/schedules/occurrences.ts'
 import { planFrom } from '../../src/jobs/schedules/plan.ts'
 
 export interface Planning {
@@ -44,9 +46,13 @@ export async function addSchedule(
     skipped: 0,
     ...given,
   }
-  const plan = planFrom(schedule, 0, Date.now())
+  const plan = atOnce(planFrom(schedule, 0, Date.now()))
   const [id = ''] = await db.tenant(organizationId, tx =>
     insertSchedules(tx, organizationId, [{ ...schedule, ...plan }]),
   )
   return id
 }
+
+/** The first occurrences from an instant on, in milliseconds since 1970. */
+export const listOccurrences = (timing: Timing, from: number, count = Number.POSITIVE_INFINITY): number[] =>
+  atOnce(lookThrough(timing, { from, now: Number.NEGATIVE_INFINITY, ahead: () => count })).next

@@ -1,6 +1,6 @@
 import type { ScheduleDefaults } from '../../../db/queries/schedules.ts'
 import { FieldErrors } from '../../http/errors.ts'
-import { countOccurrences, listOccurrences, type Timing } from '../../jobs/schedules/occurrences.ts'
+import { type Budget, lookThrough, MAX_STEPS, type Timing } from '../../jobs/schedules/occurrences.ts'
 import { InvalidRule } from '../../jobs/schedules/parse-rrule.ts'
 import { type Plan, planFrom } from '../../jobs/schedules/plan.ts'
 
@@ -18,29 +18,42 @@ export const completeTiming = (given: GivenTiming, { now, timezone }: ScheduleDe
   exceptions: given.exceptions,
 })
 
-/**
- * Where a schedule goes on that has made its tasks of before `from`. 400 where its rule is none, or never occurs. Takes
- * some milliseconds at the most.
- */
-export function planOrRefuse(timing: Timing, from: number, now: number): Plan {
+/** Where a schedule goes on that has made its tasks of before `from`. 400 where its rule is none, or never occurs. */
+export function* planOrRefuse(
+  timing: Timing,
+  from: number,
+  now: number,
+  budget: Budget,
+): Generator<void, Plan> {
+  const plan = yield* told(planFrom(timing, from, now, budget))
+  if (plan.nextRunAt || (from > 0 && (yield* told(planFrom(timing, 0, now, budget))).nextRunAt)) return plan
+  throw neverOccurs()
+}
+
+/** The next occurrences, and how many are over. */
+export function* preview(
+  timing: Timing,
+  count: number,
+  now: number,
+): Generator<void, { occurrences: string[]; past: number }> {
+  const budget = { stepsLeft: MAX_STEPS }
+  const { past, next } = yield* told(
+    lookThrough(timing, { from: 0, now: now - 1, ahead: () => count, budget }),
+  )
+  if (past === 0 && next.length === 0) throw neverOccurs()
+  return { occurrences: next.map(instant => new Date(instant).toISOString()), past }
+}
+
+function* told<Found>(work: Generator<void, Found>): Generator<void, Found> {
   try {
-    const plan = planFrom(timing, from, now)
-    if (plan.nextRunAt || planFrom(timing, 0, now).nextRunAt) return plan
+    return yield* work
   } catch (error) {
     if (!(error instanceof InvalidRule)) throw error
     throw new FieldErrors([{ path: 'repeat.rrule', message: error.message }], error.message)
   }
-  const message = 'This has no occurrence from startTime to endTime, or to the end of the century.'
-  throw new FieldErrors([{ path: 'repeat', message }], message)
 }
 
-/** The next occurrences, and how many are over. */
-export function preview(timing: Timing, count: number, now: number): { occurrences: string[]; past: number } {
-  planOrRefuse(timing, 0, now)
-  const occurrences: string[] = []
-  for (const instant of listOccurrences(timing, now)) {
-    occurrences.push(new Date(instant).toISOString())
-    if (occurrences.length === count) break
-  }
-  return { occurrences, past: countOccurrences(timing, 0, now - 1, 1).total }
+function neverOccurs(): FieldErrors {
+  const message = 'This has no occurrence from startTime to endTime, or to the end of the century.'
+  return new FieldErrors([{ path: 'repeat', message }], message)
 }

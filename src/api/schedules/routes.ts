@@ -9,6 +9,7 @@ import type { Caller } from '../../../db/queries/sessions.ts'
 import { created, ok } from '../../http/envelope.ts'
 import { found } from '../../http/errors.ts'
 import { listed, readPageRequest, splitIds } from '../../http/lists.ts'
+import { MAX_STEPS } from '../../jobs/schedules/occurrences.ts'
 import type { App, Services } from '../../services.ts'
 import { releaseTasks } from '../../tasks/release.ts'
 import { completeTiming, preview } from './plan.ts'
@@ -50,7 +51,8 @@ export function scheduleRoutes(app: App, { db, turns }: Services): void {
 
   app.post('/task/schedule', operations.createSchedule, async ({ caller, body }, reply) => {
     const { organizationId } = caller
-    const planned = planNew(body, await db.tenant(organizationId, readScheduleDefaults))
+    const defaults = await db.tenant(organizationId, readScheduleDefaults)
+    const planned = await turns.walk(organizationId, planNew(body, defaults, { stepsLeft: MAX_STEPS }))
     const schedule = await db.tenant(organizationId, tx => createSchedule(tx, caller, planned))
     return created(reply, await show(caller, schedule, body.content), 'Task schedule created')
   })
@@ -70,21 +72,19 @@ export function scheduleRoutes(app: App, { db, turns }: Services): void {
   })
 
   app.post('/task/schedules/preview', operations.previewSchedule, async ({ caller, body }) => {
-    const defaults = await db.tenant(caller.organizationId, readScheduleDefaults)
-    return ok(preview(completeTiming(body, defaults), body.count, defaults.now))
+    const { organizationId } = caller
+    const defaults = await db.tenant(organizationId, readScheduleDefaults)
+    const looking = preview(completeTiming(body, defaults), body.count, defaults.now)
+    return ok(await turns.walk(organizationId, looking))
   })
 
   app.put('/task/schedule/:id', operations.replaceSchedule, async ({ caller, params, body }) => {
-    const schedule = await db.tenant(caller.organizationId, tx =>
-      changeSchedule(tx, caller, params.id, replacing(body)),
-    )
+    const schedule = await changeSchedule(db, turns, caller, params.id, replacing(body))
     return ok(await show(caller, schedule, body.content), 'Task schedule changed')
   })
 
   app.patch('/task/schedule/:id', operations.updateSchedule, async ({ caller, params, body }) => {
-    const schedule = await db.tenant(caller.organizationId, tx =>
-      changeSchedule(tx, caller, params.id, merging(body)),
-    )
+    const schedule = await changeSchedule(db, turns, caller, params.id, merging(body))
     return ok(await show(caller, schedule, body.content), 'Task schedule changed')
   })
 

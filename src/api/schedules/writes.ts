@@ -16,7 +16,8 @@ import type { Turns } from '../../../ingest/turns.ts'
 import { record } from '../../http/audit.ts'
 import { type FieldError, FieldErrors, found, invalid, RequestError } from '../../http/errors.ts'
 import { InvalidInput } from '../../http/validation.ts'
-import type { Timing } from '../../jobs/schedules/occurrences.ts'
+import { type Budget, MAX_STEPS, type Timing } from '../../jobs/schedules/occurrences.ts'
+import type { Plan } from '../../jobs/schedules/plan.ts'
 import { findDataTypes } from '../../tasks/content.ts'
 import { typesOf } from '../../tasks/new-task.ts'
 import { createContentFilter, readTypes } from '../tasks/present.ts'
@@ -29,9 +30,14 @@ import { type NewScheduleBody, newSchedule, type SchedulePatch } from './schemas
 type Planned = Omit<NewSchedule, 'dataTypeIds'>
 
 /** A new schedule with its defaults and its first occurrence. 400 where it has none. */
-export function planNew(body: NewScheduleBody, defaults: ScheduleDefaults): Planned {
+export function* planNew(
+  body: NewScheduleBody,
+  defaults: ScheduleDefaults,
+  budget: Budget,
+): Generator<void, Planned> {
   const timing = completeTiming(body, defaults)
-  return { ...body, flowId: flowOf(body, defaults), ...timing, ...planOrRefuse(timing, 0, defaults.now) }
+  const plan = yield* planOrRefuse(timing, 0, defaults.now, budget)
+  return { ...body, flowId: flowOf(body, defaults), ...timing, ...plan }
 }
 
 function flowOf({ flowId }: Pick<NewScheduleBody, 'flowId'>, defaults: ScheduleDefaults): string {
@@ -57,6 +63,9 @@ interface Outcome {
 /** What the flows of those that are created may take in one answer, where each is shown with its schedule. */
 const MAX_FLOW_BYTES = 8 * 1024 * 1024
 
+/** Eleven years of days for each of 500 rules: some 2 s, in turns. */
+const MAX_LIST_STEPS = 10 * MAX_STEPS
+
 /** Of a long list so many are written in one transaction, so that nobody waits for all of them. */
 const PIECE = 50
 
@@ -71,12 +80,11 @@ export async function createEach(
   const defaults = await db.tenant(organizationId, readScheduleDefaults)
   const outcomes: Outcome[] = []
   const answer = { bytesLeft: MAX_FLOW_BYTES }
+  const budget = { stepsLeft: MAX_LIST_STEPS }
   for (let from = 0; from < given.length; from += PIECE) {
     const planned: { index: number; schedule: Planned }[] = []
     for (const [at, body] of given.slice(from, from + PIECE).entries()) {
-      // To look through a rule may take some milliseconds.
-      await turns.pass(organizationId)
-      const read = readOne(body, defaults)
+      const read = await turns.walk(organizationId, readOne(body, defaults, budget))
       if ('errors' in read) outcomes.push({ index: from + at, status: 'failed', errors: read.errors })
       else planned.push({ index: from + at, schedule: read.schedule })
     }
@@ -85,14 +93,15 @@ export async function createEach(
   return outcomes.sort((a, b) => a.index - b.index)
 }
 
-function readOne(
+function* readOne(
   body: unknown,
   defaults: ScheduleDefaults,
-): { schedule: Planned } | { errors: FieldError[] } {
+  budget: Budget,
+): Generator<void, { schedule: Planned } | { errors: FieldError[] }> {
   const read = newSchedule.safeParse(body)
   if (!read.success) return { errors: new InvalidInput(read.error.issues).errors }
   try {
-    return { schedule: planNew(read.data, defaults) }
+    return { schedule: yield* planNew(read.data, defaults, budget) }
   } catch (error) {
     if (error instanceof RequestError && error.details.errors)
       return { errors: error.details.errors as FieldError[] }
@@ -175,16 +184,46 @@ export const merging =
     return { ...before, ...patch, content: Object.fromEntries(content) }
   }
 
+/** Where a schedule goes on by a changed timing, and from what that was found. */
+interface Replanned {
+  of: Basis
+  plan: Plan
+}
+/** The schedule as it has become, or from what it has to be found where it goes on. */
+type Attempt = { changed: Schedule } | { basis: Basis; now: number }
+type Basis = Timing & { before: Timing & Pick<Schedule, 'lastRunAt' | 'skipped'> }
+
 /**
  * Changes a schedule. A changed timing holds from now on, or from the start where no task was made yet; another change
- * leaves the next occurrence alone.
+ * leaves the next occurrence alone. The timing is looked through while nothing is held, and again where somebody, or a task
+ * that was made, has changed the schedule meanwhile.
  */
 export async function changeSchedule(
-  tx: Queryable,
+  db: Database,
+  turns: Turns,
   caller: Caller,
   id: string,
   become: Become,
 ): Promise<Schedule> {
+  const { organizationId } = caller
+  const attempt = (replanned: Replanned | null): Promise<Attempt> =>
+    db.tenant(organizationId, tx => tryChange(tx, caller, id, become, replanned))
+  let outcome = await attempt(null)
+  while (!('changed' in outcome)) {
+    const { basis, now } = outcome
+    const plan = await turns.walk(organizationId, replan(basis, now, { stepsLeft: MAX_STEPS }))
+    outcome = await attempt({ of: basis, plan })
+  }
+  return outcome.changed
+}
+
+async function tryChange(
+  tx: Queryable,
+  caller: Caller,
+  id: string,
+  become: Become,
+  replanned: Replanned | null,
+): Promise<Attempt> {
   const before = found('schedule', await findSchedule(tx, id, caller.hubIds, 'FOR UPDATE'))
   const defaults = await readScheduleDefaults(tx)
   const body = become(before, await readHidden(tx, caller, before))
@@ -192,17 +231,20 @@ export async function changeSchedule(
   if (timing.endTime && timing.endTime < timing.startTime) {
     throw invalid('endTime', 'This must not be before startTime.')
   }
-  const { nextRunAt, skipped } = before
-  const plan = isDeepStrictEqual(timingOf(before), timing)
-    ? { nextRunAt, skipped }
-    : replan(before, timing, defaults)
+  const { nextRunAt, skipped, lastRunAt } = before
+  const basis = { ...timing, before: { ...timingOf(before), lastRunAt, skipped } }
+  let plan: Plan = { nextRunAt, skipped }
+  if (!isDeepStrictEqual(timingOf(before), timing)) {
+    if (!replanned || !isDeepStrictEqual(replanned.of, basis)) return { basis, now: defaults.now }
+    plan = replanned.plan
+  }
   const schedule = { ...pickFields(body), flowId: flowOf(body, defaults), ...timing, ...plan }
   refuse(await checkSchedules(tx, caller, [{ at: '', schedule }], { before }))
   const [typed] = await withTypes(tx, caller.organizationId, [schedule], before)
   await updateSchedule(tx, id, typed as NewSchedule)
-  const after = found('schedule', await findSchedule(tx, id, null))
-  await tell(tx, caller, 'update', before, after)
-  return after
+  const changed = found('schedule', await findSchedule(tx, id, null))
+  await tell(tx, caller, 'update', before, changed)
+  return { changed }
 }
 
 async function readHidden(tx: Queryable, caller: Caller, schedule: Schedule): Promise<Schedule['content']> {
@@ -229,10 +271,11 @@ function tell(
   return record(tx, caller, { action, resource: 'task-schedule', resourceId, changes })
 }
 
-function replan({ lastRunAt, skipped }: Schedule, timing: Timing, { now }: ScheduleDefaults) {
+function* replan({ before, ...timing }: Basis, now: number, budget: Budget): Generator<void, Plan> {
+  const { lastRunAt, skipped } = before
   // What the clock of the database made too early counts as well.
   const from = lastRunAt ? Math.max(now, lastRunAt.getTime() + 1) : 0
-  const plan = planOrRefuse(timing, from, now)
+  const plan = yield* planOrRefuse(timing, from, now, budget)
   return { ...plan, skipped: lastRunAt ? skipped : plan.skipped }
 }
 

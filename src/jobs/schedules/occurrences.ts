@@ -1,9 +1,9 @@
 import type { Repeat } from '../../../db/schema/schedules.ts'
 import { DAY_MS, dayOf, FIRST_YEAR, LAST_DAY } from '../../calendar/days.ts'
 import { findTimeZone, type TimeZone } from '../../calendar/time-zones.ts'
-import { parseRrule, type RecurrenceRule } from './parse-rrule.ts'
+import { InvalidRule, parseRrule, type RecurrenceRule } from './parse-rrule.ts'
 import { rruleDays } from './rrule-days.ts'
-import { type DayTimes, simpleDays } from './simple-repeats.ts'
+import { type DayTimes, type Effort, simpleDays } from './simple-repeats.ts'
 
 /** When a schedule makes its tasks. */
 export interface Timing {
@@ -24,51 +24,101 @@ interface OccurrenceDay {
   instants: () => readonly number[]
 }
 
-/**
- * The occurrences from an instant on, in order, in milliseconds since 1970, up to the end of the last year. Throws what
- * `parseRrule` and `findTimeZone` throw.
- */
-export function* listOccurrences(timing: Timing, from: number): Generator<number> {
-  for (const { instants } of listOccurrenceDays(timing, from, Number.POSITIVE_INFINITY)) yield* instants()
+/** The occurrences of one day of the time zone. */
+interface OccurrenceDay {
+  day: number
+  count: number
+  /** In milliseconds since 1970, in order. */
+  instants: () => readonly number[]
 }
 
-/** The first occurrence from an instant on, or null. */
-export function findOccurrence(timing: Timing, from: number): number | null {
-  for (const instant of listOccurrences(timing, from)) return instant
-  return null
+/** What may be looked at. One step is a day, an occurrence, or sixteen times of a day: 0.1 to 1.2 µs. */
+export interface Budget {
+  stepsLeft: number
+}
+
+/** A century of days, five times over: each rule that somebody works by takes less than one. */
+export const MAX_STEPS = 200_000
+/** Some 2 ms, and then it is somebody else's turn. */
+const PIECE_STEPS = 2_000
+const TOO_MUCH =
+  'This takes too long to look through. Let it begin later, name fewer times, or send fewer schedules at once.'
+
+interface Wanted {
+  /** Occurrences before it do not count. */
+  from: number
+  now: number
+  /** So many of the last that are over are listed. */
+  keep?: number
+  /** So many that are yet to come are looked for, when so many are over. */
+  ahead: (past: number) => number
+  budget?: Budget
+}
+
+/** Of the occurrences of a schedule, in milliseconds since 1970 and in order: */
+interface Occurrences {
+  /** how many are over, up to `now` itself, */
+  past: number
+  /** the last of those, */
+  kept: number[]
+  /** and the first after them. */
+  next: number[]
 }
 
 /**
- * The occurrences from `from` to `until`, both inclusive: how many there are, and which is the first of the last `keep`
- * of them, null where there is none. Counts by days: 13 million since the year 2000 take 20 ms.
+ * Looks through the occurrences of a schedule up to the end of the last year, piece by piece: what is over is counted by
+ * days. Throws an InvalidRule where the budget does not suffice, and what `parseRrule` and `findTimeZone` throw.
  */
-export function countOccurrences(
+export function* lookThrough(
   timing: Timing,
-  from: number,
-  until: number,
-  keep: number,
-): { total: number; firstKept: number | null } {
-  let total = 0
-  let kept = 0
+  { from, now, keep = 0, ahead, budget = { stepsLeft: Number.POSITIVE_INFINITY } }: Wanted,
+): Generator<void, Occurrences> {
+  const effort: Effort = { steps: 0 }
   const days: OccurrenceDay[] = []
-  for (const day of listOccurrenceDays(timing, from, until)) {
-    if (day.count === 0) continue
-    total += day.count
-    kept += day.count
-    days.push(day)
-    while (kept - (days[0] as OccurrenceDay).count >= keep) kept -= (days.shift() as OccurrenceDay).count
+  const next: number[] = []
+  let [past, held] = [0, 0]
+  const spend = () => {
+    budget.stepsLeft -= effort.steps
+    effort.steps = 0
+    if (budget.stepsLeft < 0) throw new InvalidRule(TOO_MUCH)
   }
-  const firstKept = days[0]?.instants()[Math.max(0, kept - keep)] ?? null
-  return { total, firstKept }
+  const hold = (day: OccurrenceDay) => {
+    past += day.count
+    if (keep === 0 || day.count === 0) return
+    held += day.count
+    days.push(day)
+    while (held - (days[0] as OccurrenceDay).count >= keep) held -= (days.shift() as OccurrenceDay).count
+  }
+
+  for (const found of listOccurrenceDays(timing, from, effort)) {
+    if (effort.steps >= PIECE_STEPS) {
+      spend()
+      yield
+    }
+    if ((found.day + 2) * DAY_MS <= now) {
+      hold(found)
+      continue
+    }
+    const instants = found.instants()
+    effort.steps += instants.length
+    const over = instants.filter(instant => instant <= now)
+    hold({ day: found.day, count: over.length, instants: () => over })
+    for (const instant of instants) if (instant > now) next.push(instant)
+    if ((found.day - 1) * DAY_MS > now && next.length >= ahead(past)) break
+  }
+  spend()
+  const kept = keep === 0 ? [] : days.flatMap(({ instants }) => instants()).slice(-keep)
+  return { past, kept, next: next.slice(0, ahead(past)) }
 }
 
-function* listOccurrenceDays(timing: Timing, from: number, until: number): Generator<OccurrenceDay> {
+/** The days from an instant on, those without an occurrence too, so that whoever looks may rest at any. */
+function* listOccurrenceDays(timing: Timing, from: number, effort: Effort): Generator<OccurrenceDay> {
   const zone = findTimeZone(timing.timezone)
   const start = timing.startTime.getTime()
   const startLocal = zone.toLocal(start)
   const isSimple = !('rrule' in timing.repeat)
   const rule = 'rrule' in timing.repeat ? parseRrule(timing.repeat.rrule) : null
-  const [first, last] = [Math.max(from, start), Math.min(until, endOf(timing, rule, zone))]
+  const [first, last] = [Math.max(from, start), endOf(timing, rule, zone)]
   // Local days begin up to 14 hours off UTC's, and a time that is skipped moves on by up to a day.
   const fromDay = Math.floor(first / DAY_MS) - 2
   const exceptions = readExceptions(timing.exceptions, zone)
@@ -77,23 +127,27 @@ function* listOccurrenceDays(timing: Timing, from: number, until: number): Gener
   let previous = Number.NEGATIVE_INFINITY
 
   const days = rule
-    ? rruleDays(rule, startLocal, zone, fromDay)
-    : simpleDays(timing.repeat as Exclude<Repeat, { rrule: string }>, startLocal, fromDay)
+    ? rruleDays(rule, startLocal, zone, fromDay, effort)
+    : simpleDays(timing.repeat as Exclude<Repeat, { rrule: string }>, startLocal, fromDay, effort)
   for (const { day, times } of days) {
     if ((day - 2) * DAY_MS > last) return
-    if (exceptions.days.has(day)) continue
-    const inside = (day - 1) * DAY_MS > first && (day + 2) * DAY_MS < last
-    if (inside && !isSimple && !exceptions.daysOfInstants.has(day)) {
-      yield { count: times.length, instants: () => toInstants({ day, times }, toInstant) }
+    if (times.length === 0 || exceptions.days.has(day)) {
+      yield { day, count: 0, instants: () => [] }
       continue
     }
+    const inside = (day - 1) * DAY_MS > first && (day + 2) * DAY_MS < last
+    if (inside && !isSimple && !exceptions.daysOfInstants.has(day)) {
+      yield { day, count: times.length, instants: () => toInstants({ day, times }, toInstant) }
+      continue
+    }
+    effort.steps += times.length
     const instants = toInstants({ day, times }, toInstant).filter(instant => {
       // A day that a time zone skips as a whole moves on to the next, which has its own.
       if (instant < first || instant > last || instant <= previous) return false
       previous = instant
       return !exceptions.instants.has(instant)
     })
-    if (instants.length > 0) yield { count: instants.length, instants: () => instants }
+    yield { day, count: instants.length, instants: () => instants }
   }
 }
 

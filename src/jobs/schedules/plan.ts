@@ -1,4 +1,4 @@
-import { countOccurrences, findOccurrence, type Timing } from './occurrences.ts'
+import { type Budget, lookThrough, type Timing } from './occurrences.ts'
 
 /** Of the occurrences that were missed so many make their tasks, the last ones (contract section 6). */
 export const MAX_MISSED = 1_000
@@ -12,11 +12,12 @@ export interface Plan {
 }
 
 /** Where a schedule goes on that has made its tasks of before `from`, in milliseconds since 1970. */
-export function planFrom(timing: Timing, from: number, now: number): Plan {
-  const { total, firstKept } = countOccurrences(timing, from, now, MAX_MISSED)
-  const next = firstKept ?? findOccurrence(timing, Math.max(from, now))
+export function* planFrom(timing: Timing, from: number, now: number, budget?: Budget): Generator<void, Plan> {
+  const ahead = (past: number) => (past > 0 ? 0 : 1)
+  const found = yield* lookThrough(timing, { from, now, keep: MAX_MISSED, ahead, ...(budget && { budget }) })
+  const next = found.kept[0] ?? found.next[0]
   return {
-    nextRunAt: next === null ? null : new Date(next),
-    skipped: Math.max(0, total - MAX_MISSED),
+    nextRunAt: next === undefined ? null : new Date(next),
+    skipped: Math.max(0, found.past - MAX_MISSED),
   }
 }

@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
+import { isDeepStrictEqual } from 'node:util'
 import type { Database, Queryable } from '../../../db/client.ts'
 import { isAway, isBusy, isTransient } from '../../../db/errors.ts'
 import {
@@ -8,9 +9,10 @@ import {
   listDueOrganizations,
   moveSchedule,
 } from '../../../db/queries/schedules.ts'
+import type { Turns } from '../../../ingest/turns.ts'
 import type { JobKind } from '../kind.ts'
 import { createScheduledTasks, Unmakeable } from './create-tasks.ts'
-import { countOccurrences, listOccurrences } from './occurrences.ts'
+import { lookThrough } from './occurrences.ts'
 import { MAX_MISSED } from './plan.ts'
 
 /**
@@ -30,7 +32,11 @@ const MAX_TASKS = 100
 /** A minute, then twice as long each time, to an hour. */
 const retryDelayMs = (failures: number) => Math.min(60_000 * 2 ** Math.min(failures, 10), 3_600_000)
 
-export function scheduleJob(db: Database, onError: (error: unknown, doing: string) => void): JobKind {
+export function scheduleJob(
+  db: Database,
+  turns: Turns,
+  onError: (error: unknown, doing: string) => void,
+): JobKind {
   return {
     kind: 'schedules',
     slots: 1,
@@ -46,7 +52,7 @@ export function scheduleJob(db: Database, onError: (error: unknown, doing: strin
         const organizations = await listDueOrganizations(db.system)
         for (const organizationId of organizations) {
           signal.throwIfAborted()
-          await runSchedule(db, organizationId, onError)
+          await runSchedule(db, turns, organizationId, onError)
         }
         if (organizations.length === 0) await pause(POLL_MS, undefined, { signal })
       }
@@ -56,51 +62,78 @@ export function scheduleJob(db: Database, onError: (error: unknown, doing: strin
 
 /**
  * Makes the next tasks of the schedule of an organization that is due longest. Resolves to how many; null where no
- * schedule is due that nobody else holds.
+ * schedule is due that nobody else holds. It is looked through while nothing is held: a database of one session has others
+ * to serve, and a rule that counts from its start has a century to go through.
  */
 export async function runSchedule(
   db: Database,
+  turns: Turns,
   organizationId: string,
   onError: (error: unknown, doing: string) => void,
 ): Promise<number | null> {
-  let held: DueSchedule | null = null
+  const due = await db.tenant(organizationId, tx => claimSchedule(tx, organizationId))
+  if (!due) return null
   try {
+    const work = await turns.walk(organizationId, findWork(due))
     return await db.tenant(organizationId, async tx => {
-      held = await claimSchedule(tx, organizationId)
-      return held && (await makeTasks(tx, organizationId, held))
+      const held = await claimSchedule(tx, organizationId, due._id)
+      // Somebody has changed it meanwhile, or made its tasks.
+      if (!held || !isDeepStrictEqual(basisOf(held), basisOf(due))) return 0
+      return makeTasks(tx, organizationId, held, work)
     })
   } catch (error) {
-    const failed = held as DueSchedule | null
     // Not the schedule's fault.
-    if (!failed || isAway(error) || isBusy(error) || isTransient(error)) throw error
+    if (isAway(error) || isBusy(error) || isTransient(error)) throw error
     const isTold = error instanceof Unmakeable
-    if (!isTold) onError(error, `creating the tasks of the schedule ${failed._id}`)
+    if (!isTold) onError(error, `creating the tasks of the schedule ${due._id}`)
     const message = isTold ? error.message : 'Something went wrong on our side.'
-    const delay = { error: message, delayMs: retryDelayMs(failed.failures) }
-    await db.tenant(organizationId, tx => delaySchedule(tx, failed._id, delay))
+    const delay = { error: message, delayMs: retryDelayMs(due.failures) }
+    await db.tenant(organizationId, tx => delaySchedule(tx, due._id, delay))
     return 0
   }
 }
 
-/** Makes tasks of a schedule that the transaction holds, as many as fit, and moves it on. */
-async function makeTasks(tx: Queryable, organizationId: string, schedule: DueSchedule): Promise<number> {
-  const { now, nextRunAt } = schedule
-  const missed = countOccurrences(schedule, nextRunAt.getTime(), now, MAX_MISSED)
-  const due: Date[] = []
-  let next: number | null = null
-  const from = missed.firstKept ?? nextRunAt.getTime()
-  for (const instant of listOccurrences(schedule, from)) {
-    if (instant > now || due.length === MAX_TASKS) {
-      next = instant
-      break
-    }
-    due.push(new Date(instant))
+/** What the occurrences of a schedule follow from. */
+const basisOf = ({ repeat, startTime, endTime, timezone, exceptions, nextRunAt }: DueSchedule) => ({
+  ...{ repeat, startTime, endTime, timezone, exceptions, nextRunAt },
+})
+
+interface Work {
+  /** The occurrences that make their tasks now. */
+  due: Date[]
+  /** The one after them. */
+  nextRunAt: Date | null
+  /** How many were missed that make none. */
+  skipped: number
+}
+
+function* findWork(schedule: DueSchedule): Generator<void, Work> {
+  const { past, kept, next } = yield* lookThrough(schedule, {
+    from: schedule.nextRunAt.getTime(),
+    now: schedule.now,
+    keep: MAX_MISSED,
+    ahead: past => (past > MAX_TASKS ? 0 : 1),
+  })
+  const after = kept[MAX_TASKS] ?? next[0]
+  return {
+    due: kept.slice(0, MAX_TASKS).map(instant => new Date(instant)),
+    nextRunAt: after === undefined ? null : new Date(after),
+    skipped: Math.max(0, past - MAX_MISSED),
   }
+}
+
+/** Makes tasks of a schedule that the transaction holds, as many as fit, and moves it on. */
+async function makeTasks(
+  tx: Queryable,
+  organizationId: string,
+  schedule: DueSchedule,
+  { due, nextRunAt, skipped }: Work,
+): Promise<number> {
   if (due.length > 0) await createScheduledTasks(tx, organizationId, schedule, due)
   await moveSchedule(tx, schedule._id, {
-    nextRunAt: next === null ? null : new Date(next),
+    nextRunAt,
     lastRunAt: due.at(-1) ?? schedule.lastRunAt,
-    skipped: schedule.skipped + Math.max(0, missed.total - MAX_MISSED),
+    skipped: schedule.skipped + skipped,
   })
   return due.length
 }

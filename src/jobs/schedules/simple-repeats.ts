@@ -7,11 +7,21 @@ export interface DayTimes {
   times: readonly number[]
 }
 
+/** What has been looked at. */
+export interface Effort {
+  steps: number
+}
+
 /**
- * The days of a simple repeat, from a day on. Every period has its occurrence: a day that the month does not have is its
+ * The days of a simple repeat, from a day on, those of which there is nothing among them. Every period has its occurrence: a day that the month does not have is its
  * last (contract section 6).
  */
-export function* simpleDays(repeat: SimpleRepeat, startLocal: number, fromDay: number): Generator<DayTimes> {
+export function* simpleDays(
+  repeat: SimpleRepeat,
+  startLocal: number,
+  fromDay: number,
+  effort: Effort,
+): Generator<DayTimes> {
   const { frequency, interval } = repeat
   const startDay = Math.floor(startLocal / DAY_MS)
   const times = [startLocal - startDay * DAY_MS]
@@ -51,6 +61,8 @@ export function* simpleDays(repeat: SimpleRepeat, startLocal: number, fromDay: n
     const { begins, days } = listDays(period)
     // NaN beyond the years of a Date.
     if (!(begins <= LAST_DAY)) return
+    effort.steps += days.length + 1
+    if (days.length === 0) yield { day: begins, times: [] }
     for (const day of days) if (day >= startDay && day >= fromDay && day <= LAST_DAY) yield { day, times }
   }
 }

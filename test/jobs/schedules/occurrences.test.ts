@@ -1,12 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import type { Repeat } from '../../../db/schema/schedules.ts'
-import {
-  countOccurrences,
-  findOccurrence,
-  listOccurrences,
-  type Timing,
-} from '../../../src/jobs/schedules/occurrences.ts'
+import { atOnce } from '../../../ingest/turns.ts'
+import { lookThrough, MAX_STEPS, type Timing } from '../../../src/jobs/schedules/occurrences.ts'
 import { InvalidRule } from '../../../src/jobs/schedules/parse-rrule.ts'
+import { listOccurrences } from '../../support/schedules.ts'
 
 const timing = (repeat: Repeat, startTime: string, timezone: string, more: Partial<Timing> = {}): Timing => ({
   repeat,
@@ -24,20 +21,17 @@ function wall(of: Timing, count: number): string[] {
     dateStyle: 'short',
     timeStyle: 'short',
   })
-  const found: string[] = []
-  for (const instant of listOccurrences(of, 0)) {
-    found.push(format.format(instant))
-    if (found.length === count) break
-  }
-  return found
+  return listOccurrences(of, 0, count).map(instant => format.format(instant))
 }
-const instants = (of: Timing, count: number) => {
-  const found: string[] = []
-  for (const instant of listOccurrences(of, 0)) {
-    found.push(new Date(instant).toISOString().replace(':00.000Z', 'Z'))
-    if (found.length === count) break
-  }
-  return found
+const instants = (of: Timing, count: number) =>
+  listOccurrences(of, 0, count).map(instant => new Date(instant).toISOString().replace(':00.000Z', 'Z'))
+
+const findOccurrence = (of: Timing, from: number) => listOccurrences(of, from, 1)[0] ?? null
+
+/** How many there are up to an instant, and the first of the last `keep` of them. */
+function countOccurrences(of: Timing, from: number, now: number, keep: number) {
+  const { past, kept } = atOnce(lookThrough(of, { from, now, keep, ahead: () => 0 }))
+  return { total: past, firstKept: kept[0] ?? null }
 }
 
 const daily: Repeat = { frequency: 'daily', interval: 1 }
@@ -331,7 +325,6 @@ describe('Occurrences of an RRULE', () => {
   const upTo = (last: number, from = 0) => Array.from({ length: last - from + 1 }, (_, n) => n + from).join()
   const everyMinute = `BYHOUR=${upTo(23)};BYMINUTE=${upTo(59)}`
   const odd = Array.from({ length: 30 }, (_, n) => 2 * n + 1).join()
-  // Compared with a plain walk over the same days, so that it holds on any machine.
   it.each([
     ['30 February', 'FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=30', 0],
     ['every minute of 30 February', 'FREQ=MINUTELY;BYMONTH=2;BYMONTHDAY=30', 0],
@@ -347,22 +340,31 @@ describe('Occurrences of an RRULE', () => {
     ['day 366 in March', `FREQ=YEARLY;BYWEEKNO=${upTo(53, 1)};BYYEARDAY=366;BYDAY=MO,TU;BYMONTH=3`, 0],
     ['a count beyond the end of time', 'FREQ=DAILY;COUNT=999999999', 36_525],
     ['every minute of a century', 'FREQ=MINUTELY;COUNT=999999999', 52_596_000],
+    [
+      'every position of every day',
+      `FREQ=DAILY;${everyMinute};BYSETPOS=${upTo(366, 1)},-${upTo(366, 1).replaceAll(',', ',-')}`,
+      26_736_300,
+    ],
     ['a billion years', 'FREQ=YEARLY;INTERVAL=999999999', 1],
     ['a billion months', 'FREQ=MONTHLY;INTERVAL=999999999', 1],
     ['a billion weeks', 'FREQ=WEEKLY;INTERVAL=999999999', 1],
     ['one day named a thousand times', `FREQ=MONTHLY;BYDAY=${'MO,'.repeat(1200)}MO`, 5218],
-  ])('walks over a hundred years in no more time than a plain rule: %s', (_, text, total) => {
-    const walk = (one: string) => {
-      const begun = performance.now()
-      const counted = countOccurrences(rrule(one, '2000-01-01T00:00Z'), 0, Date.UTC(2200, 0, 1), 1000)
-      return { ms: performance.now() - begun, ...counted }
-    }
-    const least = (one: string) => Math.min(...[1, 2, 3, 4].map(() => walk(one).ms))
-    expect(walk(text).total).toBe(total)
-    const [plain, measured] = [least('FREQ=DAILY;BYDAY=MO,TU,WE,TH,FR,SA,SU'), least(text)]
-    if (process.env.FIGURES)
-      console.log(text.slice(0, 60), measured.toFixed(1), 'ms; plain', plain.toFixed(1))
-    expect(measured / plain).toBeLessThan(10)
+  ])('looks through a hundred years within its budget: %s', (_, text, total) => {
+    const budget = { stepsLeft: MAX_STEPS }
+    const century = { from: 0, now: Date.UTC(2200, 0, 1), keep: 1_000, ahead: () => 0, budget }
+    expect(atOnce(lookThrough(rrule(text, '2000-01-01T00:00Z'), century)).past).toBe(total)
+    expect(budget.stepsLeft).toBeGreaterThan(0)
+  })
+
+  it('is refused in a sentence where the budget does not suffice', () => {
+    const exceptions = Array.from({ length: 500 }, (_, n) => new Date(Date.UTC(2000, 0, 2 + n)).toISOString())
+    const everyMinuteBut = timing({ rrule: 'FREQ=MINUTELY' }, '2000-01-01T00:00Z', 'UTC', { exceptions })
+    const century = { from: 0, now: Date.UTC(2200, 0, 1), ahead: () => 0 }
+    const look = (stepsLeft: number) =>
+      atOnce(lookThrough(everyMinuteBut, { ...century, budget: { stepsLeft } }))
+    expect(() => look(MAX_STEPS)).toThrow(InvalidRule)
+    expect(() => look(MAX_STEPS)).toThrow(/^This takes too long .*\.$/)
+    expect(look(Number.POSITIVE_INFINITY).past).toBe(52_596_000 - 500)
   })
 })
 
@@ -371,17 +373,17 @@ describe('Counting occurrences', () => {
   const now = Date.parse('2026-11-20T12:34Z')
 
   it('tells how many there were, and which is the first of the last thousand', () => {
-    const all = [...listOccurrences({ ...since, endTime: new Date(now) }, 0)]
+    const all = listOccurrences({ ...since, endTime: new Date(now) }, 0)
     expect(countOccurrences(since, 0, now, 1000)).toEqual({ total: all.length, firstKept: all.at(-1000) })
     expect(countOccurrences(since, 0, now, 100_000)).toEqual({ total: all.length, firstKept: all[0] })
     const exceptions = ['2026-03-03', new Date(all[2000] as number).toISOString()]
-    const rest = [...listOccurrences({ ...since, exceptions, endTime: new Date(now) }, 0)]
+    const rest = listOccurrences({ ...since, exceptions, endTime: new Date(now) }, 0)
     expect(rest).toHaveLength(all.length - 25)
     expect(countOccurrences({ ...since, exceptions }, 0, now, 1000).total).toBe(rest.length)
   })
 
   it('counts from where it is asked to', () => {
-    const all = [...listOccurrences({ ...since, endTime: new Date(now) }, 0)]
+    const all = listOccurrences({ ...since, endTime: new Date(now) }, 0)
     for (const index of [1, 24, 1000, all.length - 1]) {
       expect(countOccurrences(since, all[index] as number, now, 1000).total).toBe(all.length - index)
       expect(findOccurrence(since, all[index] as number)).toBe(all[index])

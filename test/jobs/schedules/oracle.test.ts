@@ -3,7 +3,8 @@ import { RRuleTemporal } from 'rrule-temporal'
 import { describe, expect, it } from 'vitest'
 import type { SimpleRepeat } from '../../../db/schema/schedules.ts'
 import { findTimeZone } from '../../../src/calendar/time-zones.ts'
-import { listOccurrences, type Timing } from '../../../src/jobs/schedules/occurrences.ts'
+import type { Timing } from '../../../src/jobs/schedules/occurrences.ts'
+import { listOccurrences } from '../../support/schedules.ts'
 
 /** Occurrences against implementations that know nothing of ours. */
 const ZONES = [
@@ -40,14 +41,7 @@ const start = fc.oneof(
     )
     .map(([change, days, halfHours]) => change + days * DAY + halfHours * (HOUR / 2)),
 )
-const take = (timing: Timing, count: number) => {
-  const found: number[] = []
-  for (const instant of listOccurrences(timing, 0)) {
-    found.push(instant)
-    if (found.length === count) break
-  }
-  return found
-}
+const take = (timing: Timing, count: number) => listOccurrences(timing, 0, count)
 const some = <T>(values: readonly T[]) => fc.subarray([...values], { minLength: 1, maxLength: 4 })
 const signed = (max: number) => fc.integer({ min: -max, max: max }).filter(number => number !== 0)
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { type Database, newId } from '../../../db/client.ts'
-import { listOccurrences } from '../../../src/jobs/schedules/occurrences.ts'
+import { createTurns } from '../../../ingest/turns.ts'
 import { runSchedule, scheduleJob } from '../../../src/jobs/schedules/run.ts'
 import {
   createTestDatabase,
@@ -8,11 +8,12 @@ import {
   postgresMissing,
   type TestDatabase,
 } from '../../support/database.ts'
-import { addPlanning, addSchedule, type Planning } from '../../support/schedules.ts'
+import { addPlanning, addSchedule, listOccurrences, type Planning } from '../../support/schedules.ts'
 import { until } from '../../support/wait.ts'
 
 const HOUR = 3_600_000
 const ago = (hours: number) => new Date(Date.now() - hours * HOUR)
+const turns = createTurns()
 const fail = (error: unknown) => {
   throw error
 }
@@ -38,7 +39,7 @@ describe.each(['postgres', 'pglite'] as const)('Schedules on %s', which => {
     await database.remove()
   })
 
-  const run = (of = planning) => runSchedule(db, of.organizationId, fail)
+  const run = (of = planning) => runSchedule(db, turns, of.organizationId, fail)
   const runAll = async (of = planning) => {
     let made = 0
     for (let some = await run(of); some !== null; some = await run(of)) made += some
@@ -177,7 +178,7 @@ describe.each(['postgres', 'pglite'] as const)('Schedules on %s', which => {
     const many = await Promise.all([1, 2, 3].map(() => addSchedule(db, planning, { startTime: ago(900.5) })))
     const id = await addSchedule(db, few, { startTime: ago(0.5) })
     const stop = new AbortController()
-    const running = scheduleJob(db, fail).run({ signal: stop.signal } as never)
+    const running = scheduleJob(db, turns, fail).run({ signal: stop.signal } as never)
     await until('all are made', async () => (await made(many[2] as string)).length === 901, 60_000)
     stop.abort(new Error('enough'))
     await expect(running).rejects.toThrow()
@@ -237,7 +238,7 @@ describe('A clock that is moved', () => {
     }
     const dueAt = (time: number) => {
       const timing = { repeat, startTime, endTime: new Date(time), timezone: 'UTC', exceptions: [] }
-      return [...listOccurrences(timing, 0)]
+      return listOccurrences(timing, 0)
     }
     let furthest = Number.NEGATIVE_INFINITY
     for (const hours of [-1, 0, 1, 0, -1, 1, 2, 0]) {
@@ -245,7 +246,7 @@ describe('A clock that is moved', () => {
       furthest = Math.max(furthest, hours)
       const before = dueAt(Date.now() + furthest * HOUR)
       for (let more: number | null = 0; more !== null; )
-        more = await runSchedule(db, planning.organizationId, fail)
+        more = await runSchedule(db, turns, planning.organizationId, fail)
       const rows = await made()
       // What becomes due meanwhile may be there or not.
       expect(rows).toEqual(dueAt(Date.now() + furthest * HOUR).slice(0, Math.max(rows.length, before.length)))

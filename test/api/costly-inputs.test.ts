@@ -1,0 +1,128 @@
+import fc from 'fast-check'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { parseRrule } from '../../src/jobs/schedules/parse-rrule.ts'
+import { type Client, signIn } from '../support/client.ts'
+import { useMeasuredServer } from '../support/held-loop.ts'
+import { addOrganization } from '../support/people.ts'
+
+/**
+ * Inputs that are valid and as costly as they may be. Whatever one request asks for, the thread of the event loop works at most
+ * so long, in processor time, until others have a turn.
+ */
+const MAX_HELD_MS = 50
+/** What is not the input's (the collector, code that is compiled at its first run) is not there each time. */
+const TRIES = 3
+
+const upTo = (last: number, from = 0) => Array.from({ length: last - from + 1 }, (_, n) => n + from)
+const signed = (last: number) => [...upTo(last, 1), ...upTo(last, 1).map(n => -n)].join()
+
+describe('The costliest inputs that are valid hold up nobody', () => {
+  const { server, heldMs } = useMeasuredServer()
+  let owner: Client
+
+  beforeAll(async () => {
+    owner = (await addOrganization(server, await signIn(server))).client
+  })
+
+  async function holdsNobodyUp(what: string, work: () => Promise<unknown>): Promise<void> {
+    const held: number[] = []
+    do held.push(await heldMs(work))
+    while (held.length < TRIES && Math.min(...held) > MAX_HELD_MS)
+    if (process.env.FIGURES) console.log(what.slice(0, 100), held)
+    expect(Math.min(...held), `processor milliseconds of ${what.slice(0, 400)}`).toBeLessThanOrEqual(
+      MAX_HELD_MS,
+    )
+  }
+
+  describe('schedules', () => {
+    /** Each part at its longest, so that what is left to find is how they go together. */
+    const parts = {
+      INTERVAL: fc.constantFrom('1', '2', '7', '1439', '99999', '999999999'),
+      COUNT: fc.constantFrom('1', '999999999'),
+      BYMONTH: fc.constantFrom(upTo(12, 1).join(), '2'),
+      BYMONTHDAY: fc.constantFrom(signed(31), '30', '-31'),
+      BYYEARDAY: fc.constantFrom(signed(366), '366'),
+      BYWEEKNO: fc.constantFrom(signed(53), '53'),
+      BYDAY: fc.constantFrom('MO,TU,WE,TH,FR,SA,SU', 'MO', '53MO,-53SU'),
+      BYHOUR: fc.constantFrom(upTo(23).join(), '3'),
+      BYMINUTE: fc.constantFrom(upTo(59).join(), '7'),
+      BYSETPOS: fc.constantFrom(signed(366), '1', '-366'),
+    }
+    const isRule = (text: string) => {
+      try {
+        return parseRrule(text) !== null
+      } catch {
+        return false
+      }
+    }
+    const rule = fc
+      .tuple(
+        fc.constantFrom('YEARLY', 'MONTHLY', 'WEEKLY', 'DAILY', 'HOURLY', 'MINUTELY'),
+        fc.record(parts, { requiredKeys: [] }),
+      )
+      .map(([frequency, given]) => [
+        `FREQ=${frequency}`,
+        ...Object.entries(given).map(([name, value]) => `${name}=${value}`),
+      ])
+      .map(list => list.join(';'))
+      .filter(isRule)
+    const exceptions = fc.constantFrom(
+      [],
+      upTo(499).map(n => new Date(Date.UTC(2000, 0, 2 + 15 * n)).toISOString()),
+      upTo(499).map(n => new Date(Date.UTC(2000, 0, 2 + 15 * n)).toISOString().slice(0, 10)),
+    )
+    const timing = fc.record({
+      repeat: fc.oneof(
+        { weight: 9, arbitrary: fc.record({ rrule: rule }) },
+        fc.constantFrom(
+          { frequency: 'daily', interval: 1 },
+          { frequency: 'daily', interval: 7, byWeekday: ['mon'] },
+          { frequency: 'yearly', byMonthDay: upTo(31, 1) },
+        ),
+      ),
+      startTime: fc.constantFrom('2000-01-01T00:00:00Z', '2000-01-02T00:00:00Z', '2099-12-01T00:00:00Z'),
+      timezone: fc.constantFrom('UTC', 'Africa/Casablanca', 'Australia/Lord_Howe', 'Pacific/Apia'),
+      exceptions,
+    })
+    /** The same in every run, so that a failure is one of the change that it came with. */
+    const SAMPLES = { seed: 20_261_124, numRuns: Number(process.env.RULES ?? 60) }
+    const everyMinute = `BYHOUR=${upTo(23)};BYMINUTE=${upTo(59)}`
+    const found = [
+      ...['DAILY', 'WEEKLY;BYDAY=MO,TU,WE,TH,FR,SA,SU'].map(frequency => ({
+        repeat: { rrule: `FREQ=${frequency};${everyMinute};BYSETPOS=${signed(366)}` },
+        startTime: '2000-01-01T00:00:00Z',
+      })),
+      ...fc.sample(timing, SAMPLES),
+    ]
+
+    it('previewed', async () => {
+      const preview = async (timing: object) =>
+        expect([200, 400]).toContain(
+          (await owner.post('/task/schedules/preview', { ...timing, count: 500 })).status,
+        )
+      const held = await heldMs(async () => {
+        for (const timing of found) await preview(timing)
+      })
+      if (held <= MAX_HELD_MS) return
+      for (const timing of found) await holdsNobodyUp(JSON.stringify(timing), () => preview(timing))
+    })
+
+    it('created in a list', async () => {
+      const schedules = found.map((timing, n) => ({ name: `Schedule ${n}`, ...timing, exceptions: [] }))
+      await holdsNobodyUp('a list of schedules', async () => {
+        const answer = await owner.post('/task/schedules/bulk', { schedules })
+        expect(answer.status).toBe(200)
+      })
+    })
+
+    it('changed', async () => {
+      const { _id } = (await owner.post('/task/schedule', { name: 'Changing' })).body.data
+      const [{ repeat, startTime }] = found as [(typeof found)[0]]
+      await holdsNobodyUp('a changed schedule', async () => {
+        const answer = await owner.patch(`/task/schedule/${_id}`, { repeat, startTime })
+        expect(answer.status).toBe(200)
+        expect((await owner.patch(`/task/schedule/${_id}`, { timezone: 'UTC' })).status).toBe(200)
+      })
+    })
+  })
+})

@@ -1,0 +1,34 @@
+// Loaded into a server by NODE_OPTIONS (test/support/held-loop.ts): measures the processor time that its thread takes between
+// two turns of the event loop. SIGWINCH begins, and the next one ends and writes the longest, in milliseconds. Other work of the
+// machine does not count, unlike in a delay of the event loop.
+import { openSync, readSync, writeFileSync } from 'node:fs'
+import { isMainThread } from 'node:worker_threads'
+
+// The thread's own time on a processor, in nanoseconds, comes first (Linux: Documentation/scheduler/sched-stats).
+const schedstat = openSync('/proc/thread-self/schedstat', 'r')
+const bytes = Buffer.alloc(64)
+
+function processorMs() {
+  const length = readSync(schedstat, bytes, 0, bytes.length, 0)
+  return Number(bytes.toString('latin1', 0, length).split(' ', 1)[0]) / 1e6
+}
+
+let [measuring, before, longest] = [false, 0, 0]
+
+function turn() {
+  const now = processorMs()
+  longest = Math.max(longest, now - before)
+  before = now
+  if (measuring) setImmediate(turn)
+  else writeFileSync(process.env.HELD_LOOP_FILE, `${longest}\n`)
+}
+
+if (isMainThread) process.on('SIGWINCH', begin)
+
+function begin() {
+  measuring = !measuring
+  if (!measuring) return
+  ;[before, longest] = [processorMs(), 0]
+  writeFileSync(process.env.HELD_LOOP_FILE, 'measuring\n')
+  setImmediate(turn)
+}
