@@ -21,14 +21,13 @@ export interface DataAccess {
   restrictsAnything: boolean
   /** Whether it holds for every field of every type, those that do not exist yet too. */
   seesEverything: boolean
-  isRestricted(dataTypeId: string, key: string): boolean
   /** Whether a field is hidden, by itself or with its whole type. */
   hides(dataTypeId: string, key: string): boolean
   /** Whether it hides any field of a type. */
   hidesAnyOf(dataTypeId: string): boolean
   /** The values that may be seen; with `keys` those of them alone. */
   visible(dataTypeId: string, data: Values, keys?: readonly string[]): Values
-  /** 403 with the restricted ones where a type restricts any of these keys. */
+  /** 403 with the hidden ones where any of these keys is hidden. */
   checkKeys(dataTypeId: string, keys: readonly string[]): void
 }
 
@@ -49,15 +48,14 @@ export function dataAccess(
       grant =>
         grant !== null && (!grant.dataTypes || grant.dataTypes.some(type => type.dataTypeId === dataTypeId)),
     )
-  const isRestricted = (dataTypeId: string, key: string) => restricted.get(dataTypeId)?.has(key) ?? false
-  const hides = (dataTypeId: string, key: string) => !grantsType(dataTypeId) || isRestricted(dataTypeId, key)
+  const hides = (dataTypeId: string, key: string) =>
+    !grantsType(dataTypeId) || (restricted.get(dataTypeId)?.has(key) ?? false)
 
   return {
     grants: grantsType,
     dataTypeIds: everywhere ? null : [...restricted.keys()].filter(grantsType),
     restrictsAnything: [...restricted.values()].some(keys => keys.size > 0),
     seesEverything: everywhere,
-    isRestricted,
     hides,
     hidesAnyOf: dataTypeId => !grantsType(dataTypeId) || (restricted.get(dataTypeId)?.size ?? 0) > 0,
     visible: (dataTypeId, data, keys = Object.keys(data)) =>
@@ -65,7 +63,7 @@ export function dataAccess(
         keys.filter(key => Object.hasOwn(data, key) && !hides(dataTypeId, key)).map(key => [key, data[key]]),
       ),
     checkKeys(dataTypeId, keys) {
-      const found = keys.filter(key => isRestricted(dataTypeId, key))
+      const found = keys.filter(key => hides(dataTypeId, key))
       if (found.length > 0) throw restrictedFields(found)
     },
   }
@@ -81,4 +79,4 @@ export function restrictedFields(keys: readonly string[]): RequestError {
 
 /** The fields of a type that may be seen, in their order. */
 export const visibleKeys = (access: DataAccess, type: DataType): string[] =>
-  type.fields.map(({ key }) => key).filter(key => !access.isRestricted(type._id, key))
+  type.fields.map(({ key }) => key).filter(key => !access.hides(type._id, key))

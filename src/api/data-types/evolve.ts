@@ -29,8 +29,17 @@ interface Change {
   after: Field | undefined
 }
 
+/**
+ * The fields on whose values the answer to a change may depend. Whatever of an existing field changes counts, so that
+ * its rules stay as they are for who may not see it; a new one counts where every record has to have it.
+ */
+export const fieldsToldOf = (before: DataType, after: NewDataType): string[] =>
+  changedFields(before, after)
+    .filter(change => change.before !== undefined || mayContradict(change))
+    .map(({ key }) => key)
+
 /** The fields whose rules differ, those that are new or gone among them. */
-export function changedFields(before: DataType, after: NewDataType): Change[] {
+function changedFields(before: DataType, after: NewDataType): Change[] {
   const keys = new Set([...before.fields, ...after.fields].map(({ key }) => key))
   return [...keys]
     .map(key => ({ key, before: findField(before, key), after: findField(after, key) }))

@@ -17,7 +17,7 @@ import { created, ok } from '../../http/envelope.ts'
 import { conflict, found } from '../../http/errors.ts'
 import { listed, readPageRequest } from '../../http/lists.ts'
 import type { App, Services } from '../../services.ts'
-import { changedFields, checkRecords, evolve } from './evolve.ts'
+import { checkRecords, evolve, fieldsToldOf } from './evolve.ts'
 import { checkDataTypes } from './known.ts'
 import * as operations from './schemas.ts'
 
@@ -50,10 +50,8 @@ export function dataTypeRoutes(app: App, { db }: Services): void {
     const given = operations.completeDataType(request.body)
     const { organizationId } = request.caller
     // What existing records contradict would tell of values that are not to be seen.
-    const checkVisible = (type: DataType) => {
-      const changes = changedFields(type, given).map(({ key }) => key)
-      dataAccess(request.caller, 'view/data').checkKeys(type._id, changes)
-    }
+    const checkVisible = (type: DataType) =>
+      dataAccess(request.caller, 'view/data').checkKeys(type._id, fieldsToldOf(type, given))
     const now = await getDataType(db.system, organizationId, request.params.id)
     checkVisible(now)
     await checkNamedTypes(db.system, organizationId, given)

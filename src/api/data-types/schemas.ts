@@ -147,7 +147,7 @@ export const replaceDataType = operation({
   summary: 'Replace a data type',
   description: `A change that existing records contradict is 409 and names them in \`conflicts\`: a field that goes
 while they have values in it, one that becomes required while they lack it, or unique while they share values, a type or
-options that their values do not fit. The rules of a field that the own role restricts stay as they are: 403.`,
+options that their values do not fit. The rules of a field that the own role hides, by itself or with its whole type, stay as they are: 403.`,
   params,
   body: newDataType,
   response: { 200: success(dataType), ...failures(409) },

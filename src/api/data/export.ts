@@ -20,7 +20,7 @@ export const exportableData: Exportable = {
     const request = { types: [type], oneType: true, filter, sort: 'createdAt' }
     checkNamed(access, named ? { ...request, fields: named } : { ...request, fields: undefined })
     const fields = type.fields.filter(
-      ({ key }) => !access.isRestricted(type._id, key) && (!named || named.includes(key)),
+      ({ key }) => !access.hides(type._id, key) && (!named || named.includes(key)),
     )
     const types = await listDataTypesById(db.system, organizationId)
     const { timeZone } = found('organization', await findOrganization(db.system, organizationId))

@@ -59,7 +59,7 @@ export function checkNamed(
   const sortKey = sort.replace(/^-/, '')
   const sortField = Object.hasOwn(RECORD_SORTS, sortKey) ? [] : [sortKey]
   const named = [...fields, ...Object.keys(filter), ...sortField]
-  const restricted = named.filter(key => types.some(type => access.isRestricted(type._id, key)))
+  const restricted = named.filter(key => types.some(type => access.hides(type._id, key)))
   if (restricted.length > 0) throw restrictedFields(restricted)
   const known = new Set(types.flatMap(type => type.fields.map(({ key }) => key)))
   const unknown = (keys: string[]) => keys.find(key => !known.has(key))

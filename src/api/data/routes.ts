@@ -67,7 +67,7 @@ export function dataRoutes(app: App, { db }: Services): void {
       const key = readPrimaryKey(type, dataId)
       // Finding a record by a value that is not to be seen would confirm the value.
       const byKey =
-        key && !access.isRestricted(type._id, key.field)
+        key && !access.hides(type._id, key.field)
           ? await findRecordByKey(db.system, organizationId, type._id, key.field, key.value)
           : null
       const record = byKey ?? (isUuid(dataId) ? await findRecord(db.system, organizationId, dataId) : null)

@@ -151,7 +151,7 @@ async function checkSeesType(
   if (!access.grants(dataTypeId)) throw forbidden(`Your role may not see records of ${dataTypeName}.`)
   // Of a type that is gone it hides nothing that is there.
   const type = await findDataType(tx, caller.organizationId, { dataTypeId })
-  if (type?.fields.some(({ key }) => access.isRestricted(dataTypeId, key)))
+  if (type?.fields.some(({ key }) => access.hides(dataTypeId, key)))
     throw forbidden(`Failed rows hold every field of ${dataTypeName}, and your role may not see all of them.`)
 }
 

@@ -95,6 +95,6 @@ const hides = (
   key: string,
 ): boolean =>
   dataTypeIds.some(typeId => {
-    if (access.grants(typeId)) return access.isRestricted(typeId, key)
+    if (access.grants(typeId)) return access.hides(typeId, key)
     return types.get(typeId)?.fields.some(field => field.key === key) ?? true
   })
