@@ -15,6 +15,19 @@ export interface VisibleThrough {
   hubIds: readonly string[]
 }
 
+/**
+ * The hub that decides who sees device `d` (a row of `devices`): its vehicle's while it is mounted, for it is shown under
+ * the vehicle's name and where the vehicle is; its own where it is on none, or on one without a hub.
+ */
+export const hubOfDevice = (d: string): string =>
+  `coalesce((SELECT v.hub_id FROM mounts m JOIN vehicles v ON v.id = m.vehicle_id
+     WHERE m.device_id = ${d}.id AND m.unmounted_at IS NULL), ${d}.hub_id)`
+
+/** The hubs that subject `s` (a row of `subjects`) is bound to, as rows. */
+export const hubsOfSubject = (s: string): string =>
+  `SELECT hub_id FROM (SELECT ${hubOfDevice('d')} AS hub_id FROM devices d WHERE d.id = ${s}.id) d WHERE hub_id IS NOT NULL
+   UNION ALL SELECT h.hub_id FROM user_hubs h WHERE h.user_id = ${s}.id`
+
 /** The condition that subject `s` (a row of `subjects`) is visible. `add` takes a value and returns its placeholder. */
 export function visibleCondition(
   s: string,
@@ -28,8 +41,7 @@ export function visibleCondition(
   }
   if (hubIds) {
     conditions.push(`(SELECT coalesce(bool_or(b.hub_id = ANY(${add(hubIds)}::uuid[])), true) FROM (
-      SELECT d.hub_id FROM devices d WHERE d.id = ${s}.id AND d.hub_id IS NOT NULL
-      UNION ALL SELECT h.hub_id FROM user_hubs h WHERE h.user_id = ${s}.id) b)`)
+      ${hubsOfSubject(s)}) b)`)
   }
   return conditions.join(' AND ') || 'true'
 }

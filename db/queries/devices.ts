@@ -3,6 +3,7 @@ import { newId, notify, type Queryable } from '../client.ts'
 import { type Shown, shownColumns } from '../columns.ts'
 import { devices } from '../schema/devices.ts'
 import { subjects } from '../schema/users.ts'
+import { hubOfDevice } from '../visibility.ts'
 import { conditions, type Page, type PageRequest, readPage } from './page.ts'
 
 export interface DeviceCredential {
@@ -50,7 +51,7 @@ export async function listDeviceKeys(db: Queryable, ids: readonly string[]): Pro
   return new Map(rows.map(row => [row.id, Buffer.from(row.keyHash)]))
 }
 
-const HIDDEN = ['keyHash', 'deletedAt', 'lastSeenAt'] as const
+const HIDDEN = ['keyHash', 'keyBy', 'deletedAt', 'lastSeenAt'] as const
 
 /** The device as the interface shows it, but for when it was last seen: the vehicle is where it is mounted now. */
 export type Device = Shown<typeof devices, (typeof HIDDEN)[number]> & { vehicleId: string | null }
@@ -66,6 +67,8 @@ export const DEVICE_SORTS = {
 
 /** Hubs whose devices may be seen, besides those of none; null is all of them. */
 type Visible = readonly string[] | null
+const isVisible = (hubs: string) =>
+  `(${hubOfDevice('d')} IS NULL OR ${hubOfDevice('d')} = ANY(${hubs}::uuid[]))`
 
 export function listDevices(
   tx: Queryable,
@@ -75,7 +78,7 @@ export function listDevices(
 ): Promise<Page<Device>> {
   const { where, values, add } = conditions()
   where.push('d.deleted_at IS NULL')
-  if (visible) add('(d.hub_id IS NULL OR d.hub_id = ANY(?::uuid[]))', visible)
+  if (visible) add(isVisible('?'), visible)
   if (filter.hubIds) add('d.hub_id = ANY(?::uuid[])', filter.hubIds)
   if (filter.vehicleIds) add('m.vehicle_id = ANY(?::uuid[])', filter.vehicleIds)
   return readPage(
@@ -99,7 +102,7 @@ export function listDevices(
 export async function findDevice(tx: Queryable, id: string, visible: Visible): Promise<Device | null> {
   const [row] = await tx.query<Device>(
     `SELECT ${COLUMNS} FROM ${FROM}
-     WHERE d.id = $1 AND d.deleted_at IS NULL AND ($2::uuid[] IS NULL OR d.hub_id IS NULL OR d.hub_id = ANY($2))`,
+     WHERE d.id = $1 AND d.deleted_at IS NULL AND ($2::uuid[] IS NULL OR ${isVisible('$2')})`,
     [id, visible],
   )
   return row ?? null
@@ -107,7 +110,7 @@ export async function findDevice(tx: Queryable, id: string, visible: Visible): P
 
 export async function insertDevice(
   tx: Queryable,
-  device: { organizationId: string; name: string; hubId: string | null; keyHash: Buffer },
+  device: { organizationId: string; name: string; hubId: string | null; keyHash: Buffer; keyBy?: string },
 ): Promise<string> {
   const id = newId()
   await tx.orm.insert(subjects).values({ id, organizationId: device.organizationId, type: 'device' })
@@ -137,6 +140,7 @@ export async function mountDevice(
   organizationId: string,
   deviceId: string,
   vehicleId: string | null,
+  mountedBy: string | null,
 ): Promise<boolean> {
   await tx.query('SELECT FROM vehicles WHERE id = $1 FOR NO KEY UPDATE', [vehicleId])
   await tx.query('SELECT FROM devices WHERE id = $1 FOR NO KEY UPDATE', [deviceId])
@@ -153,9 +157,9 @@ export async function mountDevice(
   await tx.query('UPDATE mounts SET unmounted_at = $2 WHERE id = ANY($1::uuid[])', [ids, now?.at])
   if (!vehicleId) return true
   const mounted = await tx.query(
-    `INSERT INTO mounts (id, organization_id, device_id, vehicle_id, mounted_at)
-     SELECT $1, $2, id, $4, $5 FROM devices WHERE id = $3 AND deleted_at IS NULL RETURNING id`,
-    [newId(), organizationId, deviceId, vehicleId, now?.at],
+    `INSERT INTO mounts (id, organization_id, device_id, vehicle_id, mounted_at, mounted_by)
+     SELECT $1, $2, id, $4, $5, $6 FROM devices WHERE id = $3 AND deleted_at IS NULL RETURNING id`,
+    [newId(), organizationId, deviceId, vehicleId, now?.at, mountedBy],
   )
   return mounted.length > 0
 }
@@ -165,15 +169,15 @@ export async function updateDeviceKey(
   tx: Queryable,
   organizationId: string,
   id: string,
-  keyHash: Buffer,
+  { keyHash, keyBy }: { keyHash: Buffer; keyBy: string },
 ): Promise<void> {
-  await tx.orm.update(devices).set({ keyHash, updatedAt: sql`now()` }).where(eq(devices.id, id))
+  await tx.orm.update(devices).set({ keyHash, keyBy, updatedAt: sql`now()` }).where(eq(devices.id, id))
   await notify(tx, { kind: 'device', deviceId: id, organizationId })
 }
 
 /** Ends the device's credential and mount. Its history stays. */
 export async function deleteDevice(tx: Queryable, organizationId: string, id: string): Promise<void> {
-  await mountDevice(tx, organizationId, id, null)
+  await mountDevice(tx, organizationId, id, null, null)
   await tx.orm.update(devices).set({ deletedAt: sql`now()` }).where(eq(devices.id, id))
   await notify(tx, { kind: 'device', deviceId: id, organizationId })
 }
@@ -202,7 +206,7 @@ export async function listDeviceSubjects(
   const rows = await tx.query<{ id: string; key: number }>(
     `SELECT d.id, s.key FROM devices d JOIN subjects s ON s.id = d.id
      WHERE d.id = ANY($1::uuid[]) AND d.deleted_at IS NULL
-       AND ($2::uuid[] IS NULL OR d.hub_id IS NULL OR d.hub_id = ANY($2))`,
+       AND ($2::uuid[] IS NULL OR ${isVisible('$2')})`,
     [ids, visible],
   )
   return new Map(rows.map(row => [row.id, row.key]))

@@ -1,7 +1,7 @@
 import { newId, type Queryable } from '../client.ts'
 import { type Shown, shownColumns } from '../columns.ts'
 import { type Crossing, geofenceEvents } from '../schema/geofence-events.ts'
-import { type Visibility, type VisibleThrough, visibleCondition } from '../visibility.ts'
+import { hubsOfSubject, type Visibility, type VisibleThrough, visibleCondition } from '../visibility.ts'
 import { conditions, type Page, type PageRequest, readPage } from './page.ts'
 
 const HIDDEN = ['shapedAt'] as const
@@ -52,10 +52,9 @@ export async function listGeofenceEventsById(
     GeofenceEvent & { fenceHubId: string | null; hubIds: string[]; teamIds: string[] }
   >(
     `SELECT ${COLUMNS}, f.hub_id AS "fenceHubId",
-       CASE WHEN d.hub_id IS NOT NULL THEN json_build_array(d.hub_id) ELSE coalesce(
-         (SELECT json_agg(h.hub_id) FROM user_hubs h WHERE h.user_id = s.id), '[]') END AS "hubIds",
+       coalesce((SELECT json_agg(b.hub_id) FROM (${hubsOfSubject('s')}) b), '[]') AS "hubIds",
        coalesce((SELECT json_agg(t.team_id) FROM team_users t WHERE t.user_id = s.id), '[]') AS "teamIds"
-     FROM ${FROM} LEFT JOIN devices d ON d.id = s.id
+     FROM ${FROM}
      WHERE e.id = ANY($1::uuid[]) AND f.deleted_at IS NULL`,
     [ids],
   )

@@ -59,7 +59,7 @@ export interface SubjectInfo {
   organizationId: string
   /** Of a device on a vehicle the vehicle's. */
   name: string
-  /** The hubs that it is bound to: a device's own, or those that a user works in. */
+  /** The hubs that it is bound to, as `hubsOfSubject` has them; joined here, since a start reads all subjects. */
   hubIds: string[]
   /** The teams that a user belongs to. */
   teamIds: string[]
@@ -69,7 +69,7 @@ export interface SubjectInfo {
 
 const SUBJECTS = `SELECT s.key AS subject, s.id AS "subjectId", s.type AS "subjectType",
     s.organization_id AS "organizationId", coalesce(v.name, d.name, u.name, '') AS name,
-    CASE WHEN d.hub_id IS NOT NULL THEN json_build_array(d.hub_id) ELSE coalesce(
+    CASE WHEN coalesce(v.hub_id, d.hub_id) IS NOT NULL THEN json_build_array(coalesce(v.hub_id, d.hub_id)) ELSE coalesce(
       (SELECT json_agg(h.hub_id ORDER BY h.hub_id) FROM user_hubs h WHERE h.user_id = u.id), '[]') END AS "hubIds",
     coalesce((SELECT json_agg(t.team_id ORDER BY t.team_id) FROM team_users t WHERE t.user_id = u.id), '[]')
       AS "teamIds",

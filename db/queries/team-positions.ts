@@ -10,14 +10,22 @@ export async function allowsTeamPositions(db: Queryable, organizationId: string)
   return row?.allows === true
 }
 
-/** Who drives the vehicle that a device is on, or null. */
-export async function findDriver(db: Queryable, deviceId: string): Promise<string | null> {
-  const [row] = await db.query<{ driverId: string | null }>(
-    `SELECT v.driver_id AS "driverId" FROM mounts m JOIN vehicles v ON v.id = m.vehicle_id
-     WHERE m.device_id = $1 AND m.unmounted_at IS NULL`,
+/**
+ * Who drives the vehicle that a device is on, and who made it so: was shown the key, mounted the device, named the driver.
+ * Null where there is no driver, or one of these is not known.
+ */
+export async function findDriver(
+  db: Queryable,
+  deviceId: string,
+): Promise<{ driverId: string; madeBy: string[] } | null> {
+  const [row] = await db.query<{ driverId: string; madeBy: string[] }>(
+    `SELECT v.driver_id AS "driverId", json_build_array(d.key_by, m.mounted_by, v.driver_by) AS "madeBy"
+     FROM mounts m JOIN vehicles v ON v.id = m.vehicle_id JOIN devices d ON d.id = m.device_id
+     WHERE m.device_id = $1 AND m.unmounted_at IS NULL
+       AND num_nulls(v.driver_id, d.key_by, m.mounted_by, v.driver_by) = 0`,
     [deviceId],
   )
-  return row?.driverId ?? null
+  return row ?? null
 }
 
 export interface TeamPosition {
@@ -35,17 +43,19 @@ export interface TeamPosition {
 
 /**
  * The newest fixes of whoever belongs to one of these teams, and of the devices on the vehicles that they drive, as far as
- * they may be seen and are no older than a day; not of the device or user named.
+ * each of the visibilities, all of one organization, shows them and they are no older than a day; not of the device or user
+ * named.
  */
 export async function listTeamPositions(
   db: Queryable,
-  visibility: Visibility,
+  organizationId: string,
+  visibilities: readonly Visibility[],
   teamIds: readonly string[],
   not: readonly string[],
   limit: number,
 ): Promise<TeamPosition[]> {
-  const values: unknown[] = [visibility.organizationId, teamIds, not, limit]
-  const seen = visibleCondition('s', visibility, value => `$${values.push(value)}`)
+  const values: unknown[] = [organizationId, teamIds, not, limit]
+  const seen = visibilities.map(one => visibleCondition('s', one, value => `$${values.push(value)}`))
   return db.query(
     `WITH members AS (
        SELECT DISTINCT user_id AS id FROM team_users WHERE organization_id = $1 AND team_id = ANY($2::uuid[])
@@ -60,7 +70,7 @@ export async function listTeamPositions(
      FROM subject_ids JOIN subjects s ON s.id = subject_ids.id JOIN newest_fixes f ON f.subject_key = s.key
        LEFT JOIN devices d ON d.id = s.id LEFT JOIN users u ON u.id = s.id
      WHERE s.organization_id = $1 AND s.id <> ALL($3::uuid[]) AND d.deleted_at IS NULL AND f.position IS NOT NULL
-       AND f.recorded_at > now() - interval '1 day' AND ${seen}
+       AND f.recorded_at > now() - interval '1 day' AND ${seen.join(' AND ')}
      ORDER BY s.key LIMIT $4`,
     values,
   )

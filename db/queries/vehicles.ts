@@ -4,15 +4,17 @@ import { type Shown, shownColumns } from '../columns.ts'
 import { vehicles } from '../schema/vehicles.ts'
 import { conditions, type Page, type PageRequest, readPage, storedBytes } from './page.ts'
 
+const HIDDEN = ['driverBy'] as const
+
 /** A vehicle as the interface shows it: the device is the one that is mounted now. */
-export type Vehicle = Shown<typeof vehicles> & { deviceId: string | null }
+export type Vehicle = Shown<typeof vehicles, (typeof HIDDEN)[number]> & { deviceId: string | null }
 
 export type NewVehicle = Omit<Vehicle, '_id' | 'deviceId' | 'isSample' | 'createdAt' | 'updatedAt'>
 
 /** Hubs whose vehicles may be seen, besides those of none; null is all of them. */
 type Visible = readonly string[] | null
 
-const COLUMNS = `${shownColumns(vehicles, 'v')}, (SELECT m.device_id FROM mounts m
+const COLUMNS = `${shownColumns(vehicles, 'v', HIDDEN)}, (SELECT m.device_id FROM mounts m
     WHERE m.vehicle_id = v.id AND m.unmounted_at IS NULL) AS "deviceId"`
 
 export const VEHICLE_SORTS = {
@@ -90,14 +92,18 @@ export async function listKnownVehicles(
 export async function insertVehicles(
   tx: Queryable,
   organizationId: string,
-  given: readonly (Partial<NewVehicle> & { name: string; isSample?: boolean })[],
+  given: readonly (Partial<NewVehicle> & { name: string; driverBy?: string; isSample?: boolean })[],
 ): Promise<string[]> {
   const rows = given.map(vehicle => ({ ...vehicle, id: newId(), organizationId }))
   await tx.orm.insert(vehicles).values(rows)
   return rows.map(({ id }) => id)
 }
 
-export async function updateVehicle(tx: Queryable, id: string, change: Partial<NewVehicle>): Promise<void> {
+export async function updateVehicle(
+  tx: Queryable,
+  id: string,
+  change: Partial<NewVehicle> & { driverBy?: string },
+): Promise<void> {
   await tx.orm
     .update(vehicles)
     .set({ ...change, updatedAt: sql`now()` })

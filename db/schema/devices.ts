@@ -11,6 +11,8 @@ export const devices = pgTable('devices', {
   name: text('name').notNull(),
   hubId: uuid('hub_id'),
   keyHash: bytea('key_hash').notNull(),
+  /** Who was shown the key. */
+  keyBy: uuid('key_by'),
   createdAt: timestamp('created_at', { withTimezone: true }).notNull().defaultNow(),
   updatedAt: timestamp('updated_at', { withTimezone: true }).notNull().defaultNow(),
   deletedAt: timestamp('deleted_at', { withTimezone: true }),
@@ -25,4 +27,5 @@ export const mounts = pgTable('mounts', {
   vehicleId: uuid('vehicle_id').notNull(),
   mountedAt: timestamp('mounted_at', { withTimezone: true }).notNull().defaultNow(),
   unmountedAt: timestamp('unmounted_at', { withTimezone: true }),
+  mountedBy: uuid('mounted_by'),
 })

@@ -44,6 +44,8 @@ export const vehicles = pgTable('vehicles', {
     .default({ maxDistance: null, maxDuration: null, maxStops: null, skills: [] }),
   hubId: uuid('hub_id'),
   driverId: uuid('driver_id'),
+  /** Who named the driver. */
+  driverBy: uuid('driver_by'),
   isSample: boolean('is_sample').notNull().default(false),
   createdAt: timestamp('created_at', { withTimezone: true }).notNull().defaultNow(),
   updatedAt: timestamp('updated_at', { withTimezone: true }).notNull().defaultNow(),

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { type Client, createClient, createDevice, type TestDevice } from '../support/client.ts'
 import { addHub, addPerson } from '../support/people.ts'
-import { openScreen } from '../support/screen.ts'
+import { openScreen, type TestScreen } from '../support/screen.ts'
 import { useOrganization } from '../support/shared-server.ts'
 import { pause, until } from '../support/wait.ts'
 
@@ -73,6 +73,66 @@ describe('A device on a vehicle', () => {
     expect([await points(owner), await points(within.client), await points(without.client)]).toEqual([
       1, 1, 0,
     ])
+  })
+
+  it('is seen by who may see the vehicle, from the moment that it is on it, or that the vehicle moves', async () => {
+    const [north, south] = [await addHub(owner, 'North'), await addHub(owner, 'South')]
+    const device = await createDevice(owner, 'Rider')
+    await send(device, 6)
+    const people = [
+      await addPerson(server, owner, { hubId: [north] }),
+      await addPerson(server, owner, { hubId: [south] }),
+    ]
+    const screens = await Promise.all(
+      people.map(({ client }) => openScreen(server, client.token, { filter: { subjectIds: [device.id] } })),
+    )
+    /** Whether each of the two sees it, wherever they ask. */
+    const isSeenBy = async (what: string, expected: boolean[]) => {
+      await until(what, () => screens.every((screen, at) => screen.positions.has(device.id) === expected[at]))
+      for (const [at, { client }] of people.entries()) {
+        const statuses = [
+          (await client.get(`/device/${device.id}`)).status === 200,
+          (await client.get('/devices?limit=500')).body.data.some(
+            ({ _id }: { _id: string }) => _id === device.id,
+          ),
+          (await client.get(`/location-histories?deviceId=${device.id}`)).body.data.length > 0,
+          (
+            await client.post('/tracking-link', {
+              subjectId: device.id,
+              subjectType: 'device',
+              expiresAt: new Date(Date.now() + 60_000),
+            })
+          ).status === 201,
+        ]
+        expect(statuses, `${what} ${at}`).toEqual(Array(4).fill(expected[at]))
+      }
+    }
+    await isSeenBy('on no vehicle', [true, true])
+    const van = await addVehicle({ name: 'Northern van', hubId: north, deviceId: device.id })
+    await isSeenBy('on a vehicle of the north', [true, false])
+    for (const screen of screens) screen.send({ type: 'watch', topics: ['geofences'] })
+    await until('they watch', () =>
+      screens.every(({ messages }) => messages.some(({ type }) => type === 'watching')),
+    )
+    const shape = { type: 'circle', center: { lat: 7, lng: 8 }, radius: 500 }
+    await owner.post('/geofence', { name: 'Seen by all', shape })
+    const other = await createDevice(owner)
+    const crossed = (screen: TestScreen, { id }: TestDevice) =>
+      screen.messages.some(message => message.type === 'geofence' && JSON.stringify(message).includes(id))
+    for (const one of [device, other]) {
+      await send(one, 6.99)
+      await send(one, 7)
+      await until('it is told', () => crossed(screens[0] as TestScreen, one))
+    }
+    await until('that of another', () => crossed(screens[1] as TestScreen, other))
+    expect(crossed(screens[1] as TestScreen, device)).toBe(false)
+    await owner.patch(`/vehicle/${van}`, { hubId: south })
+    await isSeenBy('the vehicle moves to the south', [false, true])
+    await owner.patch(`/device/${device.id}`, { hubId: north })
+    await isSeenBy('whatever its own hub', [false, true])
+    await owner.patch(`/vehicle/${van}`, { hubId: null })
+    await isSeenBy('its own where the vehicle has none', [true, false])
+    for (const screen of screens) screen.cut()
   })
 
   it('is shown live under the vehicle’s name, from the moment of a change', async () => {

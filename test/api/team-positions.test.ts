@@ -87,6 +87,53 @@ describe('OwnTracks over HTTP', () => {
     )
   })
 
+  it('shows nothing to who had a hand in it and lacks view/location: the key, the mount, the driver', async () => {
+    await allow(true)
+    const shown = await createDevice(owner, 'Shown')
+    const vehicleId = await addVehicle(shown, driver.userId)
+    await untilNamed('everything by the owner', shown, ['Other van', 'Own phone', 'Person'])
+    const permissions = ['view', 'create', 'update'].flatMap(action =>
+      ['device', 'vehicle', 'user'].map(resource => ({ permissionName: `${action}/${resource}` })),
+    )
+    const role = await owner.post('/role', { name: 'Fleet', permissionDetails: permissions })
+    const { client } = await addPerson(server, owner, { roleId: role.body.data._id })
+    const toDevice = ({ _id, key }: { _id: string; key: string }) => ({ id: _id, key })
+    const ways: { [what: string]: () => Promise<TestDevice> } = {
+      'the key': async () => ({
+        id: shown.id,
+        key: (await client.post(`/device/${shown.id}/rotate-key`)).body.data.key,
+      }),
+      'the mount': async () => {
+        const own = await createDevice(owner, 'Given')
+        expect((await client.patch(`/device/${own.id}`, { vehicleId })).status).toBe(200)
+        return own
+      },
+      'the mount by the vehicle': async () => {
+        const own = await createDevice(owner, 'Given')
+        expect((await client.patch(`/vehicle/${vehicleId}`, { deviceId: own.id })).status).toBe(200)
+        return own
+      },
+      'both at once': async () =>
+        toDevice((await client.post('/device', { name: 'Mine', vehicleId })).body.data),
+      'the driver': async () => {
+        const own = await createDevice(owner, 'Given')
+        const van = await addVehicle(own, null)
+        const named = await client.patch(`/vehicle/${van}`, { driverId: driver.userId })
+        expect(named.status).toBe(200)
+        return own
+      },
+    }
+    for (const [what, take] of Object.entries(ways)) {
+      const own = await take()
+      expect(await post(own), what).toEqual([])
+      if (own.id !== shown.id) await owner.delete(`/device/${own.id}`)
+    }
+    const { key } = (await owner.post(`/device/${shown.id}/rotate-key`)).body.data
+    await owner.patch(`/vehicle/${vehicleId}`, { deviceId: shown.id })
+    await untilNamed('by the owner again', { ...shown, key }, ['Other van', 'Own phone', 'Person'])
+    await owner.delete(`/vehicle/${vehicleId}`)
+  })
+
   it('shows no more than the driver may see', async () => {
     await untilNamed('both', phone, ['Other van', 'Person'])
     const [hub, other] = [await addHub(owner), await addHub(owner)]

@@ -323,7 +323,20 @@ describe.runIf(usualKind() === 'postgres')('The wall between organizations', () 
     const all = PERMISSIONS.map(permissionName => ({ permissionName }))
     const everything = await owner.post('/role', { name: `Everything ${newId()}`, permissionDetails: all })
     const { client } = await addPerson(server, owner, { roleId: everything.body.data._id })
-    const values = [hubId, ...bound.values()]
+    // A device without a hub is seen by who sees its vehicle, and so are its crossings of a geofence that everybody sees.
+    const rides = (await owner.post('/device', { name: 'Bound rider' })).body.data
+    await owner.post('/vehicle', { name: 'Bound van', hubId, deviceId: rides._id })
+    const shape = { type: 'circle', center: { lat: 8, lng: 8 }, radius: 500 }
+    const fence = (await owner.post('/geofence', { name: 'Around it', shape })).body.data
+    const points = () => ({ points: [{ lat: 8, lng: 8, timestamp: Date.now() }] })
+    await createClient(server, rides.key).post('/location-history/bulk', points())
+    await db.system.query(
+      `INSERT INTO geofence_events (id, organization_id, geofence_id, subject_id, event, at, lat, lng, shaped_at)
+       VALUES ($1, $2, $3, $4, 'entered', now(), 8, 8, now())`,
+      [newId(), home.organizationId, fence._id, rides._id],
+    )
+    expect((await owner.get(`/geofence-events?subjectId=${rides._id}`)).body.data).toHaveLength(1)
+    const values = [hubId, rides._id, ...bound.values()]
     const hidden = new Set(values)
     const problems: string[] = []
     for (const operation of operations) {
@@ -341,6 +354,15 @@ describe.runIf(usualKind() === 'postgres')('The wall between organizations', () 
       }
     }
     expect(problems).toEqual([])
+
+    const screen = await openScreen(server, client.token)
+    const own = (await owner.post('/device', { name: 'Seen' })).body.data
+    for (const { key } of [rides, own])
+      await createClient(server, key).post('/location-history/bulk', points())
+    // Sent after the other, so that has been passed over by now.
+    await until('the point of another', () => screen.positions.has(own._id))
+    expect(JSON.stringify(screen.messages)).not.toMatch(new RegExp(`Bound|${rides._id}`))
+    screen.cut()
   })
 
   describe('on live streams', () => {

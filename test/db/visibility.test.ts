@@ -128,6 +128,17 @@ describe.each(['pglite', 'postgres'] as const)('What changes who sees what, on %
         `INSERT INTO devices (organization_id, id, name, key_hash, hub_id) VALUES ($1, $2, 'D', sha256($2::uuid::text::bytea), $3)`,
         devices.map(id => [id, hubs[random(8)] ?? null]),
       )
+      const vehicles = ids(8)
+      await each(
+        `INSERT INTO vehicles (organization_id, id, name, hub_id) VALUES ($1, $2, 'V', $3)`,
+        vehicles.map(id => [id, hubs[random(8)] ?? null]),
+      )
+      // Some ride, some rode until now.
+      await each(
+        `INSERT INTO mounts (organization_id, id, device_id, vehicle_id, unmounted_at)
+         VALUES ($1, $2, $3, $4, CASE WHEN $5 THEN now() END)`,
+        vehicles.map((id, at) => [newId(), devices[at], id, random(3) === 0]),
+      )
       const subjects = await listSubjectsOf(tx, organizationId)
       for (let round = 0; round < 200; round++) {
         const visibility = {

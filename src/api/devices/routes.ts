@@ -63,10 +63,10 @@ export function deviceRoutes(app: App, { db, config, mqtt }: Services): void {
     const { name, vehicleId = null, hubId = null } = request.body
     const { key, hash } = createDeviceKey()
     const device = await audited(db, request, async (tx, caller) => {
-      const { organizationId } = caller
+      const { organizationId, userId } = caller
       await checkHubAndVehicle(tx, caller, { vehicleId, hubId })
-      const deviceId = await insertDevice(tx, { organizationId, name, hubId, keyHash: hash })
-      if (vehicleId) await mountDevice(tx, organizationId, deviceId, vehicleId)
+      const deviceId = await insertDevice(tx, { organizationId, name, hubId, keyHash: hash, keyBy: userId })
+      if (vehicleId) await mountDevice(tx, organizationId, deviceId, vehicleId, userId)
       return { before: null, after: found('device', await findDevice(tx, deviceId, null)) }
     })
     return created(reply, { ...device, lastSeenAt: null, key }, 'Device created')
@@ -79,7 +79,7 @@ export function deviceRoutes(app: App, { db, config, mqtt }: Services): void {
       await checkHubAndVehicle(tx, caller, request.body)
       // First, for the locks that it takes.
       if (vehicleId !== undefined && vehicleId !== before.vehicleId) {
-        await mountDevice(tx, caller.organizationId, before._id, vehicleId)
+        await mountDevice(tx, caller.organizationId, before._id, vehicleId, caller.userId)
       }
       await updateDevice(tx, before._id, change)
       return { before, after: found('device', await findDevice(tx, before._id, null)) }
@@ -92,7 +92,7 @@ export function deviceRoutes(app: App, { db, config, mqtt }: Services): void {
     const { key, hash } = createDeviceKey()
     const rotate = async (tx: Queryable, caller: Caller) => {
       const before = await getDevice(tx, request.params.id, caller)
-      await updateDeviceKey(tx, caller.organizationId, before._id, hash)
+      await updateDeviceKey(tx, caller.organizationId, before._id, { keyHash: hash, keyBy: caller.userId })
       return { before, after: found('device', await findDevice(tx, before._id, null)) }
     }
     const device = await audited(db, request, rotate, 'rotate-key')

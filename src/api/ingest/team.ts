@@ -12,7 +12,8 @@ import { scopeOf, visibilityOf } from '../../http/permissions.ts'
 
 /**
  * What OwnTracks shows as friends: the team of whoever drives the vehicle that the device is on, as far as they may see it
- * themselves. Where the organization allows it (`settings.teamPositions`). The point is durable by then, so nothing that goes
+ * themselves. Where the organization allows it (`settings.teamPositions`). Whoever holds the device's key reads it, so that it is
+ * no more than they may see who were shown the key, put the device on the vehicle and named the driver. The point is durable by then, so nothing that goes
  * wrong here is the app's business.
  */
 const MAX_FRIENDS = 100
@@ -41,12 +42,25 @@ export function createTeam(db: Database) {
   }
 
   async function read({ id, organizationId }: Subject): Promise<object[]> {
-    const driver = await findDriver(db.system, id)
-    const standing = driver && (await listStandings(db.system, [driver])).get(driver)
-    if (!driver || !standing || !scopeOf(standing.permissionDetails, 'view/location')) return []
-    const visibility = visibilityOf({ ...standing, organizationId, userId: driver })
-    const { teamIds } = standing
-    const team = await listTeamPositions(db.system, visibility, teamIds, [id, driver], MAX_FRIENDS)
+    const found = await findDriver(db.system, id)
+    if (!found) return []
+    const { driverId, madeBy } = found
+    const userIds = [...new Set([driverId, ...madeBy])]
+    const standings = await listStandings(db.system, userIds)
+    const visibilities = userIds.flatMap(userId => {
+      const standing = standings.get(userId)
+      const sees = standing && scopeOf(standing.permissionDetails, 'view/location')
+      return sees ? [visibilityOf({ ...standing, organizationId, userId })] : []
+    })
+    if (visibilities.length < userIds.length) return []
+    const team = await listTeamPositions(
+      db.system,
+      organizationId,
+      visibilities,
+      standings.get(driverId)?.teamIds ?? [],
+      [id, driverId],
+      MAX_FRIENDS,
+    )
     const taken = new Set<string>()
     return team.flatMap(position => toMessages(position, toTrackerId(position.name, taken)))
   }

@@ -42,7 +42,9 @@ export function vehicleRoutes(app: App, { db }: Services): void {
     const { deviceId, ...given } = request.body
     const vehicle = await audited(db, request, async (tx, caller) => {
       await checkVehicle(tx, caller, request.body)
-      const [vehicleId = ''] = await insertVehicles(tx, caller.organizationId, [given])
+      const [vehicleId = ''] = await insertVehicles(tx, caller.organizationId, [
+        { ...given, driverBy: caller.userId },
+      ])
       if (deviceId) await mount(tx, caller, deviceId, vehicleId)
       return { before: null, after: found('vehicle', await findVehicle(tx, vehicleId, null)) }
     })
@@ -59,7 +61,8 @@ export function vehicleRoutes(app: App, { db }: Services): void {
     } else if (!deviceId && before.deviceId) {
       await mount(tx, caller, before.deviceId, null)
     }
-    await updateVehicle(tx, before._id, given)
+    const driverBy = given.driverId === before.driverId ? {} : { driverBy: caller.userId }
+    await updateVehicle(tx, before._id, { ...given, ...driverBy })
     return { before, after: found('vehicle', await findVehicle(tx, before._id, null)) }
   }
 
@@ -92,8 +95,13 @@ export function vehicleRoutes(app: App, { db }: Services): void {
   })
 }
 
-async function mount(tx: Queryable, { organizationId }: Caller, deviceId: string, vehicleId: string | null) {
-  if (!(await mountDevice(tx, organizationId, deviceId, vehicleId)))
+async function mount(
+  tx: Queryable,
+  { organizationId, userId }: Caller,
+  deviceId: string,
+  vehicleId: string | null,
+) {
+  if (!(await mountDevice(tx, organizationId, deviceId, vehicleId, userId)))
     throw conflict('The device was deleted at the same moment. Choose another one.')
 }
 
