@@ -46,6 +46,31 @@ export async function insertJob(
   return row?.id ?? null
 }
 
+/** Puts jobs of one kind into the queue, but for keys of which one waits or runs already. */
+export async function insertJobs(
+  tx: Queryable,
+  kind: string,
+  jobs: readonly { organizationId: string; payload: unknown; uniqueKey: string }[],
+): Promise<void> {
+  if (jobs.length === 0) return
+  // In one order, so that two who insert the same keys never wait in a circle.
+  const sorted = [...jobs].sort((a, b) => (a.uniqueKey < b.uniqueKey ? -1 : 1))
+  const inserted = await tx.query(
+    `INSERT INTO jobs (id, kind, organization_id, payload, unique_key)
+     SELECT id, $1, organization_id, payload::jsonb, unique_key
+     FROM unnest($2::uuid[], $3::uuid[], $4::text[], $5::text[]) AS j(id, organization_id, payload, unique_key)
+     ON CONFLICT (kind, unique_key) WHERE status IN ('queued', 'running') DO NOTHING RETURNING 1`,
+    [
+      kind,
+      sorted.map(() => newId()),
+      sorted.map(({ organizationId }) => organizationId),
+      sorted.map(({ payload }) => JSON.stringify(payload)),
+      sorted.map(({ uniqueKey }) => uniqueKey),
+    ],
+  )
+  if (inserted.length > 0) await notify(tx, { kind: 'jobs' })
+}
+
 /** Of these kinds, those of which a job is due: the cheap question, asked again and again. */
 export async function listDueKinds(db: Queryable, kinds: readonly string[]): Promise<Set<string>> {
   const rows = await db.query<{ kind: string }>(

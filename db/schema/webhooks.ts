@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm'
-import { integer, jsonb, pgTable, text, timestamp, uuid } from 'drizzle-orm/pg-core'
+import { bigint, integer, jsonb, pgTable, text, timestamp, uuid } from 'drizzle-orm/pg-core'
 
 export const WEBHOOK_EVENTS = ['data-source-created', 'geofence-entered', 'geofence-left'] as const
 export type WebhookEvent = (typeof WEBHOOK_EVENTS)[number]
@@ -18,6 +18,9 @@ export const webhooks = pgTable('webhooks', {
   previousUntil: timestamp('previous_until', { withTimezone: true }),
   slowFailures: integer('slow_failures').notNull().default(0),
   restsUntil: timestamp('rests_until', { withTimezone: true }).notNull().default(sql`'-infinity'`),
+  position: bigint('position', { mode: 'number' }).notNull().default(0),
+  listensSince: timestamp('listens_since', { withTimezone: true }).notNull().default(sql`clock_timestamp()`),
+  deletedAt: timestamp('deleted_at', { withTimezone: true }),
   createdAt: timestamp('created_at', { withTimezone: true }).notNull().defaultNow(),
   updatedAt: timestamp('updated_at', { withTimezone: true }).notNull().defaultNow(),
 })
@@ -31,15 +34,22 @@ export interface Attempt {
   error: string | null
 }
 
+export const webhookEvents = pgTable('webhook_events', {
+  id: uuid('id').primaryKey(),
+  organizationId: uuid('organization_id').notNull(),
+  event: text('event', { enum: WEBHOOK_EVENTS }).notNull(),
+  /** Null for crossings. */
+  dataTypeId: uuid('data_type_id'),
+  payload: text('payload').notNull(),
+  position: bigint('position', { mode: 'number' }),
+  createdAt: timestamp('created_at', { withTimezone: true }).notNull().default(sql`clock_timestamp()`),
+})
+
 export const webhookDeliveries = pgTable('webhook_deliveries', {
   id: uuid('id').primaryKey(),
   organizationId: uuid('organization_id').notNull(),
   webhookId: uuid('webhook_id').notNull(),
-  messageId: text('message_id').notNull(),
-  event: text('event', { enum: WEBHOOK_EVENTS }).notNull(),
-  /** Null of what is no record of a type. */
-  dataTypeId: uuid('data_type_id'),
-  payload: text('payload').notNull(),
+  eventId: uuid('event_id').notNull(),
   status: text('status', { enum: DELIVERY_STATUSES }).notNull().default('pending'),
   attempts: jsonb('attempts').$type<Attempt[]>().notNull().default([]),
   tries: integer('tries').notNull().default(0),

@@ -15,7 +15,7 @@ import {
 } from '../../db/queries/data-in-bulk.ts'
 import { type DataType, listDataTypesById } from '../../db/queries/data-types.ts'
 import type { Import, ImportStep, RowError } from '../../db/queries/imports.ts'
-import { insertEvents } from '../../db/queries/webhook-deliveries.ts'
+import { insertEvents } from '../../db/queries/webhook-events.ts'
 import type { RecordText } from '../../db/record-text.ts'
 import type { Values } from '../../db/schema/data-records.ts'
 import type { Field } from '../../db/schema/flows.ts'

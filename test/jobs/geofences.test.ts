@@ -152,7 +152,7 @@ describe.each(['pglite', 'postgres'] as const)('What crosses geofences on %s', k
   /** What webhooks were told of each crossing, in order. */
   async function readAnnounced(organizationId: string): Promise<Map<string, boolean[]>> {
     const rows = await db.system.query<{ payload: string; event: string }>(
-      'SELECT payload, event FROM webhook_deliveries WHERE organization_id = $1 ORDER BY id',
+      'SELECT payload, event FROM webhook_events WHERE organization_id = $1 ORDER BY created_at, id',
       [organizationId],
     )
     const announced = new Map<string, boolean[]>()

@@ -94,7 +94,7 @@ it(
     expect(await counts(`data_records WHERE data_type_id = '${dataTypeId}'`, `data->>'n'`)).toEqual(expected)
     const sizes = await db.system.query(`SELECT DISTINCT data->>'size' AS size FROM data_records`)
     expect(sizes).toEqual([{ size: '1.234' }])
-    expect(await counts('webhook_deliveries', `payload::jsonb->>'n'`)).toEqual(expected)
+    expect(await counts('webhook_events', `payload::jsonb->>'n'`)).toEqual(expected)
     const [failures] = await db.system.query<{ rows: number }>(
       `SELECT count(DISTINCT row)::int4 AS rows FROM import_failures WHERE import_id = $1`,
       [_id],

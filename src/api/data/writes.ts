@@ -10,7 +10,7 @@ import {
 } from '../../../db/queries/data.ts'
 import { type DataType, findDataType, listDataTypesById } from '../../../db/queries/data-types.ts'
 import type { Caller } from '../../../db/queries/sessions.ts'
-import { insertEvents } from '../../../db/queries/webhook-deliveries.ts'
+import { insertEvents } from '../../../db/queries/webhook-events.ts'
 import type { Values } from '../../../db/schema/data-records.ts'
 import { dataAccess } from '../../data/access.ts'
 import { record } from '../../http/audit.ts'

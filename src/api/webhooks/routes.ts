@@ -4,9 +4,9 @@ import {
   DELIVERY_SORTS,
   findDelivery,
   listDeliveries,
-  orderDelivery,
   redeliver,
 } from '../../../db/queries/webhook-deliveries.ts'
+import { orderDelivery } from '../../../db/queries/webhook-events.ts'
 import {
   deleteWebhook,
   findWebhook,

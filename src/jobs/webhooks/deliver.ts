@@ -1,21 +1,33 @@
+import type { Queryable } from '../../../db/client.ts'
 import {
   type DueDelivery,
-  ENDPOINT_JOB,
   listDue,
-  listDueEndpoints,
-  orderDelivery,
   pruneDeliveries,
   recordAttempt,
 } from '../../../db/queries/webhook-deliveries.ts'
-import { disableWebhook, type Endpoint, findEndpoint, restEndpoint } from '../../../db/queries/webhooks.ts'
+import {
+  ENDPOINT_JOB,
+  FAN_OUT_JOB,
+  orderDeliveries,
+  orderWhatIsDue,
+  placeEvents,
+  takeEvents,
+} from '../../../db/queries/webhook-events.ts'
+import {
+  clearWebhooks,
+  disableWebhook,
+  type Endpoint,
+  findEndpoint,
+  restEndpoint,
+} from '../../../db/queries/webhooks.ts'
 import { doublingBackoff, type JobContext, type JobKind } from '../kind.ts'
 import type { WebhookSecrets } from './secrets.ts'
 import { createSender, type Sender, type Sent } from './send.ts'
 
 /**
- * Deliveries to webhooks. An event is a row for each webhook that listens to it, written in the transaction of its
- * record. An endpoint has one job at a time, which sends what is due, a few at once, oldest first, and ends when nothing
- * is; so an endpoint that is dead or slow holds up itself alone. When one kept us waiting it rests before it is tried
+ * Deliveries to webhooks. An event is one row, written in the transaction of its record. A job of the organization places
+ * the events in their order and orders a job for each endpoint that listens. An endpoint has one job at a time, which makes
+ * the next events its deliveries, sends what is due, a few at once, oldest first, and ends when nothing is; so an endpoint that is dead or slow holds up itself alone. When one kept us waiting it rests before it is tried
  * again, so that many of them do not occupy all slots either. Another job polls for what is due: retries,
  * and events that came when the job of their endpoint was just ending.
  *
@@ -38,6 +50,14 @@ const SLOW_MS = 2 * S
 const MAX_REST_MS = 60 * S
 const SWEEP_EVERY_MS = 2 * S
 const SWEEP_LIMIT = 500
+/** What is placed, ordered or taken in one transaction: 5 to 10 ms on PGlite. */
+const PLACED_AT_ONCE = 500
+const ORDERED_AT_ONCE = 200
+const TAKEN_AT_ONCE = 100
+/** Steps of removing what is old or left over, in each sweep: 10,000 rows a second. */
+const CLEARED_STEPS = 20
+/** How long an endpoint rests that has too many deliveries waiting for their next attempt. */
+const FULL_REST_MS = 10 * S
 
 export function webhookJobs(options: { allowPrivate: boolean; secrets: WebhookSecrets }): JobKind[] {
   const sender = createSender(options)
@@ -50,6 +70,15 @@ export function webhookJobs(options: { allowPrivate: boolean; secrets: WebhookSe
     timeoutMs: 2 * MIN,
     run: context => deliverDue(context, sender, options.secrets),
   }
+  const fanOut: JobKind = {
+    kind: FAN_OUT_JOB,
+    slots: 8,
+    slotsPerOrganization: 1,
+    attempts: 20,
+    backoffMs: doublingBackoff,
+    timeoutMs: 10 * MIN,
+    run: passEventsOn,
+  }
   const sweep: JobKind = {
     kind: 'webhook-sweep',
     slots: 1,
@@ -59,17 +88,41 @@ export function webhookJobs(options: { allowPrivate: boolean; secrets: WebhookSe
     timeoutMs: MIN,
     everyMs: SWEEP_EVERY_MS,
     async run({ commit }) {
-      await commit(async tx => {
-        for (const { organizationId, webhookId } of await listDueEndpoints(tx, SWEEP_LIMIT)) {
-          await orderDelivery(tx, organizationId, webhookId)
-        }
-        await pruneDeliveries(tx)
-        // It runs so often that what is done would fill the table.
-        await tx.query(`DELETE FROM jobs WHERE kind = 'webhook-sweep' AND status = 'done'`)
-      })
+      await commit(tx => orderWhatIsDue(tx, SWEEP_LIMIT))
+      for (const step of [clearWebhooks, pruneDeliveries]) {
+        let left = CLEARED_STEPS
+        while (left-- > 0 && (await commit(step)));
+      }
+      // It runs so often that what is done would fill the table.
+      await commit(tx => tx.query(`DELETE FROM jobs WHERE kind = 'webhook-sweep' AND status = 'done'`))
     },
   }
-  return [endpoint as JobKind, sweep]
+  return [endpoint as JobKind, fanOut, sweep]
+}
+
+async function passEventsOn({ job, signal, commit }: JobContext<unknown>): Promise<void> {
+  const organizationId = job.organizationId as string
+  for (;;) {
+    signal.throwIfAborted()
+    const { kinds, count } = await commit(tx => placeEvents(tx, organizationId, PLACED_AT_ONCE))
+    if (count === 0) return
+    let after: string | null = null
+    do {
+      const page: { after: string | null; limit: number } = { after, limit: ORDERED_AT_ONCE }
+      after = await commit(tx => orderDeliveries(tx, organizationId, kinds, page))
+    } while (after !== null)
+  }
+}
+
+/** What is due for an endpoint, after it took the next events where that leaves room. */
+async function listNext(tx: Queryable, organizationId: string, webhookId: string, endpoint: Endpoint) {
+  const due = await listDue(tx, webhookId, AT_ONCE)
+  if (due.length === AT_ONCE) return due
+  const taken = await takeEvents(tx, organizationId, webhookId, endpoint, TAKEN_AT_ONCE)
+  if (taken === 0) return due
+  if (taken !== 'full') return listDue(tx, webhookId, AT_ONCE)
+  if (due.length === 0) await restEndpoint(tx, webhookId, endpoint.slowFailures, FULL_REST_MS)
+  return due
 }
 
 async function deliverDue(
@@ -79,12 +132,13 @@ async function deliverDue(
 ): Promise<void> {
   const { job, signal, commit } = context
   const { webhookId } = job.payload
+  const organizationId = job.organizationId as string
   const until = performance.now() + TURN_MS
   while (performance.now() < until) {
     signal.throwIfAborted()
     const { endpoint, due } = await commit(async tx => {
       const endpoint = await findEndpoint(tx, webhookId)
-      return { endpoint, due: endpoint ? await listDue(tx, webhookId, AT_ONCE) : [] }
+      return { endpoint, due: endpoint ? await listNext(tx, organizationId, webhookId, endpoint) : [] }
     })
     if (!endpoint || due.length === 0) return
     const { url, previous } = endpoint
