@@ -53,8 +53,18 @@ export function createWatcher(options: {
   /** Of each reading that goes on, what has changed since it began. */
   const readings = new Set<ChangeEvent[]>()
 
+  /** One that fails keeps no other from being ended, or from following what its user may see. */
+  function attempt<T>(work: () => T, otherwise: T): T {
+    try {
+      return work()
+    } catch (error) {
+      options.onError(error, 'telling what is open of its credential')
+      return otherwise
+    }
+  }
+
   function end(watched: Watched, why: Ending): void {
-    if (open.delete(watched)) watched.end(why)
+    if (open.delete(watched)) attempt(() => watched.end(why), undefined)
   }
 
   function endWhere(test: (credential: Credential) => boolean): void {
@@ -79,7 +89,7 @@ export function createWatcher(options: {
       }
       const caller = callers.get(credential.sessionId)
       if (!caller) end(watched, 'credential')
-      else if (!watched.follow(caller)) end(watched, 'permission')
+      else if (!attempt(() => watched.follow(caller), false)) end(watched, 'permission')
     }
   }
 

@@ -143,18 +143,25 @@ export async function startJobs(options: RunnerOptions): Promise<JobRunner> {
     for (const { cancelRequested, ...job } of await listAbandonedJobs(db.system, names, [
       ...running.keys(),
     ])) {
-      const kind = kinds.find(one => one.kind === job.kind) as JobKind
-      await inScope(job, async tx => {
-        if (!cancelRequested && job.attempt < kind.attempts) {
-          return requeueJob(tx, job, { delayMs: 0, error: DIED, counts: true })
-        }
-        const status = cancelRequested ? 'cancelled' : 'failed'
-        if (!(await finishJob(tx, job, { status, error: DIED }))) return
-        await kind.ended?.(tx, job, { status, error: DIED })
-        await repeat(tx, kind)
-      })
+      // One that cannot be ended keeps no other waiting; it is found again.
+      await recoverOne(job, cancelRequested).catch(error =>
+        onError(error, `recovering the job ${job.kind} ${job.id}`),
+      )
       wake()
     }
+  }
+
+  async function recoverOne(job: Job, cancelRequested: boolean): Promise<void> {
+    const kind = kinds.find(one => one.kind === job.kind) as JobKind
+    await inScope(job, async tx => {
+      if (!cancelRequested && job.attempt < kind.attempts) {
+        return requeueJob(tx, job, { delayMs: 0, error: DIED, counts: true })
+      }
+      const status = cancelRequested ? 'cancelled' : 'failed'
+      if (!(await finishJob(tx, job, { status, error: DIED }))) return
+      await kind.ended?.(tx, job, { status, error: DIED })
+      await repeat(tx, kind)
+    })
   }
 
   async function poll(): Promise<void> {

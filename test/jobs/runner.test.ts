@@ -348,4 +348,39 @@ describe.each(['postgres', 'pglite'] as const)('The job runner on %s', which => 
     await ends(ids[1] as string, 'failed')
     expect(ended).toEqual(['The process that ran it ended'])
   })
+
+  it('one that cannot be ended keeps no other from being taken up, and takes no lease from those that run', async () => {
+    const running = await add(1)
+    let release = () => {}
+    const held = new Promise<void>(resolve => {
+      release = resolve
+    })
+    await run([
+      kind(
+        async context => {
+          if (context.job.id === running) await held
+          return mark(context, 'done')
+        },
+        {
+          ended: async () => {
+            throw new Error('it cannot be said')
+          },
+        },
+      ),
+    ])
+    await until('it runs', async () => (await read(running))?.status === 'running')
+    const [unendable, left] = [await add(0), await add(2)]
+    await db.system.query(
+      `UPDATE jobs SET status = 'running', lease = 1, lease_until = now() - interval '1 s',
+         attempts = CASE WHEN id = $1 THEN 3 ELSE 1 END WHERE id = ANY($2)`,
+      [unendable, [unendable, left]],
+    )
+    await ends(left, 'done')
+    // Longer than a lease.
+    await pause(3 * FAST.leaseMs)
+    release()
+    await ends(running, 'done')
+    const [row] = await db.system.query('SELECT attempts FROM jobs WHERE id = $1', [running])
+    expect(row).toEqual({ attempts: 1 })
+  })
 })

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { importFile } from '../support/imports.ts'
-import { addPerson, roleId } from '../support/people.ts'
+import { addOrganization, addPerson, roleId } from '../support/people.ts'
 import { openScreen, type TestScreen } from '../support/screen.ts'
 import { useOrganization } from '../support/shared-server.ts'
 import { until } from '../support/wait.ts'
@@ -66,5 +66,45 @@ describe('Watching records over the live socket', () => {
     await until('six errors', () => screen.errors.length === 6)
     expect(await watch(screen, ['imports'])).toEqual(['imports'])
     screen.cut()
+  })
+
+  it('goes on for everybody where one organization has no turn left in the database: the others hear, and it does later', async () => {
+    const failed = () => server.output.stderr.split('Telling of changed records failed').length - 1
+    const other = await addOrganization(server, (await addPerson(server, owner, { role: 'Admin' })).client)
+    const sides = await Promise.all(
+      [owner, other.client].map(async client => {
+        const screen = await openScreen(server, client.token)
+        await watch(screen, ['tasks'])
+        const { _id } = (await client.post('/task', { name: 'Task' })).body.data
+        const told = () =>
+          (screen.messages as { type: string; task?: { name: string } }[])
+            .filter(({ type }) => type === 'task')
+            .at(-1)?.task?.name
+        const rename = async (name: string) =>
+          expect((await client.patch(`/task/${_id}`, { name })).status).toBe(200)
+        let closed: unknown
+        void screen.closed.then(why => {
+          closed = why
+        })
+        return { client, screen, told, rename, isClosed: () => closed }
+      }),
+    )
+    const [crowded, quiet] = sides as [(typeof sides)[0], (typeof sides)[0]]
+    const before = failed()
+    let last = ''
+    for (let round = 0; failed() === before; round++) {
+      if (round === 200) throw new Error('It never failed')
+      const searches = Array.from({ length: 150 }, (_, n) =>
+        crowded.client.get(`/tasks?search=${round}-${n}`),
+      )
+      last = `Renamed ${round}`
+      await crowded.rename(last)
+      await Promise.all(searches)
+    }
+    await quiet.rename('Heard')
+    await until('the other one hears', () => quiet.told() === 'Heard')
+    await until('it hears what is newest', () => crowded.told() === last)
+    expect([crowded, quiet].map(side => side.isClosed())).toEqual([undefined, undefined])
+    for (const { screen } of sides) screen.cut()
   })
 })

@@ -1,6 +1,7 @@
 import type { WebSocket } from 'ws'
 import type { ChangeEvent, Database } from '../../../db/client.ts'
 import { withDemand } from '../../../db/demand.ts'
+import { isAway } from '../../../db/errors.ts'
 import type { Caller } from '../../../db/queries/sessions.ts'
 import { READY_BELOW_BYTES } from './limits.ts'
 import { mayWatch, TOPICS, type TopicName } from './topics.ts'
@@ -30,38 +31,59 @@ interface Watcher {
  */
 export function createWatching(db: Database, onError: (error: unknown) => void) {
   const watchers = new Map<WebSocket, Watcher>()
-  let sending = false
+  /** The organizations that something is being read for. */
+  const sending = new Set<string>()
 
   const watched = ({ caller, topics }: Watcher) => topics.filter(name => mayWatch(caller, name))
 
-  async function send(): Promise<void> {
-    const ready = [...watchers.values()].filter(
-      ({ pending, socket }) => pending.size > 0 && socket.bufferedAmount < READY_BELOW_BYTES,
-    )
-    for (const organizationId of new Set(ready.map(({ caller }) => caller.organizationId))) {
-      const ofOne = ready.filter(({ caller }) => caller.organizationId === organizationId)
-      for (const name of Object.keys(TOPICS) as TopicName[]) {
-        const asked = ofOne.flatMap(watcher => {
-          const ids = watcher.pending.get(name)
-          watcher.pending.delete(name)
-          return ids ? [{ watcher, ids }] : []
+  /** Sends what waits for watchers of one organization. */
+  async function send(organizationId: string, ready: readonly Watcher[]): Promise<void> {
+    for (const name of Object.keys(TOPICS) as TopicName[]) {
+      const asked = ready.flatMap(watcher => {
+        const ids = watcher.pending.get(name)
+        watcher.pending.delete(name)
+        return ids ? [{ watcher, ids }] : []
+      })
+      const ids = [...new Set(asked.flatMap(({ ids }) => [...ids.keys()]))]
+      for (let at = 0; at < ids.length; at += READ_AT_ONCE) {
+        const some = ids.slice(at, at + READ_AT_ONCE)
+        const found = await read(organizationId, name, some).catch(error => {
+          for (const { watcher, ids: own } of asked) keep(watcher, name, own, ids.slice(at))
+          throw error
         })
-        const ids = [...new Set(asked.flatMap(({ ids }) => [...ids.keys()]))]
-        for (let at = 0; at < ids.length; at += READ_AT_ONCE) {
-          const some = ids.slice(at, at + READ_AT_ONCE)
-          const found = await read(organizationId, name, some)
-          for (const { watcher, ids } of asked) {
-            for (const id of some) {
-              const before = ids.get(id)
-              if (!before || !mayWatch(watcher.caller, name)) continue
-              const message = found.get(id)?.(watcher.caller, [...before])
-              if (message && watchers.get(watcher.socket) === watcher)
-                watcher.socket.send(JSON.stringify(message))
-            }
+        for (const { watcher, ids } of asked) {
+          for (const id of some) {
+            const before = ids.get(id)
+            if (!before || !mayWatch(watcher.caller, name)) continue
+            const message = found.get(id)?.(watcher.caller, [...before])
+            if (message && watchers.get(watcher.socket) === watcher)
+              watcher.socket.send(JSON.stringify(message))
           }
         }
       }
     }
+  }
+
+  /** What could not be read waits again, with what has changed meanwhile. */
+  function keep(
+    watcher: Watcher,
+    name: TopicName,
+    states: ReadonlyMap<string, Set<string>>,
+    left: readonly string[],
+  ): void {
+    for (const id of left) {
+      for (const before of states.get(id) ?? []) add(watcher, name, id, before)
+      if (states.has(id)) add(watcher, name, id, undefined)
+    }
+  }
+
+  function add({ pending }: Watcher, name: TopicName, id: string, before: string | undefined): number {
+    const ids = pending.get(name) ?? new Map<string, Set<string>>()
+    const states = ids.get(id) ?? new Set()
+    if (before !== undefined) states.add(before)
+    ids.set(id, states)
+    pending.set(name, ids)
+    return ids.size
   }
 
   const read = (organizationId: string, name: TopicName, ids: readonly string[]) =>
@@ -69,23 +91,33 @@ export function createWatching(db: Database, onError: (error: unknown) => void) 
       db.tenant(organizationId, async tx => TOPICS[name].read(tx, ids, organizationId)),
     )
 
+  /** Each organization by itself: one that is slow, or fails, is nobody else's affair. */
   const timer = setInterval(() => {
-    if (sending || watchers.size === 0) return
-    sending = true
-    void send()
-      .catch(error => {
-        // What was to be sent is not known any more: they read again.
-        onError(error)
-        restart()
-      })
-      .finally(() => {
-        sending = false
-      })
+    const ready = new Map<string, Watcher[]>()
+    for (const watcher of watchers.values()) {
+      const { organizationId } = watcher.caller
+      if (sending.has(organizationId) || watcher.pending.size === 0) continue
+      if (watcher.socket.bufferedAmount >= READY_BELOW_BYTES) continue
+      ready.set(organizationId, [...(ready.get(organizationId) ?? []), watcher])
+    }
+    for (const [organizationId, ofOne] of ready) {
+      sending.add(organizationId)
+      void send(organizationId, ofOne)
+        .catch(error => {
+          onError(error)
+          // Where the database is busy or away the next time may do; else they are to read again.
+          if (!isAway(error)) restart(({ caller }) => caller.organizationId === organizationId)
+        })
+        .finally(() => sending.delete(organizationId))
+    }
   }, SEND_EVERY_MS)
 
-  function restart(): void {
-    for (const { socket } of watchers.values()) socket.close(SERVICE_RESTART, 'Connect and read again')
-    watchers.clear()
+  function restart(which: (watcher: Watcher) => boolean): void {
+    for (const watcher of [...watchers.values()]) {
+      if (!which(watcher)) continue
+      watchers.delete(watcher.socket)
+      watcher.socket.close(SERVICE_RESTART, 'Connect and read again')
+    }
   }
 
   return {
@@ -117,19 +149,15 @@ export function createWatching(db: Database, onError: (error: unknown) => void) 
       for (const watcher of watchers.values()) {
         const name = watcher.topics.find(name => name === topic)
         if (!name || watcher.caller.organizationId !== organizationId) continue
-        const ids = watcher.pending.get(name) ?? new Map<string, Set<string>>()
-        const states = ids.get(recordId) ?? new Set()
-        if (typeof before === 'string') states.add(before)
-        ids.set(recordId, states)
-        watcher.pending.set(name, ids)
-        if (ids.size <= MAX_PENDING) continue
+        const waiting = add(watcher, name, recordId, typeof before === 'string' ? before : undefined)
+        if (waiting <= MAX_PENDING) continue
         watchers.delete(watcher.socket)
         watcher.socket.close(SERVICE_RESTART, 'Connect and read again')
       }
     },
 
     /** Notifications may have been missed: whoever watches connects and reads again. */
-    restart,
+    restart: () => restart(() => true),
 
     close: () => clearInterval(timer),
   }

@@ -50,11 +50,18 @@ export function scheduleJob(
       while (performance.now() < end) {
         signal.throwIfAborted()
         const organizations = await listDueOrganizations(db.system)
+        let made = false
         for (const organizationId of organizations) {
           signal.throwIfAborted()
-          await runSchedule(db, turns, organizationId, onError)
+          try {
+            await runSchedule(db, turns, organizationId, onError)
+            made = true
+          } catch (error) {
+            // Its schedule is still due, and found again; the others have their turn.
+            onError(error, `making the tasks of the organization ${organizationId}, trying again`)
+          }
         }
-        if (organizations.length === 0) await pause(POLL_MS, undefined, { signal })
+        if (!made) await pause(POLL_MS, undefined, { signal })
       }
     },
   }

@@ -190,6 +190,37 @@ describe.each(['postgres', 'pglite'] as const)('Schedules on %s', which => {
     )
     expect(before?.tasks).toBeLessThanOrEqual(100)
   })
+
+  it('of one organization that fail again and again do not keep those of another waiting', async () => {
+    await db.system.query(
+      `CREATE OR REPLACE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
+         $$ BEGIN RAISE EXCEPTION 'not now' USING ERRCODE = '40001'; END $$`,
+    )
+    await db.system.query(
+      `CREATE TRIGGER refuse BEFORE INSERT ON tasks FOR EACH ROW
+         WHEN (NEW.organization_id = '${planning.organizationId}') EXECUTE FUNCTION refuse()`,
+    )
+    const refused = await addSchedule(db, planning, { startTime: ago(2.5) })
+    const id = await addSchedule(db, await addPlanning(db), { startTime: ago(0.5) })
+    const stop = new AbortController()
+    const failures: unknown[] = []
+    const running = scheduleJob(db, turns, error => void failures.push(error)).run({
+      signal: stop.signal,
+    } as never)
+    running.catch(() => {})
+    try {
+      await until(
+        'it has failed, and the other is made',
+        async () => failures.length > 1 && (await made(id)).length === 1,
+      )
+      expect(await made(refused)).toEqual([])
+    } finally {
+      await db.system.query('DROP TRIGGER refuse ON tasks')
+    }
+    await until('it is made when it can be', async () => (await made(refused)).length === 3)
+    stop.abort(new Error('enough'))
+    await expect(running).rejects.toThrow()
+  })
 })
 
 describe('A clock that is moved', () => {
