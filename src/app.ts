@@ -41,6 +41,7 @@ import { addBodyBudget } from './http/plugins/body-budget.ts'
 import { countConnections } from './http/plugins/connections.ts'
 import { addCors } from './http/plugins/cors.ts'
 import { addDemand } from './http/plugins/demand.ts'
+import { createHttpDraining } from './http/plugins/draining.ts'
 import { addErrorHandling, answerError } from './http/plugins/errors.ts'
 import { addIdempotency } from './http/plugins/idempotency.ts'
 import { addMethods } from './http/plugins/methods.ts'
@@ -69,6 +70,7 @@ export async function createApp(
   describe?: (app: App) => Promise<void>,
 ): Promise<App> {
   const console = openConsole(services.config)
+  const draining = createHttpDraining()
   const app: App = Fastify({
     loggerInstance: logger,
     // A line a request is for whoever looks for a fault; what fails is logged in any case. An address may hold a
@@ -84,21 +86,22 @@ export async function createApp(
       querystringParser: parseQuery,
     },
     forceCloseConnections: true,
-    serverFactory: listener =>
-      cutUnread(
-        createServer(
-          {
-            requestTimeout: UPLOAD_WITHIN_MS,
-            headersTimeout: HEADERS_WITHIN_MS,
-            connectionsCheckingInterval: 1_000,
-            keepAliveTimeout: IDLE_MS,
-            maxHeaderSize: MAX_HEADER_BYTES,
-            // Answered by a hook, in the envelope.
-            requireHostHeader: false,
-          },
-          pace(listener),
-        ),
-      ),
+    serverFactory(listener) {
+      const server = createServer(
+        {
+          requestTimeout: UPLOAD_WITHIN_MS,
+          headersTimeout: HEADERS_WITHIN_MS,
+          connectionsCheckingInterval: 1_000,
+          keepAliveTimeout: IDLE_MS,
+          maxHeaderSize: MAX_HEADER_BYTES,
+          // Answered by a hook, in the envelope.
+          requireHostHeader: false,
+        },
+        pace(listener),
+      )
+      draining.watch(server)
+      return cutUnread(server)
+    },
     clientErrorHandler: answerClientError,
     // Without hooks, so it says itself what they do.
     frameworkErrors(error, request, reply) {
@@ -124,6 +127,8 @@ export async function createApp(
   addArrivalTime(app)
   addBodies(app, services)
   addUnreadBodies(app)
+  // It says of the connection what holds after the body's rest.
+  draining.add(app)
 
   await describe?.(app)
   await healthRoutes(app, services)

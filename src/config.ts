@@ -17,6 +17,9 @@ const MAX_DIRECT_EXPORT = 10_000
 /** Where nothing is kept between them, they are one process. */
 const TOGETHER = ['ingest', 'writer', 'live'] as const satisfies Role[]
 
+/** Whoever is to wait longer is better kept from the process before it is told to stop. */
+const MAX_DRAIN_S = 3_600
+
 export interface Config {
   roles: ReadonlySet<Role>
   host: string
@@ -47,6 +50,8 @@ export interface Config {
   trustedProxies: string[]
   /** Origins of other people's pages that may call. */
   corsOrigins: string[]
+  /** How long the end of the process may take to finish and close what is connected. */
+  drainSeconds: number
   /** What the console's map lies on. */
   basemap: Basemap
   owner: { email: string; password: string | undefined; organization: string }
@@ -173,6 +178,7 @@ export function toConfig(env: Env): Config {
     exportDirectLimit: count('EXPORT_DIRECT_LIMIT', 1000, 0, MAX_DIRECT_EXPORT),
     rateLimitPerMinute: count('RATE_LIMIT_PER_MINUTE', 1200),
     liveSocketsPerUser: count('LIVE_SOCKETS_PER_USER', 50),
+    drainSeconds: count('DRAIN_SECONDS', 15, 0, MAX_DRAIN_S),
     trustedProxies: list('TRUSTED_PROXIES'),
     corsOrigins,
     basemap: typeof basemap === 'string' ? { kind: 'world' } : basemap,

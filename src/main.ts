@@ -4,7 +4,7 @@ import { ConfigError, readEnv, toConfig } from './config.ts'
 import { describeFirstSteps } from './first-steps.ts'
 import { openProcess } from './open.ts'
 
-/** An orderly stop may take so long: acknowledgements are waited for at most 5 s of it. */
+/** Beyond what it waits for those who are connected: jobs have 5 s to stop, acknowledgements as long. */
 const STOP_WITHIN_MS = 15_000
 
 const logger = pino(
@@ -21,7 +21,8 @@ try {
       process.exit(1)
     },
   })
-  closeWithGrace({ delay: STOP_WITHIN_MS, logger: false }, async ({ err, signal }) => {
+  const delay = config.drainSeconds * 1_000 + STOP_WITHIN_MS
+  closeWithGrace({ delay, logger: false }, async ({ err, signal }) => {
     if (err) logger.fatal({ err }, 'The process fails')
     else logger.info(`Stopping on ${signal}`)
     await close()

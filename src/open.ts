@@ -11,6 +11,7 @@ import { retry } from '../db/retry.ts'
 import { becomeSingleWriter } from '../db/single-writer.ts'
 import { checkTenantRole } from '../db/tenant-role.ts'
 import { countRoom, createConnections } from '../ingest/connections.ts'
+import { drain } from '../ingest/drain.ts'
 import { createTokens } from '../ingest/identity/tokens.ts'
 import { createWatcher } from '../ingest/identity/watcher.ts'
 import { createLastSeen } from '../ingest/last-seen.ts'
@@ -54,8 +55,9 @@ type Closers = (() => Promise<void> | void)[]
 
 /**
  * Opens the parts that the roles of this process need, in the order in which a point travels back from its end: the table, the
- * log, the writer, the live clients, then the servers. `close` closes in reverse what is open by then, also before `opened`
- * resolves. Where a part fails to open, `opened` rejects, and the parts before it are closed.
+ * log, the writer, the live clients, then the servers. `close` finishes what is under way (`ingest/drain.ts`), and closes in
+ * reverse what is open by then, also before `opened` resolves. Where a part fails to open, `opened` rejects, and the
+ * parts before it are closed.
  */
 export function openProcess(
   config: Config,
@@ -200,6 +202,10 @@ async function openParts(config: Config, { logger, onLost }: OpenOptions, closer
   closers.push(
     () => app.close(),
     () => mqtt?.close(),
+    () => {
+      listening = false
+      return drain(mqtt ? [app.draining, mqtt.draining] : [app.draining], config.drainSeconds * 1_000)
+    },
   )
 
   return { url: http, mqttPort: mqtt ? mqtt.port : null, firstAccount }

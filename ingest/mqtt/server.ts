@@ -4,6 +4,7 @@ import { Aedes, type Client } from 'aedes'
 import type { Database } from '../../db/client.ts'
 import type { Log } from '../../stream/log.ts'
 import type { Connections } from '../connections.ts'
+import type { Draining } from '../drain.ts'
 import { formatOf } from '../formats/table.ts'
 import type { Publisher } from '../identity/authenticate.ts'
 import type { Tokens } from '../identity/tokens.ts'
@@ -32,11 +33,13 @@ export interface MqttServer {
   readonly connections: number
   /** Accepts a stream that speaks MQTT. `address` is the peer's; `onKnown` is called once it is known who it is. */
   accept(stream: Duplex, address: string | undefined, onKnown: () => void): void
-  /** Accepts nothing more, waits for what was read to be acknowledged, and closes. */
+  /** Accepts nothing more, and reads no more of a connection whose turn it is: it ends when what was read is acknowledged. */
+  readonly draining: Draining
+  /** Ends what is left: waits for what was read to be acknowledged, and closes. */
   close(): Promise<void>
 }
 
-const DRAIN_MS = 5_000
+const ACKNOWLEDGED_WITHIN_MS = 5_000
 const POLL_EVERY_MS = 500
 
 export async function openMqttServer(options: {
@@ -74,6 +77,8 @@ export async function openMqttServer(options: {
   const throttle = createConnectionThrottle({ perSecond: options.connectionsPerSecond })
   const readPublisher = createCredentials({ db, tokens })
   const stopEnding = endSessionsOfDeleted({ db, sessions, onError })
+  /** Those whose turn to end has come. */
+  const ending = new Set<Connection>()
   let closing = false
 
   const broker = await Aedes.createBroker({
@@ -146,7 +151,8 @@ export async function openMqttServer(options: {
       const connection = new Connection(client, services)
       connections.set(client, connection)
       unknown.set(client, { connection, leftBytes: 0 })
-      if (closing || log.full) connection.pause()
+      if (closing) end(connection)
+      else if (log.full) connection.pause()
       client.once('connected', () => {
         answered()
         onKnown()
@@ -155,6 +161,7 @@ export async function openMqttServer(options: {
       client.conn.once('close', () => {
         leave(connection)
         connections.delete(client)
+        ending.delete(connection)
         watcher.forget(connection)
         if (connection.session) sessions.leave(connection.session, connection.socket)
       })
@@ -180,13 +187,16 @@ export async function openMqttServer(options: {
     unknown.delete(client)
   }
 
-  function pauseAll(): void {
-    for (const connection of connections.values()) connection.pause()
+  function end(connection: Connection): void {
+    ending.add(connection)
+    connection.pause()
   }
 
   const stopListening = log.onFull(full => {
-    if (full) pauseAll()
-    else if (!closing) for (const connection of connections.values()) connection.resume()
+    for (const connection of connections.values()) {
+      if (full) connection.pause()
+      else if (!ending.has(connection)) connection.resume()
+    }
   })
   const polls = setInterval(() => {
     for (const connection of connections.values()) {
@@ -211,28 +221,43 @@ export async function openMqttServer(options: {
       onSocket: socket => acceptSocket(socket, () => (tls as NonNullable<typeof tls>).secure(socket)),
     }))
 
+  let closed: Promise<unknown> | undefined
+  function stopAccepting(): void {
+    closing = true
+    stopEnding()
+    throttle.close()
+    tls?.close()
+    closed ??= Promise.all([listener.close(), secured?.close()])
+  }
+
   return {
     port: listener.port,
     get connections() {
       return connections.size
     },
     accept: (stream, address, onKnown) => accept(stream, address, onKnown),
+    draining: {
+      begin() {
+        stopAccepting()
+        return [...connections.values()].map(connection => () => end(connection))
+      },
+      remaining() {
+        for (const { pending, client } of ending) if (pending === 0) client.close()
+        return connections.size
+      },
+    },
     async close() {
-      closing = true
-      stopEnding()
+      stopAccepting()
       stopListening()
-      throttle.close()
-      tls?.close()
-      const closed = [listener.close(), secured?.close()]
-      pauseAll()
-      const deadline = performance.now() + DRAIN_MS
+      for (const connection of connections.values()) end(connection)
+      const deadline = performance.now() + ACKNOWLEDGED_WITHIN_MS
       while ([...connections.values()].some(({ pending }) => pending > 0) && performance.now() < deadline) {
         await new Promise(resolve => setTimeout(resolve, 10))
       }
       clearInterval(polls)
       await new Promise<void>(resolve => broker.close(resolve))
       for (const { client } of connections.values()) client.close()
-      await Promise.all(closed)
+      await closed
     },
   }
 }

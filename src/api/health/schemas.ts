@@ -1,10 +1,13 @@
 import { z } from 'zod'
 import { text } from '../../http/envelope.ts'
 
+/** As long as the process ends, too. */
+const config = { always: true }
 /** Outside /api/v3, so that they say themselves what its hooks say of the other operations. */
 const open = { tags: ['Process'], 'x-permission': 'public', security: [] }
 
 export const getHealth = {
+  config,
   schema: {
     ...open,
     summary: 'Whether the process lives',
@@ -20,10 +23,12 @@ const readiness = z.object({
 })
 
 export const getReadiness = {
+  config,
   schema: {
     ...open,
     summary: 'Whether the process can work',
-    description: 'Once every listener of its roles is open and what it depends on answers.',
+    description:
+      'Once every listener of its roles is open and what it depends on answers. No more from the moment that it is told to stop.',
     response: {
       200: readiness.describe('Ready'),
       503: readiness.describe('Not ready; `data` says what is missing'),
@@ -32,6 +37,7 @@ export const getReadiness = {
 }
 
 export const getMetrics = {
+  config,
   schema: {
     ...open,
     summary: 'Figures of the process',

@@ -19,7 +19,7 @@ export const MQTT_SUBPROTOCOLS: readonly string[] = ['mqtt', 'mqttv3.1']
 const WEBSOCKET_MESSAGE_BYTES = 256 * 1024
 
 /** RFC 6455, 7.4.1. */
-const GOING_AWAY = 1001
+export const GOING_AWAY = 1001
 const INTERNAL_ERROR = 1011
 
 /**
