@@ -1,6 +1,11 @@
 import type { Registry } from 'prom-client'
 import type { Database } from '../db/client.ts'
-import { claimLog } from '../db/queries/log-positions.ts'
+import {
+  claimLog,
+  listKnownSubjects,
+  readLogPositions,
+  reserveSubjectKeys,
+} from '../db/queries/log-positions.ts'
 import { claimProcessLog } from '../db/single-writer.ts'
 import type { Log } from '../stream/log.ts'
 import { createProcessLog } from '../stream/process-log.ts'
@@ -30,6 +35,11 @@ export async function openLog(
   const log = await openKafkaLog({
     ...config.kafka,
     claimLog: (log, partitions, begin) => claimLog(db, log, partitions, begin),
+    stored: {
+      readPositions: () => readLogPositions(db.system),
+      listKnown: subjects => listKnownSubjects(db.system, subjects),
+      reserveKeys: key => reserveSubjectKeys(db.system, key),
+    },
     onError,
   })
   observeKafka(registry, log, { storing: config.roles.has('writer') })

@@ -1,5 +1,5 @@
 import type { EachBatchPayload, KafkaMessage } from 'kafkajs'
-import type { Batch, Record } from '../log.ts'
+import type { Batch, Record, Subject } from '../log.ts'
 import { readRecord, UnreadableRecord } from './record.ts'
 
 /** Entries that are handed over at once: as many as the log of one process stores at once. */
@@ -7,11 +7,17 @@ const BATCH_ENTRIES = 4_000
 
 /** Consecutive records of one partition, and those among them that are none. */
 export interface ReadBatch extends Batch {
+  records: readonly ReadRecord[]
   unreadable: { message: KafkaMessage; reason: string }[]
   /** Kafka's own offset of the last record. */
   lastOffset: string
   /** When the broker took the first record, in milliseconds since 1970. */
   since: number
+}
+
+export interface ReadRecord extends Record {
+  /** Who its entries are of, or the key alone where the record does not say. */
+  subjects: readonly (Subject | number)[]
 }
 
 /** Reads what was fetched of a partition, a batch at a time. Offsets are raised by `base`. */
@@ -20,7 +26,7 @@ export function* readBatches(fetched: EachBatchPayload['batch'], base: number): 
   let next = 0
   while (next < messages.length) {
     const since = Number(messages[next]?.timestamp)
-    const records: Record[] = []
+    const records: ReadRecord[] = []
     const unreadable: ReadBatch['unreadable'] = []
     let entries = 0
     let lastOffset = ''
@@ -28,7 +34,7 @@ export function* readBatches(fetched: EachBatchPayload['batch'], base: number): 
       const message = messages[next++] as KafkaMessage
       lastOffset = message.offset
       try {
-        const record = { offset: base + Number(message.offset), entries: read(message) }
+        const record = { offset: base + Number(message.offset), ...read(message) }
         records.push(record)
         entries += record.entries.length
       } catch (error) {
@@ -42,5 +48,5 @@ export function* readBatches(fetched: EachBatchPayload['batch'], base: number): 
 
 function read(message: KafkaMessage) {
   if (!message.value) throw new UnreadableRecord('The record has no value')
-  return readRecord(message.value).entries
+  return readRecord(message.value)
 }

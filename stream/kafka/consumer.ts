@@ -28,8 +28,8 @@ export interface ConsumeOptions {
   concurrency: number
   /** A fetch waits until there are as many bytes, and at most so long. */
   fetch: { minBytes: number; waitMs: number }
-  /** Called in every join, before anything is fetched. */
-  onJoin?: (consumer: Consumer) => void
+  /** Called in every join, before anything is fetched, with the partitions that are its own. */
+  onJoin?: (consumer: Consumer, partitions: readonly number[]) => void
   /** Called when nothing is in hand any more, before the group is left. */
   onLeaving?: (consumer: Consumer) => Promise<void>
   /** Called when a group has been left for good. */
@@ -95,9 +95,9 @@ export function keepConsuming(options: ConsumeOptions): Consuming {
     consumer.on(FETCH, onSign)
     // kafkajs goes on asking on the connection whose answer did not come, and keeps others to that broker, which may be as dead.
     consumer.on(REQUEST_TIMEOUT, ({ payload }) => client.cut(NO_ANSWER, payload.broker))
-    consumer.on(GROUP_JOIN, () => {
+    consumer.on(GROUP_JOIN, ({ payload }) => {
       onSign()
-      options.onJoin?.(consumer)
+      options.onJoin?.(consumer, payload.memberAssignment[options.topic] ?? [])
     })
     const eachBatch = async (payload: EachBatchPayload): Promise<void> => {
       const work = options.eachBatch({ ...payload, isRunning: () => !ending && payload.isRunning() })

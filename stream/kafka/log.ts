@@ -6,7 +6,7 @@ import { createClient, type KafkaClient, type OnError } from './client.ts'
 import { createFollower } from './follower.ts'
 import { createSender } from './sender.ts'
 import { createStorer } from './storer.ts'
-import { type ClaimLog, nameTopics, openTopics } from './topics.ts'
+import { type ClaimLog, nameTopics, openTopics, type StoredLog } from './topics.ts'
 
 /**
  * The log of the cluster tier, on Apache Kafka.
@@ -22,6 +22,8 @@ export interface KafkaLog extends Log {
   readLag(): Promise<Map<number, number>>
   /** When the oldest record came that this process has in hand and not stored, by partition. */
   readonly unstoredSince: ReadonlyMap<number, number>
+  /** Records that this process has begun to read again since the database did not have them, and those that Kafka no longer had. */
+  readonly behind: { again: number; missing: number }
   /** Whether a broker answers. */
   answers(): Promise<boolean>
 }
@@ -32,6 +34,7 @@ export interface KafkaLogOptions {
   partitions: number
   replication: number
   claimLog: ClaimLog
+  stored: StoredLog
   maxWaitingBytes?: number
   onError: OnError
 }
@@ -86,6 +89,7 @@ export async function openKafkaLog(options: KafkaLogOptions): Promise<KafkaLog> 
   const shared = { createClient: newClient, retries, topics, partitions, bases, onError }
   const unstoredSince = new Map<number, number>()
 
+  const behind = { again: 0, missing: 0 }
   const { ask } = createAdministrator(newClient, ASK_WITHIN_MS)
 
   return {
@@ -96,9 +100,18 @@ export async function openKafkaLog(options: KafkaLogOptions): Promise<KafkaLog> 
     onFull: appender.onFull,
     waiting: appender.waiting,
     unstoredSince,
+    behind,
 
     store: async handler =>
-      createStorer({ ...shared, sender, handler, unstoredSince }) satisfies Subscription,
+      createStorer({
+        ...shared,
+        ask,
+        stored: options.stored,
+        sender,
+        handler,
+        unstoredSince,
+        behind,
+      }) satisfies Subscription,
     follow: (start, handler) => createFollower({ ...shared, ask, start, handler }),
 
     readLag: () =>

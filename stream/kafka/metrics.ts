@@ -1,4 +1,4 @@
-import { Gauge, type Registry } from 'prom-client'
+import { Counter, Gauge, type Registry } from 'prom-client'
 import { within } from './client.ts'
 import type { KafkaLog } from './log.ts'
 import { RETENTION_MS } from './topics.ts'
@@ -56,6 +56,28 @@ export function observeKafka(registry: Registry, log: KafkaLog, roles: { storing
     registers,
   }).set(RETENTION_MS / 1000)
   if (!roles.storing) return
+  for (const [name, help, read] of [
+    [
+      'fieldline_log_reread_records_total',
+      'Records that are read again because the database did not have them, as after it was restored',
+      () => log.behind.again,
+    ],
+    [
+      'fieldline_log_missing_records_total',
+      'Records that the database does not have and Kafka no longer has: what was in them is lost',
+      () => log.behind.missing,
+    ],
+  ] as const) {
+    new Counter({
+      name,
+      help,
+      registers,
+      collect() {
+        this.reset()
+        this.inc(read())
+      },
+    })
+  }
   new Gauge({
     name: 'fieldline_log_unstored_seconds',
     help: 'Age of the oldest record that this writer has in hand and not stored, 0 where there is none',

@@ -1,16 +1,17 @@
-import type { Consumer, EachBatchPayload } from 'kafkajs'
+import type { Admin, Consumer, EachBatchPayload } from 'kafkajs'
 import { retry } from '../../db/retry.ts'
-import type { Batch, Positions, Subscription } from '../log.ts'
-import type { Outcomes } from '../point.ts'
+import type { Batch, Positions, Subject, Subscription } from '../log.ts'
+import type { Entry, Outcomes } from '../point.ts'
 import { type ReadBatch, readBatches } from './batches.ts'
+import { createBeginning } from './beginning.ts'
 import { inTime, type KafkaClient, type OnError } from './client.ts'
 import { HEARTBEAT_MS, keepConsuming } from './consumer.ts'
 import { createRecordWriter } from './record.ts'
 import type { Messages, Sender } from './sender.ts'
-import type { Topics } from './topics.ts'
+import type { StoredLog, Topics } from './topics.ts'
 
 /**
- * A member of the writers' group. An offset is committed when what lies before it is stored: here, twice a second,
+ * A member of the writers' group, which begins where the database ends (`beginning.ts`). An offset is committed when what lies before it is stored: here, twice a second,
  * from what the handler has resolved. Who dies, or loses a partition, leaves at most half a second behind that the
  * next one stores again, which changes nothing.
  *
@@ -37,14 +38,29 @@ const RETRY_MAX_MS = 2_000
 export function createStorer(options: {
   createClient: (retries: number) => KafkaClient
   retries: number
+  ask: <T>(work: (admin: Admin) => Promise<T>) => Promise<T>
+  stored: StoredLog
   topics: Topics
   bases: Positions
   sender: Sender
   handler: (batch: Batch) => Promise<Outcomes>
   unstoredSince: Map<number, number>
+  /** Counts what the database turned out not to have. */
+  behind: { again: number; missing: number }
   onError: OnError
 }): Subscription {
-  const { createClient, retries, topics, bases, sender, handler, unstoredSince, onError } = options
+  const {
+    createClient,
+    retries,
+    topics,
+    bases,
+    sender,
+    handler,
+    unstoredSince,
+    stored: database,
+    onError,
+  } = options
+  const beginning = createBeginning(options)
   /** Offsets to commit, by partition: Kafka's own. */
   let stored = new Map<number, string>()
   let joins = 0
@@ -83,6 +99,7 @@ export function createStorer(options: {
       })
     }, HEARTBEAT_MS)
     try {
+      if (!(await beginning.admits(partition, Number(batch.messages[0]?.offset)))) return
       for (const part of readBatches(batch, bases.get(partition) ?? 0)) {
         unstoredSince.set(partition, part.since)
         if (!(await storeUntilDone(part, () => isRunning() && !isRebalancing(lost)))) break
@@ -109,8 +126,11 @@ export function createStorer(options: {
   async function storeUntilDone(batch: ReadBatch, mayGoOn: () => boolean): Promise<boolean> {
     const storeOnce = async () => {
       if (!mayGoOn()) return false
-      const outcomes = await handler(batch)
-      const letters = [...writeUnreadable(batch), ...writeUnstorable(batch, outcomes)]
+      const first = (batch.records[0]?.offset ?? 0) - (bases.get(batch.partition) ?? 0)
+      const isAgain = beginning.isRead(batch.partition, first)
+      const { known, strangers } = isAgain ? await partBySubject(batch) : { known: batch, strangers: [] }
+      const outcomes = await handler(known)
+      const letters = [...strangers, ...writeUnreadable(batch), ...writeUnstorable(known, outcomes)]
       if (letters.length > 0) await sender.send(topics.dead, letters)
       return true
     }
@@ -123,6 +143,41 @@ export function createStorer(options: {
         return true
       },
     })
+  }
+
+  /**
+   * Of a database that has gone back: subjects that it had not yet when it was dumped are not here, and their keys may be
+   * others' by now. What is of them goes to the dead letters.
+   */
+  async function partBySubject(batch: ReadBatch): Promise<{ known: ReadBatch; strangers: Messages }> {
+    const named = batch.records.flatMap(({ subjects }) => subjects.filter(isNamed))
+    const known = await database.listKnown(named)
+    const gone = new Set(named.map(({ subject }) => subject).filter(key => !known.has(key)))
+    if (gone.size === 0) return { known: batch, strangers: [] }
+    await database.reserveKeys(named.reduce((max, { subject }) => Math.max(max, subject), 0))
+    const isGone = (entry: Entry) => gone.has(entry.subject)
+    const strangers = batch.records.flatMap(({ offset, subjects, entries }) => {
+      const writer = createRecordWriter()
+      const theirs = entries.filter(isGone)
+      const names = subjects.filter(isNamed)
+      for (const entry of theirs) writer.add(entry, names)
+      const kafkaOffset = `${offset - (bases.get(batch.partition) ?? 0)}`
+      const headers = describe(
+        batch.partition,
+        kafkaOffset,
+        'The restored database does not have its subject.',
+      )
+      return theirs.length > 0 ? [{ partition: 0, value: writer.finish(), headers }] : []
+    })
+    onError(
+      new Error(`${gone.size} subjects of what is read again are not in the database`),
+      `storing what is of them in partition ${batch.partition}: dead letters`,
+    )
+    const records = batch.records.map(one => ({
+      ...one,
+      entries: one.entries.filter(entry => !isGone(entry)),
+    }))
+    return { known: { ...batch, records }, strangers }
   }
 
   function* writeUnreadable(batch: ReadBatch): Generator<Messages[number]> {
@@ -175,7 +230,8 @@ export function createStorer(options: {
     fetch: FETCH,
     eachBatch,
     // What was stored and not committed is read again by whoever has the partition now.
-    onJoin: () => {
+    onJoin: (consumer, partitions) => {
+      beginning.plan(consumer, partitions)
       joins++
       stored.clear()
       unstoredSince.clear()
@@ -201,6 +257,8 @@ export function createStorer(options: {
     },
   }
 }
+
+const isNamed = (subject: Subject | number): subject is Subject => typeof subject !== 'number'
 
 /** The group moves partitions, or has given ours away: kafkajs has to join again. */
 function isRebalancing(error: unknown): boolean {

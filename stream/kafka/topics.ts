@@ -1,6 +1,6 @@
 import type { Admin } from 'kafkajs'
 import { retry } from '../../db/retry.ts'
-import type { Positions } from '../log.ts'
+import type { Positions, Subject } from '../log.ts'
 import { administer, type KafkaClient, type OnError } from './client.ts'
 
 /** Names and shape of what a deployment has in Kafka. */
@@ -29,6 +29,16 @@ export function nameTopics(prefix: string): Topics {
  * log begins at 0, whatever was stored under its name.
  */
 export type ClaimLog = (log: string, partitions: number, begin?: () => Promise<boolean>) => Promise<Positions>
+
+/** What the database has of the log: it is the truth about what is stored, and the group's offsets follow it. */
+export interface StoredLog {
+  /** The next offset of each partition, raised by its base. */
+  readPositions(): Promise<Positions>
+  /** The keys of those subjects that the database has under the same key. */
+  listKnown(subjects: readonly Subject[]): Promise<ReadonlySet<number>>
+  /** Has new subjects get keys above this one. */
+  reserveKeys(key: number): Promise<void>
+}
 
 export const RETENTION_MS = 30 * 24 * 3600_000
 const RETRY_MS = 1_000

@@ -1,7 +1,7 @@
 import { connect, createServer, type Server } from 'node:net'
 import { afterAll, describe, expect, it } from 'vitest'
 import { type KafkaLog, openKafkaLog } from '../../stream/kafka/log.ts'
-import { claimAlone, startTestKafka } from '../support/kafka.ts'
+import { claimAlone, NOTHING_STORED, startTestKafka } from '../support/kafka.ts'
 import { until } from '../support/wait.ts'
 
 const kafka = await startTestKafka()
@@ -31,6 +31,7 @@ describe.skipIf(kafka.missing)('Asking whether Kafka answers', () => {
     const log: KafkaLog = await openKafkaLog({
       ...{ brokers: [address], prefix: 'admin', partitions: 1, replication: 1 },
       claimLog: claimAlone,
+      stored: NOTHING_STORED,
       onError: kafka.onError,
     })
     // A new group has no coordinator for a moment.

@@ -4,7 +4,7 @@ import { type KafkaLog, type KafkaLogOptions, openKafkaLog } from '../../stream/
 import { createRecordWriter, readRecord } from '../../stream/kafka/record.ts'
 import type { Record } from '../../stream/log.ts'
 import type { Entry, Point } from '../../stream/point.ts'
-import { claimAlone, startTestKafka } from '../support/kafka.ts'
+import { claimAlone, NOTHING_STORED, startTestKafka } from '../support/kafka.ts'
 import { pause, until } from '../support/wait.ts'
 import { createTable, point, sourceOf, subjectOf, type Table } from './entries.ts'
 
@@ -25,6 +25,7 @@ function open(prefix: string, options: Partial<KafkaLogOptions> = {}): Promise<K
     partitions: PARTITIONS,
     replication: 1,
     claimLog: claimAlone,
+    stored: NOTHING_STORED,
     onError,
     ...options,
   })
@@ -313,7 +314,7 @@ describe.skipIf(kafka.missing)(`Kafka${kafka.missing ? ` (${kafka.missing})` : '
       async () => positions,
       batch => followed.push(...batch.records),
     )
-    expect(followed).toEqual([{ offset: 1_000_000, entries: [point(4, 1)] }])
+    expect(followed).toMatchObject([{ offset: 1_000_000, entries: [point(4, 1)] }])
     await following.close()
     await storing.close()
     await log.close()

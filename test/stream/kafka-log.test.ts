@@ -1,6 +1,6 @@
 import { afterAll, afterEach } from 'vitest'
 import { openKafkaLog } from '../../stream/kafka/log.ts'
-import { claimAlone, startTestKafka } from '../support/kafka.ts'
+import { claimAlone, NOTHING_STORED, startTestKafka } from '../support/kafka.ts'
 import { pause } from '../support/wait.ts'
 import { testLog } from './log-contract.ts'
 
@@ -23,6 +23,7 @@ testLog('in Kafka', {
           partitions: 3,
           replication: 1,
           claimLog: claimAlone,
+          stored: NOTHING_STORED,
           ...options,
           onError: kafka.onError,
         }),

@@ -4,7 +4,7 @@ import { claimLog } from '../../db/queries/log-positions.ts'
 import { openKafkaLog } from '../../stream/kafka/log.ts'
 import type { ClaimLog } from '../../stream/kafka/topics.ts'
 import { createTestDatabase, openTestDatabase, type TestDatabase, usualKind } from '../support/database.ts'
-import { claimAlone, startTestKafka } from '../support/kafka.ts'
+import { claimAlone, NOTHING_STORED, startTestKafka } from '../support/kafka.ts'
 import { pause } from '../support/wait.ts'
 import { point, sourceOf, subjectOf } from './entries.ts'
 
@@ -14,7 +14,15 @@ afterAll(() => kafka.stop())
 
 function open(prefix: string, claimLog: ClaimLog = claimAlone) {
   const { brokers, onError } = kafka
-  return openKafkaLog({ brokers, prefix, partitions: 1, replication: 1, claimLog, onError })
+  return openKafkaLog({
+    brokers,
+    prefix,
+    partitions: 1,
+    replication: 1,
+    claimLog,
+    stored: NOTHING_STORED,
+    onError,
+  })
 }
 
 describe.skipIf(kafka.missing)('A process that asks a frozen Kafka', () => {

@@ -4,7 +4,10 @@ import type { KafkaClient } from '../../stream/kafka/client.ts'
 import { createRecordWriter } from '../../stream/kafka/record.ts'
 import { createStorer } from '../../stream/kafka/storer.ts'
 import { nameTopics } from '../../stream/kafka/topics.ts'
+import { NOTHING_STORED } from '../support/kafka.ts'
 import { point } from './entries.ts'
+
+const JOINED = { payload: { memberAssignment: {} } }
 
 /** A consumer of kafkajs that does as it is told. */
 function createConsumer() {
@@ -18,7 +21,7 @@ function createConsumer() {
     subscribe: async () => {},
     async run(options: { eachBatch: typeof eachBatch }) {
       eachBatch = options.eachBatch
-      listeners.get('join')?.({})
+      listeners.get('join')?.(JOINED)
     },
     commitOffsets: vi.fn(async (offsets: { partition: number; offset: string }[]) => {
       committed.push(...offsets.map(({ partition, offset }) => ({ partition, offset })))
@@ -28,7 +31,7 @@ function createConsumer() {
   return {
     consumer,
     committed,
-    join: () => listeners.get('join')?.({}),
+    join: () => listeners.get('join')?.(JOINED),
     hand(partition: number, offset: number) {
       const writer = createRecordWriter()
       writer.add(point(partition, offset), [])
@@ -59,6 +62,9 @@ describe("A writer's offsets", () => {
         end: () => {},
       }),
       retries: 0,
+      ask: async () => new Map() as never,
+      stored: NOTHING_STORED,
+      behind: { again: 0, missing: 0 },
       topics: nameTopics('test'),
       bases: new Map(),
       sender: { send: async () => {}, close: async () => {} },

@@ -1,4 +1,4 @@
-import type { ClaimLog } from '../../stream/kafka/topics.ts'
+import type { ClaimLog, StoredLog } from '../../stream/kafka/topics.ts'
 import { startKafka } from '../services/kafka.ts'
 import type { Control } from '../services/services.ts'
 
@@ -18,6 +18,13 @@ export interface TestKafka {
 export const claimAlone: ClaimLog = async (_log, _partitions, begin) => {
   await begin?.()
   return new Map()
+}
+
+/** What a database says that has nothing of the log, and no row of it: the group's offsets hold. */
+export const NOTHING_STORED: StoredLog = {
+  readPositions: async () => new Map(),
+  listKnown: async () => new Set(),
+  reserveKeys: async () => {},
 }
 
 /**
