@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Database, newId } from '../../db/client.ts'
+import { type Attempt, chooseSent, describeAttempt, findProblem } from '../support/attempts.ts'
 import { type Answer, type Client, createClient, signIn } from '../support/client.ts'
 import { createTestDatabase, openTestDatabase, type TestDatabase, usualKind } from '../support/database.ts'
 import {
@@ -31,9 +32,12 @@ import {
   refusesEach,
   withReference,
 } from '../support/references.ts'
-import { type Server, startServer } from '../support/server.ts'
+import { openServer, type Server } from '../support/server.ts'
 import { listOneOfEach } from '../support/tenant-rows.ts'
+import { readValidators, type Validator } from '../support/validators.ts'
 
+/** Other seeds find what this does not: `SEED=7 npx vitest run test/api/hostile-values`. */
+const SEED = Number(process.env.SEED ?? 1)
 const AT_ONCE = 8
 
 const FIELDS = ['number', 'text', 'location', 'date', 'boolean'].map(type => ({
@@ -49,17 +53,11 @@ const RECORDS = [
   { number: 5e-324, text: 'c', location: place('c') },
 ]
 
-/** One request with something in it that nobody sends by accident. */
-interface Attempt {
-  operation: Operation
-  path: string
-  body?: unknown
-}
-
 /**
  * Whatever stands in a parameter or a body, of every operation of the OpenAPI document and in every place that its
  * schemas name: the answer is the envelope, and none of our failures. A new route is tried without a line written for
- * it. The database is looked into beside the server, which PGlite does not allow.
+ * it. What schemas refuse is not sent, but for one value an operation. The database is looked into beside the server, which PGlite
+ * does not allow.
  */
 describe.runIf(usualKind() === 'postgres')('A hostile value', () => {
   let database: TestDatabase
@@ -67,6 +65,7 @@ describe.runIf(usualKind() === 'postgres')('A hostile value', () => {
   let db: Database
   let document: OpenApi
   let operations: Operation[]
+  let validators: Map<string, Validator>
   let own: Map<string, string>
   let owner: Person
   let organizationId: string
@@ -75,9 +74,10 @@ describe.runIf(usualKind() === 'postgres')('A hostile value', () => {
   beforeAll(async () => {
     database = await createTestDatabase('postgres')
     // Without jobs nothing is sent to the addresses of webhooks.
-    server = await startServer(database, { ALLOW_SIGNUP: 'true', ROLES: 'api,ingest,writer,live' })
+    server = await openServer(database, { ALLOW_SIGNUP: 'true', ROLES: 'api,ingest,writer,live' })
     db = await openTestDatabase(database)
     document = await readDocument(server)
+    validators = await readValidators()
     operations = listOperations(document).filter(
       ({ path, spec }) => path.startsWith('/api/v3/') && !spec.responses['101'] && path !== '/api/v3/docs',
     )
@@ -164,6 +164,12 @@ describe.runIf(usualKind() === 'postgres')('A hostile value', () => {
     return renewing
   }
 
+  /** Looks at all of them, and tries those that no schema refuses. */
+  async function checkAll(attempts: readonly Attempt[]): Promise<string[]> {
+    const { sent, problems } = chooseSent(attempts, validators)
+    return [...problems, ...(await tryAll(sent))]
+  }
+
   /** Tries all of them, some at once, and says which were answered wrongly. */
   async function tryAll(attempts: readonly Attempt[]): Promise<string[]> {
     const problems: string[] = []
@@ -192,15 +198,15 @@ describe.runIf(usualKind() === 'postgres')('A hostile value', () => {
       ofQuery(operation).flatMap(({ name, schema }) => {
         const names = schema?.type === 'object' ? [`${name}[name]`, `${name}[]`, name] : [name]
         return names.flatMap(key =>
-          HOSTILE.filter(isInTurn).map(value => ({
+          HOSTILE.map(value => ({
             operation,
             path: `${fill(operation)}?${toQuery({ [key]: value })}`,
           })),
         )
       }),
     )
-    expect(attempts.length).toBeGreaterThan(1_000)
-    expect(await tryAll(attempts)).toEqual([])
+    expect(attempts.length).toBeGreaterThan(10_000)
+    expect(await checkAll(attempts)).toEqual([])
   })
 
   it('in a path is not there', async () => {
@@ -221,13 +227,15 @@ describe.runIf(usualKind() === 'postgres')('A hostile value', () => {
     const resolve = createResolver(document)
     const attempts = withBody().flatMap(({ operation, schema, example }) =>
       listPlaces(schema, resolve).flatMap(({ place, schema }) =>
-        hostileTo(schema, resolve)
-          .filter(isInTurn)
-          .map(value => ({ operation, path: fill(operation), body: put(example, place, value) })),
+        hostileTo(schema, resolve).map(value => ({
+          operation,
+          path: fill(operation),
+          body: put(example, place, value),
+        })),
       ),
     )
-    expect(attempts.length).toBeGreaterThan(1_000)
-    expect(await tryAll(attempts)).toEqual([])
+    expect(attempts.length).toBeGreaterThan(10_000)
+    expect(await checkAll(attempts)).toEqual([])
   })
 
   it('for an identifier in a body is 400 with its path, at signing in and switching 404', async () => {
@@ -378,21 +386,7 @@ describe.runIf(usualKind() === 'postgres')('A hostile value', () => {
         const path = `${fill(operation)}?${toQuery(query)}`
         expect(await tryAll([{ operation, path, body }])).toEqual([])
       }),
-      { numRuns: 300 },
+      { numRuns: 300, seed: SEED },
     )
   })
 })
-
-/** What is wrong with an answer, or null. */
-function findProblem({ status, body, headers }: Answer): string | null {
-  if (status >= 500) return `${status} ${JSON.stringify(body).slice(0, 200)}`
-  if (status < 400) return null
-  if (!headers.get('content-type')?.includes('json')) return `${status} without JSON`
-  if (body.status !== false || typeof body.message !== 'string' || typeof body.requestId !== 'string')
-    return `${status} without the envelope: ${JSON.stringify(body).slice(0, 200)}`
-  const named = Array.isArray(body.errors) && body.errors.length > 0
-  return status === 400 && !named ? `400 without errors: ${body.message}` : null
-}
-
-const describeAttempt = ({ operation, path, body }: Attempt): string =>
-  `${operation.name} ${path.slice(0, 300)} ${toText(body)?.slice(0, 300) ?? ''}`

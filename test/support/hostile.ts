@@ -27,7 +27,7 @@ export const HOSTILE: readonly unknown[] = [
 export const TEXTS = HOSTILE.filter(value => typeof value === 'string')
 
 /** One value of so many is tried in a place, and the others in the next of its kind: `SHARE=1` tries all, for minutes. */
-export const SHARE = Number(process.env.SHARE ?? 3)
+export const SHARE = Number(process.env.SHARE ?? 5)
 
 let turn = 0
 
