@@ -33,6 +33,7 @@ import { trackingLinkRoutes } from './api/tracking-links/routes.ts'
 import { userRoutes } from './api/users/routes.ts'
 import { vehicleRoutes } from './api/vehicles/routes.ts'
 import { webhookRoutes } from './api/webhooks/routes.ts'
+import { createKnownCallers } from './http/known-callers.ts'
 import { ANSWER_HEADERS, addAnswerHeaders } from './http/plugins/answer-headers.ts'
 import { addArrivalTime, UPLOAD_WITHIN_MS } from './http/plugins/arrival.ts'
 import { addAuthentication } from './http/plugins/authentication.ts'
@@ -44,6 +45,7 @@ import { addDemand } from './http/plugins/demand.ts'
 import { createHttpDraining } from './http/plugins/draining.ts'
 import { addErrorHandling, answerError } from './http/plugins/errors.ts'
 import { addIdempotency } from './http/plugins/idempotency.ts'
+import { addInFlight } from './http/plugins/in-flight.ts'
 import { addMethods } from './http/plugins/methods.ts'
 import { pace } from './http/plugins/pipelining.ts'
 import { addProcessRoles } from './http/plugins/process-roles.ts'
@@ -71,6 +73,7 @@ export async function createApp(
 ): Promise<App> {
   const console = openConsole(services.config)
   const draining = createHttpDraining()
+  const known = createKnownCallers()
   const app: App = Fastify({
     loggerInstance: logger,
     // A line a request is for whoever looks for a fault; what fails is logged in any case. An address may hold a
@@ -97,7 +100,10 @@ export async function createApp(
           // Answered by a hook, in the envelope.
           requireHostHeader: false,
         },
-        pace(listener),
+        pace(
+          listener,
+          ({ headers, socket }) => known.find(headers.authorization) ?? socket.remoteAddress ?? '',
+        ),
       )
       draining.watch(server)
       return cutUnread(server)
@@ -140,7 +146,7 @@ export async function createApp(
       addProcessRoles(api, services)
       addDemand(api)
       addStrictInputs(api)
-      addAuthentication(api, services)
+      addAuthentication(api, services, { known, enterFlight: addInFlight(api) })
       await addUploads(api)
       addBodyBudget(api)
       addBodyTurns(api, services)

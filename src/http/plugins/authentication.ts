@@ -12,7 +12,9 @@ import {
 import type { App, Services } from '../../services.ts'
 import { type FailureStatus, type failure, failures } from '../envelope.ts'
 import { forbidden, RequestError } from '../errors.ts'
+import { type KnownCallers, readToken } from '../known-callers.ts'
 import { type Access, scopeOf } from '../permissions.ts'
+import type { EnterFlight } from './in-flight.ts'
 import { createRateLimits } from './rate-limits.ts'
 
 /** 100 bytes each. */
@@ -47,7 +49,11 @@ declare module 'fastify' {
  * there, since a body may arrive for 30 s. In statements of their own, together with who else comes: the session is read every
  * time, so that a revoked token is dead at once, and no transaction is open while a body arrives slowly.
  */
-export function addAuthentication(app: App, services: Services): void {
+export function addAuthentication(
+  app: App,
+  services: Services,
+  { known: callers, enterFlight }: { known: KnownCallers; enterFlight: EnterFlight },
+): void {
   app.decorateRequest('caller')
   app.decorateRequest('publisher')
 
@@ -77,6 +83,8 @@ export function addAuthentication(app: App, services: Services): void {
       if (limited) limits.countStranger(request.ip)
       return
     }
+    const userId = callers.find(request.headers.authorization)
+    if (userId) await enterFlight(request, userId)
     try {
       await authenticate(request)
     } catch (error) {
@@ -84,6 +92,7 @@ export function addAuthentication(app: App, services: Services): void {
       throw error
     }
     services.connections.know(request.raw.socket)
+    if (request.caller) await enterFlight(request, request.caller.userId)
     if (limited && request.caller) limits.countCaller(request.caller.userId)
     authorize(request)
   })
@@ -126,6 +135,7 @@ export function addAuthentication(app: App, services: Services): void {
     }
     const caller = await authenticateToken(findSession, services.tokens, token)
     if (!caller) throw new RequestError('unauthorized', 'The token is expired, revoked or not valid.')
+    callers.remember(token, caller.userId)
     request.caller = caller
     request.publisher = toPublisher(caller)
     services.lastSeen.see(request.publisher)
@@ -163,7 +173,7 @@ function usualFailures({ url, method, config, schema }: RouteOptions): Record<nu
 /** The token of the Authorization header, or, for browsers' WebSockets, the one after `bearer` in the subprotocols. */
 function readBearer(request: FastifyRequest): string | undefined {
   const header = request.headers.authorization
-  if (header !== undefined) return /^Bearer +(\S+)$/i.exec(header)?.[1]
+  if (header !== undefined) return readToken(header)
   if (request.headers.upgrade?.toLowerCase() !== 'websocket') return undefined
   const protocols = request.headers['sec-websocket-protocol']?.split(',').map(protocol => protocol.trim())
   return protocols?.[0] === 'bearer' ? protocols[1] : undefined

@@ -1,4 +1,4 @@
-import type { RequestListener } from 'node:http'
+import type { IncomingMessage, RequestListener } from 'node:http'
 import type { Socket } from 'node:net'
 import { createTurns } from '../../../ingest/turns.ts'
 import { closeWithFailure, isAnswering } from './raw-errors.ts'
@@ -9,15 +9,23 @@ const RETRY_AFTER_S = 1
 
 interface Connection {
   busy: boolean
-  waiting: (() => void)[]
+  waiting: Waiting[]
+}
+
+interface Waiting {
+  owner: string
+  run(): void
 }
 
 /**
  * Node hands on all requests of a chunk in one tick, though they are answered in order: 64 KiB are 3,600 of them, and
  * 1,500 on each of three sockets stopped the process for 42 s. So a connection's requests are handled one after the other,
- * and those of all connections in turns.
+ * and those of all connections in turns, by `ownerOf`.
  */
-export function pace(listener: RequestListener): RequestListener {
+export function pace(
+  listener: RequestListener,
+  ownerOf: (request: IncomingMessage) => string = ({ socket }) => socket.remoteAddress ?? '',
+): RequestListener {
   const connections = new WeakMap<Socket, Connection>()
   const turns = createTurns()
 
@@ -31,20 +39,20 @@ export function pace(listener: RequestListener): RequestListener {
     return connection
   }
 
-  function handle(socket: Socket, run: () => void): void {
+  function handle(socket: Socket, { owner, run }: Waiting): void {
     const work = () => {
       if (!socket.destroyed) run()
       return false
     }
     if (turns.isFree) work()
-    else turns.enter(socket.remoteAddress ?? '', work)
+    else turns.enter(owner, work)
   }
 
   function next(socket: Socket, connection: Connection): void {
     if (socket.destroyed) return
-    const run = connection.waiting.shift()
-    connection.busy = run !== undefined
-    if (run) handle(socket, run)
+    const first = connection.waiting.shift()
+    connection.busy = first !== undefined
+    if (first) handle(socket, first)
     if (connection.waiting.length === 0) socket.resume()
   }
 
@@ -53,16 +61,19 @@ export function pace(listener: RequestListener): RequestListener {
     // Closed below.
     if (socket.writableEnded) return
     const connection = connections.get(socket) ?? open(socket)
-    const run = () => {
-      response.once('close', () => setImmediate(next, socket, connection))
-      listener(request, response)
+    const one = {
+      owner: ownerOf(request),
+      run() {
+        response.once('close', () => setImmediate(next, socket, connection))
+        listener(request, response)
+      },
     }
     if (!connection.busy) {
       connection.busy = true
-      handle(socket, run)
+      handle(socket, one)
       return
     }
-    connection.waiting.push(run)
+    connection.waiting.push(one)
     if (connection.waiting.length <= MAX_PIPELINED) {
       socket.pause()
       return

@@ -1,0 +1,91 @@
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { type Client, signIn } from '../support/client.ts'
+import { useServerProcess } from '../support/own-server.ts'
+import { addOrganization, addPerson } from '../support/people.ts'
+import { until } from '../support/wait.ts'
+
+const MANY = 1_000
+/** Of a thousand, what may be answered before somebody who comes after them. */
+const BEFORE_OTHERS = 150
+
+describe('Requests of one user that are under way', () => {
+  const { server } = useServerProcess()
+  let owner: Client
+  let colleague: Client
+  let neighbour: Client
+  beforeAll(async () => {
+    owner = await signIn(server)
+    colleague = (await addPerson(server, owner)).client
+    const founder = await addPerson(server, owner, { role: 'Admin' })
+    neighbour = (await addOrganization(server, founder.client)).client
+  })
+
+  /** A connection that is open, and what it was answered. */
+  async function open({ token }: Client, onStatus: (status: string) => void = () => {}) {
+    const waiting: (() => void)[] = []
+    const socket = connect({ port: Number(new URL(server.url).port), host: '127.0.0.1' })
+    let text = ''
+    let statuses: string[] = []
+    socket.setEncoding('latin1').on('data', chunk => {
+      text += chunk
+      const found = [...text.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status as string)
+      for (const status of found.slice(statuses.length)) {
+        onStatus(status)
+        waiting.shift()?.()
+      }
+      statuses = found
+    })
+    socket.on('error', () => {})
+    await once(socket, 'connect')
+    return {
+      socket: socket as Socket,
+      statuses: () => statuses,
+      /** Resolves to what `look` is when the answer comes. */
+      get<T>(path: string, look: () => T): Promise<T> {
+        socket.write(`GET /api/v3${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\n\r\n`)
+        return new Promise(resolve => waiting.push(() => resolve(look())))
+      },
+    }
+  }
+
+  it.each([
+    ['the user itself', '/user'],
+    ['a list', '/tasks?search=nothing'],
+  ])(
+    'let others go first, of its organization and of another, and are all answered: %s',
+    async (_what, path) => {
+      const answered: string[] = []
+      const sockets = []
+      for (let n = 0; n < MANY; n++) sockets.push(await open(owner, status => void answered.push(status)))
+      const others = [await open(colleague), await open(neighbour)]
+      // Whoever was never seen before is looked up first.
+      for (const one of [...others, ...sockets.slice(0, 1)]) await one.get('/user', () => {})
+      answered.length = 0
+      for (const { get } of sockets) void get(path, () => {})
+      const seen: number[] = []
+      await Promise.all(
+        others.map(async other => {
+          for (let n = 0; n < 3; n++) {
+            const before = answered.length
+            seen.push(await other.get('/user', () => answered.length - before))
+          }
+        }),
+      )
+      await until('all are answered', () => answered.length === MANY, 60_000)
+      expect(new Set(answered)).toEqual(new Set(['200']))
+      for (const other of others) expect(new Set(other.statuses())).toEqual(new Set(['200']))
+      expect(Math.max(...seen)).toBeLessThan(BEFORE_OTHERS)
+      for (const { socket } of [...sockets, ...others]) socket.destroy()
+    },
+  )
+
+  it('wait in a line that has an end: what is beyond is 429, and says when to come again', async () => {
+    const answers = await Promise.all(Array.from({ length: 2_000 }, () => owner.get('/user')))
+    const statuses = new Set(answers.map(({ status }) => status))
+    expect([...statuses].sort()).toEqual([200, 429])
+    expect(answers.find(({ status }) => status === 429)?.headers.get('retry-after')).toBe('1')
+    expect((await owner.get('/user')).status).toBe(200)
+  })
+})
