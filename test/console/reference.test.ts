@@ -1,7 +1,9 @@
-import { execFileSync, spawn, spawnSync } from 'node:child_process'
+import { execFile, spawn, spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { promisify } from 'node:util'
 import type { Page, Route } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Document, listGroups, type Operation, searchGroups } from '../../console/reference/document.ts'
@@ -127,14 +129,16 @@ describe('The samples', () => {
       writeSample(language, operation, prepare(operation, exampleValues(operation), server.url, secret)) ?? ''
     )
   }
-  const run = (command: string, args: string[]) =>
-    execFileSync(command, args, {
+  /** Not synchronously: the server that is called runs in this process. */
+  const run = async (command: string, args: string[]) => {
+    const running = promisify(execFile)(command, args, {
       cwd: folder,
       env: { PATH: process.env.PATH, HOME: folder },
-      encoding: 'utf8',
       maxBuffer: 64 * 1024 ** 2,
-      stdio: ['ignore', 'pipe', 'pipe'],
     })
+    running.child.stdin?.end()
+    return (await running).stdout
+  }
   /** What each came to, said after the line with its name. An example may name what is not there; it is never nonsense. */
   const expectAnswers = (output: string, status: RegExp) => {
     const parts = output.split(/^=== (\w+)\n/m).slice(1)
@@ -155,32 +159,39 @@ describe('The samples', () => {
     expect(operations.length).toBeGreaterThan(60)
   }
 
-  it('in curl run as they are', () => {
+  it('in curl run as they are', async () => {
     const lines = operations.map(one => `echo; echo '=== ${one.id}'\n${sampleOf('curl', one)}\n`)
     writeFileSync(join(folder, 'samples.sh'), lines.join('\n'))
-    expectAnswers(run('sh', ['samples.sh']), /(?:^|\n)(\d{3})(?: \S+)?\n*$/)
+    expectAnswers(await run('sh', ['samples.sh']), /(?:^|\n)(\d{3})(?: \S+)?\n*$/)
   })
 
-  it('in TypeScript fit their types and run', () => {
+  it('in TypeScript fit their types and run', async () => {
     const files = operations.map(one => {
       writeFileSync(join(folder, `${one.id}.ts`), sampleOf('TypeScript', one))
       return `${one.id}.ts`
     })
     const options = ['--noEmit', '--strict', '--skipLibCheck', '--target', 'es2022', '--lib', 'es2023,dom']
-    run(join(ROOT, 'node_modules/.bin/tsc'), [...options, '--module', 'esnext', '--types', '', ...files])
+    await run(join(ROOT, 'node_modules/.bin/tsc'), [
+      ...options,
+      '--module',
+      'esnext',
+      '--types',
+      '',
+      ...files,
+    ])
     const all = operations.map(({ id }) => `console.log('\\n=== ${id}')\nawait import('./${id}.ts')\n`)
     writeFileSync(join(folder, 'samples.ts'), all.join(''))
     const tsx = join(ROOT, 'node_modules/tsx/dist/loader.mjs')
-    expectAnswers(run(process.execPath, ['--import', tsx, 'samples.ts']), /^(\d{3}) /)
+    expectAnswers(await run(process.execPath, ['--import', tsx, 'samples.ts']), /^(\d{3}) /)
   })
 
-  it.skipIf(!hasPython)('in Python run as they are', () => {
+  it.skipIf(!hasPython)('in Python run as they are', async () => {
     const all = operations.map(one => {
       writeFileSync(join(folder, `${one.id}.py`), sampleOf('Python', one))
       return `print('\\n=== ${one.id}', flush=True)\nrunpy.run_path('${one.id}.py')\n`
     })
     writeFileSync(join(folder, 'samples.py'), `import runpy\n${all.join('')}`)
-    expectAnswers(run('python3', ['samples.py']), /^(\d{3}) /)
+    expectAnswers(await run('python3', ['samples.py']), /^(\d{3}) /)
   })
 
   it('of the live socket opens in curl, and shows in TypeScript where everything is', async () => {
@@ -188,11 +199,9 @@ describe('The samples', () => {
       .flatMap(group => group.operations)
       .find(({ id }) => id === 'getLive') as Operation
     // It lasts until it is ended, which curl says with a number of its own.
-    const curl = spawnSync('sh', ['-c', sampleOf('curl', live)], {
-      encoding: 'utf8',
-      env: { PATH: process.env.PATH },
-    })
-    expect(curl.stdout).toMatch(/^HTTP\/1.1 101 /)
+    const curl = spawn('sh', ['-c', sampleOf('curl', live)], { env: { PATH: process.env.PATH } })
+    curl.stdin.end()
+    expect(await text(curl.stdout)).toMatch(/^HTTP\/1.1 101 /)
     writeFileSync(join(folder, 'live.ts'), sampleOf('TypeScript', live))
     const flags = typeof WebSocket === 'undefined' ? ['--experimental-websocket'] : []
     const tsx = join(ROOT, 'node_modules/tsx/dist/loader.mjs')
