@@ -142,7 +142,7 @@ export function Table<T extends { _id: string }>({
     return (
       <div className="empty">
         <p>{empty}</p>
-        <div className="hint">{emptyHint}</div>
+        {emptyHint && <div className="hint">{emptyHint}</div>}
       </div>
     )
   }

@@ -73,6 +73,20 @@ describe('The tables of the console', () => {
     expect((await owner.get('/teams')).body.data).toEqual([])
   })
 
+  it('a button that is held down while the list answers is pressed, though nothing is in the list', async () => {
+    const page = await screens.open('about:blank', { as: owner })
+    const asked: Route[] = []
+    await page.route('**/api/v3/teams?**', route => void asked.push(route))
+    await page.goto(`${server.url}/teams`)
+    await page.getByRole('button', { name: 'Add team' }).hover()
+    await page.mouse.down()
+    await until('the list is asked for', () => asked.length > 0)
+    for (const route of asked) await route.continue()
+    await page.getByText('Nothing here yet').waitFor()
+    await page.mouse.up()
+    await page.getByRole('dialog', { name: 'Add team' }).waitFor()
+  })
+
   it('a device gets a new key, and what it sent in vain is listed by reason', async () => {
     const device = await createDevice(owner, 'Tracker 1')
     const at = (lat: number) => ({ lat, lng: 13, timestamp: new Date().toISOString() })

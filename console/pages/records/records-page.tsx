@@ -42,7 +42,6 @@ export function RecordsPage<T extends { _id: string }, Whole, Sort extends strin
   const list = useList([name, 'list', search, sort], (page, signal) =>
     read({ ...page, search: search || undefined, sort }, signal),
   )
-  const isEmpty = search === '' && list.data?.pages[0]?.data.length === 0
   const at = (to: string) => ({ pathname: `/${name}${to}`, search: params.toString() })
   const go = (to: string) => void navigate(at(to))
   const change = (changes: { [name: string]: string }) =>
@@ -67,11 +66,6 @@ export function RecordsPage<T extends { _id: string }, Whole, Sort extends strin
       </Link>
     ),
   }
-  const button = create && (
-    <ActionButton looks="primary" icon="plus" onPress={() => go('/new')}>
-      {create}
-    </ActionButton>
-  )
   return (
     <main className="page" id="content">
       <title>{`${title} · ${texts.product}`}</title>
@@ -90,7 +84,12 @@ export function RecordsPage<T extends { _id: string }, Whole, Sort extends strin
               <Icon name="close" />
             </Button>
           </SearchField>
-          {!isEmpty && button}
+          {/* Whether the list turns out empty or not: a button that moves when its answer comes is missed by who presses it. */}
+          {create && (
+            <ActionButton looks="primary" icon="plus" onPress={() => go('/new')}>
+              {create}
+            </ActionButton>
+          )}
         </div>
         <p className="hint">{lead}</p>
       </header>
@@ -101,7 +100,7 @@ export function RecordsPage<T extends { _id: string }, Whole, Sort extends strin
         order={sort}
         onOrder={order => change({ sort: order === 'name' ? '' : order })}
         empty={search ? texts.records.noneFound : texts.records.none}
-        emptyHint={search ? texts.records.noneFoundHint : button}
+        emptyHint={search ? texts.records.noneFoundHint : null}
         onOpen={record => go(`/${record._id}`)}
         opened={id}
       />
