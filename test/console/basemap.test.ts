@@ -75,7 +75,7 @@ function writeArchive(tile: Buffer): Buffer {
 }
 
 describe('The map below', () => {
-  const screens = useBrowser()
+  const screens = useBrowser({ map: 'drawn' })
   const folder = mkdtempSync(join(tmpdir(), 'fieldline-tiles-'))
   const tile = writePng()
   let asked: string[] = []

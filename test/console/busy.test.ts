@@ -7,7 +7,7 @@ import { useBrowser } from './browser.ts'
 
 describe('A server that wants to be asked later', () => {
   const { server, owner } = useOrganization()
-  const screens = useBrowser()
+  const screens = useBrowser({ map: 'none' })
   /** A page on which nothing is asked for any more. */
   const open = async () => {
     const page = await screens.open(server.url, { as: owner, mayFail: /status of (429|503)/ })

@@ -12,7 +12,7 @@ const OWN_CLOCK = ['clock.ts', 'session.ts', 'live/connection.ts', 'track/link.t
 
 describe('The time', () => {
   const { server, owner } = useOrganization()
-  const screens = useBrowser()
+  const screens = useBrowser({ map: 'none' })
 
   it.each([-45, 20])('is the server’s, where a computer is %i minutes off', async minutes => {
     const { id, key } = await createDevice(owner, `Van ${minutes}`)

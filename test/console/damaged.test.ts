@@ -9,7 +9,7 @@ import { useBrowser } from './browser.ts'
 /** What no page may fail at: what a browser kept of an older version, addresses cut short, numbers that no device measures. */
 describe('The console with what does not fit', () => {
   const { server, owner } = useOrganization()
-  const screens = useBrowser()
+  const screens = useBrowser({ map: 'none' })
 
   const keep = (page: Page, key: string, value: string) =>
     page.evaluate(([key, value]) => localStorage.setItem(key, value), [key, value] as const)
@@ -120,7 +120,7 @@ describe('The console with what does not fit', () => {
   })
 
   it('a map of which a part does not come says so, and is there when the page is loaded again', async () => {
-    const page = await screens.open(`${server.url}/links`, { as: owner, mayFail: /overlay-/ })
+    const page = await screens.open(`${server.url}/links`, { as: owner, mayFail: /overlay-/, map: 'still' })
     await page.getByRole('heading', { name: 'Tracking links' }).waitFor()
     await page.route('**/assets/overlay-*', route => route.abort())
     await page.reload()

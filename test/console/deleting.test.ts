@@ -7,7 +7,7 @@ import { hasFocus, useBrowser } from './browser.ts'
 
 describe('Whoever deletes a record goes on', () => {
   const { server, owner } = useOrganization()
-  const screens = useBrowser()
+  const screens = useBrowser({ map: 'none' })
 
   beforeAll(async () => {
     for (const letter of 'ABCDE') await owner.post('/team', { name: `Team ${letter}` })

@@ -6,7 +6,7 @@ import { findBarriers, useBrowser } from './browser.ts'
 
 describe('Geofences by their names', () => {
   const { server, owner } = useOrganization()
-  const screens = useBrowser()
+  const screens = useBrowser({ map: 'none' })
   let van: TestDevice
   let hubId: string
   let depotId: string
@@ -62,7 +62,11 @@ describe('Geofences by their names', () => {
     await createClient(server, (await createDevice(owner, 'Van 8')).key).post('/location-history/bulk', {
       points: [{ lat: 52.4, lng: 13.4, timestamp: Date.now() }],
     })
-    const page = await screens.open(server.url, { as: owner, size: { width: 390, height: 844 } })
+    const page = await screens.open(server.url, {
+      as: owner,
+      size: { width: 390, height: 844 },
+      map: 'still',
+    })
     await page.getByRole('radio', { name: 'List' }).click()
     await page.getByRole('listbox').focus()
     for (const name of [/Van 7/, /Van 8/]) {
@@ -78,7 +82,7 @@ describe('Geofences by their names', () => {
   })
 
   it('stand on the map beside those of hubs', async () => {
-    const page = await screens.open(`${server.url}/links`, { as: owner })
+    const page = await screens.open(`${server.url}/links`, { as: owner, map: 'still' })
     await page.context().addInitScript(() => {
       const { fillText } = CanvasRenderingContext2D.prototype
       const drawn = new Set<string>()
@@ -100,7 +104,7 @@ describe('Geofences by their names', () => {
   })
 
   it('begin in the middle of the map by a button, which keeps the focus', async () => {
-    const page = await screens.open(`${server.url}/?fence=new`, { as: owner })
+    const page = await screens.open(`${server.url}/?fence=new`, { as: owner, map: 'still' })
     const button = page.getByRole('button', { name: 'Center of the map' })
     await button.press('Enter')
     await until('it has a place', async () => (await page.getByLabel('Latitude').inputValue()) !== '')

@@ -7,11 +7,11 @@ import { copyBy, findBarriers, hasFocus, PLAIN_HOST, useBrowser } from './browse
 
 describe('The first run', () => {
   const { server } = useServer()
-  const screens = useBrowser()
+  const screens = useBrowser({ map: 'none' })
 
   it('leads by the hand from an empty map to the first point', async () => {
     const owner = (await addOrganization(server, await signIn(server))).client
-    const page = await screens.open(server.url, { as: owner })
+    const page = await screens.open(server.url, { as: owner, map: 'still' })
     const welcome = page.getByRole('heading', { name: 'Nothing on the map yet' })
     await welcome.waitFor()
     // It does not stand where somebody draws.
@@ -83,7 +83,7 @@ describe('The first run', () => {
     const van = createClient(server, (await createDevice(owner, 'Van 7')).key)
     const point = { lat: 52.52, lng: 13.4, timestamp: new Date().toISOString() }
     expect((await van.post('/location-history/bulk', { points: [point] })).status).toBe(200)
-    const page = await screens.open(`${server.url}/sign-in`, { as: owner })
+    const page = await screens.open(`${server.url}/sign-in`, { as: owner, map: 'drawn' })
     let release = () => {}
     const held = new Promise<void>(resolve => {
       release = resolve
@@ -136,7 +136,7 @@ describe('The first run', () => {
     }
     const shape = { type: 'circle', center: { lat: 52.5, lng: 13.4 }, radius: 1_000 }
     const fence = (await owner.post('/geofence', { name: 'Depot', shape })).body.data._id as string
-    const page = await screens.open(`${server.url}/?fence=${fence}`, { as: owner })
+    const page = await screens.open(`${server.url}/?fence=${fence}`, { as: owner, map: 'still' })
     const map = page.getByRole('region', { name: /^Map of all/ })
     await until('the northern one is in the middle of what is left of the map', async () => {
       await page.goto(`${server.url}/?fence=${fence}`)
@@ -186,7 +186,7 @@ describe('The first run', () => {
       const points = [{ lat: 52.52, lng, timestamp }]
       expect((await van.post('/location-history/bulk', { points })).status).toBe(200)
     }
-    const page = await screens.open(server.url, { as: owner })
+    const page = await screens.open(server.url, { as: owner, map: 'still' })
     const hint = page.getByText('This map has no streets yet')
     await page.getByRole('option', { name: /^Van 7/ }).click()
     await hint.waitFor()
@@ -265,7 +265,7 @@ describe('The first run', () => {
     const van = createClient(server, (await createDevice(owner, 'Van 7')).key)
     const points = [{ lat: 52.52, lng: 13.4, timestamp: new Date().toISOString() }]
     expect((await van.post('/location-history/bulk', { points })).status).toBe(200)
-    const page = await screens.open(server.url, { as: owner, mayFail: /ERR_|WebSocket/ })
+    const page = await screens.open(server.url, { as: owner, mayFail: /ERR_|WebSocket/, map: 'still' })
     const loadedAt = (name: RegExp) =>
       page.evaluate(
         wanted =>

@@ -1,14 +1,14 @@
 import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
 import { createClient, createDevice, signIn, type TestDevice } from '../support/client.ts'
-import { useServerProcess } from '../support/own-server.ts'
+import { useOrganization } from '../support/shared-server.ts'
 import { until } from '../support/wait.ts'
 import { startLastingServer, useBrowser } from './browser.ts'
 
 const MINUTE_MS = 60_000
 
 describe('A server that is killed while somebody looks', () => {
-  const screens = useBrowser()
+  const screens = useBrowser({ map: 'none' })
 
   it('takes nothing from any page, and each goes on by itself when it is back', async () => {
     const { server, restart, remove } = await startLastingServer()
@@ -98,11 +98,11 @@ describe('A server that is killed while somebody looks', () => {
 })
 
 describe('A page that nobody sees', () => {
-  const { server } = useServerProcess()
-  const screens = useBrowser()
+  const { server, owner } = useOrganization()
+  const screens = useBrowser({ map: 'none' })
 
   it('keeps its connection, though its timers run once a minute, and opens another one after the machine slept', async () => {
-    const page = await screens.open(`${server.url}/devices`, { as: await signIn(server) })
+    const page = await screens.open(`${server.url}/devices`, { as: owner })
     await page.clock.install()
     await page.addInitScript(() => {
       const counts = { heard: 0, lost: 0 }
@@ -141,12 +141,11 @@ describe('A page that nobody sees', () => {
 })
 
 describe('A network that is away, or a server that stands still', () => {
-  const { server } = useServerProcess()
-  const screens = useBrowser()
+  const { server, owner } = useOrganization()
+  const screens = useBrowser({ map: 'none' })
   const MAY_FAIL = { mayFail: /ERR_|WebSocket|404|Failed to fetch|could not be loaded/ }
 
   it('is said at once of what could not be sent, and nothing of it is sent later', async () => {
-    const owner = await signIn(server)
     const { id, key } = await createDevice(owner, 'Van 7')
     const points = [{ lat: 52.52, lng: 13.4, timestamp: new Date().toISOString() }]
     expect((await createClient(server, key).post('/location-history/bulk', { points })).status).toBe(200)
@@ -169,7 +168,7 @@ describe('A network that is away, or a server that stands still', () => {
   })
 
   it('is said of what is not answered, while it is asked again', async () => {
-    const page = await screens.open(`${server.url}/devices`, { as: await signIn(server) })
+    const page = await screens.open(`${server.url}/devices`, { as: owner })
     await page.clock.install()
     await page.goto(`${server.url}/teams`)
     await page.getByRole('status').getByText('Live').waitFor()
@@ -188,7 +187,7 @@ describe('A network that is away, or a server that stands still', () => {
 
   it('with another version when it is back, says so, and what is missing of a page leaves the frame', async () => {
     // Where data is dear nothing is loaded before it is opened.
-    const look = { as: await signIn(server), savesData: true, ...MAY_FAIL }
+    const look = { as: owner, savesData: true, ...MAY_FAIL }
     const page = await screens.open(`${server.url}/devices`, look)
     await page.getByRole('status').getByText('Live').waitFor()
     await page.route(/assets\/teams-/, route => route.fulfill({ status: 404 }))
@@ -214,7 +213,7 @@ describe('A network that is away, or a server that stands still', () => {
   })
 
   it('loads every page ahead, whichever was opened', async () => {
-    const page = await screens.open(`${server.url}/devices`, { as: await signIn(server) })
+    const page = await screens.open(`${server.url}/devices`, { as: owner })
     await until('it has loaded the map of playback', () =>
       page.evaluate(() =>
         performance.getEntriesByType('resource').some(({ name }) => name.includes('/playback-page-')),

@@ -2,11 +2,11 @@ import type { Page } from 'playwright-core'
 import { expect, it } from 'vitest'
 import { createClient, createDevice } from '../support/client.ts'
 import { useOrganization } from '../support/shared-server.ts'
-import { pause } from '../support/wait.ts'
+import { until } from '../support/wait.ts'
 import { useBrowser } from './browser.ts'
 
 const { server, owner } = useOrganization()
-const screens = useBrowser()
+const screens = useBrowser({ map: 'none' })
 
 it('the language is the browser’s, until somebody sets that of the organization', async () => {
   const page = await screens.open(`${server.url}/links`, { as: owner, locale: 'de-DE' })
@@ -28,9 +28,13 @@ it('another language is waited for: the page stays in the one that it has, and d
   })
   const isGerman = page.getByRole('heading', { name: 'Tracking-Links' })
   const choose = async () => {
+    let failed = false
+    page.once('requestfailed', () => {
+      failed = true
+    })
     await page.getByRole('button', { name: /^Account of/ }).click()
     await page.getByRole('menuitemradio', { name: 'Deutsch' }).click()
-    await pause(1_000)
+    await until('it was asked for in vain', () => failed)
     await page.getByRole('heading', { name: 'Tracking links' }).waitFor()
   }
   await page.getByRole('heading', { name: 'Tracking links' }).waitFor()

@@ -7,7 +7,7 @@ import { findBarriers, hasFocus, useBrowser } from './browser.ts'
 
 describe('What is half typed', () => {
   const { server, owner } = useOrganization()
-  const screens = useBrowser()
+  const screens = useBrowser({ map: 'none' })
 
   beforeAll(async () => {
     const van = await createDevice(owner, 'Van 7')
@@ -103,7 +103,7 @@ describe('What is half typed', () => {
   })
 
   it('is asked for where it would go, and nowhere else', async () => {
-    const page = await screens.open(`${server.url}/teams`, { as: owner })
+    const page = await screens.open(`${server.url}/teams`, { as: owner, map: 'still' })
     await page.getByRole('button', { name: 'Add team' }).first().click()
     await nameOf(page).fill('North')
     await page.getByRole('button', { name: 'Save' }).click()

@@ -10,7 +10,7 @@ const VEHICLES = 60
 
 describe('Lists of records', () => {
   const { server, owner } = useOrganization()
-  const screens = useBrowser()
+  const screens = useBrowser({ map: 'none' })
 
   const hasFocus = (page: Page, row: RegExp) =>
     until(`the focus is on ${row}`, async () =>

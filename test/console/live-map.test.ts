@@ -4,7 +4,7 @@ import { type Client, createClient, createDevice, signIn, type TestDevice } from
 import { useServer } from '../support/own-server.ts'
 import type { Server } from '../support/server.ts'
 import { until } from '../support/wait.ts'
-import { findBarriers, hasFocus, pressAtOnce, useBrowser } from './browser.ts'
+import { findBarriers, findBarriersInThemes, hasFocus, pressAtOnce, useBrowser } from './browser.ts'
 
 /** A fix of a device, some seconds ago. */
 async function send(
@@ -25,7 +25,7 @@ const isLive = (page: Page) => page.getByRole('status').getByText('Live').waitFo
 
 describe('The live map', () => {
   const { server } = useServer()
-  const screens = useBrowser()
+  const screens = useBrowser({ map: 'none' })
   let owner: Client
   let van: TestDevice
 
@@ -123,7 +123,7 @@ describe('The live map', () => {
   })
 
   it('answers a click with the next frame, and paints markers anew only where they look different', async () => {
-    const page = await screens.open(server.url, { as: owner })
+    const page = await screens.open(server.url, { as: owner, map: 'still' })
     await until('four are listed', async () => (await names(page)).length === 4)
     // When the click has been dispatched, whatever is heavy and follows from it has not begun.
     const chosen = await page.getByRole('option', { name: 'Van 7' }).evaluate(row => {
@@ -161,7 +161,10 @@ describe('The live map', () => {
   })
 
   it('draws them where they are: a click on the map chooses what is there', async () => {
-    const page = await screens.open(`${server.url}/?subject=${van.id}&follow=true`, { as: owner })
+    const page = await screens.open(`${server.url}/?subject=${van.id}&follow=true`, {
+      as: owner,
+      map: 'still',
+    })
     const panel = page.getByRole('complementary', { name: 'Van 7' })
     await panel.waitFor()
     const map = page.getByRole('region', { name: /^Map of all/ })
@@ -185,21 +188,17 @@ describe('The live map', () => {
     })
   })
 
-  it.each([
-    ['light', { width: 1_280, height: 800 }],
-    ['dark', { width: 1_280, height: 800 }],
-    ['light', { width: 390, height: 844 }],
-    ['dark', { width: 3_840, height: 800 }],
-  ] as const)(
-    'nothing is in the way of anybody, and nothing is wider than the screen: %s %o',
-    async (theme, size) => {
-      const page = await screens.open(`${server.url}/?subject=${van.id}`, { as: owner, theme, size })
-      await page.getByRole('complementary', { name: 'Van 7' }).waitFor()
-      await isLive(page)
-      expect(await findBarriers(page)).toEqual([])
-      expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(size.width)
-    },
-  )
+  it('nothing is in the way of anybody, and nothing is wider than the screen', async () => {
+    const page = await screens.open(`${server.url}/?subject=${van.id}`, { as: owner, map: 'still' })
+    await page.getByRole('complementary', { name: 'Van 7' }).waitFor()
+    await isLive(page)
+    for (const width of [3_840, 1_280, 390]) {
+      await page.setViewportSize({ width, height: 800 })
+      const find = width > 2_000 ? findBarriers : findBarriersInThemes
+      expect([width, ...(await find(page))]).toEqual([width])
+      expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width)
+    }
+  })
 
   /** A circle of a kilometre around where the van is. */
   const createFence = async (name: string) => {
@@ -218,7 +217,7 @@ describe('The live map', () => {
   it('a geofence is drawn, changed by its values, and deleted; what is wrong is said at its field', async () => {
     await deleteFences()
     const mayFail = /400 \(Bad Request\)/
-    const page = await screens.open(`${server.url}/?subject=${van.id}`, { as: owner, mayFail })
+    const page = await screens.open(`${server.url}/?subject=${van.id}`, { as: owner, mayFail, map: 'still' })
     await page.getByRole('complementary', { name: 'Van 7' }).waitFor()
     await page.getByRole('button', { name: 'New geofence' }).click()
     const form = page.getByRole('complementary', { name: 'New geofence' })
@@ -310,7 +309,11 @@ describe('The live map', () => {
   it('keeps what is half typed when something else of the page cannot be loaded, and says so', async () => {
     await deleteFences()
     await createFence('Depot')
-    const page = await screens.open(`${server.url}/sign-in`, { as: owner, mayFail: /ERR_FAILED/ })
+    const page = await screens.open(`${server.url}/sign-in`, {
+      as: owner,
+      mayFail: /ERR_FAILED/,
+      map: 'still',
+    })
     await page.route(/assets\/fences-[^/]+\.js/, route => route.abort())
     await page.goto(`${server.url}/?fence=new`)
     const name = page.getByRole('textbox', { name: 'Name' })
@@ -320,7 +323,7 @@ describe('The live map', () => {
   })
 
   it('lists who is in an area that is drawn on the map, as its address does', async () => {
-    const page = await screens.open(`${server.url}/?subject=${van.id}`, { as: owner })
+    const page = await screens.open(`${server.url}/?subject=${van.id}`, { as: owner, map: 'still' })
     await page.getByRole('complementary', { name: 'Van 7' }).waitFor()
     await until('four are listed', async () => (await names(page)).length === 4)
     const begin = page.getByRole('button', { name: 'Draw an area to select' })
@@ -357,7 +360,7 @@ describe('The live map', () => {
   })
 
   it('lists by keys alone who is in the part of the map that is in view', async () => {
-    const page = await screens.open(server.url, { as: owner })
+    const page = await screens.open(server.url, { as: owner, map: 'still' })
     await until('four are listed', async () => (await names(page)).length === 4)
     const begin = page.getByRole('button', { name: 'Draw an area to select' })
     const take = page.getByRole('button', { name: 'Select the current view' })
@@ -379,18 +382,21 @@ describe('The live map', () => {
     await hasFocus(page, 'Draw an area to select')
   })
 
-  it.each([
-    ['light', { width: 1_280, height: 800 }],
-    ['dark', { width: 390, height: 844 }],
-  ] as const)('nothing of geofences is in the way of anybody: %s %o', async (theme, size) => {
+  it('nothing of geofences is in the way of anybody', async () => {
     await deleteFences()
     const fence = await createFence('Depot')
-    const page = await screens.open(`${server.url}/?fence=${fence}`, { as: owner, theme, size })
+    const page = await screens.open(`${server.url}/?fence=${fence}`, { as: owner, map: 'still' })
+    const lookAround = async () => {
+      for (const width of [1_280, 390]) {
+        await page.setViewportSize({ width, height: 800 })
+        expect([width, ...(await findBarriersInThemes(page))]).toEqual([width])
+        expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width)
+      }
+    }
     await page.getByRole('complementary', { name: 'Depot' }).getByText('Inside now').waitFor()
-    expect(await findBarriers(page)).toEqual([])
+    await lookAround()
     await page.getByRole('button', { name: 'Edit' }).click()
     await page.getByRole('textbox', { name: 'Radius (m)' }).waitFor()
-    expect(await findBarriers(page)).toEqual([])
-    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(size.width)
+    await lookAround()
   })
 })

@@ -6,7 +6,7 @@ import { pressAtOnce, useBrowser } from './browser.ts'
 
 describe('What is open for long', () => {
   const { server, owner } = useOrganization()
-  const screens = useBrowser()
+  const screens = useBrowser({ map: 'none' })
   const add = async (path: string, body: object) =>
     (await owner.post(path, body)).body.data as { _id: string; name: string }
   const mayFail = /WebSocket/

@@ -6,7 +6,7 @@ import { findBarriers, useBrowser } from './browser.ts'
 
 describe('What somebody else has changed since a form was opened', () => {
   const { server, owner } = useOrganization()
-  const screens = useBrowser()
+  const screens = useBrowser({ map: 'none' })
   const field = (page: Page, name: string) => page.getByLabel(name, { exact: true })
   const save = (page: Page) => page.getByRole('button', { name: 'Save' }).click()
   const overtaken = (page: Page) => page.getByText('Save again to keep your version.')
@@ -76,7 +76,7 @@ describe('What somebody else has changed since a form was opened', () => {
   it('is drawn on the map where it is the shape of a geofence', async () => {
     const shape = { type: 'circle', center: { lat: 52.5, lng: 13.4 }, radius: 500 }
     const id = await make('/geofence', { name: 'Depot', shape })
-    const page = await screens.open(`${server.url}/?fence=${id}&edit=true`, { as: owner })
+    const page = await screens.open(`${server.url}/?fence=${id}&edit=true`, { as: owner, map: 'still' })
     await field(page, 'Radius (m)').fill('700')
     await change(`/geofence/${id}`, { shape: { ...shape, radius: 900 } })
     await save(page)

@@ -13,7 +13,7 @@ async function typeAtOnce(page: Page, text: string): Promise<void> {
 
 describe('The palette', () => {
   const { server, owner } = useOrganization()
-  const screens = useBrowser()
+  const screens = useBrowser({ map: 'none' })
   let vehicleId = ''
 
   beforeAll(async () => {

@@ -17,7 +17,7 @@ const DAY = new Date(MIDNIGHT).toISOString().slice(0, 10)
 
 describe('A day that is played back', () => {
   const { server, owner } = useOrganization()
-  const screens = useBrowser()
+  const screens = useBrowser({ map: 'none' })
   let van: TestDevice
 
   const send = async (device: TestDevice, points: object[]) => {

@@ -19,7 +19,7 @@ const MIN_GROWTH = 1.6
 
 describe('A screen that is small, or enlarged', () => {
   const { server, owner } = useOrganization()
-  const screens = useBrowser()
+  const screens = useBrowser({ map: 'none' })
   const ids = { van: '', vehicle: '', fence: '', polygon: '' }
   const make = async (path: string, body: object) => (await owner.post(path, body)).body.data._id as string
 
@@ -85,8 +85,23 @@ describe('A screen that is small, or enlarged', () => {
     ['the interface', () => '/api/v3/docs'],
   ]
 
-  it.each(PAGES)('shows all of %s, and every control can be clicked', async (_name, path, open) => {
-    const page = await screens.open(`${server.url}${path()}`, { as: owner, size: SIZES[2], mayFail: /404/ })
+  /** What stands on a map, or beside what stands there; the map is the same beneath all others. */
+  const ON_MAP = [
+    'the map',
+    'a new geofence',
+    'a geofence that is changed',
+    'an area that is drawn',
+    'an area that is chosen',
+    'a day that is played',
+  ]
+
+  it.each(PAGES)('shows all of %s, and every control can be clicked', async (name, path, open) => {
+    const page = await screens.open(`${server.url}${path()}`, {
+      as: owner,
+      size: SIZES[2],
+      mayFail: /404/,
+      map: ON_MAP.includes(name) ? 'still' : 'none',
+    })
     await settle(page)
     await open?.(page)
     const lost: string[] = []
@@ -110,7 +125,8 @@ describe('A screen that is small, or enlarged', () => {
     ['vehicles', () => '/vehicles/new'],
     ['the interface', () => '/api/v3/docs'],
   ])('writes as large as somebody wants it in the browser: %s', async (_name, path) => {
-    const page = await screens.open(server.url + path(), { as: owner, size: { width: 1_280, height: 800 } })
+    const size = { width: 1_280, height: 800 }
+    const page = await screens.open(server.url + path(), { as: owner, size, map: 'still' })
     await settle(page)
     const usual = await readFontSizes(page)
     const browser = await page.context().newCDPSession(page)
@@ -146,7 +162,7 @@ describe('A screen that is small, or enlarged', () => {
     ['the live map', () => `/?subject=${ids.van}`, '600 22px'],
     ['playback', () => `/playback?subject=device:${ids.van}`, '600 24px'],
   ])('writes names as large on the map: %s', async (_name, path, font) => {
-    const page = await screens.open(`${server.url}/links`, { as: owner })
+    const page = await screens.open(`${server.url}/links`, { as: owner, map: 'still' })
     const browser = await page.context().newCDPSession(page)
     await browser.send('Page.setFontSizes', { fontSizes: { standard: 32, fixed: 26 } })
     await page.goto(server.url + path())
@@ -237,7 +253,7 @@ describe('A screen that is small, or enlarged', () => {
   })
 
   it('has the whole form of a geofence, and the map after it', async () => {
-    const page = await screens.open(`${server.url}/?fence=new`, { as: owner, size: SIZES[1] })
+    const page = await screens.open(`${server.url}/?fence=new`, { as: owner, size: SIZES[1], map: 'still' })
     const panel = page.getByRole('complementary', { name: 'New geofence' })
     await panel.getByLabel('Name', { exact: true }).waitFor()
     expect(await panel.evaluate(one => one.scrollHeight <= one.clientHeight)).toBe(true)

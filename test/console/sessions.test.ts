@@ -9,7 +9,7 @@ import { findBarriers, useBrowser } from './browser.ts'
 
 describe('What changes for somebody who is signed in', () => {
   const { server } = useServer()
-  const screens = useBrowser()
+  const screens = useBrowser({ map: 'none' })
   const MAY_BE_REFUSED = { mayFail: /40[13]|503/ }
   const isLive = (page: Page) => page.getByRole('status').getByText('Live').waitFor()
   const openTab = async (beside: Page, path: string) => {
@@ -85,7 +85,10 @@ describe('What changes for somebody who is signed in', () => {
   })
 
   it('shows who signs in again what the map showed, where something is half drawn', async () => {
-    const page = await screens.open(`${server.url}/sign-in?next=/?fence=new`, MAY_BE_REFUSED)
+    const page = await screens.open(`${server.url}/sign-in?next=/?fence=new`, {
+      ...MAY_BE_REFUSED,
+      map: 'still',
+    })
     const enter = async () => {
       await page.getByLabel('E-mail').fill(OWNER.email)
       await page.getByLabel('Password').fill(OWNER.password)

@@ -5,7 +5,7 @@ import { useServerProcess } from '../support/own-server.ts'
 import { addOrganization, addPerson } from '../support/people.ts'
 import { startProxy } from '../support/proxy.ts'
 import { until } from '../support/wait.ts'
-import { findBarriers, useBrowser } from './browser.ts'
+import { findBarriers, findBarriersInThemes, useBrowser } from './browser.ts'
 
 /** Goals of the product: the first load of the console, and of the page behind a tracking link. */
 const CONSOLE_BYTES = 600_000
@@ -29,7 +29,7 @@ async function weigh(page: Page): Promise<{ bytes: number; names: string[] }> {
 
 describe('Sharing', () => {
   const { server } = useServerProcess()
-  const screens = useBrowser()
+  const screens = useBrowser({ map: 'none' })
   let owner: Client
   let van: TestDevice
   let secondsAgo = 600
@@ -213,13 +213,13 @@ describe('Sharing', () => {
     await page.getByText(/^Link gültig bis/).waitFor()
   })
 
-  it.each(['light', 'dark'] as const)('nothing is in the way of anybody: %s', async theme => {
-    const page = await screens.open((await share()).url, { theme })
+  it('nothing is in the way of anybody', async () => {
+    const page = await screens.open((await share()).url)
     await page.getByRole('heading', { name: 'Where Van 7 is' }).waitFor()
-    expect(await findBarriers(page)).toEqual([])
-    const links = await screens.open(`${server.url}/links`, { as: owner, theme })
+    expect(await findBarriersInThemes(page)).toEqual([])
+    const links = await screens.open(`${server.url}/links`, { as: owner })
     await links.getByRole('row').nth(1).waitFor()
-    expect(await findBarriers(links)).toEqual([])
+    expect(await findBarriersInThemes(links)).toEqual([])
   })
 
   it('shows what is chosen where the system takes the colours', async () => {
@@ -316,7 +316,7 @@ describe('Sharing', () => {
     expect((await weigh(track)).bytes).toBeLessThan(TRACK_BYTES)
 
     // What is loaded ahead comes after it, and not at all here.
-    const page = await screens.open(server.url, { as: owner, savesData: true })
+    const page = await screens.open(server.url, { as: owner, savesData: true, map: 'still' })
     await page.getByRole('option', { name: /Van 7/ }).waitFor()
     await until('the map is drawn', async () =>
       (await weigh(page)).names.some(name => /countries-110m/.test(name)),

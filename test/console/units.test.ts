@@ -13,7 +13,7 @@ const DAY = new Date(Date.now() - 2 * DAY_MS).toISOString().slice(0, 10)
 
 describe('Units', () => {
   const { server, owner } = useOrganization()
-  const screens = useBrowser()
+  const screens = useBrowser({ map: 'none' })
   let van: TestDevice
 
   const send = async (points: object[]) => {
@@ -68,7 +68,7 @@ describe('Units', () => {
 
   it('of playback are the same in its list, its chart and on its map', async () => {
     const url = `${server.url}/playback?subject=device:${van.id}&day=${DAY}`
-    const page = await screens.open(url, { as: owner, locale: 'en-GB' })
+    const page = await screens.open(url, { as: owner, locale: 'en-GB', map: 'still' })
     const trip = page.getByRole('list', { name: 'Trips and stops' }).getByRole('button')
     await trip.getByText('7.5 mi · 20 min · max. 22 mph').waitFor()
     const chart = page.getByRole('img', { name: 'Speed over the day' })
