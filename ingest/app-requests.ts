@@ -1,3 +1,4 @@
+import { timeOfDay } from '../db/clock.ts'
 import type { Subject } from '../stream/log.ts'
 import { appendInTime, type BulkServices, inPieces } from './bulk.ts'
 import { decodeValues, listValues, rejectPayload } from './decode.ts'
@@ -25,7 +26,7 @@ export async function appendAppRequest(
 ): Promise<boolean> {
   const { body, fields, unreadable } = request
   if (body.length === 0 && !fields && format.sendsEmpty) return true
-  const arrival = { subject: of.subject, receivedAt: Date.now(), topic: null }
+  const arrival = { subject: of.subject, receivedAt: timeOfDay(), topic: null }
   const decode = async () => {
     const values =
       unreadable ?? (fields ? [{ value: fields, index: null }] : listValues(format, body, MAX_POINTS))

@@ -1,3 +1,4 @@
+import { timeOfDay } from '../db/clock.ts'
 import type { Log, Source, Subject } from '../stream/log.ts'
 import type { Entry, Outcomes, Reason } from '../stream/point.ts'
 import { validate } from './decode.ts'
@@ -98,7 +99,7 @@ function validateAll(
   subjects: readonly Subject[],
   turns: Turns,
 ): Promise<Entry[]> {
-  const receivedAt = Date.now()
+  const receivedAt = timeOfDay()
   return inPieces(points, subjects[0]?.organizationId ?? '', turns, (piece, from) =>
     piece.map((value, index) => {
       const { subject } = subjects[from + index] as Subject

@@ -1,3 +1,4 @@
+import { isFuture } from '../db/clock.ts'
 import { RETENTION_MS } from '../db/partitions.ts'
 import type { Point } from '../stream/point.ts'
 import { NoPoint, type RawFix } from './formats/format.ts'
@@ -22,8 +23,8 @@ const FLOAT4_SMALLEST = 2 ** -126
 const FLOAT8_SMALLEST = 2 ** -1022
 
 /**
- * Validates a fix. A required value that makes no sense rejects it with a reason; an optional one becomes null. What
- * passes can be stored: numbers are in the range and precision of their columns.
+ * Validates a fix. A required value that makes no sense rejects it with a reason; an optional one becomes null. Throws an
+ * UntrustedClockError where it cannot be said whether it is in the future. What passes can be stored: numbers are in the range and precision of their columns.
  */
 export function validateFix(raw: RawFix, subject: number, receivedAt: number): Point | NoPoint {
   const lat = toFloat8(raw.lat)
@@ -44,7 +45,7 @@ export function validateFix(raw: RawFix, subject: number, receivedAt: number): P
       'timestamp has to be RFC 3339 with an offset, or seconds or milliseconds since 1970.',
     )
   }
-  if (recordedAt > receivedAt + AHEAD_MS) {
+  if (recordedAt > receivedAt + AHEAD_MS && isFuture(recordedAt, AHEAD_MS)) {
     return new NoPoint('future', 'timestamp is more than 10 minutes ahead.')
   }
   if (recordedAt < receivedAt - RETENTION_MS) {

@@ -3,6 +3,7 @@ import proxyAddress from '@fastify/proxy-addr'
 import type { FastifyBaseLogger } from 'fastify'
 import { collectDefaultMetrics, Registry } from 'prom-client'
 import { openDatabase } from '../db/client.ts'
+import { watchClock } from '../db/clock.ts'
 import { divideDescriptors, readDescriptorLimit } from '../db/descriptors.ts'
 import { isAway } from '../db/errors.ts'
 import { migrate } from '../db/migrate.ts'
@@ -92,6 +93,8 @@ async function openParts(config: Config, { logger, onLost }: OpenOptions, closer
     if (applied.length > 0) logger.info({ applied }, 'The schema is up to date')
   })
   await whenThere(() => createPartitions(db))
+  const clock = await whenThere(() => watchClock({ db: db.system, onError }))
+  closers.push(() => clock.close())
   const firstAccount = await whenThere(() => createFirstAccount(db, config.owner))
   await whenThere(() => sealStoredSecrets(db.system, createWebhookSecrets(config.jwtSecret)))
   const tokens = createTokens(config.jwtSecret)
@@ -162,6 +165,7 @@ async function openParts(config: Config, { logger, onLost }: OpenOptions, closer
     liveClients: live?.clients,
     mqttConnections: mqtt ? () => mqtt.connections : undefined,
     dataDir: config.dataDir,
+    clockOffsetMs: () => clock.offsetMs,
   })
   const jobs = has('jobs')
     ? await startJobs({
@@ -188,6 +192,7 @@ async function openParts(config: Config, { logger, onLost }: OpenOptions, closer
       lastSeen,
       turns,
       connections,
+      clock,
       metrics: { registry, ingest },
       dependencies: {
         database: () => db.system.query('SELECT 1').then(() => true),

@@ -3,6 +3,7 @@ import type { FastifyBaseLogger, FastifyInstance, RawServerDefault } from 'fasti
 import type { ZodTypeProvider } from 'fastify-type-provider-zod'
 import type { Registry } from 'prom-client'
 import type { Database } from '../db/client.ts'
+import type { ClockWatch } from '../db/clock.ts'
 import type { Connections } from '../ingest/connections.ts'
 import type { Tokens } from '../ingest/identity/tokens.ts'
 import type { Watcher } from '../ingest/identity/watcher.ts'
@@ -33,6 +34,7 @@ export interface Services {
   metrics: { registry: Registry; ingest: IngestMetrics }
   /** What the process needs, by name, and whether it answers. */
   dependencies: Readonly<Record<string, () => Promise<boolean>>>
+  clock: Pick<ClockWatch, 'isRight' | 'offsetMs'>
   /** Whether every listener of the running roles is open. */
   listening: () => boolean
 }

@@ -44,6 +44,7 @@ export function observe(
     mqttConnections: (() => number) | undefined
     /** Where files are. */
     dataDir: string
+    clockOffsetMs: () => number
   },
 ): void {
   const { log, connections, liveClients, mqttConnections, dataDir } = parts
@@ -67,6 +68,11 @@ export function observe(
       closed = connections.closed
     },
   })
+  gauge(
+    'fieldline_clock_offset_seconds',
+    "How far the database's clock, which counts, is ahead of this machine's",
+    () => parts.clockOffsetMs() / 1000,
+  )
   gauge('fieldline_data_dir_free_bytes', 'Room on the disk of DATA_DIR', () => readFree(dataDir))
   if (log) {
     gauge('fieldline_log_waiting_entries', 'Entries that wait to become durable', () => log.waiting.entries)

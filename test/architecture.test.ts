@@ -55,31 +55,16 @@ const CROSSING: readonly string[] = [
 ]
 
 /**
- * Who asks what time it is, in so many places: to tell it, to hold a time of somebody else against it (a device's, a token's, a
- * file's), or to name something after it. How long something takes is told by `performance.now()`, and what several
- * processes agree on by the database: a clock that is put right must not hold up what waits.
+ * Who asks this machine what time it is, in so many places: to compare it with the database's, to say how old a file is, which it
+ * dated itself, or to name something. Everything that decides by the time of day asks `timeOfDay()` of `db/clock.ts`. How long
+ * something takes is told by `performance.now()`: a clock that is put right must not hold up what waits.
  */
 const TELLING_TIME: Readonly<Record<string, number>> = {
+  'db/clock.ts': 3,
   'db/drivers/directory-lock.ts': 4,
   'db/ids.ts': 1,
-  'db/queries/webhook-deliveries.ts': 1,
-  'ingest/app-requests.ts': 1,
-  'ingest/bulk.ts': 1,
-  'ingest/identity/tokens.ts': 1,
-  'ingest/identity/watcher.ts': 1,
-  'ingest/mqtt/connection.ts': 1,
-  'src/api/tasks/writes.ts': 2,
-  'src/api/tracking-links/routes.ts': 1,
-  'src/api/tracking-links/sockets.ts': 1,
-  'src/api/tracking-links/tracked.ts': 1,
   'src/imports/files.ts': 1,
   'src/jobs/exports/files.ts': 2,
-  'src/jobs/webhooks/deliver.ts': 1,
-  'src/jobs/webhooks/send.ts': 3,
-  'src/tasks/history.ts': 1,
-  'stream/kafka/metrics.ts': 1,
-  'stream/live/clients.ts': 3,
-  'stream/live/positions.ts': 5,
 }
 
 interface Import {

@@ -27,3 +27,12 @@ export async function lookAtClock(
   )
   return row as { now: number; believed: boolean; leapDays: number }
 }
+
+/** The time of the database at this moment, and the latest that it has seen, both in milliseconds since 1970. */
+export async function readClocks(db: Queryable): Promise<{ now: number; seenAt: number }> {
+  const [row] = await db.query<{ now: number; seenAt: number }>(
+    `SELECT (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now, (extract(epoch FROM greatest(
+         (SELECT seen_at FROM clock), (SELECT max(received_at) FROM newest_fixes))) * 1000)::float8 AS "seenAt"`,
+  )
+  return row as { now: number; seenAt: number }
+}

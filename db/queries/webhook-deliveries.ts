@@ -1,4 +1,5 @@
 import type { Queryable } from '../client.ts'
+import { timeOfDay } from '../clock.ts'
 import { type Shown, shownColumns } from '../columns.ts'
 import { type Attempt, webhookDeliveries, type webhookEvents } from '../schema/webhooks.ts'
 import { conditions, type Page, type PageRequest, readPage, storedBytes } from './page.ts'
@@ -120,6 +121,6 @@ export async function pruneDeliveries(db: Queryable): Promise<boolean> {
 
 /** The least identifier of version 7 of 30 days ago. */
 function oldestKept(): string {
-  const hex = (Date.now() - 30 * 24 * 3600_000).toString(16).padStart(12, '0')
+  const hex = (timeOfDay() - 30 * 24 * 3600_000).toString(16).padStart(12, '0')
   return `${hex.slice(0, 8)}-${hex.slice(8)}-7000-8000-000000000000`
 }

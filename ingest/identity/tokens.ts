@@ -1,6 +1,7 @@
 import { createHmac, createSecretKey, timingSafeEqual } from 'node:crypto'
 import { decodeJwt, decodeProtectedHeader, SignJWT } from 'jose'
 import { isUuid } from '../../db/client.ts'
+import { timeOfDay } from '../../db/clock.ts'
 
 /** How long a token lives, in seconds. */
 export const TOKEN_LIFETIME_S = 8 * 3600
@@ -26,8 +27,8 @@ export function createTokens(secret: string): Tokens {
         .setProtectedHeader({ alg: 'HS256', typ: 'JWT' })
         .setSubject(userId)
         .setJti(sessionId)
-        .setIssuedAt()
-        .setExpirationTime(`${TOKEN_LIFETIME_S} s`)
+        .setIssuedAt(Math.floor(timeOfDay() / 1000))
+        .setExpirationTime(Math.floor(timeOfDay() / 1000) + TOKEN_LIFETIME_S)
         .sign(key),
 
     verify(token) {
@@ -42,7 +43,7 @@ export function createTokens(secret: string): Tokens {
         // The algorithm is pinned: a token must not choose how it is checked.
         if (decodeProtectedHeader(token).alg !== 'HS256') return null
         const { sub, jti, org, exp } = decodeJwt(token)
-        if (exp === undefined || exp <= Date.now() / 1000) return null
+        if (exp === undefined || exp <= timeOfDay() / 1000) return null
         return isUuid(sub) && isUuid(jti) && isUuid(org)
           ? { userId: sub, organizationId: org, sessionId: jti }
           : null

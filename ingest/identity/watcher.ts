@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ChangeEvent, Database } from '../../db/client.ts'
+import { timeOfDay } from '../../db/clock.ts'
 import { withDemand } from '../../db/demand.ts'
 import { listDeviceKeys } from '../../db/queries/devices.ts'
 import { type Caller, findCallers } from '../../db/queries/sessions.ts'
@@ -137,7 +138,7 @@ export function createWatcher(options: {
   const timers = [
     setInterval(checkAll, CHECK_EVERY_MS),
     setInterval(() => {
-      const now = Date.now()
+      const now = timeOfDay()
       endWhere(one => one.kind === 'user' && one.expiresAt <= now)
     }, EXPIRE_EVERY_MS),
   ]

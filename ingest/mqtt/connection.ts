@@ -1,4 +1,5 @@
 import type { Client } from 'aedes'
+import { timeOfDay, UntrustedClockError } from '../../db/clock.ts'
 import type { Caller } from '../../db/queries/sessions.ts'
 import type { Log } from '../../stream/log.ts'
 import type { Entry } from '../../stream/point.ts'
@@ -194,7 +195,8 @@ export class Connection implements Watched {
     } catch (error) {
       // Nothing that a client sends may end the process.
       const known = error instanceof ProtocolError
-      this.socket.closeFor(known ? error : new ProtocolError('failure', 'reading a packet', undefined, error))
+      const kind = error instanceof UntrustedClockError ? 'unavailable' : 'failure'
+      this.socket.closeFor(known ? error : new ProtocolError(kind, 'reading a packet', undefined, error))
     }
     // [MQTT-3.1.2-24]: any packet shows that the client is alive.
     if (published) this.refreshKeepalive()
@@ -278,7 +280,7 @@ export class Connection implements Watched {
   #decode(publisher: Publisher, { topic, payload }: Pick<Publish, 'topic' | 'payload'>): Entry[] | null {
     const format = formatOf(topic, publisher)
     if (!format) return null
-    const entries = decode(format, payload, { subject: publisher.subject, receivedAt: Date.now(), topic })
+    const entries = decode(format, payload, { subject: publisher.subject, receivedAt: timeOfDay(), topic })
     this.#services.metrics.received('mqtt', entries)
     return entries
   }
@@ -293,12 +295,21 @@ export class Connection implements Watched {
     const will = this.#will
     if (!publisher || !will) return
     this.#will = undefined
-    const entries = this.#isOrderly || log.full ? null : this.#decode(publisher, will)
+    const entries = this.#isOrderly || log.full ? null : this.#decodeWill(publisher, will)
     if (!entries?.length) return
     log.append(entries, { ended: false, subjects: [publisher] }).then(
       outcomes => sendRejections(this.#services, publisher, [{ entries: entries.length }], entries, outcomes),
       () => {},
     )
+  }
+
+  #decodeWill(publisher: Publisher, will: Pick<Publish, 'topic' | 'payload'>): Entry[] | null {
+    try {
+      return this.#decode(publisher, will)
+    } catch (error) {
+      if (error instanceof UntrustedClockError) return null
+      throw error
+    }
   }
 
   /** The connection has ended, and perhaps not what the client sent. */

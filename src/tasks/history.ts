@@ -1,3 +1,4 @@
+import { timeOfDay } from '../../db/clock.ts'
 import type { Flow } from '../../db/queries/flows.ts'
 import type { Task } from '../../db/queries/tasks.ts'
 import type { Step } from '../../db/schema/flows.ts'
@@ -80,7 +81,7 @@ const movesWithAssignee = (flow: Pick<Flow, 'steps'>) =>
   stepOf(flow, 'unassigned') !== undefined && stepOf(flow, 'assigned') !== undefined
 
 function timeOf(history: readonly HistoryEntry[], given: Date | null): string {
-  const time = (given ?? new Date()).toISOString()
+  const time = (given ?? new Date(timeOfDay())).toISOString()
   const earliest = (given ? history[0] : history.at(-1))?.at
   return earliest !== undefined && time < earliest ? earliest : time
 }

@@ -1,4 +1,5 @@
 import { Counter, Gauge, type Registry } from 'prom-client'
+import { timeOfDay } from '../../db/clock.ts'
 import { within } from './client.ts'
 import type { KafkaLog } from './log.ts'
 import { RETENTION_MS } from './topics.ts'
@@ -84,7 +85,7 @@ export function observeKafka(registry: Registry, log: KafkaLog, roles: { storing
     registers,
     collect() {
       const since = Math.min(...log.unstoredSince.values())
-      this.set(Number.isFinite(since) ? Math.max(0, Date.now() - since) / 1000 : 0)
+      this.set(Number.isFinite(since) ? Math.max(0, timeOfDay() - since) / 1000 : 0)
     },
   })
 }

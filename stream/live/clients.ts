@@ -1,3 +1,4 @@
+import { timeOfDay } from '../../db/clock.ts'
 import type { SubjectInfo } from '../../db/queries/newest-fixes.ts'
 import { createVisibilityTest, type Visibility } from '../../db/visibility.ts'
 import { type Cursor, digestView, readCursor, writeCursor } from './cursor.ts'
@@ -59,7 +60,7 @@ export function createLiveClients(positions: LivePositions): LiveClients {
   const catchingUp = new Map<LiveClient, { filter: Filter; from: Cursor; until: number }>()
 
   const cursorOf = (group: Group) =>
-    writeCursor({ positions: positions.watermark, view: group.digest(), at: Date.now() })
+    writeCursor({ positions: positions.watermark, view: group.digest(), at: timeOfDay() })
 
   /** A hash for each of thousands of views four times a second would be felt; it changes with the visibility version alone. */
   function createDigest(visibility: Visibility, filter: Filter): () => string {
@@ -146,7 +147,7 @@ export function createLiveClients(positions: LivePositions): LiveClients {
       client.send(`{"type":"snapshot","cursor":"${cursor}","positions":[${shown.join(',')}]}`)
       return
     }
-    const now = Date.now()
+    const now = timeOfDay()
     const changes = [...positions.of(group.organizationId)].filter(
       position =>
         position.fix.logOffset >= (from.positions.get(position.fix.logPartition) ?? 0) ||
@@ -164,7 +165,7 @@ export function createLiveClients(positions: LivePositions): LiveClients {
 
   function tick(): void {
     showCaughtUp()
-    positions.age(Date.now())
+    positions.age(timeOfDay())
     const changed = positions.takeChanged()
     for (const group of groups.values()) {
       const relevant = takeRelevant(group, changed.get(group.organizationId) ?? [])

@@ -1,4 +1,5 @@
 import type { Database } from '../../db/client.ts'
+import { timeOfDay } from '../../db/clock.ts'
 import {
   listAllSubjects,
   listSubjects,
@@ -138,7 +139,7 @@ export async function openLivePositions(options: {
   }
 
   function apply(batch: Batch): void {
-    const now = Date.now()
+    const now = timeOfDay()
     for (const { offset, entries } of batch.records) {
       for (const entry of entries) {
         if (entry.kind !== 'point') continue
@@ -200,7 +201,7 @@ export async function openLivePositions(options: {
       if (fix) {
         if (fix.recordedAt !== position.fix.recordedAt) position.motion = firstMotion(fix.speed)
         position.fix = fix
-        judge(position, Date.now())
+        judge(position, timeOfDay())
         add(position)
       } else {
         // It is shown again with its next fix, like one that has just been created.
@@ -246,7 +247,7 @@ export async function openLivePositions(options: {
       doubts.raise(info.subject, logPartition, (read.get(logPartition) ?? 1) - 1)
       return
     }
-    judge(position, Date.now())
+    judge(position, timeOfDay())
     add(position)
     touch(position)
   }
@@ -255,7 +256,7 @@ export async function openLivePositions(options: {
     const { fixes, positions } = await db.system.transaction(readNewestFixes)
     const infos = new Map((await listAllSubjects(db.system)).map(info => [info.subject, info]))
     for (const [id, view] of await listViews(db.system, null)) views.set(id, view)
-    const now = Date.now()
+    const now = timeOfDay()
     for (const fix of fixes) begin(fix, infos.get(fix.subject), now)
     for (const [partition, offset] of positions) read.set(partition, offset)
     watermark = new Map(read)
@@ -289,7 +290,7 @@ export async function openLivePositions(options: {
   }
 
   function lookAtAll(organizationId: string): void {
-    const now = Date.now()
+    const now = timeOfDay()
     for (const position of byOrganization.get(organizationId) ?? []) wheel.schedule(position, now, now)
   }
 

@@ -2,8 +2,10 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { findFaketime } from '../services/faketime.ts'
-import { createClient, signIn } from '../support/client.ts'
-import { createTestDatabase, postgresMissing } from '../support/database.ts'
+import { createClient, createDevice, readHistory, signIn } from '../support/client.ts'
+import { createTestDatabase, postgresMissing, type TestDatabase } from '../support/database.ts'
+import { readFigures } from '../support/figures.ts'
+import { connectDevice, publish } from '../support/mqtt.ts'
 import { startServer } from '../support/server.ts'
 import { pause, until } from '../support/wait.ts'
 import { checkHistories } from './checker.ts'
@@ -27,17 +29,8 @@ describe.each(['postgres', 'pglite'] as const)('A server on %s', kind => {
       return context.skip(reason)
     }
     const database = await createTestDatabase(kind)
-    const clock = join(database.dataDir, 'clock')
-    const setClock = (seconds: number) => writeFileSync(clock, `${seconds < 0 ? '' : '+'}${seconds}`)
-    setClock(0)
-    const server = await startServer(database, {
-      LD_PRELOAD: faketime.library,
-      FAKETIME_TIMESTAMP_FILE: clock,
-      FAKETIME_NO_CACHE: '1',
-      FAKETIME_DONT_FAKE_MONOTONIC: '1',
-      NO_FAKE_STAT: '1',
-      RATE_LIMIT_PER_MINUTE: '1200',
-    })
+    const { env, setClock } = createClock(database, faketime.library)
+    const server = await startServer(database, { ...env, RATE_LIMIT_PER_MINUTE: '1200' })
     const owner = await signIn(server)
     const publishers = await startPublishers(owner, () => server.mqttPort, 6, { rate: 1_000 })
     const count = () => countAcknowledged(publishers)
@@ -64,4 +57,70 @@ describe.each(['postgres', 'pglite'] as const)('A server on %s', kind => {
     expect(await server.stop()).toBe(0)
     await database.remove()
   })
+
+  // 15 minutes, an hour, and a clock that begins anew without its battery.
+  it.each([-900, 3_600, -30 * 365 * 24 * HOUR_S])(
+    'whose clock is off by %i s from the start rejects nothing that is right, and says so',
+    async seconds => {
+      if (!faketime.available || reason) return
+      const database = await createTestDatabase(kind)
+      const { env, setClock } = createClock(database, faketime.library)
+      // The database has seen what time it is.
+      let server = await startServer(database, env)
+      const device = await createDevice(await signIn(server))
+      const client = await connectDevice(server, device)
+      await publish(client, device, { lat: 1, lng: 1, timestamp: Date.now() })
+      await client.endAsync()
+      await server.stop()
+
+      setClock(seconds)
+      server = await startServer(database, env)
+      const owner = await signIn(server)
+      const again = await connectDevice(server, device)
+      for (let index = 0; index < 20; index++)
+        await publish(again, device, { lat: 1, lng: 2, timestamp: Date.now() })
+      await again.endAsync()
+      const late = Date.now() - 60_000
+      const bulk = { points: [{ lat: 1, lng: 3, timestamp: late }] }
+      const sent = await createClient(server, device.key).post('/location-history/bulk', bulk)
+      expect(sent.body.data).toMatchObject({ accepted: 1 })
+      await until('all are there', async () => (await readHistory(owner, device.id)).length >= 21)
+      const rejections = await owner.get(`/device/${device.id}/rejections`)
+      expect(rejections.body.data.filter(({ reason: why }: { reason: string }) => why === 'future')).toEqual(
+        [],
+      )
+
+      // A point that is an hour ahead: the database knows better, and where it has the same clock nobody does.
+      const ahead = { points: [{ lat: 1, lng: 3, timestamp: Date.now() + HOUR_S * 1_000 * 2 }] }
+      const answer = await createClient(server, device.key).post('/location-history/bulk', ahead)
+      const isUntrusted = kind === 'pglite' && seconds < 0
+      expect(answer.status).toBe(isUntrusted ? 503 : 400)
+      if (!isUntrusted) expect(JSON.stringify(answer.body)).toContain('more than 10 minutes ahead')
+
+      const ready = await fetch(`${server.url}/ready`)
+      const { data } = (await ready.json()) as { data: object }
+      const isKnown = kind === 'postgres' || seconds < 0
+      expect(ready.status).toBe(200)
+      expect(data).toMatchObject({ clock: !isKnown })
+      if (isKnown) expect(server.output.stderr).toMatch(/clock .* (behind|ahead of)/)
+      const offset = (await readFigures(server)).get('fieldline_clock_offset_seconds') ?? 0
+      expect(Math.round(offset)).toBe(kind === 'postgres' ? -seconds : 0)
+      await server.stop()
+      await database.remove()
+    },
+  )
 })
+
+function createClock({ dataDir }: TestDatabase, library: string) {
+  const clock = join(dataDir, 'clock')
+  const setClock = (seconds: number) => writeFileSync(clock, `${seconds < 0 ? '' : '+'}${seconds}`)
+  setClock(0)
+  const env = {
+    LD_PRELOAD: library,
+    FAKETIME_TIMESTAMP_FILE: clock,
+    FAKETIME_NO_CACHE: '1',
+    FAKETIME_DONT_FAKE_MONOTONIC: '1',
+    NO_FAKE_STAT: '1',
+  }
+  return { env, setClock }
+}

@@ -9,7 +9,7 @@ const READ_EVERY_MS = 200
 /** Outside /api/v3: whether the process lives, whether it can work, and its figures. */
 export async function healthRoutes(
   app: App,
-  { dependencies, listening, metrics: { registry } }: Services,
+  { clock, dependencies, listening, metrics: { registry } }: Services,
 ): Promise<void> {
   app.get('/health', operations.getHealth, async () => ({ status: true as const, message: 'Alive' }))
 
@@ -22,7 +22,13 @@ export async function healthRoutes(
     const listeners = listening()
     const ready = listeners && Object.values(answered).every(answers => answers)
     reply.code(ready ? 200 : 503)
-    return { status: ready, message: ready ? 'Ready' : 'Not ready', data: { ...answered, listeners } }
+    const { isRight, offsetMs } = clock
+    const off = `, and its clock is off by ${Math.abs(offsetMs / 1000).toFixed(1)} s`
+    return {
+      status: ready,
+      message: `${ready ? 'Ready' : 'Not ready'}${isRight ? '' : off}`,
+      data: { ...answered, listeners, clock: isRight },
+    }
   })
 
   const writeFigures = createPaced(() => registry.metrics(), READ_EVERY_MS)

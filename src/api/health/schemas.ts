@@ -19,7 +19,9 @@ export const getHealth = {
 const readiness = z.object({
   status: z.boolean(),
   message: text('Ready'),
-  data: z.record(z.string(), z.boolean()).meta({ examples: [{ database: true, listeners: true }] }),
+  data: z
+    .record(z.string(), z.boolean())
+    .meta({ examples: [{ database: true, listeners: true, clock: true }] }),
 })
 
 export const getReadiness = {
@@ -28,7 +30,7 @@ export const getReadiness = {
     ...open,
     summary: 'Whether the process can work',
     description:
-      'Once every listener of its roles is open and what it depends on answers. No more from the moment that it is told to stop.',
+      "Once every listener of its roles is open and what it depends on answers. No more from the moment that it is told to stop. `clock` is false where its clock is more than 2 s from the database's, which counts: it is ready all the same.",
     response: {
       200: readiness.describe('Ready'),
       503: readiness.describe('Not ready; `data` says what is missing'),

@@ -1,4 +1,5 @@
 import { acrossOrganizations, type Queryable } from '../../../db/client.ts'
+import { timeOfDay } from '../../../db/clock.ts'
 import { type Flow, findFlow, findUsualFlow } from '../../../db/queries/flows.ts'
 import { listKnownHubs } from '../../../db/queries/hubs.ts'
 import type { Caller } from '../../../db/queries/sessions.ts'
@@ -64,7 +65,7 @@ export async function createTask(tx: Queryable, caller: Caller, body: NewTaskBod
     },
     flow,
     userId,
-    new Date(),
+    new Date(timeOfDay()),
   )
   checkReach(caller, 'create/task', assigned)
   const [taskId = ''] = await unique(`task with the code ${body.code}`, () =>
@@ -110,7 +111,7 @@ export async function changeStatus(
 ): Promise<{ task: Task; set: Values }> {
   if ((lat === undefined) !== (lng === undefined))
     throw invalid(lat === undefined ? 'lat' : 'lng', 'A place has both lat and lng.')
-  if (at && at.getTime() > Date.now() + AHEAD_MS) throw invalid('at', 'This is in the future.')
+  if (at && at.getTime() > timeOfDay() + AHEAD_MS) throw invalid('at', 'This is in the future.')
   const before = await lockTask(tx, caller, 'update/task', taskId)
   const flow = found('flow', await findFlow(tx, before.flowId, 'FOR SHARE'))
   const move = {

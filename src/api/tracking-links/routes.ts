@@ -1,5 +1,6 @@
 import type { FastifyRequest, onRequestHookHandler } from 'fastify'
 import { isUuid, type Queryable } from '../../../db/client.ts'
+import { timeOfDay } from '../../../db/clock.ts'
 import type { Caller } from '../../../db/queries/sessions.ts'
 import {
   deleteTrackingLink,
@@ -49,7 +50,7 @@ export function trackingLinkRoutes(app: App, { db, live }: Services): void {
   app.post('/tracking-link', operations.createTrackingLink, async (request, reply) => {
     const { subjectId, subjectType, trailMinutes, taskId } = request.body
     const expiresAt = new Date(request.body.expiresAt)
-    const leftMs = expiresAt.getTime() - Date.now()
+    const leftMs = expiresAt.getTime() - timeOfDay()
     if (leftMs <= 0) throw invalid('expiresAt', 'This is over already: give a time to come.')
     if (leftMs > YEAR_MS) throw invalid('expiresAt', 'A link lasts a year at most.')
     const { token, hash: tokenHash } = createLinkToken()

@@ -1,5 +1,6 @@
 import type { WebSocket } from 'ws'
 import type { ChangeEvent, Queryable } from '../../../db/client.ts'
+import { timeOfDay } from '../../../db/clock.ts'
 import type { LiveClient } from '../../../stream/live/clients.ts'
 import type { App, Services } from '../../services.ts'
 import { createBudget } from '../live/budget.ts'
@@ -86,7 +87,7 @@ export function createTrackers(
   const checks = setInterval(() => void check(() => true).catch(failed), CHECK_EVERY_MS)
   const polls = setInterval(() => {
     for (const tracker of [...trackers]) {
-      if (tracker.link.expiresAt.getTime() <= Date.now()) end(tracker, LINK_ENDED, 'The link has expired')
+      if (tracker.link.expiresAt.getTime() <= timeOfDay()) end(tracker, LINK_ENDED, 'The link has expired')
       else if (tracker.socket.bufferedAmount > MAX_UNREAD_BYTES)
         end(tracker, POLICY, 'Too much is left unread')
     }

@@ -1,4 +1,5 @@
 import type { Queryable } from '../../../db/client.ts'
+import { timeOfDay } from '../../../db/clock.ts'
 import { readNewest, readPoints } from '../../../db/queries/history.ts'
 import type { HistoryPoint } from '../../../db/queries/point-lines.ts'
 import { toIso } from '../location-history/formats/iso.ts'
@@ -25,7 +26,7 @@ export function createTracked(db: Queryable) {
     const [point] = newest.lines.take(1)
     const position = point ? toPublic(point) : null
     if (trailMinutes === 0) return { position, trail: [] }
-    const from = Date.now() - trailMinutes * 60_000
+    const from = timeOfDay() - trailMinutes * 60_000
     const filter = {
       subjectIds: [subjectId],
       vehicleIds: [],

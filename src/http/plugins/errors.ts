@@ -1,4 +1,5 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
+import { UntrustedClockError } from '../../../db/clock.ts'
 import { isAway, isBusy, isReferenced, isTimeout, isTransient } from '../../../db/errors.ts'
 import type { App } from '../../services.ts'
 import { RequestError } from '../errors.ts'
@@ -63,6 +64,10 @@ export function answerError(error: FastifyError, request: FastifyRequest, reply:
     request.log.error({ err: error }, 'The disk of DATA_DIR is full')
     reply.header('retry-after', RETRY_AFTER_S)
     return answer(request, reply, 503, 'The service has no room for this just now. Send it again later.')
+  }
+  if (error instanceof UntrustedClockError) {
+    reply.header('retry-after', RETRY_AFTER_S)
+    return answer(request, reply, 503, 'The clock of the service is wrong just now. Send this again later.')
   }
   if (isAway(error)) {
     request.log.warn({ err: error }, 'The database is away')

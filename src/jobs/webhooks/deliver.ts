@@ -1,4 +1,5 @@
 import type { Queryable } from '../../../db/client.ts'
+import { timeOfDay } from '../../../db/clock.ts'
 import {
   type DueDelivery,
   listDue,
@@ -173,7 +174,7 @@ async function deliverDue(
 
 /** What comes of a delivery whose secret was sealed with another `JWT_SECRET`: nothing is sent without a signature. */
 const unsigned = (): Sent => ({
-  at: new Date().toISOString(),
+  at: new Date(timeOfDay()).toISOString(),
   statusCode: null,
   durationMs: 0,
   response: null,

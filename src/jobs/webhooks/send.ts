@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto'
 import type { Agent } from 'undici'
+import { timeOfDay } from '../../../db/clock.ts'
 import type { Attempt } from '../../../db/schema/webhooks.ts'
 import { isStorable } from '../../../db/text.ts'
 import {
@@ -74,7 +75,7 @@ export function createSender(options: {
     return request(url, {
       dispatcher: agent,
       method: 'POST',
-      headers: signedHeaders(message, Math.floor(Date.now() / 1000)),
+      headers: signedHeaders(message, Math.floor(timeOfDay() / 1000)),
       body: message.payload,
       signal,
     })
@@ -82,7 +83,7 @@ export function createSender(options: {
 
   return {
     async send(message, signal) {
-      const at = new Date().toISOString()
+      const at = new Date(timeOfDay()).toISOString()
       const started = performance.now()
       const timeout = AbortSignal.timeout(timeoutMs)
       const end = (outcome: Partial<Sent>): Sent => ({
@@ -147,7 +148,7 @@ async function readBeginning(body: AsyncIterable<Buffer>): Promise<string> {
 function readRetryAfter(header: string | string[] | undefined): number | null {
   const text = [header].flat()[0]?.trim()
   if (!text) return null
-  const ms = /^\d+$/.test(text) ? Number(text) * 1000 : Date.parse(text) - Date.now()
+  const ms = /^\d+$/.test(text) ? Number(text) * 1000 : Date.parse(text) - timeOfDay()
   return Number.isFinite(ms) ? Math.max(0, ms) : null
 }
 
