@@ -7,6 +7,16 @@ import type { DataType } from './data-types.ts'
 
 // Many records in few statements, for imports. Like db/queries/data.ts every query takes the organization first.
 
+/**
+ * The keys of the values $4, in the order of their records, which are then locked in that order. Each is looked for by itself:
+ * where the statistics do not know of the organization yet, a join compared every record of it with every value.
+ */
+const FOUND_KEYS = `(
+  SELECT w.value, k.record_id FROM unnest($4::text[]) AS w(value)
+  CROSS JOIN LATERAL (SELECT record_id FROM data_keys
+    WHERE organization_id = $1 AND data_type_id = $2 AND field = $3 AND value = w.value LIMIT 1) k
+  ORDER BY k.record_id) k`
+
 /** The records that have these values of a unique field, by the value; held until the transaction ends where they are to change. */
 export async function findRecordsByKey(
   tx: Queryable,
@@ -17,10 +27,9 @@ export async function findRecordsByKey(
   hold: '' | 'FOR UPDATE OF d' = '',
 ): Promise<Map<string, NewRecord>> {
   const rows = await tx.query<NewRecord & { value: string }>(
-    `SELECT k.value, d.id AS "_id", d.data FROM data_keys k
-     JOIN data_records d ON d.organization_id = $1 AND d.id = k.record_id
-     WHERE k.organization_id = $1 AND k.data_type_id = $2 AND k.field = $3 AND k.value = ANY($4::text[])
-     ORDER BY d.id ${hold}`,
+    `SELECT k.value, d.id AS "_id", d.data FROM ${FOUND_KEYS}
+     CROSS JOIN LATERAL (SELECT id, data FROM data_records d
+       WHERE d.organization_id = $1 AND d.id = k.record_id LIMIT 1 ${hold}) d`,
     [organizationId, dataTypeId, field.key, values],
   )
   return new Map(rows.map(({ value, _id, data }) => [value, { _id, data }]))
@@ -35,9 +44,9 @@ export async function lockRecordsByKey(
   values: readonly string[],
 ): Promise<Map<string, string>> {
   const rows = await tx.query<{ value: string; id: string }>(
-    `SELECT k.value, d.id FROM data_keys k JOIN data_records d ON d.organization_id = $1 AND d.id = k.record_id
-     WHERE k.organization_id = $1 AND k.data_type_id = $2 AND k.field = $3 AND k.value = ANY($4::text[])
-     ORDER BY d.id FOR KEY SHARE OF d`,
+    `SELECT k.value, d.id FROM ${FOUND_KEYS}
+     CROSS JOIN LATERAL (SELECT id FROM data_records d
+       WHERE d.organization_id = $1 AND d.id = k.record_id LIMIT 1 FOR KEY SHARE OF d) d`,
     [organizationId, dataTypeId, field, values],
   )
   return new Map(rows.map(({ value, id }) => [value, id]))
@@ -69,20 +78,26 @@ export async function updateRecords(
   }
   if (leaving.length > 0) {
     await tx.query(
-      `DELETE FROM data_keys k USING unnest($3::text[], $4::text[]) AS w(field, value)
-       WHERE k.organization_id = $1 AND k.data_type_id = $2 AND k.field = w.field AND k.value = w.value`,
+      `DELETE FROM data_keys WHERE ctid = ANY (ARRAY(
+         SELECT k.ctid FROM unnest($3::text[], $4::text[]) AS w(field, value)
+         CROSS JOIN LATERAL (SELECT ctid FROM data_keys
+           WHERE organization_id = $1 AND data_type_id = $2 AND field = w.field AND value = w.value
+           LIMIT 1 FOR UPDATE) k))`,
       [organizationId, type._id, leaving.map(({ field }) => field), leaving.map(({ value }) => value)],
     )
   }
   const taken = await insertKeys(tx, organizationId, type._id, coming)
   if (taken.length > 0) return taken
   const sorted = [...changes].sort((a, b) => (a._id < b._id ? -1 : 1))
+  // All of them are there. A conflict is found by the index, whatever the statistics know: see FOUND_KEYS.
   await tx.query(
-    `UPDATE data_records d SET data = c.data::jsonb, search = c.search, updated_at = now()
-     FROM unnest($2::uuid[], $3::text[], $4::text[]) AS c(id, data, search)
-     WHERE d.organization_id = $1 AND d.id = c.id`,
+    `INSERT INTO data_records (organization_id, data_type_id, id, data, search)
+     SELECT $1, $2, id, data::jsonb, search FROM unnest($3::uuid[], $4::text[], $5::text[]) AS c(id, data, search)
+     ON CONFLICT (organization_id, id) DO UPDATE
+     SET data = excluded.data, search = excluded.search, updated_at = now()`,
     [
       organizationId,
+      type._id,
       sorted.map(({ _id }) => _id),
       sorted.map(({ data }) => JSON.stringify(data)),
       sorted.map(({ data }) => searchText(data)),

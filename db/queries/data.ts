@@ -79,7 +79,8 @@ export async function listTakenValues(
   return tx.query(
     `SELECT w.record_id AS "recordId", w.field, k.record_id AS "takenBy"
      FROM unnest($3::text[], $4::text[], $5::uuid[]) AS w(field, value, record_id)
-     JOIN data_keys k ON k.organization_id = $1 AND k.data_type_id = $2 AND k.field = w.field AND k.value = w.value
+     CROSS JOIN LATERAL (SELECT record_id FROM data_keys
+       WHERE organization_id = $1 AND data_type_id = $2 AND field = w.field AND value = w.value LIMIT 1) k
      WHERE k.record_id <> w.record_id`,
     [
       organizationId,
