@@ -1,5 +1,9 @@
 import { readFileSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { join, relative } from 'node:path'
+import { configDefaults } from 'vitest/config'
 import { BaseSequencer, createVitest, parseCLI } from 'vitest/node'
+import { keysOfLongFiles, readPassed, writePassed } from './support/unchanged.mjs'
 
 /** Files between two of integrity, where the times of the last run are not known. */
 const OTHERS_BETWEEN = 3
@@ -23,21 +27,50 @@ class Order extends BaseSequencer {
 /**
  * `npm test`: every test once. A test that fails fails the run; with REQUIRE_SERVICES=1 one that is skipped does too.
  * Arguments are those of `vitest run`: a part of a file's path, `-t` a test's name, `--changed` the files that import what
- * changed since the last commit.
+ * changed since the last commit; and `--all`. Without it a whole run on one's own machine leaves out the long files whose
+ * product has not changed since they passed, and names them.
  */
 const began = performance.now()
-const { filter, options } = parseCLI(['vitest', 'run', ...process.argv.slice(2)])
+const words = process.argv.slice(2)
+const { filter, options } = parseCLI(['vitest', 'run', ...words.filter(word => word !== '--all')])
+const isWhole = !options.testNamePattern
+const isEverything = isWhole && filter.length === 0 && !options.changed
+
+const root = process.cwd()
+const cache = process.env.FIELDLINE_CACHE || join(homedir(), '.cache', 'fieldline')
+const keys = keysOfLongFiles(root)
+const passed = readPassed(cache)
+const mayLeaveOut =
+  isEverything && !words.includes('--all') && !process.env.CI && process.env.REQUIRE_SERVICES !== '1'
+const unchanged = [...keys]
+  .filter(([path, key]) => mayLeaveOut && passed.get(path) === key)
+  .map(([path]) => path)
+
 const vitest = await createVitest('test', {
   ...options,
   watch: false,
+  exclude: [...configDefaults.exclude, ...unchanged],
   sequence: { ...options.sequence, sequencer: Order },
 })
 const { testModules } = await vitest.start(filter)
 const states = testModules.flatMap(module => [...module.children.allTests()].map(test => test.result().state))
 const count = state => states.filter(each => each === state).length
-const isWhole = !options.testNamePattern
 await vitest.close()
 
+for (const module of isWhole ? testModules : []) {
+  const path = relative(root, module.moduleId)
+  const tests = [...module.children.allTests()]
+  if (keys.has(path) && module.ok() && tests.every(test => test.result().state === 'passed'))
+    passed.set(path, keys.get(path))
+}
+writePassed(cache, passed)
+
+if (unchanged.length > 0) {
+  console.log(
+    '\nNot run, because nothing that they depend on has changed since they passed (npm test -- --all runs them)',
+  )
+  for (const path of unchanged) console.log(`  ${path}`)
+}
 const minutes = ((performance.now() - began) / 60_000).toFixed(1)
 const processor = processorSeconds()
 console.log(

@@ -1,32 +1,51 @@
 import { execFile } from 'node:child_process'
-import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { expect, test } from 'vitest'
 
 const ROOT = resolve(import.meta.dirname, '..')
 
-/** Runs `npm test` on one file of these lines, with a cache of its own. */
-function runFile(lines: string, env: Record<string, string> = {}): Promise<{ code: number; said: string }> {
+/** A project with these files, by their paths, and a cache of its own. */
+function createProject(files: Record<string, string>): string {
   const root = mkdtempSync(join(tmpdir(), 'fieldline-run-'))
   symlinkSync(join(ROOT, 'node_modules'), join(root, 'node_modules'))
   writeFileSync(
     join(root, 'vitest.config.mjs'),
     `export default { test: { isolate: false, reporters: ['${join(ROOT, 'test/support/run-reporter.ts')}'] } }`,
   )
-  writeFileSync(join(root, 'one.test.mjs'), `import { expect, test } from 'vitest'\n${lines}`)
+  for (const [path, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(root, path)), { recursive: true })
+    writeFileSync(join(root, path), text)
+  }
+  return root
+}
+
+interface Run {
+  code: number
+  said: string
+}
+
+/** `npm test` there. */
+function runTests(root: string, words: string[] = [], env: Record<string, string> = {}): Promise<Run> {
   const { PATH, HOME } = process.env
   return new Promise(done => {
     execFile(
       process.execPath,
-      [join(ROOT, 'test/run.mjs')],
+      [join(ROOT, 'test/run.mjs'), ...words],
       { cwd: root, env: { PATH, HOME, NO_COLOR: '1', FIELDLINE_CACHE: root, ...env } },
-      (error, stdout) => {
-        rmSync(root, { recursive: true })
-        done({ code: error ? Number(error.code) : 0, said: stdout })
-      },
+      (error, stdout) => done({ code: error ? Number(error.code) : 0, said: stdout }),
     )
   })
+}
+
+const IMPORT_TEST = "import { expect, test } from 'vitest'\n"
+
+async function runFile(lines: string, env: Record<string, string> = {}): Promise<Run> {
+  const root = createProject({ 'one.test.mjs': IMPORT_TEST + lines })
+  const run = await runTests(root, [], env)
+  rmSync(root, { recursive: true })
+  return run
 }
 
 test('A test that fails is tried once, fails the run in CI too, and is named with the command that runs it alone', async () => {
@@ -48,4 +67,28 @@ test('A test that is skipped is named with its reason, and fails the run where e
   const strict = await runFile(lines, { REQUIRE_SERVICES: '1' })
   expect(strict.code).toBe(1)
   expect(strict.said).toContain('REQUIRE_SERVICES=1 lets no test be skipped.')
+})
+
+test('A long file that passed is left out by name until something changes that it depends on', async () => {
+  const root = createProject({
+    'test/integrity/kept.test.ts': `${IMPORT_TEST}import './support/load.ts'\ntest('is kept', () => {})`,
+    'test/integrity/lost.test.ts': `${IMPORT_TEST}test('is kept', () => expect(1).toBe(2))`,
+    'test/integrity/support/load.ts': '',
+    'db/one.ts': '',
+    'console/one.ts': '',
+  })
+  const tests = async (words: string[] = [], env: Record<string, string> = {}) =>
+    (await runTests(root, words, env)).said
+  expect(await tests()).toContain('Tests: 1 passed, 1 failed')
+  writeFileSync(join(root, 'console/one.ts'), '// no part of the server')
+  const second = await tests()
+  expect(second).toContain('Tests: 0 passed, 1 failed')
+  expect(second).toMatch(/^Not run, .*\n {2}test\/integrity\/kept.test.ts$/m)
+  for (const asked of [tests(['--all']), tests(['kept', 'lost']), tests([], { CI: '1' })])
+    expect(await asked).toContain('Tests: 1 passed, 1 failed')
+  for (const path of ['db/one.ts', 'test/integrity/support/load.ts']) {
+    writeFileSync(join(root, path), '// changed')
+    expect(await tests(), path).toContain('Tests: 1 passed, 1 failed')
+  }
+  rmSync(root, { recursive: true })
 })

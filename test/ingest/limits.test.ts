@@ -5,7 +5,7 @@ import * as limits from '../../ingest/mqtt/limits.ts'
 import { type Client, createDevice, readHistory, signIn, type TestDevice } from '../support/client.ts'
 import { createTestDatabase, type TestDatabase, usualKind } from '../support/database.ts'
 import { type Server, startServer } from '../support/server.ts'
-import { pause, until } from '../support/wait.ts'
+import { until } from '../support/wait.ts'
 import { connectPacket, openRaw, PINGREQ, publishPacket, type RawClient, subscribePacket } from './raw.ts'
 
 type Options = Partial<Parameters<typeof connectPacket>[0]>
@@ -42,28 +42,28 @@ describe('The limits of the MQTT server', () => {
       payload: JSON.stringify({ lat: 1, lng: 1, timestamp }),
       id,
     })
-  /** How long after now the connection is closed, in milliseconds. */
-  async function closesAfter(client: RawClient): Promise<number> {
-    const begun = performance.now()
-    await client.closed
-    return performance.now() - begun
-  }
 
   it.concurrent('whoever does not say CONNECT within 10 s is disconnected, half of one or nothing', async () => {
+    const begun = performance.now()
     const clients = [openRaw(server.mqttPort), openRaw(server.mqttPort)]
     clients[1]?.send(hello().subarray(0, 20))
-    for (const ms of await Promise.all(clients.map(closesAfter))) {
-      expect(ms).toBeGreaterThan(limits.CONNECT_TIMEOUT_MS - 500)
-      expect(ms).toBeLessThan(limits.CONNECT_TIMEOUT_MS + 2_000)
-    }
+    await Promise.race(clients.map(({ closed }) => closed))
+    expect(performance.now() - begun).toBeGreaterThan(limits.CONNECT_TIMEOUT_MS - 500)
+    await Promise.all(clients.map(({ closed }) => closed))
   })
 
   it.concurrent('half a packet and silence end with the keepalive; without one the connection stays', async () => {
-    const [silent, patient] = [await open({ keepalive: 1 }), await open({ keepalive: 0 })]
-    for (const client of [silent, patient]) client.send(point(1).subarray(0, 50))
-    // [MQTT-3.1.2-24]: one and a half times.
-    expect(await closesAfter(silent)).toBeGreaterThan(1_000)
-    await pause(3_000)
+    const patient = await open({ keepalive: 0 })
+    patient.send(point(1).subarray(0, 50))
+    // Two in turn: the other one has been silent for twice as long when the second is closed.
+    for (let turn = 0; turn < 2; turn++) {
+      const begun = performance.now()
+      const silent = await open({ keepalive: 1 })
+      silent.send(point(1).subarray(0, 50))
+      await silent.closed
+      // [MQTT-3.1.2-24]: one and a half times.
+      expect(performance.now() - begun).toBeGreaterThan(1_000)
+    }
     expect(patient.stream.destroyed).toBe(false)
     patient.send(point(1).subarray(50))
     await patient.next('puback')
@@ -104,7 +104,7 @@ describe('The limits of the MQTT server', () => {
     const count = limits.MAX_PENDING * 3
     client.send(...Array.from({ length: count }, (_, n) => point(n + 1, sender)))
     client.send(PINGREQ)
-    await until('all', () => client.heard.includes(`puback ${count}`), 30_000)
+    await until('all', () => client.heard.includes(`puback ${count}`))
     const ids = client.packets.filter(({ cmd }) => cmd === 'puback').map(({ messageId }) => messageId)
     expect(ids).toEqual(Array.from({ length: count }, (_, n) => n + 1))
     expect(await readHistory(owner, sender.id)).toHaveLength(count)
@@ -132,7 +132,7 @@ describe('The limits of the MQTT server', () => {
       Array.from({ length: 60 }, async (_, n) => {
         const client = openRaw(slow.mqttPort)
         client.send(connectPacket({ clientId: `${n}`, username: mine.id, password: mine.key }))
-        expect(await client.next('connack', 10_000)).toMatchObject({ returnCode: 0 })
+        expect(await client.next('connack', 60_000)).toMatchObject({ returnCode: 0 })
         return client
       }),
     )

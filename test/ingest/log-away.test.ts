@@ -5,7 +5,6 @@ import { type Postgres, startPostgres } from '../services/postgres.ts'
 import { residentMiB } from '../services/processes.ts'
 import type { Control, Service } from '../services/services.ts'
 import { type Client, createDevice, signIn, type TestDevice } from '../support/client.ts'
-import { watchCrowding } from '../support/crowding.ts'
 import type { TestDatabase } from '../support/database.ts'
 import { readFigures } from '../support/figures.ts'
 import { type ServerProcess, startServer } from '../support/server.ts'
@@ -178,7 +177,7 @@ describe('While the log is away', () => {
     await other.closed
     expect(client.heard).not.toContain('puback 1')
     await control.start()
-    await client.next('puback', 60_000)
+    await client.next('puback')
     client.end()
   })
 
@@ -195,20 +194,14 @@ describe('While the log is away', () => {
     await bad.next('connack')
     const good = await open(other)
     const closed = () => metric('fieldline_mqtt_closed_total{kind="limit"}')
-    const crowding = watchCrowding()
-    let slowest = 0
     for (let id = 1; !((await closed()) > 0); id++) {
       // Each is 1,000 messages to the subscriber.
       const payload = JSON.stringify(Array(1000).fill(0))
       bad.send(publishPacket({ topic: `devices/${frozen.id}/location`, payload, id }))
-      const begun = performance.now()
       good.send(point(other, Date.now() - 1000, id))
       await good.next('puback')
-      slowest = Math.max(slowest, performance.now() - begun)
       expect(id, 'messages of 1,000').toBeLessThan(300)
     }
-    tell(`beside a frozen subscriber the slowest acknowledgement took ${slowest.toFixed(0)} ms`)
-    expect(slowest).toBeLessThan(1_000 * crowding.stop())
     await until('closed', async () => (await metric('fieldline_mqtt_connections')) === 2)
     for (const client of [bad, good, subscriber]) client.end()
   })

@@ -100,7 +100,7 @@ describe.each(['pglite', 'postgres'] as const)('Arbitrary JSON that is sent, sto
         expect(rejections.body.data).toHaveLength(rejected.length)
         expect(rejected.filter((one: { reason: string }) => one.reason === 'unstorable')).toEqual([])
       }),
-      { numRuns: 60 },
+      { numRuns: 25 },
     )
   })
 
@@ -120,7 +120,7 @@ describe.each(['pglite', 'postgres'] as const)('Arbitrary JSON that is sent, sto
           await publish(client, device, { lat: 10, lng: 10, timestamp: now - 2_000_000 + sent++ })
         },
       ),
-      { numRuns: 150 },
+      { numRuns: 60 },
     )
     const good = (await readHistory(owner, device.id)).filter(
       stored => stored.lat === 10 && stored.lng === 10,

@@ -76,7 +76,7 @@ export function speak(stream: Duplex): RawClient {
     send(...bytes) {
       if (!stream.destroyed) stream.write(Buffer.concat(bytes.map(part => Buffer.from(part))))
     },
-    async next(cmd, timeoutMs = 5_000) {
+    async next(cmd, timeoutMs = 120_000) {
       const at = () => packets.findIndex((packet, index) => index >= asked && packet.cmd === cmd)
       await until(cmd, () => at() !== -1 || over, timeoutMs)
       if (at() === -1) throw new Error(`Closed before ${cmd}; there was ${heard.join(', ') || 'nothing'}`)
@@ -85,9 +85,9 @@ export function speak(stream: Duplex): RawClient {
     },
     async answers(count) {
       const come = () => over || packets.length >= count
-      await until('that many', come, 2_000).catch(() => {})
+      await until('that many', come, 15_000).catch(() => {})
       this.send(PINGREQ)
-      await until('an end', () => over || heard.includes('pingresp'), 2_000).catch(() => {})
+      await until('an end', () => over || heard.includes('pingresp'), 15_000).catch(() => {})
       return [...heard.filter(text => !/^(pingresp|publish )/.test(text)), over ? 'closed' : 'open']
     },
     end: () => stream.destroy(),

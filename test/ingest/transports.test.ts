@@ -42,7 +42,7 @@ describe('MQTT over TLS and WebSocket', () => {
     rmSync(folder, { recursive: true })
   })
 
-  const options = { protocolVersion: 4 as const, reconnectPeriod: 0, connectTimeout: 5_000 }
+  const options = { protocolVersion: 4 as const, reconnectPeriod: 0, connectTimeout: 60_000 }
   const credentials = () => ({ username: device.id, password: device.key })
   const publishOver = async (url: string, lat: number, more = {}) => {
     const client = await mqtt.connectAsync(url, { ...options, ...credentials(), ...more })

@@ -83,7 +83,7 @@ export async function deployCluster(
       ...others,
     ],
     processes: () => names.map(name => ({ name, pid: servers[name].pid, url: servers[name].url })),
-    settle: () => until('the writers have caught up', () => isStored(servers.ingest), 60_000),
+    settle: () => until('the writers have caught up', () => isStored(servers.ingest)),
     async stop() {
       for (const name of names.reverse()) {
         const code = await servers[name].stop()

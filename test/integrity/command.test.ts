@@ -9,11 +9,11 @@ const missing = postgresMissing()
 it('`npm run integrity` finds every acknowledged point, though the server and plain PostgreSQL are killed', async context => {
   if (missing) return context.skip(missing)
   const command = resolve(import.meta.dirname, 'run.ts')
-  const options = '--tier one-machine --plain --rounds 4 --devices 8 --rate 1000'.split(' ')
+  const options = '--tier one-machine --plain --rounds 2 --devices 8 --rate 400'.split(' ')
   // A run that finds something lost ends with 1, which is thrown.
   const { stdout } = await promisify(execFile)(process.execPath, ['--import', 'tsx', command, ...options])
-  expect(stdout.match(/then killed PostgreSQL/g)).toHaveLength(2)
-  expect(stdout.match(/then killed the server/g)).toHaveLength(2)
+  expect(stdout.match(/then killed PostgreSQL/g)).toHaveLength(1)
+  expect(stdout.match(/then killed the server/g)).toHaveLength(1)
   // The table of the report: the row's number, then what was acknowledged.
   expect(Number(/│ 0 +│ (\d+) +│/.exec(stdout)?.[1])).toBeGreaterThan(200)
 })

@@ -10,15 +10,15 @@ it('a live client that is cut at random and resumes with its cursor ends in the 
   let server = await startServer(database)
   const ports = { PORT: new URL(server.url).port, MQTT_PORT: `${server.mqttPort}` }
   const owner = await signIn(server)
-  const publishers = await startPublishers(owner, () => Number(ports.MQTT_PORT), 8, { rate: 1_000 })
+  const publishers = await startPublishers(owner, () => Number(ports.MQTT_PORT), 8, { rate: 400 })
   await cutAtRandom({
     servers: () => [server],
     owner,
     publishers,
-    cuts: 18,
+    cuts: 12,
     // A cursor holds across restarts.
     async onCut(cut) {
-      if (cut % 15 !== 0) return
+      if (cut !== 8) return
       await server.kill9()
       server = await startServer(database, ports)
     },

@@ -10,7 +10,7 @@ import { createOwnPostgres } from './own-postgres.ts'
 const HEAP_MIB = 96
 const ORGANIZATIONS = 8
 /** Of each organization, of 3 MiB each, while nothing can be stored. */
-const REQUESTS = 12
+const REQUESTS = 6
 const POINTS = 5_000
 
 interface Sender {

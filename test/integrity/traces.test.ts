@@ -39,6 +39,9 @@ const shapes = Array.from({ length: 24 }, (_, n): FenceShape => {
   }
 })
 
+/** Every third bus: enough for what the order must not change. */
+const some = new Map([...byDevice].filter((_, index) => index % 3 === 0))
+
 describe('A day of real buses', () => {
   let database: TestDatabase
   let server: Server
@@ -63,10 +66,13 @@ describe('A day of real buses', () => {
 
   async function publishAll(
     change: (points: TracePoint[]) => TracePoint[],
-    by: ReadonlyMap<string, TestDevice> = devices,
+    {
+      buses = byDevice,
+      by = devices,
+    }: { buses?: typeof byDevice; by?: ReadonlyMap<string, TestDevice> } = {},
   ): Promise<void> {
     await Promise.all(
-      [...byDevice].map(async ([name, points]) => {
+      [...buses].map(async ([name, points]) => {
         const device = by.get(name) as TestDevice
         const client = await connectDevice(server, device)
         await Promise.all(change(points).map(({ device: _, ...point }) => publish(client, device, point)))
@@ -103,7 +109,7 @@ describe('A day of real buses', () => {
 
   it('shuffled and repeated it is the same, and live clients see the newest', async () => {
     const screen = await openScreen(server, owner.token)
-    await publishAll(points => shuffle([...points, ...points]))
+    await publishAll(points => shuffle([...points, ...points]), { buses: some })
     await expectWhole()
     expect(newestOn(screen.positions)).toBe(true)
     screen.cut()
@@ -112,6 +118,7 @@ describe('A day of real buses', () => {
   /** Waits until what they crossed is told as reading the trace once in order finds it; resolves to all that was told. */
   async function untilCrossed(by: ReadonlyMap<string, TestDevice>): Promise<{ retracted: boolean }[]> {
     const expected = [...byDevice]
+      .filter(([name]) => by.has(name))
       .flatMap(([name, points]) =>
         expectedCrossings(points, fences).map(crossing => ({
           subjectId: (by.get(name) as TestDevice).id,
@@ -119,24 +126,20 @@ describe('A day of real buses', () => {
         })),
       )
       .sort(bySubject)
-    expect(expected.length).toBeGreaterThan(200)
+    expect(expected.length).toBeGreaterThan(by.size * 2)
     const subjects = [...by.values()].map(({ id }) => id).join()
     let told: (ReturnType<typeof holding> & { retracted: boolean })[] = []
-    await until(
-      'it is told',
-      async () => {
-        told = []
-        for (let cursor = ''; ; ) {
-          const { body } = await owner.get(`/geofence-events?subjectId=${subjects}&limit=500${cursor}`)
-          told.push(...body.data)
-          if (body.pagination.nextCursor === null) break
-          cursor = `&cursor=${body.pagination.nextCursor}`
-        }
-        const now = told.filter(({ retracted }) => !retracted).map(holding)
-        return JSON.stringify(now.sort(bySubject)) === JSON.stringify(expected)
-      },
-      60_000,
-    )
+    await until('it is told', async () => {
+      told = []
+      for (let cursor = ''; ; ) {
+        const { body } = await owner.get(`/geofence-events?subjectId=${subjects}&limit=500${cursor}`)
+        told.push(...body.data)
+        if (body.pagination.nextCursor === null) break
+        cursor = `&cursor=${body.pagination.nextCursor}`
+      }
+      const now = told.filter(({ retracted }) => !retracted).map(holding)
+      return JSON.stringify(now.sort(bySubject)) === JSON.stringify(expected)
+    })
     return told
   }
 
@@ -146,8 +149,11 @@ describe('A day of real buses', () => {
 
   it('whatever order it comes in, and how often', async () => {
     const others = new Map<string, TestDevice>()
-    for (const name of byDevice.keys()) others.set(name, await createDevice(owner, `${name} shuffled`))
-    await publishAll(points => shuffle([...points, ...points.slice(0, points.length / 4)]), others)
+    for (const name of some.keys()) others.set(name, await createDevice(owner, `${name} shuffled`))
+    await publishAll(points => shuffle([...points, ...points.slice(0, points.length / 4)]), {
+      buses: some,
+      by: others,
+    })
     await untilCrossed(others)
   })
 

@@ -1,11 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { forEach } from '../support/at-once.ts'
 import { type Client, createDevice, signIn, type TestDevice } from '../support/client.ts'
-import { inTime } from '../support/crowding.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { openScreen } from '../support/screen.ts'
 import { openServer, type Server } from '../support/server.ts'
-import { pause, until } from '../support/wait.ts'
+import { pause, until, untilTold } from '../support/wait.ts'
 
 describe('A screen', () => {
   let database: TestDatabase
@@ -26,11 +25,11 @@ describe('A screen', () => {
     owner.post('/location-history/bulk', { points: [point] }, { authorization: `Bearer ${device.key}` })
   const ago = (seconds: number) => Date.now() - seconds * 1000
 
-  it('sees a point within half a second of its acknowledgement', async () => {
+  it('sees a point when it is acknowledged', async () => {
     const device = await createDevice(owner, 'Van 1')
     const screen = await openScreen(server, owner.token, { filter: { subjectIds: [device.id] } })
     await send(device, { lat: 1, lng: 2, timestamp: ago(1), speed: 4 })
-    await inTime(500, () => until('on the screen', () => screen.positions.has(device.id)))
+    await untilTold(() => until('on the screen', () => screen.positions.has(device.id)))
     expect(screen.positions.get(device.id)).toMatchObject({
       subjectType: 'device',
       name: 'Van 1',
@@ -129,10 +128,10 @@ describe('A screen', () => {
     screen.cut()
   })
 
-  it('is closed with 4401 within a second of signing out', async () => {
+  it('is closed with 4401 at once after signing out', async () => {
     const other = await signIn(server)
     const screen = await openScreen(server, other.token)
-    await inTime(1_000, async () => {
+    await untilTold(async () => {
       await other.post('/auth/logout')
       expect((await screen.closed).code).toBe(4401)
     })
@@ -167,7 +166,7 @@ describe('A screen', () => {
       await openScreen(server, owner.token, { filter }),
     ]
     slow.pause()
-    const rounds = 60
+    const rounds = 20
     for (let round = 0; round < rounds; round++) {
       const points = devices.map(({ id }) => ({
         lat: 1 + round / 100,

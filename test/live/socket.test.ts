@@ -238,7 +238,7 @@ describe('A live socket', () => {
     // A reader is not, however much it is sent at once.
     const quick = await open()
     quick.socket.send('{"type":"subscribe"}')
-    await until('a snapshot', () => (quick.heard[0]?.positions?.length ?? 0) >= devices.length, 30_000)
+    await until('a snapshot', () => (quick.heard[0]?.positions?.length ?? 0) >= devices.length)
     quick.socket.terminate()
   })
 

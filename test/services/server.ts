@@ -11,7 +11,7 @@ import { freeze, killAll, processesIn, thaw } from './processes.ts'
 import type { Control } from './services.ts'
 
 const supervisor = fileURLToPath(new URL('supervise.sh', import.meta.url))
-const startTimeoutMs = 60_000
+const startTimeoutMs = 180_000
 
 /** How to run one server. Its processes must work in the claimed folder: that is how they are found again. */
 export interface Plan {

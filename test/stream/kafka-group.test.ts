@@ -54,7 +54,7 @@ async function readMessages(topic: string, atLeast: number) {
       messages.push({ value, headers: Object.fromEntries(texts) })
     },
   })
-  await until(`${atLeast} messages in ${topic}`, () => messages.length >= atLeast, 20_000)
+  await until(`${atLeast} messages in ${topic}`, () => messages.length >= atLeast)
   await consumer.disconnect()
   return messages
 }
@@ -206,7 +206,7 @@ describe.skipIf(kafka.missing)(`Kafka${kafka.missing ? ` (${kafka.missing})` : '
     await appending
     const seen = () =>
       new Set(tables().flatMap(table => table.entries().map(e => `${e.subject}/${(e as Point).recordedAt}`)))
-    await until('all is stored', () => seen().size === n * subjects.length, 30_000)
+    await until('all is stored', () => seen().size === n * subjects.length)
     // Orderly moves pass the offset on: next to nothing is stored again.
     const handed = tables().flatMap(table => table.entries()).length
     expect(handed - seen().size).toBeLessThan(seen().size / 10)
@@ -256,12 +256,12 @@ describe.skipIf(kafka.missing)(`Kafka${kafka.missing ? ` (${kafka.missing})` : '
     await kafka.control.kill9()
     await kafka.control.start()
     const before = n
-    await until('it goes on', () => n > before + 100, 30_000)
+    await until('it goes on', () => n > before + 100)
     going = false
     await appending
     const expected = Array.from({ length: n }, (_, time) => time)
-    await until('stored', () => table.entries().length >= n, 30_000)
-    await until('followed', () => followed.flatMap(record => record.entries).length >= n, 30_000)
+    await until('stored', () => table.entries().length >= n)
+    await until('followed', () => followed.flatMap(record => record.entries).length >= n)
     expect(times(table.entries())).toEqual(expected)
     expect(times(followed.flatMap(record => record.entries))).toEqual(expected)
     await following.close()
@@ -345,7 +345,7 @@ describe.skipIf(kafka.missing)(`Kafka${kafka.missing ? ` (${kafka.missing})` : '
       })
     const begun = Date.now()
     const storing = await log.store(table.store)
-    await until('in hand', () => table.handed.length > 0, 20_000)
+    await until('in hand', () => table.handed.length > 0)
     expect(Math.abs(begun - (log.unstoredSince.get(0) ?? 0))).toBeLessThan(10_000)
     release()
     await until('caught up', async () => ((await log.readLag()).get(0) ?? 0) === 0)

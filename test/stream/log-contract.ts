@@ -301,7 +301,7 @@ export function testLog(name: string, bench: LogBench): void {
         })
       const storing = await log.store(table.store)
       log.append([point(1, 1)], sourceOf(1)).catch(() => {})
-      await until('a batch is in hand', () => table.handed.length > 0, 20_000)
+      await until('a batch is in hand', () => table.handed.length > 0)
       let ended = false
       const closing = storing.close().then(() => {
         ended = true

@@ -40,7 +40,7 @@ export async function upload(
 }
 
 /** Waits until an import has ended, and returns it. */
-export async function ended(client: Client, importId: string, timeoutMs = 60_000): Promise<ImportRecord> {
+export async function ended(client: Client, importId: string, timeoutMs = 120_000): Promise<ImportRecord> {
   let found: ImportRecord | undefined
   await until(
     'the import ends',

@@ -12,7 +12,7 @@ export function connectDevice(
     username: device.id,
     password: device.key,
     reconnectPeriod: 0,
-    connectTimeout: 10_000,
+    connectTimeout: 60_000,
     ...options,
   } as const
   // A server that is killed while it accepts closes without an error; where retries are allowed that is waited through for ever.

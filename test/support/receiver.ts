@@ -47,7 +47,7 @@ export async function startReceiver(
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     received,
     at,
-    async wait(path, count, timeoutMs = 15_000) {
+    async wait(path, count, timeoutMs = 120_000) {
       await until(`${count} at ${path}`, () => at(path).length >= count, timeoutMs)
       return at(path)
     },
