@@ -2,12 +2,13 @@ import { createSecretKey } from 'node:crypto'
 import { SignJWT } from 'jose'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { type Client, createClient, signIn } from '../support/client.ts'
-import { inTime } from '../support/crowding.ts'
 import { createTestDatabase, usualKind } from '../support/database.ts'
 import { useServer } from '../support/own-server.ts'
 import { addOrganization, addPerson, newEmail, PASSWORD } from '../support/people.ts'
+import { processorMs } from '../support/processor-time.ts'
 import { openScreen } from '../support/screen.ts'
 import { OWNER, openServer } from '../support/server.ts'
+import { untilTold } from '../support/wait.ts'
 
 describe('An account', () => {
   const { server } = useServer({ ALLOW_SIGNUP: 'true' })
@@ -37,20 +38,16 @@ describe('An account', () => {
 
     it('takes as long for an unknown address as for a wrong password', async () => {
       const people = [await addPerson(server, owner), await addPerson(server, owner)]
-      const measure = async (email: string) => {
-        const begun = performance.now()
-        await login(email, 'not the password')
-        return performance.now() - begun
-      }
-      // In turn and the quickest of each: the machine has other things to do too.
+      // The server is in this process: the hash is nearly all of its work.
+      const measure = (email: string) => processorMs(() => login(email, 'not the password'))
       const known: number[] = []
       const unknown: number[] = []
-      for (let round = 0; round < 8; round++) {
+      for (let round = 0; round < 4; round++) {
         known.push(await measure(people[round % 2]?.email as string))
         unknown.push(await measure(newEmail()))
       }
       const ratio = Math.min(...unknown) / Math.min(...known)
-      // Without the hash of nobody it is 0.05; on a busy machine the quickest of eight still differ by half.
+      // Without the hash of nobody it is 0.05.
       expect(ratio).toBeGreaterThan(1 / 3)
       expect(ratio).toBeLessThan(3)
     })
@@ -185,11 +182,11 @@ describe('An account', () => {
       expect((await person.client.get('/user')).status).toBe(200)
     })
 
-    it('closes a live socket of the old token with 4401 within a second', async () => {
+    it('closes a live socket of the old token with 4401 as soon as it is told', async () => {
       const person = await addPerson(server, owner)
       const { organizationId } = (await person.client.get('/user')).body.data
       const screen = await openScreen(server, person.client.token)
-      await inTime(1_000, async () => {
+      await untilTold(async () => {
         await person.client.post('/auth/switch-organization', { organizationId })
         expect((await screen.closed).code).toBe(4401)
       })

@@ -7,6 +7,7 @@ import {
 } from '../../src/api/location-history/shape.ts'
 import { createCountSimplifier } from '../../src/api/location-history/squish.ts'
 import { distanceM, distanceToWayM } from '../../stream/geometry.ts'
+import { processorMsSince } from '../support/processor-time.ts'
 import { readTrace } from '../support/traces.ts'
 
 const HOUR_MS = 3_600_000
@@ -49,12 +50,6 @@ function simplify(simplifier: Simplifier, points: readonly Vertex[]): number[] {
   return finish(simplifier)
     .map(({ recordedAt }) => recordedAt)
     .sort((a, b) => a - b)
-}
-
-/** Of the processor, not the clock: others use the machine too. */
-function workedMs(begun: NodeJS.CpuUsage): number {
-  const { user, system } = process.cpuUsage(begun)
-  return (user + system) / 1_000
 }
 
 /** The longest tracks of a day of buses, in order of time. */
@@ -156,7 +151,7 @@ describe('A simplified track', () => {
       // A curve that bends more and more: each part is split off alone.
       const place = { lat: Math.sqrt(n % 2_048) / 1e3, lng: (n % 2_048) / 1e6 }
       simplifier.add({ subject: 1, recordedAt: n, ...place, ...PLAIN })
-      longest = Math.max(longest, workedMs(begun))
+      longest = Math.max(longest, processorMsSince(begun))
     }
     expect(longest).toBeLessThan(250)
   })
@@ -178,7 +173,7 @@ describe('A simplified track', () => {
     for (let done: boolean | undefined = false; !done; ) {
       const begun = process.cpuUsage()
       done = steps.next().done
-      longest = Math.max(longest, workedMs(begun))
+      longest = Math.max(longest, processorMsSince(begun))
       turns++
     }
     expect(turns).toBeGreaterThan(subjects * 8)
@@ -281,13 +276,13 @@ describe('A track of at most so many points', () => {
     let turns = 0
     for (const point of day) {
       if (!simplifier.add(point)) continue
-      longest = Math.max(longest, workedMs(step))
+      longest = Math.max(longest, processorMsSince(step))
       step = process.cpuUsage()
       turns++
     }
     finish(simplifier)
     expect(turns).toBeGreaterThan(70)
     expect(longest).toBeLessThan(50)
-    expect(workedMs(begun)).toBeLessThan(1_000)
+    expect(processorMsSince(begun)).toBeLessThan(1_000)
   })
 })

