@@ -41,7 +41,11 @@ describe('Units', () => {
 
   it('are those of the region, or those that somebody chooses, wherever something is measured', async () => {
     await sendNow()
-    const page = await screens.open(`${server.url}/?subject=${van.id}`, { as: owner, locale: 'en-US' })
+    const page = await screens.open(`${server.url}/?subject=${van.id}`, {
+      as: owner,
+      locale: 'en-US',
+      map: 'still',
+    })
     const panel = page.getByRole('complementary', { name: 'Van 7' })
     await panel.getByText('22 mph').first().waitFor()
     await panel.getByText('328 ft', { exact: true }).waitFor()
