@@ -47,6 +47,7 @@ const CROSSING: readonly string[] = [
   'src/jobs/sample-records.ts',
   'src/jobs/schedules/run.ts',
   'src/jobs/upkeep.ts',
+  'src/log.ts',
   'src/open.ts',
   'src/tasks/content.ts',
   'stream/live/positions.ts',

@@ -127,6 +127,12 @@ describe.runIf(usualKind() === 'postgres')('A hostile value', () => {
       expect((await client.post('/data/export', { dataTypeId, format: 'json' })).status).toBe(200)
       expect((await client.post('/data/import', `${parts}--b--\r\n`, headers)).status).toBe(202)
     }
+    // A job would make them.
+    await db.system.query(
+      `INSERT INTO webhook_deliveries (id, organization_id, webhook_id, event_id)
+       SELECT gen_random_uuid(), $1, $2, id FROM webhook_events WHERE organization_id = $1 LIMIT 2`,
+      [organizationId, own.get('webhookId')],
+    )
   }
 
   /** Where an operation leads with the records that are there. */

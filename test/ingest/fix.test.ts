@@ -24,10 +24,15 @@ describe('A point is rejected', () => {
     ['bad-timestamp', { timestamp: '2026-02-30T00:00:00Z' }],
     ['bad-timestamp', { timestamp: '2026-11-21T11:59:00' }],
     ['bad-timestamp', { timestamp: '1795258740' }],
-    ['future', { timestamp: '2026-11-21T12:10:01Z' }],
     ['too-old', { timestamp: '2025-11-20T11:00:00Z' }],
   ])('as %s: %j', (expected, change) => {
     expect(reason(change)).toBe(expected)
+  })
+
+  it('as future, by the clock', () => {
+    const aheadBy = (ms: number) => validateFix({ ...good, timestamp: Date.now() + ms }, 7, Date.now())
+    expect(aheadBy(10 * 60_000 + 5_000)).toMatchObject({ reason: 'future' })
+    expect(aheadBy(10 * 60_000 - 5_000)).toMatchObject({ kind: 'point' })
   })
 
   it.each([{ lat: 90 }, { lng: 180 }, { lng: -180 }, { lat: 0 }, { timestamp: '2026-11-21T12:09:59Z' }])(

@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import { openTestDatabase } from '../support/database.ts'
+import { hold } from '../support/hold.ts'
 import { importFile } from '../support/imports.ts'
 import { addOrganization, addPerson, roleId } from '../support/people.ts'
 import { openScreen, type TestScreen } from '../support/screen.ts'
@@ -6,7 +8,7 @@ import { useOrganization } from '../support/shared-server.ts'
 import { until } from '../support/wait.ts'
 
 describe('Watching records over the live socket', () => {
-  const { server, owner } = useOrganization()
+  const { server, database, owner } = useOrganization()
 
   const answers = (screen: TestScreen) => screen.messages.filter(({ type }) => type === 'watching')
   async function watch(screen: TestScreen, topics: unknown): Promise<unknown> {
@@ -68,7 +70,8 @@ describe('Watching records over the live socket', () => {
     screen.cut()
   })
 
-  it('goes on for everybody where one organization has no turn left in the database: the others hear, and it does later', async () => {
+  it('goes on for everybody where one organization has no turn left in the database: the others hear, and it does later', async context => {
+    if (!database.url) return context.skip('PGlite is one session, which nobody else can hold up')
     const failed = () => server.output.stderr.split('Telling of changed records failed').length - 1
     const other = await addOrganization(server, (await addPerson(server, owner, { role: 'Admin' })).client)
     const sides = await Promise.all(
@@ -90,19 +93,28 @@ describe('Watching records over the live socket', () => {
       }),
     )
     const [crowded, quiet] = sides as [(typeof sides)[0], (typeof sides)[0]]
+    // Its line at the database is full: what it searches for is locked, and one person has 16 requests in flight.
+    const people = await Promise.all(
+      Array.from({ length: 6 }, async () => (await addPerson(server, owner, { role: 'Planner' })).client),
+    )
+    const db = await openTestDatabase(database)
+    const letGo = await hold(db, 'LOCK TABLE data_records IN ACCESS EXCLUSIVE MODE')
+    let refused = 0
+    const searches = people.flatMap(person =>
+      Array.from({ length: 16 }, async () => {
+        if ((await person.get('/data?search=zq')).status === 503) refused++
+      }),
+    )
+    await until('it has no turn left', () => refused > 0)
     const before = failed()
-    let last = ''
-    for (let round = 0; failed() === before; round++) {
-      if (round === 200) throw new Error('It never failed')
-      const searches = Array.from({ length: 150 }, (_, n) =>
-        crowded.client.get(`/tasks?search=${round}-${n}`),
-      )
-      last = `Renamed ${round}`
-      await crowded.rename(last)
-      await Promise.all(searches)
-    }
+    await crowded.rename('Renamed')
+    await until('it could not be told', () => failed() > before)
     await quiet.rename('Heard')
     await until('the other one hears', () => quiet.told() === 'Heard')
+    await letGo()
+    await db.close()
+    await Promise.all(searches)
+    const last = 'Renamed'
     await until('it hears what is newest', () => crowded.told() === last)
     expect([crowded, quiet].map(side => side.isClosed())).toEqual([undefined, undefined])
     for (const { screen } of sides) screen.cut()

@@ -72,5 +72,29 @@ export function createMakers(given: {
     /^(create|export)\/(?!organization)/.test(spec['x-permission'] ?? '') &&
     !path.includes('{')
 
-  return { build, fill }
+  /**
+   * A device without a hub on a vehicle that has one, and its crossing of a geofence that everybody sees: both are for those who
+   * see the vehicle.
+   */
+  async function addRider(
+    client: Client,
+    organizationId: string,
+    name: string,
+    hubId: string,
+  ): Promise<{ _id: string; key: string }> {
+    const rider = (await client.post('/device', { name: `${name} rider` })).body.data
+    await client.post('/vehicle', { name: `${name} van`, hubId, deviceId: rider._id })
+    const shape = { type: 'circle', center: { lat: 8, lng: 8 }, radius: 500 }
+    const fence = (await client.post('/geofence', { name: 'Around it', shape })).body.data
+    const points = [{ lat: 8, lng: 8, timestamp: Date.now() }]
+    await createClient(server, rider.key).post('/location-history/bulk', { points })
+    await db.system.query(
+      `INSERT INTO geofence_events (id, organization_id, geofence_id, subject_id, event, at, lat, lng, shaped_at)
+       VALUES ($1, $2, $3, $4, 'entered', now(), 8, 8, now())`,
+      [newId(), organizationId, fence._id, rider._id],
+    )
+    return rider
+  }
+
+  return { build, fill, addRider }
 }

@@ -1,4 +1,5 @@
 import WebSocket from 'ws'
+import type { Server } from './server.ts'
 
 export interface Seen {
   subjectId: string
@@ -98,6 +99,15 @@ export function upgradeStatus(socket: WebSocket): Promise<number> {
       socket.terminate()
     })
   })
+}
+
+/** The status that somebody with this token, or with none, is answered with, who asks for a socket. */
+export async function tryUpgrade(server: Pick<Server, 'url'>, path: string, token: string): Promise<number> {
+  const headers = token ? { authorization: `Bearer ${token}` } : {}
+  const socket = new WebSocket(`${server.url.replace('http', 'ws')}${path}`, { headers })
+  const status = await upgradeStatus(socket)
+  socket.terminate()
+  return status
 }
 
 /** Whether a screen shows these points, the newest of their subjects. */

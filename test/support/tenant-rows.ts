@@ -93,3 +93,12 @@ export async function digestRows(db: Database, organizationId: string): Promise<
   ])
   return Object.fromEntries(rows.map(({ name, digest }) => [name, digest]))
 }
+
+/** The addresses of an organization's users. */
+export async function listEmails(db: Database, organizationId: string): Promise<string[]> {
+  const rows = await db.system.query<{ email: string }>(
+    'SELECT email FROM users u JOIN accounts a ON a.id = account_id WHERE organization_id = $1',
+    [organizationId],
+  )
+  return rows.map(({ email }) => email)
+}
