@@ -2,6 +2,9 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Connections } from '../../../ingest/connections.ts'
 
+/** Every rule about an answer's end listens for it, and Node warns of more than ten. */
+const MAX_LISTENERS = 20
+
 /**
  * Counts the connections of HTTP. One is worked on from the end of a request's head to the end of its answer, and for ever
  * once it is a WebSocket; before, in between, and while a head arrives byte by byte it is idle.
@@ -10,6 +13,7 @@ export function countConnections(server: Server, connections: Connections): void
   server.prependListener('connection', (socket: Socket) => void connections.enter(socket))
   server.prependListener('request', ({ socket }: IncomingMessage, response: ServerResponse) => {
     connections.work(socket)
+    response.setMaxListeners(MAX_LISTENERS)
     response.once('close', () => connections.leaveWork(socket))
   })
   server.prependListener('upgrade', ({ socket }: IncomingMessage) => connections.work(socket))
