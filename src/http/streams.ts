@@ -97,6 +97,7 @@ export function createStreams(limits: StreamLimits = LIMITS): Streams {
         // Whoever left while it waited needs no answer.
         if (reply.raw.destroyed) leave(reader)
         const pieces = await open()
+        if (reply.raw.destroyed) throw new RequestError('unavailable', 'The caller has gone.')
         const stopReading = () => reply.raw.destroy()
         const timed = inTime(pieces, limits.takenWithinMs, stopReading)
         const stream = Readable.from(timed, { objectMode: false })

@@ -1,11 +1,13 @@
-import { readdirSync } from 'node:fs'
+import { readdirSync, readlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { read, type WorkBook } from '@e965/xlsx'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { newId } from '../../db/client.ts'
 import { readDataStep } from '../../db/queries/data-in-steps.ts'
 import { useExports } from '../support/exports.ts'
+import { hold } from '../support/hold.ts'
 import { addPerson } from '../support/people.ts'
+import { until } from '../support/wait.ts'
 
 const TYPES = {
   xlsx: 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
@@ -94,6 +96,40 @@ describe('Exports', () => {
       for (let n = 0; n < 2; n++) expect((await owner.post(path, body, headers)).status).toBe(200)
       expect(await more()).toEqual([1, 3])
     }
+  })
+
+  it('leave no file open where whoever asked has gone before it was sent', async context => {
+    if (!database.url) return context.skip('PGlite is one session, which nobody else can hold up')
+    const count = async () => (await owner.get('/tasks/export-log?limit=1')).body.pagination.total
+    const before = await count()
+    // The file is made by then, and its export waits to be noted.
+    const letGo = await hold(db, 'LOCK TABLE export_logs IN SHARE MODE')
+    const leaving = new AbortController()
+    const asked = fetch(`${server.url}/api/v3/data/export`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${owner.token}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ dataTypeId: typeId, format: 'json' }),
+      signal: leaving.signal,
+    }).catch(() => {})
+    await until('it waits', async () => {
+      const waiting = `SELECT FROM pg_locks WHERE NOT granted AND relation = 'export_logs'::regclass`
+      return (await db.system.query(waiting)).length > 0
+    })
+    leaving.abort()
+    await asked
+    await letGo()
+    await until('it is noted', async () => (await count()) === before + 1)
+    // The server is in this process.
+    const open = () =>
+      readdirSync('/proc/self/fd').filter(fd => {
+        try {
+          return readlinkSync(`/proc/self/fd/${fd}`).startsWith(join(database.dataDir, 'exports'))
+        } catch {
+          return false
+        }
+      })
+    await until('no file is open', () => open().length === 0)
+    expect(server.output.stderr).not.toContain('The request failed')
   })
 
   it('say which filter is wrong, and what it has to be', async () => {

@@ -1,18 +1,25 @@
 import { open, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it } from 'vitest'
 import { createSpool, createSpoolRoom, type SpoolPlace } from '../../src/http/spool.ts'
 import { pause, until } from '../support/wait.ts'
 
 const MAX = 100
 
 describe('An answer that goes through a file', () => {
+  const readers: AbortController[] = []
+  // Its file is closed when its reader leaves; Node warns of one that the collector has to close.
+  afterEach(() => {
+    for (const reader of readers.splice(0)) reader.abort()
+  })
+
   async function begin(place: SpoolPlace = createSpoolRoom(MAX).take('a')) {
     const path = join(tmpdir(), `spool-${crypto.randomUUID()}`)
     const file = await open(path, 'wx+')
     await rm(path)
     const leaving = new AbortController()
+    readers.push(leaving)
     const isClosed = () => file.fd === -1
     return { spool: createSpool(file, place, MAX, leaving.signal), leaving, isClosed }
   }

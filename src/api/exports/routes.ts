@@ -167,27 +167,24 @@ export function exportRoutes(app: App, { db, config }: Services): void {
     name: string,
     openFile: () => ReturnType<typeof open>,
   ): Promise<never> {
+    const leaving = leavingOf(reply)
     return streams.send(request, reply, FILE_TYPES[format], async () => {
       const file = await openFile().catch(error => {
         if (error.code !== 'ENOENT') throw error
         throw new RequestError('not-found', 'No file of this export is kept.')
       })
+      // Not when the pieces end: those that nobody has begun to read never do.
+      const close = () => void file.close().catch(() => {})
+      if (leaving.aborted) close()
+      else leaving.addEventListener('abort', close, { once: true })
+      leaving.throwIfAborted()
       reply.header('content-disposition', disposition(name))
       reply.header('content-length', (await file.stat()).size)
       return (async function* () {
-        try {
-          for (;;) {
-            const { buffer, bytesRead } = await file.read(
-              Buffer.allocUnsafe(PIECE_BYTES),
-              0,
-              PIECE_BYTES,
-              null,
-            )
-            if (bytesRead === 0) return
-            yield buffer.subarray(0, bytesRead)
-          }
-        } finally {
-          await file.close()
+        for (;;) {
+          const { buffer, bytesRead } = await file.read(Buffer.allocUnsafe(PIECE_BYTES), 0, PIECE_BYTES, null)
+          if (bytesRead === 0) return
+          yield buffer.subarray(0, bytesRead)
         }
       })()
     }) as Promise<never>
