@@ -3,6 +3,7 @@ import {
   type Format,
   isFields,
   NoPoint,
+  oneOrMany,
   pick,
   type RawFix,
   toNumber,
@@ -12,16 +13,18 @@ import {
 /**
  * What Traccar takes as OsmAnd (https://www.traccar.org/osmand/), in both of its forms: fields in the address, a form or
  * JSON, where `speed` is in knots; and the JSON of Traccar Client from version 9 on, in metres per second. GPSLogger's
- * names, which people put into its URL, are taken as well: there the speed is `s`, in metres per second.
+ * names are taken as well, those of its own URL (`longitude`) and of its `%ALL` (`spd`): there the speed is in metres per second.
  */
 export const osmand = {
   values: listValues,
   read: value => (isFields(value) && 'coords' in value ? readTraccar(value) : readFields(value)),
   http: {
     summary: 'Send what Traccar Client, OsmAnd, GPSLogger and Home Assistant send',
-    description: `Fields \`lat\`, \`lon\` and \`timestamp\` (or \`time\`) with \`speed\` in knots or \`s\` in metres per
-second, \`bearing\` (\`heading\`, \`dir\`), \`altitude\` (\`alt\`), \`accuracy\` (\`acc\`) and \`batt\`, in the address or as
-a form; or the JSON of Traccar Client. The key says which device it is, and \`id\` is ignored.`,
+    description: `Fields \`lat\` (\`latitude\`), \`lon\` (\`longitude\`, \`lng\`) and \`timestamp\` (\`time\`) with \`speed\` in knots
+or \`s\` (\`spd\`) in metres per second, \`bearing\` (\`heading\`, \`dir\`), \`altitude\` (\`alt\`), \`accuracy\` (\`acc\`) and
+\`batt\`, in the address, as a form, or both; or the JSON of Traccar Client. A body that does not begin as JSON and does not say that it is
+JSON is a form, whatever its content type. The key says which device it is, and \`id\` is ignored. Without any position it is a
+heartbeat, which moves \`lastSeenAt\`. HEAD stores nothing.`,
     example: {
       device_id: '48241179',
       location: {
@@ -38,32 +41,26 @@ a form; or the JSON of Traccar Client. The key says which device it is, and \`id
 const MPS_PER_KNOT = 1852 / 3600
 /** Fields that become values of the point, or name the device, which its key does already. */
 const READ = new Set([
-  ...[
-    'lat',
-    'lon',
-    'location',
-    'timestamp',
-    'time',
-    'speed',
-    's',
-    'bearing',
-    'heading',
-    'dir',
-    'altitude',
-    'alt',
-  ],
-  ...['accuracy', 'acc', 'batt', 'id', 'deviceid', 'device_id', 'u', 'valid'],
+  ...['lat', 'latitude', 'lon', 'longitude', 'lng', 'location', 'timestamp', 'time', 'speed', 's', 'spd'],
+  ...['bearing', 'heading', 'dir', 'altitude', 'alt', 'accuracy', 'acc', 'batt', 'u', 'valid'],
+  ...['id', 'deviceid', 'device_id'],
 ])
+/** Names under which a position stands, or which were meant to hold one: a misspelt field is rejected and no heartbeat. */
+const POSITION = /^(lat|lon|lng|coord)|^(loc|location|pos|position)$/i
 /** https://github.com/transistorsoft/flutter_background_geolocation/wiki/Location-Data-Schema */
 const KEPT = ['event', 'is_moving', 'odometer', 'mock']
 
 /** Traccar Client sends one location under `location`; the library that it is made of can send several. */
 function listValues(message: unknown): readonly unknown[] {
   const location = isFields(message) ? message.location : null
-  if (Array.isArray(location) && location.every(isFields)) return location
-  if (isFields(location)) return [location]
-  return Array.isArray(message) ? message : [message]
+  const locations = oneOrMany(location)
+  if (!isFields(message) || !locations.every(isFields)) return oneOrMany(message)
+  return namesDevice(message) ? locations.filter(hasPosition) : locations
 }
+
+const namesDevice = (fields: Fields) => 'id' in fields || 'deviceid' in fields || 'device_id' in fields
+const hasPosition = (fields: Fields) =>
+  Object.keys(fields).some(name => POSITION.test(name) && fields[name] !== null)
 
 function readTraccar(location: Fields): RawFix | NoPoint {
   const { coords, battery, activity, extras } = location
@@ -94,15 +91,16 @@ function readFields(value: unknown): RawFix | NoPoint | null {
     return new NoPoint('no-fix', 'The app says that its fix is not valid.')
   }
   const both = typeof value.location === 'string' ? value.location.split(',') : []
-  const [lat = both[0], lng = both[1]] = [value.lat, value.lon]
-  // What a phone sees of cells and networks is sent without a position, and placed by others.
-  if (lat === undefined && lng === undefined && ('cell' in value || 'wifi' in value)) return null
+  const lat = value.lat ?? value.latitude ?? both[0]
+  const lng = value.lon ?? value.longitude ?? value.lng ?? both[1]
+  // A heartbeat of Traccar Client, or what a phone sees of cells and networks and others place.
+  if (!hasPosition(value) && (namesDevice(value) || 'cell' in value || 'wifi' in value)) return null
   const knots = toNumber(value.speed)
   return {
     lat: toNumber(lat),
     lng: toNumber(lng),
     timestamp: toTimestamp(value.timestamp ?? value.time),
-    speed: typeof knots === 'number' ? knots * MPS_PER_KNOT : toNumber(value.s),
+    speed: typeof knots === 'number' ? knots * MPS_PER_KNOT : toNumber(value.s ?? value.spd),
     heading: toNumber(value.bearing ?? value.heading ?? value.dir),
     accuracy: toNumber(value.accuracy ?? value.acc),
     altitude: toNumber(value.altitude ?? value.alt),

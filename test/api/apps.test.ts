@@ -66,6 +66,9 @@ describe('Apps that people have', () => {
             ...bearer(own),
             'content-type': 'application/x-www-form-urlencoded',
           }),
+          // As GPSLogger posts it: without a content type.
+          await send(app, Buffer.from(queryOf(payload)), bearer(own)),
+          await send(app, `${queryOf(payload)}\n`, { ...bearer(own), 'content-type': 'text/plain' }),
         ]
       : [
           await send(app, payload.bytes, { ...bearer(own), 'content-type': 'application/json' }),
@@ -77,7 +80,7 @@ describe('Apps that people have', () => {
     const known = payload.file === 'owntracks/encrypted.json' ? 'encrypted' : 'too-old'
     const wrong =
       known === 'encrypted' ? 1 : payload.file === 'osmand/q01.url.txt' ? 1 : payload.expect.length
-    expect(await reasons(own)).toEqual(wrong > 0 ? { [known]: 3 * wrong } : {})
+    expect(await reasons(own)).toEqual(wrong > 0 ? { [known]: answers.length * wrong } : {})
   })
 
   it.each(recorded.filter(({ expect: [first] }) => first))(
@@ -173,6 +176,43 @@ describe('Apps that people have', () => {
     })
   })
 
+  it('have a fix of which half stands in the address and half in a form', async () => {
+    const own = await createDevice(owner)
+    const at = Math.floor(Date.now() / 1000)
+    await send('osmand', Buffer.from(`time=${at}&lat=2`), bearer(own), '?lat=1&lon=3&prov=gps')
+    // A type that says JSON is believed, whatever the body begins with.
+    await send('osmand', `lat=1&lon=2&timestamp=${at}`, {
+      ...bearer(own),
+      'content-type': 'application/json',
+    })
+    expect(await reasons(own)).toEqual({ 'not-json': 1 })
+    expect(await readHistory(owner, own.id)).toMatchObject([{ lat: 2, lng: 3, attributes: { prov: 'gps' } }])
+  })
+
+  it('are heard of by a heartbeat without a position, which is no rejection', async () => {
+    const own = await createDevice(owner)
+    const json = { ...bearer(own), 'content-type': 'application/json; charset=utf-8' }
+    const heartbeat = JSON.stringify({ device_id: '48241179', location: { event: 'heartbeat' } })
+    for (const answer of [await send('osmand', heartbeat, json), await get('osmand', 'id=1', bearer(own))])
+      expect([answer.status, await answer.text()]).toEqual([200, ''])
+    expect(await reasons(own)).toEqual({})
+    await until('it has been heard of', async () => {
+      const { body } = await owner.get(`/device/${own.id}`)
+      return body.data.lastSeenAt !== null
+    })
+  })
+
+  it('store nothing by HEAD, which needs the key as well', async () => {
+    const own = await createDevice(owner)
+    const url = `${server.url}/api/v3/ingest/osmand?lat=1&lon=2&timestamp=${Date.now()}`
+    const head = async (address: string) => (await fetch(address, { method: 'HEAD' })).status
+    expect([await head(`${url}&token=${own.key}`), await head(url)]).toEqual([200, 401])
+    expect((await get('osmand', 'lat=95&lon=1&timestamp=1', bearer(own))).status).toBe(200)
+    // What HEAD had stored would be there before this.
+    expect(await reasons(own)).toEqual({ 'bad-coordinates': 1 })
+    expect(await readHistory(owner, own.id)).toEqual([])
+  })
+
   describe('are not sent into a loop', () => {
     it.each(APPS)('by what cannot be read, which is a rejection: %s', async app => {
       const own = await createDevice(owner)
@@ -190,7 +230,8 @@ describe('Apps that people have', () => {
         expect([answer.status, await answer.text()]).toEqual([200, RECEIPTS[app]])
       }
       const counts = await reasons(own)
-      expect(counts['not-json']).toBeGreaterThanOrEqual(5)
+      // Where a body may be a form, that of XML is one without a position.
+      expect(counts['not-json']).toBeGreaterThanOrEqual(4)
       expect(Object.values(counts).reduce((sum, count) => sum + count)).toBe(bodies.length)
       // The process is still there for those who are right.
       expect((await send(app, fixOf(app), bearer(own))).status).toBe(200)

@@ -30,6 +30,7 @@ describe('What Traccar Client, OsmAnd and GPSLogger send', () => {
     const fix = `lat=52.5&lon=13.4&timestamp=${WHEN}`
     expect(readQuery(`${fix}&speed=10`)).toMatchObject([{ speed: expect.closeTo(5.1444, 4) }])
     expect(readQuery(`${fix}&s=10`)).toMatchObject([{ speed: 10 }])
+    expect(readQuery(`${fix}&spd=10`)).toMatchObject([{ speed: 10 }])
     const coords = { latitude: 52.5, longitude: 13.4, speed: 10, heading: -1, accuracy: 5 }
     expect(read({ location: { timestamp: WHEN, coords, battery: { level: 0.5 } } })).toMatchObject([
       { speed: 10, heading: null, accuracy: 5, battery: 50 },
@@ -67,6 +68,42 @@ describe('What Traccar Client, OsmAnd and GPSLogger send', () => {
     expect(JSON.parse(point?.attributes ?? '')).toEqual({
       ...{ is_moving: true, event: 'motionchange', activity: 'still', shift: 7 },
     })
+  })
+
+  it('stands at any of the names of a position, as in the address that GPSLogger begins with', () => {
+    for (const query of [
+      'lat=5.75641094&longitude=7.56704068&time=2026-11-21T10:00:00.000Z&s=3.18',
+      'latitude=5.75641094&longitude=7.56704068&time=2026-11-21T10:00:00.000Z&s=3.18',
+      'lat=5.75641094&lng=7.56704068&time=2026-11-21T10:00:00.000Z&s=3.18',
+    ]) {
+      const [point] = readQuery(query) as Point[]
+      expect(point, query).toMatchObject({
+        ...{ lat: 5.75641094, lng: 7.56704068, speed: expect.closeTo(3.18, 4) },
+        ...{ recordedAt: Date.parse(WHEN), attributes: null },
+      })
+    }
+  })
+
+  it('without a position is a heartbeat where it names the device, unless one was meant', () => {
+    for (const heartbeat of [
+      { device_id: '1' },
+      { device_id: '1', location: null },
+      { device_id: '1', location: [] },
+      { device_id: '1', location: { timestamp: WHEN, event: 'heartbeat', battery: { level: 1 } } },
+      { device_id: '1', location: { timestamp: WHEN, coords: null, extras: { heartbeat: true } } },
+    ])
+      expect(read(heartbeat), JSON.stringify(heartbeat)).toEqual([])
+    for (const query of ['id=1', `deviceid=1&timestamp=${WHEN}&batt=67&charge=true`])
+      expect(readQuery(query), query).toEqual([])
+    for (const query of [
+      `id=1&latt=1&lonn=2&timestamp=${WHEN}`,
+      `id=1&lat=1&timestamp=${WHEN}`,
+      `id=1&location=`,
+    ])
+      expect(readQuery(query), query).toMatchObject([{ reason: 'bad-coordinates' }])
+    expect(read({ device_id: '1', location: { timestamp: WHEN, coords: {} } })).toMatchObject([
+      { reason: 'bad-coordinates' },
+    ])
   })
 
   it('without a position is nothing where it is of cells and networks, else rejected', () => {

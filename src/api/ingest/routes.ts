@@ -6,7 +6,7 @@ import { RequestError } from '../../http/errors.ts'
 import { unpackBody } from '../../http/plugins/bodies.ts'
 import { parseQuery } from '../../http/plugins/strict-inputs.ts'
 import type { App, Services } from '../../services.ts'
-import { appOperations, FORM, FORM_BYTES } from './schemas.ts'
+import { appOperations, FORM_BYTES } from './schemas.ts'
 import { createTeam } from './team.ts'
 
 interface Body {
@@ -36,6 +36,8 @@ export function ingestRoutes(app: App, { db, log, metrics, turns }: Services): v
       const { http } = format
       if (!http) continue
       const handler = async (request: FastifyRequest, reply: FastifyReply) => {
+        // Whoever looks whether the address is there, as link checkers do, sends no point.
+        if (request.method === 'HEAD') return reply.type('text/plain; charset=utf-8').send('')
         if (!log || log.full)
           throw new RequestError('unavailable', 'Too much is waiting to be stored. Send the request again.')
         const sent = readRequest(request, http.takesFields ?? false)
@@ -53,20 +55,27 @@ export function ingestRoutes(app: App, { db, log, metrics, turns }: Services): v
   })
 }
 
-/** What stands in the address counts where there is no body. */
+/**
+ * JSON, or fields: all but JSON is a form, as Traccar takes it, for GPSLogger names no content type. A field of the form
+ * counts before the same one in the address.
+ */
 function readRequest(request: FastifyRequest, takesFields: boolean): AppRequest {
   const { body, unreadable } = (request.body ?? { body: Buffer.alloc(0), unreadable: null }) as Body
   const nothing = { body, fields: null, unreadable }
-  if (!takesFields || unreadable) return nothing
-  if (body.length === 0) return { body, fields: withoutKey(request.query as Fields), unreadable }
-  if (!request.headers['content-type']?.toLowerCase().startsWith(FORM)) return nothing
-  // What is no form and says so, as many clients do by themselves, is JSON.
-  if (/^\s*[[{]/.test(body.toString('latin1', 0, 64))) return nothing
+  if (!takesFields || unreadable || isJson(request, body)) return nothing
   if (body.length > FORM_BYTES) {
     const message = `A form holds one fix, and has at most ${FORM_BYTES / 1024} KiB.`
     return { ...nothing, unreadable: new NoPoint('bad-shape', message) }
   }
-  return { body, fields: withoutKey(parseQuery(body.toString('utf8')) as Fields), unreadable }
+  const form = parseQuery(body.toString('utf8').trim())
+  return { body, fields: withoutKey({ ...(request.query as Fields), ...form }), unreadable }
+}
+
+/** Many clients say that JSON is a form, and some say nothing, so that its first character counts as well. */
+function isJson({ headers }: FastifyRequest, body: Buffer): boolean {
+  if (body.length === 0) return false
+  if (/^(\xef\xbb\xbf)?\s*[[{]/.test(body.toString('latin1', 0, 64))) return true
+  return /^application\/([\w.-]+\+)?json\b/i.test(headers['content-type'] ?? '')
 }
 
 /** The key is neither kept with a point nor with a rejection. */

@@ -6,7 +6,7 @@ import { operation } from '../../http/operation.ts'
 export const MAX_BYTES = 4 * 1024 * 1024
 /** A form holds one fix. */
 export const FORM_BYTES = 16 * 1024
-export const FORM = 'application/x-www-form-urlencoded'
+const FORM = 'application/x-www-form-urlencoded'
 
 const RULE = `Signed in with the device's key as bearer token, as Basic's password under any name, or as \`?token=\`. 200 when all
 that is right is durable; what is wrong, or cannot be read, is answered 200 as well and listed among the device's rejections,
