@@ -1,3 +1,4 @@
+import { createHmac } from 'node:crypto'
 import { SignJWT } from 'jose'
 import { describe, expect, it } from 'vitest'
 import { createTokens } from '../../ingest/identity/tokens.ts'
@@ -46,6 +47,44 @@ describe('A token', () => {
   it('that is ours and not expired says whose it is', async () => {
     expect(tokens.verify(await tokens.sign(claims))).toEqual(claims)
     expect(tokens.verify(await sign('HS256', '1 hour'))).toEqual(claims)
+  })
+
+  it('that is ours is read as RFC 7515 and 7519 say, whatever else its header and claims have', () => {
+    const now = Math.floor(Date.now() / 1000)
+    const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
+    const make = (header: object, changed: object) => {
+      const { userId: sub, organizationId: org, sessionId: jti } = claims
+      const signed = `${encode({ alg: 'HS256', ...header })}.${encode({ sub, org, jti, exp: now + 3600, ...changed })}`
+      return `${signed}.${createHmac('sha256', secret).update(signed).digest('base64url')}`
+    }
+    for (const [header, changed] of [
+      [{}, {}],
+      [
+        { typ: 'at+jwt', kid: '1' },
+        { nbf: now - 60, iat: now - 60 },
+      ],
+      [{ b64: true, crit: ['b64'] }, {}],
+      [{}, { exp: now + 3600.5, iss: 'somebody' }],
+    ] as const)
+      expect(tokens.verify(make(header, changed)), JSON.stringify([header, changed])).toEqual(claims)
+    for (const [header, changed] of [
+      [{ crit: ['exp'], exp: now + 3600 }, {}],
+      [{ crit: ['b64'] }, {}],
+      [{ crit: [] }, {}],
+      [{ crit: 'b64', b64: true }, {}],
+      [{ crit: ['b64'], b64: false }, {}],
+      [{ crit: ['b64'], b64: 'true' }, {}],
+      [{}, { nbf: now + 3600 }],
+      [{}, { nbf: String(now - 60) }],
+      [{}, { iat: 'yesterday' }],
+      [{}, { exp: String(now + 3600) }],
+      [{}, { exp: [now + 3600] }],
+      [{}, { exp: null }],
+      [{}, { exp: undefined }],
+      [{ alg: 'none' }, {}],
+      [{ alg: ['HS256'] }, {}],
+    ] as const)
+      expect(tokens.verify(make(header, changed)), JSON.stringify([header, changed])).toBeNull()
   })
 
   it('that is expired, changed, of another secret or another algorithm says nothing', async () => {
