@@ -1,11 +1,38 @@
+import { domainToASCII } from 'node:url'
+
+/** RFC 5321, 4.5.3.1.3: 256 octets with the brackets around it. */
+export const MAX_EMAIL_BYTES = 254
+/** RFC 5321, 4.5.3.1.1. */
+const MAX_LOCAL_BYTES = 64
+/** RFC 6531, 3.3: what is not ASCII, without what nobody sees; of that some scripts need the two joiners. */
+const BEYOND_ASCII = '[^\\p{ASCII}\\p{C}\\p{Z}]|[\u200c\u200d]'
+const ATOM = `(?:[A-Za-z0-9!#$%&'*+/=?^_\`{|}~-]|${BEYOND_ASCII})+`
+const ADDRESS = new RegExp(`^(${ATOM}(?:\\.${ATOM})*)@((?:[A-Za-z0-9.-]|${BEYOND_ASCII})+)$`, 'u')
+/** Two labels at least, the last of which is no number. */
+const DOMAIN = /^(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+(?!\d+$)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])$/
+
 /**
- * How addresses are compared, everywhere: by this text, which is without spaces around it and without the case of A to
- * Z. No other letter is folded: what is one letter to one rule of folding is two to the next (`İ`), and PostgreSQL folds
- * by its locale. The SQL gives the same text.
+ * Whether a text is an address of RFC 5321, or an internationalized one of RFC 6531. Without the forms that no provider
+ * gives anybody: a quoted local part, and a network address for a domain.
  */
-export function foldEmail(email: string): string {
-  return email.trim().replace(/[A-Z]+/g, letters => letters.toLowerCase())
+export function isEmailAddress(text: string): boolean {
+  if (Buffer.byteLength(text) > MAX_EMAIL_BYTES) return false
+  const [, local, domain] = ADDRESS.exec(text) ?? []
+  if (local === undefined || domain === undefined) return false
+  return Buffer.byteLength(local) <= MAX_LOCAL_BYTES && DOMAIN.test(domainToASCII(domain))
 }
 
-/** The folded text of a column; that of `accounts` is unique by it. */
+/** An address as it is stored: a letter and its accent are one character (NFC), however they were typed. */
+export const composeEmail = (email: string): string => email.trim().normalize('NFC')
+
+/**
+ * How addresses are compared, everywhere: by this text, which is composed, without spaces around it and without the case
+ * of A to Z. No other letter is folded: what is one letter to one rule of folding is two to the next (`İ`), and PostgreSQL
+ * folds by its locale. The SQL gives the same text of what is stored.
+ */
+export function foldEmail(email: string): string {
+  return composeEmail(email).replace(/[A-Z]+/g, letters => letters.toLowerCase())
+}
+
+/** The folded text of a column that holds composed addresses; that of `accounts` is unique by it. */
 export const foldedEmail = (column: string) => `lower(${column} COLLATE "C")`

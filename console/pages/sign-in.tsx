@@ -51,7 +51,8 @@ export function SignIn({ isAgain }: { isAgain: boolean }) {
         <Field
           label={texts.signIn.email}
           name="email"
-          type="email"
+          // Of type email, browsers refuse RFC 6531 and send domains as punycode.
+          inputMode="email"
           autoComplete="username"
           isRequired
           autoFocus

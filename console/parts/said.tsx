@@ -19,7 +19,6 @@ export function FieldSays() {
     <FieldError className="field-error">
       {({ validationDetails, validationErrors }) => {
         if (validationDetails.valueMissing) return form.required
-        if (validationDetails.typeMismatch) return form.email
         const said = validationErrors.join(' ')
         return isServers ? <Said sentence={said} /> : said
       }}

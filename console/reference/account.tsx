@@ -99,7 +99,7 @@ function SignInForm({ onCancel }: { onCancel: () => void }) {
       <h2 id="sign-in-title">{t.title}</h2>
       <label className="field">
         <span>{t.email}</span>
-        <input name="email" type="email" autoComplete="username" required />
+        <input name="email" inputMode="email" autoComplete="username" required />
       </label>
       <label className="field">
         <span>{t.password}</span>

@@ -1,6 +1,6 @@
 import { eq, sql } from 'drizzle-orm'
 import { newId, type Queryable } from '../client.ts'
-import { foldEmail, foldedEmail } from '../email-address.ts'
+import { composeEmail, foldEmail, foldedEmail } from '../email-address.ts'
 import { accounts } from '../schema/accounts.ts'
 
 /** An account's active membership in an organization, as the interface lists it (specification 2.2). */
@@ -55,7 +55,7 @@ export async function insertAccount(
   account: { email: string; passwordHash: string | null; registeredIn: string | null },
 ): Promise<string> {
   const id = newId()
-  await tx.orm.insert(accounts).values({ id, ...account })
+  await tx.orm.insert(accounts).values({ id, ...account, email: composeEmail(account.email) })
   return id
 }
 
@@ -67,7 +67,7 @@ export async function claimAccount(tx: Queryable, email: string): Promise<Accoun
   await tx.query(
     `INSERT INTO accounts (id, email) VALUES ($1, $2)
      ON CONFLICT ((${foldedEmail('email')})) DO NOTHING`,
-    [newId(), email],
+    [newId(), composeEmail(email)],
   )
   const [row] = await tx.query<Account>(`${ACCOUNT} ${foldedEmail('email')} = $1 FOR UPDATE`, [
     foldEmail(email),

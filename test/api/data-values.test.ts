@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
 import { FIELD_TYPES, type Field } from '../../db/schema/flows.ts'
 import { checkValue, isAbsent } from '../../src/data/values.ts'
 import { signIn } from '../support/client.ts'
@@ -90,4 +91,62 @@ describe.each(['postgres', 'pglite'] as const)('What is accepted on %s', kind =>
     await server.stop()
     await database.remove()
   })
+})
+
+const readAs = (type: Field['type'], text: string) =>
+  checkValue(fields.find(field => field.type === type) as Field, text)
+
+describe('An e-mail address', () => {
+  const read = (text: string) => readAs('email', text)
+
+  it('is any of RFC 5321, and any of RFC 6531', () => {
+    fc.assert(
+      fc.property(fc.emailAddress(), address => {
+        expect(read(address)).toEqual({ value: address })
+      }),
+      { numRuns: 500 },
+    )
+    // Most are the addresses with which https://uasg.tech has software tried.
+    for (const address of `o'@example.com a/b=c@example.com a@xn--e1aybc.xn--p1ai A@sub.B.Example 用户@例子.广告
+      अजय@डाटा.भारत квіточка@пошта.укр χρήστης@παράδειγμα.ελ Dörte@Sörensen.example คน@ตัวอย่าง.ไทย مستخدم@مثال.إختبار
+      user@bücher.example 🍣@example.com نامه\u200cای@مثال.إختبار ${'é'.repeat(32)}@example.com`.split(/\s+/))
+      expect(read(address), address).toEqual({ value: address })
+  })
+
+  it('is stored composed, however it was typed', () => {
+    const value = 'Dörte@Sörensen.example'
+    expect(read(` ${value.normalize('NFD')} `)).toEqual({ value })
+  })
+
+  it('is nothing else', () => {
+    for (const text of `a @ a@ @b.de a@b a@b. a@.de a..b@c.de .a@c.de a.@c.de a@b@c.de a@[192.0.2.1] a@192.0.2.1 a@0x7f.1 a@b.1
+      a@-b.de a@b-.de a@b_c.de a@b.d a@ex%61mple.com a@b.de/c a@b.de:25 a\\@b.de a(b)@c.de a@xn--0.de ä@ \u200e@b.de a\u202eb@c.de
+      a\u0000@b.de a\ud800@b.de a@b\u00adc.de ${'a'.repeat(65)}@b.de ${'é'.repeat(33)}@b.de a@${'b'.repeat(64)}.de
+      a@${'ü'.repeat(64)}.de a@${'b.'.repeat(125)}com`
+      .split(/[ \n]+/)
+      .concat(['', 'a b@c.de', '"a b"@c.de', 'a\u3000b@c.de', 'a@b\u00a0c.de', 'a\n@b.de']))
+      expect(read(text), JSON.stringify(text)).toEqual({ message: 'This has to be an e-mail address.' })
+  })
+})
+
+it('A time is what the rest of the interface takes as one', () => {
+  const time = z.iso.datetime({ offset: true })
+  const near = (one: fc.Arbitrary<string>) =>
+    fc
+      .tuple(one, fc.nat(), fc.constantFrom('', '', 'x', '.', '@', '-', '+', "'", '0', ':', 'Z', ' ', 'é'))
+      .map(([text, at, put]) => {
+        const cut = at % (text.length + 1)
+        return text.slice(0, cut) + put + text.slice(cut + (at % 3))
+      })
+  const times = fc
+    .tuple(fc.date({ noInvalidDate: true }), fc.constantFrom('Z', '+01:00', '-23:59', '+24:00', '+1'))
+    .map(([date, zone]) => date.toISOString().replace('Z', zone))
+  fc.assert(
+    fc.property(near(times), at => {
+      // A year 0, and what UTC makes of the last days of 9999, are no times to be kept.
+      if (!/^(0000|0001-01-01|9999-12-31)/.test(at))
+        expect('value' in readAs('datetime', at)).toBe(time.safeParse(at).success)
+    }),
+    { numRuns: 500 },
+  )
 })

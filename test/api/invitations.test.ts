@@ -43,9 +43,23 @@ describe('Coming in', () => {
       expect(attempts.map(({ status }) => status).sort()).toEqual([201, 409])
     })
 
+    it('takes an address beyond ASCII, and finds it again however its accents were typed', async () => {
+      const email = newEmail('dörte').replace(/@.*/, '@bücher.example')
+      const typed = ` ${email.normalize('NFD')} `
+      const answer = await stranger.post('/auth/register', { ...PATTERN, email: typed, password: PASSWORD })
+      expect([answer.status, answer.body.data?.email]).toEqual([201, email])
+      for (const one of [email, typed]) expect((await login(one, PASSWORD)).status).toBe(200)
+      const again = await stranger.post('/auth/register', { ...PATTERN, email, password: PASSWORD })
+      expect(again.status).toBe(409)
+      const owner = createClient(server, answer.body.token)
+      const found = await owner.get(`/user/email/${encodeURIComponent(email.normalize('NFD'))}`)
+      expect(found.body.data).toMatchObject({ email })
+    })
+
     it.each([
       ['password', { password: 'too short' }],
       ['email', { email: 'no address' }],
+      ['email', { email: `${'a'.repeat(65)}@example.com` }],
       ['name', { name: ' ' }],
       ['hubName', { hubName: undefined }],
       ['hubLat', { hubLat: 91 }],

@@ -1,9 +1,7 @@
 import { hash } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, it, vi } from 'vitest'
-import { z } from 'zod'
 import type { Field } from '../../db/schema/flows.ts'
-import { checkValue } from '../../src/data/values.ts'
 import type { Cell } from '../../src/imports/cells.ts'
 import { convert, styleOf } from '../../src/imports/convert.ts'
 import { createSeenValues, digestOf } from '../../src/imports/seen-values.ts'
@@ -358,34 +356,4 @@ it('Where a value of a file has its place in that table is another one each time
   expect(again.digestOf('Ada').equals(digestOf('Ada'))).toBe(false)
   expect(again.digestOf('Ada').equals(again.digestOf('Ada'))).toBe(true)
   expect(digestOf('Ada').equals(hash('sha256', 'Ada', 'buffer'))).toBe(false)
-})
-
-it('An address and a time are what the rest of the interface takes as one', () => {
-  const email = z.email().max(254)
-  const time = z.iso.datetime({ offset: true })
-  const near = (one: fc.Arbitrary<string>) =>
-    fc
-      .tuple(one, fc.nat(), fc.constantFrom('', '', 'x', '.', '@', '-', '+', "'", '0', ':', 'Z', ' ', 'é'))
-      .map(([text, at, put]) => {
-        const cut = at % (text.length + 1)
-        return text.slice(0, cut) + put + text.slice(cut + (at % 3))
-      })
-  const addresses = fc.oneof(
-    fc.emailAddress(),
-    fc.stringMatching(/^[a-z.'+_-]{1,9}@[a-z0-9-]{1,9}\.[a-z]{1,3}$/),
-    fc.nat(30).map(more => `${'a'.repeat(230 + more)}@example.com`),
-  )
-  const times = fc
-    .tuple(fc.date({ noInvalidDate: true }), fc.constantFrom('Z', '+01:00', '-23:59', '+24:00', '+1'))
-    .map(([date, zone]) => date.toISOString().replace('Z', zone))
-  const isTaken = (type: Field['type'], text: string) => 'value' in checkValue(field(type), text)
-  fc.assert(
-    fc.property(near(addresses), near(times), (address, at) => {
-      expect(isTaken('email', address)).toBe(email.safeParse(address.trim()).success)
-      // A year 0, and what UTC makes of the last days of 9999, are no times to be kept.
-      if (!/^(0000|0001-01-01|9999-12-31)/.test(at))
-        expect(isTaken('datetime', at)).toBe(time.safeParse(at).success)
-    }),
-    { numRuns: 500 },
-  )
 })

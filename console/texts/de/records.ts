@@ -119,6 +119,5 @@ export const recordTexts: Pick<Texts, keyof typeof english> = {
     none: 'Ohne',
     optional: 'optional',
     required: 'Bitte ausfüllen.',
-    email: 'Bitte eine gültige E-Mail-Adresse eingeben.',
   },
 }

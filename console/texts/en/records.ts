@@ -115,6 +115,5 @@ export const recordTexts = {
     none: 'None',
     optional: 'optional',
     required: 'This is required.',
-    email: 'Enter a valid e-mail address.',
   },
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { composeEmail, isEmailAddress, MAX_EMAIL_BYTES } from '../../../db/email-address.ts'
 import { failures, id, list, pathId, success, text } from '../../http/envelope.ts'
 import { newName } from '../../http/names.ts'
 import { operation } from '../../http/operation.ts'
@@ -7,10 +8,12 @@ import { MAX_PASSWORD_LENGTH, MIN_PASSWORD_LENGTH } from './passwords.ts'
 /** An address as people write it; compared without case. */
 export const email = z
   .string()
-  .trim()
   .max(320)
-  .pipe(z.email('This is not an e-mail address.'))
-  .meta({ examples: ['anna@example.com'] })
+  .overwrite(composeEmail)
+  .refine(isEmailAddress, 'This is not an e-mail address.')
+  // RFC 6531 as well: the format "email" is ASCII alone.
+  .meta({ format: 'idn-email', examples: ['anna@example.com'] })
+  .describe(`At most ${MAX_EMAIL_BYTES} bytes in UTF-8`)
 
 export const newPassword = z
   .string()
