@@ -52,6 +52,19 @@ export function listDataTypesById(
   )
 }
 
+/** The keys of the fields of these data types, as far as they exist in the organization: read without all else that fields have. */
+export function listFieldKeys(
+  db: Queryable,
+  organizationId: string,
+  ids: readonly string[],
+): Promise<{ _id: string; keys: string[] }[]> {
+  return db.query(
+    `SELECT t.id AS _id, jsonb_path_query_array(t.fields, '$[*].key') AS keys FROM data_types t
+     WHERE t.organization_id = $1 AND t.id = ANY($2::uuid[])`,
+    [organizationId, ids],
+  )
+}
+
 /** How the type is held until the transaction ends: `share` against changes to it, `update` against records too. */
 type Hold = '' | 'FOR SHARE' | 'FOR UPDATE'
 

@@ -27,13 +27,19 @@ export const isAbsent = (value: unknown): boolean =>
 /** Brings a value that is not absent into the form in which it is stored, or says what is wrong with it. */
 export function checkValue(field: Field, value: unknown): Checked {
   const checked = READERS[field.type](value, field)
-  if ('value' in checked && field.unique && String(checked.value).length > MAX_UNIQUE) {
-    return { message: `What is unique has at most ${MAX_UNIQUE} characters.` }
-  }
-  return checked
+  if (!field.unique || 'message' in checked) return checked
+  const text = String(checked.value)
+  if (text.length > MAX_UNIQUE) return say(`What is unique has at most ${MAX_UNIQUE} characters.`)
+  // RFC 3986, 5.2.4: clients take both out of a path, so that no request could name the record.
+  return isDots(text)
+    ? say('What is unique cannot be . or .., which no address of a record can hold.')
+    : checked
 }
 
 const PLACE = 'This has to be a place: { lat, lng, address? } in degrees.'
+
+/** What clients take out of a path, whether it is escaped or not. */
+export const isDots = (text: string): boolean => text === '.' || text === '..'
 
 const say = (message: string): Checked => ({ message })
 const text = (value: unknown, max = MAX_TEXT): value is string =>

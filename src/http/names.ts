@@ -2,9 +2,9 @@ import { z } from 'zod'
 
 /** Embeddings, overrides and isolates: they turn round the words that a page writes beside the name. */
 export const TURNING = /[\u202A-\u202E\u2066-\u2069]/
-/** Control characters, and what is drawn as nothing, but for what joins or parts letters, marks their direction or makes a flag. */
+/** Control characters, what is no character at all and XML cannot hold, and what is drawn as nothing, but for what joins or parts letters, marks their direction or makes a flag. */
 const UNSEEN =
-  /[\p{Cc}\uFFF9-\uFFFB]|(?<!\u{1F3F4}[\u{E0020}-\u{E007F}]*)(?![\u061C\u200C-\u200F\u202A-\u202E\u2066-\u2069])(?=\p{Default_Ignorable_Code_Point})\p{Cf}/u
+  /[\p{Cc}\p{Noncharacter_Code_Point}\uFFF9-\uFFFB]|(?<!\u{1F3F4}[\u{E0020}-\u{E007F}]*)(?![\u061C\u200C-\u200F\u202A-\u202E\u2066-\u2069])(?=\p{Default_Ignorable_Code_Point})\p{Cf}/u
 /** A reader sees something: spaces, and letters that are drawn as nothing, are no name. */
 const VISIBLE = /(?![\p{Default_Ignorable_Code_Point}\u2800])[\p{L}\p{N}\p{P}\p{S}]/u
 

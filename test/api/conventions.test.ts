@@ -99,7 +99,15 @@ describe('The conventions', () => {
   it('a name has something to see and turns nothing round, whatever it is the name of', async () => {
     const HIDDEN = ['\u200b\u200b\u200b', '\u2060\u3164 \u00ad', '\u2800\u2800\u2800']
     const TURNING = ['\u202egnihtemos', 'Van\u202d 7', '\u2066Van 7\u2069']
-    const UNSEEN = ['Van\u0007 7', 'Van\u200b7', '\u{e0041}Van', 'Van\ufff9', 'V\u00adan']
+    const UNSEEN = [
+      'Van\u0007 7',
+      'Van\u200b7',
+      '\u{e0041}Van',
+      'Van\ufff9',
+      'V\u00adan',
+      'Van\ufffe',
+      'Van\u{1ffff}',
+    ]
     const document = await readDocument(server)
     const resolve = createResolver(document)
     const resources = new Set<string>()

@@ -49,6 +49,9 @@ describe('Data types', () => {
     expect(made.fields[0]).toMatchObject({ required: true, unique: true })
     const answer = await owner.post('/data-type', { name: newName(), primaryKey: 'no', fields: [name] })
     expect([answer.status, paths(answer)]).toEqual([400, ['primaryKey']])
+    // A path with such a name leads elsewhere.
+    for (const dots of ['.', '..'])
+      expect(paths(await owner.post('/data-type', { name: dots, fields: [name] }))).toEqual(['name'])
   })
 
   it('stand in the order that their fields say', async () => {

@@ -35,6 +35,9 @@ describe('Data sources', () => {
     for (const key of ['Acme%2F1', record._id]) {
       expect((await owner.get(`${byName}/${key}`)).body.data).toEqual(record)
     }
+    // Clients take both out of a path.
+    for (const name of ['.', '..']) expect(paths(await make(type, { name }))).toEqual(['data.name'])
+    expect(paths(await owner.patch(`/data/${record._id}`, { data: { name: '..' } }))).toEqual(['data.name'])
     // As long as a primary key may be.
     const long = '\u00e4'.repeat(500)
     const second = await made(type, { name: long })

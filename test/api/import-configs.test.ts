@@ -79,6 +79,21 @@ describe('Import configs', () => {
       created: 1,
     })
     const table = 'Name\nAda\n'
+    // Alone it names the data type as well.
+    const { importConfigId } = named
+    const whole = 'Customer name,Telephone\nAda,+49 30 1234567\n'
+    const alone = await importFile(server, owner, whole, { importConfigId, dryRun: 'true' })
+    expect(alone).toMatchObject({ created: 1, dataType: { _id: file.dataTypeId } })
+    for (const [path, fields] of [
+      ['dataTypeId', {}],
+      ['dataTypeId', { ...named, dataTypeName: name }],
+      ['importConfigId', { importConfigId: crypto.randomUUID() }],
+      ['importConfigId', { ...named, dataTypeId }],
+      ['mapping', { importConfigId, mapping: '{}' }],
+    ] as const) {
+      const { status, body } = await upload(server, owner, table, fields)
+      expect([status, body.errors?.[0].path], JSON.stringify(fields)).toEqual([400, path])
+    }
     const both = await upload(server, owner, table, { ...file, dataTypeName: name })
     expect([both.status, both.body.message]).toEqual([
       400,

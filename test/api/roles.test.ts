@@ -208,6 +208,49 @@ describe('Roles', () => {
       expect((await client.get('/user')).body.data.permissionDetails).toEqual([])
     })
 
+    it('and can be written again as it is shown, once a data type or a field that it names is gone', async () => {
+      const fields = ['name', 'phone'].map(key => ({ key, label: key, type: 'text' }))
+      const types = []
+      for (const name of ['Leaving', 'Losing'])
+        types.push((await owner.post('/data-type', { name, fields })).body.data._id)
+      const [leaving, losing] = types
+      const dataTypes = types.map(dataTypeId => ({ dataTypeId, restrictedFields: ['phone', 'name'] }))
+      const permissionDetails = [
+        { permissionName: 'view/hub', scope: 'all' },
+        { permissionName: 'view/data', scope: 'all', dataTypes },
+      ]
+      const made = (await owner.post('/role', { name: 'Staying', permissionDetails })).body.data
+      expect(made.gone).toEqual([])
+      await owner.delete(`/data-type/${leaving}`)
+      await owner.put(`/data-type/${losing}`, { name: 'Losing', fields: fields.slice(0, 1) })
+      const read = async () => (await owner.get(`/role/${made._id}`)).body.data
+      const shown = await read()
+      const place = 'permissionDetails.1.dataTypes'
+      expect(shown.permissionDetails).toEqual(permissionDetails)
+      expect(shown.gone).toEqual([
+        { path: `${place}.0.dataTypeId`, message: 'There is no such data type.' },
+        { path: `${place}.1.restrictedFields.0`, message: 'The data type has no such field.' },
+      ])
+      const put = (details: object) =>
+        owner.put(`/role/${made._id}`, { name: 'Stayed', permissionDetails: details })
+      const again = await put(shown.permissionDetails)
+      expect([again.status, again.body.data]).toEqual([
+        200,
+        { ...shown, name: 'Stayed', updatedAt: expect.any(String) },
+      ])
+      // What it has not named before is still wrong, and of another role all of it is.
+      const wider = [
+        { permissionName: 'view/data', dataTypes: [{ dataTypeId: losing, restrictedFields: ['zip'] }] },
+      ]
+      expect((await put(wider)).body.errors).toEqual([
+        { path: 'permissionDetails.0.dataTypes.0.restrictedFields.0', message: expect.any(String) },
+      ])
+      expect((await owner.post('/role', { name: 'Copy', permissionDetails })).status).toBe(400)
+      // Named no more, they are gone for good.
+      expect((await put(permissionDetails.slice(0, 1))).body.data.gone).toEqual([])
+      expect((await put(permissionDetails)).status).toBe(400)
+    })
+
     it('for a data type or a field that is gone', async () => {
       const fields = ['name', 'phone'].map(key => ({ key, label: key, type: 'text' }))
       const type = (await owner.post('/data-type', { name: 'Passing', fields })).body.data

@@ -88,7 +88,8 @@ describe('An address that a webhook may not go to', () => {
     const second = await sender.send(message('rebinding.example'))
     expect(seen).toEqual(['93.184.215.14', '127.0.0.1'])
     expect(first.error).not.toBe(null)
-    expect(second.error).toMatch(/127.0.0.1 is private/)
+    expect(second.error).toMatch(/is private/)
+    expect(`${first.error} ${second.error}`).not.toMatch(/\d+\.\d+\.\d+\.\d+/)
     expect(requests).toBe(0)
     await sender.close()
   })
@@ -102,6 +103,17 @@ describe('An address that a webhook may not go to', () => {
     })
     expect((await sender.send(message('several.example'))).error).toMatch(/is private/)
     expect(requests).toBe(0)
+    await sender.close()
+  })
+
+  it('is not told by the failure of a connection to a name', async () => {
+    const sender = createSender({ allowPrivate: true })
+    const closed = createServer().listen(0, '127.0.0.1')
+    await new Promise(resolve => closed.once('listening', resolve))
+    const { port: unused } = closed.address() as AddressInfo
+    await new Promise(resolve => closed.close(resolve))
+    const url = `http://localhost:${unused}/`
+    expect((await sender.send({ ...message(''), url })).error).toBe('connect ECONNREFUSED')
     await sender.close()
   })
 

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { DATA_TYPE_SORTS, type DataType, type NewDataType } from '../../../db/queries/data-types.ts'
 import { DATA_TYPE_KINDS } from '../../../db/schema/data-types.ts'
 import type { Field } from '../../../db/schema/flows.ts'
-import { checkValue } from '../../data/values.ts'
+import { checkValue, isDots } from '../../data/values.ts'
 import { failures, id, isSample, list, pathId, success, text } from '../../http/envelope.ts'
 import { listQuery } from '../../http/lists.ts'
 import { newName } from '../../http/names.ts'
@@ -27,7 +27,9 @@ const dataType = z.object({
 
 const newDataType = z
   .strictObject({
-    name: newName(100).meta({ examples: ['Customer'] }),
+    name: newName(100)
+      .refine(name => !isDots(name), 'This cannot be . or .., which no address of a data type can hold.')
+      .meta({ examples: ['Customer'] }),
     type: type.default('custom'),
     primaryKey: z
       .string()

@@ -3,7 +3,7 @@ import type { z } from 'zod'
 import { acrossOrganizations, type Database, isUuid, newId, type Queryable } from '../../../db/client.ts'
 import { lockOwnersUntilCommit } from '../../../db/locks.ts'
 import { type DataType, findDataType } from '../../../db/queries/data-types.ts'
-import { findImportConfig } from '../../../db/queries/import-configs.ts'
+import { findImportConfig, type ImportConfig } from '../../../db/queries/import-configs.ts'
 import {
   findImport,
   type ImportFormat,
@@ -38,7 +38,6 @@ import { INSPECTED_AT_ONCE } from '../../imports/limits.ts'
 import type { GivenMapping } from '../../imports/mapping.ts'
 import { inspectFile } from '../../imports/reader.ts'
 import { namedType } from '../data/find.ts'
-import { ONE_TYPE } from '../data/schemas.ts'
 import { mapping as mappingShape } from '../import-configs/schemas.ts'
 import { showImport } from './present.ts'
 import { importUpload } from './schemas.ts'
@@ -146,18 +145,27 @@ async function checkRoom(tx: Queryable, caller: Caller, bytes: number): Promise<
   }
 }
 
+const ONE_TYPE = 'Name the data type by either dataTypeId or dataTypeName, or by an import config alone.'
+const NO_CONFIG = 'There is no such import config.'
+
 /** The type that the rows go to, and the mapping that was given for it, if one. */
 async function readTarget(
   tx: Queryable,
   caller: Caller,
   fields: Fields,
 ): Promise<{ type: DataType; given: Mapping | null }> {
-  if ((fields.dataTypeId === undefined) === (fields.dataTypeName === undefined))
+  const { dataTypeId, dataTypeName, importConfigId, mapping } = fields
+  const isNamed = dataTypeId !== undefined || dataTypeName !== undefined
+  if ((dataTypeId !== undefined && dataTypeName !== undefined) || (!isNamed && importConfigId === undefined))
     throw invalid('dataTypeId', ONE_TYPE)
-  const which = namedType(fields)
+  if (importConfigId !== undefined && mapping !== undefined)
+    throw invalid('mapping', 'Give an import config or a mapping, not both.')
+  const config = isUuid(importConfigId) ? await findImportConfig(tx, importConfigId) : null
+  if (!isNamed && !config) throw invalid('importConfigId', NO_CONFIG)
+  const which = isNamed ? namedType(fields) : config
   const type = which && (await acrossOrganizations(tx, () => findDataType(tx, caller.organizationId, which)))
   if (!type) {
-    const path = fields.dataTypeId === undefined ? 'dataTypeName' : 'dataTypeId'
+    const path = dataTypeId === undefined ? 'dataTypeName' : 'dataTypeId'
     throw invalid(path, 'There is no such data type.')
   }
   if (!dataAccess(caller, 'import/data').grants(type._id)) {
@@ -166,16 +174,16 @@ async function readTarget(
   if (fields.mode === 'upsert' && type.primaryKey === null) {
     throw invalid('mode', `${type.name} has no primary key by which its records could be found again.`)
   }
-  return { type, given: await readMapping(tx, type, fields) }
+  return { type, given: readMapping(type, fields, config) }
 }
 
-async function readMapping(tx: Queryable, type: DataType, fields: Fields): Promise<Mapping | null> {
-  const { importConfigId, mapping } = fields
-  if (importConfigId !== undefined && mapping !== undefined)
-    throw invalid('mapping', 'Give an import config or a mapping, not both.')
+function readMapping(
+  type: DataType,
+  { importConfigId, mapping }: Fields,
+  config: ImportConfig | null,
+): Mapping | null {
   if (importConfigId !== undefined) {
-    const config = isUuid(importConfigId) ? await findImportConfig(tx, importConfigId) : null
-    if (!config) throw invalid('importConfigId', 'There is no such import config.')
+    if (!config) throw invalid('importConfigId', NO_CONFIG)
     if (config.dataTypeId !== type._id)
       throw invalid('importConfigId', 'The import config is for another data type.')
     return checkKeys(type, config.mapping, config.name)

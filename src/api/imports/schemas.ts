@@ -124,7 +124,7 @@ export const cancelImport = operation({
 
 const fields = z.strictObject({
   ...whichType,
-  importConfigId: reference.optional(),
+  importConfigId: reference.optional().describe('Alone, it names the data type as well'),
   mapping: z
     .string()
     .optional()

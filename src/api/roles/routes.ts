@@ -14,7 +14,7 @@ import type { PermissionDetail } from '../../../db/schema/roles.ts'
 import { audited } from '../../http/audit.ts'
 import { unique, unreferenced } from '../../http/conflicts.ts'
 import { created, ok } from '../../http/envelope.ts'
-import { conflict, forbidden, found } from '../../http/errors.ts'
+import { conflict, type FieldError, forbidden, found } from '../../http/errors.ts'
 import { listed, listedWhole, readPageRequest } from '../../http/lists.ts'
 import {
   beyondReach,
@@ -25,7 +25,7 @@ import {
 } from '../../http/permissions.ts'
 import { reauthorize } from '../../http/reauthorize.ts'
 import type { App, Services } from '../../services.ts'
-import { checkDetails } from './details.ts'
+import { checkDetails, listGone } from './details.ts'
 import * as operations from './schemas.ts'
 
 export function roleRoutes(app: App, { db }: Services): void {
@@ -38,8 +38,11 @@ export function roleRoutes(app: App, { db }: Services): void {
     return listed(await db.tenant(caller.organizationId, tx => listRoles(tx, page)), query)
   })
 
-  app.get('/role/:id', operations.getRole, async ({ caller, params }) =>
-    ok(found('role', await db.tenant(caller.organizationId, tx => findRole(tx, params.id)))),
+  app.get('/role/:id', operations.getRole, async ({ caller: { organizationId }, params }) =>
+    db.tenant(organizationId, async tx => {
+      const role = found('role', await findRole(tx, params.id))
+      return ok({ ...role, gone: await listGone(tx, organizationId, role.permissionDetails) })
+    }),
   )
 
   app.post('/role', operations.createRole, async (request, reply) => {
@@ -54,11 +57,12 @@ export function roleRoutes(app: App, { db }: Services): void {
       )
       return { before: null, after: found('role', await findRole(tx, roleId)) }
     })
-    return created(reply, role, 'Role created')
+    return created(reply, { ...role, gone: [] }, 'Role created')
   })
 
   app.put('/role/:id', operations.replaceRole, async request => {
     const { name, permissionDetails } = request.body
+    let gone: FieldError[] = []
     const role = await audited(db, request, async tx => {
       const caller = await reauthorize(tx, request.caller, 'update/role')
       const before = await findOwnRole(tx, request.params.id)
@@ -66,7 +70,7 @@ export function roleRoutes(app: App, { db }: Services): void {
       if (further && (await isRoleHeld(tx, before._id))) {
         throw forbidden(`Users hold this role, and yours ${further}, so you cannot change what they may do.`)
       }
-      await checkDetails(tx, caller.organizationId, permissionDetails)
+      await checkDetails(tx, caller.organizationId, permissionDetails, before.permissionDetails)
       // What the role permits already is nobody's new grant.
       checkGrant(
         caller,
@@ -74,9 +78,10 @@ export function roleRoutes(app: App, { db }: Services): void {
       )
       checkName(name)
       await unique(`role named ${name}`, () => updateRole(tx, before._id, { name, permissionDetails }))
+      gone = await listGone(tx, caller.organizationId, permissionDetails)
       return { before, after: found('role', await findRole(tx, before._id)) }
     })
-    return ok(role, 'Role changed')
+    return ok({ ...role, gone }, 'Role changed')
   })
 
   app.delete('/role/:id', operations.deleteRole, async request => {

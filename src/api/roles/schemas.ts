@@ -38,6 +38,19 @@ const role = z.object({
   updatedAt: z.date(),
 })
 
+const roleWithGone = role.extend({
+  gone: z
+    .array(
+      z.object({
+        path: text('permissionDetails.0.dataTypes.0.restrictedFields.1'),
+        message: text('The data type has no such field.'),
+      }),
+    )
+    .describe(
+      'Data types and fields that `permissionDetails` names and that have been deleted, by their places',
+    ),
+})
+
 const newRole = z.strictObject({
   name: newName(100).meta({ examples: ['Dispatcher'] }),
   permissionDetails: z
@@ -85,9 +98,9 @@ export const getRole = operation({
   access: 'view/role',
   tags,
   summary: 'A role',
-  description: 'With what it permits.',
+  description: 'With what it permits, and which data types and fields it names that have been deleted since.',
   params,
-  response: { 200: success(role) },
+  response: { 200: success(roleWithGone) },
 })
 
 export const createRole = operation({
@@ -96,7 +109,7 @@ export const createRole = operation({
   summary: 'Create a role',
   description: 'Nobody grants a permission that the own role lacks.',
   body: newRole,
-  response: { 201: success(role), ...failures(409) },
+  response: { 201: success(roleWithGone), ...failures(409) },
 })
 
 export const replaceRole = operation({
@@ -104,10 +117,10 @@ export const replaceRole = operation({
   tags,
   summary: 'Replace a role',
   description:
-    'Holds at once for everybody who has it, on open live sockets too. Default roles stay as they are, and so does one that users hold and that reaches further than the own.',
+    'Holds at once for everybody who has it, on open live sockets too. Default roles stay as they are, and so does one that users hold and that reaches further than the own. A deleted data type or field that the role named before may still be named.',
   params,
   body: newRole,
-  response: { 200: success(role), ...failures(409) },
+  response: { 200: success(roleWithGone), ...failures(409) },
 })
 
 export const deleteRole = operation({

@@ -39,9 +39,10 @@ export function isPublicAddress(address: string): boolean {
   return family === 6 && globalV6.check(address, 'ipv6') && !special.check(address, 'ipv6')
 }
 
+/** Does not say the address: whoever makes a webhook would read what names of the inner network resolve to. */
 export class AddressNotPublic extends Error {
-  constructor(address: string) {
-    super(`The address ${address} is private, loopback or link-local`)
+  constructor() {
+    super('The receiver has an address that is private, loopback or link-local')
   }
 }
 
@@ -63,9 +64,9 @@ export function createPublicLookup(resolve: Resolve = resolveByDns): LookupFunct
   return (hostname, options, callback) => {
     resolve(hostname).then(
       addresses => {
-        const hidden = addresses.find(({ address }) => !isPublicAddress(address))
+        const isHidden = addresses.some(({ address }) => !isPublicAddress(address))
         const [first] = addresses
-        if (hidden) callback(new AddressNotPublic(hidden.address), '', 0)
+        if (isHidden) callback(new AddressNotPublic(), '', 0)
         else if (!first) callback(new Error(`${hostname} has no address`), '', 0)
         else if (options.all) callback(null, addresses)
         else callback(null, first.address, first.family)

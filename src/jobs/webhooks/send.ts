@@ -70,7 +70,7 @@ export function createSender(options: {
   async function post(message: Message, signal: AbortSignal) {
     const url = new URL(message.url)
     const literal = literalAddress(url)
-    if (literal && !allowPrivate && !isPublicAddress(literal)) throw new AddressNotPublic(literal)
+    if (literal && !allowPrivate && !isPublicAddress(literal)) throw new AddressNotPublic()
     const { agent, request } = await open()
     return request(url, {
       dispatcher: agent,
@@ -163,5 +163,14 @@ function explain(error: unknown): Pick<Sent, 'error' | 'final'> {
     if (current instanceof AddressNotPublic) return { error: current.message, final: true }
     if (current instanceof AggregateError && current.errors[0]) return explain(current.errors[0])
   }
-  return { error: error instanceof Error ? error.message || error.name : String(error), final: false }
+  return { error: describeFailure(error), final: false }
+}
+
+/** Without the addresses that Node and undici name: they are what a name of the inner network resolves to. */
+function describeFailure(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  const { code, syscall } = error as NodeJS.ErrnoException
+  if (code === 'UND_ERR_CONNECT_TIMEOUT') return `No connection within ${CONNECT_TIMEOUT_MS / 1000} s`
+  // `getaddrinfo` is of the name alone, which whoever made the webhook knows.
+  return syscall && syscall !== 'getaddrinfo' ? `${syscall} ${code}` : error.message || error.name
 }
