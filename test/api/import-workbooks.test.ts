@@ -149,7 +149,7 @@ describe('A workbook', () => {
     ])('with dates that count from 1904: %s', async (date1904, serial) => {
       await newType(fields)
       const styles =
-        '<styleSheet><numFmts><numFmt numFmtId="170" formatCode="&quot;day&quot; [$-407]d/m/yy"/><numFmt numFmtId="171" formatCode="&quot;d&quot;0.00"/></numFmts><cellXfs><xf numFmtId="0"/><xf numFmtId="170"/><xf numFmtId="171"/><xf numFmtId="22"/></cellXfs></styleSheet>'
+        '<numFmts><numFmt numFmtId="170" formatCode="&quot;day&quot; [$-407]d/m/yy"/><numFmt numFmtId="171" formatCode="&quot;d&quot;0.00"/></numFmts><cellXfs><xf numFmtId="0"/><xf numFmtId="170"/><xf numFmtId="171"/><xf numFmtId="22"/></cellXfs>'
       const rows = `<row><c t="s"><v>0</v></c><c t="s"><v>1</v></c><c t="s"><v>2</v></c><c t="s"><v>3</v></c></row>
         <row r="5"><c r="A5" t="s"><v>4</v></c><c r="B5" s="1"><v>${serial}</v></c><c s="3"><v>${serial}.5</v></c><c r="D5" s="2"><v>7</v></c></row>
         <row r="6"><c r="B6"><v>${serial}</v></c><c r="D6" s="3"><v>1.25</v></c></row>`

@@ -143,7 +143,7 @@ describe('A number that is exported', () => {
 /** What fails comes back as it was sent: read again it is the same, and fails as it did. */
 describe('A file of failed rows', () => {
   const styles =
-    '<styleSheet><numFmts><numFmt numFmtId="164" formatCode="00000"/></numFmts><cellXfs><xf numFmtId="0"/><xf numFmtId="14"/><xf numFmtId="46"/><xf numFmtId="164"/><xf numFmtId="20"/><xf numFmtId="9"/><xf numFmtId="4"/></cellXfs></styleSheet>'
+    '<numFmts><numFmt numFmtId="164" formatCode="00000"/></numFmts><cellXfs><xf numFmtId="0"/><xf numFmtId="14"/><xf numFmtId="46"/><xf numFmtId="164"/><xf numFmtId="20"/><xf numFmtId="9"/><xf numFmtId="4"/></cellXfs>'
   const escaped = (text: string) =>
     sheetText(text).replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
   const text = anyText.map(

@@ -27,7 +27,7 @@ async function readRows(workbook: Buffer): Promise<Cell[][]> {
 
 describe('A number in a format of zeros', () => {
   const shownAs = async (code: string, values: number[]) => {
-    const styles = `<styleSheet><numFmts><numFmt numFmtId="200" formatCode="${code}"/></numFmts><cellXfs><xf numFmtId="0"/><xf numFmtId="200"/></cellXfs></styleSheet>`
+    const styles = `<numFmts><numFmt numFmtId="200" formatCode="${code}"/></numFmts><cellXfs><xf numFmtId="0"/><xf numFmtId="200"/></cellXfs>`
     const cells = values.map(value => `<c s="1"><v>${value}</v></c>`).join('')
     const rows = await readRows(makeWorkbook({ styles, rows: `<row>${cells}</row>` }))
     return rows[0]
@@ -64,7 +64,7 @@ describe('A number in a format of zeros', () => {
 
 describe('A number that a workbook shows as a time', () => {
   const shownIn = async (code: string, serial: number, date1904 = false) => {
-    const styles = `<styleSheet><numFmts><numFmt numFmtId="200" formatCode="${code}"/></numFmts><cellXfs><xf numFmtId="200"/></cellXfs></styleSheet>`
+    const styles = `<numFmts><numFmt numFmtId="200" formatCode="${code}"/></numFmts><cellXfs><xf numFmtId="200"/></cellXfs>`
     const rows = await readRows(
       makeWorkbook({ styles, date1904, rows: `<row><c s="0"><v>${serial}</v></c></row>` }),
     )

@@ -215,7 +215,7 @@ describe('Reading takes as long as a file is', () => {
   }): Buffer {
     const parts = workbookParts({
       rows: `<row r="1">${cell ?? '<c><v>1</v></c>'}</row>`,
-      ...(styles && { styles: `<styleSheet>${styles}</styleSheet>` }),
+      ...(styles && { styles }),
       ...(shared && { shared }),
     })
     if (target === undefined) return makeZip(parts)

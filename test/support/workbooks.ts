@@ -56,6 +56,7 @@ interface Workbook {
   prolog?: string
   after?: string
   shared?: readonly string[]
+  /** What stands in `<styleSheet>`. */
   styles?: string
   date1904?: boolean
   /** More parts, before all others. */
@@ -95,7 +96,9 @@ export function workbookParts({
       name: 'xl/workbook.xml',
       data: `${XML}<workbook xmlns="${MAIN}" xmlns:r="${OFFICE}">${date1904 ? '<workbookPr date1904="1"/>' : ''}<sheets><sheet name="First" sheetId="7" r:id="rId1"/><sheet name="Second" sheetId="1" r:id="rId9"/></sheets></workbook>`,
     },
-    ...(styles ? [{ name: 'xl/styles.xml', data: styles }] : []),
+    ...(styles
+      ? [{ name: 'xl/styles.xml', data: `${XML}<styleSheet xmlns="${MAIN}">${styles}</styleSheet>` }]
+      : []),
     ...(shared
       ? [
           {

@@ -1,7 +1,7 @@
 import { tooLarge } from '../file-error.ts'
 import { MAX_CELL_CHARACTERS, MAX_SHARED_TEXT_BYTES } from '../limits.ts'
 import type { IndexSet } from './index-set.ts'
-import { readXml } from './xml.ts'
+import { readXml, SPREADSHEET } from './xml.ts'
 import type { Parts } from './zip.ts'
 
 /** The texts that cells share, by their index: as bytes outside the heap, however many they are. */
@@ -89,7 +89,8 @@ export async function readSharedStrings(
         }
       },
     }
-    for await (const _ of readXml(await parts.read(name), 'The list of shared texts', events))
+    const part = await parts.read(name)
+    for await (const _ of readXml(part, 'The list of shared texts', SPREADSHEET, events))
       if (needed && count > needed.max()) break
   }
   return {

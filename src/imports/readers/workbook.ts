@@ -1,7 +1,7 @@
 import { posix } from 'node:path'
 import { quote } from '../../data/quotes.ts'
 import { unimportable, unsupported } from '../file-error.ts'
-import { readWhole } from './xml.ts'
+import { OFFICE_RELATIONSHIPS, PACKAGE_RELATIONSHIPS, readWhole, SPREADSHEET } from './xml.ts'
 import type { Parts } from './zip.ts'
 
 /** How cells of a style show a number, or with how many digits at the least. A time is one without a day. */
@@ -27,7 +27,7 @@ const MAX_NAME = 1_000
 /** Finds the first sheet by what the workbook lists, not by the order of its parts. [ECMA-376 part 1, 18.2 and part 2, 6.5] */
 export async function readWorkbook(parts: Parts): Promise<Workbook> {
   const root = await readRelations(parts, '_rels/.rels')
-  const main = [...root.values()].find(({ type }) => /\/officeDocument$/.test(type))?.target
+  const main = [...root.values()].find(({ kind }) => kind === 'officeDocument')?.target
   if (!main || !parts.has(main) || !/\.xml$/i.test(main)) throw explainOther(parts)
   const relations = await readRelations(
     parts,
@@ -35,18 +35,22 @@ export async function readWorkbook(parts: Parts): Promise<Workbook> {
   )
   const sheets: { id: string; name: string; isHidden: boolean }[] = []
   let date1904 = false
-  await readWhole(await parts.read(main), 'The list of sheets', {
-    open(name, attributes) {
+  await readWhole(await parts.read(main), 'The list of sheets', SPREADSHEET, {
+    open(name, attributes, namespaceOf) {
       if (name === 'workbookPr') date1904 = /^(1|true|on)$/i.test(attributes.date1904 ?? '')
       if (name !== 'sheet' || sheets.length >= MAX_SHEETS) return
-      const id = Object.entries(attributes).find(([key]) => /(^|:)id$/.test(key) && key !== 'id')?.[1]
+      const id = Object.entries(attributes).find(([key]) => {
+        const [prefix = '', local] = key.split(':')
+        return local === 'id' && OFFICE_RELATIONSHIPS.includes(namespaceOf(prefix) ?? '')
+      })?.[1]
       if (id === undefined) return
       const isHidden = /^(veryH|h)idden$/.test(attributes.state ?? '')
       sheets.push({ id, name: attributes.name ?? '', isHidden })
     },
   })
-  const ofKind = (kind: RegExp) => [...relations.values()].find(({ type }) => kind.test(type))?.target ?? null
-  const first = sheets.find(({ id }) => /\/worksheet$/.test(relations.get(id)?.type ?? ''))
+  const ofKind = (wanted: string) =>
+    [...relations.values()].find(({ kind }) => kind === wanted)?.target ?? null
+  const first = sheets.find(({ id }) => relations.get(id)?.kind === 'worksheet')
   const sheet = first && relations.get(first.id)?.target
   if (!sheet || !parts.has(sheet)) throw unimportable('The workbook has no sheet with cells.')
   // Whoever opens the file sees another one first.
@@ -55,8 +59,8 @@ export async function readWorkbook(parts: Parts): Promise<Workbook> {
       `The first sheet is the one that is read, and it is hidden: "${quote(first.name, 40)}". Move the table before it.`,
     )
   }
-  const styles = ofKind(/\/styles$/)
-  const sharedStrings = ofKind(/\/sharedStrings$/)
+  const styles = ofKind('styles')
+  const sharedStrings = ofKind('sharedStrings')
   return {
     sheet,
     sharedStrings: sharedStrings && parts.has(sharedStrings) ? sharedStrings : null,
@@ -80,7 +84,8 @@ function explainOther(parts: Parts): Error {
 }
 
 interface Relation {
-  type: string
+  /** What the part is: the last word of the type. Null is a type of another namespace. */
+  kind: string | null
   target: string
 }
 
@@ -89,15 +94,20 @@ async function readRelations(parts: Parts, name: string): Promise<Map<string, Re
   const relations = new Map<string, Relation>()
   if (!parts.has(name)) return relations
   const base = posix.join(posix.dirname(name), '..')
-  await readWhole(await parts.read(name), 'The list of parts', {
+  await readWhole(await parts.read(name), 'The list of parts', PACKAGE_RELATIONSHIPS, {
     open(element, { Id, Type, Target, TargetMode }) {
       if (element !== 'Relationship' || !Id || !Type || !Target || TargetMode === 'External') return
       if (relations.size >= MAX_SHEETS || Target.length > MAX_NAME) return
       const target = Target.startsWith('/') ? Target.slice(1) : posix.join(base, Target)
-      relations.set(Id, { type: Type, target })
+      relations.set(Id, { kind: kindOf(Type), target })
     },
   })
   return relations
+}
+
+function kindOf(type: string): string | null {
+  const end = type.lastIndexOf('/')
+  return OFFICE_RELATIONSHIPS.includes(type.slice(0, end)) ? type.slice(end + 1) : null
 }
 
 /** Formats that come with every workbook. [ECMA-376 part 1, 18.8.30] */
@@ -114,7 +124,7 @@ async function readStyles(parts: Parts, name: string): Promise<NumberFormat[]> {
   const codes = new Map<number, NumberFormat>()
   const formats: NumberFormat[] = []
   let inCells = false
-  await readWhole(await parts.read(name), 'The list of styles', {
+  await readWhole(await parts.read(name), 'The list of styles', SPREADSHEET, {
     open(element, { numFmtId, formatCode }) {
       if (element === 'numFmt') codes.set(Number(numFmtId), readFormat(formatCode ?? ''))
       else if (element === 'cellXfs') inCells = true

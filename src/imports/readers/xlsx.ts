@@ -5,7 +5,7 @@ import { createIndexSet, type IndexSet } from './index-set.ts'
 import { MAX_SHARED_TEXTS, readSharedStrings } from './shared-strings.ts'
 import { readSheetNumber } from './sheet-numbers.ts'
 import { readWorkbook, type Workbook } from './workbook.ts'
-import { readXml } from './xml.ts'
+import { readXml, SPREADSHEET } from './xml.ts'
 import { openParts, type Parts } from './zip.ts'
 
 /** Rows with cells of which the first that names columns is one: a cell with a blank text is known by the text alone. */
@@ -140,7 +140,7 @@ async function* readSheet<Text>(
   const stream = await parts.read(sheet)
   stream.on('data', (chunk: Buffer) => onRead(chunk.length))
   stream.pause()
-  const reading = readXml(stream, 'The sheet', {
+  const reading = readXml(stream, 'The sheet', SPREADSHEET, {
     open(name, attributes) {
       if (name === 'sheetData') inSheet = true
       if (!inSheet || done) return

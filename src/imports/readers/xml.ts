@@ -5,9 +5,31 @@ import { tooLarge, unimportable } from '../file-error.ts'
 import { MAX_CELL_CHARACTERS } from '../limits.ts'
 import { explain } from './zip.ts'
 
-/** What an element says; names are without the prefix of their namespace. */
+/** The namespaces that count in a part, each in its transitional and its strict form. [ISO 29500-4, A and ISO 29500-1, A] */
+export const SPREADSHEET: readonly string[] = [
+  'http://schemas.openxmlformats.org/spreadsheetml/2006/main',
+  'http://purl.oclc.org/ooxml/spreadsheetml/main',
+]
+/** Of references from part to part. Their types begin with it as well. */
+export const OFFICE_RELATIONSHIPS: readonly string[] = [
+  'http://schemas.openxmlformats.org/officeDocument/2006/relationships',
+  'http://purl.oclc.org/ooxml/officeDocument/relationships',
+]
+/** [ISO 29500-2, E] */
+export const PACKAGE_RELATIONSHIPS: readonly string[] = [
+  'http://schemas.openxmlformats.org/package/2006/relationships',
+]
+/** Of elements that say the same in several namespaces. [ISO 29500-3] */
+const COMPATIBILITY = 'http://schemas.openxmlformats.org/markup-compatibility/2006'
+
+/** What the elements of the part's own namespaces say. Their names, and those of their attributes, have no prefix. */
 export interface XmlEvents {
-  open?(name: string, attributes: { [name: string]: string }): void
+  /** `namespaceOf` resolves the prefix of an attribute. */
+  open?(
+    name: string,
+    attributes: { [name: string]: string },
+    namespaceOf: (prefix: string) => string | undefined,
+  ): void
   close?(name: string): void
   text?(text: string): void
 }
@@ -15,16 +37,30 @@ export interface XmlEvents {
 /** Elements within elements; a sheet has six levels. */
 const MAX_DEPTH = 64
 
-const local = (name: string) => name.slice(name.indexOf(':') + 1)
-
 /**
- * Reads XML piece by piece, and hands back control after each: `for await (const _ of readXml(…))`. A document that
- * declares a type is refused, so there are no entities to expand and nothing to fetch.
+ * Reads XML piece by piece, and hands back control after each: `for await (const _ of readXml(…))`. Elements of other namespaces are
+ * left out with all that is in them. A document that declares a type is refused, so there are no entities to expand and nothing to
+ * fetch.
  */
-export async function* readXml(stream: Readable, where: string, events: XmlEvents): AsyncGenerator<void> {
+export async function* readXml(
+  stream: Readable,
+  where: string,
+  namespaces: readonly string[],
+  events: XmlEvents,
+): AsyncGenerator<void> {
   const parser = new SaxesParser()
+  const prefixes = createPrefixes()
   let waiting = 0
   let depth = 0
+  /** The depth of an element of another namespace, while it is left out; 0 is none. */
+  let foreign = 0
+  let prefix = ''
+  let local = ''
+  const separate = (name: string) => {
+    const colon = name.indexOf(':')
+    prefix = colon === -1 ? '' : name.slice(0, colon)
+    local = name.slice(colon + 1)
+  }
   const broken = () => unimportable(`${where} is not valid XML: save the workbook anew.`)
   parser.on('doctype', () => {
     throw unimportable(`${where} declares a document type, which no workbook does.`)
@@ -35,16 +71,33 @@ export async function* readXml(stream: Readable, where: string, events: XmlEvent
   parser.on('opentag', ({ name, attributes }) => {
     waiting = 0
     if (++depth > MAX_DEPTH) throw broken()
-    events.open?.(local(name), attributes)
+    if (foreign > 0) return
+    prefixes.declare(attributes, depth)
+    separate(name)
+    const namespace = prefixes.resolve(prefix)
+    if (namespace === undefined) throw broken()
+    if (namespaces.includes(namespace)) return events.open?.(local, attributes, prefixes.resolve)
+    if (depth === 1) {
+      throw unimportable(`${where} is in a namespace that no workbook has: save the workbook anew.`)
+    }
+    // Of alternatives the last is for readers that know no other namespaces.
+    if (namespace !== COMPATIBILITY || !TRANSPARENT.has(local)) foreign = depth
   })
   parser.on('closetag', ({ name }) => {
     waiting = 0
-    depth--
-    events.close?.(local(name))
+    if (foreign === 0) {
+      separate(name)
+      if (namespaces.includes(prefixes.resolve(prefix) ?? '')) events.close?.(local)
+    }
+    if (foreign === depth) foreign = 0
+    prefixes.leave(depth--)
   })
   if (events.text) {
-    parser.on('text', text => events.text?.(text))
-    parser.on('cdata', text => events.text?.(text))
+    const text = (text: string) => {
+      if (foreign === 0) events.text?.(text)
+    }
+    parser.on('text', text)
+    parser.on('cdata', text)
   }
   const decoder = new StringDecoder('utf8')
   try {
@@ -75,9 +128,36 @@ export async function* readXml(stream: Readable, where: string, events: XmlEvent
   }
 }
 
+const TRANSPARENT = new Set(['AlternateContent', 'Fallback'])
+
+/** Which namespace each prefix means, element by element; '' is that of names without one. [Namespaces in XML 1.0, 6] */
+function createPrefixes() {
+  const current = new Map<string, string>([['', '']])
+  /** What the prefixes meant outside of the elements that declare them, the outermost first. */
+  const outer: { depth: number; prefix: string; before: string | undefined }[] = []
+  return {
+    declare(attributes: { [name: string]: string }, depth: number): void {
+      for (const name in attributes) {
+        if (!name.startsWith('xmlns') || (name.length > 5 && name[5] !== ':')) continue
+        const prefix = name.slice(6)
+        outer.push({ depth, prefix, before: current.get(prefix) })
+        current.set(prefix, attributes[name] as string)
+      }
+    },
+    resolve: (prefix: string) => current.get(prefix),
+    leave(depth: number): void {
+      for (let last = outer.at(-1); last?.depth === depth; last = outer.at(-1)) {
+        if (last.before === undefined) current.delete(last.prefix)
+        else current.set(last.prefix, last.before)
+        outer.pop()
+      }
+    },
+  }
+}
+
 /** Reads all of a small part. */
-export async function readWhole(stream: Readable, where: string, events: XmlEvents): Promise<void> {
-  for await (const _ of readXml(stream, where, events)) {
+export async function readWhole(...part: Parameters<typeof readXml>): Promise<void> {
+  for await (const _ of readXml(...part)) {
     // Nothing is between its pieces.
   }
 }
