@@ -68,3 +68,9 @@ export function cellText(cell: Cell): string {
   if ('fault' in cell) return cell.fault
   return typeof cell.json === 'string' ? cell.json : JSON.stringify(cell.json)
 }
+
+/** The name of a column, from 0: A to XFD. */
+export function columnName(at: number): string {
+  const last = String.fromCharCode(65 + (at % 26))
+  return at < 26 ? last : columnName(Math.floor(at / 26) - 1) + last
+}

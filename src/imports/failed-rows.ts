@@ -4,6 +4,7 @@ import type { FailedRow, Import, RowError } from '../../db/queries/imports.ts'
 import { textValue } from '../jobs/exports/cells.ts'
 import { type Cell, cellText, type FormattedNumber, type Source } from './cells.ts'
 import { asShown, ERROR_HEADING } from './formulas.ts'
+import { MAX_COLUMNS } from './limits.ts'
 import { openSource, readHeadings } from './open-source.ts'
 import type { SomeRows } from './readers/xlsx.ts'
 import { writeClock } from './values/dates.ts'
@@ -37,14 +38,17 @@ export async function writeFailedRows(
       const errors = await find(number)
       if (errors === undefined) break
       if (errors === null) continue
-      const own = Array.from(
-        { length: format === 'csv' ? Math.max(headings.length, cells.length) : headings.length },
-        (_, column) => cells[column] ?? null,
-      )
       const message = describe(JSON.parse(errors), mapping)
-      // Cells beyond the header stay where they are, after the message.
-      const isNew = column === headings.length
-      await writer.row(own.toSpliced(column, isNew ? 0 : 1, message), { record, message })
+      // Cells right of the last heading stay there, after the message.
+      const moved = column === headings.length ? 1 : 0
+      const own: Cell[] = []
+      for (const at in cells) {
+        const to = Number(at) < column ? Number(at) : Number(at) + moved
+        if (to < MAX_COLUMNS) own[to] = cells[at] as Cell
+      }
+      own[column] = message
+      own.length = Math.max(own.length, headings.length + moved)
+      await writer.row(own, { record, message })
     }
     await writer.end()
   } finally {
@@ -94,6 +98,7 @@ const describe = (errors: readonly RowError[], mapping: Import['mapping']) =>
 
 interface Writer {
   header(headings: string[]): Promise<void>
+  /** Cells may be missing. */
   row(cells: Cell[], of: { record: unknown; message: string }): Promise<void>
   end(): Promise<void>
 }
@@ -110,7 +115,8 @@ const WRITERS: { [format in Import['format']]: (to: Writable, source: Source) =>
         ? `"${text.replaceAll('"', '""')}"`
         : text
     }
-    const line = (cells: readonly Cell[]) => write(to, `${cells.map(quoteCell).join(delimiter)}\r\n`)
+    const line = (cells: readonly Cell[]) =>
+      write(to, `${Array.from(cells, cell => quoteCell(cell ?? null)).join(delimiter)}\r\n`)
     return {
       // The mark tells spreadsheets that it is UTF-8.
       header: headings => write(to, `\ufeff${sepLine}`).then(() => line(headings)),
@@ -142,9 +148,9 @@ const WRITERS: { [format in Import['format']]: (to: Writable, source: Source) =>
     const sheet = workbook.addWorksheet('Failed rows')
     const addRow = (cells: readonly Cell[]) => {
       const row = sheet.addRow([])
-      for (const [at, cell] of cells.entries()) {
-        const written = sheetCell(cell)
-        if (written) Object.assign(row.getCell(at + 1), written)
+      for (const at in cells) {
+        const written = sheetCell(cells[at] ?? null)
+        if (written) Object.assign(row.getCell(Number(at) + 1), written)
       }
       row.commit()
     }

@@ -5,7 +5,7 @@ import type { Values } from '../../db/schema/data-records.ts'
 import type { Field } from '../../db/schema/flows.ts'
 import { uniqueValue } from '../../db/unique-value.ts'
 import { isAbsent } from '../data/values.ts'
-import { type Cell, cellText, isBlank, type Source } from './cells.ts'
+import { type Cell, cellText, columnName, isBlank, type Source } from './cells.ts'
 import { isUnclear, type Shown, UnclearText } from './column-writing.ts'
 import { complete } from './complete.ts'
 import { convert, type Style, styleOf, type Writing } from './convert.ts'
@@ -17,6 +17,8 @@ import { createSeenValues, digestOf, type SeenValues } from './seen-values.ts'
 
 const ALONE =
   'This is read as other rows of the file show it, and without them would be another value: write it in a way that is clear by itself, such as 1234 or 2026-11-21.'
+
+const NO_VALUE = 'The row has no value for any field.'
 
 /** What is read of a file, and as what. */
 export interface Reading extends Writing {
@@ -75,15 +77,21 @@ export async function* readRows(reading: Reading, source: Source): AsyncGenerato
   const keyField = fields.find(({ key }) => key === primaryKey)
 
   for await (const { number, cells, wrong = [] } of source.rows) {
-    const named = format === 'csv' ? cells : headings.map((_, at) => cells[at] ?? null)
-    if (format !== 'json' && named.every(isBlank)) continue
+    if (format !== 'json' && findValue(cells, 0) === -1) continue
     const read: Row = { row: number, values: {}, errors: [], alone: [], toEarlier: [], repeats: false }
     read.errors.push(...wrong.map(one => ({ field: null, ...one })))
-    if (format === 'csv' && cells.slice(headings.length).some(cell => !isBlank(cell))) {
-      const message = `The row has ${cells.length} values, and the header ${headings.length}: perhaps one of them has to stand in quotation marks.`
-      read.errors.push({ field: null, value: null, message })
+    const beyond = format === 'json' ? -1 : findValue(cells, headings.length)
+    if (beyond !== -1) {
+      const value = cellText(cells[beyond] as Cell)
+      const message =
+        format === 'csv'
+          ? `The row has ${cells.length} values, and the header ${headings.length}: perhaps one of them has to stand in quotation marks.`
+          : `Column ${columnName(beyond)} has a value and no heading: name the column, or empty its cell.`
+      read.errors.push({ field: null, value: format === 'csv' ? null : value, message })
     }
     for (const { field, column } of columns) readCell(read, field, cells[column] ?? null, style, reading)
+    if (read.errors.length === 0 && Object.values(read.values).every(isAbsent))
+      read.errors.push({ field: null, value: null, message: NO_VALUE })
     if (keyField) findEarlier(read, ofRecords, keyField, seen.get(keyField.key), format, style)
     const values = JSON.stringify(read.values)
     findRepeats(read, values, columns, seen, primaryKey)
@@ -94,6 +102,13 @@ export async function* readRows(reading: Reading, source: Source): AsyncGenerato
     const errors = reportOf(read.errors.length > 0 ? [...read.errors, ...read.alone] : [])
     yield { ...read, errors, values, key, made: isDone ? null : makeRecord(fields, mapped, read.values) }
   }
+}
+
+/** The first column from a place on that has a value; -1 where there is none. A row of a workbook may have one in its last place alone, and nothing before it. */
+function findValue(cells: readonly Cell[], from: number): number {
+  if (cells.length <= from) return -1
+  for (const at in cells) if (Number(at) >= from && !isBlank(cells[at])) return Number(at)
+  return -1
 }
 
 /** The columns of a file that go to a field. */

@@ -187,9 +187,10 @@ describe('A workbook', () => {
       const after = `<mergeCells count="50000">${merged.join('')}</mergeCells>`
       const rows = `${HEADER}${ROW}<row>${inlineRow(3, 'Bob').slice(11)}<row r="1048576"><c r="XFD1048576"><v>1</v></c></row>`
       expect(await send(makeWorkbook({ rows, after }), { dryRun: 'true' })).toMatchObject({
-        status: 'completed',
-        total: 2,
+        status: 'completed_with_errors',
+        total: 3,
         created: 2,
+        failures: [{ row: 1_048_576, message: expect.stringContaining('Column XFD has a value') }],
       })
     })
 

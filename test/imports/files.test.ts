@@ -297,6 +297,23 @@ describe('A file of failed rows', () => {
     )
   })
 
+  it('has the cells right of the last heading behind the message', async () => {
+    const cells =
+      '<c r="A2"><v>1</v></c><c r="E2"><v>5</v></c><c r="XFC2"><v>6</v></c><c r="XFD2"><v>7</v></c>'
+    const { rows } = await read(
+      'xlsx',
+      await sendBack('xlsx', makeWorkbook({ rows: `${header}<row r="2">${cells}</row>` })),
+    )
+    expect(rows[0]).toEqual([...HEADINGS, 'Import error'])
+    expect([rows[1]?.[0], rows[1]?.[3], rows[1]?.[5], rows[1]?.length, rows[1]?.at(-1)]).toEqual([
+      1,
+      'No.',
+      5,
+      16_384,
+      6,
+    ])
+  })
+
   it('holds no empty cell where a value is missing, which would go in as one', async () => {
     const file = makeWorkbook({ rows: `${header}<row><c><f>1+1</f></c><c><v>x</v></c></row>` })
     const { rows } = await read('xlsx', await sendBack('xlsx', file))

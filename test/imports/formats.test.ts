@@ -3,10 +3,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import exceljs from 'exceljs'
 import { afterAll, describe, expect, it } from 'vitest'
+import type { Field } from '../../db/schema/flows.ts'
 import { type Cell, cellText } from '../../src/imports/cells.ts'
 import { detectFormat } from '../../src/imports/format.ts'
 import { openSource } from '../../src/imports/open-source.ts'
-import { makeWorkbook } from '../support/workbooks.ts'
+import { openFile } from '../../src/imports/read-file.ts'
+import { readSerial, serialOf } from '../../src/imports/values/dates.ts'
+import { inlineRow, makeWorkbook, makeZip, workbookParts } from '../support/workbooks.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'fieldline-formats-'))
 afterAll(() => rmSync(folder, { recursive: true }))
@@ -137,6 +140,123 @@ describe('What the format of a workbook does not know as a value', () => {
       'first',
       null,
       null,
+    ])
+  })
+})
+
+describe('A cell of a workbook', () => {
+  const inline = '<is><t>inline</t></is>'
+  const cellIn = async (xml: string, date1904 = false) =>
+    (await readRows(makeWorkbook({ shared: ['shared'], date1904, rows: `<row>${xml}</row>` })))[0]?.[0]
+
+  it('that has a value and a text of its own is read once, as its type says', async () => {
+    const value = '<v>0</v>'
+    for (const both of [value + inline, inline + value])
+      expect([
+        await cellIn(`<c t="s">${both}</c>`),
+        await cellIn(`<c>${both}</c>`),
+        await cellIn(`<c t="str">${both}</c>`),
+        await cellIn(`<c t="inlineStr">${both}</c>`),
+        await cellIn(`<c t="b">${both}</c>`),
+      ]).toEqual(['shared', 0, '0', 'inline', false])
+    // One of them stands for the other.
+    expect([
+      await cellIn(`<c t="inlineStr">${value}</c>`),
+      await cellIn(`<c t="str">${inline}</c>`),
+      await cellIn('<c t="inlineStr"><is/></c>'),
+    ]).toEqual(['0', 'inline', ''])
+  })
+
+  it('that has a date by ISO 8601 is that date, as a number in the system of its workbook too', async () => {
+    const isoIn = (text: string, date1904 = false) => cellIn(`<c t="d"><v>${text}</v></c>`, date1904)
+    const local = '2026-11-21T00:00:00.000'
+    expect(await isoIn('2026-11-21')).toEqual({ local, serial: 46_347 })
+    expect(await isoIn('2026-11-21', true)).toEqual({ local, serial: 44_885 })
+    for (const text of ['2026-11-21T12:00', '2026-11-21T12:00:00', ' 2026-11-21T12:00:00.000Z'])
+      expect(await isoIn(text)).toEqual({ local: '2026-11-21T12:00:00.000', serial: 46_347.5 })
+    expect([await isoIn('1899-12-31'), await isoIn('1904-01-01', true)]).toEqual([
+      { local: '1899-12-31T00:00:00.000' },
+      { local: '1904-01-01T00:00:00.000', serial: 0 },
+    ])
+    for (const text of ['12:00:00', 'T12:00'])
+      expect(await isoIn(text)).toEqual({ number: 0.5, shown: '12:00', as: 'time' })
+    // Read as a text, by the field that it goes to.
+    for (const text of ['2026-02-30', '2026-11-21T09:30:00+02:00', '21.11.2026', '24:00', ''])
+      expect(await isoIn(text)).toBe(text)
+  })
+
+  it('counts its days as a date is counted back', () => {
+    for (const date1904 of [false, true])
+      for (let serial = date1904 ? 0 : 1; serial < 3_000; serial += serial < 90 ? 0.25 : 97.125) {
+        const time = readSerial(serial, date1904)
+        if (time) expect(serialOf(time.local, date1904)).toBeCloseTo(serial, 8)
+        else expect(Math.floor(serial)).toBe(60)
+      }
+  })
+})
+
+it('A workbook is the same with its parts in UTF-16', async () => {
+  const text = 'Zoë 漢 😀'
+  const shared = Array.from({ length: 9_000 }, (_, at) => `${at} ${text}`)
+  const rows = `<row><c t="s"><v>8999</v></c>${`<c t="inlineStr"><is><t>${text}</t></is></c>`.repeat(9_000)}</row>`
+  const parts = workbookParts({ shared, rows, date1904: true })
+  const expected = await readRows(makeZip(parts))
+  expect(expected[0]?.slice(0, 2)).toEqual([`8999 ${text}`, text])
+  for (const mark of ['\ufeff', ''])
+    for (const isBig of [false, true]) {
+      const wide = parts.map(part => {
+        const data = Buffer.from(mark + String(part.data).replace('UTF-8', 'UTF-16'), 'utf16le')
+        return { ...part, data: isBig ? data.swap16() : data }
+      })
+      expect(await readRows(makeZip(wide))).toEqual(expected)
+    }
+})
+
+describe('A row', () => {
+  const made = (key: string, type: Field['type']): Field => ({
+    ...{ key, label: key, type, required: false, unique: false, options: [], order: 0, dataTypeId: null },
+  })
+  async function readErrors(format: 'csv' | 'xlsx' | 'json', file: Buffer | string) {
+    const path = join(folder, String(++files))
+    writeFileSync(path, file)
+    const fields = [made('name', 'text'), { ...made('size', 'number'), default: 1 }]
+    const opened = openFile(
+      {
+        ...{ path, format, fields, mapping: { name: 'name', size: 'size' }, primaryKey: null, after: 0 },
+        ...{ dataTypeId: crypto.randomUUID(), language: 'en', timeZone: 'UTC', currency: 'EUR' },
+      },
+      () => {},
+    )
+    const found: [number, string?][] = []
+    for await (const { row, errors } of opened.rows)
+      found.push([row, ...errors.slice(0, 1).map(({ message }) => message)] as [number, string?])
+    opened.close()
+    return found
+  }
+  const header = inlineRow(1, 'name', 'size', 'other')
+  const none = 'The row has no value for any field.'
+
+  it('without a value for any field fails, and one without any value at all is none', async () => {
+    expect(await readErrors('csv', 'name,size,other\n,,x\n,,\nAda,,x\n')).toEqual([[2, none], [4]])
+    const rows = `${header}${inlineRow(2, ' ', '', 'x')}${inlineRow(3, ' ', '', ' ')}${inlineRow(4, 'Ada')}`
+    expect(await readErrors('xlsx', makeWorkbook({ rows }))).toEqual([[2, none], [4]])
+    const records = '[{"data":{}},{"data":{"name":" ","size":null}},{"data":{"size":0}}]'
+    expect(await readErrors('json', records)).toEqual([[2, none], [3, none], [4]])
+  })
+
+  it('with a value right of the last heading fails, in a workbook as in CSV', async () => {
+    const rows = `${header}<row r="2"><c r="A2"><v>7</v></c><c r="XFD2"><v>1</v></c></row>
+      <row r="3"><c r="AB3"><v>1</v></c></row><row r="4"><c r="A4"><v>7</v></c><c r="D4" t="str"><v> </v></c></row>`
+    const beyond = (column: string) =>
+      `Column ${column} has a value and no heading: name the column, or empty its cell.`
+    expect(await readErrors('xlsx', makeWorkbook({ rows }))).toEqual([
+      [2, beyond('XFD')],
+      [3, beyond('AB')],
+      [4],
+    ])
+    expect(await readErrors('csv', 'name,size\nAda,1,x\nBob,2,\n')).toEqual([
+      [2, expect.stringContaining('The row has 3 values, and the header 2')],
+      [3],
     ])
   })
 })

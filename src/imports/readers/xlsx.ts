@@ -1,9 +1,9 @@
-import type { Cell, Rows, Source } from '../cells.ts'
+import { type Cell, columnName, type Rows, type Source } from '../cells.ts'
 import { tooLarge, unimportable } from '../file-error.ts'
 import { MAX_CELL_CHARACTERS, MAX_CELLS, MAX_COLUMNS, MAX_ROWS } from '../limits.ts'
 import { createIndexSet, type IndexSet } from './index-set.ts'
 import { MAX_SHARED_TEXTS, readSharedStrings } from './shared-strings.ts'
-import { readSheetNumber } from './sheet-numbers.ts'
+import { readSheetDate, readSheetNumber } from './sheet-numbers.ts'
 import { readWorkbook, type Workbook } from './workbook.ts'
 import { readXml, SPREADSHEET } from './xml.ts'
 import { openParts, type Parts } from './zip.ts'
@@ -108,8 +108,11 @@ async function* readSheet<Text>(
   let type = 'n'
   let style = 0
   let value: string | null = null
+  /** The text of `<is>`. */
+  let inline: string | null = null
   let hasFormula = false
   let inValue = false
+  let inInline = false
   let inSheet = false
   let phonetic = false
   let done = false
@@ -117,23 +120,27 @@ async function* readSheet<Text>(
 
   const place = () => `row ${number}, column ${columnName(column)}`
   const readCell = (): Cell | Text => {
-    if (value === null) return hasFormula ? { fault: 'a formula that was never calculated' } : null
+    // A cell that has both is read by its type, as spreadsheets do.
+    const read = type === 'inlineStr' ? (inline ?? value) : (value ?? inline)
+    if (read === null) return hasFormula ? { fault: 'a formula that was never calculated' } : null
     switch (type) {
       case 's': {
-        if (value.trim() === '') return null
-        const text = /^\s*\d+\s*$/.test(value) ? textAt(Number(value)) : undefined
+        if (read.trim() === '') return null
+        const text = /^\s*\d+\s*$/.test(read) ? textAt(Number(read)) : undefined
         if (text === undefined)
           throw unimportable(`The cell in ${place()} refers to a text that is not there.`)
         return text
       }
       case 'b':
-        return BOOLEANS.get(value.trim()) ?? { fault: 'neither true nor false' }
+        return BOOLEANS.get(read.trim()) ?? { fault: 'neither true nor false' }
       case 'e':
-        return { fault: value }
+        return { fault: read }
       case 'n':
-        return readSheetNumber(value.trim(), formats[style] ?? 0, date1904)
+        return readSheetNumber(read.trim(), formats[style] ?? 0, date1904)
+      case 'd':
+        return readSheetDate(read.trim(), date1904) ?? decodeText(read)
       default:
-        return decodeText(value)
+        return decodeText(read)
     }
   }
 
@@ -163,15 +170,19 @@ async function* readSheet<Text>(
         type = attributes.t ?? 'n'
         style = Number(attributes.s ?? 0)
         value = null
+        inline = null
         hasFormula = false
-      } else if (name === 'v' || name === 't') inValue = !phonetic
+      } else if (name === 'v') inValue = true
+      else if (name === 'is') inInline = true
+      else if (name === 't') inValue = inInline && !phonetic
       else if (name === 'rPh') phonetic = true
       else if (name === 'f') hasFormula = true
     },
     text(text) {
       if (!inValue) return
-      value = (value ?? '') + text
-      if (value.length > MAX_CELL_CHARACTERS) {
+      if (inInline) inline = (inline ?? '') + text
+      else value = (value ?? '') + text
+      if (Math.max(inline?.length ?? 0, value?.length ?? 0) > MAX_CELL_CHARACTERS) {
         throw tooLarge(
           `The cell in ${place()} has more than ${MAX_CELL_CHARACTERS.toLocaleString('en')} characters.`,
         )
@@ -179,9 +190,13 @@ async function* readSheet<Text>(
     },
     close(name) {
       if (!inSheet || done) return
-      if (name === 'v' || name === 't') {
+      if (name === 'v') {
         inValue = false
         value ??= type === 'n' ? null : ''
+      } else if (name === 't') inValue = false
+      else if (name === 'is') {
+        inInline = false
+        inline ??= type === 'n' ? null : ''
       } else if (name === 'rPh') phonetic = false
       else if (name === 'c') {
         const cell = readCell()
@@ -227,9 +242,4 @@ function columnOf(reference: string): number {
   }
   if (at === 0) throw unimportable(`A cell of the sheet says that it is at "${reference.slice(0, 20)}".`)
   return column - 1
-}
-
-function columnName(column: number): string {
-  const rest = Math.floor(column / 26)
-  return (rest > 0 ? columnName(rest - 1) : '') + String.fromCharCode(65 + (column % 26))
 }

@@ -99,26 +99,18 @@ export async function* readXml(
     parser.on('text', text)
     parser.on('cdata', text)
   }
-  const decoder = new StringDecoder('utf8')
   try {
-    let isFirst = true
-    for await (const chunk of stream as AsyncIterable<Buffer>) {
-      if (isFirst && ((chunk[0] === 0xff && chunk[1] === 0xfe) || (chunk[0] === 0xfe && chunk[1] === 0xff))) {
-        throw unimportable(`${where} is in UTF-16: save the workbook anew.`)
-      }
-      isFirst = false
-      const text = decoder.write(chunk)
+    for await (const text of decode(stream)) {
       waiting += text.length
       parser.write(text)
       // Of what has no end the parser keeps all.
-      if (waiting > MAX_CELL_CHARACTERS + chunk.length) {
+      if (waiting > MAX_CELL_CHARACTERS + text.length) {
         throw tooLarge(
           `${where} holds a text of more than ${MAX_CELL_CHARACTERS.toLocaleString('en')} characters.`,
         )
       }
       yield
     }
-    parser.write(decoder.end())
     parser.close()
     yield
   } catch (error) {
@@ -126,6 +118,34 @@ export async function* readXml(
   } finally {
     stream.destroy()
   }
+}
+
+/** The text of a part in UTF-8 or UTF-16, the only encodings that it may have, piece by piece. [ISO 29500-2, 7.2.2] */
+async function* decode(stream: Readable): AsyncGenerator<string> {
+  let begin = Buffer.alloc(0)
+  let read: ((chunk: Buffer) => string) | undefined
+  for await (const chunk of stream as AsyncIterable<Buffer>) {
+    if (read) yield read(chunk)
+    else {
+      begin = Buffer.concat([begin, chunk])
+      if (begin.length < 2) continue
+      read = decoderOf(begin)
+      yield read(begin)
+    }
+  }
+}
+
+/** By the mark of UTF-16, or without one by the zero beside the `<` that a part begins with. [XML 1.0, F.1] */
+function decoderOf([first, second]: Buffer): (chunk: Buffer) => string {
+  const isLittle = (first === 0xff && second === 0xfe) || (first === 0x3c && second === 0)
+  const isBig = (first === 0xfe && second === 0xff) || (first === 0 && second === 0x3c)
+  if (isLittle || isBig) {
+    const wide = new TextDecoder(isLittle ? 'utf-16le' : 'utf-16be')
+    return chunk => wide.decode(chunk, { stream: true })
+  }
+  // Of UTF-8 it takes a tenth of the time of a TextDecoder.
+  const decoder = new StringDecoder('utf8')
+  return chunk => decoder.write(chunk)
 }
 
 const TRANSPARENT = new Set(['AlternateContent', 'Fallback'])

@@ -225,6 +225,15 @@ export function readSerial(serial: number, date1904: boolean): LocalTime | null 
   return { local: new Date(ms).toISOString().slice(0, -1) }
 }
 
+/** The number that a spreadsheet keeps a time as; null where it has none for that. */
+export function serialOf(local: string, date1904: boolean): number | null {
+  const days = Date.parse(`${local}Z`) / DAY_MS
+  if (date1904) return days >= EPOCH_1904 ? days - EPOCH_1904 : null
+  const serial = days - EPOCH_1900
+  if (serial >= 61) return serial
+  return serial >= 2 ? serial - 1 : null
+}
+
 /** Whether a number without the form of a day can be meant as one: 2026 and 100 are no days. */
 export const isPlausibleDay = ({ local }: LocalTime): boolean => local >= '1950' && local < '2101'
 

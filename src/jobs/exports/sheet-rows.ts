@@ -1,3 +1,4 @@
+import { columnName } from '../../imports/cells.ts'
 import { cellOf, MAX_CELL_CHARACTERS, sheetText } from './cells.ts'
 import type { Column } from './source.ts'
 
@@ -53,10 +54,4 @@ function textXml(value: string): string {
   return text === value && value === value.trim()
     ? `t="str"><v>${written}</v>`
     : `t="inlineStr"><is><r><t xml:space="preserve">${written}</t></r></is>`
-}
-
-/** A to XFD. */
-function columnName(at: number): string {
-  const last = String.fromCharCode(65 + (at % 26))
-  return at < 26 ? last : columnName(Math.floor(at / 26) - 1) + last
 }
