@@ -32,7 +32,10 @@ export async function migrate(driver: Driver, folder = MIGRATIONS): Promise<{ ap
       .sort()
     const unknown = [...done].filter(name => !files.includes(name))
     if (unknown.length > 0) {
-      throw new Error(`The database was set up by a newer version of Fieldline (${unknown.join(', ')})`)
+      throw new Error(
+        `The database was set up by a newer version of Fieldline (${unknown.join(', ')}): start that one or a newer one, ` +
+          'or give this one another database.',
+      )
     }
     if (done.size === 0) {
       await prepareExtensions(run)

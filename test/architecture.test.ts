@@ -63,6 +63,7 @@ const CROSSING: readonly string[] = [
 const TELLING_TIME: Readonly<Record<string, number>> = {
   'db/clock.ts': 3,
   'db/drivers/directory-lock.ts': 4,
+  'db/drivers/first-lock.ts': 1,
   'db/ids.ts': 1,
   'src/imports/files.ts': 1,
   'src/jobs/exports/files.ts': 2,

@@ -1,8 +1,17 @@
-import { readdirSync, readFileSync, readlinkSync, rmSync, statSync, utimesSync } from 'node:fs'
-import { hostname } from 'node:os'
+import { readdirSync, readFileSync, rmSync, statSync, utimesSync } from 'node:fs'
 import { basename, dirname } from 'node:path'
 import { createFile, createFolder, replaceFile } from '../durable-files.ts'
 import { retry } from '../retry.ts'
+import { checkFirstLock, type FirstLock, takeFirstLock } from './first-lock.ts'
+import {
+  attempt,
+  describeProcess,
+  type Holder,
+  InUseError,
+  isAlive,
+  RENEW_EVERY_MS,
+  STALE_AFTER_MS,
+} from './lock-holder.ts'
 
 /**
  * PGlite does not lock its directory, and two processes on one directory destroy it. Node has no lock of the kernel's to
@@ -15,18 +24,12 @@ import { retry } from '../retry.ts'
  * - Only a holder deletes, and only generations before its own. So the highest is always there, also after it was let go
  *   (the file stays, without a holder), and generations never begin anew: nobody can mistake an old one for the newest.
  *
- * A holder is named by host, boot, process namespace, process id and the process's start, since identifiers are used again
- * (in a container the process is always 1). One in another namespace or on another host cannot be looked at; there the
- * file's age decides, which the holder renews. A holder that was stopped for longer finds itself succeeded (`look`).
+ * A holder that cannot be looked at is believed while its file is renewed. One that was stopped for longer finds itself
+ * succeeded (`look`).
+ *
+ * Releases before the generations lock by one file (`first-lock.ts`), which this one holds as well. Whatever replaces this
+ * lock has to hold both: an old release may be started on any directory.
  */
-interface Holder {
-  host: string
-  boot: string
-  namespace: string
-  pid: number
-  started: string
-}
-
 interface Generation {
   number: number
   /** Null where it was let go. */
@@ -43,43 +46,47 @@ export interface DirectoryLock {
   release(): void
 }
 
-const RENEW_EVERY_MS = 2_000
-const STALE_AFTER_MS = 10_000
 const PATIENCE_MS = 2_000
 const RETRY_MS = 100
 
 /** Waits for a holder that is just ending, as one that was killed is, and rejects then. */
 export function lockDirectory(directory: string): Promise<DirectoryLock> {
   const deadline = performance.now() + PATIENCE_MS
-  return retry(async () => tryLock(directory), {
+  return retry(() => tryLock(directory), {
     firstMs: RETRY_MS,
     again: error => error instanceof InUseError && performance.now() < deadline,
   })
 }
 
-class InUseError extends Error {}
-
-function tryLock(directory: string): DirectoryLock {
+async function tryLock(directory: string): Promise<DirectoryLock> {
   createFolder(dirname(directory))
   const self = describeProcess(process.pid)
   const highest = findHighest(directory)
   if (highest?.holder && isAlive(highest.holder, self, highest.ageMs)) {
-    throw new InUseError(
-      `${directory} is in use by process ${highest.holder.pid} on ${highest.holder.host}. ` +
-        'Stop it first, or give this one another DATA_DIR.',
-    )
+    throw new InUseError(directory, highest.holder)
   }
+  checkFirstLock(directory, self)
   const number = (highest?.number ?? 0) + 1
   const path = pathOf(directory, number)
-  if (!createFile(path, JSON.stringify(self))) throw new InUseError(`${directory} is being taken into use`)
+  if (!createFile(path, JSON.stringify(self))) throw new InUseError(directory, null)
   const isHighest = () => Math.max(0, ...listNumbers(directory)) === number
   if (!isHighest()) {
     rmSync(path, { force: true })
-    throw new InUseError(`${directory} is being taken into use`)
+    throw new InUseError(directory, null)
   }
   // The one before stays: whoever lists the folder while it is succeeded finds this one or the other.
   for (const older of listNumbers(directory)) {
     if (older < number - 1) rmSync(pathOf(directory, older), { force: true })
+  }
+  const letGo = () => {
+    if (attempt(isHighest, false)) attempt(() => replaceFile(path, 'null'), undefined)
+  }
+  let first: FirstLock
+  try {
+    first = await takeFirstLock(directory, self, number)
+  } catch (error) {
+    letGo()
+    throw error
   }
 
   let renewedAt = Date.now()
@@ -89,7 +96,7 @@ function tryLock(directory: string): DirectoryLock {
     if (!isOurs) return
     const now = Date.now()
     try {
-      isOurs = isHighest()
+      isOurs = isHighest() && first.renew(now, isFresh())
       if (!isOurs) return
       utimesSync(path, now / 1000, now / 1000)
       renewedAt = now
@@ -109,7 +116,10 @@ function tryLock(directory: string): DirectoryLock {
     },
     release() {
       clearInterval(renewal)
-      if (isOurs && attempt(isHighest, false)) attempt(() => replaceFile(path, 'null'), undefined)
+      if (isOurs) {
+        attempt(first.release, undefined)
+        letGo()
+      }
       isOurs = false
     },
   }
@@ -138,47 +148,5 @@ function findHighest(directory: string): Generation | null {
       // It was succeeded or withdrawn while it was looked at; anything else has to be seen.
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
     }
-  }
-}
-
-function isAlive(holder: Holder, self: Holder, ageMs: number): boolean {
-  if (holder.boot !== self.boot || holder.namespace !== self.namespace) return ageMs < STALE_AFTER_MS
-  return describeProcess(holder.pid).started === holder.started && holder.started !== ''
-}
-
-function describeProcess(pid: number): Holder {
-  return { host: hostname(), boot: readBoot(), namespace: readNamespace(), pid, started: readStart(pid) }
-}
-
-function readBoot(): string {
-  return attempt(() => readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim(), '')
-}
-
-function readNamespace(): string {
-  return attempt(() => readlinkSync('/proc/self/ns/pid'), '')
-}
-
-/**
- * The process's start in clock ticks since boot, field 22 of proc(5) stat; empty where there is no such process. Throws where
- * nobody can look, which is no sign that it has ended.
- */
-function readStart(pid: number): string {
-  try {
-    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').replace(/^.*\) /s, '')
-    return fields.split(' ')[19] ?? ''
-  } catch (error) {
-    const { code = '' } = error as NodeJS.ErrnoException
-    if (code !== 'ENOENT' && code !== 'ESRCH') throw error
-  }
-  if (process.platform === 'linux') return ''
-  // Without /proc (macOS) the process's existence has to do.
-  return attempt(() => (process.kill(pid, 0) ? 'exists' : ''), '')
-}
-
-function attempt<T>(read: () => T, otherwise: T): T {
-  try {
-    return read()
-  } catch {
-    return otherwise
   }
 }

@@ -5,6 +5,7 @@ import { parentPort, workerData } from 'node:worker_threads'
 import { type Extension, PGlite } from '@electric-sql/pglite'
 import { pg_trgm } from '@electric-sql/pglite/contrib/pg_trgm'
 import { syncFolder, syncTree } from '../durable-files.ts'
+import { writeFormat } from './directory-format.ts'
 import { DurableFiles } from './pglite-files.ts'
 import { createRoom, type Room } from './pglite-room.ts'
 import { templatePath, unpackTemplate } from './pglite-template.ts'
@@ -146,6 +147,7 @@ async function createDirectory(): Promise<void> {
   const template = templatePath()
   if (existsSync(template)) unpackTemplate(template, draft)
   else await (await PGlite.create({ fs: new DurableFiles(draft) })).close()
+  writeFormat(draft)
   syncTree(draft)
   renameSync(draft, directory)
   syncFolder(dirname(directory))

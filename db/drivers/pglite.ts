@@ -2,6 +2,7 @@ import { Worker } from 'node:worker_threads'
 import { currentDemand, type Lane } from '../demand.ts'
 import { retry } from '../retry.ts'
 import { createTurns } from '../turns.ts'
+import { checkFormat } from './directory-format.ts'
 import { lockDirectory } from './directory-lock.ts'
 import type { Driver, Statement } from './driver.ts'
 import type { Answer, Request } from './pglite-worker.ts'
@@ -36,6 +37,12 @@ export async function openPglite(options: {
   onLost?: (error: Error) => void
 }): Promise<Driver> {
   const lock = await lockDirectory(options.directory)
+  try {
+    checkFormat(options.directory)
+  } catch (error) {
+    lock.release()
+    throw error
+  }
   // Tests run from the sources, and a worker thread cannot load TypeScript: there it is the compiled one.
   const compiled = import.meta.url.endsWith('.ts')
     ? '../../dist/db/drivers/pglite-worker.js'

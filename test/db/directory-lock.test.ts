@@ -1,14 +1,28 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import {
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { lockDirectory } from '../../db/drivers/directory-lock.ts'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { type DirectoryLock, lockDirectory } from '../../db/drivers/directory-lock.ts'
+import { until } from '../support/wait.ts'
 
 const CONTENDER = resolve(import.meta.dirname, '../support/lock-contender.mjs')
+const LOCKS = {
+  today: resolve(import.meta.dirname, '../../dist/db/drivers/directory-lock.js'),
+  first: resolve(import.meta.dirname, '../data/locks/first.mjs'),
+  second: resolve(import.meta.dirname, '../data/locks/second.mjs'),
+}
+type Release = keyof typeof LOCKS
 const DIRECTORIES = 150
-const CONTENDERS = 6
 
 describe('The lock of a directory', () => {
   let folder: string
@@ -18,8 +32,11 @@ describe('The lock of a directory', () => {
   afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
   /** A process that tries every directory at its moment. Which ones it holds, as long as it lives. */
-  async function contend(beginsAt: number): Promise<{ held: number[]; kill(): Promise<unknown> }> {
-    const child = fork(CONTENDER, [folder, `${DIRECTORIES}`, `${beginsAt}`])
+  async function contend(
+    release: Release,
+    beginsAt: number,
+  ): Promise<{ held: number[]; kill(): Promise<unknown> }> {
+    const child = fork(CONTENDER, [LOCKS[release], folder, `${DIRECTORIES}`, `${beginsAt}`])
     const ended = once(child, 'exit').then(([code]) =>
       Promise.reject(new Error(`a contender ended with ${code}`)),
     )
@@ -35,16 +52,25 @@ describe('The lock of a directory', () => {
     }
   }
 
-  it('is held by one of many processes that find its holder dead at once', async () => {
-    const first = await contend(Date.now())
-    expect(first.held).toHaveLength(DIRECTORIES)
-    await first.kill()
-    const beginsAt = Date.now() + 1_000
-    const contenders = await Promise.all(Array.from({ length: CONTENDERS }, () => contend(beginsAt)))
-    const held = contenders.flatMap(contender => contender.held).sort((a, b) => a - b)
-    await Promise.all(contenders.map(contender => contender.kill()))
-    expect(held).toEqual(Array.from({ length: DIRECTORIES }, (_, index) => index))
-  })
+  // Two of the first releases that find a dead holder may both believe to hold the lock, and the second never see the first.
+  it.each<[Release, Release[]]>([
+    ['today', ['today', 'today', 'today', 'today', 'second', 'second']],
+    ['first', ['today', 'today', 'today', 'today', 'today', 'first']],
+  ])(
+    'is held by one of many processes that find its holder of the release "%s" dead at once, among %j',
+    async (before, releases) => {
+      const first = await contend(before, Date.now())
+      expect(first.held).toHaveLength(DIRECTORIES)
+      await first.kill()
+      const beginsAt = Date.now() + 1_000
+      const contenders = await Promise.all(releases.map(release => contend(release, beginsAt)))
+      const held = contenders.flatMap(contender => contender.held).sort((a, b) => a - b)
+      await Promise.all(contenders.map(contender => contender.kill()))
+      // Whoever yields to an old release has it to itself; of those of today nobody may be left without one.
+      expect(held).toEqual([...new Set(held)])
+      expect(held).toEqual(Array.from({ length: DIRECTORIES }, (_, index) => index))
+    },
+  )
 
   it('is free when its holder has let go, however often, and leaves no drafts', async () => {
     const directory = join(folder, 'database')
@@ -56,6 +82,72 @@ describe('The lock of a directory', () => {
       expect(lock.look()).toBe('lost')
     }
     expect(readdirSync(folder)).toHaveLength(2)
+  })
+
+  it.each(['first', 'second'] as const)(
+    'is refused by a release with the lock "%s" while this one holds it, and the other way round',
+    async release => {
+      const directory = join(folder, 'database')
+      const old = (await import(LOCKS[release])) as { lockDirectory: typeof lockDirectory }
+      const mine = await lockDirectory(directory)
+      await expect(old.lockDirectory(directory)).rejects.toThrow(/is in use by process \d+ .* DATA_DIR/)
+      mine.release()
+      const theirs = await old.lockDirectory(directory)
+      await expect(lockDirectory(directory)).rejects.toThrow(/is in use by process \d+ .* DATA_DIR/)
+      theirs.release()
+      const again = await lockDirectory(directory)
+      expect(again.look()).toBe('held')
+      again.release()
+    },
+  )
+
+  describe('towards the first releases', () => {
+    /** Makes the next look read the files again. */
+    const lookLater = (lock: DirectoryLock) => {
+      vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 60_000 })
+      try {
+        return lock.look()
+      } finally {
+        vi.useRealTimers()
+      }
+    }
+    const renewed = (path: string) => until('renewed', () => existsSync(path))
+
+    it('creates its file again where somebody deletes it, and yields where an old release has put its own there', async () => {
+      const directory = join(folder, 'database')
+      const path = `${directory}.lock`
+      const lock = await lockDirectory(directory)
+      const text = readFileSync(path, 'utf8')
+      rmSync(path)
+      await renewed(path)
+      expect(readFileSync(path, 'utf8')).toBe(text)
+      writeFileSync(path, JSON.stringify({ ...JSON.parse(text), pid: 1, host: 'elsewhere' }))
+      expect(lookLater(lock)).toBe('lost')
+      lock.release()
+      expect(JSON.parse(readFileSync(path, 'utf8')).host).toBe('elsewhere')
+    })
+
+    it('is lost where its file is gone after it could not renew it: an old release may have come and gone', async () => {
+      const lock = await lockDirectory(join(folder, 'database'))
+      rmSync(join(folder, 'database.lock'))
+      expect(lookLater(lock)).toBe('lost')
+      lock.release()
+    })
+
+    it.each([
+      ['a holder elsewhere', '{"host":"elsewhere","boot":"other","namespace":"other","pid":1,"started":"1"}'],
+      ['no holder yet', ''],
+    ])('believes a file with %s while it is young, and no longer', async (_, text) => {
+      const directory = join(folder, 'database')
+      writeFileSync(`${directory}.lock`, text)
+      await expect(lockDirectory(directory)).rejects.toThrow(/is in use by|is being taken into use/)
+      const old = Date.now() / 1_000 - 11
+      utimesSync(`${directory}.lock`, old, old)
+      const lock = await lockDirectory(directory)
+      expect(lock.look()).toBe('held')
+      lock.release()
+      expect(existsSync(`${directory}.lock`)).toBe(false)
+    })
   })
 
   it('is not lost where nobody can look: without a free descriptor, and with one it is as it was', async () => {

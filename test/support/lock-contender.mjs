@@ -1,16 +1,24 @@
 import { join } from 'node:path'
-import { lockDirectory } from '../../dist/db/drivers/directory-lock.js'
+import { setTimeout as sleep } from 'node:timers/promises'
 
-/** Tries to lock each of the directories at its own moment, the same in every process, and tells which it holds. */
-const [folder, count, beginsAt] = process.argv.slice(2)
+/**
+ * Tries to lock each of the directories at its own moment, the same in every process, and tells which it holds, with the lock
+ * that the path names: today's, or that of an old release.
+ */
+const [module, folder, count, beginsAt] = process.argv.slice(2)
 const STEP_MS = 8
+/** Whoever replaces the file of a dead holder learns with the next renewal that an old release took it at the same moment. */
+const RENEWED_AFTER_MS = 2_500
 
-const tries = Array.from({ length: Number(count) }, async (_, index) => {
-  await new Promise(resolve => setTimeout(resolve, Number(beginsAt) + index * STEP_MS - Date.now()))
-  return lockDirectory(join(folder, `${index}`)).then(
-    () => [index],
-    () => [],
-  )
-})
-process.send((await Promise.all(tries)).flat())
+const { lockDirectory } = await import(module)
+const locks = await Promise.all(
+  Array.from({ length: Number(count) }, async (_, index) => {
+    await sleep(Number(beginsAt) + index * STEP_MS - Date.now())
+    return lockDirectory(join(folder, `${index}`)).catch(() => null)
+  }),
+)
+await sleep(RENEWED_AFTER_MS)
+// The first lock has no way to find out whether it is held.
+const isHeld = lock => lock !== null && (lock.look?.() ?? 'held') === 'held' && (lock.isHeld?.() ?? true)
+process.send(locks.flatMap((lock, index) => (isHeld(lock) ? [index] : [])))
 setInterval(() => {}, 1_000)

@@ -1,0 +1,44 @@
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { createFile } from '../durable-files.ts'
+
+/**
+ * The directory of the embedded database says in a file which format it has, so that a release that cannot read it says so
+ * before anything is opened: opening replays the log, which changes files. Older releases wrote no such file, and format 1.
+ * A release that changes what is in the directory raises the number; changes of the schema are migrations, which
+ * `migrate.ts` looks after.
+ */
+const FORMAT = 1
+/** PostgreSQL's own files are another format in each of its major versions. PGlite has this one. */
+const POSTGRES = '18'
+const FILE = 'FIELDLINE_FORMAT'
+
+/** Into a directory that is being created. */
+export function writeFormat(directory: string): void {
+  writeFileSync(join(directory, FILE), `${FORMAT}\n`, { mode: 0o600 })
+}
+
+/** Throws where this release cannot read the directory. One that is not there yet is fine. */
+export function checkFormat(directory: string): void {
+  if (!existsSync(directory) || readdirSync(directory).length === 0) return
+  const path = join(directory, FILE)
+  const format = existsSync(path) ? readFileSync(path, 'utf8').trim() : null
+  if (format !== null && format !== `${FORMAT}`) {
+    throw new Error(
+      `${directory} has the format ${JSON.stringify(format.slice(0, 20))} of another release, and this one reads ${FORMAT}: ` +
+        'start a release that reads it, or give this one another DATA_DIR.',
+    )
+  }
+  const postgres = join(directory, 'PG_VERSION')
+  if (!existsSync(postgres)) {
+    throw new Error(`${directory} holds other files than a database: give this release another DATA_DIR.`)
+  }
+  const version = readFileSync(postgres, 'utf8').trim()
+  if (version !== POSTGRES) {
+    throw new Error(
+      `${directory} has files of PostgreSQL ${version.slice(0, 20)}, and this release reads ${POSTGRES}: ` +
+        'start a release that reads them, or give this one another DATA_DIR.',
+    )
+  }
+  if (format === null) createFile(path, `${FORMAT}\n`)
+}
