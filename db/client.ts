@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { drizzle, type PgRemoteDatabase } from 'drizzle-orm/pg-proxy'
 import { currentDemand, withDemand } from './demand.ts'
-import type { CopyIn, Driver, Statement } from './drivers/driver.ts'
+import type { CopyIn, Driver, Hold, Statement } from './drivers/driver.ts'
 import { openPglite } from './drivers/pglite.ts'
 import { openPostgres } from './drivers/postgres.ts'
 import { isUuid } from './ids.ts'
@@ -85,6 +85,8 @@ export interface DatabaseOptions {
   onError: (error: unknown, doing: string) => void
   /** This process can use the database no more, and has to end: nothing that it acknowledged is lost by that. */
   onLost?: (error: Error) => void
+  /** PGlite alone: what has its one session, and for how long. */
+  onHold?: (hold: Hold) => void
 }
 
 /** Opens the database that the options name. It is not migrated yet, see `migrate.ts`. */

@@ -27,6 +27,7 @@ import { createFirstAccount } from './api/auth/first-account.ts'
 import { EXPORTABLES } from './api/exports/resources.ts'
 import { createApp } from './app.ts'
 import type { Config, Role } from './config.ts'
+import { createHoldMetrics } from './hold-metrics.ts'
 import { startGeofences } from './jobs/geofences/run.ts'
 import { createJobKinds } from './jobs/kinds.ts'
 import { startJobs } from './jobs/runner.ts'
@@ -77,6 +78,8 @@ export function openProcess(
 
 async function openParts(config: Config, { logger, onLost }: OpenOptions, closers: Closers): Promise<Opened> {
   const onError = (error: unknown, doing: string) => logger.warn({ err: error }, `Failed: ${doing}`)
+  const registry = new Registry()
+  collectDefaultMetrics({ register: registry })
   const descriptors = divideDescriptors(readDescriptorLimit(), !config.databaseUrl)
   const db = await openDatabase({
     url: config.databaseUrl,
@@ -85,6 +88,7 @@ async function openParts(config: Config, { logger, onLost }: OpenOptions, closer
     maxFiles: descriptors.databaseFiles,
     onError,
     onLost,
+    ...(config.databaseUrl ? {} : { onHold: createHoldMetrics(registry, logger) }),
   })
   closers.push(() => db.close())
   await whenThere(async () => {
@@ -98,8 +102,6 @@ async function openParts(config: Config, { logger, onLost }: OpenOptions, closer
   const firstAccount = await whenThere(() => createFirstAccount(db, config.owner))
   await whenThere(() => sealStoredSecrets(db.system, createWebhookSecrets(config.jwtSecret)))
   const tokens = createTokens(config.jwtSecret)
-  const registry = new Registry()
-  collectDefaultMetrics({ register: registry })
 
   const has = (role: Role) => config.roles.has(role)
   const single =

@@ -50,3 +50,14 @@ export interface Statement {
   /** Rows as arrays of columns instead of objects. */
   asArrays?: boolean
 }
+
+/** How long the one session of the embedded database belonged to one transaction, statement or step of its upkeep. */
+export interface Hold {
+  lane: Lane | 'writing' | 'upkeep'
+  /** What others waited, at the most. */
+  ms: number
+  /** What the thread of the database worked of it: the rest is spent on the disk, between statements, or by a busy machine. */
+  processorMs: number
+  /** The statement that took most of it, without its values. */
+  longest: string
+}

@@ -18,7 +18,7 @@ export function createUpkeep(
   pglite: PGlite,
   options: {
     room: Room
-    whenIdle: (work: () => Promise<void>) => Promise<void>
+    whenIdle: (doing: string, work: () => Promise<void>) => Promise<void>
     onError: (error: unknown) => void
   },
 ): { stop(): void } {
@@ -54,12 +54,18 @@ export function createUpkeep(
     )
     if (hourly) lastVacuum = performance.now()
     // Table by table, each in its turn, so that points wait for one table at the most.
-    for (const { name } of rows) void guarded(() => pglite.exec(`VACUUM (ANALYZE) ${name}`).then(() => {}))
+    for (const { name } of rows) {
+      void guarded(`VACUUM ${name}`, () => pglite.exec(`VACUUM (ANALYZE) ${name}`).then(() => {}))
+    }
   }
 
-  const guarded = (work: () => Promise<void>) => options.whenIdle(() => work().catch(options.onError))
-  const checkpoints = setInterval(() => void guarded(checkpointWhenDue), LOOK_EVERY_MS)
-  const vacuums = setInterval(() => void guarded(vacuumWhenDue), CHURN_LOOK_EVERY_MS)
+  const guarded = (doing: string, work: () => Promise<void>) =>
+    options.whenIdle(doing, () => work().catch(options.onError))
+  const checkpoints = setInterval(() => void guarded('CHECKPOINT', checkpointWhenDue), LOOK_EVERY_MS)
+  const vacuums = setInterval(
+    () => void guarded('looking for tables to vacuum', vacuumWhenDue),
+    CHURN_LOOK_EVERY_MS,
+  )
   return {
     stop() {
       clearInterval(checkpoints)

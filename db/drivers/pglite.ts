@@ -1,15 +1,11 @@
 import { Worker } from 'node:worker_threads'
-import { currentDemand, type Lane } from '../demand.ts'
 import { retry } from '../retry.ts'
-import { createTurns } from '../turns.ts'
 import { checkFormat } from './directory-format.ts'
 import { lockDirectory } from './directory-lock.ts'
-import type { Driver, Statement } from './driver.ts'
+import type { Driver, Hold, Statement } from './driver.ts'
+import { createSession } from './pglite-session.ts'
 import type { Answer, Request } from './pglite-worker.ts'
 
-/** Of one organization, and what one of them waits for its turn. */
-const MAX_WAITING = 256
-const WAIT_MS = 20_000
 const LOOK_AGAIN_MS = 200
 
 /** What passes through lives for a statement. Node's own 48 are filled before any of it is collected. */
@@ -35,6 +31,7 @@ export async function openPglite(options: {
   maxFiles?: number
   onError: (error: unknown, doing: string) => void
   onLost?: (error: Error) => void
+  onHold?: (hold: Hold) => void
 }): Promise<Driver> {
   const lock = await lockDirectory(options.directory)
   try {
@@ -53,7 +50,12 @@ export async function openPglite(options: {
     resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB },
   })
 
-  const waiting = new Map<number, { resolve: (rows: unknown[]) => void; reject: (error: Error) => void }>()
+  const onHold = options.onHold ?? (() => {})
+  const session = createSession(onHold)
+  const waiting = new Map<
+    number,
+    { text: string; resolve: (rows: unknown[]) => void; reject: (error: Error) => void }
+  >()
   const payloadListeners: ((payload: string) => void)[] = []
   let nextId = 1
   let gone: Error | undefined
@@ -63,7 +65,7 @@ export async function openPglite(options: {
     if (gone) throw gone
     const id = nextId++
     return new Promise((resolve, reject) => {
-      waiting.set(id, { resolve, reject })
+      waiting.set(id, { text: request.text ?? request.kind, resolve, reject })
       worker.postMessage({ ...request, id })
     })
   }
@@ -106,8 +108,14 @@ export async function openPglite(options: {
       options.onError(answer.error, 'upkeep of the embedded database')
       return
     }
+    if (answer.kind === 'upkeep-held') {
+      const { ms, processorMs, doing } = answer
+      onHold({ lane: 'upkeep', ms, processorMs, longest: doing })
+      return
+    }
     const request = waiting.get(answer.id)
     waiting.delete(answer.id)
+    session.worked(answer.processorMs, request?.text ?? '')
     if (answer.kind === 'rows') request?.resolve(answer.rows)
     else request?.reject(Object.assign(new Error(answer.error.message), answer.error))
   })
@@ -121,33 +129,10 @@ export async function openPglite(options: {
     throw error
   }
 
-  // One session: what stores has every second turn, signing in every second of the rest.
-  const session = createTurns({
-    max: 1,
-    maxPerOwner: 1,
-    maxWaiting: MAX_WAITING,
-    waitMs: WAIT_MS,
-    classes: 3,
-  })
-  const inLine = async <T>(
-    lane: Lane | 'writing',
-    work: () => Promise<T>,
-    owner = currentDemand().owner,
-  ): Promise<T> => {
-    const giveBack =
-      lane === 'writing'
-        ? await session.take(undefined, { class: 0 })
-        : await session.take(owner, { signal: currentDemand().signal, class: lane === 'signIn' ? 1 : 2 })
-    try {
-      return await work()
-    } finally {
-      giveBack()
-    }
-  }
   const send = (statement: Statement) => ask({ kind: 'query', ...statement })
 
   const transaction: Driver['transaction'] = (lane, begin, work, owner) =>
-    inLine(
+    session.hold(
       lane,
       async () => {
         await ask({ kind: 'exec', text: `BEGIN; ${begin}` })
@@ -165,11 +150,11 @@ export async function openPglite(options: {
 
   return {
     isOneSession: true,
-    run: (lane, statement) => inLine(lane, () => send(statement)),
-    runWriting: statement => inLine('writing', () => send(statement)),
+    run: (lane, statement) => session.hold(lane, () => send(statement)),
+    runWriting: statement => session.hold('writing', () => send(statement)),
     copyIn: async ({ into, rows, afterwards }) => {
       const text = `COPY ${into} FROM '/dev/blob' WITH (FORMAT binary); ${afterwards}`
-      await inLine('writing', () => ask({ kind: 'copy', text, rows }))
+      await session.hold('writing', () => ask({ kind: 'copy', text, rows }))
     },
     transaction,
     setUp: work =>
@@ -184,7 +169,7 @@ export async function openPglite(options: {
     },
     async close() {
       if (!gone) {
-        await inLine('writing', () => ask({ kind: 'close' }))
+        await session.hold('writing', () => ask({ kind: 'close' }))
         fail(new GoneError('The embedded database is closed'))
         await worker.terminate()
       }

@@ -10,6 +10,7 @@ import { doublingBackoff, type JobContext, type JobKind, Stopped } from '../jobs
 import { type Style, styleOf, type Writing } from './convert.ts'
 import { FileError, unimportable } from './file-error.ts'
 import type { ImportFiles } from './files.ts'
+import { BATCH, type BatchSize, EMBEDDED_BATCH } from './limits.ts'
 import type { ReadRow } from './read-rows.ts'
 import { readBatches } from './reader.ts'
 import { keepReport } from './report.ts'
@@ -22,9 +23,6 @@ import { storeRows } from './store-rows.ts'
  */
 export const IMPORT_JOB = 'import'
 
-/** On the embedded database nobody else gets a turn while a batch is stored. */
-const BATCH_ROWS = 4_000
-const EMBEDDED_BATCH_ROWS = 200
 /** Some minutes, with what is waited between them: nothing of a file is worth more, and nobody is told meanwhile. */
 const ATTEMPTS = 10
 /** A batch that others were in the way of. */
@@ -68,7 +66,7 @@ export function importJob({
   /** Points that this process has stored. */
   storedPoints: () => number
 }): JobKind {
-  const batchRows = db.isOneSession ? EMBEDDED_BATCH_ROWS : BATCH_ROWS
+  const size = db.isOneSession ? EMBEDDED_BATCH : BATCH
   const kind: JobKind<Payload> = {
     kind: IMPORT_JOB,
     slots: 2,
@@ -85,7 +83,7 @@ export function importJob({
         if (await commit(tx => endImport(tx, organizationId, importId, how))) await files.delete(importId)
       }
       try {
-        await importFile(context, organizationId, files.pathOf(importId), batchRows, storedPoints)
+        await importFile(context, organizationId, files.pathOf(importId), size, storedPoints)
         await end({ status: 'completed' })
       } catch (error) {
         const reason = explain(error) ?? (isHopeless(error) && job.attempt > 1 ? OUR_FAULT : null)
@@ -118,7 +116,7 @@ async function importFile(
   context: Context,
   organizationId: string,
   path: string,
-  batchRows: number,
+  size: BatchSize,
   storedPoints: () => number,
 ): Promise<void> {
   const { job, signal, commit } = context
@@ -136,7 +134,7 @@ async function importFile(
     }
     const giveWay = createGiveWay(storedPoints, signal)
     try {
-      for await (const { rows, fraction } of readBatches(reading, batchRows, signal)) {
+      for await (const { rows, fraction } of readBatches(reading, size, signal)) {
         if (rows.length === 0) continue
         Object.assign(
           progress,

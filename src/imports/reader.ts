@@ -1,6 +1,6 @@
 import type { Mapping } from '../../db/queries/imports.ts'
 import { FileError, tooLarge, unimportable } from './file-error.ts'
-import { BATCH_WITHIN_MS, INSPECT_WITHIN_MS, READ_WITHIN_MS } from './limits.ts'
+import { BATCH_WITHIN_MS, type BatchSize, INSPECT_WITHIN_MS, READ_WITHIN_MS } from './limits.ts'
 import type { GivenMapping, Mappable } from './mapping.ts'
 import type { Reading, ReadRow } from './read-rows.ts'
 import { startThread } from './thread.ts'
@@ -34,11 +34,11 @@ export async function inspectFile(
 /** The rows of a file, some at a time; while some are used, the next are read. Throws a FileError. */
 export async function* readBatches(
   reading: Reading,
-  batchRows: number,
+  size: BatchSize,
   signal: AbortSignal,
   withinMs = READ_WITHIN_MS,
 ): AsyncGenerator<Batch> {
-  const thread = startReader({ kind: 'read', reading, batchRows }, signal)
+  const thread = startReader({ kind: 'read', reading, size }, signal)
   try {
     thread.ask()
     let leftMs = withinMs

@@ -2,7 +2,7 @@ import { parentPort, workerData } from 'node:worker_threads'
 import type { Mapping } from '../../db/queries/imports.ts'
 import { FileError } from './file-error.ts'
 import { detectFormat } from './format.ts'
-import { BATCH_CHARACTERS } from './limits.ts'
+import type { BatchSize } from './limits.ts'
 import { checkHeadings, chooseMapping, type GivenMapping, type Mappable } from './mapping.ts'
 import { openSource, readHeadings } from './open-source.ts'
 import type { Reading } from './read-rows.ts'
@@ -13,7 +13,7 @@ import type { Reading } from './read-rows.ts'
  */
 export type Task =
   | { kind: 'inspect'; path: string; type: Mappable; given: GivenMapping | null }
-  | { kind: 'read'; reading: Reading; batchRows: number }
+  | { kind: 'read'; reading: Reading; size: BatchSize }
 
 /** The rows are a text of JSON, which a thread takes from another in half the time that it takes objects. */
 export interface BatchText {
@@ -49,7 +49,7 @@ async function inspect(path: string, type: Mappable, given: GivenMapping | null)
   }
 }
 
-async function read(reading: Reading, batchRows: number): Promise<void> {
+async function read(reading: Reading, size: BatchSize): Promise<void> {
   // What checks values is much to load, and a header needs none of it.
   const { openFile } = await import('./read-file.ts')
   const file = openFile(reading, () => reply({ alive: true }))
@@ -59,7 +59,7 @@ async function read(reading: Reading, batchRows: number): Promise<void> {
     const batch: string[] = []
     let done = false
     let characters = 0
-    while (batch.length < batchRows && characters < BATCH_CHARACTERS && !done) {
+    while (batch.length < size.rows && characters < size.characters && !done) {
       const next = await file.rows.next()
       if (next.done) {
         done = true
@@ -96,9 +96,7 @@ async function* requests(): AsyncGenerator<void> {
 
 const task = workerData as Task
 try {
-  await (task.kind === 'inspect'
-    ? inspect(task.path, task.type, task.given)
-    : read(task.reading, task.batchRows))
+  await (task.kind === 'inspect' ? inspect(task.path, task.type, task.given) : read(task.reading, task.size))
 } catch (error) {
   if (!(error instanceof FileError)) throw error
   reply({ error: { reason: error.reason, message: error.message } })

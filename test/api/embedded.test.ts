@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Client, createClient, signIn } from '../support/client.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { readFigures } from '../support/figures.ts'
 import { importFile } from '../support/imports.ts'
 import { addHub, addOrganization, addPerson } from '../support/people.ts'
 import { openScreen } from '../support/screen.ts'
@@ -191,5 +192,25 @@ describe('On the embedded database', () => {
     server = await startServer(database)
     owner = createClient(server, owner.token)
     expect((await owner.get('/user')).status).toBe(200)
+  })
+
+  it('nobody has its session for longer than 250 ms of a processor, an import of long texts neither', async () => {
+    const fields = ['code', 'text'].map(key => ({ key, label: key, type: 'text' }))
+    const made = await owner.post('/data-type', { name: 'Long texts', fields, primaryKey: 'code' })
+    const words = (row: number) =>
+      Array.from({ length: 200 }, (_, at) => ((row * 7919 + at * 104_729) % 999_983).toString(36)).join(' ')
+    const rows = Array.from({ length: 1_500 }, (_, row) => `${row},${words(row)}`)
+    const done = await importFile(server, owner, ['code,text', ...rows].join('\n'), {
+      dataTypeId: made.body.data._id,
+    })
+    expect(done).toMatchObject({ status: 'completed', created: 1_500 })
+
+    const figures = await readFigures(server)
+    const name = 'fieldline_database_hold_processor_seconds'
+    for (const lane of ['writing', 'signIn', 'requests', 'reading', 'background', 'upkeep']) {
+      const all = figures.get(`${name}_count{lane="${lane}"}`)
+      expect([lane, figures.get(`${name}_bucket{le="0.25",lane="${lane}"}`)]).toEqual([lane, all])
+    }
+    expect(figures.get(`${name}_count{lane="background"}`)).toBeGreaterThan(50)
   })
 })

@@ -46,6 +46,50 @@ describe('Turns', () => {
     expect(order).toEqual([0, 1, 0, 2, 0, 1, 0, 2, 1, 2, 1, 2])
   })
 
+  describe('whose last class gives way', () => {
+    const LONG_MS = 60_000
+    const createGiving = (lastGivesWay: { quietMs: number; restTimes: number; maxRestMs: number }) =>
+      create({ max: 1, maxPerOwner: 1, maxWaiting: 200, waitMs: LONG_MS, classes: 2, lastGivesWay })
+    /** A turn of the last class, then more of both: in which order they come. */
+    async function contend(turns: ReturnType<typeof create>, others: number): Promise<string[]> {
+      const order: string[] = []
+      const giveBack = await turns.take('job')
+      const job = turns.take('job').then(release => {
+        order.push('job')
+        release()
+      })
+      const requests = Array.from({ length: others }, async () => {
+        // Each asks for the next only when it has had one, as a request does for its statements.
+        for (let statement = 0; statement < 3; statement++) {
+          const release = await turns.take('user', { class: 0 })
+          order.push('request')
+          await new Promise(resolve => setTimeout(resolve, 1))
+          release()
+        }
+      })
+      await new Promise(resolve => setTimeout(resolve, 1))
+      giveBack()
+      await Promise.all([...requests, job])
+      return order
+    }
+
+    it('have others go first, and their next statement too, until none comes for a while', async () => {
+      const order = await contend(createGiving({ quietMs: 300, restTimes: LONG_MS, maxRestMs: LONG_MS }), 5)
+      expect(order).toEqual([...Array(15).fill('request'), 'job'])
+    })
+
+    it('have it go first once it has rested, however many others wait', async () => {
+      const order = await contend(createGiving({ quietMs: LONG_MS, restTimes: 0, maxRestMs: LONG_MS }), 5)
+      expect(order.indexOf('job')).toBe(0)
+    })
+
+    it('have it rest no longer than it may', async () => {
+      const order = await contend(createGiving({ quietMs: LONG_MS, restTimes: LONG_MS, maxRestMs: 20 }), 200)
+      expect(order.indexOf('job')).toBeGreaterThan(0)
+      expect(order.indexOf('job')).toBeLessThan(600)
+    })
+  })
+
   it('bound who waits of one owner in every class but keep none of another out', async () => {
     const turns = create({ max: 1, maxPerOwner: 1, maxWaiting: 2, waitMs: 1_000, classes: 2 })
     const giveBack = await turns.take('other', { class: 0 })

@@ -1,0 +1,63 @@
+import { currentDemand, type Lane } from '../demand.ts'
+import { createTurns } from '../turns.ts'
+import type { Hold } from './driver.ts'
+
+/** Of one organization, and what one of them waits for its turn. */
+const MAX_WAITING = 256
+const WAIT_MS = 20_000
+/** Nobody waits for an answer, and a job that is turned away has failed an attempt. */
+const BACKGROUND_WAIT_MS = 5 * 60_000
+/**
+ * What stores has every second turn, signing in every second of the rest, requests every second of the rest. Work in the background
+ * has its turn when the session was free for longer than a request takes from one statement to the next, or has rested four
+ * times as long as its last turn took: a fifth of a busy session.
+ */
+const CLASSES = { writing: 0, signIn: 1, requests: 2, reading: 2, background: 3 }
+const GIVING_WAY = { quietMs: 5, restTimes: 4, maxRestMs: 1_000 }
+
+/** The one session of PGlite: who waits for it, and how long each has it. */
+export interface Session {
+  hold<T>(lane: Lane | 'writing', work: () => Promise<T>, owner?: string): Promise<T>
+  /** A statement is done, which took so much of its thread. */
+  worked(processorMs: number, text: string): void
+}
+
+export function createSession(onHold: (hold: Hold) => void): Session {
+  const turns = createTurns({
+    max: 1,
+    maxPerOwner: 1,
+    maxWaiting: MAX_WAITING,
+    waitMs: WAIT_MS,
+    classes: 4,
+    lastGivesWay: GIVING_WAY,
+  })
+  let held = { processorMs: 0, longestMs: 0, longest: '' }
+  return {
+    async hold(lane, work, owner = currentDemand().owner) {
+      const giveBack =
+        lane === 'writing'
+          ? await turns.take(undefined, { class: CLASSES.writing })
+          : await turns.take(owner, {
+              signal: currentDemand().signal,
+              class: CLASSES[lane],
+              ...(lane === 'background' ? { waitMs: BACKGROUND_WAIT_MS } : {}),
+            })
+      const begun = performance.now()
+      held = { processorMs: 0, longestMs: 0, longest: '' }
+      try {
+        return await work()
+      } finally {
+        const { processorMs, longest } = held
+        const ms = performance.now() - begun
+        giveBack()
+        onHold({ lane, ms, processorMs, longest })
+      }
+    },
+    worked(processorMs, text) {
+      held.processorMs += processorMs
+      if (processorMs < held.longestMs) return
+      held.longestMs = processorMs
+      held.longest = text
+    },
+  }
+}
