@@ -1,4 +1,5 @@
 import { BusyError, currentDemand, withDemand } from './demand.ts'
+import { rootOf } from './roots.ts'
 
 /** How many are looked up in one statement: some milliseconds. */
 const MAX_TOGETHER = 500
@@ -57,7 +58,8 @@ export function createLookup<Row>(
 
   return key =>
     new Promise((resolve, reject) => {
-      const { owner, signal } = currentDemand()
+      const { signal, owner: name } = currentDemand()
+      const owner = name && rootOf(name)
       const lane = lanes.get(owner) ?? []
       if (owner !== undefined && lane.length >= MAX_WAITING) {
         return reject(new BusyError('Too many wait to be signed in from there'))

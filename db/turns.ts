@@ -1,9 +1,11 @@
 import { BusyError } from './demand.ts'
+import { rootOf } from './roots.ts'
 
 /**
- * Turns at something scarce. Whoever has to wait does so in the line of its owner, and owners take turns, so that one with
- * a thousand waiting delays another by one of them. An owner never has more than its share, however little others ask for:
- * what is slow stays slow, and there is always room for the next.
+ * Turns at something scarce. Whoever has to wait does so in the line of its owner. Roots of organizations take turns
+ * (db/roots.ts), and the owners of one root among themselves, so that one with a thousand waiting delays another by one of
+ * them. A root never has more than its share, nor more than the others leave free, however little they ask for: what is
+ * slow stays slow, and there is room for the next.
  *
  * Classes are apart from each other: the first has every second turn, the next every second of the rest, and so on. So
  * between two turns of the first there is at most one of all others, whoever waits. The last one can give way: a turn of it may take
@@ -25,23 +27,28 @@ interface Waiter {
   decline: (reason: unknown) => void
 }
 
-interface Owner {
+interface Root {
   held: number
-  line: Waiter[]
+  waiting: number
+  /** By owner, in the order in which they are served; whoever was goes to the end. */
+  lines: Map<string | undefined, Waiter[]>
 }
+
+/** As many owners of a root may have all waiting that they may. */
+const FULL_LINES = 4
 
 interface Class {
   /** In the order in which they are served; whoever was goes to the end. */
-  owners: Map<string | undefined, Owner>
+  roots: Map<string | undefined, Root>
   /** Whether of it and those behind it, it was served last. */
   wasServed: boolean
 }
 
 export function createTurns(options: {
   max: number
-  /** Of an owner that is named; nobody else has a share. */
-  maxPerOwner: number
-  /** Waiting, per owner that is named, in each class. */
+  /** Of a root, where the owner is named; nobody else has a share. */
+  maxPerRoot: number
+  /** Waiting, per owner that is named, in each class. A root has four times as many. */
   maxWaiting: number
   waitMs: number
   /** How many; one where it is left out. */
@@ -54,7 +61,7 @@ export function createTurns(options: {
 }): Turns {
   const classes = Array.from(
     { length: options.classes ?? 1 },
-    (): Class => ({ owners: new Map(), wasServed: false }),
+    (): Class => ({ roots: new Map(), wasServed: false }),
   )
   let held = 0
   const last = classes.length - 1
@@ -62,9 +69,10 @@ export function createTurns(options: {
   let [othersAt, restsUntil] = [Number.NEGATIVE_INFINITY, 0]
   let looking: NodeJS.Timeout | undefined
 
-  const share = (name: string | undefined) => (name === undefined ? options.max : options.maxPerOwner)
-  const findReady = ({ owners }: Class) =>
-    [...owners].find(([name, owner]) => owner.line.length > 0 && owner.held < share(name))
+  const hasShare = (name: string | undefined, root: Root) =>
+    name === undefined || root.held < Math.min(options.maxPerRoot, options.max - held)
+  const findReady = ({ roots }: Class) =>
+    [...roots].find(([name, root]) => root.waiting > 0 && hasShare(name, root))
 
   /** Whether the last class, of which somebody waits, is served now; else it is looked at again when it may be. */
   function isLastDue(othersWait: boolean): boolean {
@@ -98,27 +106,36 @@ export function createTurns(options: {
       const found = ready[served]
       if (!found) return
       for (const [index, one] of classes.entries()) if (index <= served) one.wasServed = index === served
-      const [name, owner] = found
-      const owners = classes[served]?.owners
-      owners?.delete(name)
-      owners?.set(name, owner)
+      const [name, root] = found
+      const roots = classes[served]?.roots
+      roots?.delete(name)
+      roots?.set(name, root)
       held++
-      owner.held++
-      owner.line.shift()?.give()
+      root.held++
+      for (const [owner, line] of root.lines) {
+        root.lines.delete(owner)
+        root.lines.set(owner, line)
+        line[0]?.give()
+        break
+      }
     }
   }
 
   return {
     take(name, { signal, class: place = last, waitMs = options.waitMs } = {}) {
       if (signal?.aborted) return Promise.reject(signal.reason)
-      const { owners } = classes[place] as Class
-      const owner = owners.get(name) ?? { held: 0, line: [] }
-      if (name !== undefined && owner.line.length >= options.maxWaiting) {
+      const { roots } = classes[place] as Class
+      const rootName = name && rootOf(name)
+      const root = roots.get(rootName) ?? { held: 0, waiting: 0, lines: new Map() }
+      const line = root.lines.get(name) ?? []
+      const isFull = line.length >= options.maxWaiting || root.waiting >= FULL_LINES * options.maxWaiting
+      if (name !== undefined && isFull) {
         return Promise.reject(new BusyError('Too many requests of this organization are waiting'))
       }
-      owners.set(name, owner)
+      roots.set(rootName, root)
+      root.lines.set(name, line)
       const forget = () => {
-        if (owner.held === 0 && owner.line.length === 0) owners.delete(name)
+        if (root.held === 0 && root.waiting === 0) roots.delete(rootName)
       }
       return new Promise((resolve, reject) => {
         const waiter: Waiter = {
@@ -131,14 +148,13 @@ export function createTurns(options: {
               given = false
               ended(place, begun)
               held--
-              owner.held--
+              root.held--
               forget()
               next()
             })
           },
           decline(reason) {
             settle()
-            owner.line.splice(owner.line.indexOf(waiter), 1)
             forget()
             reject(reason)
           },
@@ -151,9 +167,13 @@ export function createTurns(options: {
         const settle = () => {
           clearTimeout(timer)
           signal?.removeEventListener('abort', onAbort)
+          line.splice(line.indexOf(waiter), 1)
+          if (line.length === 0 && root.lines.get(name) === line) root.lines.delete(name)
+          root.waiting--
         }
         signal?.addEventListener('abort', onAbort, { once: true })
-        owner.line.push(waiter)
+        line.push(waiter)
+        root.waiting++
         next()
       })
     },

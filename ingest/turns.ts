@@ -1,12 +1,17 @@
+import { rootOf } from '../db/roots.ts'
+
 /**
  * What strangers' bytes cost, in turns: a few milliseconds in each iteration of the event loop, and of those who wait one
- * piece after the other by key. Whoever sends without end waits for itself, and everybody else for one piece of it.
+ * piece after the other by key, and first of all by root (db/roots.ts). Whoever sends without end waits for itself, and everybody else for one piece of it.
  */
 export interface Turns {
   /** Whether nobody waits and there is time left in this iteration: then work may be done at once. */
   readonly isFree: boolean
-  /** Calls `work` whenever it is the turn of `key`, until it returns false. Each call does one small piece. */
-  enter(key: string, work: () => boolean): void
+  /**
+   * Calls `work` whenever it is the turn of `key`, until it returns false. Each call does one small piece. Keys of one root
+   * take turns among themselves.
+   */
+  enter(key: string, work: () => boolean, root?: string): void
   /**
    * Resolves when it is the turn of `key`, for a piece that cannot be cut smaller: what is done at once after it has the rest of
    * the iteration for itself.
@@ -22,8 +27,8 @@ const ITERATION_MS = 10
 const MAX_TOGETHER = 64
 
 export function createTurns(): Turns {
-  /** The lane whose turn it is comes first. */
-  const lanes = new Map<string, (() => boolean)[]>()
+  /** By root, then by key; the one whose turn it is comes first. */
+  const roots = new Map<string, Map<string, (() => boolean)[]>>()
   let deadline = 0
   let begun = false
 
@@ -36,36 +41,43 @@ export function createTurns(): Turns {
 
   function again(): void {
     begun = false
-    if (lanes.size === 0) return
+    if (roots.size === 0) return
     begin()
     for (let pieces = 0; pieces < MAX_TOGETHER; pieces++) setImmediate(next)
   }
 
   function next(): void {
-    const [first] = lanes
-    if (!first || performance.now() >= deadline) return
-    const [key, works] = first
+    if (performance.now() >= deadline) return
+    const [ofRoot] = roots
+    const [ofKey] = ofRoot?.[1] ?? []
+    if (!ofRoot || !ofKey) return
+    const [[root, lanes], [key, works]] = [ofRoot, ofKey]
     const work = works.shift() as () => boolean
+    roots.delete(root)
     lanes.delete(key)
+    if (lanes.size > 0) roots.set(root, lanes)
     if (work()) works.push(work)
     // What it did may have entered again.
-    const entered = lanes.get(key)
-    if (entered) works.push(...entered)
-    lanes.delete(key)
-    if (works.length > 0) lanes.set(key, works)
+    const entered = roots.get(root)
+    works.push(...(entered?.get(key) ?? []))
+    entered?.delete(key)
+    if (works.length > 0) roots.set(root, (entered ?? lanes).set(key, works))
+    else if (entered?.size === 0) roots.delete(root)
   }
 
-  function enter(key: string, work: () => boolean): void {
+  function enter(key: string, work: () => boolean, root = rootOf(key)): void {
     begin()
+    const lanes = roots.get(root) ?? new Map<string, (() => boolean)[]>()
     const works = lanes.get(key)
     if (works) works.push(work)
     else lanes.set(key, [work])
+    roots.set(root, lanes)
   }
 
   return {
     get isFree() {
       begin()
-      return lanes.size === 0 && performance.now() < deadline
+      return roots.size === 0 && performance.now() < deadline
     },
     enter,
     pass: key =>

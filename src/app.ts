@@ -100,10 +100,10 @@ export async function createApp(
           // Answered by a hook, in the envelope.
           requireHostHeader: false,
         },
-        pace(
-          listener,
-          ({ headers, socket }) => known.find(headers.authorization) ?? socket.remoteAddress ?? '',
-        ),
+        pace(listener, ({ headers, socket }) => {
+          const { userId, root } = known.find(headers.authorization) ?? {}
+          return { owner: userId ?? socket.remoteAddress ?? '', root }
+        }),
       )
       draining.watch(server)
       return cutUnread(server)

@@ -25,7 +25,7 @@ export interface Session {
 export function createSession(onHold: (hold: Hold) => void): Session {
   const turns = createTurns({
     max: 1,
-    maxPerOwner: 1,
+    maxPerRoot: 1,
     maxWaiting: MAX_WAITING,
     waitMs: WAIT_MS,
     classes: 4,

@@ -88,7 +88,7 @@ export function openConnections(options: {
     pool.on('error', error => options.onError(error, 'idle database connection'))
     const turns = createTurns({
       max: limits.connections,
-      maxPerOwner: limits.share,
+      maxPerRoot: limits.share,
       maxWaiting: MAX_WAITING,
       waitMs: WAIT_MS,
     })

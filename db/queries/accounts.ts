@@ -87,6 +87,38 @@ export async function registerAccount(
     .where(eq(accounts.id, id))
 }
 
+/** Says whose an account is in the end (db/roots.ts), before it has its first password. */
+export async function setRoot(tx: Queryable, id: string, root: string): Promise<void> {
+  await tx.query('UPDATE accounts SET root = $2 WHERE id = $1', [id, root])
+}
+
+/** The root of a user's account, or null where that runs the server. */
+export async function findRootOfUser(tx: Queryable, userId: string): Promise<string | null> {
+  const [row] = await tx.query<{ root: string | null }>(
+    'SELECT a.root FROM users u JOIN accounts a ON a.id = u.account_id WHERE u.id = $1',
+    [userId],
+  )
+  return row?.root ?? null
+}
+
+/** The root of accounts that are registered from a network address within a day; the first of them says it. */
+export async function claimRoot(tx: Queryable, address: string, root: string): Promise<string> {
+  const [row] = await tx.query<{ root: string }>(
+    `INSERT INTO registrations AS r (address, root) VALUES ($1, $2)
+     ON CONFLICT (address) DO UPDATE SET
+       root = CASE WHEN r.at < now() - interval '1 day' THEN excluded.root ELSE r.root END,
+       at = CASE WHEN r.at < now() - interval '1 day' THEN now() ELSE r.at END
+     RETURNING root`,
+    [address, root],
+  )
+  return row?.root ?? root
+}
+
+/** Forgets the addresses of registrations after a day. */
+export async function pruneRegistrations(db: Queryable): Promise<void> {
+  await db.query(`DELETE FROM registrations WHERE at < now() - interval '1 day'`)
+}
+
 /**
  * The hash of an account's password, which stays until the transaction ends. Whoever opens a session reads it, so that
  * a change of the password comes first, or finds the session and ends it.

@@ -1,6 +1,7 @@
 import { eq, sql } from 'drizzle-orm'
 import { newId, notify, type Queryable } from '../client.ts'
 import { type Shown, shownColumns } from '../columns.ts'
+import { learnRoots, ROOT } from '../roots.ts'
 import { devices } from '../schema/devices.ts'
 import { subjects } from '../schema/users.ts'
 import { hubOfDevice } from '../visibility.ts'
@@ -9,12 +10,15 @@ import { conditions, type Page, type PageRequest, readPage } from './page.ts'
 export interface DeviceCredential {
   id: string
   organizationId: string
+  /** Whose the organization is in the end (db/roots.ts). */
+  root: string
   subject: number
   keyHash: Buffer
 }
 
-const CREDENTIAL = `SELECT d.id, d.organization_id AS "organizationId", s.key AS subject, d.key_hash AS "keyHash"
-  FROM devices d JOIN subjects s ON s.id = d.id WHERE d.deleted_at IS NULL AND`
+const CREDENTIAL = `SELECT d.id, d.organization_id AS "organizationId", s.key AS subject, d.key_hash AS "keyHash",
+    ${ROOT} AS root
+  FROM devices d JOIN subjects s ON s.id = d.id JOIN organizations o ON o.id = d.organization_id WHERE d.deleted_at IS NULL AND`
 
 /** What the keys of devices are checked against; those that do not exist are left out. */
 export async function listDeviceCredentials(
@@ -22,6 +26,7 @@ export async function listDeviceCredentials(
   ids: readonly string[],
 ): Promise<Map<string, DeviceCredential>> {
   const rows = await db.query<DeviceCredential>(`${CREDENTIAL} d.id = ANY($1::uuid[])`, [ids])
+  learnRoots(rows)
   return new Map(rows.map(row => [row.id, { ...row, keyHash: Buffer.from(row.keyHash) }]))
 }
 
@@ -34,6 +39,7 @@ export async function listDevicesByKey(
     `${CREDENTIAL} d.key_hash = ANY(ARRAY(SELECT decode(hash, 'hex') FROM unnest($1::text[]) AS hash))`,
     [keyHashes],
   )
+  learnRoots(rows)
   return new Map(
     rows.map(row => {
       const keyHash = Buffer.from(row.keyHash)

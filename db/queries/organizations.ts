@@ -3,7 +3,7 @@ import { notify, type Queryable } from '../client.ts'
 import { type Shown, shownColumns } from '../columns.ts'
 import { organizations } from '../schema/organizations.ts'
 
-const HIDDEN = ['visibilityVersion', 'deletedAt'] as const
+const HIDDEN = ['visibilityVersion', 'root', 'deletedAt'] as const
 
 /** Where nobody has set the language of an organization. */
 export const DEFAULT_LANGUAGE = 'en'
@@ -27,11 +27,16 @@ export type OrganizationSettings = Pick<
   'name' | 'logo' | 'language' | 'currency' | 'timeZone' | 'settings'
 >
 
+/** Its root is that of the account which creates it. */
 export async function insertOrganization(
   tx: Queryable,
-  organization: { id: string; name: string } & Partial<OrganizationSettings>,
+  { id, name, createdBy }: { id: string; name: string; createdBy: string },
 ): Promise<void> {
-  await tx.orm.insert(organizations).values(organization)
+  await tx.query(
+    `INSERT INTO organizations (id, name, root)
+     SELECT $1::uuid, $2::text, coalesce(a.root, $1::uuid) FROM accounts a WHERE a.id = $3`,
+    [id, name, createdBy],
+  )
 }
 
 export async function updateOrganization(

@@ -1,5 +1,6 @@
 import { newId, notify, type Queryable } from '../client.ts'
 import { grantsOf } from '../grants.ts'
+import { learnRoots, ROOT } from '../roots.ts'
 import type { PermissionDetail } from '../schema/roles.ts'
 
 /** The user behind a living session, with what it may do. */
@@ -9,6 +10,8 @@ export interface Caller {
   userId: string
   accountId: string
   organizationId: string
+  /** Whose the organization is in the end (db/roots.ts). */
+  root: string
   /** `subjects.key` of the user, who has positions as well. */
   subject: number
   roleId: string
@@ -35,9 +38,10 @@ const STANDING = `r.id AS "roleId", r.name AS "roleName", r.is_default AND r.nam
       AS "teamIds"`
 
 const CALLERS = `SELECT s.id AS "sessionId", (extract(epoch FROM s.expires_at) * 1000)::float8 AS "expiresAt",
-    u.id AS "userId", u.account_id AS "accountId", u.organization_id AS "organizationId", x.key AS subject,
-    ${STANDING}
+    u.id AS "userId", u.account_id AS "accountId", u.organization_id AS "organizationId", ${ROOT} AS root,
+    x.key AS subject, ${STANDING}
   FROM sessions s JOIN users u ON u.id = s.user_id JOIN roles r ON r.id = u.role_id JOIN subjects x ON x.id = u.id
+    JOIN organizations o ON o.id = u.organization_id
   WHERE s.expires_at > now() AND u.status = 'active' AND`
 
 /** What a user may do, whatever sessions it has. */
@@ -75,6 +79,7 @@ export async function findCallers(
   sessionIds: readonly string[],
 ): Promise<Map<string, Caller>> {
   const rows = await db.query<Caller>(`${CALLERS} s.id = ANY($1::uuid[])`, [sessionIds])
+  learnRoots(rows)
   return new Map(rows.map(row => [row.sessionId, asGranted(row)]))
 }
 

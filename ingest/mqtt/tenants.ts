@@ -1,3 +1,4 @@
+import { rootOf } from '../../db/roots.ts'
 import { MAX_CREDENTIAL_ENTRIES, MAX_TENANT_ENTRIES } from './limits.ts'
 
 /** What of one credential waits for the log, over all its connections, those that have closed among them. */
@@ -15,26 +16,29 @@ export interface Tenants {
 }
 
 /**
- * The log has room for so much in all: one organization that fills it would hold up every other, and one credential the others
- * of its organization.
+ * The log has room for so much in all: one root of organizations that fills it would hold up every other, and one credential
+ * the others of its organization.
  */
 export function createTenants(): Tenants {
-  const organizations = createShares(MAX_TENANT_ENTRIES)
+  const roots = createShares(MAX_TENANT_ENTRIES)
   const credentials = createShares(MAX_CREDENTIAL_ENTRIES)
   return {
-    of: ({ id, organizationId }) => ({
-      get over() {
-        return credentials.isOver(id) || organizations.isOver(organizationId)
-      },
-      add(entries) {
-        organizations.add(organizationId, entries)
-        credentials.add(id, entries)
-      },
-      wait(wake) {
-        if (credentials.isOver(id)) credentials.wait(id, wake)
-        else organizations.wait(organizationId, wake)
-      },
-    }),
+    of({ id, organizationId }) {
+      const root = rootOf(organizationId)
+      return {
+        get over() {
+          return credentials.isOver(id) || roots.isOver(root)
+        },
+        add(entries) {
+          roots.add(root, entries)
+          credentials.add(id, entries)
+        },
+        wait(wake) {
+          if (credentials.isOver(id)) credentials.wait(id, wake)
+          else roots.wait(root, wake)
+        },
+      }
+    },
   }
 }
 

@@ -1,4 +1,4 @@
-/** About 500 bytes each. */
+/** About 600 bytes each. */
 const MAX_KNOWN = 10_000
 /** Ours have some 300. */
 const MAX_TOKEN = 1_024
@@ -8,8 +8,14 @@ const MAX_TOKEN = 1_024
  * says nothing of whether a token still is valid.
  */
 export interface KnownCallers {
-  find(authorization: string | undefined): string | undefined
-  remember(token: string, userId: string): void
+  find(authorization: string | undefined): KnownCaller | undefined
+  remember(token: string, caller: KnownCaller): void
+}
+
+interface KnownCaller {
+  userId: string
+  /** Of the user's organization (db/roots.ts). */
+  root: string
 }
 
 /** The token of an Authorization header. */
@@ -18,15 +24,15 @@ export const readToken = (authorization: string): string | undefined =>
 
 export function createKnownCallers(): KnownCallers {
   /** By token; the one that was used last comes last. */
-  const users = new Map<string, string>()
+  const callers = new Map<string, KnownCaller>()
   return {
-    find: authorization => users.get((authorization && readToken(authorization)) ?? ''),
-    remember(token, userId) {
+    find: authorization => callers.get((authorization && readToken(authorization)) ?? ''),
+    remember(token, { userId, root }) {
       if (token.length > MAX_TOKEN) return
-      users.delete(token)
-      users.set(token, userId)
-      const [oldest] = users.keys()
-      if (users.size > MAX_KNOWN && oldest !== undefined) users.delete(oldest)
+      callers.delete(token)
+      callers.set(token, { userId, root })
+      const [oldest] = callers.keys()
+      if (callers.size > MAX_KNOWN && oldest !== undefined) callers.delete(oldest)
     },
   }
 }

@@ -1,4 +1,5 @@
 import type { FileHandle } from 'node:fs/promises'
+import { rootOf } from '../../db/roots.ts'
 import { RequestError } from './errors.ts'
 
 /**
@@ -18,10 +19,10 @@ export interface Spool {
 /** What the spools of a process have on the disk together, which is all that bounds how many slow readers fill it. */
 export interface SpoolRoom {
   /**
-   * Throws 503 where there is no room for another, and 429 where those of its owner have as much as is left. One that has
+   * Throws 503 where there is no room for another, and 429 where those of its root have as much as is left. One that has
    * begun goes on: so all together have at most as many files more as are made at once.
    */
-  take(owner: string): SpoolPlace
+  take(organizationId: string): SpoolPlace
 }
 
 export interface SpoolPlace {
@@ -30,12 +31,13 @@ export interface SpoolPlace {
 }
 
 export function createSpoolRoom(maxBytes: number): SpoolRoom {
-  const held = new Set<{ owner: string; bytes: number }>()
-  const sum = (matches: (one: { owner: string }) => boolean) =>
+  const held = new Set<{ root: string; bytes: number }>()
+  const sum = (matches: (one: { root: string }) => boolean) =>
     [...held].filter(matches).reduce((bytes, one) => bytes + one.bytes, 0)
 
   return {
-    take(owner) {
+    take(organizationId) {
+      const root = rootOf(organizationId)
       const left = maxBytes - sum(() => true)
       if (left <= 0)
         throw new RequestError(
@@ -44,12 +46,12 @@ export function createSpoolRoom(maxBytes: number): SpoolRoom {
           {},
           RETRY_AFTER_S,
         )
-      if (sum(one => one.owner === owner) > left) {
+      if (sum(one => one.root === root) > left) {
         const message =
           'Files that your organization is reading take too much room: finish some of them first.'
         throw new RequestError('rate-limited', message, {}, RETRY_AFTER_S)
       }
-      const place = { owner, bytes: 0 }
+      const place = { root, bytes: 0 }
       held.add(place)
       return {
         add(bytes) {

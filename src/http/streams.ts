@@ -1,12 +1,14 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { rootOf } from '../../db/roots.ts'
 import { RequestError } from './errors.ts'
 
 /**
  * Long answers, sent piece by piece as they are made. A reader holds up to three pieces (one that is made, one in the
  * stream, one in the socket), so the number of readers bounds the memory: 96 of 1.5 MiB. Who reads too slowly for a
- * piece a minute, 70 kbit/s, is disconnected and makes room.
+ * piece a minute, 70 kbit/s, is disconnected and makes room. A root of organizations (db/roots.ts) has up to half of
+ * what the others leave, so whoever comes next finds room as well.
  */
 export const PIECE_BYTES = 512 * 1024
 const LIMITS: StreamLimits = {
@@ -31,6 +33,7 @@ export interface StreamLimits {
 interface Reader {
   accountId: string
   organizationId: string
+  root: string
 }
 
 export interface Streams {
@@ -51,9 +54,10 @@ export function createStreams(limits: StreamLimits = LIMITS): Streams {
   const waiting = new Set<{ reader: Reader; begin: () => void }>()
 
   const count = (matches: (other: Reader) => boolean) => [...reading].filter(matches).length
-  const exceedsOwn = ({ accountId, organizationId }: Reader) =>
+  const exceedsOwn = ({ accountId, organizationId, root }: Reader) =>
     count(other => other.accountId === accountId) >= limits.perAccount ||
-    count(other => other.organizationId === organizationId) >= limits.perOrganization
+    count(other => other.organizationId === organizationId) >= limits.perOrganization ||
+    count(other => other.root === root) >= limits.total - reading.size
   const fits = (reader: Reader) => reading.size < limits.total && !exceedsOwn(reader)
 
   /** Waits for a turn; those that wait come in their order, past those whose own streams are too many. */
@@ -63,7 +67,7 @@ export function createStreams(limits: StreamLimits = LIMITS): Streams {
         const timer = setTimeout(() => {
           waiting.delete(entry)
           reject(
-            exceedsOwn(reader)
+            reading.size < limits.total && exceedsOwn(reader)
               ? new RequestError('rate-limited', 'Too many long answers are read at once: finish some first.')
               : new RequestError('unavailable', 'Too many long answers are read at once: ask again.'),
           )
@@ -90,7 +94,7 @@ export function createStreams(limits: StreamLimits = LIMITS): Streams {
   return {
     async send(request, reply, type, open) {
       const { accountId, organizationId } = request.caller
-      const reader = { accountId, organizationId }
+      const reader = { accountId, organizationId, root: rootOf(organizationId) }
       await enter(reader)
       reply.raw.once('close', () => leave(reader))
       try {

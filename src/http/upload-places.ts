@@ -1,3 +1,5 @@
+import { rootOf } from '../../db/roots.ts'
+
 /**
  * Places for files that arrive, each of which takes minutes. Whoever sends hardly anything keeps its place for as long as
  * nobody else wants it, and makes room for the next: a few connections that send a byte now and then would keep everybody's
@@ -8,8 +10,8 @@
  * nobody holds a place for long with little: 17 KiB/s for a minute, 256 KiB/s for ten. What an account has used up of that it
  * has not in its next place either, until as much time has gone by: another connection is no other sender.
  *
- * And however fast it is, an account with several places gives one up to a colleague who has none, and an organization to
- * another one.
+ * And however fast it is, an account with several places gives one up to a colleague who has none, and a root of
+ * organizations (db/roots.ts) to another one. A root has up to half of the places that the others leave.
  */
 export interface UploadPlaces {
   /**
@@ -31,6 +33,7 @@ interface Sender {
 }
 
 interface Held extends Sender {
+  root: string
   end: () => void
   /** Since when it counts as held. */
   begun: number
@@ -97,8 +100,8 @@ export function createUploadPlaces({
     held: Held[],
     share: number,
     among: 'own' | 'others',
-    newcomer: Sender,
-    owner: keyof Sender,
+    newcomer: Sender & { root: string },
+    owner: 'accountId' | 'root',
   ): boolean {
     if (held.length < share) return true
     const counts = new Map<string, number>()
@@ -116,17 +119,23 @@ export function createUploadPlaces({
   return {
     take(by, end) {
       const { accountId, organizationId } = by
+      const root = rootOf(organizationId)
+      const newcomer = { ...by, root }
       const where = (matches: (held: Held) => boolean) => [...all].filter(matches)
       const own = where(held => held.accountId === accountId)
-      if (!hasRoom(own, maxPerAccount, 'own', by, 'accountId')) return null
+      if (!hasRoom(own, maxPerAccount, 'own', newcomer, 'accountId')) return null
       const ofOrganization = where(held => held.organizationId === organizationId)
-      if (!hasRoom(ofOrganization, maxPerOrganization, 'others', by, 'accountId')) return null
-      if (!hasRoom([...all], max, 'others', by, 'organizationId')) return null
+      if (!hasRoom(ofOrganization, maxPerOrganization, 'others', newcomer, 'accountId')) return null
+      const ofRoot = where(held => held.root === root)
+      // Where all are taken one of somebody else's may yet make room.
+      const share = all.size < max ? Math.max(maxPerOrganization, max - all.size) : max
+      if (!hasRoom(ofRoot, share, 'others', newcomer, 'accountId')) return null
+      if (!hasRoom([...all], max, 'others', newcomer, 'root')) return null
       const now = performance.now()
       const before = usedBy(accountId, now)
       const begun = now - before.heldMs
       const paidUntil = { own: now + aheadMs, others: now + before.aheadMs }
-      const held = { accountId, organizationId, end, begun, paidUntil }
+      const held = { accountId, organizationId, root, end, begun, paidUntil }
       all.add(held)
       return {
         add(bytes) {

@@ -15,6 +15,11 @@ export interface JobContext<Payload> {
    * transaction, so that whoever claims it next goes on from exactly there.
    */
   commit<T>(work: (tx: Queryable) => Promise<T>, progress?: unknown): Promise<T>
+  /**
+   * Between two steps: where it has had its turn and others wait, it gives way. A kind that is `pausable` waits in here
+   * until it is its turn again; another one is stopped by a throw, and goes on from its progress.
+   */
+  passTurn(): Promise<void>
 }
 
 /** A kind of job, and how it is run. */
@@ -23,10 +28,14 @@ export interface JobKind<Payload = unknown> {
   /** How many this process runs at once. */
   slots: number
   /**
-   * How many of one organization run at once, over all processes. Fewer than the slots, so that jobs of one that are
-   * stuck leave room for the others.
+   * How many of the organizations of one root (db/roots.ts) run at once, over all processes. Fewer than the slots, so that
+   * jobs of one that are stuck leave room for the others.
    */
-  slotsPerOrganization: number
+  slotsPerRoot: number
+  /** After that time it gives way to others. Without it none of the kind takes long. */
+  turnMs?: number
+  /** How many that gave way wait in the memory of the process. Without it they begin again from their progress. */
+  pausable?: number
   /** How often it is tried, a process that died under it included. */
   attempts: number
   /** How long to wait after an attempt that failed, before jitter. */
@@ -50,7 +59,7 @@ export const doublingBackoff = (attempt: number) => Math.min(1000 * 2 ** (attemp
 
 /** Why a job stops before its end: the reason of its signal, and thrown out of `commit`. */
 export class Stopped extends Error {
-  readonly why: 'cancelled' | 'timeout' | 'lost' | 'shutdown'
+  readonly why: 'cancelled' | 'timeout' | 'lost' | 'shutdown' | 'turn'
 
   constructor(why: Stopped['why'], message: string) {
     super(message)

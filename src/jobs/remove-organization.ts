@@ -23,7 +23,7 @@ export async function orderRemoval(tx: Queryable, organizationId: string): Promi
 
 const often = {
   slots: 1,
-  slotsPerOrganization: 1,
+  slotsPerRoot: 1,
   attempts: 20,
   backoffMs: doublingBackoff,
   timeoutMs: 6 * 3600_000,

@@ -7,6 +7,7 @@ import {
   extendLeases,
   finishJob,
   insertJob,
+  isOtherDue,
   type Job,
   keepProgress,
   listAbandonedJobs,
@@ -25,8 +26,9 @@ import { type JobContext, type JobKind, Stopped } from './kind.ts'
  * was the last attempt. Whoever lost its lease can change nothing any more: each transaction of a job ends with a
  * check of the lease (`commit`). So what a job does in `commit` happens once, what it does outside at least once.
  *
- * Each kind has slots of its own, so a kind that is stuck keeps no other waiting, and an organization may fill only
- * part of them, so a job that is stuck keeps no other organization waiting.
+ * Each kind has slots of its own, so a kind that is stuck keeps no other waiting, and a root of organizations may fill only
+ * part of them, so a job that is stuck keeps no other waiting. Roots take turns. Where others wait, a job that takes
+ * long gives way after its turn, and those that have had one leave a slot to those that have not.
  */
 export interface JobRunner {
   /** Stops claiming jobs, tells those that run, and waits for them a moment. What does not end is claimed again later. */
@@ -49,7 +51,12 @@ const STOP_WITHIN_MS = 5_000
 /** How long a job that was told to stop may take to do so, before its slot goes to the next. */
 const GRACE_MS = 5_000
 const AWAY_RETRY_MS = 500
+/** How often a job whose turn is over looks for others. */
+const LOOK_FOR_OTHERS_MS = 500
+/** Queues that a process remembers as served, of each kind. */
+const MAX_SERVED = 1_000
 const STOPPED = { cancelled: 'The job was cancelled', lost: 'The job has been claimed by another process' }
+const GAVE_WAY = 'Others have their turn'
 const DIED = 'The process that ran it ended'
 
 interface Running {
@@ -57,12 +64,18 @@ interface Running {
   job: Job
   stop: AbortController
   settled: Promise<void>
+  /** Whether it has had a turn, now or before. */
+  isLong: boolean
+  /** Goes on with it; null while it is at work. */
+  resume: (() => void) | null
 }
 
 export async function startJobs(options: RunnerOptions): Promise<JobRunner> {
   const { db, kinds, onError, leaseMs = LEASE_MS, pollMs = POLL_MS } = options
   const running = new Map<string, Running>()
   const names = kinds.map(({ kind }) => kind)
+  /** By kind, queues whose jobs were taken, the latest last. */
+  const served = new Map<string, Set<string>>()
   let stopping = false
 
   const inScope = <T>({ organizationId }: Job, work: (tx: Queryable) => Promise<T>): Promise<T> =>
@@ -88,6 +101,7 @@ export async function startJobs(options: RunnerOptions): Promise<JobRunner> {
           if (lease !== 'held') throw new Stopped(lease, STOPPED[lease])
           return result
         }),
+      passTurn: createTurnPassing(kind, job, stop.signal),
     }
     const work = withDemand({ lane: 'background', owner: job.organizationId ?? undefined }, async () =>
       kind.run(context),
@@ -104,7 +118,54 @@ export async function startJobs(options: RunnerOptions): Promise<JobRunner> {
         if (!stopping) wake()
       })
     work.catch(() => {})
-    running.set(job.id, { kind, job, stop, settled })
+    running.set(job.id, { kind, job, stop, settled, isLong: job.turns > 0, resume: null })
+  }
+
+  function createTurnPassing(kind: JobKind, job: Job, signal: AbortSignal): () => Promise<void> {
+    const { turnMs = Number.POSITIVE_INFINITY, pausable } = kind
+    const started = performance.now()
+    let begun: number | undefined
+    let ends = Number.POSITIVE_INFINITY
+    let looked = Number.NEGATIVE_INFINITY
+    return async () => {
+      const now = performance.now()
+      if (begun === undefined) {
+        begun = now
+        // At least as long as it took to get to where it was, so that half of its time goes forward.
+        ends = now + Math.max(turnMs, now - started)
+      }
+      const own = running.get(job.id)
+      if (!own || now < ends || now - looked < LOOK_FOR_OTHERS_MS) return
+      own.isLong = true
+      looked = now
+      const paused = listPaused(kind).length
+      if (pausable === undefined) {
+        if (await isOtherDue(db.system, job, listFullQueues(kind))) throw new Stopped('turn', GAVE_WAY)
+        return
+      }
+      if (paused === 0 && !(await isOtherDue(db.system, job, listFullQueues(kind)))) return
+      // Behind those that wait already.
+      running.delete(job.id)
+      running.set(job.id, own)
+      await new Promise<void>((resolve, reject) => {
+        const stopped = () => reject(signal.reason)
+        signal.addEventListener('abort', stopped, { once: true })
+        own.resume = () => {
+          own.resume = null
+          signal.removeEventListener('abort', stopped)
+          resolve()
+        }
+        wake()
+      })
+      ends = performance.now() + turnMs
+    }
+  }
+
+  const listRunning = (kind: JobKind) => [...running.values()].filter(one => one.kind === kind)
+  const listPaused = (kind: JobKind) => listRunning(kind).filter(one => one.resume)
+  const listFullQueues = (kind: JobKind) => {
+    const queues = listRunning(kind).map(one => one.job.queue)
+    return queues.filter(queue => queues.filter(other => other === queue).length >= kind.slotsPerRoot)
   }
 
   async function succeed(kind: JobKind, job: Job, result: unknown): Promise<void> {
@@ -118,10 +179,11 @@ export async function startJobs(options: RunnerOptions): Promise<JobRunner> {
     const why = stopped instanceof Stopped ? stopped.why : undefined
     if (why === 'lost') return
     const message = error instanceof Error ? error.message : String(error)
-    if (why !== 'cancelled' && why !== 'shutdown') onError(error, `the job ${kind.kind} ${job.id}`)
+    if (why !== 'cancelled' && why !== 'shutdown' && why !== 'turn')
+      onError(error, `the job ${kind.kind} ${job.id}`)
     await inScope(job, async tx => {
-      if (why === 'shutdown') {
-        return requeueJob(tx, job, { delayMs: 0, error: null, counts: false })
+      if (why === 'shutdown' || why === 'turn') {
+        return requeueJob(tx, job, { delayMs: 0, error: null, counts: false, isTurn: why === 'turn' })
       }
       if (why !== 'cancelled' && job.attempt < kind.attempts) {
         const delayMs = kind.backoffMs(job.attempt) * (0.75 + Math.random() / 2)
@@ -167,15 +229,34 @@ export async function startJobs(options: RunnerOptions): Promise<JobRunner> {
   async function poll(): Promise<void> {
     const due = await listDueKinds(db.system, names)
     for (const kind of kinds) {
-      if (!due.has(kind.kind)) continue
-      const busy = () => [...running.values()].filter(one => one.kind === kind).length
-      while (!stopping && busy() < kind.slots) {
-        const limits = { maxPerOrganization: kind.slotsPerOrganization, leaseMs }
-        const job = await claimJob(db.system, kind.kind, limits)
-        if (!job) break
-        start(kind, job)
+      const atWork = () => listRunning(kind).filter(one => !one.resume)
+      while (!stopping && atWork().length < kind.slots) {
+        const hasRoom = listPaused(kind).length <= (kind.pausable ?? 0)
+        const job = due.has(kind.kind) && hasRoom ? await claim(kind, atWork()) : null
+        if (job) start(kind, job)
+        const [paused] = listPaused(kind)
+        if (atWork().length < kind.slots && paused?.resume) paused.resume()
+        else if (!job) break
       }
     }
+  }
+
+  async function claim(kind: JobKind, atWork: readonly Running[]): Promise<Job | null> {
+    const queues = served.get(kind.kind) ?? new Set()
+    const longs = atWork.filter(({ isLong }) => isLong).length
+    const job = await claimJob(db.system, kind.kind, {
+      maxPerRoot: kind.slotsPerRoot,
+      leaseMs,
+      served: [...queues],
+      onlyNew: kind.turnMs !== undefined && longs > 0 && longs >= kind.slots - 1,
+    })
+    if (!job) return null
+    queues.delete(job.queue)
+    queues.add(job.queue)
+    const [oldest] = queues
+    if (queues.size > MAX_SERVED && oldest !== undefined) queues.delete(oldest)
+    served.set(kind.kind, queues)
+    return job
   }
 
   async function beat(): Promise<void> {

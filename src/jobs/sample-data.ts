@@ -36,7 +36,7 @@ export async function orderSampleData(tx: Queryable, organizationId: string): Pr
 export const sampleDataJob: JobKind = {
   kind: KIND,
   slots: 2,
-  slotsPerOrganization: 1,
+  slotsPerRoot: 1,
   attempts: 5,
   backoffMs: doublingBackoff,
   timeoutMs: 60_000,

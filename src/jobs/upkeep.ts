@@ -1,5 +1,6 @@
 import type { Database, Queryable } from '../../db/client.ts'
 import { createPartitions, dropOldPartitions } from '../../db/partitions.ts'
+import { pruneRegistrations } from '../../db/queries/accounts.ts'
 import { pruneAuditLog } from '../../db/queries/audit-log.ts'
 import { pruneExportLogs } from '../../db/queries/export-logs.ts'
 import { pruneGeofences } from '../../db/queries/geofence-events.ts'
@@ -27,6 +28,7 @@ export function upkeepJob(db: Database, files: readonly Swept[]): JobKind {
     () => pruneRejections(db.system),
     () => pruneSessions(db.system),
     () => pruneFailures(db.system),
+    () => pruneRegistrations(db.system),
     () => pruneAuditLog(db.system),
     () => pruneTrackingLinks(db.system),
     () => pruneGeofences(db.system),
@@ -39,7 +41,7 @@ export function upkeepJob(db: Database, files: readonly Swept[]): JobKind {
   return {
     kind: 'upkeep',
     slots: 1,
-    slotsPerOrganization: 1,
+    slotsPerRoot: 1,
     attempts: 1,
     backoffMs: () => EVERY_MS,
     timeoutMs: 6 * 3600_000,

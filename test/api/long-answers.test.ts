@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import Fastify from 'fastify'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Caller } from '../../db/queries/sessions.ts'
+import { learnRoots } from '../../db/roots.ts'
 import { addErrorHandling } from '../../src/http/plugins/errors.ts'
 import { createStreams, type StreamLimits } from '../../src/http/streams.ts'
 import type { App } from '../../src/services.ts'
@@ -92,7 +93,7 @@ describe('A long answer', () => {
 })
 
 describe('Long answers together', () => {
-  const LIMITS = { perAccount: 2, perOrganization: 3, total: 4, waitMs: 300, takenWithinMs: 300 }
+  const LIMITS = { perAccount: 2, perOrganization: 3, total: 5, waitMs: 300, takenWithinMs: 300 }
   let app: App
   let url: string
 
@@ -127,13 +128,25 @@ describe('Long answers together', () => {
     expect(await status('anna:b')).toBe(429)
     readers.push(await stallHere(url, '/?of=bob:a'))
     expect(await status('cyd:a')).toBe(429)
-    readers.push(await stallHere(url, '/?of=dora:b'))
-    expect(await status('emil:c')).toBe(503)
+    readers.push(await stallHere(url, '/?of=dora:b'), await stallHere(url, '/?of=emil:c'))
+    expect(await status('fay:d')).toBe(503)
     limits.waitMs = 60_000
-    const waiting = status('emil:c')
+    const waiting = status('fay:d')
     await sleep(50)
     readers[0]?.destroy()
     expect(await waiting).toBe(200)
+    for (const reader of readers) reader.destroy()
+    await app.close()
+  })
+
+  it('leave half of the places to others, however many accounts and organizations somebody has', async () => {
+    learnRoots([1, 2, 3, 4, 5].map(n => ({ organizationId: `x${n}`, root: 'x' })))
+    await open({ ...LIMITS, total: 8, takenWithinMs: 60_000 })
+    const readers: Socket[] = []
+    for (const n of [1, 2, 3, 4]) readers.push(await stallHere(url, `/?of=sock${n}:x${n}`))
+    expect(await status('sock5:x5')).toBe(429)
+    for (const n of [1, 2]) readers.push(await stallHere(url, `/?of=anna:a${n}`))
+    expect(await status('bob:b')).toBe(200)
     for (const reader of readers) reader.destroy()
     await app.close()
   })

@@ -2,6 +2,7 @@ import { open, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
+import { learnRoots } from '../../db/roots.ts'
 import { createSpool, createSpoolRoom, type SpoolPlace } from '../../src/http/spool.ts'
 import { pause, until } from '../support/wait.ts'
 
@@ -85,9 +86,11 @@ describe('An answer that goes through a file', () => {
     // What has begun is not cut off.
     await third.spool.write(Buffer.alloc(60))
     expect([take('a'), take('b'), take('c')]).toEqual([503, 503, 503])
+    learnRoots(['x1', 'x2'].map(organizationId => ({ organizationId, root: 'a' })))
+    expect([take('x1'), take('x2')]).toEqual([503, 503])
     one.leaving.abort()
     await expect(one.spool.write(Buffer.alloc(1))).rejects.toThrow()
-    expect([take('a'), take('b')]).toEqual([expect.any(Object), 429])
+    expect([take('x1'), take('b')]).toEqual([expect.any(Object), 429])
     third.leaving.abort()
     other.leaving.abort()
     expect(take('b')).toEqual(expect.any(Object))

@@ -3,6 +3,7 @@ import { connect, type Socket } from 'node:net'
 import fastify from 'fastify'
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { z } from 'zod'
+import { learnRoots } from '../../db/roots.ts'
 import { addErrorHandling } from '../../src/http/plugins/errors.ts'
 import { addUploads, receiveUpload } from '../../src/http/plugins/uploads.ts'
 import { createUploadPlaces, type UploadPlaces } from '../../src/http/upload-places.ts'
@@ -94,6 +95,19 @@ describe('Files that arrive at once', () => {
   it('are three of an organization, whoever sends them', async () => {
     for (const account of ['ada', 'bob', 'cleo']) await begin('a', account)
     expect((await begin('a', 'dan')).status()).toBe(503)
+  })
+
+  it('are half of them of one root, however many organizations and accounts it has', () => {
+    learnRoots([1, 2, 3, 4, 5].map(n => ({ organizationId: `x${n}`, root: 'x' })))
+    const ends: string[] = []
+    const own = createUploadPlaces({ ...PACE, max: 8, maxPerOrganization: 3, maxPerAccount: 2 })
+    const take = (organizationId: string, accountId: string) =>
+      own.take({ accountId, organizationId }, () => ends.push(accountId)) !== null
+    expect([1, 2, 3, 4, 5].map(n => take(`x${n}`, `sock ${n}`))).toEqual([true, true, true, true, false])
+    expect(['a', 'b', 'c', 'd', 'e'].map(name => take(name, name))).toEqual(Array(5).fill(true))
+    // The last came when all were taken: the root with several made room.
+    expect(ends).toHaveLength(1)
+    expect(ends[0]).toMatch(/^sock/)
   })
 
   it('make room at once for a colleague, and for another organization, by whoever has several', () => {

@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { BusyError } from '../../db/demand.ts'
+import { learnRoots } from '../../db/roots.ts'
 import { createTurns } from '../../db/turns.ts'
 
 const create = (given: Partial<Parameters<typeof createTurns>[0]> = {}) =>
-  createTurns({ max: 4, maxPerOwner: 2, maxWaiting: 3, waitMs: 50, ...given })
+  createTurns({ max: 4, maxPerRoot: 2, maxWaiting: 3, waitMs: 50, ...given })
 
 describe('Turns', () => {
   it('leave room for others however much one asks for', async () => {
@@ -16,8 +17,47 @@ describe('Turns', () => {
     expect(await third).toBeInstanceOf(BusyError)
   })
 
+  it('are shared by root, however many organizations and accounts it has', async () => {
+    learnRoots(['x1', 'x2', 'x3'].map(organizationId => ({ organizationId, root: 'x' })))
+    const turns = create({ max: 3, maxPerRoot: 2 })
+    await turns.take('x1')
+    await turns.take('x2')
+    const third = turns.take('x3').catch(error => error)
+    await turns.take('b')
+    expect(await third).toBeInstanceOf(BusyError)
+    const order: string[] = []
+    const one = create({ max: 1, maxPerRoot: 1, maxWaiting: 100, waitMs: 1_000 })
+    const giveBack = await one.take('a')
+    const waiting = ['x1', 'x1', 'x2', 'x3', 'b'].map(async owner => {
+      const release = await one.take(owner)
+      order.push(owner)
+      setImmediate(release)
+    })
+    giveBack()
+    await Promise.all(waiting)
+    expect(order).toEqual(['x1', 'b', 'x2', 'x3', 'x1'])
+  })
+
+  it('leave somebody who comes later as much as each of the others has, until all are held', async () => {
+    const turns = create({ max: 8, maxPerRoot: 8, maxWaiting: 100, waitMs: 1_000 })
+    const held = { a: 0, b: 0, c: 0 }
+    const all: Promise<unknown>[] = []
+    for (const owner of ['a', 'b', 'c'] as const) {
+      for (let n = 0; n < 8; n++)
+        all.push(
+          turns.take(owner).then(
+            () => held[owner]++,
+            () => {},
+          ),
+        )
+      await new Promise(resolve => setImmediate(resolve))
+    }
+    expect(held).toEqual({ a: 4, b: 2, c: 1 })
+    await Promise.all(all)
+  })
+
   it('go round: one that has many waiting delays another by one of them', async () => {
-    const turns = create({ max: 1, maxPerOwner: 1, maxWaiting: 100, waitMs: 1_000 })
+    const turns = create({ max: 1, maxPerRoot: 1, maxWaiting: 100, waitMs: 1_000 })
     const order: string[] = []
     let giveBack = await turns.take('a')
     const waiting = ['a', 'a', 'a', 'b', 'c', 'b'].map(async owner => {
@@ -33,7 +73,7 @@ describe('Turns', () => {
   })
 
   it('give every second one to the first class, and every second of the rest to the next', async () => {
-    const turns = create({ max: 1, maxPerOwner: 1, maxWaiting: 100, waitMs: 1_000, classes: 3 })
+    const turns = create({ max: 1, maxPerRoot: 1, maxWaiting: 100, waitMs: 1_000, classes: 3 })
     const order: number[] = []
     const giveBack = await turns.take('a')
     const waiting = [2, 2, 2, 2, 1, 1, 1, 1, 0, 0, 0, 0].map(async (place, index) => {
@@ -49,7 +89,7 @@ describe('Turns', () => {
   describe('whose last class gives way', () => {
     const LONG_MS = 60_000
     const createGiving = (lastGivesWay: { quietMs: number; restTimes: number; maxRestMs: number }) =>
-      create({ max: 1, maxPerOwner: 1, maxWaiting: 200, waitMs: LONG_MS, classes: 2, lastGivesWay })
+      create({ max: 1, maxPerRoot: 1, maxWaiting: 200, waitMs: LONG_MS, classes: 2, lastGivesWay })
     /** A turn of the last class, then more of both: in which order they come. */
     async function contend(turns: ReturnType<typeof create>, others: number): Promise<string[]> {
       const order: string[] = []
@@ -91,7 +131,7 @@ describe('Turns', () => {
   })
 
   it('bound who waits of one owner in every class but keep none of another out', async () => {
-    const turns = create({ max: 1, maxPerOwner: 1, maxWaiting: 2, waitMs: 1_000, classes: 2 })
+    const turns = create({ max: 1, maxPerRoot: 1, maxWaiting: 2, waitMs: 1_000, classes: 2 })
     const giveBack = await turns.take('other', { class: 0 })
     const strangers = [0, 1, 2].map(() => turns.take('stranger', { class: 0 }).catch(error => error))
     const others = [turns.take('other', { class: 0 }), turns.take('stranger')]
@@ -102,7 +142,7 @@ describe('Turns', () => {
   })
 
   it('bound who waits in number and in time, and forget who leaves', async () => {
-    const turns = create({ maxPerOwner: 1, waitMs: 1_000 })
+    const turns = create({ maxPerRoot: 1, waitMs: 1_000 })
     const leaving = new AbortController()
     const giveBack = await turns.take('a')
     const left = turns.take('a', { signal: leaving.signal }).catch(error => error)

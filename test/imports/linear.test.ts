@@ -6,7 +6,7 @@ import type { Field } from '../../db/schema/flows.ts'
 import type { Cell } from '../../src/imports/cells.ts'
 import { convert, styleOf } from '../../src/imports/convert.ts'
 import { FileError } from '../../src/imports/file-error.ts'
-import { MAX_CELL_CHARACTERS } from '../../src/imports/limits.ts'
+import { BATCH, MAX_CELL_CHARACTERS } from '../../src/imports/limits.ts'
 import { openSource } from '../../src/imports/open-source.ts'
 import type { Reading } from '../../src/imports/read-rows.ts'
 import { readBatches } from '../../src/imports/reader.ts'
@@ -271,7 +271,7 @@ describe('Reading takes as long as a file is', () => {
     } satisfies Reading
     const count = async (withinMs?: number) => {
       let rows = 0
-      const batches = readBatches(reading, 1, new AbortController().signal, withinMs)
+      const batches = readBatches(reading, { ...BATCH, rows: 1 }, new AbortController().signal, withinMs)
       for await (const batch of batches) rows += batch.rows.length
       return rows
     }

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { learnRoots } from '../../db/roots.ts'
 import { createTurns } from '../../ingest/turns.ts'
 
 describe('The turns of the event loop', () => {
@@ -22,6 +23,15 @@ describe('The turns of the event loop', () => {
     counting = false
     expect(new Set(iterations).size).toBe(6)
     expect(order).toEqual(['a', 'b', 'c', 'a', 'a', 'a'])
+  })
+
+  it('go from root to root, and in each from one organization to the next', async () => {
+    learnRoots(['x1', 'x2', 'x3'].map(organizationId => ({ organizationId, root: 'x' })))
+    const turns = createTurns()
+    const order: string[] = []
+    const keys = ['x1', 'x1', 'x2', 'x3', 'b', 'b']
+    await Promise.all(keys.map(key => turns.pass(key).then(() => order.push(key))))
+    expect(order).toEqual(['x1', 'b', 'x2', 'b', 'x3', 'x1'])
   })
 
   it('keep small pieces of others from waiting for more than one large one', async () => {

@@ -1,96 +1,13 @@
 import { once } from 'node:events'
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { type Database, newId } from '../../db/client.ts'
-import { cancelJob, insertJob } from '../../db/queries/jobs.ts'
-import { doublingBackoff, type JobContext, type JobKind } from '../../src/jobs/kind.ts'
-import { type JobRunner, startJobs } from '../../src/jobs/runner.ts'
-import {
-  createTestDatabase,
-  openTestDatabase,
-  postgresMissing,
-  type TestDatabase,
-} from '../support/database.ts'
+import { describe, expect, it } from 'vitest'
+import { newId } from '../../db/client.ts'
+import { cancelJob } from '../../db/queries/jobs.ts'
+import { doublingBackoff } from '../../src/jobs/kind.ts'
+import { FAST, kind, useJobs } from '../support/jobs.ts'
 import { pause, until } from '../support/wait.ts'
 
-const FAST = { leaseMs: 600, pollMs: 50 }
-
-function kind(run: (context: JobContext<never>) => Promise<unknown>, more: Partial<JobKind> = {}): JobKind {
-  return {
-    kind: 'test',
-    slots: 4,
-    slotsPerOrganization: 2,
-    attempts: 3,
-    backoffMs: () => 10,
-    timeoutMs: 10_000,
-    run: run as JobKind['run'],
-    ...more,
-  }
-}
-
 describe.each(['postgres', 'pglite'] as const)('The job runner on %s', which => {
-  const missing = which === 'postgres' ? postgresMissing() : undefined
-  let database: TestDatabase
-  let db: Database
-  let organizations: string[]
-  const runners: JobRunner[] = []
-
-  beforeAll(async () => {
-    if (missing) return
-    database = await createTestDatabase(which)
-    db = await openTestDatabase(database)
-    await db.system.query('CREATE TABLE done (name text, at timestamptz DEFAULT clock_timestamp())')
-    await db.system.query('GRANT SELECT, INSERT ON done TO fieldline_tenant')
-  })
-  beforeEach(async context => {
-    if (missing) return context.skip(missing)
-    await stopAll()
-    await db.system.query('DELETE FROM jobs')
-    await db.system.query('DELETE FROM done')
-    organizations = [newId(), newId(), newId()]
-    for (const id of organizations) {
-      await db.system.query('INSERT INTO organizations (id, name) VALUES ($1, $2)', [id, 'An organization'])
-    }
-  })
-  afterAll(async () => {
-    if (missing) return
-    await stopAll()
-    await db.close()
-    await database.remove()
-  })
-
-  async function stopAll(): Promise<void> {
-    await Promise.all(runners.splice(0).map(runner => runner.stop()))
-  }
-  async function run(kinds: JobKind[], options: object = FAST): Promise<JobRunner> {
-    const runner = await startJobs({ db, kinds, alone: false, onError: () => {}, ...options })
-    runners.push(runner)
-    return runner
-  }
-  const add = (organization: number | null, payload: unknown = {}, more: object = {}) =>
-    db.system.transaction(tx =>
-      insertJob(tx, {
-        kind: 'test',
-        organizationId: organization === null ? null : (organizations[organization] as string),
-        payload,
-        ...more,
-      }),
-    ) as Promise<string>
-  const read = async (id: string) => {
-    const [row] = await db.system.query<{
-      status: string
-      attempts: number
-      error: string | null
-      result: unknown
-      progress: unknown
-    }>('SELECT status, attempts, error, result, progress FROM jobs WHERE id = $1', [id])
-    return row
-  }
-  const ends = (id: string, status: string) =>
-    until(`the job is ${status}`, async () => (await read(id))?.status === status)
-  const mark = (context: JobContext<never>, name: string, progress?: unknown) =>
-    context.commit(tx => tx.query('INSERT INTO done (name) VALUES ($1)', [name]), progress)
-  const marks = async () =>
-    (await db.system.query<{ name: string }>('SELECT name FROM done ORDER BY at')).map(({ name }) => name)
+  const { db, organizations, run, add, read, ends, mark, marks } = useJobs(which)
 
   it('runs a job once and keeps its result', async () => {
     await run([kind(async context => ({ sum: (context.job.payload as { a: number }).a + 1 }))])
@@ -189,7 +106,7 @@ describe.each(['postgres', 'pglite'] as const)('The job runner on %s', which => 
           if (name === 'stuck') await once(stuck.signal, 'abort')
           else await mark(context, name)
         },
-        { slots: 2, slotsPerOrganization: 1 },
+        { slots: 2, slotsPerRoot: 1 },
       ),
     ])
     for (let n = 0; n < 20; n++) await add(0, { name: 'stuck' })
@@ -206,7 +123,7 @@ describe.each(['postgres', 'pglite'] as const)('The job runner on %s', which => 
     await run([
       kind(context => mark(context, (context.job.payload as { name: string }).name), {
         slots: 2,
-        slotsPerOrganization: 2,
+        slotsPerRoot: 2,
       }),
     ])
     await until('all', async () => (await marks()).length === 31, 30_000)

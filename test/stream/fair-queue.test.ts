@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { learnRoots } from '../../db/roots.ts'
 import { createFairQueue } from '../../stream/fair-queue.ts'
 
 function fill(names: readonly string[]) {
@@ -24,6 +25,13 @@ describe('A fair queue', () => {
   it('goes from one organization to the next, and in each from one sender to the next', () => {
     const queue = fill(['a1 1', 'a1 2', 'a1 3', 'a2 1', 'b1 1', 'b1 2', 'a3 1'])
     expect(drain(queue)).toEqual(['a1 1', 'b1 1', 'a2 1', 'b1 2', 'a3 1', 'a1 2', 'a1 3'])
+  })
+
+  it('gives organizations of one root the turns of one', () => {
+    learnRoots(['x', 'y', 'z'].map(organizationId => ({ organizationId, root: 'r' })))
+    expect(drain(fill(['x1 1', 'x1 2', 'y2 1', 'z3 1', 'b1 1', 'b1 2']))).toEqual([
+      ...['x1 1', 'b1 1', 'y2 1', 'b1 2', 'z3 1', 'x1 2'],
+    ])
   })
 
   it('keeps the order of a sender, also of one with thousands', () => {

@@ -13,7 +13,7 @@ await startJobs({
     {
       kind: 'steps',
       slots: 3,
-      slotsPerOrganization: 100,
+      slotsPerRoot: 100,
       attempts: 100,
       backoffMs: () => 10,
       timeoutMs: 60_000,

@@ -20,7 +20,7 @@ const WAIT_MS = 10_000
 const RETRY_AFTER_S = 5
 const turns = createTurns({
   max: MAX_AT_ONCE,
-  maxPerOwner: MAX_AT_ONCE,
+  maxPerRoot: MAX_AT_ONCE,
   maxWaiting: MAX_WAITING,
   waitMs: WAIT_MS,
 })

@@ -32,7 +32,7 @@ import { FILE_TYPES } from './schemas.ts'
 import { visibleOf } from './visible.ts'
 
 /** Made at once for an answer, of which each may have a thread with 60 MB. */
-const MAKING = { max: 3, maxPerOwner: 2, maxWaiting: 16, waitMs: 10_000 }
+const MAKING = { max: 3, maxPerRoot: 2, maxWaiting: 16, waitMs: 10_000 }
 /** Files of such answers that are still being read; a thousand records may have 256 MiB. */
 const MAX_SPOOLED_BYTES = 4 * 1024 ** 3
 /** Waiting and working exports of an organization, which works on one at a time. */

@@ -57,7 +57,7 @@ const MAX_KEPT_BYTES = 10 * 1024 ** 3
 /** Files go after days; it is not worth while to send one again and again. */
 const FULL_RETRY_AFTER_S = 3600
 /** Files are looked into by threads, of which each takes a core. */
-const inspections = createTurns({ max: INSPECTED_AT_ONCE, maxPerOwner: 1, maxWaiting: 16, waitMs: 30_000 })
+const inspections = createTurns({ max: INSPECTED_AT_ONCE, maxPerRoot: 1, maxWaiting: 16, waitMs: 30_000 })
 
 /**
  * Takes a file in: to the disk as it arrives, then its header is looked at, and then there is an import with its job. A

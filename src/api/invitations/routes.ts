@@ -1,5 +1,11 @@
 import type { Queryable } from '../../../db/client.ts'
-import { claimAccount, findAccountById, registerAccount } from '../../../db/queries/accounts.ts'
+import {
+  claimAccount,
+  findAccountById,
+  findRootOfUser,
+  registerAccount,
+  setRoot,
+} from '../../../db/queries/accounts.ts'
 import {
   acceptInvitation,
   findInvitation,
@@ -93,11 +99,12 @@ export function invitationRoutes(app: App, { db, tokens }: Services): void {
 
     const opened = await db.system.transaction(async tx => {
       await lockMemberships(tx, invited.organizationId)
-      const { userId, organizationId, accountId } = await getInvitation(tx, hash)
+      const { userId, organizationId, accountId, invitedBy } = await getInvitation(tx, hash)
       // Somebody else may have given the account its first password meanwhile: then this one proves nothing.
       const current = await claimAccount(tx, email)
       if (current.passwordHash !== passwordHash) throw gone()
       if (first !== null) {
+        await setRoot(tx, accountId, (invitedBy && (await findRootOfUser(tx, invitedBy))) ?? accountId)
         await registerAccount(tx, accountId, { passwordHash: first, registeredIn: organizationId })
       }
       await acceptInvitation(tx, userId, name)

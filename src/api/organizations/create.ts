@@ -42,7 +42,11 @@ export async function createOrganization(
   { organizationName, owner, hub, copyFrom, hubsFrom }: NewOrganization,
 ): Promise<{ organizationId: string; userId: string }> {
   const organizationId = newId()
-  await insertOrganization(tx, { id: organizationId, name: organizationName })
+  await insertOrganization(tx, {
+    id: organizationId,
+    name: organizationName,
+    createdBy: owner.accountId,
+  })
   const defaultRoles = DEFAULT_ROLES.map(role => ({ ...role, isDefault: true }))
   const [ownerRole] = await insertRoles(tx, organizationId, defaultRoles)
   const userId = await insertUser(tx, {

@@ -1,4 +1,12 @@
-import { claimAccount, findAccount, listMemberships, registerAccount } from '../../../db/queries/accounts.ts'
+import type { Queryable } from '../../../db/client.ts'
+import {
+  claimAccount,
+  claimRoot,
+  findAccount,
+  listMemberships,
+  registerAccount,
+  setRoot,
+} from '../../../db/queries/accounts.ts'
 import { conflict, forbidden } from '../../http/errors.ts'
 import { addressKey } from '../../http/plugins/rate-limits.ts'
 import type { App, Services } from '../../services.ts'
@@ -31,6 +39,7 @@ export function registrationRoutes(app: App, { db, tokens, config }: Services): 
       // Whoever registered, or changed the password, or was let in again meanwhile came first.
       if (account.passwordHash !== present) throw taken
       if (present !== null && (await listMemberships(tx, account.id)).length > 0) throw taken
+      if (present === null) await setRoot(tx, account.id, await findRoot(tx, request.ip, account.id))
       const opened = await enterOrganization(tx, request, {
         organizationName,
         owner: { accountId: account.id, name },
@@ -49,3 +58,9 @@ export function registrationRoutes(app: App, { db, tokens, config }: Services): 
     return answerSignedIn(tokens, opened, 'Account registered')
   })
 }
+
+/** Many come from the address of a proxy on this machine, which nobody has named. */
+const LOOPBACK = /^(127\.|::1$)/
+
+const findRoot = async (tx: Queryable, address: string, accountId: string): Promise<string> =>
+  LOOPBACK.test(address) ? accountId : claimRoot(tx, addressKey(address), accountId)

@@ -83,8 +83,8 @@ export function addAuthentication(
       if (limited) limits.countStranger(request.ip)
       return
     }
-    const userId = callers.find(request.headers.authorization)
-    if (userId) await enterFlight(request, userId)
+    const known = callers.find(request.headers.authorization)
+    if (known) await enterFlight(request, known.userId)
     try {
       await authenticate(request)
     } catch (error) {
@@ -135,7 +135,7 @@ export function addAuthentication(
     }
     const caller = await authenticateToken(findSession, services.tokens, token)
     if (!caller) throw new RequestError('unauthorized', 'The token is expired, revoked or not valid.')
-    callers.remember(token, caller.userId)
+    callers.remember(token, caller)
     request.caller = caller
     request.publisher = toPublisher(caller)
     services.lastSeen.see(request.publisher)

@@ -1,11 +1,12 @@
 import type { FastifyRequest, RequestPayload } from 'fastify'
+import { rootOf } from '../../../db/roots.ts'
 import { withinHeap } from '../../../stream/back-pressure.ts'
 import type { App } from '../../services.ts'
 import { RequestError } from '../errors.ts'
 import { addressKey } from './rate-limits.ts'
 
 /**
- * Bodies under way, from before they are read until they are answered: 150 uploads of 4 MiB took 500 MB. An organization,
+ * Bodies under way, from before they are read until they are answered: 150 uploads of 4 MiB took 500 MB. A root of organizations,
  * or an address where nobody is signed in, has up to half of what is left, so whoever comes next finds room as well.
  */
 const MAX_TOGETHER_BYTES = withinHeap(64 * 1024 * 1024)
@@ -55,7 +56,7 @@ export function addBodyBudget(app: App): void {
     const { headers, method, publisher, routeOptions, ip } = request
     // A file goes to the disk as it comes.
     if (method === 'GET' || method === 'HEAD' || routeOptions.config.upload) return
-    request.heldBody = { owner: publisher?.organizationId ?? addressKey(ip), bytes: 0 }
+    request.heldBody = { owner: publisher ? rootOf(publisher.organizationId) : addressKey(ip), bytes: 0 }
     const announced = Number(headers['content-length'] ?? 0)
     // What is longer than it may be is refused unread.
     if (announced <= routeOptions.bodyLimit) request.holdBody(announced)

@@ -27,7 +27,7 @@ export type EnterFlight = (request: FastifyRequest, userId: string) => Promise<v
 export function addInFlight(app: App): EnterFlight {
   const turns = createTurns({
     max: Number.POSITIVE_INFINITY,
-    maxPerOwner: MAX_IN_FLIGHT,
+    maxPerRoot: MAX_IN_FLIGHT,
     maxWaiting: MAX_WAITING,
     waitMs: WAIT_MS,
   })

@@ -12,9 +12,14 @@ interface Connection {
   waiting: Waiting[]
 }
 
-interface Waiting {
-  owner: string
+interface Waiting extends Owner {
   run(): void
+}
+
+/** Whose turn a request waits for: a user, of its organization's root (db/roots.ts), or an address. */
+interface Owner {
+  owner: string
+  root?: string | undefined
 }
 
 /**
@@ -24,7 +29,7 @@ interface Waiting {
  */
 export function pace(
   listener: RequestListener,
-  ownerOf: (request: IncomingMessage) => string = ({ socket }) => socket.remoteAddress ?? '',
+  ownerOf: (request: IncomingMessage) => Owner = ({ socket }) => ({ owner: socket.remoteAddress ?? '' }),
 ): RequestListener {
   const connections = new WeakMap<Socket, Connection>()
   const turns = createTurns()
@@ -39,13 +44,13 @@ export function pace(
     return connection
   }
 
-  function handle(socket: Socket, { owner, run }: Waiting): void {
+  function handle(socket: Socket, { owner, root, run }: Waiting): void {
     const work = () => {
       if (!socket.destroyed) run()
       return false
     }
     if (turns.isFree) work()
-    else turns.enter(owner, work)
+    else turns.enter(owner, work, root)
   }
 
   function next(socket: Socket, connection: Connection): void {
@@ -62,7 +67,7 @@ export function pace(
     if (socket.writableEnded) return
     const connection = connections.get(socket) ?? open(socket)
     const one = {
-      owner: ownerOf(request),
+      ...ownerOf(request),
       run() {
         response.once('close', () => setImmediate(next, socket, connection))
         listener(request, response)

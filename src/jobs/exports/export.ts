@@ -21,6 +21,10 @@ import { writeExport } from './write.ts'
  * there.
  */
 const KIND = 'export'
+/** Where others wait. */
+const TURN_MS = 3_000
+/** Each has a thread with 60 MB where it is a workbook. */
+const MAX_PAUSED = 4
 /** How often the record says how far it is. */
 const PROGRESS_MS = 1_000
 
@@ -62,7 +66,9 @@ export function exportJob({
   return {
     kind: KIND,
     slots: 2,
-    slotsPerOrganization: 1,
+    slotsPerRoot: 1,
+    turnMs: TURN_MS,
+    pausable: MAX_PAUSED,
     attempts: 5,
     backoffMs: doublingBackoff,
     timeoutMs: 6 * 3600_000,
@@ -92,6 +98,7 @@ export function exportJob({
           signal,
           async onStep({ count, looked }) {
             await giveWay()
+            await context.passTurn()
             if (performance.now() - told < PROGRESS_MS) return
             told = performance.now()
             const progress = all === null ? 0 : Math.min(looked / Math.max(all, 1), 1)

@@ -40,7 +40,7 @@ export function scheduleJob(
   return {
     kind: 'schedules',
     slots: 1,
-    slotsPerOrganization: 1,
+    slotsPerRoot: 1,
     attempts: 1,
     backoffMs: () => POLL_MS,
     timeoutMs: 2 * LOOKS_FOR_MS,

@@ -46,6 +46,7 @@ const MAX_RETRY_AFTER_MS = 24 * H
 const AT_ONCE = 4
 /** A job ends after this, so that endpoints take turns. */
 const TURN_MS = 20 * S
+const FAN_OUT_TURN_MS = 2 * S
 /** A failure that takes longer occupies a slot that others could use. */
 const SLOW_MS = 2 * S
 const MAX_REST_MS = 60 * S
@@ -65,7 +66,7 @@ export function webhookJobs(options: { allowPrivate: boolean; secrets: WebhookSe
   const endpoint: JobKind<{ webhookId: string }> = {
     kind: ENDPOINT_JOB,
     slots: 64,
-    slotsPerOrganization: 16,
+    slotsPerRoot: 16,
     attempts: 20,
     backoffMs: doublingBackoff,
     timeoutMs: 2 * MIN,
@@ -74,16 +75,17 @@ export function webhookJobs(options: { allowPrivate: boolean; secrets: WebhookSe
   const fanOut: JobKind = {
     kind: FAN_OUT_JOB,
     slots: 8,
-    slotsPerOrganization: 1,
+    slotsPerRoot: 1,
     attempts: 20,
     backoffMs: doublingBackoff,
     timeoutMs: 10 * MIN,
+    turnMs: FAN_OUT_TURN_MS,
     run: passEventsOn,
   }
   const sweep: JobKind = {
     kind: 'webhook-sweep',
     slots: 1,
-    slotsPerOrganization: 1,
+    slotsPerRoot: 1,
     attempts: 20,
     backoffMs: doublingBackoff,
     timeoutMs: MIN,
@@ -101,7 +103,7 @@ export function webhookJobs(options: { allowPrivate: boolean; secrets: WebhookSe
   return [endpoint as JobKind, fanOut, sweep]
 }
 
-async function passEventsOn({ job, signal, commit }: JobContext<unknown>): Promise<void> {
+async function passEventsOn({ job, signal, commit, passTurn }: JobContext<unknown>): Promise<void> {
   const organizationId = job.organizationId as string
   for (;;) {
     signal.throwIfAborted()
@@ -112,6 +114,7 @@ async function passEventsOn({ job, signal, commit }: JobContext<unknown>): Promi
       const page: { after: string | null; limit: number } = { after, limit: ORDERED_AT_ONCE }
       after = await commit(tx => orderDeliveries(tx, organizationId, kinds, page))
     } while (after !== null)
+    await passTurn()
   }
 }
 
