@@ -11,19 +11,35 @@ const MAX_REST_MS = 10_000
 const LOOK_MS = 200
 const HALF_LIFE_MS = 2_000
 
+interface Clock {
+  /** Milliseconds since some moment. */
+  now(): number
+  /** Resolves after so many of them, or at once when the signal is aborted. */
+  rest(ms: number, signal: AbortSignal): Promise<void>
+}
+
+const CLOCK: Clock = {
+  now: () => performance.now(),
+  rest: (ms, signal) => sleep(ms, undefined, { signal }).catch(() => {}),
+}
+
 /**
  * For work in the background that could take all that the machine has, between two pieces of it: rests longer, the slower
  * points are stored beside it than while it rests. So an import goes at full speed on a quiet machine, and takes hardly
  * anything from devices on a busy one, whatever the machine is and whatever else is done on it. It knows the points
  * that this process stores.
  */
-export function createGiveWay(storedPoints: () => number, signal: AbortSignal): () => Promise<void> {
+export function createGiveWay(
+  storedPoints: () => number,
+  signal: AbortSignal,
+  clock: Clock = CLOCK,
+): () => Promise<void> {
   const [atWork, atRest] = [createRate(), createRate()]
-  let begun = performance.now()
+  let begun = clock.now()
   let before = storedPoints()
   /** Puts down what was stored since it looked last; how long ago that is. */
   const look = (rate: Rate): number => {
-    const ms = performance.now() - begun
+    const ms = clock.now() - begun
     const stored = storedPoints()
     rate.add(stored - before, ms)
     begun += ms
@@ -31,14 +47,14 @@ export function createGiveWay(storedPoints: () => number, signal: AbortSignal): 
     return ms
   }
   return async () => {
-    if (performance.now() - begun < LOOK_MS) return
+    if (clock.now() - begun < LOOK_MS) return
     const ms = look(atWork)
     const [working, resting] = [atWork.perSecond(), atRest.perSecond()]
     if (Math.max(working, resting) < QUIET_PER_SECOND) return
     const slower = resting > 0 ? Math.max(0, 1 - working / resting) : 0
     const restMs = ms * Math.max(slower / LOSS - 1, PROBE)
     // Whoever stops it is heard by the next piece.
-    await sleep(Math.min(restMs, MAX_REST_MS), null, { signal }).catch(() => {})
+    await clock.rest(Math.min(restMs, MAX_REST_MS), signal)
     look(atRest)
   }
 }
