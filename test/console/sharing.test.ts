@@ -134,7 +134,7 @@ describe('Sharing', () => {
     const size = { width: 390, height: 844 }
     const see = async (page: Page, kmh: number) => {
       const name = new RegExp(`moving, ${kmh} km/h`)
-      await page.getByRole('img', { name }).waitFor({ timeout: 25_000 })
+      await page.getByRole('img', { name }).waitFor()
     }
     try {
       const address = `http://127.0.0.1:${proxy.port}${pathname}`
