@@ -5,6 +5,7 @@ import {
   type HistorySubject,
   LINE_END,
   Lines,
+  milliseconds,
   type PointParts,
   pointLine,
   skippedLine,
@@ -178,6 +179,47 @@ export async function readHistory(
   const text = `WITH tracks AS MATERIALIZED (${tracks(visibility, filter, add)})
     ${fitting(line, from, sorted, add(page.maxBytes))}`
   return readFitting(rows, page.maxBytes, most => db.query<Answer>(text, values.with(2, most)))
+}
+
+/**
+ * Between which longitudes the next points of a subject lie: of the `looked` at those that are `wanted`, up to the time
+ * `last`. 10,000 take a fifth of what reading them takes.
+ */
+export async function readLongitudes(
+  db: Queryable,
+  visibility: Visibility,
+  filter: HistoryFilter,
+  page: { subject: number; order: 'asc' | 'desc'; after: number | null; rows: number },
+): Promise<{
+  looked: number
+  wanted: number
+  west: number | null
+  east: number | null
+  last: number | null
+}> {
+  const ascending = page.order === 'asc'
+  const values: unknown[] = [visibility.organizationId, filter.subjectIds, page.rows]
+  const add = (value: unknown) => `$${values.push(value)}`
+  const conditions = timeConditions(filter, add)
+  if (page.after !== null)
+    conditions.push(`p.recorded_at ${ascending ? '>' : '<'} to_timestamp(${add(page.after)}::float8 / 1000)`)
+  const sorted = `p.recorded_at ${ascending ? 'ASC' : 'DESC'}`
+  const isAsked = isWanted(filter, add)
+  const [row] = await db.query(
+    `SELECT count(*)::int4 AS looked, count(*) FILTER (WHERE asked)::int4 AS wanted,
+       min(lng) FILTER (WHERE asked) AS west, max(lng) FILTER (WHERE asked) AS east,
+       ${milliseconds(`${ascending ? 'max' : 'min'}(recorded_at)`)}::float8 AS last
+     FROM (
+       SELECT p.recorded_at, ST_X(p.position) AS lng, ${isAsked} AS asked
+       FROM (${tracks(visibility, filter, add)}) s CROSS JOIN LATERAL (
+         SELECT * FROM points p
+         WHERE ${['p.subject_key = s.key', 'p.recorded_at >= s.since', 'p.recorded_at < s.until', ...conditions].join(' AND ')}
+         ORDER BY ${sorted} LIMIT $3
+       ) p WHERE s.key = ${add(page.subject)}::int4 ORDER BY ${sorted} LIMIT $3
+     ) p`,
+    values,
+  )
+  return row as never
 }
 
 /** The points of the first of these keys, in their order; `count` says how many keys that were. */

@@ -59,7 +59,7 @@ export const VALUE = {
 } as const
 const VALUES = 12
 
-const milliseconds = (column: string) => `round(date_part('epoch', ${column}) * 1000)::int8`
+export const milliseconds = (column: string) => `round(date_part('epoch', ${column}) * 1000)::int8`
 
 /** The line of point `p`, `key` being its subject's. */
 export function pointLine(key: string, parts: PointParts = 'all'): string {

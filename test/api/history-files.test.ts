@@ -15,18 +15,19 @@ describe('A history as a file', () => {
   const begin = Math.floor(Date.now() / HOUR_MS) * HOUR_MS - 24 * HOUR_MS
   const POINTS = 7_000
 
+  const send = async ({ key }: TestDevice, points: object[]) => {
+    for (let at = 0; at < points.length; at += 5_000) {
+      const answer = await createClient(server, key).post('/location-history/bulk', {
+        points: points.slice(at, at + 5_000),
+      })
+      expect(answer.body.data.rejected).toEqual([])
+    }
+  }
+
   beforeAll(async () => {
     first = await createDevice(owner, 'Van <1> & "Co"')
     second = await createDevice(owner, 'Second')
     lonely = await createDevice(owner, 'Lonely')
-    const send = async ({ key }: TestDevice, points: object[]) => {
-      for (let at = 0; at < points.length; at += 5_000) {
-        const answer = await createClient(server, key).post('/location-history/bulk', {
-          points: points.slice(at, at + 5_000),
-        })
-        expect(answer.body.data.rejected).toEqual([])
-      }
-    }
     const track = Array.from({ length: POINTS }, (_, n) => ({
       lat: 50 + n / 1e5,
       lng: 8,
@@ -58,7 +59,8 @@ describe('A history as a file', () => {
     expect(type).toBe('FeatureCollection')
     expect(features).toHaveLength(3)
     for (const { type, geometry, properties } of features) {
-      expect([type, geometry.type]).toEqual(['Feature', 'LineString'])
+      const isCut = properties.subjectId === second.id
+      expect([type, geometry.type]).toEqual(['Feature', isCut ? 'MultiLineString' : 'LineString'])
       expect(geometry.coordinates.length).toBeGreaterThanOrEqual(2)
       expect(geometry.coordinates).toHaveLength(properties.coordTimes.length)
     }
@@ -73,9 +75,21 @@ describe('A history as a file', () => {
       [8, 50, -3.25],
       [8, 50.00001],
     ])
+    // The shorter way to a longitude of less than 0 is over 180.
     expect(short.geometry.coordinates).toEqual([
-      [180, 1e-7],
-      [-1e-7, 2],
+      [
+        [180, 1e-7],
+        [180, 1e-7],
+      ],
+      [
+        [-180, 1e-7],
+        [-1e-7, 2],
+      ],
+    ])
+    const [at, later] = [begin, begin + 500].map(time => new Date(time).toISOString())
+    expect(short.properties.coordTimes).toEqual([
+      [at, at],
+      [at, later],
     ])
     expect(point.geometry.coordinates).toEqual([
       [4, 3],
@@ -103,7 +117,7 @@ describe('A history as a file', () => {
     expect(text).toMatch(/lat="0\.000000\d+" lon="-180"/)
     // XML cannot hold them; names that were given before there was a rule have such as the last ones.
     const old = { key: 1, id: first.id, type: 'device', name: 'Van \u0001\u0008\ufffe' } as const
-    const written = text + gpx.createTrack(old, 0).begin()
+    const written = text + gpx.createTrack(old, 0, { hasGap: () => false, mayCross: false }).begin()
     // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for
     expect(written).not.toMatch(/[\u0000-\u0008\ufffe]/)
     const [open, close] = [/<[a-z][^>]*[^/]>/gi, /<\/[^>]+>/g].map(tags => text.match(tags)?.length)
@@ -170,5 +184,100 @@ describe('A history as a file', () => {
     expect(file.features).toHaveLength(3)
     expect((await owner.get(`/location-histories?simplify=5`)).status).toBe(400)
     expect((await owner.get(`/location-histories?${all()}&simplify=5&maxPoints=5`)).status).toBe(400)
+  })
+
+  it('is GeoJSON whose lines end at the antimeridian, wherever in the file they cross it', async () => {
+    interface Cut {
+      geometry: { type: string; coordinates: [number, number, number?][][] }
+      properties: { coordTimes: string[][] }
+    }
+    const readLines = async (query: string): Promise<Cut> =>
+      JSON.parse((await read(`${query}&format=geojson`)).text).features[0]
+    const ferry = await createDevice(owner, 'Ferry')
+    const minutes = (n: number) => begin + n * 60_000
+    await send(ferry, [
+      { lat: 10, lng: 178, altitude: 100, timestamp: minutes(0) },
+      { lat: 13, lng: -179, altitude: 400, timestamp: minutes(300) },
+      { lat: 14, lng: -178, timestamp: minutes(400) },
+    ])
+    const cut = await readLines(`deviceId=${ferry.id}`)
+    expect(cut.geometry).toEqual({
+      type: 'MultiLineString',
+      coordinates: [
+        [
+          [178, 10, 100],
+          [180, 12, 300],
+        ],
+        [
+          [-180, 12, 300],
+          [-179, 13, 400],
+          [-178, 14],
+        ],
+      ],
+    })
+    const times = [
+      [0, 200],
+      [200, 300, 400],
+    ].map(line => line.map(n => new Date(minutes(n)).toISOString()))
+    expect(cut.properties.coordTimes).toEqual(times)
+
+    // To and fro, on the antimeridian itself as well, and first at the end of 10,000 points.
+    const wide = await createDevice(owner, 'Wide')
+    const LNGS = [179, -179, 180, -180, 180, 180, 90, -90, -90.5, 0, 180, -0.5, 179.5, -180, -180, 179, -1, 1]
+    const track = Array.from({ length: 10_100 }, (_, n) => ({
+      lat: n / 1e4,
+      lng: n < 10_050 ? 20 : (LNGS[n % LNGS.length] as number),
+      timestamp: begin + n * 1000,
+    }))
+    await send(wide, track)
+    for (const [query, asked] of [
+      ['', track],
+      ['&order=desc', track],
+      ['&limit=10090', track.slice(0, 10_090)],
+      ['&bbox=-180,1,180,90', track.slice(10_000)],
+      ['&maxPoints=10000', []],
+      ['&simplify=1000', []],
+    ] as const) {
+      const { geometry, properties } = await readLines(`deviceId=${wide.id}&includeAnomalies=true${query}`)
+      expect(geometry.type, query).toBe('MultiLineString')
+      const lines = geometry.coordinates
+      expect(lines.length).toBeGreaterThan(1)
+      expect(properties.coordTimes.map(({ length }) => length)).toEqual(lines.map(({ length }) => length))
+      for (const line of lines) {
+        expect(line.length).toBeGreaterThanOrEqual(2)
+        for (const [n, [lng]] of line.entries())
+          expect(Math.abs(lng - (line[n - 1]?.[0] ?? lng)), query).toBeLessThanOrEqual(180)
+      }
+      const all = properties.coordTimes.flat().map(time => Date.parse(time))
+      expect(all).toEqual(all.toSorted((a, b) => (query === '&order=desc' ? b - a : a - b)))
+      const places = new Set(lines.flat().map(String))
+      expect(asked.filter(({ lat, lng }) => !places.has(String([lng, lat])))).toEqual([])
+    }
+    expect((await readLines(`deviceId=${wide.id}&limit=10000`)).geometry.type).toBe('LineString')
+  })
+
+  it('is GPX with a segment for each part without a gap of more than 30 minutes, simplified as well', async () => {
+    const van = await createDevice(owner, 'Van')
+    const MINUTES = [0, 1, 2, 32, 33, 63.01, 64, 65, 200, 201]
+    await send(
+      van,
+      MINUTES.map(n => ({ lat: n / 1e3, lng: 8, timestamp: begin + n * 60_000 })),
+    )
+    const steady = await createDevice(owner, 'Steady')
+    await send(
+      steady,
+      Array.from({ length: 120 }, (_, n) => ({ lat: n / 1e3, lng: 8, timestamp: begin + n * 60_000 })),
+    )
+    const segments = async ({ id }: TestDevice, query: string) => {
+      const { text } = await read(`deviceId=${id}&format=gpx${query}`)
+      return (text.match(/<trkseg>[\s\S]*?<\/trkseg>/g) ?? []).map(one => one.match(/<trkpt /g)?.length)
+    }
+    expect(await segments(van, '')).toEqual([5, 3, 2])
+    expect(await segments(van, '&order=desc')).toEqual([2, 3, 5])
+    expect(await segments(steady, '')).toEqual([120])
+    // Two points are left: the gaps are between them, and of the other one there are none.
+    expect(await segments(van, '&simplify=10')).toEqual([1, 1])
+    expect(await segments(van, '&simplify=10&order=desc')).toEqual([1, 1])
+    expect(await segments(steady, '&simplify=10')).toEqual([2])
   })
 })

@@ -4,13 +4,15 @@ import {
   type HistoryFilter,
   listTracked,
   readHistory,
+  readLongitudes,
   readNewest,
 } from '../../../db/queries/history.ts'
 import { type HistoryKey, Lines } from '../../../db/queries/point-lines.ts'
 import type { Visibility } from '../../../db/visibility.ts'
 import { invalid } from '../../http/errors.ts'
+import { isGap, mayCross } from './outline.ts'
 import { findShape, MAX_KEPT, readKept, type Simplification } from './simplified.ts'
-import { type Read, type Reading, startReading } from './stream.ts'
+import { type Read, type Reading, startReading, type Tracks } from './stream.ts'
 
 /** What of the history is read, and how. */
 export interface HistoryRequest extends Simplification {
@@ -44,18 +46,59 @@ export async function readList(db: Queryable, request: HistoryRequest): Promise<
 }
 
 /** Points subject by subject, as a file has its tracks. */
-export async function readTracks(db: Queryable, request: HistoryRequest): Promise<Reading> {
+export async function readTracks(db: Queryable, request: HistoryRequest): Promise<Tracks> {
   const { visibility, filter, order, limit } = request
-  if (!request.named) return startReading(limit, null, readNewestOnes(db, request))
-  if (!isSimplified(request)) return startReading(limit, null, await readBySubject(db, request))
-  const { keys, rest } = await findShape(db, visibility, filter, { ...request, enough: MAX_KEPT })
+  if (!request.named) {
+    const reading = await startReading(limit, null, readNewestOnes(db, request))
+    return { ...reading, hasGap: () => false, mayCross: async () => false }
+  }
+  if (!isSimplified(request)) {
+    const reading = await startReading(limit, null, await readBySubject(db, request))
+    return {
+      ...reading,
+      hasGap: (_, from, to) => isGap(from, to),
+      mayCross: subject => spansHalf(db, request, subject),
+    }
+  }
+  const { keys, rest, outlines } = await findShape(db, visibility, filter, { ...request, enough: MAX_KEPT })
   if (rest || keys.length > MAX_KEPT) {
     const what = request.maxPoints === undefined ? 'simplify' : 'maxPoints'
     throw invalid(what, 'This is more than a simplified file is made from. Ask for a shorter time.')
   }
   const sign = order === 'asc' ? 1 : -1
   keys.sort((a, b) => a.subject - b.subject || sign * (a.recordedAt - b.recordedAt))
-  return startReading(limit, null, readKept(db, visibility, keys))
+  const reading = await startReading(limit, null, readKept(db, visibility, keys))
+  return {
+    ...reading,
+    hasGap: outlines.hasGap,
+    async mayCross(subject) {
+      const span = outlines.spanOf(subject)
+      return span !== null && mayCross(span.west, span.east)
+    },
+  }
+}
+
+/** Points that are looked at in one statement; fewer where no more are asked for, but some may not be wanted. */
+const STEP_POINTS = 10_000
+const MIN_STEP_POINTS = 1_000
+
+/**
+ * Whether the points of a subject that a file will hold lie on more than half of the globe: the first bytes of a line
+ * say whether it is cut, which may be known at its last point only.
+ */
+async function spansHalf(db: Queryable, request: HistoryRequest, subject: number): Promise<boolean> {
+  const { visibility, filter, order, limit } = request
+  let [west, east, left] = [180, -180, limit]
+  for (let after: number | null = null; ; ) {
+    const rows = Math.min(STEP_POINTS, Math.max(MIN_STEP_POINTS, left))
+    const read = await readLongitudes(db, visibility, filter, { subject, order, after, rows })
+    west = Math.min(west, read.west ?? west)
+    east = Math.max(east, read.east ?? east)
+    if (mayCross(west, east)) return true
+    left -= read.wanted
+    after = read.last
+    if (read.looked < rows || left <= 0) return false
+  }
 }
 
 function readNewestOnes(db: Queryable, { visibility, filter }: HistoryRequest): Read {

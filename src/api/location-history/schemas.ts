@@ -166,8 +166,9 @@ to half of \`maxPoints\`. \`maxPoints\` keeps its times as well: where it stood,
 points, and \`nextCursor\` goes on after them.
 
 \`format\` other than json is a file of everything that matches, subject after subject: GeoJSON (a LineString a subject, its
-times in \`properties.coordTimes\`; of a single point it is there twice), GPX 1.1 (a \`trk\` a subject) or CSV (a header with
-the point's field names).`,
+times in \`properties.coordTimes\`; of a single point it is there twice; a MultiLineString with the times of each line where it may cross the
+antimeridian, at which lines are cut), GPX 1.1 (a \`trk\` a subject, with another \`trkseg\` after more than 30 minutes without a fix)
+or CSV (a header with the point's field names).`,
   querystring: historyQuery,
   response: {
     200: {

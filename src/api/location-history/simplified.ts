@@ -3,6 +3,7 @@ import type { Queryable } from '../../../db/client.ts'
 import { type HistoryFilter, readHistory, readPoints } from '../../../db/queries/history.ts'
 import { type HistoryKey, type Lines, VALUE } from '../../../db/queries/point-lines.ts'
 import type { Visibility } from '../../../db/visibility.ts'
+import { createOutlines, type Outlines } from './outline.ts'
 import { createToleranceSimplifier, type Simplifier, type Vertex } from './shape.ts'
 import { createCountSimplifier } from './squish.ts'
 import type { Read } from './stream.ts'
@@ -25,6 +26,8 @@ export interface Kept {
   keys: HistoryKey[]
   /** After what was looked at, where there may be more. */
   rest: HistoryKey | null
+  /** Of all that was looked at. */
+  outlines: Outlines
 }
 
 /**
@@ -41,6 +44,7 @@ export async function findShape(
     how.maxPoints === undefined
       ? createToleranceSimplifier(how.simplify ?? 0)
       : createCountSimplifier(how.maxPoints)
+  const outlines = createOutlines()
   let last = how.after
   let looked = 0
   let ended = false
@@ -58,7 +62,11 @@ export async function findShape(
       parts: 'track',
     })
     const { lines } = chunk
-    while (lines.next()) if (simplifier.add(readVertex(lines))) await setImmediate()
+    while (lines.next()) {
+      const vertex = readVertex(lines)
+      outlines.add(vertex)
+      if (simplifier.add(vertex)) await setImmediate()
+    }
     looked += lines.passed
     last = lines.last ?? last
     ended = chunk.ended
@@ -69,7 +77,7 @@ export async function findShape(
     await setImmediate()
     step = steps.next()
   }
-  return { keys: step.value, rest: ended ? null : last }
+  return { keys: step.value, rest: ended ? null : last, outlines }
 }
 
 const readVertex = (lines: Lines): Vertex => ({

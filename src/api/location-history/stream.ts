@@ -96,8 +96,14 @@ export async function* writeList(
   yield `],"pagination":{"limit":${limit},"nextCursor":${nextCursor}}}`
 }
 
+/** Points subject by subject, and what is known of each track before. */
+export interface Tracks extends Reading {
+  hasGap(subject: number, from: number, to: number): boolean
+  mayCross(subject: number): Promise<boolean>
+}
+
 /** Points as a file: those of one subject come one after another. */
-export async function* writeFile(format: FileFormat, reading: Reading): AsyncGenerator<string> {
+export async function* writeFile(format: FileFormat, reading: Tracks): AsyncGenerator<string> {
   yield format.begin()
   let track: TrackWriter | undefined
   let subject: number | undefined
@@ -108,8 +114,12 @@ export async function* writeFile(format: FileFormat, reading: Reading): AsyncGen
       const first = run[0] as HistoryPoint
       if (first.subject.key !== subject) {
         if (track) yield* track.end()
-        track = format.createTrack(first.subject, tracks++)
-        subject = first.subject.key
+        const { key } = first.subject
+        track = format.createTrack(first.subject, tracks++, {
+          hasGap: (from, to) => reading.hasGap(key, from, to),
+          mayCross: format.cutsLines === true && (await reading.mayCross(key)),
+        })
+        subject = key
         yield track.begin()
       }
       yield (track as TrackWriter).add(run)

@@ -1,4 +1,5 @@
 import { distanceM, type Place, turn } from '../../../stream/geometry.ts'
+import { isGap } from './outline.ts'
 
 /**
  * Trips and stops of a track, as a fold over its fixes in the order of their times: what is in memory is the current trip's
@@ -49,7 +50,6 @@ export interface Trips {
 }
 
 const STOP_RADIUS_M = 100
-const GAP_MS = 30 * 60_000
 /** Of a stop's shortest duration. */
 const SAMPLES = 300
 
@@ -215,7 +215,7 @@ export function createTripFold(
     },
 
     add(fix) {
-      if (tail && fix.time - tail.to.time > GAP_MS) takeTail()
+      if (tail && isGap(tail.to.time, fix.time)) takeTail()
       const last = tail?.to ?? stop?.last ?? samples.at(-1)
       if (!last) {
         samples.push(fix)
@@ -250,7 +250,7 @@ function join(so: Leg | undefined, from: Fix, to: Fix): Leg {
     distance: (so?.distance ?? 0) + distance,
     maxSpeed: Math.max(so?.maxSpeed ?? 0, speed),
     points: (so?.points ?? 0) + 1,
-    gap: to.time - from.time > GAP_MS,
+    gap: isGap(from.time, to.time),
   }
 }
 

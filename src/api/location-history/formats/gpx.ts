@@ -6,17 +6,28 @@ const BEGIN = `<?xml version="1.0" encoding="UTF-8"?>
 <gpx version="1.1" creator="Fieldline" xmlns="http://www.topografix.com/GPX/1/1" xmlns:gpxtpx="http://www.garmin.com/xmlschemas/TrackPointExtension/v2">
 `
 
-/** GPX 1.1, elements in the order of its schema; speed and heading are Garmin's extension, as most programs read it. */
+/** GPX 1.1, elements in the order of its schema, with another trkseg after a gap, as its schema says; speed and heading are Garmin's extension, as most programs read it. */
 export const gpx: FileFormat = {
   type: 'application/gpx+xml',
   extension: 'gpx',
   begin: () => BEGIN,
   end: () => '</gpx>\n',
-  createTrack: ({ id, name }) => ({
-    begin: () => `<trk><name>${escapeXml(name || id)}</name><src>${id}</src><trkseg>\n`,
-    add: points => points.map(toPoint).join(''),
-    end: () => ['</trkseg></trk>\n'],
-  }),
+  createTrack({ id, name }, _, { hasGap }) {
+    let last: number | undefined
+    return {
+      begin: () => `<trk><name>${escapeXml(name || id)}</name><src>${id}</src><trkseg>\n`,
+      add(points) {
+        let text = ''
+        for (const point of points) {
+          if (last !== undefined && hasGap(last, point.recordedAt)) text += '</trkseg><trkseg>\n'
+          last = point.recordedAt
+          text += toPoint(point)
+        }
+        return text
+      },
+      end: () => ['</trkseg></trk>\n'],
+    }
+  },
 }
 
 function toPoint({ lat, lng, altitude, recordedAt, speed, heading }: HistoryPoint): string {
