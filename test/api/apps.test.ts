@@ -176,6 +176,18 @@ describe('Apps that people have', () => {
     })
   })
 
+  it.each(APPS)('are understood with a content type that is none: %s', async app => {
+    const own = await createDevice(owner)
+    const types = ['', 'text', '/', 'application/json; charset', 'application/json;;=', 'a/b, c/d', '"', 'é']
+    const now = Math.floor(Date.now() / 1000)
+    for (const [n, type] of types.entries()) {
+      const answer = await send(app, fixOf(app, now - n), { ...bearer(own), 'content-type': type })
+      expect([answer.status, await answer.text()], type).toEqual([200, RECEIPTS[app]])
+    }
+    expect(await reasons(own)).toEqual({})
+    expect(await readHistory(owner, own.id)).toHaveLength(types.length)
+  })
+
   it('have a fix of which half stands in the address and half in a form', async () => {
     const own = await createDevice(owner)
     const at = Math.floor(Date.now() / 1000)

@@ -14,12 +14,25 @@ interface Body {
   unreadable: NoPoint | null
 }
 
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** The content type as an app sent it, or an empty text. */
+    sentType: string
+  }
+}
+
 /** Where the apps that people have on their phones send to: every format of the table that comes over HTTP. */
 export function ingestRoutes(app: App, { db, log, metrics, turns }: Services): void {
   const findTeam = createTeam(db)
   // Bodies of any media type, as bytes: what cannot be read is rejected, and not refused.
   app.register(async scope => {
     scope.removeAllContentTypeParsers()
+    scope.decorateRequest('sentType', '')
+    // Fastify answers 415 to one that is empty or malformed, and the app would send its points for ever.
+    scope.addHook('onRequest', async request => {
+      request.sentType = request.headers['content-type'] ?? ''
+      delete request.raw.headers['content-type']
+    })
     scope.addContentTypeParser(
       '*',
       { parseAs: 'buffer' },
@@ -72,10 +85,10 @@ function readRequest(request: FastifyRequest, takesFields: boolean): AppRequest 
 }
 
 /** Many clients say that JSON is a form, and some say nothing, so that its first character counts as well. */
-function isJson({ headers }: FastifyRequest, body: Buffer): boolean {
+function isJson({ sentType }: FastifyRequest, body: Buffer): boolean {
   if (body.length === 0) return false
   if (/^(\xef\xbb\xbf)?\s*[[{]/.test(body.toString('latin1', 0, 64))) return true
-  return /^application\/([\w.-]+\+)?json\b/i.test(headers['content-type'] ?? '')
+  return /^application\/([\w.-]+\+)?json\b/i.test(sentType)
 }
 
 /** The key is neither kept with a point nor with a rejection. */
