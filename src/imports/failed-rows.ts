@@ -2,6 +2,7 @@ import { PassThrough, type Writable } from 'node:stream'
 import exceljs from 'exceljs'
 import type { FailedRow, Import, RowError } from '../../db/queries/imports.ts'
 import { textValue } from '../jobs/exports/cells.ts'
+import { drained } from '../jobs/exports/sheet-stream.ts'
 import { type Cell, cellText, type FormattedNumber, type Source } from './cells.ts'
 import { asShown, ERROR_HEADING } from './formulas.ts'
 import { MAX_COLUMNS } from './limits.ts'
@@ -160,6 +161,7 @@ const WRITERS: { [format in Import['format']]: (to: Writable, source: Source) =>
       },
       async row(cells) {
         addRow(cells)
+        await drained(sheet)
         if (through.writableNeedDrain) await new Promise<void>(resolve => through.once('drain', resolve))
       },
       async end() {

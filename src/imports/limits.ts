@@ -4,8 +4,10 @@
 export const MAX_FILE_BYTES = 256 * 1024 * 1024
 /** Of all parts of a workbook together, unpacked: the sheet of a million rows is 400 MB of XML. */
 export const MAX_UNPACKED_BYTES = 2 * 1024 * 1024 * 1024
-/** Texts that cells share, held outside the heap. */
+/** Texts that cells share, and where each of them ends. */
 export const MAX_SHARED_TEXT_BYTES = 192 * 1024 * 1024
+/** Of them, outside the heap; the others are on the disk. */
+export const SHARED_TEXT_MEMORY_BYTES = 12 * 1024 * 1024
 /** As many as a spreadsheet has. */
 export const MAX_ROWS = 1_048_576
 export const MAX_COLUMNS = 16_384
@@ -15,14 +17,23 @@ export const MAX_CELLS = 64 * 1024 * 1024
 export const MAX_HEADING_CHARACTERS = 500
 /** Of one cell of a workbook, a text of XML or a record of JSON: a text field takes 10,000 characters. */
 export const MAX_CELL_CHARACTERS = 256 * 1024
+/** Of one row of a workbook: 200 fields of 10,000 characters are half of it. Its cells may all refer to one text of 256 KB. */
+export const MAX_ROW_CHARACTERS = 4 * 1024 * 1024
 /** Of one row of CSV, in UTF-8; a cell of it has no bound of its own. One that goes beyond is mostly a quotation mark that is never closed. */
 export const MAX_ROW_BYTES = 1024 * 1024
 /** Lists and objects within others, of a record of JSON: a value has two. Reading and writing them takes as much stack. */
 export const MAX_NESTED = 64
 /** Parts of a workbook: a sheet, its drawings, its comments. */
 export const MAX_PARTS = 10_000
-/** Of the thread that reads. Its texts and buffers stand beside that. */
-export const READER_HEAP_MB = 256
+/**
+ * Of a thread that reads: what it makes of a row has 4 million characters, twice or thrice, and a batch 2 million. What lives long is beside
+ * its heap: texts that cells share, and the values of unique fields.
+ */
+export const READER_HEAP_MB = 96
+/** Of that thread for what it has just made, half of which it copies. */
+export const READER_YOUNG_MB = 16
+/** Values of unique fields, all of them together: a million values of each of three. */
+export const MAX_SEEN_BYTES = 128 * 1024 * 1024
 /** Rows that are stored together: fewer where they, with all that is sent of them, have as many characters. They are held twice, here and there. */
 export interface BatchSize {
   rows: number

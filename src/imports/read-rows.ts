@@ -13,7 +13,7 @@ import { keyNames } from './key-names.ts'
 import { resolveMapping } from './mapping.ts'
 import { type Header, readHeadings } from './open-source.ts'
 import { reportOf } from './report.ts'
-import { createSeenValues, digestOf, type SeenValues } from './seen-values.ts'
+import { createSeenRoom, createSeenValues, digestOf, type SeenValues } from './seen-values.ts'
 
 const ALONE =
   'This is read as other rows of the file show it, and without them would be another value: write it in a way that is clear by itself, such as 1234 or 2026-11-21.'
@@ -68,8 +68,9 @@ export async function* readRows(reading: Reading, source: Source): AsyncGenerato
   const style = styleOf(reading, source.date1904?.())
   const columns = columnsOf(reading, header)
   const mapped = columns.map(({ field }) => field.key)
+  const room = createSeenRoom()
   const seen = new Map(
-    columns.filter(({ field }) => field.unique).map(({ field }) => [field.key, createSeenValues()]),
+    columns.filter(({ field }) => field.unique).map(({ field }) => [field.key, createSeenValues(room)]),
   )
   const ofRecords = columns.filter(
     ({ field }) => field.type === 'reference' && field.dataTypeId === dataTypeId,

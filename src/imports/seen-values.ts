@@ -1,4 +1,6 @@
 import { hash, randomUUID } from 'node:crypto'
+import { tooLarge } from './file-error.ts'
+import { MAX_SEEN_BYTES } from './limits.ts'
 
 /**
  * Which row of a file had a value first, for a million values in 24 MB: a table of digests, whose chance of taking one
@@ -18,7 +20,21 @@ export interface SeenValues {
 const SALT = randomUUID()
 export const digestOf = (text: string): Buffer => hash('sha256', SALT + text, 'buffer')
 
-export function createSeenValues(): SeenValues {
+/** Room for the values of some fields. */
+export function createSeenRoom(maxBytes = MAX_SEEN_BYTES): { take(bytes: number): void } {
+  let left = maxBytes
+  return {
+    take(bytes) {
+      left -= bytes
+      if (left < 0)
+        throw tooLarge(
+          'The file has too many values of unique fields, which are compared with each other: split it.',
+        )
+    },
+  }
+}
+
+export function createSeenValues(room = createSeenRoom()): SeenValues {
   // Of each place: two halves of the value's digest, the row (0 is an empty place), and the row's digest.
   let table = new Uint32Array(4 * 1024)
   let count = 0
@@ -31,6 +47,7 @@ export function createSeenValues(): SeenValues {
     }
   }
   const grow = () => {
+    room.take(table.byteLength)
     const larger = new Uint32Array(table.length * 2)
     for (let at = 0; at < table.length; at += 4) {
       if (table[at + 2] === 0) continue

@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads'
-import { READER_HEAP_MB } from './limits.ts'
+import { READER_HEAP_MB, READER_YOUNG_MB } from './limits.ts'
 
 /** A thread of its own for a file, and what it says, one message after the other. */
 export interface Thread<Message> {
@@ -24,7 +24,7 @@ export function startThread<Message>(
   const worker = new Worker(new URL(`${folder}${name}.js`, import.meta.url), {
     workerData,
     execArgv: [],
-    resourceLimits: { maxOldGenerationSizeMb: READER_HEAP_MB },
+    resourceLimits: { maxOldGenerationSizeMb: READER_HEAP_MB, maxYoungGenerationSizeMb: READER_YOUNG_MB },
   })
   const messages: Message[] = []
   let failure: Error | undefined

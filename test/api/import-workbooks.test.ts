@@ -13,7 +13,7 @@ const HEADER = inlineRow(1, 'Name', 'Note')
 const ROW = inlineRow(2, 'Ada', 'first')
 
 /** The heap of the thread that reads, and what stands beside it. */
-const MAX_READER_MIB = 400
+const MAX_READER_MIB = 250
 
 describe('A workbook', () => {
   const { server } = useServerProcess()

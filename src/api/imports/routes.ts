@@ -31,8 +31,8 @@ import { showImport } from './present.ts'
 import { receiveImport } from './receive.ts'
 import * as operations from './schemas.ts'
 
-/** A thread reads the file of an import anew for each, with its heap and up to 192 MiB of texts that cells share. */
-const MAKING = { max: 4, maxPerRoot: 2, maxWaiting: 16, waitMs: 30_000 }
+/** A thread reads the file of an import anew for each, with its heap. */
+const MAKING = { max: 3, maxPerRoot: 2, maxWaiting: 16, waitMs: 30_000 }
 /** Each has a file on the disk, of up to a GiB. */
 const READING: StreamLimits = {
   ...{ perAccount: 1, perOrganization: 8, total: 96 },

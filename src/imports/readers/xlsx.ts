@@ -1,8 +1,15 @@
 import { type Cell, columnName, type Rows, type Source } from '../cells.ts'
 import { tooLarge, unimportable } from '../file-error.ts'
-import { MAX_CELL_CHARACTERS, MAX_CELLS, MAX_COLUMNS, MAX_ROWS } from '../limits.ts'
+import {
+  MAX_CELL_CHARACTERS,
+  MAX_CELLS,
+  MAX_COLUMNS,
+  MAX_ROW_CHARACTERS,
+  MAX_ROWS,
+  MAX_UNPACKED_BYTES,
+} from '../limits.ts'
 import { createIndexSet, type IndexSet } from './index-set.ts'
-import { MAX_SHARED_TEXTS, readSharedStrings } from './shared-strings.ts'
+import { MAX_SHARED_TEXTS, readSharedStrings, type SharedStrings } from './shared-strings.ts'
 import { readSheetDate, readSheetNumber } from './sheet-numbers.ts'
 import { readWorkbook, type Workbook } from './workbook.ts'
 import { readXml, SPREADSHEET } from './xml.ts'
@@ -32,19 +39,19 @@ export async function openXlsx(path: string, { header = false, texts }: ReadOpti
   let read = 0
   let size = 1
   let date1904 = false
+  let shared: SharedStrings | undefined
   async function* rows(): Rows {
     const workbook = await readWorkbook(parts)
     size = parts.size(workbook.sheet) || 1
     date1904 = workbook.date1904
     const needed = header || texts ? await listTexts(parts, workbook, texts) : undefined
-    const shared = await readSharedStrings(parts, workbook.sharedStrings, needed)
-    const textAt = (index: number) => {
-      const text = shared.get(index)
-      return text === undefined ? undefined : decodeText(text)
-    }
-    const all = readSheet<string>(parts, workbook, textAt, bytes => {
-      read += bytes
-    })
+    shared = await readSharedStrings(parts, workbook.sharedStrings, path, needed)
+    const all = withTexts(
+      readSheet(parts, workbook, bytes => {
+        read += bytes
+      }),
+      shared,
+    )
     if (!header) return yield* all
     let count = 0
     for await (const row of firstRows(all)) {
@@ -57,15 +64,60 @@ export async function openXlsx(path: string, { header = false, texts }: ReadOpti
     rows: rows(),
     fraction: () => Math.min(1, read / size),
     date1904: () => date1904,
-    close: () => parts.close(),
+    close() {
+      shared?.close()
+      parts.close()
+    },
   }
 }
 
-/** A text that cells share, before it is read. */
-class SharedText {
+/** A text that cells share, before it is read: a thousand rows that were unpacked at once may all refer to a large one. */
+export class SharedText {
   readonly index: number
   constructor(index: number) {
     this.index = index
+  }
+}
+
+interface SheetRow {
+  number: number
+  cells: (Cell | SharedText)[]
+  /** Of the texts that stand in its cells. */
+  characters: number
+}
+
+const tooLong = (row: number) =>
+  tooLarge(`Row ${row} has more than ${MAX_ROW_CHARACTERS.toLocaleString('en')} characters.`)
+
+/** Rows of a sheet with the texts that their cells share. */
+export async function* withTexts(rows: AsyncIterable<SheetRow>, shared: Pick<SharedStrings, 'get'>): Rows {
+  let total = 0
+  for await (const { number, cells, characters } of rows) {
+    let sum = characters
+    // A row of its own: the others that were unpacked with it are held together.
+    const whole: Cell[] = []
+    for (const at in cells) {
+      const cell = cells[at] as Cell | SharedText
+      if (!(cell instanceof SharedText)) {
+        whole[at as unknown as number] = cell
+        continue
+      }
+      const text = shared.get(cell.index)
+      if (text === undefined) {
+        const place = `row ${number}, column ${columnName(Number(at))}`
+        throw unimportable(`The cell in ${place} refers to a text that is not there.`)
+      }
+      whole[at as unknown as number] = decodeText(text)
+      sum += text.length
+      if (sum > MAX_ROW_CHARACTERS) throw tooLong(number)
+      total += text.length
+      // A shared text counts as often as a cell has it: to read it is as much work as if it stood there.
+      if (total > MAX_UNPACKED_BYTES)
+        throw tooLarge(
+          `The texts of all cells together are larger than ${MAX_UNPACKED_BYTES / 1024 ** 3} GiB.`,
+        )
+    }
+    yield { number, cells: whole }
   }
 }
 
@@ -73,14 +125,12 @@ class SharedText {
 async function listTexts(parts: Parts, workbook: Workbook, others?: SomeRows): Promise<IndexSet> {
   const needed = createIndexSet(MAX_SHARED_TEXTS)
   for (const some of others ? [firstRows, others] : [firstRows]) {
-    const rows = readSheet(
-      parts,
-      workbook,
-      index => new SharedText(index),
-      () => {},
-    )
+    const rows = readSheet(parts, workbook, () => {})
     for await (const { cells } of some(rows))
-      for (const cell of cells) if (cell instanceof SharedText) needed.add(cell.index)
+      for (const at in cells) {
+        const cell = cells[at]
+        if (cell instanceof SharedText) needed.add(cell.index)
+      }
   }
   return needed
 }
@@ -95,15 +145,15 @@ const firstRows: SomeRows = async function* (rows) {
   }
 }
 
-async function* readSheet<Text>(
+async function* readSheet(
   parts: Parts,
   { sheet, date1904, formats }: Workbook,
-  textAt: (index: number) => Text | undefined,
   onRead: (bytes: number) => void,
-): AsyncGenerator<{ number: number; cells: (Cell | Text)[] }, void, undefined> {
-  let ready: { number: number; cells: (Cell | Text)[] }[] = []
+): AsyncGenerator<SheetRow, void, undefined> {
+  let ready: SheetRow[] = []
   let number = 0
-  let cells: (Cell | Text)[] = []
+  let cells: SheetRow['cells'] = []
+  let characters = 0
   let column = -1
   let type = 'n'
   let style = 0
@@ -119,17 +169,16 @@ async function* readSheet<Text>(
   let count = 0
 
   const place = () => `row ${number}, column ${columnName(column)}`
-  const readCell = (): Cell | Text => {
+  const readCell = (): Cell | SharedText => {
     // A cell that has both is read by its type, as spreadsheets do.
     const read = type === 'inlineStr' ? (inline ?? value) : (value ?? inline)
     if (read === null) return hasFormula ? { fault: 'a formula that was never calculated' } : null
     switch (type) {
       case 's': {
         if (read.trim() === '') return null
-        const text = /^\s*\d+\s*$/.test(read) ? textAt(Number(read)) : undefined
-        if (text === undefined)
+        if (!/^\s*\d+\s*$/.test(read))
           throw unimportable(`The cell in ${place()} refers to a text that is not there.`)
-        return text
+        return new SharedText(Number(read))
       }
       case 'b':
         return BOOLEANS.get(read.trim()) ?? { fault: 'neither true nor false' }
@@ -159,6 +208,7 @@ async function* readSheet<Text>(
           throw tooLarge(`The sheet has more than ${MAX_ROWS.toLocaleString('en')} rows.`)
         number = next
         cells = []
+        characters = 0
         column = -1
       } else if (name === 'c') {
         column = attributes.r === undefined ? column + 1 : columnOf(attributes.r)
@@ -201,7 +251,9 @@ async function* readSheet<Text>(
       else if (name === 'c') {
         const cell = readCell()
         if (cell !== null) cells[column] = cell
-      } else if (name === 'row') ready.push({ number, cells })
+        if (typeof cell === 'string') characters += cell.length
+        if (characters > MAX_ROW_CHARACTERS) throw tooLong(number)
+      } else if (name === 'row') ready.push({ number, cells, characters })
       else if (name === 'sheetData') done = true
     },
   })

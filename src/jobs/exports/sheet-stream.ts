@@ -10,15 +10,21 @@ interface SheetStream {
 }
 
 /**
- * What the XML of a sheet is written to, each time until there is room for more: exceljs itself writes on however much waits to be
- * packed, which was 330 MB of a million rows.
+ * Waits until there is room for more of a sheet's XML: exceljs itself writes on however much waits to be packed, which was 330 MB of a
+ * million rows.
  */
+export async function drained(sheet: Worksheet): Promise<void> {
+  const { stream } = sheet as unknown as { stream: SheetStream }
+  for (const pipe of stream.pipes) if (pipe._writableState.needDrain) await once(pipe, 'drain')
+}
+
+/** What the XML of a sheet is written to, each time until there is room for more. */
 export function openSheet(sheet: Worksheet): { write(xml: string): Promise<void> } {
   const { stream } = sheet as unknown as { stream: SheetStream }
   return {
-    async write(xml) {
+    write(xml) {
       stream.write(xml)
-      for (const pipe of stream.pipes) if (pipe._writableState.needDrain) await once(pipe, 'drain')
+      return drained(sheet)
     },
   }
 }
