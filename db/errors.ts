@@ -87,6 +87,15 @@ export function isLockTimeout(error: unknown): boolean {
   return sqlState(error) === '55P03'
 }
 
+/** What an organization would have too much of, in a sentence (row_caps), or null where that is not the error. */
+export function overCap(error: unknown): string | null {
+  if (sqlState(error) !== 'FLCAP') return null
+  for (let current = error; current instanceof Error; current = current.cause) {
+    if ((current as { code?: unknown }).code === 'FLCAP') return current.message
+  }
+  return null
+}
+
 /** Whether a unique key is taken already. */
 export function isDuplicate(error: unknown): boolean {
   return sqlState(error) === '23505'

@@ -31,9 +31,8 @@ export function faultOf(detail: PermissionDetail): { path: string; message: stri
   if (!Array.isArray(dataTypes) || dataTypes.length === 0) {
     return { path: 'dataTypes', message: 'Name a data type, or leave dataTypes out to mean all of them.' }
   }
-  const again = dataTypes.findIndex((type, index) =>
-    dataTypes.slice(0, index).some(other => other.dataTypeId === type.dataTypeId),
-  )
+  const before = new Set<string>()
+  const again = dataTypes.findIndex(({ dataTypeId }) => before.size === before.add(dataTypeId).size)
   return again < 0
     ? null
     : { path: `dataTypes.${again}.dataTypeId`, message: 'This data type is named twice.' }
@@ -55,6 +54,25 @@ function reachOf({ scope = 'all', dataTypes }: PermissionDetail): string {
  * is named twice with different reach.
  */
 export function grantOf(
+  permissionDetails: readonly PermissionDetail[],
+  permission: string,
+): PermissionDetail | null {
+  // A role that is remembered (queries/granted.ts) is asked again and again, and never changes.
+  if (!Object.isFrozen(permissionDetails)) return findGrant(permissionDetails, permission)
+  const found = answers.get(permissionDetails) ?? new Map<string, PermissionDetail | null>()
+  answers.set(permissionDetails, found)
+  const known = found.get(permission)
+  if (known !== undefined) return known
+  const grant = findGrant(permissionDetails, permission)
+  // Names are those of the catalogue, but for what a caller makes up.
+  if (found.size < MAX_ANSWERS) found.set(permission, grant)
+  return grant
+}
+
+const answers = new WeakMap<readonly PermissionDetail[], Map<string, PermissionDetail | null>>()
+const MAX_ANSWERS = 200
+
+function findGrant(
   permissionDetails: readonly PermissionDetail[],
   permission: string,
 ): PermissionDetail | null {

@@ -27,6 +27,16 @@ export type OrganizationSettings = Pick<
   'name' | 'logo' | 'language' | 'currency' | 'timeZone' | 'settings'
 >
 
+/** How many more organizations the root of an account may have (row_caps); whoever runs the server creates as many as it likes. */
+export async function countOrganizationsLeft(tx: Queryable, accountId: string): Promise<number> {
+  const [row] = await tx.query<{ left: number }>(
+    `SELECT (SELECT max FROM row_caps WHERE table_name = 'organizations') - count(o.id)::int4 AS left
+     FROM accounts a JOIN organizations o ON o.root = a.root AND o.deleted_at IS NULL WHERE a.id = $1`,
+    [accountId],
+  )
+  return row?.left ?? 0
+}
+
 /** Its root is that of the account which creates it. */
 export async function insertOrganization(
   tx: Queryable,

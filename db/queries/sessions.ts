@@ -1,7 +1,7 @@
 import { newId, notify, type Queryable } from '../client.ts'
-import { grantsOf } from '../grants.ts'
 import { learnRoots, ROOT } from '../roots.ts'
 import type { PermissionDetail } from '../schema/roles.ts'
+import { addGrants, ROLE_VERSION } from './granted.ts'
 
 /** The user behind a living session, with what it may do. */
 export interface Caller {
@@ -19,7 +19,7 @@ export interface Caller {
   /** Whether it holds the role Owner, the default one: a role's name alone proves nothing. */
   isOwner: boolean
   /** What its role grants. */
-  permissionDetails: PermissionDetail[]
+  permissionDetails: readonly PermissionDetail[]
   /** The hubs it may work in; null is every one, as for Owner and Admin. */
   hubIds: string[] | null
   /** The teams it is a member or leader of. */
@@ -30,7 +30,7 @@ export interface Caller {
 const SEES_ALL_HUBS = `r.is_default AND r.name IN ('Owner', 'Admin')`
 
 const STANDING = `r.id AS "roleId", r.name AS "roleName", r.is_default AND r.name = 'Owner' AS "isOwner",
-    r.permission_details AS "permissionDetails",
+    ${ROLE_VERSION} AS "roleVersion",
     CASE WHEN ${SEES_ALL_HUBS} THEN NULL ELSE
       (SELECT coalesce(json_agg(h.hub_id ORDER BY h.hub_id), '[]') FROM user_hubs h WHERE h.user_id = u.id)
     END AS "hubIds",
@@ -50,10 +50,8 @@ export type Standing = Pick<
   'roleId' | 'roleName' | 'isOwner' | 'permissionDetails' | 'hubIds' | 'teamIds'
 >
 
-const asGranted = <Row extends Standing>(row: Row): Row => ({
-  ...row,
-  permissionDetails: grantsOf(row.permissionDetails),
-})
+/** A row of it as it is read. */
+type Read<Row extends Standing> = Omit<Row, 'permissionDetails'> & { roleVersion: string }
 
 /** What an active user may do now, or null where it is not active. */
 export async function findStanding(tx: Queryable, userId: string): Promise<Standing | null> {
@@ -65,12 +63,12 @@ export async function listStandings(
   tx: Queryable,
   userIds: readonly string[],
 ): Promise<Map<string, Standing>> {
-  const rows = await tx.query<Standing & { userId: string }>(
+  const rows = await tx.query<Read<Standing & { userId: string }>>(
     `SELECT u.id AS "userId", ${STANDING} FROM users u JOIN roles r ON r.id = u.role_id
      WHERE u.id = ANY($1::uuid[]) AND u.status = 'active'`,
     [userIds],
   )
-  return new Map(rows.map(({ userId, ...standing }) => [userId, asGranted(standing)]))
+  return new Map((await addGrants(tx, rows)).map(({ userId, ...standing }) => [userId, standing]))
 }
 
 /** The callers of those of these sessions that are alive, by session. */
@@ -78,9 +76,9 @@ export async function findCallers(
   db: Queryable,
   sessionIds: readonly string[],
 ): Promise<Map<string, Caller>> {
-  const rows = await db.query<Caller>(`${CALLERS} s.id = ANY($1::uuid[])`, [sessionIds])
+  const rows = await db.query<Read<Caller>>(`${CALLERS} s.id = ANY($1::uuid[])`, [sessionIds])
   learnRoots(rows)
-  return new Map(rows.map(row => [row.sessionId, asGranted(row)]))
+  return new Map((await addGrants(db, rows)).map(row => [row.sessionId, row]))
 }
 
 /** Where a session was opened, so that its owner recognizes it. */

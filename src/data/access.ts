@@ -33,7 +33,25 @@ export interface DataAccess {
 
 export function dataAccess(
   { permissionDetails }: { permissionDetails: readonly PermissionDetail[] },
-  ...permissions: readonly Extract<Permission, `${string}/data`>[]
+  ...permissions: readonly DataPermission[]
+): DataAccess {
+  // A role that is remembered (db/queries/granted.ts) is asked again and again, and never changes.
+  if (!Object.isFrozen(permissionDetails)) return readAccess(permissionDetails, permissions)
+  const known = answers.get(permissionDetails) ?? new Map<string, DataAccess>()
+  answers.set(permissionDetails, known)
+  const name = permissions.join()
+  const access = known.get(name) ?? readAccess(permissionDetails, permissions)
+  known.set(name, access)
+  return access
+}
+
+type DataPermission = Extract<Permission, `${string}/data`>
+
+const answers = new WeakMap<readonly PermissionDetail[], Map<string, DataAccess>>()
+
+function readAccess(
+  permissionDetails: readonly PermissionDetail[],
+  permissions: readonly DataPermission[],
 ): DataAccess {
   const grants = permissions.map(name => grantOf(permissionDetails, name))
   const restricted = new Map<string, Set<string>>()
@@ -43,11 +61,11 @@ export function dataAccess(
     restricted.set(type.dataTypeId, keys)
   }
   const everywhere = grants.every(grant => grant !== null && !grant.dataTypes)
+  const granted = grants.map(
+    grant => grant?.dataTypes && new Set(grant.dataTypes.map(({ dataTypeId }) => dataTypeId)),
+  )
   const grantsType = (dataTypeId: string) =>
-    grants.every(
-      grant =>
-        grant !== null && (!grant.dataTypes || grant.dataTypes.some(type => type.dataTypeId === dataTypeId)),
-    )
+    grants.every((grant, index) => grant !== null && (granted[index]?.has(dataTypeId) ?? true))
   const hides = (dataTypeId: string, key: string) =>
     !grantsType(dataTypeId) || (restricted.get(dataTypeId)?.has(key) ?? false)
 

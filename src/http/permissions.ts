@@ -113,11 +113,11 @@ export function covers(held: readonly PermissionDetail[], wanted: PermissionDeta
   const own = grantOf(held, wanted.permissionName)
   if (!own || REACH[own.scope] < REACH[wanted.scope]) return false
   if (!own.dataTypes) return true
-  const { dataTypes } = own
+  const ownTypes = new Map(own.dataTypes.map(type => [type.dataTypeId, type.restrictedFields]))
   return (
     wanted.dataTypes?.every(type => {
-      const same = dataTypes.find(({ dataTypeId }) => dataTypeId === type.dataTypeId)
-      return same?.restrictedFields.every(field => type.restrictedFields.includes(field)) ?? false
+      const restricted = new Set(type.restrictedFields)
+      return ownTypes.get(type.dataTypeId)?.every(field => restricted.has(field)) ?? false
     }) ?? false
   )
 }

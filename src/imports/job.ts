@@ -1,5 +1,5 @@
 import { acrossOrganizations, type Database, type Queryable } from '../../db/client.ts'
-import { isInvalidData, isTransient } from '../../db/errors.ts'
+import { isInvalidData, isTransient, overCap } from '../../db/errors.ts'
 import { type DataType, findDataType } from '../../db/queries/data-types.ts'
 import { advanceImport, beginImport, endImport, findImport, type Import } from '../../db/queries/imports.ts'
 import { DEFAULT_LANGUAGE, findOrganization } from '../../db/queries/organizations.ts'
@@ -106,6 +106,8 @@ export function importJob({
 /** Why the file cannot be imported; null is no fault of it. */
 function explain(error: unknown): string | null {
   if (error instanceof FileError) return error.message
+  const tooMany = overCap(error)
+  if (tooMany !== null) return `${tooMany} What is in stays in.`
   return (error as NodeJS.ErrnoException | null)?.code === 'ENOENT'
     ? 'The file of this import is gone.'
     : null

@@ -6,7 +6,7 @@ import { runInNewContext } from 'node:vm'
 import fc from 'fast-check'
 import { afterAll, describe, expect, it } from 'vitest'
 import type { Field } from '../../db/schema/flows.ts'
-import { READER_HEAP_MB, SHARED_TEXT_MEMORY_BYTES } from '../../src/imports/limits.ts'
+import { BATCH, READER_HEAP_MB, SHARED_TEXT_MEMORY_BYTES } from '../../src/imports/limits.ts'
 import { openSource } from '../../src/imports/open-source.ts'
 import { readBatches } from '../../src/imports/reader.ts'
 import { createSpill } from '../../src/imports/readers/spill.ts'
@@ -69,7 +69,7 @@ describe('Reading a workbook takes bounded memory', () => {
     }
     let failed = 0
     // A thread that goes beyond its heap ends, and with it what is read here.
-    for await (const batch of readBatches(reading, 4_000, new AbortController().signal))
+    for await (const batch of readBatches(reading, BATCH, new AbortController().signal))
       failed += batch.rows.filter(({ errors }) => errors[0]?.message.includes('at most 10000')).length
     expect(failed).toBe(count)
   })

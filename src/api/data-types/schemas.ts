@@ -53,10 +53,11 @@ const newDataType = z
   .superRefine(({ primaryKey, fields }, context) => {
     const wrong = (path: (string | number)[], message: string) =>
       context.addIssue({ code: 'custom', path, message })
+    const keys = new Set<string>()
     fields.forEach((field, at) => {
       const path = ['fields', at]
       const unique = field.unique || field.key === primaryKey
-      if (fields.findIndex(other => other.key === field.key) < at)
+      if (keys.size === keys.add(field.key).size)
         wrong([...path, 'key'], `The key ${field.key} occurs twice.`)
       if (RESERVED.includes(field.key)) wrong([...path, 'key'], `Every record has ${field.key} by itself.`)
       const selects = /select$/.test(field.type)
@@ -64,8 +65,9 @@ const newDataType = z
         wrong([...path, 'options'], 'Something has to be there to select from.')
       if (!selects && field.options.length > 0)
         wrong([...path, 'options'], 'Only a select or multiselect has options.')
+      const options = new Set<string>()
       field.options.forEach((option, index) => {
-        if (field.options.indexOf(option) < index)
+        if (options.size === options.add(option).size)
           wrong([...path, 'options', index], 'This option occurs twice.')
       })
       if (field.dataTypeId !== null && field.type !== 'reference')
@@ -138,7 +140,8 @@ export const createDataType = operation({
   access: 'create/data-type',
   tags,
   summary: 'Create a data type',
-  description: 'The field that `primaryKey` names becomes required and unique.',
+  description: `The field that \`primaryKey\` names becomes required and unique. An organization has at most 200 data types, with 5,000
+fields in all of them together: beyond that 409.`,
   body: newDataType,
   response: { 201: success(dataType), ...failures(409) },
 })

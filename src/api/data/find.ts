@@ -18,7 +18,7 @@ import { inQuery, invalid } from '../../http/errors.ts'
 
 /** What a reader of records asks for. */
 export interface RecordsRequest {
-  /** The types to look through, of those that the caller may see. */
+  /** The types to look through, of those that the caller may see: where none is named, all of them or none is read. */
   types: readonly DataType[]
   /** Whether one of them was named: filters and sorting by a field need that. */
   oneType: boolean
@@ -106,12 +106,8 @@ export function listRecords(
   add('d.organization_id = ?', organizationId)
   const [only] = request.types
   if (request.oneType) add('d.data_type_id = ?', only?._id)
-  else if (access.dataTypeIds)
-    add(
-      'd.data_type_id = ANY(?::uuid[])',
-      request.types.map(({ _id }) => _id),
-    )
-  for (const wanted of only ? readFilters(only, request.filter, inQuery) : []) {
+  else if (access.dataTypeIds) add('d.data_type_id = ANY(?::uuid[])', access.dataTypeIds)
+  for (const wanted of only && request.oneType ? readFilters(only, request.filter, inQuery) : []) {
     // Not @> ANY(array): GIN finds that through no index.
     where.push(`(${wanted.map(json => `d.data @> $${values.push(json)}::jsonb`).join(' OR ')})`)
   }

@@ -2,11 +2,15 @@ import type { FastifyRequest } from 'fastify'
 import { newId, type Queryable } from '../../../db/client.ts'
 import { insertFlows } from '../../../db/queries/flows.ts'
 import { insertHub, type NewHub } from '../../../db/queries/hubs.ts'
-import { insertOrganization, listOwnedOrganizations } from '../../../db/queries/organizations.ts'
+import {
+  countOrganizationsLeft,
+  insertOrganization,
+  listOwnedOrganizations,
+} from '../../../db/queries/organizations.ts'
 import { insertRoles } from '../../../db/queries/roles.ts'
 import { insertUser } from '../../../db/queries/users.ts'
 import { record } from '../../http/audit.ts'
-import { FieldErrors, found } from '../../http/errors.ts'
+import { conflict, FieldErrors, found } from '../../http/errors.ts'
 import { DEFAULT_ROLES } from '../../http/permissions.ts'
 import { orderSampleData } from '../../jobs/sample-data.ts'
 import { type Opened, openSession, originOf } from '../auth/sign-in.ts'
@@ -15,6 +19,9 @@ import { copyFlows, copyHubs, copyRoles, copySettings } from './copy.ts'
 
 /** Specification section 7, case 2, word for word. */
 const HUB_REQUIRED = 'Hub name is required when the user has no existing organization.'
+
+const TOO_MANY =
+  'This account, with those that it has invited, has as many organizations as it may. Delete one first, or ask whoever runs the server.'
 
 /** The hub of an organization-creation request: all three fields or none. */
 export interface HubFields {
@@ -80,6 +87,7 @@ export async function enterOrganization(
   organization: NewOrganization,
 ): Promise<Opened> {
   const { organizationName, owner } = organization
+  if ((await countOrganizationsLeft(tx, owner.accountId)) <= 0) throw conflict(TOO_MANY)
   const { organizationId, userId } = await createOrganization(tx, organization)
   const changes = { name: { to: organizationName } }
   const actor = { organizationId, userId }

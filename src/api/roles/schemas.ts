@@ -107,7 +107,8 @@ export const createRole = operation({
   access: 'create/role',
   tags,
   summary: 'Create a role',
-  description: 'Nobody grants a permission that the own role lacks.',
+  description: `Nobody grants a permission that the own role lacks. Written as JSON, \`permissionDetails\` has at most 32 KiB (400); an
+organization has at most 200 roles (409).`,
   body: newRole,
   response: { 201: success(roleWithGone), ...failures(409) },
 })

@@ -46,7 +46,7 @@ export function userRoutes(app: App, { db }: Services): void {
 
   app.get('/user', operations.getSelf, async ({ caller }) => {
     const self = await db.tenant(caller.organizationId, tx => findSelf(tx, caller))
-    return ok({ ...self, permissionDetails: caller.permissionDetails })
+    return ok({ ...self, permissionDetails: [...caller.permissionDetails] })
   })
 
   app.patch('/user', operations.updateSelf, async ({ caller, body }) => {
@@ -60,7 +60,7 @@ export function userRoutes(app: App, { db }: Services): void {
       await record(tx, caller, { action: 'update', resource: 'user', resourceId: userId, changes })
       return { ...after, organization }
     })
-    return ok({ ...user, permissionDetails }, 'Name changed')
+    return ok({ ...user, permissionDetails: [...permissionDetails] }, 'Name changed')
   })
 
   app.get('/user/email/:email', operations.getUserByEmail, async ({ caller, params }) =>

@@ -1,6 +1,6 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import { UntrustedClockError } from '../../../db/clock.ts'
-import { isAway, isBusy, isReferenced, isTimeout, isTransient } from '../../../db/errors.ts'
+import { isAway, isBusy, isReferenced, isTimeout, isTransient, overCap } from '../../../db/errors.ts'
 import type { App } from '../../services.ts'
 import { RequestError } from '../errors.ts'
 import { InvalidInput } from '../validation.ts'
@@ -78,6 +78,8 @@ export function answerError(error: FastifyError, request: FastifyRequest, reply:
     reply.header('retry-after', 1)
     return answer(request, reply, 503, 'Another request was in the way. Send the request again.')
   }
+  const tooMany = overCap(error)
+  if (tooMany !== null) return answer(request, reply, 409, `${tooMany} Delete some of them first.`)
   // What a request names is looked up first: this one has gone since.
   if (isReferenced(error)) {
     const gone = 'What this refers to was deleted at the same moment. Read it again, and send what holds now.'

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import type { Database, Queryable } from '../../../db/client.ts'
-import { isAway, isBusy, isTransient } from '../../../db/errors.ts'
+import { isAway, isBusy, isTransient, overCap } from '../../../db/errors.ts'
 import {
   claimSchedule,
   type DueSchedule,
@@ -91,9 +91,9 @@ export async function runSchedule(
   } catch (error) {
     // Not the schedule's fault.
     if (isAway(error) || isBusy(error) || isTransient(error)) throw error
-    const isTold = error instanceof Unmakeable
-    if (!isTold) onError(error, `creating the tasks of the schedule ${due._id}`)
-    const message = isTold ? error.message : 'Something went wrong on our side.'
+    const told = error instanceof Unmakeable ? error.message : overCap(error)
+    if (told === null) onError(error, `creating the tasks of the schedule ${due._id}`)
+    const message = told ?? 'Something went wrong on our side.'
     const delay = { error: message, delayMs: retryDelayMs(due.failures) }
     await db.tenant(organizationId, tx => delaySchedule(tx, due._id, delay))
     return 0
