@@ -33,7 +33,7 @@ export async function readDocument(root) {
 
 export function writeTypes({ paths, components }) {
   const operations = Object.entries(paths).map(
-    ([path, methods]) => `  ${JSON.stringify(path)}: {\n${writeMethods(methods)}\n  }`,
+    ([path, methods]) => `  ${JSON.stringify(path)}: {\n${writeMethods(methods, components.responses)}\n  }`,
   )
   const schemas = Object.entries(components.schemas).map(
     ([name, schema]) => `    ${JSON.stringify(name)}: ${typeOf(schema)}`,
@@ -50,7 +50,7 @@ ${schemas.join('\n')}
 `
 }
 
-function writeMethods(methods) {
+function writeMethods(methods, shared) {
   return Object.entries(methods)
     .map(([method, operation]) => {
       const parameters = ['path', 'query', 'header'].map(place => {
@@ -63,7 +63,11 @@ function writeMethods(methods) {
       })
       const body =
         operation.requestBody && `requestBody: { content: ${contentOf(operation.requestBody.content)} }; `
-      const responses = Object.entries(operation.responses).map(
+      const answers = Object.entries(operation.responses).map(([status, answer]) => [
+        status,
+        answer.$ref ? shared[answer.$ref.split('/').at(-1)] : answer,
+      ])
+      const responses = answers.map(
         ([status, { content }]) =>
           `${status}: { headers: { [name: string]: unknown }; content: ${content ? contentOf(content) : 'never'} }`,
       )
@@ -99,7 +103,8 @@ function typeOf(schema) {
     case 'null':
       return 'null'
     case 'array':
-      if (schema.prefixItems) return `[${schema.prefixItems.map(typeOf).join(', ')}]`
+      if (schema.minItems > 1 && schema.minItems === schema.maxItems)
+        return `[${Array(schema.minItems).fill(typeOf(schema.items)).join(', ')}]`
       return `(${typeOf(schema.items)})[]`
     case 'object':
       return objectOf(schema)

@@ -43,14 +43,19 @@ interface Described {
   'x-permission'?: string
   parameters?: Parameter[]
   requestBody?: { content: { [type: string]: Media } }
-  responses: { [status: string]: { description?: string; content?: { [type: string]: Media } } }
+  responses: { [status: string]: Answer }
+}
+interface Answer {
+  $ref?: string
+  description?: string
+  content?: { [type: string]: Media }
 }
 export interface Document {
   info: { title: string; version: string; description: string }
   tags: { name: string; description: string }[]
   paths: { [path: string]: { [method: string]: Described } }
   webhooks: { [event: string]: { post: Described } }
-  components: { schemas: { [name: string]: Schema } }
+  components: { schemas: { [name: string]: Schema }; responses: { [name: string]: Answer } }
 }
 
 export interface Body extends Media {
@@ -83,7 +88,12 @@ const firstOf = (content: { [type: string]: Media } | undefined): Body | null =>
   return entry ? { type: entry[0], ...entry[1] } : null
 }
 
-function toOperation(method: string, path: string, described: Described): Operation {
+function toOperation(
+  method: string,
+  path: string,
+  described: Described,
+  shared: { [name: string]: Answer },
+): Operation {
   const { operationId: id, summary, description, parameters = [], requestBody, responses } = described
   return {
     id,
@@ -95,23 +105,22 @@ function toOperation(method: string, path: string, described: Described): Operat
     permission: described['x-permission'] ?? null,
     parameters,
     body: firstOf(requestBody?.content),
-    answers: Object.entries(responses).map(([status, { description = '', content }]) => ({
-      status,
-      description: description === 'Default Response' ? '' : description,
-      types: Object.keys(content ?? {}),
-      body: firstOf(content),
-    })),
+    answers: Object.entries(responses).map(([status, answer]) => {
+      const { description = '', content } = shared[answer.$ref?.split('/').at(-1) ?? ''] ?? answer
+      return { status, description, types: Object.keys(content ?? {}), body: firstOf(content) }
+    }),
     isSocket: '101' in responses,
   }
 }
 
 /** Every operation and every event, in the order of the document's tags. */
-export function listGroups({ tags, paths, webhooks }: Document): Group[] {
+export function listGroups({ tags, paths, webhooks, components }: Document): Group[] {
+  const { responses } = components
   const operations = [
     ...Object.entries(paths).flatMap(([path, methods]) =>
-      Object.entries(methods).map(([method, described]) => toOperation(method, path, described)),
+      Object.entries(methods).map(([method, described]) => toOperation(method, path, described, responses)),
     ),
-    ...Object.entries(webhooks).map(([name, { post }]) => toOperation('event', name, post)),
+    ...Object.entries(webhooks).map(([name, { post }]) => toOperation('event', name, post, responses)),
   ]
   return tags
     .map(({ name, description }) => ({

@@ -44,7 +44,7 @@ export interface OverHttp {
   /** A body of JSON as the app sends it. */
   example: object
   /** What the app takes as its receipt. Sent when all of its points are durable or rejected, and never before. */
-  answer: unknown
+  answer: string | object
   /** Whether its app shows positions of others that it is answered with, where the organization allows that. */
   answersTeam?: true
   /** Whether its fields may stand in the address or in a form as well: then it may be fetched with GET. */

@@ -9,6 +9,12 @@ export const id = z
 /** A text of an answer, and what it may look like. */
 export const text = (example: string) => z.string().meta({ examples: [example] })
 
+/** What a field of a record may hold. */
+export const anyValue = z.unknown().meta({ id: 'AnyValue', description: 'Any JSON value' })
+
+/** A record that another one names. */
+export const namedRecord = z.object({ _id: id, name: text('Customer') }).meta({ id: 'NamedRecord' })
+
 /** Of every record that sample data may create. */
 export const isSample = z.boolean().describe('Whether it came with the organization, to try things out with')
 
@@ -20,34 +26,41 @@ export const reference = z.string().max(100).toLowerCase()
 
 export const failure = z
   .object({
-    status: z.literal(false),
+    status: z.boolean().meta({ examples: [false] }),
     message: text('There is no such hub.').describe('A sentence that a person can act on'),
     requestId: text('019aa3c1-0a2b-7c3d-8e4f-5a6b7c8d9e0f'),
     errors: z
-      .array(z.object({ path: text('name'), message: text('This must not be empty.') }))
+      .array(
+        z.object({ path: text('name'), message: text('This must not be empty.') }).meta({ id: 'FieldError' }),
+      )
       .optional()
       .describe('In every 400 for a body or query: what is wrong where'),
   })
   .loose()
   .meta({ id: 'Failure' })
 
+/** That it was done. A plain boolean: generators make a class or an error of a choice of one. */
+export const done = z.boolean().meta({ examples: [true] })
+
 export const success = <T extends z.ZodType>(data: T) =>
-  z.object({ status: z.literal(true), message: text('Done'), data }).describe('Done')
+  z.object({ status: done, message: text('Done'), data }).describe('Done')
+
+/** The answer of a DELETE. */
+export const deleted = success(z.object({ _id: id }).meta({ id: 'Deleted' }))
+
+const pagination = z
+  .object({
+    limit: z.int().meta({ examples: [50] }),
+    nextCursor: text('eyJzb3J0IjoibmFtZSJ9')
+      .nullable()
+      .describe('Give it as `cursor` for the next page; null on the last one'),
+    total: z.int().optional(),
+  })
+  .meta({ id: 'Pagination' })
 
 export const list = <T extends z.ZodType>(item: T) =>
   z
-    .object({
-      status: z.literal(true),
-      message: text('Done'),
-      data: z.array(item),
-      pagination: z.object({
-        limit: z.int().meta({ examples: [50] }),
-        nextCursor: text('eyJzb3J0IjoibmFtZSJ9')
-          .nullable()
-          .describe('Give it as `cursor` for the next page; null on the last one'),
-        total: z.int().optional(),
-      }),
-    })
+    .object({ status: done, message: text('Done'), data: z.array(item), pagination })
     .describe('A page of the list')
 
 const DESCRIPTIONS = {

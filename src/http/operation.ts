@@ -1,5 +1,5 @@
 import type { FastifyContextConfig, FastifySchema } from 'fastify'
-import type { z } from 'zod'
+import { z } from 'zod'
 import type { Access } from './permissions.ts'
 
 /** What an operation promises: stands in a resource's `schemas.ts`, and is given to the route that keeps it. */
@@ -27,4 +27,12 @@ export function operation<const P extends Promised>(
 ): { config: FastifyContextConfig; schema: Schema<P> } {
   const { access, ...schema } = promised
   return { config: { ...config, access }, schema: schema as unknown as Schema<P> }
+}
+
+/**
+ * What schemas are called in the document, and so the classes of generated clients: `nameSchemas({ Hub: hub })`. Those without
+ * a name are called after their place (src/api/interface/components.ts).
+ */
+export function nameSchemas(schemas: { [name: string]: z.ZodType }): void {
+  for (const [id, schema] of Object.entries(schemas)) z.globalRegistry.add(schema, { ...schema.meta(), id })
 }

@@ -13,10 +13,12 @@ const REFERENCE = /(^|[a-z])(Id|Ids)$/
 type Resolve = (schema: JsonSchema) => JsonSchema
 
 export function createResolver({ components }: OpenApi): Resolve {
-  return schema =>
-    schema.$ref
-      ? (components.schemas[schema.$ref.replace('#/components/schemas/', '')] ?? {})
-      : (schema.anyOf?.find(({ type }) => type !== 'null') ?? schema)
+  const resolve: Resolve = ({ $ref, ...schema }) => {
+    if ($ref) return resolve(components.schemas[$ref.replace('#/components/schemas/', '')] ?? {})
+    const choice = schema.anyOf?.find(({ type }) => type !== 'null')
+    return choice ? resolve(choice) : schema
+  }
+  return resolve
 }
 
 /** The schema of an operation's JSON body, or undefined. */

@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { AUDIT_SORTS } from '../../../db/queries/audit-log.ts'
-import { id, list } from '../../http/envelope.ts'
+import { anyValue, id, list } from '../../http/envelope.ts'
 import { listQuery } from '../../http/lists.ts'
-import { operation } from '../../http/operation.ts'
+import { nameSchemas, operation } from '../../http/operation.ts'
 import { queryTime } from '../../http/times.ts'
 
 const entry = z.object({
@@ -13,10 +13,12 @@ const entry = z.object({
   resource: z.string().meta({ examples: ['team'] }),
   resourceId: id.nullable(),
   changes: z
-    .record(z.string(), z.object({ from: z.unknown().optional(), to: z.unknown().optional() }))
+    .record(z.string(), z.object({ from: anyValue.optional(), to: anyValue.optional() }))
     .meta({ examples: [{ name: { from: 'North', to: 'North-east' } }] })
     .describe('Each field that changed, with its value before and after'),
 })
+
+nameSchemas({ AuditEntry: entry })
 
 export const listAuditEntries = operation({
   access: 'view/audit',

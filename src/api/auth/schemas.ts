@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { composeEmail, isEmailAddress, MAX_EMAIL_BYTES } from '../../../db/email-address.ts'
-import { failures, id, list, pathId, success, text } from '../../http/envelope.ts'
+import { deleted, done, failures, id, list, pathId, success, text } from '../../http/envelope.ts'
 import { newName } from '../../http/names.ts'
-import { operation } from '../../http/operation.ts'
+import { nameSchemas, operation } from '../../http/operation.ts'
 import { MAX_PASSWORD_LENGTH, MIN_PASSWORD_LENGTH } from './passwords.ts'
 
 /** An address as people write it; compared without case. */
@@ -46,7 +46,7 @@ const organizationEntry = z.object({
 /** The answer of signing in, switching and creating: specification 2.2. */
 export const signedIn = z
   .object({
-    status: z.literal(true),
+    status: done,
     message: text('Signed in'),
     token: text('eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJvcmciOiIwMTlhYTNjMCJ9.6kXo').describe(
       'The bearer token',
@@ -77,6 +77,10 @@ const session = z.object({
   createdAt: z.date(),
   expiresAt: z.date(),
 })
+
+const nothing = z.object({})
+
+nameSchemas({ Nothing: nothing, Membership: organizationEntry, Session: session, SignedIn: signedIn })
 
 const tags = ['Accounts']
 
@@ -127,7 +131,7 @@ export const logout = operation({
   tags,
   summary: 'Sign out',
   description: 'Ends the session of the token.',
-  response: { 200: success(z.object({})) },
+  response: { 200: success(nothing) },
 })
 
 export const changePassword = operation({
@@ -136,7 +140,7 @@ export const changePassword = operation({
   summary: 'Change the password',
   description: 'In every organization of the account. Ends all its other sessions.',
   body: z.strictObject({ currentPassword: anyPassword, newPassword }),
-  response: { 200: success(z.object({})) },
+  response: { 200: success(nothing) },
 })
 
 export const listSessions = operation({
@@ -153,5 +157,5 @@ export const deleteSession = operation({
   summary: "End one of the account's sessions",
   description: 'Its token is not accepted from then on, and its live sockets are closed.',
   params: z.object({ id: pathId }),
-  response: { 200: success(z.object({ _id: id })), ...failures(404) },
+  response: { 200: deleted, ...failures(404) },
 })

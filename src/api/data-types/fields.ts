@@ -1,7 +1,8 @@
 import { z } from 'zod'
 import { FIELD_TYPES } from '../../../db/schema/flows.ts'
-import { id, reference, text } from '../../http/envelope.ts'
+import { anyValue, id, reference, text } from '../../http/envelope.ts'
 import { newName } from '../../http/names.ts'
+import { nameSchemas } from '../../http/operation.ts'
 
 export const label = newName(200)
 
@@ -22,10 +23,7 @@ export const newField = z.strictObject({
     .default([])
     .meta({ examples: [[]] })
     .describe('What may be selected'),
-  default: z
-    .unknown()
-    .default(null)
-    .meta({ examples: [null] }),
+  default: anyValue.default(null),
   order: z.int().min(0).max(10_000).default(0),
   dataTypeId: reference
     .nullable()
@@ -42,7 +40,9 @@ export const field = z.object({
   required: z.boolean(),
   unique: z.boolean(),
   options: z.array(text('recipient')),
-  default: z.unknown().optional(),
+  default: anyValue.optional(),
   order: z.int(),
   dataTypeId: id.nullable(),
 })
+
+nameSchemas({ NewFieldDefinition: newField, FieldDefinition: field })

@@ -3,10 +3,10 @@ import { DATA_TYPE_SORTS, type DataType, type NewDataType } from '../../../db/qu
 import { DATA_TYPE_KINDS } from '../../../db/schema/data-types.ts'
 import type { Field } from '../../../db/schema/flows.ts'
 import { checkValue, isDots } from '../../data/values.ts'
-import { failures, id, isSample, list, pathId, success, text } from '../../http/envelope.ts'
+import { deleted, failures, id, isSample, list, pathId, success, text } from '../../http/envelope.ts'
 import { listQuery } from '../../http/lists.ts'
 import { newName } from '../../http/names.ts'
-import { operation } from '../../http/operation.ts'
+import { nameSchemas, operation } from '../../http/operation.ts'
 import { field, newField } from './fields.ts'
 
 const type = z.enum(DATA_TYPE_KINDS)
@@ -115,6 +115,8 @@ export function ruleOf(field: Field | undefined): string {
 export const findField = (type: Pick<DataType, 'fields'>, key: string): Field | undefined =>
   type.fields.find(field => field.key === key)
 
+nameSchemas({ DataType: dataType, NewDataType: newDataType })
+
 const tags = ['Data types']
 const params = z.object({ id: pathId })
 
@@ -164,5 +166,5 @@ export const deleteDataType = operation({
   summary: 'Delete a data type',
   description: 'Possible once it has no records, and no flow or other data type refers to it.',
   params,
-  response: { 200: success(z.object({ _id: id })), ...failures(409) },
+  response: { 200: deleted, ...failures(409) },
 })

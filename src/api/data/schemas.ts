@@ -1,6 +1,16 @@
 import { z } from 'zod'
-import { failures, id, isSample, list, pageQuery, pathId, success, text } from '../../http/envelope.ts'
-import { operation } from '../../http/operation.ts'
+import {
+  deleted,
+  failures,
+  id,
+  isSample,
+  list,
+  namedRecord,
+  pageQuery,
+  pathId,
+  success,
+} from '../../http/envelope.ts'
+import { nameSchemas, operation } from '../../http/operation.ts'
 
 const values = z
   .record(z.string(), z.unknown())
@@ -8,7 +18,7 @@ const values = z
 
 const dataRecord = z.object({
   _id: id,
-  dataType: z.object({ _id: id, name: text('Customer') }),
+  dataType: namedRecord,
   data: values.describe('The values by the keys of their fields; a field without a value is absent'),
   isSample,
   createdAt: z.date(),
@@ -32,7 +42,9 @@ const newRecord = z
   })
 
 /** A record's type never changes, so it need not be named again. */
-const changedRecord = z.strictObject({ ...whichType, data: values })
+const changedRecord = z
+  .strictObject({ ...whichType, data: values })
+  .describe('Its data type stays what it is')
 
 const fields = z
   .string()
@@ -63,6 +75,8 @@ const recordsQuery = pageQuery.extend({
     .describe('`filter[key]=value`, where a data type is named')
     .meta({ examples: [{}] }),
 })
+
+nameSchemas({ DataRecord: dataRecord, NewDataRecord: newRecord, DataRecordPatch: changedRecord })
 
 const tags = ['Data sources']
 const params = z.object({ id: pathId })
@@ -134,5 +148,5 @@ export const deleteRecord = operation({
   summary: 'Delete a data source',
   description: 'Possible while no other record refers to it.',
   params,
-  response: { 200: success(z.object({ _id: id })), ...failures(409) },
+  response: { 200: deleted, ...failures(409) },
 })

@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import { DEVICE_SORTS } from '../../../db/queries/devices.ts'
-import { id, list, pathId, reference, success, text } from '../../http/envelope.ts'
+import { deleted, id, list, pathId, reference, success, text } from '../../http/envelope.ts'
 import { listQuery } from '../../http/lists.ts'
 import { newName } from '../../http/names.ts'
-import { operation } from '../../http/operation.ts'
+import { nameSchemas, operation } from '../../http/operation.ts'
 
 const device = z.object({
   _id: id,
@@ -25,6 +25,8 @@ const newDevice = z.strictObject({
   vehicleId: reference.nullable().optional(),
   hubId: reference.nullable().optional(),
 })
+
+nameSchemas({ Device: device, DeviceWithKey: deviceWithKey, NewDevice: newDevice })
 
 const tags = ['Devices']
 const params = z.object({ id: pathId })
@@ -86,7 +88,7 @@ export const deleteDevice = operation({
   description:
     'Its connections are closed within a second. Its history stays, and its identifier is not used again.',
   params,
-  response: { 200: success(z.object({ _id: id })) },
+  response: { 200: deleted },
 })
 
 const setup = z.object({
@@ -98,6 +100,8 @@ const setup = z.object({
     .optional()
     .describe('What to open on the phone instead, as a link or a QR code'),
 })
+
+nameSchemas({ AppSetup: setup, AppSetupStep: setup.shape.steps.element })
 
 export const getSetup = operation({
   access: 'view/device',

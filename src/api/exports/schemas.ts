@@ -5,16 +5,16 @@ import {
   EXPORT_RESOURCES,
   EXPORT_STATUSES,
 } from '../../../db/queries/export-logs.ts'
-import { failures, id, list, pathId, reference, success, text } from '../../http/envelope.ts'
+import { failures, id, list, namedRecord, pathId, reference, success, text } from '../../http/envelope.ts'
 import { listQuery } from '../../http/lists.ts'
-import { operation } from '../../http/operation.ts'
+import { nameSchemas, operation } from '../../http/operation.ts'
 
 export const FILE_TYPES = {
   xlsx: 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
   json: 'application/json; charset=utf-8',
 } as const
 
-const named = z.object({ _id: id, name: text('Customer') }).nullable()
+const named = namedRecord.nullable()
 const time = z.date()
 
 const exportLog = z.object({
@@ -72,6 +72,8 @@ const fileAnswer = {
     'application/json': { schema: records },
   },
 }
+
+nameSchemas({ ExportLog: exportLog, DataExport: dataExport, TasksExport: tasksExport })
 
 const tags = ['Exports']
 const answers = {

@@ -1,10 +1,10 @@
 import { z } from 'zod'
 import { FLOW_SORTS } from '../../../db/queries/flows.ts'
 import type { Step } from '../../../db/schema/flows.ts'
-import { failures, id, list, pathId, reference, success, text } from '../../http/envelope.ts'
+import { deleted, failures, id, list, pathId, reference, success, text } from '../../http/envelope.ts'
 import { listQuery } from '../../http/lists.ts'
 import { newName } from '../../http/names.ts'
-import { operation } from '../../http/operation.ts'
+import { nameSchemas, operation } from '../../http/operation.ts'
 import { field, label, newField } from '../data-types/fields.ts'
 import { STANDARD_STEPS } from './templates.ts'
 
@@ -59,7 +59,7 @@ const newFlow = z
     })
   })
 
-const flow = z.object({
+export const flow = z.object({
   _id: id,
   name: text('Pickup'),
   isDefault: z.boolean().describe('Whether it was created with the organization'),
@@ -75,6 +75,8 @@ const flow = z.object({
   createdAt: z.date(),
   updatedAt: z.date(),
 })
+
+nameSchemas({ NewStep: step, NewFlow: newFlow, Flow: flow, Step: flow.shape.steps.element })
 
 const tags = ['Flows']
 const params = z.object({ id: pathId })
@@ -122,5 +124,5 @@ export const deleteFlow = operation({
   summary: 'Delete a flow',
   description: 'Default flows may be deleted too, while no task goes by them.',
   params,
-  response: { 200: success(z.object({ _id: id })), ...failures(409) },
+  response: { 200: deleted, ...failures(409) },
 })

@@ -3,7 +3,7 @@ import { GEOFENCE_EVENT_SORTS } from '../../../db/queries/geofence-events.ts'
 import { CROSSINGS } from '../../../db/schema/geofence-events.ts'
 import { failures, id, list } from '../../http/envelope.ts'
 import { listQuery } from '../../http/lists.ts'
-import { operation } from '../../http/operation.ts'
+import { nameSchemas, operation } from '../../http/operation.ts'
 import { queryTime } from '../../http/times.ts'
 
 const geofenceEvent = z.object({
@@ -19,6 +19,8 @@ const geofenceEvent = z.object({
   createdAt: z.date(),
   updatedAt: z.date(),
 })
+
+nameSchemas({ GeofenceEvent: geofenceEvent })
 
 export const listGeofenceEvents = operation({
   access: 'view/geofence',

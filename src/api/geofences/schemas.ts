@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import { GEOFENCE_SORTS } from '../../../db/queries/geofences.ts'
-import { failures, id, list, pathId, reference, success, text } from '../../http/envelope.ts'
+import { deleted, failures, id, list, pathId, reference, success, text } from '../../http/envelope.ts'
 import { listQuery } from '../../http/lists.ts'
 import { newName } from '../../http/names.ts'
-import { operation } from '../../http/operation.ts'
+import { nameSchemas, operation } from '../../http/operation.ts'
 import { closeRing } from './ring.ts'
 
 /** A city has some hundred; every edge is held against every other (3 ms), and kept in memory by whoever stores points. */
@@ -32,7 +32,7 @@ const circle = z.strictObject({
 
 const vertex = z
   .tuple([degrees(180, 13.405), degrees(90, 52.52)])
-  .describe('Longitude and latitude, in this order')
+  .describe('Longitude, -180 to 180, and latitude, -90 to 90, in this order')
 const example = [
   [13.37, 52.51],
   [13.38, 52.51],
@@ -79,6 +79,16 @@ const geofence = z.object({
   ]),
   createdAt: z.date(),
   updatedAt: z.date(),
+})
+
+nameSchemas({
+  Circle: circle,
+  NewPolygon: polygon,
+  NewGeofence: newGeofence,
+  Geofence: geofence,
+  NewShape: fields.shape,
+  Shape: geofence.shape.shape,
+  Polygon: geofence.shape.shape.options[1],
 })
 
 const tags = ['Geofences']
@@ -139,5 +149,5 @@ export const deleteGeofence = operation({
   summary: 'Delete a geofence',
   description: 'Nothing is judged by it any more.',
   params,
-  response: { 200: success(z.object({ _id: id })) },
+  response: { 200: deleted },
 })

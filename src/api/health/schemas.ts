@@ -1,20 +1,11 @@
 import { z } from 'zod'
-import { text } from '../../http/envelope.ts'
+import { done, failures, text } from '../../http/envelope.ts'
+import { nameSchemas } from '../../http/operation.ts'
 
 /** As long as the process ends, too. */
 const config = { always: true }
 /** Outside /api/v3, so that they say themselves what its hooks say of the other operations. */
 const open = { tags: ['Process'], 'x-permission': 'public', security: [] }
-
-export const getHealth = {
-  config,
-  schema: {
-    ...open,
-    summary: 'Whether the process lives',
-    description: 'Answers as long as the process can answer at all.',
-    response: { 200: z.object({ status: z.literal(true), message: text('Alive') }).describe('It lives') },
-  },
-}
 
 const readiness = z.object({
   status: z.boolean(),
@@ -23,6 +14,19 @@ const readiness = z.object({
     .record(z.string(), z.boolean())
     .meta({ examples: [{ database: true, listeners: true, clock: true }] }),
 })
+const alive = z.object({ status: done, message: text('Alive') })
+
+nameSchemas({ Readiness: readiness, Alive: alive })
+
+export const getHealth = {
+  config,
+  schema: {
+    ...open,
+    summary: 'Whether the process lives',
+    description: 'Answers as long as the process can answer at all.',
+    response: { 200: alive.describe('It lives'), ...failures(400) },
+  },
+}
 
 export const getReadiness = {
   config,
@@ -33,6 +37,7 @@ export const getReadiness = {
       "Once every listener of its roles is open and what it depends on answers. No more from the moment that it is told to stop. `clock` is false where its clock is more than 2 s from the database's, which counts: it is ready all the same.",
     response: {
       200: readiness.describe('Ready'),
+      ...failures(400),
       503: readiness.describe('Not ready; `data` says what is missing'),
     },
   },
@@ -44,6 +49,9 @@ export const getMetrics = {
     ...open,
     summary: 'Figures of the process',
     description: 'In the text format of Prometheus.',
-    response: { 200: { description: 'The figures', content: { 'text/plain': { schema: z.string() } } } },
+    response: {
+      200: { description: 'The figures', content: { 'text/plain': { schema: z.string() } } },
+      ...failures(400),
+    },
   },
 }

@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import { HUB_SORTS } from '../../../db/queries/hubs.ts'
-import { failures, id, list, pathId, success, text } from '../../http/envelope.ts'
+import { deleted, failures, id, list, pathId, success, text } from '../../http/envelope.ts'
 import { listQuery } from '../../http/lists.ts'
 import { newName } from '../../http/names.ts'
-import { operation } from '../../http/operation.ts'
+import { nameSchemas, operation } from '../../http/operation.ts'
 
 const fields = {
   name: newName(100).meta({ examples: ['Berlin'] }),
@@ -32,6 +32,8 @@ const hub = z.object({
   createdAt: z.date(),
   updatedAt: z.date(),
 })
+
+nameSchemas({ Hub: hub })
 
 const tags = ['Hubs']
 const params = z.object({ id: pathId })
@@ -79,5 +81,5 @@ export const deleteHub = operation({
   summary: 'Delete a hub',
   description: 'Possible once no team, vehicle, device or task is bound to it.',
   params,
-  response: { 200: success(z.object({ _id: id })), ...failures(409) },
+  response: { 200: deleted, ...failures(409) },
 })

@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import { IMPORT_CONFIG_SORTS } from '../../../db/queries/import-configs.ts'
-import { failures, id, list, pathId, reference, success, text } from '../../http/envelope.ts'
+import { deleted, failures, id, list, pathId, reference, success, text } from '../../http/envelope.ts'
 import { listQuery } from '../../http/lists.ts'
 import { newName } from '../../http/names.ts'
-import { operation } from '../../http/operation.ts'
+import { nameSchemas, operation } from '../../http/operation.ts'
 
 /** A cell has at most as many. */
 export const MAX_HEADING = 500
@@ -49,6 +49,8 @@ const tags = ['Imports']
 const params = z.object({ id: pathId })
 const body = z.strictObject(fields)
 
+nameSchemas({ ImportConfig: importConfig, NewImportConfig: body })
+
 export const listImportConfigs = operation({
   access: 'view/import-config',
   tags,
@@ -93,5 +95,5 @@ export const deleteImportConfig = operation({
   summary: 'Delete an import config',
   description: 'Imports that were made with it stay as they are.',
   params,
-  response: { 200: success(z.object({ _id: id })) },
+  response: { 200: deleted },
 })

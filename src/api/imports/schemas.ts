@@ -5,9 +5,9 @@ import {
   IMPORT_STATUSES,
   type ImportFormat,
 } from '../../../db/queries/imports.ts'
-import { failures, id, list, pathId, reference, success, text } from '../../http/envelope.ts'
+import { failures, id, list, namedRecord, pathId, reference, success, text } from '../../http/envelope.ts'
 import { listQuery } from '../../http/lists.ts'
-import { operation } from '../../http/operation.ts'
+import { nameSchemas, operation } from '../../http/operation.ts'
 import { MAX_FILE_BYTES } from '../../imports/limits.ts'
 import { whichType } from '../data/schemas.ts'
 
@@ -17,7 +17,7 @@ const importRecord = z.object({
   _id: id,
   status: z.enum(IMPORT_STATUSES),
   fileName: text('customers.xlsx'),
-  dataType: z.object({ _id: id, name: text('Customer') }),
+  dataType: namedRecord,
   mode: z.enum(IMPORT_MODES),
   dryRun: z.boolean(),
   mapping: z
@@ -66,6 +66,8 @@ const FILES: { [format in ImportFormat]: z.ZodType } = {
   }),
   xlsx: z.unknown().meta({ type: 'string', format: 'binary', examples: ['The bytes of a workbook'] }),
 }
+
+nameSchemas({ ImportRecord: importRecord, RowFailure: importRecord.shape.failures.element })
 
 const tags = ['Imports']
 const params = z.object({ id: pathId })

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { OverHttp } from '../../../ingest/formats/format.ts'
+import { text } from '../../http/envelope.ts'
 import { operation } from '../../http/operation.ts'
 
 /** As much as a request of our own with points in it may have. */
@@ -12,6 +13,10 @@ const RULE = `Signed in with the device's key as bearer token, as Basic's passwo
 that is right is durable; what is wrong, or cannot be read, is answered 200 as well and listed among the device's rejections,
 since the app would send it for ever.`
 
+/** An object of texts. */
+const receiptOf = (answer: object) =>
+  z.object(Object.fromEntries(Object.entries(answer).map(([key, value]) => [key, text(String(value))])))
+
 /** The operations of an app's format: every app's request and receipt are its own, and none has our envelope. */
 export function appOperations(http: OverHttp) {
   const { summary, description, example, answer, answersTeam, takesFields } = http
@@ -22,14 +27,9 @@ export function appOperations(http: OverHttp) {
           description: 'Durable',
           content: { 'text/plain': { schema: z.string().meta({ examples: [answer] }) } },
         }
-      : z
-          .unknown()
-          .meta(
-            answersTeam
-              ? { type: 'array', items: { type: 'object' }, examples: [answer] }
-              : { const: answer, examples: [answer] },
-          )
-          .describe('Durable')
+      : (answersTeam ? z.array(z.looseObject({})).meta({ examples: [answer] }) : receiptOf(answer)).describe(
+          'Durable',
+        )
   const promised = {
     access: 'device' as const,
     tags: ['Apps'],

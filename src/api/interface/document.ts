@@ -3,6 +3,7 @@ import type { FastifyContextConfig } from 'fastify'
 import { jsonSchemaTransform, jsonSchemaTransformObject } from 'fastify-type-provider-zod'
 import { z } from 'zod'
 import type { App } from '../../services.ts'
+import { capitalize, type Media, shareFailures, shareSchemas, tidy } from './components.ts'
 import { describeEvents } from './events.ts'
 import { exampleOf, type JsonSchema } from './examples.ts'
 
@@ -31,7 +32,7 @@ interface Operation {
   requestBody?: { content: Content }
   responses: { [status: string]: { description?: string; content?: Content; headers?: object } }
 }
-type Content = { [mediaType: string]: { schema?: JsonSchema; example?: unknown } }
+type Content = { [mediaType: string]: Media }
 interface Document {
   paths: { [path: string]: { [method: string]: Operation } }
   components: { schemas: { [name: string]: JsonSchema } }
@@ -88,6 +89,7 @@ const TAGS = [
   { name: 'Imports', description: 'Records from files' },
   { name: 'Exports', description: 'Files of records and tasks' },
   { name: 'Webhooks', description: 'What other systems are told' },
+  { name: 'Events', description: 'The requests that a webhook sends to another system' },
   { name: 'Audit log', description: 'Who changed what' },
   { name: 'Interface', description: 'This document' },
   { name: 'Process', description: 'Whether it lives and works' },
@@ -103,7 +105,13 @@ export async function gatherRoutes(app: App): Promise<void> {
   await app.register(swagger, {
     openapi: {
       openapi: '3.1.0',
-      info: { title: 'Fieldline', version: '3.0.0', description: DESCRIPTION },
+      info: {
+        title: 'Fieldline',
+        version: '3.0.0',
+        description: DESCRIPTION,
+        contact: { name: 'Who runs this installation' },
+        license: { name: 'Proprietary', identifier: 'LicenseRef-Fieldline' },
+      },
       servers: [{ url: '/' }],
       tags: TAGS,
       webhooks,
@@ -148,7 +156,8 @@ const describeUploads: typeof jsonSchemaTransform = input => {
 }
 
 /** Adds what follows from the schemas and conventions alone, so that no route has to say it: examples, headers. */
-function complete({ paths, components }: Document): void {
+function complete(document: Document): void {
+  const { paths, components } = document
   const { schemas } = components
   const exemplify = (content: Content | undefined, side: 'request' | 'answer') => {
     for (const media of Object.values(content ?? {}))
@@ -161,8 +170,11 @@ function complete({ paths, components }: Document): void {
         if (parameter.in === 'query' && parameter.schema?.type === 'object') {
           Object.assign(parameter, { style: 'deepObject', explode: true })
         }
-        if (parameter.in !== 'path' || !parameter.schema) continue
-        parameter.example ??= exampleOf(parameter.schema, schemas, 'answer')
+        if (!parameter.schema) continue
+        if (parameter.in === 'path') parameter.example ??= exampleOf(parameter.schema, schemas, 'answer')
+        parameter.schema = tidy(parameter.schema)
+        // A text, as the identifiers of answers are: what is none of ours is not there.
+        if (parameter.in === 'path') delete parameter.schema.format
       }
       // A key that counts may have been used for another request, which is 409.
       if (method === 'post' && operation.responses[409] && path.startsWith('/api/v3')) {
@@ -173,10 +185,22 @@ function complete({ paths, components }: Document): void {
         const json = response.content?.['application/json']
         if (json?.schema?.$ref === '#/components/schemas/Failure') json.example = failureExample(status)
         exemplify(response.content, 'answer')
+        if (response.description === 'Default Response')
+          response.description = describedBy(json?.schema, schemas)
+        // Over HTTP/2 and HTTP/3, as a proxy may speak them, a WebSocket opens with 200 (RFC 8441, RFC 9220).
+        if (status === '101')
+          operation.responses[200] ??= { description: `${response.description}, over HTTP/2` }
         if (status === '429' || status === '503') response.headers = RETRY_AFTER
       }
     }
   }
+  shareSchemas(document)
+  shareFailures(document)
+}
+
+/** Fastify knows no description of a schema that has a name. */
+function describedBy(schema: JsonSchema | undefined, schemas: { [name: string]: JsonSchema }): string {
+  return schemas[schema?.$ref?.replace('#/components/schemas/', '') ?? '']?.description ?? 'Done'
 }
 
 /** Of method and path, so that it stays what it is: `GET /hub/{id}` is `getHubById`. */
@@ -188,8 +212,6 @@ function nameOperation(method: string, path: string): string {
   })
   return method + name.join('')
 }
-
-const capitalize = (word: string) => word.slice(0, 1).toUpperCase() + word.slice(1)
 
 function failureExample(status: string): object {
   const message = SENTENCES[status] ?? 'The request failed.'

@@ -25,7 +25,7 @@ interface Event {
 const describe = ({ name, summary, description, schema, example }: Event, security: { security?: [] }) => ({
   post: {
     operationId: name,
-    tags: ['Webhooks'],
+    tags: ['Events'],
     summary,
     description: `${description} ${DELIVERY}`,
     ...security,

@@ -2,11 +2,17 @@
 export interface JsonSchema {
   $ref?: string
   type?: string | string[]
+  description?: string
   format?: string
+  pattern?: string
   properties?: { [name: string]: JsonSchema }
   required?: string[]
+  additionalProperties?: boolean | JsonSchema
+  propertyNames?: JsonSchema
   items?: JsonSchema
+  prefixItems?: JsonSchema[]
   minItems?: number
+  maxItems?: number
   enum?: unknown[]
   const?: unknown
   anyOf?: JsonSchema[]
@@ -15,6 +21,7 @@ export interface JsonSchema {
   examples?: unknown[]
   default?: unknown
   minimum?: number
+  maximum?: number
   exclusiveMinimum?: number
 }
 
@@ -37,9 +44,15 @@ export function exampleOf(
   side: 'request' | 'answer',
   name = '',
 ): unknown {
+  const find = ({ $ref = '' }: JsonSchema) => components[$ref.replace('#/components/schemas/', '')]
+  // A value of any kind has no example.
+  const isAny = (inner: JsonSchema) => {
+    const { type, anyOf, oneOf, enum: choices } = find(inner) ?? inner
+    return [type, anyOf, oneOf, choices].every(said => said === undefined)
+  }
   const compose = (inner: JsonSchema, called = name) => exampleOf(inner, components, side, called)
   if (schema.$ref) {
-    const named = components[schema.$ref.replace('#/components/schemas/', '')]
+    const named = find(schema)
     return named ? compose(named) : null
   }
   if (schema.examples && schema.examples.length > 0) return schema.examples[0]
@@ -53,7 +66,8 @@ export function exampleOf(
   switch (type) {
     case 'object': {
       const shown = Object.entries(schema.properties ?? {}).filter(
-        ([called, inner]) => side === 'answer' || schema.required?.includes(called) || inner.examples,
+        ([called, inner]) =>
+          schema.required?.includes(called) || (side === 'answer' ? !isAny(inner) : inner.examples),
       )
       return Object.fromEntries(shown.map(([called, inner]) => [called, compose(inner, called)]))
     }

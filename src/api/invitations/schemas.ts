@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { failures, pathId, reference, success, text } from '../../http/envelope.ts'
-import { operation } from '../../http/operation.ts'
+import { nameSchemas, operation } from '../../http/operation.ts'
 import { anyPassword, email, personName, signedIn } from '../auth/schemas.ts'
 import { user } from '../users/schemas.ts'
 
@@ -9,6 +9,8 @@ const invitedUser = user.extend({
     .object({ token: text('6f1c0d3e9b7a4258a1c4e2d09f3b5c77'), expiresAt: z.date() })
     .describe('To be passed on to the person. Shown once'),
 })
+
+nameSchemas({ InvitedUser: invitedUser })
 
 const tags = ['Users']
 

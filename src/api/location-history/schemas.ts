@@ -2,8 +2,8 @@ import { z } from 'zod'
 import { PLAUSIBLE } from '../../../ingest/fix.ts'
 import { REASONS } from '../../../stream/point.ts'
 import { queryBox } from '../../http/boxes.ts'
-import { failure, failures, id, list, success, text } from '../../http/envelope.ts'
-import { operation } from '../../http/operation.ts'
+import { done, failure, failures, id, list, success, text } from '../../http/envelope.ts'
+import { nameSchemas, operation } from '../../http/operation.ts'
 import { queryTime, timeZone } from '../../http/times.ts'
 
 /** The points and bytes of one request, and the points of one page of history. */
@@ -39,7 +39,7 @@ const point = z.unknown().meta({
     lat: { type: 'number', minimum: -90, maximum: 90 },
     lng: { type: 'number', minimum: -180, maximum: 180 },
     timestamp: {
-      oneOf: [{ type: 'string', format: 'date-time' }, { type: 'number' }],
+      oneOf: [{ type: 'string' }, { type: 'number' }],
       description: 'When the fix was taken: RFC 3339 with an offset, or seconds or milliseconds since 1970',
     },
     speed: measured('speed', 'Metres per second'),
@@ -47,7 +47,7 @@ const point = z.unknown().meta({
     accuracy: measured('accuracy', 'Metres'),
     altitude: measured('altitude', 'Metres'),
     battery: measured('battery', 'Per cent'),
-    attributes: { type: ['object', 'null'], description: 'Up to 2 KiB of JSON' },
+    attributes: { type: ['object', 'null'], additionalProperties: true, description: 'Up to 2 KiB of JSON' },
     deviceId: { type: 'string', description: "The device that it is of, instead of the caller's own" },
   },
   examples: [{ lat: 52.52, lng: 13.405, timestamp: '2026-11-21T10:00:00Z', speed: 12.5, heading: 270 }],
@@ -67,7 +67,7 @@ const bulkResult = z.object({
   ),
 })
 
-const bulkAnswer = z.object({ status: z.literal(true), message: text('Points accepted'), data: bulkResult })
+const bulkAnswer = z.object({ status: done, message: text('Points accepted'), data: bulkResult })
 const bulkRejected = failure.extend({ data: bulkResult.optional() }).describe('All of them are wrong')
 
 const number = (example: number) => z.number().meta({ examples: [example] })
@@ -132,6 +132,13 @@ const historyQuery = z.object({
 })
 
 export type HistoryQuery = z.output<typeof historyQuery>
+
+nameSchemas({
+  NewPoints: bulk,
+  PointsResult: bulkResult,
+  Point: historyPoint,
+  RejectedPoint: bulkResult.shape.rejected.element,
+})
 
 const tags = ['Location history']
 
@@ -204,6 +211,43 @@ const tripsQuery = z.object({
 
 export type TripsQuery = z.output<typeof tripsQuery>
 
+const trips = z.object({
+  trips: z.array(
+    z.object({
+      startTime: text('2026-11-21T08:00:00.000Z'),
+      endTime: text('2026-11-21T08:21:00.000Z'),
+      start: place,
+      end: place,
+      distance: metres,
+      duration: seconds,
+      maxSpeed: number(16.5).describe('Metres per second'),
+      points: z.int().describe('How many fixes it has'),
+    }),
+  ),
+  stops: z.array(
+    place.extend({
+      startTime: text('2026-11-21T08:21:00.000Z'),
+      endTime: text('2026-11-21T08:42:00.000Z'),
+      duration: seconds,
+    }),
+  ),
+  days: z.array(
+    z.object({
+      date: text('2026-11-21'),
+      distance: metres,
+      duration: seconds.describe('Seconds in trips'),
+    }),
+  ),
+})
+
+nameSchemas({
+  Place: place,
+  Trips: trips,
+  Trip: trips.shape.trips.element,
+  Stop: trips.shape.stops.element,
+  DayOfTrips: trips.shape.days.element,
+})
+
 export const listTrips = operation(
   {
     access: 'view/location',
@@ -214,36 +258,7 @@ next; more than 30 minutes without a fix end a trip, and what never goes 100 m f
 what comes out. Up to 5,000,000 points and 20,000 trips and stops are gone through for one answer.`,
     querystring: tripsQuery,
     response: {
-      200: success(
-        z.object({
-          trips: z.array(
-            z.object({
-              startTime: text('2026-11-21T08:00:00.000Z'),
-              endTime: text('2026-11-21T08:21:00.000Z'),
-              start: place,
-              end: place,
-              distance: metres,
-              duration: seconds,
-              maxSpeed: number(16.5).describe('Metres per second'),
-              points: z.int().describe('How many fixes it has'),
-            }),
-          ),
-          stops: z.array(
-            place.extend({
-              startTime: text('2026-11-21T08:21:00.000Z'),
-              endTime: text('2026-11-21T08:42:00.000Z'),
-              duration: seconds,
-            }),
-          ),
-          days: z.array(
-            z.object({
-              date: text('2026-11-21'),
-              distance: metres,
-              duration: seconds.describe('Seconds in trips'),
-            }),
-          ),
-        }),
-      ),
+      200: success(trips),
     },
   },
   { heavy: true },

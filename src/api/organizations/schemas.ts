@@ -1,8 +1,8 @@
 import { z } from 'zod'
-import { failures, id, success, text } from '../../http/envelope.ts'
+import { deleted, failures, id, success, text } from '../../http/envelope.ts'
 import { invalid } from '../../http/errors.ts'
 import { newName } from '../../http/names.ts'
-import { operation } from '../../http/operation.ts'
+import { nameSchemas, operation } from '../../http/operation.ts'
 import { timeZone } from '../../http/times.ts'
 import { signedIn } from '../auth/schemas.ts'
 
@@ -103,6 +103,12 @@ function isLanguage(tag: string): boolean {
   }
 }
 
+nameSchemas({
+  NewOrganization: newOrganization,
+  Organization: organization,
+  OrganizationSettings: fields.settings,
+})
+
 const tags = ['Organizations']
 
 /** Specification section 7, case 3. */
@@ -152,7 +158,7 @@ export const deleteOrganization = operation({
   summary: 'Delete the organization of the token',
   description: `Ends every access to it at once: sessions, devices, live sockets. Its records are deleted in the
 background and cannot be brought back.`,
-  response: { 200: success(z.object({ _id: id })) },
+  response: { 200: deleted },
 })
 
 export const deleteSampleData = operation({

@@ -2,7 +2,20 @@ import { z } from 'zod'
 import { REASONS } from '../../../stream/point.ts'
 import { cursorKey } from '../../http/cursors.ts'
 import { id, list, pageQuery, pathId, text } from '../../http/envelope.ts'
-import { operation } from '../../http/operation.ts'
+import { nameSchemas, operation } from '../../http/operation.ts'
+
+const measured = z.number().nullable().optional()
+const storedPoint = z.looseObject({
+  lat: z.number(),
+  lng: z.number(),
+  timestamp: text('2026-11-21T10:00:00.000Z'),
+  speed: measured,
+  heading: measured,
+  accuracy: measured,
+  altitude: measured,
+  battery: measured,
+  attributes: z.record(z.string(), z.unknown()).nullable().optional(),
+})
 
 const rejection = z.object({
   _id: id,
@@ -12,7 +25,13 @@ const rejection = z.object({
   topic: text('fieldline/v1/position').nullable(),
   payload: text('{"lat":91,"lng":13.4}').nullable(),
   receivedAt: text('2026-11-21T10:00:00.420Z'),
-  stored: z.unknown().optional().describe('The point that won a conflict'),
+  stored: storedPoint.nullable().optional().describe('The point that won a conflict'),
+})
+
+const subjectRejection = rejection.extend({
+  subjectId: id,
+  subjectType: z.enum(['device', 'user']),
+  subjectName: text('Van 12'),
 })
 
 const counts = z
@@ -33,6 +52,8 @@ const querystring = pageQuery.extend({
   reason: z.enum(REASONS).optional().describe('Only those for this reason'),
 })
 
+nameSchemas({ StoredPoint: storedPoint, Rejection: rejection, SubjectRejection: subjectRejection })
+
 export const listRejections = operation({
   access: 'view/device',
   tags: ['Devices'],
@@ -41,13 +62,7 @@ export const listRejections = operation({
     1,000 of each at least, newest first, and how many there were by reason of all time. ${places}`,
   querystring,
   response: {
-    200: list(
-      rejection.extend({
-        subjectId: id,
-        subjectType: z.enum(['device', 'user']),
-        subjectName: text('Van 12'),
-      }),
-    ).extend({ counts }),
+    200: list(subjectRejection).extend({ counts }),
   },
 })
 

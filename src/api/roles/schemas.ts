@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import { ROLE_SORTS } from '../../../db/queries/roles.ts'
-import { failures, id, list, pathId, success, text } from '../../http/envelope.ts'
+import { deleted, failures, id, list, pathId, success, text } from '../../http/envelope.ts'
 import { listQuery } from '../../http/lists.ts'
 import { newName } from '../../http/names.ts'
-import { operation } from '../../http/operation.ts'
+import { nameSchemas, operation } from '../../http/operation.ts'
 
 const permissionName = z
   .string()
@@ -13,20 +13,20 @@ const scope = z
   .enum(['all', 'team', 'own'])
   .describe('How far it reaches: everything, what belongs to the own teams, or what is the own')
 
-const restriction = {
+const restriction = z.strictObject({
   dataTypeId: id.toLowerCase(),
   restrictedFields: z
     .array(z.string().max(200))
     .max(500)
     .meta({ examples: [[]] })
     .describe('Keys of fields that stay hidden'),
-}
+})
 
 /** A permission as it is shown. */
 export const permissionDetail = z.object({
   permissionName,
   scope,
-  dataTypes: z.array(z.object(restriction)).optional(),
+  dataTypes: z.array(restriction).optional(),
 })
 
 const role = z.object({
@@ -59,7 +59,7 @@ const newRole = z.strictObject({
         permissionName,
         scope: scope.default('all'),
         dataTypes: z
-          .array(z.strictObject(restriction))
+          .array(restriction)
           .min(1, 'Name a data type, or leave dataTypes out to mean all of them.')
           .max(500)
           .optional()
@@ -73,6 +73,14 @@ const newRole = z.strictObject({
 })
 
 const permission = z.object({ permissionName, description: text('See teams') })
+
+nameSchemas({
+  PermissionDetail: permissionDetail,
+  Role: role,
+  NewRole: newRole,
+  Permission: permission,
+  Restriction: restriction,
+})
 
 const tags = ['Roles']
 const params = z.object({ id: pathId })
@@ -130,5 +138,5 @@ export const deleteRole = operation({
   summary: 'Delete a role',
   description: 'Possible once nobody holds it. Default roles stay.',
   params,
-  response: { 200: success(z.object({ _id: id })), ...failures(409) },
+  response: { 200: deleted, ...failures(409) },
 })

@@ -1,10 +1,21 @@
 import { z } from 'zod'
 import { SCHEDULE_SORTS } from '../../../db/queries/schedules.ts'
-import { failures, id, isSample, list, pathId, reference, success, text } from '../../http/envelope.ts'
+import {
+  deleted,
+  failures,
+  id,
+  isSample,
+  list,
+  pathId,
+  reference,
+  success,
+  text,
+} from '../../http/envelope.ts'
 import { listQuery } from '../../http/lists.ts'
 import { newName } from '../../http/names.ts'
-import { operation } from '../../http/operation.ts'
+import { nameSchemas, operation } from '../../http/operation.ts'
 import { timeZone } from '../../http/times.ts'
+import { flow } from '../flows/schemas.ts'
 import { location, values } from '../tasks/schemas.ts'
 import { exceptions, plannedTime, repeat, shownRepeat } from './timing.ts'
 
@@ -88,7 +99,7 @@ const schedule = z.object({
   _id: id,
   name: text('Water the plants'),
   flowId: id,
-  flow: z.object({ _id: id, name: text('Standard'), steps: z.array(z.unknown()) }).describe('As it is now'),
+  flow: z.object({ _id: id, name: text('Standard'), steps: flow.shape.steps }).describe('As it is now'),
   dataIds: z.array(id),
   hubId: id.nullable(),
   teamId: id.nullable(),
@@ -115,6 +126,25 @@ const schedule = z.object({
   isSample,
   createdAt: z.date(),
   updatedAt: z.date(),
+})
+
+const scheduleResult = z.object({
+  index: z.int(),
+  status: z.enum(['created', 'failed']),
+  schedule: schedule.optional(),
+  errors: z.array(z.object({ path: text('repeat.rrule'), message: text('FREQ is required.') })).optional(),
+})
+
+const occurrences = z.object({ occurrences: z.array(text('2026-11-26T08:00:00.000Z')), past: z.int() })
+
+nameSchemas({
+  NewSchedule: newSchedule,
+  SchedulePatch: schedulePatch,
+  Schedule: schedule,
+  ScheduleResult: scheduleResult,
+  Occurrences: occurrences,
+  NewRepeat: repeat,
+  Repeat: shownRepeat,
 })
 
 const tags = ['Task schedules']
@@ -157,10 +187,7 @@ export const createSchedule = operation({
 })
 
 /** Each is validated by itself, so that a wrong one is reported and takes no other with it. */
-const anySchedule = z.unknown().meta({
-  id: 'NewSchedule',
-  ...(({ $schema, ...json }) => json)(z.toJSONSchema(newSchedule, { io: 'input', unrepresentable: 'any' })),
-})
+const anySchedule = z.unknown().meta({ $ref: '#/components/schemas/NewScheduleInput' })
 
 export const createSchedules = operation(
   {
@@ -170,18 +197,7 @@ export const createSchedules = operation(
     description: 'Each is created or reported with what is wrong with it, by its place in the list, from 0.',
     body: z.strictObject({ schedules: z.array(anySchedule).min(1).max(MAX_SCHEDULES) }),
     response: {
-      200: success(
-        z.array(
-          z.object({
-            index: z.int(),
-            status: z.enum(['created', 'failed']),
-            schedule: schedule.optional(),
-            errors: z
-              .array(z.object({ path: text('repeat.rrule'), message: text('FREQ is required.') }))
-              .optional(),
-          }),
-        ),
-      ),
+      200: success(z.array(scheduleResult)),
       ...failures(413),
     },
   },
@@ -204,7 +220,7 @@ export const previewSchedule = operation({
     })
     .superRefine(endsAfterStart),
   response: {
-    200: success(z.object({ occurrences: z.array(text('2026-11-26T08:00:00.000Z')), past: z.int() })),
+    200: success(occurrences),
   },
 })
 
@@ -237,5 +253,5 @@ export const deleteSchedule = operation({
   summary: 'Delete a task schedule',
   description: 'It creates no more tasks; those that it created stay.',
   params,
-  response: { 200: success(z.object({ _id: id })) },
+  response: { 200: deleted },
 })

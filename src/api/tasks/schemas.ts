@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { TASK_SORTS } from '../../../db/queries/tasks.ts'
 import { queryBox } from '../../http/boxes.ts'
 import {
+  deleted,
   failure,
   failures,
   id,
@@ -14,7 +15,7 @@ import {
 } from '../../http/envelope.ts'
 import { listQuery } from '../../http/lists.ts'
 import { newName } from '../../http/names.ts'
-import { operation } from '../../http/operation.ts'
+import { nameSchemas, operation } from '../../http/operation.ts'
 import { bodyTime, queryTime } from '../../http/times.ts'
 import { MAX_CONTENT_BYTES } from '../../tasks/content.ts'
 
@@ -156,6 +157,8 @@ const task = z
 /** What is shown of a task. */
 export const TASK_KEYS = Object.keys(task.shape) as (keyof typeof task.shape)[]
 
+nameSchemas({ NewTaskLocation: location, NewTask: newTask, TaskPatch: taskPatch, TaskMove: move })
+
 const tags = ['Tasks']
 const params = z.object({ id: pathId })
 const several = (what: string) => z.string().optional().describe(`${what}, separated by commas`)
@@ -246,5 +249,5 @@ export const deleteTask = operation({
   summary: 'Delete a task',
   description: 'With its history.',
   params,
-  response: { 200: success(z.object({ _id: id })) },
+  response: { 200: deleted },
 })

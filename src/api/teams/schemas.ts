@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import { TEAM_SORTS } from '../../../db/queries/teams.ts'
-import { failures, id, list, pathId, reference, success, text } from '../../http/envelope.ts'
+import { deleted, failures, id, list, pathId, reference, success, text } from '../../http/envelope.ts'
 import { listQuery } from '../../http/lists.ts'
 import { newName } from '../../http/names.ts'
-import { operation } from '../../http/operation.ts'
+import { nameSchemas, operation } from '../../http/operation.ts'
 
 const team = z.object({
   _id: id,
@@ -23,6 +23,8 @@ const newTeam = z.strictObject({
   memberIds: users,
   leaderIds: users,
 })
+
+nameSchemas({ Team: team, NewTeam: newTeam })
 
 const tags = ['Teams']
 const params = z.object({ id: pathId })
@@ -73,5 +75,5 @@ export const deleteTeam = operation({
   summary: 'Delete a team',
   description: 'Its members stay.',
   params,
-  response: { 200: success(z.object({ _id: id })) },
+  response: { 200: deleted },
 })

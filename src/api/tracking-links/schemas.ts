@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { TRACKING_LINK_SORTS } from '../../../db/queries/tracking-links.ts'
-import { failures, id, list, pathId, reference, success, text } from '../../http/envelope.ts'
+import { deleted, failures, id, list, pathId, reference, success, text } from '../../http/envelope.ts'
 import { listQuery } from '../../http/lists.ts'
-import { operation } from '../../http/operation.ts'
+import { nameSchemas, operation } from '../../http/operation.ts'
 import { queryTime } from '../../http/times.ts'
 
 /** A day: what a trail is made from is bounded by it. */
@@ -32,6 +32,30 @@ const publicPoint = z.object({
   timestamp: text('2026-11-21T10:00:00.000Z'),
   speed: number(12.5).nullable(),
   heading: number(270).nullable(),
+})
+
+const linkWithToken = link.extend({
+  token: text(TOKEN),
+  url: text(`https://fieldline.example/track/${TOKEN}`),
+})
+
+const tracked = z.object({
+  name: text('Van 7'),
+  position: publicPoint.nullable(),
+  trail: z.array(publicPoint),
+  expiresAt: z.date(),
+  destination: z
+    .object({ lat: number(52.49), lng: number(13.36), address: text('Alexanderplatz 1').nullable() })
+    .nullable()
+    .optional()
+    .describe('Of a link with a task; null where that has no place'),
+})
+
+nameSchemas({
+  TrackingLink: link,
+  TrackedPoint: publicPoint,
+  TrackingLinkWithToken: linkWithToken,
+  Tracked: tracked,
 })
 
 const tags = ['Tracking links']
@@ -67,7 +91,7 @@ create links. \`token\` and \`url\` are shown once.`,
     taskId: reference.nullable().default(null),
   }),
   response: {
-    201: success(link.extend({ token: text(TOKEN), url: text(`https://fieldline.example/track/${TOKEN}`) })),
+    201: success(linkWithToken),
   },
 })
 
@@ -77,7 +101,7 @@ export const deleteTrackingLink = operation({
   summary: 'Revoke a tracking link',
   description: 'Whoever has it open is cut off within a second.',
   params,
-  response: { 200: success(z.object({ _id: id })) },
+  response: { 200: deleted },
 })
 
 export const getTracked = operation(
@@ -89,19 +113,7 @@ export const getTracked = operation(
 has at most 500 points that keep its shape.`,
     params: tokenParams,
     response: {
-      200: success(
-        z.object({
-          name: text('Van 7'),
-          position: publicPoint.nullable(),
-          trail: z.array(publicPoint),
-          expiresAt: z.date(),
-          destination: z
-            .object({ lat: number(52.49), lng: number(13.36), address: text('Alexanderplatz 1').nullable() })
-            .nullable()
-            .optional()
-            .describe('Of a link with a task; null where that has no place'),
-        }),
-      ),
+      200: success(tracked),
     },
   },
   { heavy: true },

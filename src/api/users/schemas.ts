@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { USER_SORTS } from '../../../db/queries/users.ts'
-import { failures, id, list, pathId, reference, success, text } from '../../http/envelope.ts'
+import { deleted, failures, id, list, pathId, reference, success, text } from '../../http/envelope.ts'
 import { listQuery } from '../../http/lists.ts'
-import { operation } from '../../http/operation.ts'
+import { nameSchemas, operation } from '../../http/operation.ts'
 import { newPassword, personName } from '../auth/schemas.ts'
 import { permissionDetail } from '../roles/schemas.ts'
 
@@ -31,6 +31,8 @@ const self = user.extend({
       'How dates, times and numbers are written there: for everybody, whatever the role may read of it',
     ),
 })
+
+nameSchemas({ User: user, OwnUser: self, UserRole: user.shape.role })
 
 const tags = ['Users']
 const params = z.object({ id: pathId })
@@ -106,7 +108,7 @@ export const deleteUser = operation({
   description: `Ends its sessions here and withdraws an invitation. The account and its other organizations stay, and
 so does the history of its positions.`,
   params,
-  response: { 200: success(z.object({ _id: id })), ...failures(409) },
+  response: { 200: deleted, ...failures(409) },
 })
 
 export const resetPassword = operation({
@@ -117,5 +119,5 @@ export const resetPassword = operation({
 its organizations, and its sessions end in all of them.`,
   params,
   body: z.strictObject({ newPassword }),
-  response: { 200: success(z.object({ _id: id })), ...failures(403) },
+  response: { 200: deleted, ...failures(403) },
 })

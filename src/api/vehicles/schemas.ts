@@ -1,10 +1,20 @@
 import { z } from 'zod'
 import { VEHICLE_SORTS } from '../../../db/queries/vehicles.ts'
 import { type Capacity, type Constraints, WEEKDAYS, type WorkingHours } from '../../../db/schema/vehicles.ts'
-import { failures, id, isSample, list, pathId, reference, success, text } from '../../http/envelope.ts'
+import {
+  deleted,
+  failures,
+  id,
+  isSample,
+  list,
+  pathId,
+  reference,
+  success,
+  text,
+} from '../../http/envelope.ts'
 import { listQuery } from '../../http/lists.ts'
 import { newName } from '../../http/names.ts'
-import { operation } from '../../http/operation.ts'
+import { nameSchemas, operation } from '../../http/operation.ts'
 
 const label = z.string().trim().min(1).max(100)
 /** A word each, and none twice. */
@@ -62,6 +72,7 @@ const capacity = {
   volume: amount(1e6, 11.5).describe('Cubic metres'),
   units: count(1e6, 40).describe('Pieces'),
 }
+const newCapacity = z.strictObject(capacity).partial()
 const constraints = {
   maxDistance: amount(1e8, 250_000).describe('Metres of a route'),
   maxDuration: amount(1e7, 28_800).describe('Seconds of a route'),
@@ -101,11 +112,7 @@ const noLimits: Constraints = { maxDistance: null, maxDuration: null, maxStops: 
 const newVehicle = z.strictObject({
   ...fields,
   plate: fields.plate.default(null),
-  capacity: z
-    .strictObject(capacity)
-    .partial()
-    .default({})
-    .transform((given): Capacity => ({ ...unknown, ...given })),
+  capacity: newCapacity.default({}).transform((given): Capacity => ({ ...unknown, ...given })),
   speed: fields.speed.default(null),
   workingHours: workingHours.default([]),
   tags: fields.tags.default([]),
@@ -124,7 +131,7 @@ const vehiclePatch = z
   .strictObject({
     ...fields,
     tags: fields.tags.nullable(),
-    capacity: z.strictObject(capacity).partial().nullable(),
+    capacity: newCapacity.nullable(),
     workingHours: workingHours.nullable(),
     constraints: z
       .strictObject({ ...constraints, skills: constraints.skills.nullable() })
@@ -165,6 +172,14 @@ const vehicle = z.object({
   isSample,
   createdAt: z.date(),
   updatedAt: z.date(),
+})
+
+nameSchemas({
+  NewVehicle: newVehicle,
+  VehiclePatch: vehiclePatch,
+  Vehicle: vehicle,
+  NewWorkingHours: workingHours.element,
+  NewCapacity: newCapacity,
 })
 
 const tags = ['Vehicles']
@@ -230,5 +245,5 @@ export const deleteVehicle = operation({
   summary: 'Delete a vehicle',
   description: 'Its device stays, and so does the history of that.',
   params,
-  response: { 200: success(z.object({ _id: id })) },
+  response: { 200: deleted },
 })

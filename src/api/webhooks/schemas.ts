@@ -3,9 +3,9 @@ import { DELIVERY_SORTS, type Delivery } from '../../../db/queries/webhook-deliv
 import { WEBHOOK_SORTS } from '../../../db/queries/webhooks.ts'
 import { DELIVERY_STATUSES, WEBHOOK_EVENTS, WEBHOOK_STATUSES } from '../../../db/schema/webhooks.ts'
 import type { DataAccess } from '../../data/access.ts'
-import { failures, id, list, pathId, success, text } from '../../http/envelope.ts'
+import { deleted, failures, id, list, pathId, success, text } from '../../http/envelope.ts'
 import { listQuery } from '../../http/lists.ts'
-import { operation } from '../../http/operation.ts'
+import { nameSchemas, operation } from '../../http/operation.ts'
 
 const events = z.array(z.enum(WEBHOOK_EVENTS))
 
@@ -84,6 +84,14 @@ function isEndpoint(text: string): boolean {
   }
 }
 
+nameSchemas({
+  NewWebhook: newWebhook,
+  Webhook: webhook,
+  WebhookWithSecret: webhookWithSecret,
+  WebhookDelivery: delivery,
+  DeliveryAttempt: delivery.shape.attempts.element,
+})
+
 const tags = ['Webhooks']
 const params = z.object({ id: pathId })
 
@@ -132,7 +140,7 @@ export const deleteWebhook = operation({
   summary: 'Delete a webhook',
   description: 'With its deliveries; what still waits is not sent.',
   params,
-  response: { 200: success(z.object({ _id: id })) },
+  response: { 200: deleted },
 })
 
 export const rotateSecret = operation({
