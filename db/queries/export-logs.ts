@@ -5,6 +5,8 @@ export const EXPORT_RESOURCES = ['data', 'tasks'] as const
 export type ExportResource = (typeof EXPORT_RESOURCES)[number]
 export const EXPORT_FORMATS = ['xlsx', 'json'] as const
 export type ExportFormat = (typeof EXPORT_FORMATS)[number]
+/** How places stand in a spreadsheet: as a text in one cell, or in a column each for latitude, longitude and address. */
+export const EXPORT_PLACES = ['text', 'columns'] as const
 export const EXPORT_STATUSES = ['queued', 'processing', 'completed', 'failed'] as const
 
 /** An export as the interface shows it. */
@@ -15,6 +17,7 @@ export interface ExportLog {
   format: ExportFormat
   filter: { [key: string]: string }
   fields: string[] | null
+  places: (typeof EXPORT_PLACES)[number]
   direct: boolean
   status: (typeof EXPORT_STATUSES)[number]
   total: number | null
@@ -38,6 +41,7 @@ export interface ExportOrder {
   format: ExportFormat
   filter: { [key: string]: string }
   fields: string[] | null
+  places: (typeof EXPORT_PLACES)[number]
 }
 
 const DAYS_KEPT = 30
@@ -48,7 +52,7 @@ const ALIVE = `e.created_at > now() - interval '${DAYS_KEPT} days'`
 
 const COLUMNS = `e.id AS "_id", e.resource,
   CASE WHEN t.id IS NULL THEN NULL ELSE json_build_object('_id', t.id, 'name', t.name) END AS "dataType",
-  e.format, e.filter, e.fields, e.is_direct AS direct, e.status, e.total::float8 AS total,
+  e.format, e.filter, e.fields, e.places, e.is_direct AS direct, e.status, e.total::float8 AS total,
   e.processed::float8 AS processed, e.progress, e.error, e.file_name AS "fileName", e.file_bytes::float8 AS "fileBytes",
   CASE WHEN u.id IS NULL THEN NULL ELSE json_build_object('_id', u.id, 'name', u.name) END AS "createdBy",
   e.started_at AS "startedAt", e.finished_at AS "finishedAt",
@@ -150,10 +154,10 @@ export async function insertExportLog(
 ): Promise<string> {
   const id = newId()
   await tx.query(
-    `INSERT INTO export_logs (id, organization_id, user_id, resource, data_type_id, format, filter, fields, file_name,
+    `INSERT INTO export_logs (id, organization_id, user_id, resource, data_type_id, format, filter, fields, places, file_name,
        is_direct, status, keys, total, processed, progress, started_at, finished_at)
-     VALUES ($1, $2, $3, $4, $5, $6, $7::jsonb, $8, $9, $10::boolean, CASE WHEN $10 THEN 'completed' ELSE 'queued' END, $11, $12::int8,
-       coalesce($12, 0), CASE WHEN $10 THEN 1 ELSE 0 END, CASE WHEN $10 THEN now() END, CASE WHEN $10 THEN now() END)`,
+     VALUES ($1, $2, $3, $4, $5, $6, $7::jsonb, $8, $9, $10, $11::boolean, CASE WHEN $11 THEN 'completed' ELSE 'queued' END, $12, $13::int8,
+       coalesce($13, 0), CASE WHEN $11 THEN 1 ELSE 0 END, CASE WHEN $11 THEN now() END, CASE WHEN $11 THEN now() END)`,
     [
       id,
       organizationId,
@@ -163,6 +167,7 @@ export async function insertExportLog(
       order.format,
       JSON.stringify(order.filter),
       order.fields,
+      order.places,
       order.fileName,
       done !== null,
       done?.keys ?? [],
@@ -182,7 +187,7 @@ export async function beginExport(
     `UPDATE export_logs e SET status = 'processing', processed = 0, progress = 0, total = NULL,
        started_at = coalesce(started_at, now()), updated_at = now()
      WHERE e.id = $1 AND e.status IN ('queued', 'processing') AND ${ALIVE}
-     RETURNING resource, data_type_id AS "dataTypeId", format, filter, fields, user_id AS "userId"`,
+     RETURNING resource, data_type_id AS "dataTypeId", format, filter, fields, places, user_id AS "userId"`,
     [id],
   )
   return row ?? null

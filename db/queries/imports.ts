@@ -14,7 +14,8 @@ export const IMPORT_FORMATS = ['csv', 'json', 'xlsx'] as const
 
 export type ImportFormat = (typeof IMPORT_FORMATS)[number]
 /** The heading of a column by the key of the field that it goes to. */
-export type Mapping = { [key: string]: string }
+/** Headings by the keys of fields; of a place, those of its latitude, its longitude and perhaps its address. */
+export type Mapping = { [key: string]: string | string[] }
 
 /** What is wrong with a value, or with a whole row where it names no field. `value` is as it stands in the file. */
 export interface RowError {

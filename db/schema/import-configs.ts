@@ -9,7 +9,7 @@ export const importConfigs = pgTable('import_configs', {
     .notNull()
     .default('data'),
   dataTypeId: uuid('data_type_id').notNull(),
-  mapping: jsonb('mapping').$type<{ [key: string]: string }>().notNull(),
+  mapping: jsonb('mapping').$type<{ [key: string]: string | string[] }>().notNull(),
   writtenFor: jsonb('written_for').$type<Pick<Field, 'key' | 'type' | 'required'>[]>().notNull(),
   createdAt: timestamp('created_at', { withTimezone: true }).notNull().defaultNow(),
   updatedAt: timestamp('updated_at', { withTimezone: true }).notNull().defaultNow(),

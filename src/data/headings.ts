@@ -28,3 +28,27 @@ export function headingsOf(fields: readonly Pick<Field, 'key' | 'label'>[]): Map
   }
   return headings
 }
+
+/** What of a place has a column of its own, in their order. */
+export const PLACE_PARTS = ['lat', 'lng', 'address'] as const
+export type PlaceHeadings = [latitude: string, longitude: string, address: string]
+
+/** What stands above the columns of places, each of which has three, by the keys of their fields; others do not look the same. */
+export function placeHeadingsOf(
+  fields: readonly Pick<Field, 'key' | 'label' | 'type'>[],
+): Map<string, PlaceHeadings> {
+  const headings = headingsOf(fields)
+  const taken = new Set([...headings.values()].map(fold))
+  const places = new Map<string, PlaceHeadings>()
+  for (const { key, label } of fields.filter(({ type }) => type === 'location')) {
+    const named = (n: number): PlaceHeadings => {
+      const name = n === 0 ? headings.get(key) : n === 1 ? `${label} (${key})` : `${label} (${key} ${n})`
+      return [`${name} latitude`, `${name} longitude`, `${name} address`]
+    }
+    let n = 0
+    while (named(n).some(heading => taken.has(fold(heading)))) n++
+    for (const heading of named(n)) taken.add(fold(heading))
+    places.set(key, named(n))
+  }
+  return places
+}

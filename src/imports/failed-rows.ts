@@ -6,6 +6,7 @@ import { drained } from '../jobs/exports/sheet-stream.ts'
 import { type Cell, cellText, type FormattedNumber, type Source } from './cells.ts'
 import { asShown, ERROR_HEADING } from './formulas.ts'
 import { MAX_COLUMNS } from './limits.ts'
+import { headingsIn } from './mapping.ts'
 import { openSource, readHeadings } from './open-source.ts'
 import type { SomeRows } from './readers/xlsx.ts'
 import { writeClock } from './values/dates.ts'
@@ -78,7 +79,7 @@ function createLookup(failed: FailedRows): (row: number) => Promise<string | nul
 
 /** Where the message stands: in our column where the rows failed before and were sent again, else after the others. */
 function findColumn(headings: readonly string[], mapping: Import['mapping']): number {
-  const mapped = new Set(Object.values(mapping))
+  const mapped = new Set(headingsIn(mapping))
   const own = headings.findIndex(
     heading => heading.toLowerCase() === ERROR_HEADING.toLowerCase() && !mapped.has(heading),
   )
@@ -92,9 +93,13 @@ function nameColumn(headings: readonly string[]): string {
   return name
 }
 
+const columnsOf = (said: string | string[] | undefined) => (typeof said === 'object' ? said.join(', ') : said)
+
 const describe = (errors: readonly RowError[], mapping: Import['mapping']) =>
   errors
-    .map(({ field, message }) => (field === null ? message : `${mapping[field] ?? field}: ${message}`))
+    .map(({ field, message }) =>
+      field === null ? message : `${columnsOf(mapping[field]) ?? field}: ${message}`,
+    )
     .join(' ')
 
 interface Writer {

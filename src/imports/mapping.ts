@@ -3,15 +3,19 @@ import type { Field } from '../../db/schema/flows.ts'
 import { isStorable } from '../../db/text.ts'
 import { headingsOf } from '../data/headings.ts'
 import { listed, quote } from '../data/quotes.ts'
+import type { Cell } from './cells.ts'
 import { unimportable } from './file-error.ts'
 import { MAX_HEADING_CHARACTERS } from './limits.ts'
 import type { Header } from './open-source.ts'
+import { proposePlaces } from './propose-places.ts'
 import { fold } from './values/fold.ts'
 
 /** What a mapping is made for. */
 export interface Mappable {
   name: string
   fields: readonly (Pick<Field, 'key' | 'label'> & {
+    /** A place may have its degrees in two columns. */
+    type?: Field['type']
     /** Whether who sends the file may not see it: its column is found, and its label not told. */
     isHidden?: boolean
   })[]
@@ -54,9 +58,14 @@ export function checkHeadings(headings: readonly string[]): void {
 }
 
 /** Which column goes to which field: as it is said, or as the names say by themselves. Refuses where none does. */
-export function chooseMapping(type: Mappable, given: Mapping | null, header: Header): Mapping {
+export function chooseMapping(
+  type: Mappable,
+  given: Mapping | null,
+  header: Header,
+  sample: readonly (readonly Cell[])[] = [],
+): Mapping {
   if (given) return resolveMapping(given, header)
-  const proposed = proposeMapping(type.fields, header.headings)
+  const proposed = proposeMapping(type.fields, header.headings, sample)
   if (Object.keys(proposed).length > 0) return proposed
   const labels = type.fields.filter(({ isHidden }) => !isHidden).map(({ label }) => label)
   const which = labels.length > 0 ? `: ${listed(labels)}` : ''
@@ -67,9 +76,14 @@ export function chooseMapping(type: Mappable, given: Mapping | null, header: Hea
 
 /**
  * Which column goes to which field, from their names alone: the heading of an export, the label or the key as it is, then without case, accents
- * and punctuation. What comes in question for two is proposed for none.
+ * and punctuation. What comes in question for two is proposed for none. A place without a column of its own gets those of its degrees;
+ * `sample` is the first rows below the header.
  */
-export function proposeMapping(fields: Mappable['fields'], headings: readonly string[]): Mapping {
+export function proposeMapping(
+  fields: Mappable['fields'],
+  headings: readonly string[],
+  sample: readonly (readonly Cell[])[] = [],
+): Mapping {
   const mapping: Mapping = {}
   const taken = new Set<string>()
   const take = (key: string, heading: string) => {
@@ -91,7 +105,12 @@ export function proposeMapping(fields: Mappable['fields'], headings: readonly st
       }
     }
   }
-  return mapping
+  const places = fields.filter(({ key, type }) => type === 'location' && !Object.hasOwn(mapping, key))
+  if (places.length === 0) return mapping
+  const columns = headings
+    .map((heading, at) => ({ heading, cells: sample.map(cells => cells[at] ?? null) }))
+    .filter(({ heading }) => heading !== '' && !taken.has(heading))
+  return { ...mapping, ...proposePlaces(places, fields, columns) }
 }
 
 /** What has a name, by its name: each name is made once, however many are compared. */
@@ -116,12 +135,21 @@ export function resolveMapping(given: Mapping, header: Header): Mapping {
     ...named.map(heading => [heading, heading] as const),
   ])
   const find = (heading: string) => byName.get(heading.trim()) ?? byName.get(nameOf(heading))
-  const missing = Object.values(given).filter(heading => find(heading) === undefined)
+  const missing = headingsIn(given).filter(heading => find(heading) === undefined)
   if (missing.length > 0) {
     throw unimportable(`The file has no column ${listed(missing)}. ${taken(header)}`)
   }
-  return Object.fromEntries(Object.entries(given).map(([key, heading]) => [key, find(heading) as string]))
+  const resolve = (heading: string) => find(heading) as string
+  return Object.fromEntries(
+    Object.entries(given).map(([key, said]) => [
+      key,
+      typeof said === 'string' ? resolve(said) : said.map(resolve),
+    ]),
+  )
 }
+
+/** All headings that a mapping names. */
+export const headingsIn = (mapping: Mapping): string[] => Object.values(mapping).flat()
 
 /** Whoever has a title above the names of the columns sees it. Keys are no part of a file, and of the type some are hidden. */
 const taken = ({ row, headings }: Header) =>

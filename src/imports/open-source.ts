@@ -1,6 +1,6 @@
 import type { ImportFormat } from '../../db/queries/imports.ts'
-import { cellText, isBlank, type Source } from './cells.ts'
-import { unimportable } from './file-error.ts'
+import { type Cell, cellText, isBlank, type Source } from './cells.ts'
+import { FileError, unimportable } from './file-error.ts'
 import type { ReadOptions } from './readers/xlsx.ts'
 
 /** Loads the reader of this format alone: each file has a thread of its own, and the one of workbooks took a third of its start. */
@@ -33,4 +33,21 @@ export async function readHeadings(source: Source): Promise<Header> {
     while (headings.at(-1) === '') headings.pop()
     return { row: source.isKeyed ? null : number, headings }
   }
+}
+
+const SAMPLE_ROWS = 5
+
+/** The first rows below the header. What is wrong with the file further down is said when its rows are read. */
+export async function readSample({ rows }: Source): Promise<Cell[][]> {
+  const sample: Cell[][] = []
+  try {
+    while (sample.length < SAMPLE_ROWS) {
+      const next = await rows.next()
+      if (next.done) break
+      sample.push(next.value.cells)
+    }
+  } catch (error) {
+    if (!(error instanceof FileError)) throw error
+  }
+  return sample
 }

@@ -67,7 +67,11 @@ async function lookThrough(reading: Reading, source: Source): Promise<{ [key: st
   const style = styleOf(reading, source.date1904?.())
   const columns = columnsOf(reading, header)
     .filter(({ field }) => isWrittenInWays(field))
-    .map(({ field, column }) => ({ field, column, writing: createColumnWriting(field, style) }))
+    .map(({ field, columns: [column = -1] }) => ({
+      field,
+      column,
+      writing: createColumnWriting(field, style),
+    }))
   for await (const { cells } of source.rows) {
     for (const { column, writing } of columns) writing.add(cells[column] ?? null)
   }

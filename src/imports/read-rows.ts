@@ -14,6 +14,7 @@ import { resolveMapping } from './mapping.ts'
 import { type Header, readHeadings } from './open-source.ts'
 import { reportOf } from './report.ts'
 import { createSeenRoom, createSeenValues, digestOf, type SeenValues } from './seen-values.ts'
+import { joinPlace } from './values/places.ts'
 
 const ALONE =
   'This is read as other rows of the file show it, and without them would be another value: write it in a way that is clear by itself, such as 1234 or 2026-11-21.'
@@ -90,7 +91,17 @@ export async function* readRows(reading: Reading, source: Source): AsyncGenerato
           : `Column ${columnName(beyond)} has a value and no heading: name the column, or empty its cell.`
       read.errors.push({ field: null, value: format === 'csv' ? null : value, message })
     }
-    for (const { field, column } of columns) readCell(read, field, cells[column] ?? null, style, reading)
+    for (const { field, columns: own } of columns) {
+      if (own.length === 1) readCell(read, field, cells[own[0] as number] ?? null, style, reading)
+      else
+        readPlace(
+          read,
+          field,
+          own.map(column => cells[column] ?? null),
+          style,
+          reading,
+        )
+    }
     if (read.errors.length === 0 && Object.values(read.values).every(isAbsent))
       read.errors.push({ field: null, value: null, message: NO_VALUE })
     if (keyField) findEarlier(read, ofRecords, keyField, seen.get(keyField.key), format, style)
@@ -112,15 +123,20 @@ function findValue(cells: readonly Cell[], from: number): number {
   return -1
 }
 
-/** The columns of a file that go to a field. */
+/** The columns of a file that go to a field: one, or of a place several. */
 export function columnsOf(
   { fields, mapping: given }: Pick<Reading, 'fields' | 'mapping'>,
   header: Header,
-): { field: Field; column: number }[] {
+): { field: Field; columns: number[] }[] {
   const mapping = resolveMapping(given, header)
   return fields
     .filter(({ key }) => Object.hasOwn(mapping, key))
-    .map(field => ({ field, column: header.headings.indexOf(mapping[field.key] as string) }))
+    .map(field => ({
+      field,
+      columns: [mapping[field.key] as string | string[]]
+        .flat()
+        .map(heading => header.headings.indexOf(heading)),
+    }))
 }
 
 export function makeRecord(fields: readonly Field[], mapped: readonly string[], values: Values): MadeRecord {
@@ -128,7 +144,14 @@ export function makeRecord(fields: readonly Field[], mapped: readonly string[], 
   return errors.length > 0 ? { lacks: reportOf(errors) } : recordText(fields, data)
 }
 
-function readCell(read: Row, field: Field, cell: Cell, style: Style, { format, shown }: Reading): void {
+function readCell(
+  read: Row,
+  field: Field,
+  cell: Cell,
+  style: Style,
+  { format, shown }: Reading,
+  shownAs = () => cellText(cell),
+): void {
   // A record of JSON that lacks a key says nothing of it.
   if (format === 'json' && cell === null) return
   const unclear = isUnclear(field, cell, style)
@@ -141,7 +164,18 @@ function readCell(read: Row, field: Field, cell: Cell, style: Style, { format, s
       read.alone.push({ field: field.key, value: cellText(cell), message: ALONE })
     if (value !== null || !field.required || !isAbsent(field.default)) return
     read.errors.push({ field: field.key, value: null, message: `${field.label} is required.` })
-  } else read.errors.push({ field: field.key, value: cellText(cell), message: converted.message })
+  } else read.errors.push({ field: field.key, value: shownAs(), message: converted.message })
+}
+
+/** A place that has columns of its own for its degrees. */
+function readPlace(read: Row, field: Field, cells: Cell[], style: Style, reading: Reading): void {
+  const joined =
+    field.type === 'location'
+      ? joinPlace(cells)
+      : { message: `${field.label} is read from one column alone.` }
+  const shown = () => cells.map(cellText).join(', ')
+  if ('cell' in joined) readCell(read, field, joined.cell, style, reading, shown)
+  else read.errors.push({ field: field.key, value: shown(), message: joined.message })
 }
 
 function findEarlier(

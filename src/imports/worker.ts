@@ -4,7 +4,7 @@ import { FileError } from './file-error.ts'
 import { detectFormat } from './format.ts'
 import type { BatchSize } from './limits.ts'
 import { checkHeadings, chooseMapping, type GivenMapping, type Mappable } from './mapping.ts'
-import { openSource, readHeadings } from './open-source.ts'
+import { openSource, readHeadings, readSample } from './open-source.ts'
 import type { Reading } from './read-rows.ts'
 
 /**
@@ -41,9 +41,12 @@ async function inspect(path: string, type: Mappable, given: GivenMapping | null)
     const header = await readHeadings(source)
     if (!source.isKeyed) checkHeadings(header.headings)
     // The columns of JSON are the keys, and an import config names those of a table.
+    const sample = given || source.isKeyed ? [] : await readSample(source)
     const byKey =
       format === 'json' && (!given || given.isConfig) ? Object.fromEntries(keys.map(key => [key, key])) : null
-    reply({ inspected: { format, mapping: byKey ?? chooseMapping(type, given?.mapping ?? null, header) } })
+    reply({
+      inspected: { format, mapping: byKey ?? chooseMapping(type, given?.mapping ?? null, header, sample) },
+    })
   } finally {
     source.close()
   }

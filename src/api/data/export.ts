@@ -2,14 +2,14 @@ import { countData, type DataSteps, findFewData, readDataStep } from '../../../d
 import { type DataType, findDataType, listDataTypesById } from '../../../db/queries/data-types.ts'
 import { findOrganization } from '../../../db/queries/organizations.ts'
 import { type DataAccess, dataAccess } from '../../data/access.ts'
-import { headingsOf } from '../../data/headings.ts'
+import { headingsOf, PLACE_PARTS, type PlaceHeadings, placeHeadingsOf } from '../../data/headings.ts'
 import { forbidden, found, invalid, notFound } from '../../http/errors.ts'
 import type { Exportable } from '../../jobs/exports/source.ts'
 import { checkNamed, namedType, readFilters } from './find.ts'
 
 /** Exports of data records: of one type, the fields that the role lets be both seen and exported. */
 export const exportableData: Exportable = {
-  async open(db, { organizationId, permissionDetails }, { dataTypeId, filter, fields: named }) {
+  async open(db, { organizationId, permissionDetails }, { dataTypeId, filter, fields: named, places }) {
     const which = namedType({ dataTypeId: dataTypeId ?? '' })
     const type = which && (await findDataType(db.system, organizationId, which))
     const seen = dataAccess({ permissionDetails }, 'view/data')
@@ -25,6 +25,7 @@ export const exportableData: Exportable = {
     const types = await listDataTypesById(db.system, organizationId)
     const { timeZone } = found('organization', await findOrganization(db.system, organizationId))
     const headings = headingsOf(type.fields)
+    const ofPlaces = places === 'columns' ? placeHeadingsOf(type.fields) : new Map<string, PlaceHeadings>()
     const steps: DataSteps = {
       organizationId,
       dataType: { _id: type._id, name: type.name },
@@ -34,11 +35,12 @@ export const exportableData: Exportable = {
     }
     return {
       name: type.name,
-      columns: fields.map(({ key, type, options }) => ({
-        heading: headings.get(key) as string,
-        type,
-        options,
-      })),
+      columns: fields.flatMap(({ key, type, options }, of) => {
+        const own = ofPlaces.get(key)
+        return own
+          ? PLACE_PARTS.map((part, at) => ({ heading: own[at] as string, type, options, of, part }))
+          : { heading: headings.get(key) as string, type, options, of }
+      }),
       // Only a spreadsheet names what is referred to, and shows a value of another type by that.
       keys: format => [
         ...fields.map(({ key }) => key),

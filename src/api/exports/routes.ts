@@ -48,14 +48,17 @@ export function exportRoutes(app: App, { db, config }: Services): void {
   const room = createSpoolRoom(MAX_SPOOLED_BYTES)
 
   app.post('/data/export', operations.exportData, (request, reply) => {
-    const { dataTypeId, format, filter, fields } = request.body
-    const order = { resource: 'data', dataTypeId, format, filter, fields: fields ?? null } as const
+    const { dataTypeId, format, filter, fields, places } = request.body
+    const order = { resource: 'data', dataTypeId, format, filter, fields: fields ?? null, places } as const
     return exportAll(request, reply, order) as never
   })
 
   app.post('/tasks/export', operations.exportTasks, (request, reply) => {
     const { format, filter, fields } = request.body
-    const order = { resource: 'tasks', dataTypeId: null, format, filter, fields: fields ?? null } as const
+    const order = {
+      ...({ resource: 'tasks', dataTypeId: null, places: 'text' } as const),
+      ...{ format, filter, fields: fields ?? null },
+    }
     return exportAll(request, reply, order) as never
   })
 

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import {
   EXPORT_FORMATS,
   EXPORT_LOG_SORTS,
+  EXPORT_PLACES,
   EXPORT_RESOURCES,
   EXPORT_STATUSES,
 } from '../../../db/queries/export-logs.ts'
@@ -24,6 +25,7 @@ const exportLog = z.object({
   format: z.enum(EXPORT_FORMATS),
   filter: z.record(z.string(), z.string()).meta({ examples: [{ city: 'Berlin' }] }),
   fields: z.array(text('name')).nullable().describe('Those that were asked for, or null'),
+  places: z.enum(EXPORT_PLACES).describe('How places stand in a spreadsheet'),
   direct: z.boolean().describe('Whether the file was the answer itself; none is kept then'),
   status: z.enum(EXPORT_STATUSES).meta({ examples: ['completed'] }),
   total: z.int().nullable().describe('How many records there are, where that is known'),
@@ -57,7 +59,16 @@ const asked = {
     .describe('Keys of fields: only these. One that the role restricts is 403'),
 }
 
-const dataExport = z.strictObject({ dataTypeId: reference, ...asked })
+const dataExport = z.strictObject({
+  dataTypeId: reference,
+  ...asked,
+  places: z
+    .enum(EXPORT_PLACES)
+    .default('text')
+    .describe(
+      'How places stand in a spreadsheet: as `52.52, 13.405 (Alexanderplatz 1)` in one cell, or in a column each for latitude, longitude and address',
+    ),
+})
 const tasksExport = z.strictObject(asked)
 
 const file = z.unknown().meta({ type: 'string', format: 'binary', examples: ['The bytes of a workbook'] })
@@ -89,7 +100,7 @@ export const exportData = operation(
     summary: 'Export the data sources of a type as XLSX or JSON',
     description: `Up to \`EXPORT_DIRECT_LIMIT\` records the file itself, beyond that 202 with a record in the log, whose
 file can be fetched when it is completed. A spreadsheet has a column for each field that the role may see, headed by its
-label; JSON is an array of records as \`GET /data\` shows them. Both can be imported again. \`filter\` and \`fields\` are
+label; with \`places: "columns"\` a place has three, its label with \`latitude\`, \`longitude\` and \`address\` behind it; JSON is an array of records as \`GET /data\` shows them. Both can be imported again. \`filter\` and \`fields\` are
 those of \`GET /data\`; a restricted field named in either is 403 with \`restrictedFields\`.`,
     body: dataExport,
     response: answers,

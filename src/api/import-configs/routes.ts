@@ -22,6 +22,7 @@ import type { App, Services } from '../../services.ts'
 import { checkDataTypes } from '../data-types/known.ts'
 import * as operations from './schemas.ts'
 import { listTypeChanges } from './type-changes.ts'
+import { listUnfit } from './unfit.ts'
 
 export function importConfigRoutes(app: App, { db }: Services): void {
   app.get('/import-configs', operations.listImportConfigs, async ({ caller, query }) => {
@@ -123,10 +124,10 @@ async function checkMapping(
 ): Promise<{ given: NewImportConfig; type: DataType }> {
   await checkDataTypes(tx, organizationId, { dataTypeId: given.dataTypeId })
   const type = found('data type', await findDataType(tx, organizationId, given))
-  const known = new Set(type.fields.map(({ key }) => key))
-  const errors = Object.keys(given.mapping)
-    .filter(key => !known.has(key))
-    .map(key => ({ path: `mapping.${key}`, message: `${type.name} has no field ${key}.` }))
+  const errors = listUnfit(type, given.mapping).map(({ key, message }) => ({
+    path: `mapping.${key}`,
+    message,
+  }))
   if (errors[0]) throw new FieldErrors(errors, errors[0].message)
   const { name, dataTypeId, mapping } = given
   const writtenFor = type.fields.map(({ key, type, required }) => ({ key, type, required }))

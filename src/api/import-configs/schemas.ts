@@ -11,12 +11,17 @@ export const MAX_HEADING = 500
 const MAX_MAPPED = 200
 
 const MAPPING = {
-  description: 'The heading of a column by the key of the field that it goes to',
+  description:
+    'The heading of a column by the key of the field that it goes to; of a place also those of its latitude, its longitude and, where there is one, its address: `{ "place": ["stop_lat", "stop_lon"] }`',
   examples: [{ name: 'Customer name', phone: 'Phone' }],
 }
 
+/** A column, or those of a latitude, a longitude and perhaps an address, as an answer has them. */
+export const columns = z.union([z.string(), z.array(z.string())])
+
+const heading = z.string().trim().min(1).max(MAX_HEADING)
 export const mapping = z
-  .record(z.string().max(100), z.string().trim().min(1).max(MAX_HEADING))
+  .record(z.string().max(100), z.union([heading, z.array(heading).min(2).max(3)]))
   .refine(columns => Object.keys(columns).length > 0, 'At least one field has to be mapped to a column.')
   .refine(columns => Object.keys(columns).length <= MAX_MAPPED, `At most ${MAX_MAPPED} fields can be mapped.`)
   .meta(MAPPING)
@@ -35,7 +40,7 @@ const importConfig = z.object({
   resource: z.literal('data'),
   dataTypeId: id,
   mapping: z
-    .record(z.string(), z.string())
+    .record(z.string(), columns)
     .meta({ ...MAPPING, description: `${MAPPING.description}, without fields that the role restricts` }),
   typeChanges: z
     .array(z.object({ field: text('phone'), message: text('The data type has no field phone any more.') }))

@@ -39,6 +39,7 @@ import type { GivenMapping } from '../../imports/mapping.ts'
 import { inspectFile } from '../../imports/reader.ts'
 import { namedType } from '../data/find.ts'
 import { mapping as mappingShape } from '../import-configs/schemas.ts'
+import { listUnfit } from '../import-configs/unfit.ts'
 import { showImport } from './present.ts'
 import { importUpload } from './schemas.ts'
 
@@ -207,17 +208,13 @@ function readMapping(
 }
 
 function checkKeys(type: DataType, mapping: Mapping, configName?: string): Mapping {
-  const known = new Set(type.fields.map(({ key }) => key))
-  const errors = Object.keys(mapping)
-    .filter(key => !known.has(key))
-    .map(key =>
-      configName === undefined
-        ? { path: `mapping.${key}`, message: `${type.name} has no field ${key}.` }
-        : {
-            path: 'importConfigId',
-            message: `The import config ${configName} maps a field that ${type.name} no longer has: ${key}.`,
-          },
-    )
+  const errors = listUnfit(type, mapping).map(({ key, isGone, message }) => {
+    if (configName === undefined) return { path: `mapping.${key}`, message }
+    const why = isGone
+      ? `maps a field that ${type.name} no longer has: ${key}.`
+      : `does not fit ${type.name} any more: ${message}`
+    return { path: 'importConfigId', message: `The import config ${configName} ${why}` }
+  })
   if (errors[0]) throw new FieldErrors(errors, errors[0].message)
   return mapping
 }
@@ -227,7 +224,7 @@ async function inspect(path: string, type: DataType, given: GivenMapping | null,
   try {
     const access = dataAccess(caller, 'view/data')
     const isHidden = (key: string) => access.hides(type._id, key)
-    const fields = type.fields.map(({ key, label }) => ({ key, label, isHidden: isHidden(key) }))
+    const fields = type.fields.map(({ key, label, type }) => ({ key, label, type, isHidden: isHidden(key) }))
     return await inspectFile(path, { name: type.name, fields }, given)
   } finally {
     giveBack()

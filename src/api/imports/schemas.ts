@@ -10,6 +10,7 @@ import { listQuery } from '../../http/lists.ts'
 import { nameSchemas, operation } from '../../http/operation.ts'
 import { MAX_FILE_BYTES } from '../../imports/limits.ts'
 import { whichType } from '../data/schemas.ts'
+import { columns } from '../import-configs/schemas.ts'
 
 const rows = z.int().meta({ examples: [120] })
 
@@ -21,9 +22,9 @@ const importRecord = z.object({
   mode: z.enum(IMPORT_MODES),
   dryRun: z.boolean(),
   mapping: z
-    .record(z.string(), z.string())
+    .record(z.string(), columns)
     .describe(
-      'Which column goes to which field: the heading by the key; where none was given, as proposed; of JSON without fields that the role may not see',
+      'Which column goes to which field: the heading by the key, of a place perhaps those of its latitude, its longitude and its address; where none was given, as proposed; of JSON without fields that the role may not see',
     )
     .meta({ examples: [{ name: 'Customer name', phone: 'Phone' }] }),
   total: rows.nullable().describe('Rows with values; known when all of the file is read'),
@@ -131,9 +132,9 @@ const fields = z.strictObject({
     .string()
     .optional()
     .describe(
-      'JSON: the heading of a column by the key of a field. Without it, it is proposed from the headings',
+      'JSON: the heading of a column by the key of a field, of a place also those of its latitude, its longitude and perhaps its address. Without it, it is proposed from the headings',
     )
-    .meta({ examples: ['{ "name": "Customer name" }'] }),
+    .meta({ examples: ['{ "name": "Customer name", "place": ["stop_lat", "stop_lon"] }'] }),
   mode: z.enum(IMPORT_MODES).default('create'),
   dryRun: z.enum(['true', 'false']).default('false'),
 })
@@ -150,7 +151,7 @@ export const importFile = operation(
 imported as it is answers 415 or 422 and says why. The rows are then read in the background, and the answer is the record to watch.
 
 The first sheet counts (one that is hidden is 422), and its first row names the columns. Which column goes to which field is said by an import config,
-by \`mapping\`, or proposed from the headings: as they are, then without case, accents and punctuation. With \`dryRun\` the
+by \`mapping\`, or proposed from the headings: as they are, then without case, accents and punctuation; a place also from a latitude and a longitude in two columns. With \`dryRun\` the
 record tells what would become of each row, and nothing changes.
 
 In mode \`create\` a row whose primary key is known is \`unchanged\` where it is equal and fails where it differs; in mode

@@ -1,3 +1,6 @@
+import { type Cell, cellText, isBlank } from '../cells.ts'
+import { plainDigits } from './digits.ts'
+
 const POINT = String.raw`[+-]?\d{1,3}(?:\.\d+)?(?:e-\d{1,3})?`
 const COMMA = String.raw`[+-]?\d{1,3}(?:,\d+)?`
 const ADDRESS = String.raw`(?:\s*\((.+)\)|\s*[,;|]\s*(\S.*))?`
@@ -12,6 +15,9 @@ const PLACES = [
 ]
 /** What is left over of numbers that were cut apart in another way. */
 const NUMBERS = /^[+-]?\d[\d\s.,;|+-]*$/
+
+/** Longer ones are no number of degrees. */
+const MAX_DEGREES = 40
 
 /** A place as `lat, lng`, perhaps with an address after that or in brackets, or as JSON; null where it is none. */
 export function readPlace(text: string): { lat: number; lng: number; address?: string } | null {
@@ -34,3 +40,38 @@ export function readPlace(text: string): { lat: number; lng: number; address?: s
   }
   return null
 }
+
+const DEGREES = new RegExp(`^(?:${POINT}|${COMMA})$`)
+
+/** The degrees of a cell of latitudes or longitudes; null where it has none. Nobody groups their digits, so `13,405` is no thousand. */
+export function degreesOf(cell: Cell): number | null {
+  if (typeof cell === 'number') return cell
+  if (typeof cell === 'string') {
+    const text = plainDigits(cell).trim().replace('\u2212', '-').replace(/\s*°$/, '')
+    return text.length <= MAX_DEGREES && DEGREES.test(text) ? Number(text.replace(',', '.')) : null
+  }
+  if (cell === null || typeof cell !== 'object') return null
+  if ('json' in cell) return typeof cell.json === 'object' ? null : degreesOf(cell.json as Cell)
+  return 'number' in cell && (cell.as === undefined || cell.as === 'amount') ? cell.number : null
+}
+
+const NEEDS_BOTH = 'A place has both a latitude and a longitude.'
+const NO_DEGREES = 'This has to be a latitude and a longitude in degrees, such as 52.52 and 13.405.'
+
+/** A place out of a column each for its latitude, its longitude and perhaps its address; null where all are blank. */
+export function joinPlace([lat = null, lng = null, address = null]: readonly Cell[]):
+  | { cell: Cell }
+  | { message: string } {
+  const cells = [lat, lng, address]
+  if (cells.every(isEmpty)) return { cell: null }
+  for (const cell of cells)
+    if (typeof cell === 'object' && cell !== null && 'fault' in cell)
+      return { message: `The cell holds no value: ${cell.fault}.` }
+  if (isEmpty(lat) || isEmpty(lng)) return { message: NEEDS_BOTH }
+  const [y, x] = [degreesOf(lat), degreesOf(lng)]
+  if (y === null || x === null) return { message: NO_DEGREES }
+  return { cell: { json: { lat: y, lng: x, ...(!isEmpty(address) && { address: cellText(address) }) } } }
+}
+
+const isEmpty = (cell: Cell) =>
+  isBlank(cell) || (typeof cell === 'object' && cell !== null && 'json' in cell && isBlank(cell.json as Cell))

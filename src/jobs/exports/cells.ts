@@ -25,9 +25,13 @@ const END_OF_DAYS = Date.UTC(10_000, 0, 1)
 
 /** How values of one column become cells; null is none. */
 export function cellOf(
-  { type, options }: Pick<Column, 'type' | 'options'>,
+  { type, options, part }: Pick<Column, 'type' | 'options' | 'part'>,
   timeZone: string,
 ): (value: unknown) => Cell | null {
+  if (part !== undefined) {
+    const write = cellOf({ type: part === 'address' ? 'text' : 'number', options }, timeZone)
+    return value => write(isPlace(value) ? value[part] : null)
+  }
   const folded = new Set(options.map(fold))
   // An option that holds what separates others could be read as two of them.
   const isPlain = options.every(option => /^[\p{L}\p{N} _-]+$/u.test(option))

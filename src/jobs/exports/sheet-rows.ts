@@ -36,7 +36,7 @@ export function createSheetRows(
 
   return (number, values) => {
     let cells = ''
-    for (const [at, write] of writers.entries()) cells += write(number, values[at])
+    for (const [at, write] of writers.entries()) cells += write(number, values[columns[at]?.of ?? at])
     return cells === '' ? '' : `<row r="${number}">${cells}</row>`
   }
 }

@@ -1,6 +1,6 @@
 import type { Database } from '../../../db/client.ts'
 import type { DataStep, StepPage, TextOf } from '../../../db/queries/data-in-steps.ts'
-import type { ExportFormat, ExportResource } from '../../../db/queries/export-logs.ts'
+import type { ExportFormat, ExportLog, ExportResource } from '../../../db/queries/export-logs.ts'
 import type { Standing } from '../../../db/queries/sessions.ts'
 import type { Field } from '../../../db/schema/flows.ts'
 
@@ -10,6 +10,10 @@ export interface Column {
   type: Field['type']
   /** Of a select or multiselect. */
   options: readonly string[]
+  /** Which of the values of a row it shows; without it, the one at its own place. */
+  of?: number
+  /** What of a place it shows; without it, all. */
+  part?: 'lat' | 'lng' | 'address'
 }
 
 /** What one caller may export of a resource, and asked for. */
@@ -48,6 +52,7 @@ export interface Asked {
   dataTypeId: string | null
   filter: { [key: string]: string }
   fields: string[] | null
+  places: ExportLog['places']
 }
 
 /** What can be exported. */
