@@ -7,6 +7,7 @@ import { pruneGeofences } from '../../db/queries/geofence-events.ts'
 import { pruneKeys } from '../../db/queries/idempotency-keys.ts'
 import { pruneImports } from '../../db/queries/imports.ts'
 import { pruneJobs } from '../../db/queries/jobs.ts'
+import { pruneAddresses } from '../../db/queries/known-addresses.ts'
 import { pruneFailures } from '../../db/queries/login-failures.ts'
 import { pruneRejections } from '../../db/queries/rejections.ts'
 import { pruneSessions } from '../../db/queries/sessions.ts'
@@ -29,6 +30,7 @@ export function upkeepJob(db: Database, files: readonly Swept[]): JobKind {
     () => pruneSessions(db.system),
     () => pruneFailures(db.system),
     () => pruneRegistrations(db.system),
+    () => pruneAddresses(db.system),
     () => pruneAuditLog(db.system),
     () => pruneTrackingLinks(db.system),
     () => pruneGeofences(db.system),

@@ -11,7 +11,7 @@ import { OWNER, openServer } from '../support/server.ts'
 import { untilTold } from '../support/wait.ts'
 
 describe('An account', () => {
-  const { server } = useServer({ ALLOW_SIGNUP: 'true' })
+  const { server } = useServer({ ALLOW_SIGNUP: 'true', TRUSTED_PROXIES: 'loopback' })
   let owner: Client
   let stranger: Client
 
@@ -98,6 +98,25 @@ describe('An account', () => {
       const refused = await login(person.email.toUpperCase(), PASSWORD)
       expect(refused.status).toBe(429)
       expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(30)
+    })
+
+    it('by strangers closes an account for them, not for whoever comes from where it has signed in before', async () => {
+      const person = await addPerson(server, owner)
+      const from = (address: string, password: string) =>
+        stranger.post('/auth/login', { email: person.email, password }, { 'x-forwarded-for': address })
+      expect((await from('198.51.100.1', PASSWORD)).status).toBe(200)
+      for (const guess of [1, 2, 3, 4, 5]) await from('203.0.113.9', `guess number ${guess}`)
+      for (const address of ['203.0.113.9', '203.0.113.10'])
+        expect((await from(address, PASSWORD)).status).toBe(429)
+      expect((await from('198.51.100.1', PASSWORD)).status).toBe(200)
+      // That success opens nothing for strangers.
+      expect((await from('203.0.113.9', PASSWORD)).status).toBe(429)
+      // Where it is known it has as many guesses of its own, and not more.
+      const statuses: number[] = []
+      for (const guess of [1, 2, 3, 4, 5, 6])
+        statuses.push((await from('198.51.100.1', `guess ${guess}`)).status)
+      expect(statuses).toEqual([401, 401, 401, 401, 401, 429])
+      expect((await from('198.51.100.1', PASSWORD)).status).toBe(429)
     })
 
     it('is counted for an address of nobody alike', async () => {

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Queryable } from '../../../db/client.ts'
 import { foldEmail } from '../../../db/email-address.ts'
+import { isKnownAddress } from '../../../db/queries/known-addresses.ts'
 import { addFailure, clearFailures, readFailures } from '../../../db/queries/login-failures.ts'
 import { RequestError } from '../../http/errors.ts'
 import { addressKey } from '../../http/plugins/rate-limits.ts'
@@ -10,6 +11,9 @@ import { verifyPassword } from './passwords.ts'
  * Slows down whoever guesses passwords: after 5 failures in a row an account is closed for a minute, after each
  * further one for twice as long, up to a quarter of an hour; an address after 100 failures, whatever came between,
  * for a quarter of an hour. Counted in the database, so by all processes together, and for addresses of nobody alike.
+ *
+ * Whoever comes from an address that the account has signed in from before is counted apart, and not closed out by what strangers
+ * have tried.
  */
 const ACCOUNT_FAILURES = 5
 const ADDRESS_FAILURES = 100
@@ -34,11 +38,20 @@ function waitAfter(failures: number, allowed: number): number {
  */
 export async function checkPassword(
   db: Queryable,
-  attempt: { email: string; address: string; passwordHash: string | null | undefined; password: string },
+  attempt: {
+    /** Null for an address of nobody. */
+    accountId: string | null
+    email: string
+    address: string
+    passwordHash: string | null | undefined
+    password: string
+  },
 ): Promise<boolean> {
   const digest = createHash('sha256').update(foldEmail(attempt.email)).digest('base64url')
-  const account = `account:${digest}`
-  const address = `address:${addressKey(attempt.address)}`
+  const from = addressKey(attempt.address)
+  const isKnown = await isKnownAddress(db, attempt.accountId, from)
+  const account = isKnown ? `account:${digest}:${from}` : `account:${digest}`
+  const address = `address:${from}`
   const before = await rejectGuessing(db, account, address)
   const matches = await verifyPassword(attempt.passwordHash ?? undefined, attempt.password, address)
   if (!matches) {

@@ -27,7 +27,7 @@ export function authRoutes(app: App, { db, tokens, config, lastSeen }: Services)
     const { email, password, organizationId } = request.body
     const account = await findAccount(db.system, email)
     const passwordHash = account?.passwordHash
-    const attempt = { email, address: request.ip, passwordHash, password }
+    const attempt = { accountId: account?.id ?? null, email, address: request.ip, passwordHash, password }
     const wrong = () => new RequestError('unauthorized', 'The e-mail address or the password is wrong.')
     if (!(await checkPassword(db.system, attempt)) || !account) throw wrong()
     await lastSeen.flushUsers()
@@ -77,7 +77,7 @@ export function authRoutes(app: App, { db, tokens, config, lastSeen }: Services)
     const { currentPassword, newPassword } = request.body
     const { email, passwordHash } = found('account', await findAccountById(db.system, accountId))
     const wrong = () => invalid('currentPassword', 'This is not the present password.')
-    const attempt = { email, address: request.ip, passwordHash, password: currentPassword }
+    const attempt = { accountId, email, address: request.ip, passwordHash, password: currentPassword }
     if (!(await checkPassword(db.system, attempt)) || passwordHash === null) throw wrong()
     const newHash = await hashPassword(newPassword, request.caller.organizationId)
     await db.system.transaction(async tx => {

@@ -90,7 +90,8 @@ export const login = operation(
     tags,
     summary: 'Sign in',
     description: `Leads to the organization that the account used last, unless one is named. After 5 failures in a
-row the account is closed for a while, longer with each further one; so is an address after 100. An \`Idempotency-Key\` counts
+row the account is closed for a while, longer with each further one; so is an address after 100. An address that the account has
+signed in from before is counted apart, so strangers do not close it there. An \`Idempotency-Key\` counts
 for nothing here: each time is an attempt and a session of its own.`,
     body: z.strictObject({
       // Whatever is no address belongs to nobody: one message for both.

@@ -87,13 +87,14 @@ export function invitationRoutes(app: App, { db, tokens }: Services): void {
       return { account: await findAccountById(tx, accountId), organizationId }
     })
     if (!invited.account) throw gone()
-    const { passwordHash, email } = invited.account
+    const { id, passwordHash, email } = invited.account
+    const attempt = { accountId: id, email, address: request.ip, passwordHash, password }
     let first: string | null = null
     if (passwordHash === null) {
       const problem = newPassword.safeParse(password).error?.issues[0]?.message
       if (problem) throw invalid('password', problem)
       first = await hashPassword(password, addressKey(request.ip))
-    } else if (!(await checkPassword(db.system, { email, address: request.ip, passwordHash, password }))) {
+    } else if (!(await checkPassword(db.system, attempt))) {
       throw new RequestError('unauthorized', 'This is not the present password of the account.')
     }
 

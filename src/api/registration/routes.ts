@@ -30,8 +30,8 @@ export function registrationRoutes(app: App, { db, tokens, config }: Services): 
     const present = known?.passwordHash ?? null
     if (known && present !== null) {
       if ((await listMemberships(db.system, known.id)).length > 0) throw taken
-      if (!(await checkPassword(db.system, { email, address: request.ip, passwordHash: present, password })))
-        throw taken
+      const attempt = { accountId: known.id, email, address: request.ip, passwordHash: present, password }
+      if (!(await checkPassword(db.system, attempt))) throw taken
     }
     const passwordHash = present ?? (await hashPassword(password, addressKey(request.ip)))
     const opened = await db.system.transaction(async tx => {
