@@ -21,6 +21,7 @@ const CROSSING: readonly string[] = [
   'ingest/mqtt/credentials.ts',
   'src/api/auth/first-account.ts',
   'src/api/auth/routes.ts',
+  'src/api/data-types/evolve.ts',
   'src/api/data-types/routes.ts',
   'src/api/data/export.ts',
   'src/api/data/find.ts',

@@ -286,8 +286,8 @@ export interface RecordsAfter {
   after: string | null
   /** The fields of which values are wanted. */
   keys: readonly string[]
-  /** Only those that a transaction wrote which had not ended at this mark (`readMark`); null is all of them. */
-  since: string | null
+  /** Only those that nobody has written since a change of the type began (`db/queries/data-type-changes.ts`). */
+  untouched: boolean
   limit: number
   /** Fewer than `limit` where their texts and numbers take more than this, one at least. */
   maxBytes: number
@@ -298,7 +298,7 @@ export function listRecordsAfter(
   db: Queryable,
   organizationId: string,
   dataTypeId: string,
-  { after, keys, since, limit, maxBytes }: RecordsAfter,
+  { after, keys, untouched, limit, maxBytes }: RecordsAfter,
 ): Promise<NewRecord[]> {
   return db.query(
     `SELECT id AS "_id",
@@ -309,20 +309,13 @@ export function listRecordsAfter(
        FROM (
          SELECT id, data, search FROM data_records
          WHERE organization_id = $1 AND data_type_id = $2 AND ($4::uuid IS NULL OR id > $4)
-           AND ($5::int8 IS NULL OR ((xmin::text::int8 - $5) & 4294967295) < 2147483648)
+           AND (NOT $5 OR NOT EXISTS (SELECT FROM data_type_touched t
+             WHERE t.organization_id = $1 AND t.data_type_id = $2 AND t.record_id = data_records.id))
          ORDER BY id LIMIT $6
        ) asked
      ) fitting WHERE before IS NULL OR before < $7 ORDER BY id`,
-    [organizationId, dataTypeId, keys, after, since, limit, maxBytes],
+    [organizationId, dataTypeId, keys, after, untouched, limit, maxBytes],
   )
-}
-
-/** The oldest transaction that has not ended, in the 32 bits that rows know of it: all before it is seen from now on. */
-export async function readMark(db: Queryable): Promise<string> {
-  const [row] = await db.query<{ mark: string }>(
-    'SELECT (pg_snapshot_xmin(pg_current_snapshot())::text::int8 & 4294967295)::text AS mark',
-  )
-  return (row as { mark: string }).mark
 }
 
 /** How many records refer to this one by these fields, counted up to `limit`, and which. */

@@ -139,8 +139,12 @@ export function deleteSampleRecords(tx: Queryable, organizationId: string): Prom
     const references = types.flatMap(({ _id, fields }) =>
       fields.filter(({ type }) => type === 'reference').map(({ key }) => ({ dataTypeId: _id, key })),
     )
+    const records = await listSampleRecords(tx, organizationId)
+    // As whoever writes records does, so that a change of their type knows of it.
+    for (const dataTypeId of [...new Set(records.map(record => record.dataTypeId))].sort())
+      await findDataType(tx, organizationId, { dataTypeId }, 'FOR SHARE')
     let deleted = 0
-    for (const record of await listSampleRecords(tx, organizationId)) {
+    for (const record of records) {
       const type = types.find(({ _id }) => _id === record.dataTypeId)
       if (!type) continue
       const [referring] = await listReferring(tx, organizationId, record._id, references, 1)

@@ -2,6 +2,7 @@ import type { Database, Queryable } from '../../db/client.ts'
 import { createPartitions, dropOldPartitions } from '../../db/partitions.ts'
 import { pruneRegistrations } from '../../db/queries/accounts.ts'
 import { pruneAuditLog } from '../../db/queries/audit-log.ts'
+import { pruneTypeChanges } from '../../db/queries/data-type-changes.ts'
 import { pruneExportLogs } from '../../db/queries/export-logs.ts'
 import { pruneGeofences } from '../../db/queries/geofence-events.ts'
 import { pruneKeys } from '../../db/queries/idempotency-keys.ts'
@@ -39,6 +40,7 @@ export function upkeepJob(db: Database, files: readonly Swept[]): JobKind {
     () => pruneExportLogs(db.system),
     ...files.map(one => () => one.sweep(db.system)),
     () => pruneKeys(db.system),
+    () => pruneTypeChanges(db.system),
   ]
   return {
     kind: 'upkeep',

@@ -1,12 +1,133 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { newId } from '../../db/client.ts'
 import { type Client, signIn } from '../support/client.ts'
-import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { createTestDatabase, openTestDatabase, type TestDatabase } from '../support/database.ts'
+import { readFigures } from '../support/figures.ts'
+import { importFile } from '../support/imports.ts'
 import { addOrganization } from '../support/people.ts'
 import { openServer, type Server } from '../support/server.ts'
+import { useOrganization } from '../support/shared-server.ts'
 
 const RECORDS = 40
 const keys = Array.from({ length: 24 }, (_, at) => `f${at}`)
 const fields = (more: object = {}) => keys.map(key => ({ key, label: key, type: 'text', ...more }))
+
+const ROWS = 3_000
+const code = (unique: boolean) => ({ key: 'code', label: 'Code', type: 'text', unique })
+const describeType = (name: string, unique: boolean) => ({ name, fields: [code(unique)] })
+
+/** A type of so many records, each with a value of its own, and what is done with it. */
+async function createCodes(server: { url: string }, owner: Client, name: string) {
+  const type = await owner.post('/data-type', describeType(name, false))
+  const dataTypeId: string = type.body.data._id
+  const rows = Array.from({ length: ROWS }, (_, row) => `C${row}`)
+  const imported = await importFile(server, owner, ['Code', ...rows].join('\n'), { dataTypeId })
+  expect(imported.created).toBe(ROWS)
+  const find = async (value: string): Promise<string> =>
+    (await owner.get(`/data?dataTypeId=${dataTypeId}&filter[code]=${value}`)).body.data[0]._id
+  return {
+    dataTypeId,
+    find,
+    add: async (value: string) => (await owner.post('/data', { dataTypeId, data: { code: value } })).status,
+    change: (unique: boolean) => owner.put(`/data-type/${dataTypeId}`, describeType(name, unique)),
+    set: async (value: string, to: string) =>
+      (await owner.put(`/data/${await find(value)}`, { data: { code: to } })).status,
+    remove: async (value: string) => (await owner.delete(`/data/${await find(value)}`)).status,
+  }
+}
+
+function describeUniqueness(get: () => { server: { url: string }; owner: Client }): void {
+  it('counts what is written while it makes a field unique: new values, other ones, and those given up', async () => {
+    const { server, owner } = get()
+    const codes = await createCodes(server, owner, 'Written')
+    let under = true
+    const changing = codes.change(true).finally(() => {
+      under = false
+    })
+    const added: string[] = []
+    for (let at = 0; under || at < 3; at++) {
+      const value = `N${at}`
+      expect(await codes.add(value)).toBe(201)
+      expect(await codes.set(`C${at}`, `M${at}`)).toBe(200)
+      expect(await codes.remove(`C${ROWS - 1 - at}`)).toBe(200)
+      added.push(value)
+    }
+    expect((await changing).status).toBe(200)
+    for (const at of [0, added.length - 1]) {
+      for (const taken of [`N${at}`, `M${at}`]) expect([taken, await codes.add(taken)]).toEqual([taken, 409])
+      for (const free of [`C${at}`, `C${ROWS - 1 - at}`])
+        expect([free, await codes.add(free)]).toEqual([free, 201])
+    }
+    expect(await codes.add('C1500')).toBe(409)
+  })
+
+  it('says who shares a value that was written meanwhile, leaves the type as it was, and may be done again', async () => {
+    const { server, owner } = get()
+    const codes = await createCodes(server, owner, 'Shared')
+    const [added, changed] = await Promise.all([codes.add('C2000'), codes.change(true)])
+    expect([changed.status, added]).toEqual([409, 201])
+    expect(changed.body.conflicts.count).toBe(1)
+    expect(await codes.add('C2000')).toBe(201)
+    const twice = await codes.change(true)
+    expect([twice.status, twice.body.conflicts.count]).toEqual([409, 2])
+    for (const _ of twice.body.conflicts.ids) expect(await codes.remove('C2000')).toBe(200)
+    expect((await codes.change(true)).status).toBe(200)
+    expect(await codes.add('C2000')).toBe(409)
+    // Off again, its values are nobody's.
+    expect((await codes.change(false)).status).toBe(200)
+    expect(await codes.add('C2000')).toBe(201)
+  })
+}
+
+describe('A change of a data type beside others who write', () => {
+  const { server, database, owner } = useOrganization()
+  describeUniqueness(() => ({ server, owner }))
+
+  it('that a process has not finished leaves nothing half on', async context => {
+    if (!database.url) return context.skip('The database is open in one process alone')
+    const codes = await createCodes(server, owner, 'Crashed')
+    const db = await openTestDatabase(database)
+    try {
+      const { dataTypeId } = codes
+      const [{ organizationId } = { organizationId: '' }] = await db.system.query<{ organizationId: string }>(
+        'SELECT organization_id AS "organizationId" FROM data_types WHERE id = $1',
+        [dataTypeId],
+      )
+      await db.system.query(
+        `INSERT INTO data_type_changes (organization_id, data_type_id, id, keys) VALUES ($1, $2, $3, '{code}')`,
+        [organizationId, dataTypeId, newId()],
+      )
+      await db.system.query(
+        `INSERT INTO data_keys (organization_id, data_type_id, field, value, record_id)
+         SELECT $1, $2, 'code', value, $3 FROM unnest(ARRAY['X', 'C1']) value`,
+        [organizationId, dataTypeId, newId()],
+      )
+      expect(await codes.add('X')).toBe(201)
+      expect(await codes.add('C1')).toBe(201)
+      const refused = await codes.change(true)
+      expect([refused.status, refused.body.conflicts.count]).toEqual([409, 1])
+      expect(await codes.remove('C1')).toBe(200)
+      expect((await codes.change(true)).status).toBe(200)
+      expect([await codes.add('X'), await codes.add('C1')]).toEqual([409, 409])
+      const left = await db.system.query(
+        'SELECT FROM data_type_changes WHERE data_type_id = $1 UNION ALL SELECT FROM data_type_touched WHERE data_type_id = $1',
+        [dataTypeId],
+      )
+      expect(left).toEqual([])
+    } finally {
+      await db.close()
+    }
+  })
+
+  it('of which two are made at once ends with one of them whole, and the other one told', async () => {
+    const codes = await createCodes(server, owner, 'Twice')
+    const both = await Promise.all([codes.change(true), codes.change(true)])
+    const statuses = both.map(({ status }) => status).sort()
+    expect(statuses[0]).toBe(200)
+    expect([200, 409]).toContain(statuses[1])
+    expect(await codes.add('C1')).toBe(409)
+  })
+})
 
 describe('A change of a data type, on the embedded database', () => {
   let database: TestDatabase
@@ -65,5 +186,16 @@ describe('A change of a data type, on the embedded database', () => {
     expect(answer.status).toBe(409)
     expect(answer.body.conflicts.count).toBe(130)
     expect(new Set(answer.body.conflicts.ids).size).toBe(100)
+  })
+
+  describeUniqueness(() => ({ server, owner }))
+
+  it('has the session for a step at a time', async () => {
+    const figures = await readFigures(server)
+    const name = 'fieldline_database_hold_processor_seconds'
+    for (const lane of ['background', 'requests']) {
+      const all = figures.get(`${name}_count{lane="${lane}"}`)
+      expect([lane, figures.get(`${name}_bucket{le="0.25",lane="${lane}"}`)]).toEqual([lane, all])
+    }
   })
 })

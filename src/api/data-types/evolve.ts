@@ -1,176 +1,308 @@
 import { setImmediate } from 'node:timers/promises'
-import type { Queryable } from '../../../db/client.ts'
+import type { Database, Queryable } from '../../../db/client.ts'
+import { currentDemand, withDemand } from '../../../db/demand.ts'
 import {
   deleteKeysOfField,
   insertKeys,
   listRecordsAfter,
   type NewRecord,
   newKeys,
-  readMark,
 } from '../../../db/queries/data.ts'
-import type { DataType, NewDataType } from '../../../db/queries/data-types.ts'
+import {
+  beginTypeChange,
+  deleteKeysBefore,
+  deleteSomeKeys,
+  deleteTouched,
+  deleteTypeChange,
+  hasTypeChange,
+  holdTypeChange,
+  listTouched,
+  type TypeChange,
+} from '../../../db/queries/data-type-changes.ts'
+import { type DataType, findDataType, type NewDataType } from '../../../db/queries/data-types.ts'
 import type { Field } from '../../../db/schema/flows.ts'
 import { checkValue } from '../../data/values.ts'
-import { RequestError } from '../../http/errors.ts'
+import { conflict, RequestError } from '../../http/errors.ts'
 import { listBrokenReferences } from '../data/check.ts'
-import { findField, ruleOf } from './schemas.ts'
+import { type Change, type Contradiction, changedFields, listContradicting, mayContradict } from './rules.ts'
 
 /**
- * What is checked in one statement, in records and in what they hold: none runs into the time that statements have, nor
- * keeps the embedded database, or the event loop, from others for long.
+ * How the records of a type come to keep other rules, however many they are and whatever is written meanwhile:
+ *
+ * 1. A change begins, in a transaction that nobody writes beside: what is written from then on is noted by a trigger.
+ * 2. The records are looked through in steps, others in between. Values of fields that become unique are entered in
+ *    `data_keys`, where nobody looks for those of a field that is not unique. Records that are noted are left out.
+ * 3. Noted records are looked at in steps as well, until few are left.
+ * 4. In one transaction, beside which nobody writes, the rest of them is looked at and the type is another one.
+ *
+ * Where a process ends in between the type is as it was: the values that were entered are nobody's, and the next change of
+ * the field begins by deleting them. So are those of a field that is no longer unique, after the change.
  */
-const BATCH = { limit: 2_000, maxBytes: 1024 * 1024 }
+/** Of one step: it keeps the embedded database, or the event loop, from others for 50 ms at the most. */
+const STEP = { limit: 500, maxBytes: 256 * 1024 }
+const KEYS_AT_ONCE = 2_000
+/** So many noted records are looked at while nobody can write, and so often it is tried to have fewer. */
+const FEW = 200
+const PASSES = 5
 /** How many identifiers an answer names. */
 const NAMED = 100
 
-interface Change {
-  key: string
-  before: Field | undefined
-  after: Field | undefined
-}
-
-/**
- * The fields on whose values the answer to a change may depend. Whatever of an existing field changes counts, so that
- * its rules stay as they are for who may not see it; a new one counts where every record has to have it.
- */
-export const fieldsToldOf = (before: DataType, after: NewDataType): string[] =>
-  changedFields(before, after)
-    .filter(change => change.before !== undefined || mayContradict(change))
-    .map(({ key }) => key)
-
-/** The fields whose rules differ, those that are new or gone among them. */
-function changedFields(before: DataType, after: NewDataType): Change[] {
-  const keys = new Set([...before.fields, ...after.fields].map(({ key }) => key))
-  return [...keys]
-    .map(key => ({ key, before: findField(before, key), after: findField(after, key) }))
-    .filter(change => ruleOf(change.before) !== ruleOf(change.after))
-}
-
-/** The type whose records were checked, and from where on others may have been written since. */
-export interface Checkpoint {
+/** A change whose records have been looked through. */
+export interface Prepared {
   type: DataType
-  mark: string
+  changes: readonly Change[]
+  change: TypeChange | null
 }
 
-/**
- * Checks whether existing records keep the rules that a type is to have, while nothing is locked: it may take minutes. 409
- * with the records that contradict. What values are taken twice turns out in `evolve`.
- */
-export async function checkRecords(
-  db: Queryable,
+/** Looks the records through, in steps. 409 with those that contradict. The change has to be applied or abandoned. */
+export async function prepareChange(
+  db: Database,
   organizationId: string,
   type: DataType,
   after: NewDataType,
-): Promise<Checkpoint> {
-  const mark = await readMark(db)
+): Promise<Prepared> {
   const changes = changedFields(type, after).filter(mayContradict)
-  await eachBatch(db, organizationId, type, { changes, since: null }, async records => [
-    ...listContradicting(changes, records),
-    ...(await listBroken(db, organizationId, changes, records, '')),
-  ])
-  return { type, mark }
-}
-
-/**
- * The same in the transaction of the change, of what was written since, and brings the values of unique fields up to
- * date. It has locked the type FOR UPDATE, so no record is written meanwhile.
- */
-export async function evolve(
-  tx: Queryable,
-  organizationId: string,
-  before: DataType,
-  after: NewDataType,
-  checked: Checkpoint,
-): Promise<void> {
-  const changes = changedFields(before, after).filter(mayContradict)
-  for (const { key, before: was } of changes) {
-    if (was?.unique) await deleteKeysOfField(tx, organizationId, before._id, key)
-  }
-  const same = checked.type.updatedAt.getTime() === before.updatedAt.getTime()
-  const since = same ? checked.mark : null
-  await eachBatch(tx, organizationId, before, { changes, since }, async records =>
-    listContradicting(changes, records),
-  )
-  const unique = changes.flatMap(({ after }) => (after?.unique ? [after] : []))
-  const linked = changes.filter(({ after }) => after?.unique || after?.type === 'reference')
-  await eachBatch(tx, organizationId, before, { changes: linked, since: null }, async records => {
-    const taken = await insertKeys(tx, organizationId, before._id, newKeys(unique, records))
-    return [
-      ...(await listBroken(tx, organizationId, linked, records, 'FOR KEY SHARE')),
-      ...taken.map(({ recordId, field }) => ({ id: recordId, key: field })),
-    ]
+  if (changes.length === 0) return { type, changes, change: null }
+  return inSteps(db, async () => {
+    const change = await db.system.transaction(async tx => {
+      const now = await findDataType(tx, organizationId, { dataTypeId: type._id }, 'FOR UPDATE')
+      if (!now || !isSame(now, type)) throw new TypeChanged()
+      const keys = changes.map(({ key }) => key)
+      return beginTypeChange(tx, organizationId, type._id, keys)
+    })
+    const prepared = { type, changes, change }
+    try {
+      await lookThrough(db, prepared)
+      await lookAtTouched(db, prepared)
+      return prepared
+    } catch (error) {
+      await abandonChange(db, prepared).catch(() => {})
+      throw error
+    }
   })
 }
 
-/** A record that contradicts, and the field of which it does. */
-interface Contradiction {
-  id: string
-  key: string
+/** What is left, in the transaction of the change, which holds the type FOR UPDATE. */
+export async function applyChange(tx: Queryable, prepared: Prepared, now: DataType): Promise<void> {
+  const { type, changes, change } = prepared
+  if (!isSame(now, type)) throw new TypeChanged()
+  if (!change) return
+  const { organizationId } = change
+  await hold(tx, change)
+  const found = createReport()
+  for (;;) {
+    const { looked, contradictions } = await lookAtSome(tx, prepared, null, true)
+    found.add(contradictions)
+    if (looked === 0) break
+  }
+  const compared = changes.filter(isComparedAnew)
+  const linked = changes.filter(({ after }) => after?.type === 'reference')
+  for (const { key } of compared) await deleteKeysOfField(tx, organizationId, type._id, key)
+  await eachStep(tx, change, [...compared, ...linked], false, async records => {
+    const fields = compared.flatMap(({ after }) => after ?? [])
+    const taken = await insertKeys(tx, organizationId, type._id, newKeys(fields, records))
+    found.add([
+      ...(await listBroken(tx, organizationId, linked, records, 'FOR KEY SHARE')),
+      ...taken.map(({ recordId, field }) => ({ id: recordId, key: field })),
+    ])
+  })
+  found.check()
+  await deleteTypeChange(tx, change)
 }
 
-/** Goes through the records, with their values of the changed fields. 409 with those that `find` names. */
-async function eachBatch(
-  db: Queryable,
-  organizationId: string,
-  type: DataType,
-  { changes, since }: { changes: readonly Change[]; since: string | null },
-  find: (records: readonly NewRecord[]) => Promise<Contradiction[]>,
+/** After the change: deletes the values of fields that are no longer unique, in steps. */
+export async function settleChange(db: Database, { changes, change }: Prepared): Promise<void> {
+  if (!change) return
+  const left = changes.filter(({ before, after }) => before?.unique && !after?.unique)
+  await inSteps(db, () => deleteUnused(db, change, left))
+}
+
+/** Where it came to nothing: the type is as it was. Also for who has hung up. */
+export async function abandonChange(db: Database, { changes, change }: Prepared): Promise<void> {
+  if (!change) return
+  await withDemand({ lane: 'background', owner: change.organizationId }, async () => {
+    await db.system.transaction(tx => deleteTypeChange(tx, change))
+    await deleteUnused(db, change, changes.filter(becomesUnique))
+  })
+}
+
+/** Somebody else has changed the type since it was read: what was looked at is to be looked at again. */
+export class TypeChanged extends RequestError {
+  constructor() {
+    super('conflict', 'Somebody else has changed this data type meanwhile. Try again.')
+  }
+}
+
+const becomesUnique = ({ before, after }: Change) => Boolean(after?.unique && !before?.unique)
+/** Whether its values are unique before and after, by another comparison: addresses are compared without case. */
+const isComparedAnew = ({ before, after }: Change) =>
+  Boolean(before?.unique && after?.unique && (before.type === 'email') !== (after.type === 'email'))
+const fieldsOf = (changes: readonly Change[]): Field[] =>
+  changes.filter(becomesUnique).flatMap(({ after }) => after ?? [])
+
+const isSame = (one: DataType, other: DataType) => one.updatedAt.getTime() === other.updatedAt.getTime()
+async function hold(tx: Queryable, change: TypeChange): Promise<void> {
+  if (!(await holdTypeChange(tx, change)))
+    throw conflict('Somebody else is changing this data type. Try again.')
+}
+
+/** On the embedded database others go first; elsewhere it has the connection of its request. */
+function inSteps<T>(db: Database, work: () => Promise<T>): Promise<T> {
+  return db.isOneSession ? withDemand({ ...currentDemand(), lane: 'background' }, work) : work()
+}
+
+async function lookThrough(db: Database, { changes, change }: Prepared): Promise<void> {
+  if (!change) return
+  const { organizationId, dataTypeId } = change
+  const unique = fieldsOf(changes)
+  for (const { key } of unique) {
+    await untilNone(() =>
+      db.system.transaction(async tx => {
+        await hold(tx, change)
+        return deleteSomeKeys(tx, organizationId, dataTypeId, key, KEYS_AT_ONCE)
+      }),
+    )
+  }
+  const found = createReport()
+  await eachStep(db.system, change, changes, true, async (records, tx) => {
+    const taken = await insertKeys(tx, organizationId, dataTypeId, newKeys(unique, records))
+    found.add([
+      ...listContradicting(changes, records),
+      ...(await listBroken(tx, organizationId, changes, records, '')),
+      ...taken.map(({ recordId, field }) => ({ id: recordId, key: field })),
+    ])
+  })
+  found.check()
+}
+
+/** The noted records, until few are left. What contradicts among them may yet be mended, and is told in the end. */
+async function lookAtTouched(db: Database, prepared: Prepared): Promise<void> {
+  const change = prepared.change as TypeChange
+  const { organizationId, dataTypeId } = change
+  for (let pass = 0; pass < PASSES; pass++) {
+    const some = await listTouched(db.system, change, null, FEW + 1)
+    if (some.length <= FEW) return
+    for (let after: string | null = null; ; ) {
+      const { last } = await db.system.transaction(async tx => {
+        // Nobody who has written a record, and not committed it, is beside this.
+        await findDataType(tx, organizationId, { dataTypeId }, 'FOR UPDATE')
+        await hold(tx, change)
+        return lookAtSome(tx, prepared, after, false)
+      })
+      if (last === null) break
+      after = last
+      await setImmediate()
+    }
+  }
+}
+
+/** Looks at some of the noted records, which stay noted where they contradict and it is not the last time. */
+async function lookAtSome(
+  tx: Queryable,
+  { changes, change }: Prepared,
+  after: string | null,
+  isLast: boolean,
+): Promise<{ last: string | null; looked: number; contradictions: Contradiction[] }> {
+  const { organizationId, dataTypeId } = change as TypeChange
+  const touched = await listTouched(tx, change as TypeChange, after, STEP.limit)
+  const unique = fieldsOf(changes)
+  await deleteKeysBefore(tx, change as TypeChange, unique, touched)
+  const records = touched.flatMap(({ _id, data }) => (data ? [{ _id, data }] : []))
+  const taken = await insertKeys(tx, organizationId, dataTypeId, newKeys(unique, records))
+  const contradictions = [
+    ...listContradicting(changes, records),
+    ...taken.map(({ recordId, field }) => ({ id: recordId, key: field })),
+  ]
+  const contradicting = new Set(contradictions.map(({ id }) => id))
+  const stays = isLast ? [] : touched.filter(({ _id }) => contradicting.has(_id))
+  // They stay as if they had no values yet, whatever is made of them.
+  await deleteKeysBefore(
+    tx,
+    change as TypeChange,
+    unique,
+    stays.map(record => ({ ...record, before: record.data ?? {} })),
+  )
+  const done = touched.filter(record => !stays.includes(record)).map(({ _id }) => _id)
+  await deleteTouched(tx, change as TypeChange, done)
+  return { last: touched.at(-1)?._id ?? null, looked: touched.length, contradictions }
+}
+
+/** Values that nobody looks for, as long as the field is not unique and no change is about to make it so. */
+async function deleteUnused(
+  db: Database,
+  { organizationId, dataTypeId }: TypeChange,
+  changes: readonly Change[],
 ): Promise<void> {
-  if (changes.length === 0) return
-  const keys = changes.map(({ key }) => key)
+  for (const { key } of changes) {
+    await untilNone(() =>
+      db.system.transaction(async tx => {
+        const type = await findDataType(tx, organizationId, { dataTypeId }, 'FOR SHARE')
+        const isUsed = type?.fields.some(field => field.key === key && field.unique)
+        if (!type || isUsed || (await hasTypeChange(tx, organizationId, dataTypeId))) return 0
+        return deleteSomeKeys(tx, organizationId, dataTypeId, key, KEYS_AT_ONCE)
+      }),
+    )
+  }
+}
+
+async function untilNone(work: () => Promise<number>): Promise<void> {
+  while ((await work()) > 0) await setImmediate()
+}
+
+/** Counts the records that contradict, and names some of them. */
+function createReport() {
   const fields = new Set<string>()
   const ids: string[] = []
   let count = 0
+  return {
+    /** A record stands in one step alone, so that the count is exact without remembering them all. */
+    add(found: readonly Contradiction[]) {
+      for (const { key } of found) fields.add(key)
+      const step = [...new Set(found.map(({ id }) => id))]
+      count += step.length
+      ids.push(...step.slice(0, NAMED - ids.length))
+    },
+    check() {
+      if (count === 0) return
+      throw new RequestError(
+        'conflict',
+        `${count} ${count === 1 ? 'record contradicts' : 'records contradict'} the new rules of ${[...fields].join(', ')}. ` +
+          'Change them first.',
+        { conflicts: { count, ids } },
+      )
+    },
+  }
+}
+
+/**
+ * Goes through the records with their values of the changed fields. Untouched ones in a transaction for each step, all of
+ * them in that of `db`.
+ */
+async function eachStep(
+  db: Queryable | Database['system'],
+  change: TypeChange,
+  changes: readonly Change[],
+  untouched: boolean,
+  look: (records: readonly NewRecord[], tx: Queryable) => Promise<void>,
+): Promise<void> {
+  if (changes.length === 0) return
+  const keys = changes.map(({ key }) => key)
   for (let last: string | null = null; ; ) {
-    const records: NewRecord[] = await listRecordsAfter(db, organizationId, type._id, {
-      ...BATCH,
-      after: last,
-      keys,
-      since,
-    })
-    last = records.at(-1)?._id ?? null
-    if (last === null) break
-    const found = await find(records)
-    for (const { key } of found) fields.add(key)
-    // A record stands in one batch alone, so that the count is exact without remembering them all.
-    const batch = [...new Set(found.map(({ id }) => id))]
-    count += batch.length
-    ids.push(...batch.slice(0, NAMED - ids.length))
+    const step = async (tx: Queryable) => {
+      await hold(tx, change)
+      const records = await listRecordsAfter(tx, change.organizationId, change.dataTypeId, {
+        ...STEP,
+        after: last,
+        keys,
+        untouched,
+      })
+      if (records.length > 0) await look(records, tx)
+      return records.at(-1)?._id ?? null
+    }
+    last = 'transaction' in db ? await db.transaction(step) : await step(db)
+    if (last === null) return
     await setImmediate()
   }
-  if (count === 0) return
-  throw new RequestError(
-    'conflict',
-    `${count} ${count === 1 ? 'record contradicts' : 'records contradict'} the new rules of ${[...fields].join(', ')}. ` +
-      'Change them first.',
-    { conflicts: { count, ids } },
-  )
-}
-
-/** What only loosens a rule, or adds a field that nobody has to fill in, contradicts nothing. */
-function mayContradict({ before, after }: Change): boolean {
-  if (!after) return true
-  if (!before) return after.required
-  return (
-    after.type !== before.type ||
-    (after.required && !before.required) ||
-    after.unique !== before.unique ||
-    (after.dataTypeId !== null && after.dataTypeId !== before.dataTypeId) ||
-    before.options.some(option => !after.options.includes(option))
-  )
-}
-
-const listContradicting = (changes: readonly Change[], records: readonly NewRecord[]): Contradiction[] =>
-  records.flatMap(record =>
-    changes.flatMap(change => (contradicts(change, record) ? [{ id: record._id, key: change.key }] : [])),
-  )
-
-function contradicts({ key, after }: Change, { data }: NewRecord): boolean {
-  const present = Object.hasOwn(data, key)
-  if (!after) return present
-  if (!present) return after.required
-  const checked = checkValue(after, data[key])
-  return 'message' in checked || JSON.stringify(checked.value) !== JSON.stringify(data[key])
 }
 
 /** References that lead nowhere, or to a record of another type. */

@@ -1,4 +1,5 @@
-import { acrossOrganizations, type Queryable } from '../../../db/client.ts'
+import type { FastifyRequest } from 'fastify'
+import { acrossOrganizations, type Database, type Queryable } from '../../../db/client.ts'
 import {
   DATA_TYPE_SORTS,
   type DataType,
@@ -10,6 +11,7 @@ import {
   type NewDataType,
   updateDataType,
 } from '../../../db/queries/data-types.ts'
+import { retry } from '../../../db/retry.ts'
 import { dataAccess } from '../../data/access.ts'
 import { audited } from '../../http/audit.ts'
 import { unique, unreferenced } from '../../http/conflicts.ts'
@@ -17,9 +19,14 @@ import { created, ok } from '../../http/envelope.ts'
 import { conflict, found } from '../../http/errors.ts'
 import { listed, readPageRequest } from '../../http/lists.ts'
 import type { App, Services } from '../../services.ts'
-import { checkRecords, evolve, fieldsToldOf } from './evolve.ts'
+import { abandonChange, applyChange, prepareChange, settleChange, TypeChanged } from './evolve.ts'
 import { checkDataTypes } from './known.ts'
+import { fieldsToldOf } from './rules.ts'
 import * as operations from './schemas.ts'
+
+/** A change of a type that somebody else changes at the same time is begun again. */
+const ATTEMPTS = 3
+const AGAIN_MS = 20
 
 export function dataTypeRoutes(app: App, { db }: Services): void {
   app.get('/data-types', operations.listDataTypes, async ({ caller, query }) => {
@@ -48,26 +55,11 @@ export function dataTypeRoutes(app: App, { db }: Services): void {
 
   app.put('/data-type/:id', operations.replaceDataType, async request => {
     const given = operations.completeDataType(request.body)
-    const { organizationId } = request.caller
-    // What existing records contradict would tell of values that are not to be seen.
-    const checkVisible = (type: DataType) =>
-      dataAccess(request.caller, 'view/data').checkKeys(type._id, fieldsToldOf(type, given))
-    const now = await getDataType(db.system, organizationId, request.params.id)
-    checkVisible(now)
-    await checkNamedTypes(db.system, organizationId, given)
-    const checked = await checkRecords(db.system, organizationId, now, given)
-    const type = await audited(db, request, tx =>
-      acrossOrganizations(tx, async () => {
-        const before = await getDataType(tx, organizationId, now._id, 'FOR UPDATE')
-        checkVisible(before)
-        await checkNamedTypes(tx, organizationId, given)
-        await evolve(tx, organizationId, before, given, checked)
-        await unique(`data type named ${given.name}`, () =>
-          updateDataType(tx, organizationId, before._id, given),
-        )
-        return { before, after: await getDataType(tx, organizationId, before._id) }
-      }),
-    )
+    let attempts = 1
+    const type = await retry(() => replaceDataType(db, request, request.params.id, given), {
+      firstMs: AGAIN_MS,
+      again: error => error instanceof TypeChanged && attempts++ < ATTEMPTS,
+    })
     return ok(type, 'Data type changed')
   })
 
@@ -85,6 +77,39 @@ export function dataTypeRoutes(app: App, { db }: Services): void {
     )
     return ok({ _id: id }, 'Data type deleted')
   })
+}
+
+async function replaceDataType(
+  db: Database,
+  request: FastifyRequest,
+  dataTypeId: string,
+  given: NewDataType,
+): Promise<DataType> {
+  const { organizationId } = request.caller
+  // What existing records contradict would tell of values that are not to be seen.
+  const checkVisible = (type: DataType) =>
+    dataAccess(request.caller, 'view/data').checkKeys(type._id, fieldsToldOf(type, given))
+  const now = await getDataType(db.system, organizationId, dataTypeId)
+  checkVisible(now)
+  await checkNamedTypes(db.system, organizationId, given)
+  const prepared = await prepareChange(db, organizationId, now, given)
+  const type = await audited(db, request, tx =>
+    acrossOrganizations(tx, async () => {
+      const before = await getDataType(tx, organizationId, now._id, 'FOR UPDATE')
+      checkVisible(before)
+      await checkNamedTypes(tx, organizationId, given)
+      await applyChange(tx, prepared, before)
+      await unique(`data type named ${given.name}`, () =>
+        updateDataType(tx, organizationId, before._id, given),
+      )
+      return { before, after: await getDataType(tx, organizationId, before._id) }
+    }),
+  ).catch(async error => {
+    await abandonChange(db, prepared).catch(() => {})
+    throw error
+  })
+  await settleChange(db, prepared)
+  return type
 }
 
 const getDataType = async (

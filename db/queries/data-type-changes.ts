@@ -1,0 +1,159 @@
+import { newId, type Queryable } from '../client.ts'
+import { uniqueValues } from '../record-text.ts'
+import type { Values } from '../schema/data-records.ts'
+import type { Field } from '../schema/flows.ts'
+
+/** A change of a data type that is looked through in steps. Every query takes the organization first. */
+export interface TypeChange {
+  organizationId: string
+  dataTypeId: string
+  id: string
+  /** The fields whose rules change. */
+  keys: readonly string[]
+}
+
+/** A record that was written since the change began, with what it had before and has now; null where it is gone. */
+export interface Touched {
+  _id: string
+  before: Values
+  data: Values | null
+}
+
+/**
+ * From now on written records are noted. The transaction holds the type FOR UPDATE, so all that was written before is committed.
+ * Another change of the type that is under way ends with that.
+ */
+export async function beginTypeChange(
+  tx: Queryable,
+  organizationId: string,
+  dataTypeId: string,
+  keys: readonly string[],
+): Promise<TypeChange> {
+  const change = { organizationId, dataTypeId, id: newId(), keys }
+  await deleteAllTouched(tx, organizationId, dataTypeId)
+  await tx.query(
+    `INSERT INTO data_type_changes (organization_id, data_type_id, id, keys) VALUES ($1, $2, $3, $4)
+     ON CONFLICT (organization_id, data_type_id) DO UPDATE SET id = excluded.id, keys = excluded.keys, stepped_at = now()`,
+    [organizationId, dataTypeId, change.id, keys],
+  )
+  return change
+}
+
+/** Keeps the change until the transaction ends. False where another has taken its place, or it was forgotten. */
+export async function holdTypeChange(tx: Queryable, change: TypeChange): Promise<boolean> {
+  const rows = await tx.query(
+    `UPDATE data_type_changes SET stepped_at = now()
+     WHERE organization_id = $1 AND data_type_id = $2 AND id = $3 RETURNING 1`,
+    [change.organizationId, change.dataTypeId, change.id],
+  )
+  return rows.length > 0
+}
+
+/** Records are no longer noted, and the notes are gone. */
+export async function deleteTypeChange(
+  tx: Queryable,
+  { organizationId, dataTypeId, id }: TypeChange,
+): Promise<void> {
+  const rows = await tx.query(
+    'DELETE FROM data_type_changes WHERE organization_id = $1 AND data_type_id = $2 AND id = $3 RETURNING 1',
+    [organizationId, dataTypeId, id],
+  )
+  if (rows.length > 0) await deleteAllTouched(tx, organizationId, dataTypeId)
+}
+
+async function deleteAllTouched(tx: Queryable, organizationId: string, dataTypeId: string): Promise<void> {
+  await tx.query('DELETE FROM data_type_touched WHERE organization_id = $1 AND data_type_id = $2', [
+    organizationId,
+    dataTypeId,
+  ])
+}
+
+export async function hasTypeChange(
+  tx: Queryable,
+  organizationId: string,
+  dataTypeId: string,
+): Promise<boolean> {
+  const rows = await tx.query(
+    'SELECT 1 FROM data_type_changes WHERE organization_id = $1 AND data_type_id = $2',
+    [organizationId, dataTypeId],
+  )
+  return rows.length > 0
+}
+
+/** Changes whose process ended between two steps. Nothing of them counts, and records are no longer noted for them. */
+export async function pruneTypeChanges(db: Queryable): Promise<void> {
+  await db.query(`DELETE FROM data_type_changes WHERE stepped_at < now() - interval '10 minutes'`)
+}
+
+export function listTouched(
+  tx: Queryable,
+  { organizationId, dataTypeId, keys }: TypeChange,
+  after: string | null,
+  limit: number,
+): Promise<Touched[]> {
+  return tx.query(
+    `SELECT t.record_id AS "_id", t.before,
+       CASE WHEN d.id IS NOT NULL THEN
+         coalesce((SELECT jsonb_object_agg(key, value) FROM jsonb_each(d.data) WHERE key = ANY($3::text[])), '{}')
+       END AS data
+     FROM data_type_touched t
+     LEFT JOIN data_records d ON d.organization_id = $1 AND d.id = t.record_id
+     WHERE t.organization_id = $1 AND t.data_type_id = $2 AND ($4::uuid IS NULL OR t.record_id > $4)
+     ORDER BY t.record_id LIMIT $5`,
+    [organizationId, dataTypeId, keys, after, limit],
+  )
+}
+
+/** They are as the change has to have them, until they are written again. */
+export async function deleteTouched(
+  tx: Queryable,
+  { organizationId, dataTypeId }: TypeChange,
+  ids: readonly string[],
+): Promise<void> {
+  await tx.query(
+    `DELETE FROM data_type_touched WHERE organization_id = $1 AND data_type_id = $2 AND record_id = ANY($3::uuid[])`,
+    [organizationId, dataTypeId, ids],
+  )
+}
+
+/** Takes away the unique values that records had before they were written. */
+export async function deleteKeysBefore(
+  tx: Queryable,
+  { organizationId, dataTypeId }: TypeChange,
+  fields: readonly Field[],
+  touched: readonly Touched[],
+): Promise<void> {
+  const keys = touched.flatMap(({ _id, before }) =>
+    uniqueValues(fields, before).map(({ field, value }) => ({ _id, field, value })),
+  )
+  if (keys.length === 0) return
+  await tx.query(
+    `DELETE FROM data_keys k USING unnest($3::text[], $4::text[], $5::uuid[]) AS w(field, value, record_id)
+     WHERE k.organization_id = $1 AND k.data_type_id = $2 AND k.field = w.field AND k.value = w.value
+       AND k.record_id = w.record_id`,
+    [
+      organizationId,
+      dataTypeId,
+      keys.map(({ field }) => field),
+      keys.map(({ value }) => value),
+      keys.map(({ _id }) => _id),
+    ],
+  )
+}
+
+/** Deletes some of the unique values of a field. Returns how many. */
+export async function deleteSomeKeys(
+  tx: Queryable,
+  organizationId: string,
+  dataTypeId: string,
+  field: string,
+  limit: number,
+): Promise<number> {
+  const rows = await tx.query(
+    `DELETE FROM data_keys WHERE ctid = ANY (ARRAY(
+       SELECT ctid FROM data_keys WHERE organization_id = $1 AND data_type_id = $2 AND field = $3 LIMIT $4))
+     RETURNING 1`,
+    [organizationId, dataTypeId, field, limit],
+  )
+  return rows.length
+}
