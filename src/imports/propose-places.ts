@@ -24,6 +24,9 @@ const UNSURE = new Map(
 )
 const ADDRESSES = new Set(['address', 'Adresse'].map(fold))
 
+/** Longer ones are no usual names; a label has 200 characters at the most. */
+const MAX_NAME = 250
+
 type Named = Pick<Field, 'key' | 'label'>
 
 /** A column with its cells in the first rows below the header. */
@@ -48,7 +51,9 @@ export function proposePlaces(
   all: readonly Named[],
   columns: readonly Column[],
 ): { [key: string]: string[] } {
-  const headings = columns.map(({ heading }) => heading)
+  const headings = columns
+    .filter(({ heading }) => heading.length <= MAX_NAME)
+    .map(({ heading }) => ({ heading, name: fold(heading) }))
   const sure = findPairs(headings, kindOf)
   const pairs =
     sure.length > 0 || fields.length > 1
@@ -66,22 +71,26 @@ export function proposePlaces(
   const plain = left.filter(({ rest }) => rest === '')
   const [pair, ...more] = plain.length > 0 ? plain : left
   if (field && others.length === 0 && pair && more.length === 0) chosen.set(field, pair)
-  const folded = headings.map(fold)
   const isAddress = (name: string, rest: string) =>
     rest !== '' && name.startsWith(rest) && ADDRESSES.has(name.slice(rest.length))
   return Object.fromEntries(
     [...chosen].map(([{ key }, { latitude, longitude, rest }]) => {
-      const addresses = headings.filter((_, at) => isAddress(folded[at] as string, rest))
+      const addresses = headings.filter(({ name }) => isAddress(name, rest)).map(({ heading }) => heading)
       return [key, [latitude, longitude, ...(addresses.length === 1 ? addresses : [])]]
     }),
   )
 }
 
+/** A heading, and without case, accents and punctuation. */
+interface Heading {
+  heading: string
+  name: string
+}
+
 type Kind = { of: 'lat' | 'lng'; rest: string }
 
 /** All ways to read a heading as the name of a degree: `stop_lat`, `Latitude (WGS84)`. */
-function kindOf(heading: string): Kind[] {
-  const name = fold(heading)
+function kindOf({ name }: Heading): Kind[] {
   const kinds = WORDS.flatMap(([of, words]) => {
     const [last, first] = [words.find(word => name.endsWith(word)), words.find(word => name.startsWith(word))]
     return [
@@ -94,23 +103,24 @@ function kindOf(heading: string): Kind[] {
 }
 
 /** As a whole name, or behind a sign or blank. */
-function unsureKindOf(heading: string): Kind[] {
+function unsureKindOf({ heading, name }: Heading): Kind[] {
   const word =
     heading
       .normalize()
       .split(/[^\p{L}\p{N}]+/u)
       .at(-1) ?? ''
+  if (word.length > 6) return []
   const of = UNSURE.get(fold(word)) as Kind['of'] | undefined
-  return of === undefined ? [] : [{ of, rest: fold(heading).slice(0, -fold(word).length) }]
+  return of === undefined ? [] : [{ of, rest: name.slice(0, -fold(word).length) }]
 }
 
 /** Pairs of a latitude and a longitude that have the rest of their names in common; none where a third one has it as well. */
-function findPairs(headings: readonly string[], read: (heading: string) => Kind[]): Pair[] {
+function findPairs(headings: readonly Heading[], read: (heading: Heading) => Kind[]): Pair[] {
   const byRest = new Map<string, { lat: string[]; lng: string[] }>()
-  for (const heading of headings)
-    for (const { of, rest } of read(heading)) {
+  for (const named of headings)
+    for (const { of, rest } of read(named)) {
       const found = byRest.get(rest) ?? { lat: [], lng: [] }
-      found[of].push(heading)
+      found[of].push(named.heading)
       byRest.set(rest, found)
     }
   return [...byRest].flatMap(([rest, { lat, lng }]) => {
