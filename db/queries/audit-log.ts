@@ -2,6 +2,7 @@ import { newId, type Queryable } from '../client.ts'
 import { type Shown, shownColumns } from '../columns.ts'
 import { auditLog, type Changes } from '../schema/audit-log.ts'
 import { conditions, type Page, type PageRequest, readPage, storedBytes } from './page.ts'
+import { deleteSome } from './prune.ts'
 
 export type AuditEntry = Shown<typeof auditLog>
 
@@ -73,9 +74,5 @@ export function listAuditEntries(
 }
 
 /** Removes what is over a year old. */
-export async function pruneAuditLog(db: Queryable): Promise<void> {
-  await db.query(
-    `DELETE FROM audit_log WHERE id IN (
-       SELECT id FROM audit_log WHERE at < now() - interval '1 year' LIMIT 50000)`,
-  )
-}
+export const pruneAuditLog = (db: Queryable): Promise<boolean> =>
+  deleteSome(db, 'audit_log', `at < now() - interval '1 year'`)

@@ -1,5 +1,6 @@
 import { newId, notify, type Queryable } from '../client.ts'
 import { conditions, type Page, type PageRequest, readPage, storedBytes } from './page.ts'
+import { deleteSome } from './prune.ts'
 
 export const EXPORT_RESOURCES = ['data', 'tasks'] as const
 export type ExportResource = (typeof EXPORT_RESOURCES)[number]
@@ -238,9 +239,5 @@ export async function listKeptFiles(db: Queryable, ids: readonly string[]): Prom
 }
 
 /** Removes what has had its time. */
-export async function pruneExportLogs(db: Queryable): Promise<void> {
-  await db.query(
-    `DELETE FROM export_logs WHERE id IN (
-       SELECT id FROM export_logs WHERE created_at < now() - interval '${DAYS_KEPT} days' LIMIT 50000)`,
-  )
-}
+export const pruneExportLogs = (db: Queryable): Promise<boolean> =>
+  deleteSome(db, 'export_logs', `created_at < now() - interval '${DAYS_KEPT} days'`)

@@ -3,6 +3,7 @@ import { type Shown, shownColumns } from '../columns.ts'
 import { type Crossing, geofenceEvents } from '../schema/geofence-events.ts'
 import { hubsOfSubject, type Visibility, type VisibleThrough, visibleCondition } from '../visibility.ts'
 import { conditions, type Page, type PageRequest, readPage } from './page.ts'
+import { deleteSome } from './prune.ts'
 
 const HIDDEN = ['shapedAt'] as const
 
@@ -130,17 +131,19 @@ export async function writeCrossings(
 }
 
 /** Removes crossings that are over a year old, and geofences that were deleted, with theirs: some at a time. */
-export async function pruneGeofences(db: Queryable): Promise<void> {
-  await db.query(
-    `DELETE FROM geofence_events WHERE id IN (
-       (SELECT id FROM geofence_events WHERE at < now() - interval '1 year' LIMIT 10000)
-       UNION ALL
-       (SELECT e.id FROM geofences f JOIN geofence_events e ON e.geofence_id = f.id WHERE f.deleted_at IS NOT NULL
-        LIMIT 10000))`,
-  )
-  await db.query(
-    `DELETE FROM geofences f WHERE id IN (
-       SELECT id FROM geofences f WHERE deleted_at IS NOT NULL
-         AND NOT EXISTS (SELECT FROM geofence_events e WHERE e.geofence_id = f.id) LIMIT 50000)`,
-  )
+export async function pruneGeofences(db: Queryable): Promise<boolean> {
+  const left = [
+    await deleteSome(db, 'geofence_events', `at < now() - interval '1 year'`),
+    await deleteSome(
+      db,
+      'geofence_events',
+      'geofence_id IN (SELECT id FROM geofences WHERE deleted_at IS NOT NULL)',
+    ),
+    await deleteSome(
+      db,
+      'geofences',
+      `deleted_at IS NOT NULL AND NOT EXISTS (SELECT FROM geofence_events e WHERE e.geofence_id = geofences.id)`,
+    ),
+  ]
+  return left.some(Boolean)
 }

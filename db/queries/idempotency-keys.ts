@@ -1,4 +1,5 @@
 import type { Queryable } from '../client.ts'
+import { deleteSome } from './prune.ts'
 
 /** What a key stands for. */
 export type KeyState =
@@ -64,9 +65,5 @@ export async function releaseKey(db: Queryable, id: Buffer): Promise<void> {
 }
 
 /** Removes what is over a day old. */
-export async function pruneKeys(db: Queryable): Promise<void> {
-  await db.query(
-    `DELETE FROM idempotency_keys WHERE id IN (
-       SELECT id FROM idempotency_keys WHERE created_at < now() - interval '24 hours' LIMIT 50000)`,
-  )
-}
+export const pruneKeys = (db: Queryable): Promise<boolean> =>
+  deleteSome(db, 'idempotency_keys', `created_at < now() - interval '24 hours'`)

@@ -1,5 +1,6 @@
 import { notify, type Queryable } from '../client.ts'
 import { conditions, type Page, type PageRequest, readPage, storedBytes } from './page.ts'
+import { deleteSome } from './prune.ts'
 
 export const IMPORT_STATUSES = [
   'queued',
@@ -302,10 +303,18 @@ export async function listImportsWithFile(db: Queryable, ids: readonly string[])
   return new Set(rows.map(({ id }) => id))
 }
 
-/** Deletes some of the imports that have had their time; their failures, up to a million each, go with them. */
-export async function pruneImports(db: Queryable): Promise<void> {
-  await db.query(
-    `DELETE FROM imports WHERE id IN (
-       SELECT i.id FROM imports i WHERE NOT ${ALIVE} ORDER BY i.created_at LIMIT 100)`,
+/**
+ * Deletes some of the imports that have had their time, their failures first: one has up to a million. Resolves to whether there
+ * may be more.
+ */
+export async function pruneImports(db: Queryable): Promise<boolean> {
+  const failures = `(organization_id, import_id) IN (
+    SELECT i.organization_id, i.id FROM imports i WHERE NOT ${ALIVE} ORDER BY i.created_at LIMIT 100)`
+  if (await deleteSome(db, 'import_failures', failures)) return true
+  return deleteSome(
+    db,
+    'imports',
+    `id IN (SELECT i.id FROM imports i WHERE NOT ${ALIVE} ORDER BY i.created_at LIMIT 100)`,
+    100,
   )
 }

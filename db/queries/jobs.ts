@@ -1,4 +1,5 @@
 import { newId, notify, type Queryable } from '../client.ts'
+import { deleteSome } from './prune.ts'
 
 /** A job that was taken. */
 export interface Job<Payload = unknown> {
@@ -272,9 +273,5 @@ export async function findActiveJob(tx: Queryable, kind: string, uniqueKey: stri
 }
 
 /** Removes jobs that ended over a week ago; their records say what became of them. */
-export async function pruneJobs(db: Queryable): Promise<void> {
-  await db.query(
-    `DELETE FROM jobs WHERE id IN (
-       SELECT id FROM jobs WHERE finished_at < now() - interval '7 days' LIMIT 50000)`,
-  )
-}
+export const pruneJobs = (db: Queryable): Promise<boolean> =>
+  deleteSome(db, 'jobs', `finished_at < now() - interval '7 days'`)

@@ -1,4 +1,5 @@
 import type { Queryable } from '../client.ts'
+import { deleteSome } from './prune.ts'
 
 /** Failures in a row under each key, and how long ago the last one was. */
 export interface Failures {
@@ -37,6 +38,5 @@ export async function clearFailures(db: Queryable, key: string): Promise<void> {
 }
 
 /** Removes what is forgotten. */
-export async function pruneFailures(db: Queryable): Promise<void> {
-  await db.query(`DELETE FROM login_failures WHERE last_at < now() - interval '1 day'`)
-}
+export const pruneFailures = (db: Queryable): Promise<boolean> =>
+  deleteSome(db, 'login_failures', `last_at < now() - interval '1 day'`)

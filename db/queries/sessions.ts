@@ -2,6 +2,7 @@ import { newId, notify, type Queryable } from '../client.ts'
 import { learnRoots, ROOT } from '../roots.ts'
 import type { PermissionDetail } from '../schema/roles.ts'
 import { addGrants, ROLE_VERSION } from './granted.ts'
+import { deleteSome } from './prune.ts'
 
 /** The user behind a living session, with what it may do. */
 export interface Caller {
@@ -162,6 +163,5 @@ export async function listSessions(db: Queryable, accountId: string): Promise<Se
 }
 
 /** Removes sessions that expired over a day ago. */
-export async function pruneSessions(db: Queryable): Promise<void> {
-  await db.query(`DELETE FROM sessions WHERE expires_at < now() - interval '1 day'`)
-}
+export const pruneSessions = (db: Queryable): Promise<boolean> =>
+  deleteSome(db, 'sessions', `expires_at < now() - interval '1 day'`)

@@ -3,6 +3,7 @@ import { type Shown, shownColumns } from '../columns.ts'
 import { trackingLinks } from '../schema/tracking-links.ts'
 import { type Visibility, visibleCondition } from '../visibility.ts'
 import { conditions, type Page, type PageRequest, readPage } from './page.ts'
+import { deleteSome } from './prune.ts'
 import { isTaskVisible, type Place, type SeenThrough, type TaskVisibility } from './tasks.ts'
 
 export type TrackingLink = Shown<typeof trackingLinks, 'tokenHash'> & { subjectType: 'user' | 'device' }
@@ -142,6 +143,5 @@ export async function listLinkTargets(
 }
 
 /** Removes links that expired over 30 days ago. */
-export async function pruneTrackingLinks(db: Queryable): Promise<void> {
-  await db.query(`DELETE FROM tracking_links WHERE expires_at < now() - interval '30 days'`)
-}
+export const pruneTrackingLinks = (db: Queryable): Promise<boolean> =>
+  deleteSome(db, 'tracking_links', `expires_at < now() - interval '30 days'`)

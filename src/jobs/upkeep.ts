@@ -52,10 +52,18 @@ export function upkeepJob(db: Database, files: readonly Swept[]): JobKind {
     everyMs: EVERY_MS,
     async run({ signal }) {
       const failures: unknown[] = []
-      for (const step of steps) {
-        signal.throwIfAborted()
-        // One that fails must not keep the others from their turn.
-        await step().catch(error => failures.push(error))
+      // Each deletes some, as often as there is more: what is made between two runs has no bound of its own.
+      for (let left = steps; left.length > 0; ) {
+        const unfinished: typeof steps = []
+        for (const step of left) {
+          signal.throwIfAborted()
+          // One that fails must not keep the others from their turn.
+          const mayHaveMore = await step().catch(error => {
+            failures.push(error)
+          })
+          if (mayHaveMore === true) unfinished.push(step)
+        }
+        left = unfinished
       }
       if (failures.length > 0) throw new AggregateError(failures, 'Some of the upkeep failed')
     },
