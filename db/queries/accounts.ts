@@ -2,6 +2,7 @@ import { eq, sql } from 'drizzle-orm'
 import { newId, type Queryable } from '../client.ts'
 import { composeEmail, foldEmail, foldedEmail } from '../email-address.ts'
 import { accounts } from '../schema/accounts.ts'
+import { deleteSome } from './prune.ts'
 
 /** An account's active membership in an organization, as the interface lists it (specification 2.2). */
 export interface Membership {
@@ -115,9 +116,8 @@ export async function claimRoot(tx: Queryable, address: string, root: string): P
 }
 
 /** Forgets the addresses of registrations after a day. */
-export async function pruneRegistrations(db: Queryable): Promise<void> {
-  await db.query(`DELETE FROM registrations WHERE at < now() - interval '1 day'`)
-}
+export const pruneRegistrations = (db: Queryable): Promise<boolean> =>
+  deleteSome(db, 'registrations', "at < now() - interval '1 day'")
 
 /**
  * The hash of an account's password, which stays until the transaction ends. Whoever opens a session reads it, so that

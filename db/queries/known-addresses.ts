@@ -1,4 +1,5 @@
 import type { Queryable } from '../client.ts'
+import { deleteSome } from './prune.ts'
 
 /** Of an account; the newest. */
 const MAX_KNOWN = 20
@@ -33,6 +34,5 @@ export async function rememberAddress(tx: Queryable, accountId: string, address:
 }
 
 /** Forgets addresses that nobody came from for 90 days. */
-export async function pruneAddresses(db: Queryable): Promise<void> {
-  await db.query(`DELETE FROM known_addresses WHERE last_at < now() - interval '90 days'`)
-}
+export const pruneAddresses = (db: Queryable): Promise<boolean> =>
+  deleteSome(db, 'known_addresses', "last_at < now() - interval '90 days'")
