@@ -94,6 +94,7 @@ INSERT INTO row_caps (table_name, max, unit) VALUES ('organizations', 100, 'orga
 INSERT INTO row_caps (table_name, bounded_by) VALUES
   ('data_keys', 'one for each unique field of a data source'),
   ('data_type_changes', 'one for each data type whose rules are being changed'),
+  ('data_type_touched', 'records that are written while the rules of their data type are changed'),
   ('task_counters', 'one row'),
   ('geofence_versions', 'one row'),
   ('rejections', 'each is a point that was sent, and is kept for 30 days'),

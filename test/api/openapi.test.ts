@@ -14,6 +14,7 @@ import {
   readRawDocument,
   resolveSchema,
 } from '../support/openapi.ts'
+import { addPerson } from '../support/people.ts'
 import { useOrganization } from '../support/shared-server.ts'
 
 /** Contract section 2: the document lists every route that answers, with all that a client has to know. */
@@ -116,6 +117,14 @@ describe('The OpenAPI document', () => {
     expect([...ofEvents].filter(tag => !known.includes(tag))).toEqual([])
     // 388 kB; 829 when nothing had a name.
     expect(JSON.stringify(raw).length).toBeLessThan(450_000)
+  })
+
+  it('has types with which a program signs in, makes a device, sends points and reads pages', async () => {
+    // The compiler holds it against them (`npm run lint`). With other generators, and other languages: `npm run clients`.
+    const { email, password } = await addPerson(server, owner, { role: 'Admin' })
+    const known = { FIELDLINE_URL: server.url, FIELDLINE_EMAIL: email, FIELDLINE_PASSWORD: password }
+    Object.assign(process.env, known)
+    await import('../clients/programs/openapi-typescript.ts')
   })
 
   it('names each operation once, of its method and path, and a filter as an object', () => {
