@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { closeSync, existsSync, openSync, readdirSync, readFileSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { createFile } from '../durable-files.ts'
 
@@ -15,7 +15,14 @@ const FILE = 'FIELDLINE_FORMAT'
 
 /** Into a directory that is being created. */
 export function writeFormat(directory: string): void {
-  writeFileSync(join(directory, FILE), `${FORMAT}\n`, { mode: 0o600 })
+  const file = openSync(join(directory, FILE), 'w', 0o600)
+  try {
+    // At its place: the tests of power cuts follow each write to the directory.
+    const bytes = Buffer.from(`${FORMAT}\n`)
+    writeSync(file, bytes, 0, bytes.length, 0)
+  } finally {
+    closeSync(file)
+  }
 }
 
 /** Throws where this release cannot read the directory. One that is not there yet is fine. */

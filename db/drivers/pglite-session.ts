@@ -13,7 +13,7 @@ const BACKGROUND_WAIT_MS = 5 * 60_000
  * times as long as its last turn took: a fifth of a busy session.
  */
 const CLASSES = { writing: 0, signIn: 1, requests: 2, reading: 2, background: 3 }
-const GIVING_WAY = { quietMs: 5, restTimes: 4, maxRestMs: 1_000 }
+const GIVING_WAY = { quietMs: 5, restTimes: 4, maxRestMs: 5_000 }
 
 /** The one session of PGlite: who waits for it, and how long each has it. */
 export interface Session {
