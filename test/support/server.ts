@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { resolve } from 'node:path'
 import { Writable } from 'node:stream'
@@ -33,6 +33,11 @@ const running = new Map<unknown, Server['output']>()
 
 /** The outputs of the servers that run, for a test that fails. */
 export const outputsOfRunning = () => [...running.values()]
+
+/** Ends the processes that a test which failed has left: a worker is ended by a signal, after which it does nothing more. */
+export function killLeft(): void {
+  for (const one of running.keys()) if (one instanceof ChildProcess) one.kill('SIGKILL')
+}
 
 export const isRunning = ({ output }: Server) => outputsOfRunning().includes(output)
 
@@ -164,7 +169,6 @@ function spawnServer(
     env: { PATH, HOME, ...serverEnv(database, env) },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
-  // A test that fails leaves no server behind.
   const end = () => child.kill('SIGKILL')
   process.once('exit', end)
   child.once('exit', () => process.off('exit', end))

@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll } from 'vitest'
-import { outputsOfRunning } from './server.ts'
+import { killLeft, outputsOfRunning } from './server.ts'
 
 /** Of each server's output, in the report of a test that fails: a machine may be gone before somebody reads the whole. */
 const SHOWN_CHARACTERS = 4_000
@@ -26,6 +26,7 @@ beforeAll(() => {
 })
 // biome-ignore lint/correctness/noEmptyPattern: vitest gives the suite as the second argument alone
 afterAll(({}, { file }) => {
+  killLeft()
   file.meta.processorSeconds = processorSeconds() - usedBefore
 })
 
