@@ -54,7 +54,7 @@ const tags = ['Imports']
 const params = z.object({ id: pathId })
 const body = z.strictObject(fields)
 
-nameSchemas({ ImportConfig: importConfig, NewImportConfig: body })
+nameSchemas({ ImportConfig: importConfig, NewImportConfig: body, MappedColumns: columns })
 
 export const listImportConfigs = operation({
   access: 'view/import-config',

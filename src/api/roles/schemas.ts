@@ -77,6 +77,8 @@ const permission = z.object({ permissionName, description: text('See teams') })
 nameSchemas({
   PermissionDetail: permissionDetail,
   Role: role,
+  RoleWithGone: roleWithGone,
+  GonePermission: roleWithGone.shape.gone.element,
   NewRole: newRole,
   Permission: permission,
   Restriction: restriction,
