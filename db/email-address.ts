@@ -22,8 +22,14 @@ export function isEmailAddress(text: string): boolean {
   return Buffer.byteLength(local) <= MAX_LOCAL_BYTES && DOMAIN.test(domainToASCII(domain))
 }
 
-/** An address as it is stored: a letter and its accent are one character (NFC), however they were typed. */
-export const composeEmail = (email: string): string => email.trim().normalize('NFC')
+/**
+ * An address as it is stored: a letter and its accent are one character (NFC), however they were typed. A text that is too long for
+ * an address stays as it is: many accents in a row are put in order in the square of their number.
+ */
+export function composeEmail(email: string): string {
+  const text = email.trim()
+  return text.length > 4 * MAX_EMAIL_BYTES ? text : text.normalize('NFC')
+}
 
 /**
  * How addresses are compared, everywhere: by this text, which is composed, without spaces around it and without the case

@@ -54,19 +54,23 @@ describe.each(kinds)(`A server with ${DESCRIPTORS} descriptors, on %s`, kind => 
       () => Number(new URL(server.url).port),
       'GET /health HTTP/1.1\r\nHost: x\r\nX: ',
     ],
+    [
+      'bodies that never come',
+      () => Number(new URL(server.url).port),
+      'POST /api/v3/auth/login HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 200\r\n\r\n{',
+    ],
     ['MQTT connections without a CONNECT', () => server.mqttPort, ''],
   ])(
     'goes on beside more %s than it has: it reads, stores and keeps who is known',
-    async (_of, port, bytes) => {
+    async (whose, port, bytes) => {
       const tracker = await connectDevice(server, device)
       const strangers = await flood(port(), bytes)
       try {
         for (let n = 0; n < 20; n++) {
           expect((await owner.get('/user')).status).toBe(200)
-          expect(
-            (await owner.post('/hub', { name: `Hub ${kind} ${bytes} ${port()} ${n}`, lat: 1, lng: 2 }))
-              .status,
-          ).toBe(201)
+          expect((await owner.post('/hub', { name: `${kind} ${whose} ${n}`, lat: 1, lng: 2 })).status).toBe(
+            201,
+          )
           await publish(tracker, device, { lat: 1, lng: 2, timestamp: Date.now() - n * 1_000 - 60_000 })
         }
         expect(tracker.connected).toBe(true)

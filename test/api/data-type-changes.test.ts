@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { newId } from '../../db/client.ts'
+import { forEach } from '../support/at-once.ts'
 import { type Client, signIn } from '../support/client.ts'
 import { createTestDatabase, openTestDatabase, type TestDatabase } from '../support/database.ts'
 import { readFigures } from '../support/figures.ts'
@@ -177,8 +178,9 @@ describe('A change of a data type, on the embedded database', () => {
 
   it('counts every record that contradicts, and names a hundred', async () => {
     const type = await make('/data-type', { name: 'Small', fields: [] })
-    const records = Array.from({ length: 130 }, () => owner.post('/data', { dataTypeId: type._id, data: {} }))
-    await Promise.all(records)
+    await forEach(Array(130).fill({ dataTypeId: type._id, data: {} }), async record => {
+      await make('/data', record)
+    })
     const answer = await owner.put(`/data-type/${type._id}`, {
       name: 'Small',
       fields: fields({ required: true }),

@@ -78,6 +78,7 @@ describe('A place in two columns', () => {
     for (const [columns, path] of [
       [{ name: ['stop_lat', 'stop_lon'] }, 'mapping.name'],
       [{ place: ['stop_lat'] }, 'mapping.place'],
+      [{ place: ['stop_lat', 'stop_lat'] }, 'mapping.place'],
       [{ place: ['a', 'b', 'c', 'd'] }, 'mapping.place'],
     ] as const) {
       const config = await owner.post('/import-config', { name: 'Wrong', dataTypeId, mapping: columns })

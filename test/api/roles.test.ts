@@ -245,6 +245,15 @@ describe('Roles', () => {
       expect((await put(wider)).body.errors).toEqual([
         { path: 'permissionDetails.0.dataTypes.0.restrictedFields.0', message: expect.any(String) },
       ])
+      // So it is of a permission that did not name it, and of a field that the deleted type never had.
+      const further = { permissionName: 'delete/data', scope: 'all', dataTypes: dataTypes.slice(0, 1) }
+      expect((await put([...permissionDetails, further])).body.errors).toMatchObject([
+        { path: 'permissionDetails.2.dataTypes.0.dataTypeId' },
+      ])
+      const invented = [{ dataTypeId: leaving, restrictedFields: ['phone', 'zip'] }, dataTypes[1]]
+      expect((await put([{ permissionName: 'view/data', dataTypes: invented }])).body.errors).toMatchObject([
+        { path: 'permissionDetails.0.dataTypes.0.restrictedFields.1' },
+      ])
       expect((await owner.post('/role', { name: 'Copy', permissionDetails })).status).toBe(400)
       // Named no more, they are gone for good.
       expect((await put(permissionDetails.slice(0, 1))).body.data.gone).toEqual([])

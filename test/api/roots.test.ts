@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { signIn } from '../support/client.ts'
+import { createClient, signIn } from '../support/client.ts'
 import { openTestDatabase } from '../support/database.ts'
 import { useServer } from '../support/own-server.ts'
 import { addOrganization, addPerson, newEmail, PASSWORD } from '../support/people.ts'
@@ -34,6 +34,24 @@ describe('The root of an organization', () => {
     expect(roots.slice(1, 3)).toEqual([roots[0], roots[0]])
     expect(new Set(roots).size).toBe(3)
     expect(roots[4]).toBe(operators.organizationId)
+  })
+
+  it('that has all the organizations it may keeps nobody on its network address from registering', async () => {
+    const db = await openTestDatabase(database)
+    await db.system.query(`UPDATE row_caps SET max = 1 WHERE table_name = 'organizations'`)
+    const register = () =>
+      fetch(`${server.url}/api/v3/auth/register`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', 'x-forwarded-for': '192.0.2.77' },
+        body: JSON.stringify({ ...PERSON, email: newEmail(), password: PASSWORD }),
+      })
+    const first = (await (await register()).json()) as { token: string }
+    const another = await createClient(server, first.token).post('/organization', {
+      organizationName: 'More',
+    })
+    expect([another.status, (await register()).status]).toEqual([409, 201])
+    await db.system.query(`UPDATE row_caps SET max = 100 WHERE table_name = 'organizations'`)
+    await db.close()
   })
 
   it('is one for accounts that register from one network address within a day, unless it is this machine', async () => {

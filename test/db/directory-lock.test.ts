@@ -52,10 +52,11 @@ describe('The lock of a directory', () => {
     }
   }
 
-  // Two of the first releases that find a dead holder may both believe to hold the lock, and the second never see the first.
+  // One of the first releases that finds a dead holder takes the file of whoever was quicker, which then yields (below). The second
+  // never see the first.
   it.each<[Release, Release[]]>([
     ['today', ['today', 'today', 'today', 'today', 'second', 'second']],
-    ['first', ['today', 'today', 'today', 'today', 'today', 'first']],
+    ['first', ['today', 'today', 'today', 'today', 'today', 'today']],
   ])(
     'is held by one of many processes that find its holder of the release "%s" dead at once, among %j',
     async (before, releases) => {
@@ -66,8 +67,6 @@ describe('The lock of a directory', () => {
       const contenders = await Promise.all(releases.map(release => contend(release, beginsAt)))
       const held = contenders.flatMap(contender => contender.held).sort((a, b) => a - b)
       await Promise.all(contenders.map(contender => contender.kill()))
-      // Whoever yields to an old release has it to itself; of those of today nobody may be left without one.
-      expect(held).toEqual([...new Set(held)])
       expect(held).toEqual(Array.from({ length: DIRECTORIES }, (_, index) => index))
     },
   )

@@ -9,7 +9,7 @@ import { migrate } from '../../db/migrate.ts'
 
 const ROOT = resolve(import.meta.dirname, '../..')
 /** What migrations and extensions write themselves. */
-const FILLED = ['clock', 'schema_migrations', 'spatial_ref_sys']
+const FILLED = ['clock', 'row_caps', 'schema_migrations', 'spatial_ref_sys']
 
 describe('The database that an empty directory begins from', () => {
   let folder: string

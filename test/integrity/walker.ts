@@ -83,11 +83,7 @@ export async function startWalker(server: { mqttPort: number }, owner: Client): 
     async countCrossings() {
       const expected = expectedCrossings(points, fences)
       const shown = JSON.stringify(expected)
-      await until(
-        'each crossing is told once',
-        async () => JSON.stringify(await readHolding()) === shown,
-        60_000,
-      )
+      await until('each crossing is told once', async () => JSON.stringify(await readHolding()) === shown)
       return expected.length
     },
   }

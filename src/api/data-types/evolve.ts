@@ -142,6 +142,9 @@ const fieldsOf = (changes: readonly Change[]): Field[] =>
 
 const isSame = (one: DataType, other: DataType) => one.updatedAt.getTime() === other.updatedAt.getTime()
 async function hold(tx: Queryable, change: TypeChange): Promise<void> {
+  const { organizationId, dataTypeId } = change
+  // The type first, as where a change begins and ends: unique values refer to it, and two changes would wait for each other.
+  await findDataType(tx, organizationId, { dataTypeId }, 'FOR SHARE')
   if (!(await holdTypeChange(tx, change)))
     throw conflict('Somebody else is changing this data type. Try again.')
 }

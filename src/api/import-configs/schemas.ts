@@ -21,7 +21,17 @@ export const columns = z.union([z.string(), z.array(z.string())])
 
 const heading = z.string().trim().min(1).max(MAX_HEADING)
 export const mapping = z
-  .record(z.string().max(100), z.union([heading, z.array(heading).min(2).max(3)]))
+  .record(
+    z.string().max(100),
+    z.union([
+      heading,
+      z
+        .array(heading)
+        .min(2)
+        .max(3)
+        .refine(names => new Set(names).size === names.length, 'A place takes each of its columns once.'),
+    ]),
+  )
   .refine(columns => Object.keys(columns).length > 0, 'At least one field has to be mapped to a column.')
   .refine(columns => Object.keys(columns).length <= MAX_MAPPED, `At most ${MAX_MAPPED} fields can be mapped.`)
   .meta(MAPPING)

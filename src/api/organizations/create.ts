@@ -23,6 +23,11 @@ const HUB_REQUIRED = 'Hub name is required when the user has no existing organiz
 const TOO_MANY =
   'This account, with those that it has invited, has as many organizations as it may. Delete one first, or ask whoever runs the server.'
 
+/** 409 where the root of the account has as many organizations as it may (row_caps). Whoever registers gets one in any case. */
+export async function checkOrganizationsLeft(tx: Queryable, accountId: string): Promise<void> {
+  if ((await countOrganizationsLeft(tx, accountId)) <= 0) throw conflict(TOO_MANY)
+}
+
 /** The hub of an organization-creation request: all three fields or none. */
 export interface HubFields {
   hubName?: string
@@ -87,7 +92,6 @@ export async function enterOrganization(
   organization: NewOrganization,
 ): Promise<Opened> {
   const { organizationName, owner } = organization
-  if ((await countOrganizationsLeft(tx, owner.accountId)) <= 0) throw conflict(TOO_MANY)
   const { organizationId, userId } = await createOrganization(tx, organization)
   const changes = { name: { to: organizationName } }
   const actor = { organizationId, userId }

@@ -14,7 +14,7 @@ import { orderRemoval } from '../../jobs/remove-organization.ts'
 import { deleteSampleData } from '../../jobs/sample-data.ts'
 import type { App, Services } from '../../services.ts'
 import { answerSignedIn } from '../auth/sign-in.ts'
-import { enterOrganization, findSources } from './create.ts'
+import { checkOrganizationsLeft, enterOrganization, findSources } from './create.ts'
 import * as operations from './schemas.ts'
 
 const show = (organization: Organization) => ({
@@ -30,6 +30,7 @@ export function organizationRoutes(app: App, { db, tokens, lastSeen }: Services)
       await lastSeen.flushUsers()
       const opened = await db.system.transaction(async tx => {
         const name = await findUserName(tx, caller.userId)
+        await checkOrganizationsLeft(tx, caller.accountId)
         const opened = await enterOrganization(tx, request, {
           ...(await findSources(tx, caller.accountId, body)),
           organizationName: body.organizationName,

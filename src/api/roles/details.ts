@@ -38,7 +38,9 @@ export async function checkDetails(
       const message = `${permissionName} is named twice, and each time it reaches another way. Name it once.`
       return [{ path: `${place}.permissionName`, message }]
     }
-    return (missing[index] ?? []).flatMap(({ name, ...error }) => (kept.has(name) ? [] : [error]))
+    return (missing[index] ?? [])
+      .filter(({ name, typeName }) => !kept.has(name) && (typeName === null || kept.has(typeName)))
+      .map(({ path, message }) => ({ path, message }))
   })
   const [first] = errors
   if (first) throw new FieldErrors(errors, first.message)
@@ -51,41 +53,53 @@ export async function listGone(
   details: readonly PermissionDetail[],
 ): Promise<FieldError[]> {
   const missing = await findMissing(tx, organizationId, details)
-  return missing.flat().map(({ path, message }) => ({ path, message }))
+  return missing.flatMap(some =>
+    some.filter(({ typeName }) => typeName === null).map(({ path, message }) => ({ path, message })),
+  )
 }
 
-/** What each detail names and what is not there. */
+/** A data type or a field that a detail names and that is not there. */
+interface Missing extends FieldError {
+  /** The permission, the type and the field. */
+  name: string
+  /** Of a field whose type is missing: the name of that. Null of everything else. */
+  typeName: string | null
+}
+
+/** Of each detail the data types and fields that are not there. */
 async function findMissing(
   tx: Queryable,
   organizationId: string,
   details: readonly PermissionDetail[],
-): Promise<(FieldError & { name: string })[][]> {
+): Promise<Missing[][]> {
   const named = details.flatMap(({ dataTypes = [] }) => dataTypes.map(({ dataTypeId }) => dataTypeId))
   const ids = [...new Set(named.filter(isUuid))]
   const types = ids.length > 0 ? await listFieldKeys(tx, organizationId, ids) : []
   const fields = new Map(types.map(({ _id, keys }) => [_id, new Set(keys)]))
-  return details.map(({ dataTypes = [] }, index) =>
-    dataTypes.flatMap(({ dataTypeId, restrictedFields }, at) => {
+  return details.map(({ permissionName, dataTypes = [] }, index) =>
+    dataTypes.flatMap(({ dataTypeId, restrictedFields }, at): Missing[] => {
       const place = `permissionDetails.${index}.dataTypes.${at}`
       const known = fields.get(dataTypeId)
-      if (!known) {
-        const path = `${place}.dataTypeId`
-        return [{ path, message: 'There is no such data type.', name: dataTypeId }]
-      }
-      return restrictedFields.flatMap((key, nth) => {
-        const path = `${place}.restrictedFields.${nth}`
-        const message = 'The data type has no such field.'
-        return known.has(key) ? [] : [{ path, message, name: nameOf(dataTypeId, key) }]
-      })
+      const name = nameOf(permissionName, dataTypeId)
+      const message = 'There is no such data type.'
+      return [
+        ...(known ? [] : [{ path: `${place}.dataTypeId`, message, name, typeName: null }]),
+        ...restrictedFields.flatMap((key, nth) => {
+          if (known?.has(key)) return []
+          const path = `${place}.restrictedFields.${nth}`
+          const message = 'The data type has no such field.'
+          return [{ path, message, name: `${name} ${key}`, typeName: known ? null : name }]
+        }),
+      ]
     }),
   )
 }
 
-const nameOf = (dataTypeId: string, key: string) => `${dataTypeId} ${key}`
+const nameOf = (permissionName: string, dataTypeId: string) => `${permissionName} ${dataTypeId}`
 
 /** The data types and fields that a detail names. */
-const namesOf = ({ dataTypes = [] }: PermissionDetail): string[] =>
-  dataTypes.flatMap(({ dataTypeId, restrictedFields }) => [
-    dataTypeId,
-    ...restrictedFields.map(key => nameOf(dataTypeId, key)),
-  ])
+const namesOf = ({ permissionName, dataTypes = [] }: PermissionDetail): string[] =>
+  dataTypes.flatMap(({ dataTypeId, restrictedFields }) => {
+    const name = nameOf(permissionName, dataTypeId)
+    return [name, ...restrictedFields.map(key => `${name} ${key}`)]
+  })

@@ -6,15 +6,25 @@ import type { Connections } from '../../../ingest/connections.ts'
 const MAX_LISTENERS = 20
 
 /**
- * Counts the connections of HTTP. One is worked on from the end of a request's head to the end of its answer, and for ever
- * once it is a WebSocket; before, in between, and while a head arrives byte by byte it is idle.
+ * Counts the connections of HTTP. One is worked on from when a whole request is there to the end of its answer, and for ever
+ * once it is a WebSocket; before, in between, and while a head or a body arrives byte by byte it is idle.
  */
 export function countConnections(server: Server, connections: Connections): void {
   server.prependListener('connection', (socket: Socket) => void connections.enter(socket))
-  server.prependListener('request', ({ socket }: IncomingMessage, response: ServerResponse) => {
-    connections.work(socket)
+  server.prependListener('request', (request: IncomingMessage, response: ServerResponse) => {
+    const { socket, headers } = request
+    let works = false
+    const work = () => {
+      works = true
+      connections.work(socket)
+    }
     response.setMaxListeners(MAX_LISTENERS)
-    response.once('close', () => connections.leaveWork(socket))
+    if (Number(headers['content-length'] ?? 0) > 0 || headers['transfer-encoding'] !== undefined)
+      request.once('end', work)
+    else work()
+    response.once('close', () => {
+      if (works) connections.leaveWork(socket)
+    })
   })
   server.prependListener('upgrade', ({ socket }: IncomingMessage) => connections.work(socket))
 }
