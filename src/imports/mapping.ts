@@ -3,12 +3,13 @@ import type { Field } from '../../db/schema/flows.ts'
 import { isStorable } from '../../db/text.ts'
 import { headingsOf } from '../data/headings.ts'
 import { listed, quote } from '../data/quotes.ts'
-import type { Cell } from './cells.ts'
+import { type Cell, cellText, isBlank } from './cells.ts'
 import { unimportable } from './file-error.ts'
 import { MAX_HEADING_CHARACTERS } from './limits.ts'
 import type { Header } from './open-source.ts'
 import { proposePlaces } from './propose-places.ts'
 import { fold } from './values/fold.ts'
+import { readPlace } from './values/places.ts'
 
 /** What a mapping is made for. */
 export interface Mappable {
@@ -76,8 +77,8 @@ export function chooseMapping(
 
 /**
  * Which column goes to which field, from their names alone: the heading of an export, the label or the key as it is, then without case, accents
- * and punctuation. What comes in question for two is proposed for none. A place without a column of its own gets those of its degrees;
- * `sample` is the first rows below the header.
+ * and punctuation. What comes in question for two is proposed for none. A place gets the columns of its degrees where it has no
+ * column of its own, or one that holds addresses; `sample` is the first rows below the header.
  */
 export function proposeMapping(
   fields: Mappable['fields'],
@@ -105,12 +106,25 @@ export function proposeMapping(
       }
     }
   }
-  const places = fields.filter(({ key, type }) => type === 'location' && !Object.hasOwn(mapping, key))
+  const columns = headings.map((heading, at) => ({ heading, cells: sample.map(cells => cells[at] ?? null) }))
+  /** The column that a field has and that holds addresses, as far as one sees. */
+  const addressOf = (key: string): string | null => {
+    const { heading, cells = [] } = columns.find(one => one.heading === mapping[key]) ?? {}
+    const texts = cells.filter(cell => !isBlank(cell)).map(cellText)
+    return heading !== undefined && texts.length > 0 && texts.every(text => readPlace(text) === null)
+      ? heading
+      : null
+  }
+  const places = fields.filter(
+    ({ key, type }) => type === 'location' && (!Object.hasOwn(mapping, key) || addressOf(key) !== null),
+  )
   if (places.length === 0) return mapping
-  const columns = headings
-    .map((heading, at) => ({ heading, cells: sample.map(cells => cells[at] ?? null) }))
-    .filter(({ heading }) => heading !== '' && !taken.has(heading))
-  return { ...mapping, ...proposePlaces(places, fields, columns) }
+  const free = columns.filter(({ heading }) => heading !== '' && !taken.has(heading))
+  const proposed = Object.entries(proposePlaces(places, fields, free)).map(([key, [lat, lng, address]]) => {
+    const own = addressOf(key) ?? address
+    return [key, [lat, lng, ...(own === undefined ? [] : [own])]] as const
+  })
+  return { ...mapping, ...Object.fromEntries(proposed) } as Mapping
 }
 
 /** What has a name, by its name: each name is made once, however many are compared. */

@@ -72,7 +72,7 @@ export function proposePlaces(
   const [pair, ...more] = plain.length > 0 ? plain : left
   if (field && others.length === 0 && pair && more.length === 0) chosen.set(field, pair)
   const isAddress = (name: string, rest: string) =>
-    rest !== '' && name.startsWith(rest) && ADDRESSES.has(name.slice(rest.length))
+    name.startsWith(rest) && ADDRESSES.has(name.slice(rest.length))
   return Object.fromEntries(
     [...chosen].map(([{ key }, { latitude, longitude, rest }]) => {
       const addresses = headings.filter(({ name }) => isAddress(name, rest)).map(({ heading }) => heading)

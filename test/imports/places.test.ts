@@ -69,6 +69,20 @@ describe('The two columns of a place', () => {
     expect(proposed(['lat', 'lng'], [place, ...degrees])).toEqual({ lat: 'lat', lng: 'lng' })
   })
 
+  it('go before a column that is named like the place and holds addresses, which is its third', () => {
+    const address = field('address', 'Address')
+    const like = (row: Cell[], one = address) => proposed(['Address', 'lat', 'lng'], [one], [row])
+    expect(like(['Main St 1', 52.5, 13.4])).toEqual({ address: ['lat', 'lng', 'Address'] })
+    expect(like(['Main St 1', 52.5, 13.4], place)).toEqual({ place: ['lat', 'lng', 'Address'] })
+    expect(like(['52.5, 13.4', 52.5, 13.4])).toEqual({ address: 'Address' })
+    expect(like([null, 52.5, 13.4])).toEqual({ address: 'Address' })
+    const text = field('text', 'Address', 'text')
+    expect(proposed(['Address', 'lat', 'lng'], [place, text])).toEqual({
+      place: ['lat', 'lng'],
+      text: 'Address',
+    })
+  })
+
   it('are those that an export writes, whatever the labels of the type', () => {
     const labels = fc.constantFrom(
       'Place',
