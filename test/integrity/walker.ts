@@ -89,6 +89,8 @@ export async function startWalker(server: { mqttPort: number }, owner: Client): 
   }
 
   async function readHolding() {
+    // Somebody else may have geofences where it walks.
+    const own = new Set(fences.map(({ _id }) => _id))
     const events = []
     for (let cursor = ''; ; ) {
       const { body } = await owner.get(`/geofence-events?subjectId=${device.id}&limit=500${cursor}`)
@@ -97,7 +99,7 @@ export async function startWalker(server: { mqttPort: number }, owner: Client): 
       cursor = `&cursor=${body.pagination.nextCursor}`
     }
     return events
-      .filter(({ retracted }) => !retracted)
+      .filter(({ retracted, geofenceId }) => !retracted && own.has(geofenceId))
       .map(({ geofenceId, event, at, lat, lng }) => ({ geofenceId, event, at, lat, lng }))
       .sort(byTime)
   }
