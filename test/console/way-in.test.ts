@@ -7,6 +7,8 @@ import { OWNER, type Server } from '../support/server.ts'
 import { until } from '../support/wait.ts'
 import { findBarriers, findBarriersInThemes, hasFocus, startLastingServer, useBrowser } from './browser.ts'
 
+const POLLED = { timeout: 60_000 }
+
 describe('The way into the console', () => {
   const { server } = useServer()
   const screens = useBrowser({ map: 'none' })
@@ -164,7 +166,7 @@ describe('The way into the console', () => {
     await type(page, name.toLowerCase())
     await chooseFirst(page, name)
     await page.getByRole('dialog', { name }).waitFor()
-    expect(new URL(page.url()).pathname).toBe(`/devices/${device.id}`)
+    await page.waitForURL(url => url.pathname === `/devices/${device.id}`)
     await type(page, 'hub')
     await chooseFirst(page, 'Hubs')
     await page.getByRole('heading', { name: 'Hubs' }).waitFor()
@@ -175,11 +177,9 @@ describe('The way into the console', () => {
 
     await page.getByRole('button', { name: 'Search Ctrl K' }).click()
     await page.getByRole('group', { name: 'Recent' }).waitFor()
-    expect((await results(page)).slice(0, 3).map(text => text.split('\n')[0])).toEqual([
-      'Add device',
-      'Hubs',
-      name,
-    ])
+    await expect
+      .poll(async () => (await results(page)).slice(0, 3).map(text => text.split('\n')[0]), POLLED)
+      .toEqual(['Add device', 'Hubs', name])
     await page.keyboard.type('no such thing')
     await page.getByRole('status').getByText('No matches').waitFor()
     await page.keyboard.press('Escape')
@@ -189,7 +189,7 @@ describe('The way into the console', () => {
 
     await type(page, 'da theme')
     await chooseFirst(page, 'Theme: Dark')
-    expect(await page.evaluate(() => document.documentElement.dataset.theme)).toBe('dark')
+    await page.locator('html[data-theme="dark"]').waitFor()
     await type(page, 'deu')
     await chooseFirst(page, 'Language: Deutsch')
     await page.getByRole('heading', { name: 'Geräte' }).waitFor()
