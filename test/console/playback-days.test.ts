@@ -123,6 +123,8 @@ describe('A day that is played back', () => {
   })
 
   it('is nobody’s in an address that names nobody', async () => {
+    // Where nobody has a position there is nothing to choose from.
+    await send(await createDevice(owner, 'Van 8'), [fix(MIDNIGHT, 0, 0.5)])
     const page = await screens.open(`${server.url}/playback?subject=device:nobody&subject=van`, { as: owner })
     await page.getByRole('heading', { name: 'Whose day do you want to see?' }).waitFor()
   })
