@@ -19,8 +19,8 @@ export interface TimeZone {
 
 /** Before it every place kept the time of its sun. */
 const SOLAR_YEAR = 1800
-/** Offsets change at most once in this time: the shortest of the tz database since 2000 are the 30 days of a Ramadan. */
-const PROBE_MS = 14 * DAY_MS
+/** No offset lasts as short as this: the shortest of the tz database since 1901 is 7 days, Gaza's in 2054. */
+const PROBE_MS = 6 * DAY_MS
 /** A zone with its years takes some 20 KiB. */
 const MAX_ZONES = 100
 

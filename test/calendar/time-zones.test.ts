@@ -22,6 +22,20 @@ it('Every time zone shows what its clocks do, in any year that they have been ke
   )
 })
 
+it.each([
+  ['America/Recife', '2000-10-10T12:00Z'],
+  ['Asia/Gaza', '2040-10-23T12:00Z'],
+  ['Asia/Hebron', '2054-03-28T00:00Z'],
+  ['Africa/Tunis', '1943-04-20T12:00Z'],
+])('%s shows the offset that it has for some days only, around %s', (timeZone, middle) => {
+  const format = new Intl.DateTimeFormat('sv-SE', { timeZone, dateStyle: 'short', timeStyle: 'medium' })
+  const zone = findTimeZone(timeZone)
+  for (let hours = -480; hours <= 480; hours++) {
+    const at = Date.parse(middle) + hours * 3_600_000
+    expect(new Date(zone.toLocal(at)).toISOString().slice(0, 19).replace('T', ' ')).toBe(format.format(at))
+  }
+})
+
 it('A time before there were time zones is found again, and one after all of them', () => {
   fc.assert(
     fc.property(name, between('-000010-01-01T00:00Z', '+010001-01-01T00:00Z'), (timeZone, at) => {
