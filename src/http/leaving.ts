@@ -9,3 +9,9 @@ export function leavingOf({ raw }: FastifyReply): AbortSignal {
   else raw.once('close', leave)
   return leaving.signal
 }
+
+/** Does it when the signal is aborted, or now where it is already. */
+export function whenAborted(signal: AbortSignal, act: () => void): void {
+  if (signal.aborted) act()
+  else signal.addEventListener('abort', act, { once: true })
+}

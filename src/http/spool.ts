@@ -1,6 +1,7 @@
 import type { FileHandle } from 'node:fs/promises'
 import { rootOf } from '../../db/roots.ts'
 import { RequestError } from './errors.ts'
+import { whenAborted } from './leaving.ts'
 
 /**
  * An answer that goes through a file: it is written as fast as it is made, and read from its beginning as fast as it is
@@ -77,13 +78,11 @@ export function createSpool(
   let written = 0
   let ended: { failure?: { error: unknown } | undefined } | undefined
   let wake = () => {}
-  const close = () => {
+  whenAborted(leaving, () => {
     place.giveBack()
-    // It has no name: what its disk says of it when it goes is nobody's.
+    // The file has no name, so an error of closing it concerns nobody.
     file.close().catch(() => {})
-  }
-  if (leaving.aborted) close()
-  else leaving.addEventListener('abort', close, { once: true })
+  })
 
   /** Whether there is more than that; false at the end. */
   async function hasMore(than: number): Promise<boolean> {

@@ -3,6 +3,7 @@ import { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { rootOf } from '../../db/roots.ts'
 import { RequestError } from './errors.ts'
+import { leavingOf, whenAborted } from './leaving.ts'
 
 /**
  * Long answers, sent piece by piece as they are made. A reader holds up to three pieces (one that is made, one in the
@@ -39,13 +40,14 @@ interface Reader {
 export interface Streams {
   /**
    * Sends what `open` resolves to as one answer. Throws 429 where the reader's own streams, or its organization's, leave
-   * no room in time, 503 where all together do; what `open` throws is an answer with a status of its own.
+   * no room in time, 503 where all together do; what `open` throws is an answer with a status of its own. The signal that
+   * `open` is given is aborted when the answer is sent, or the caller has gone.
    */
   send(
     request: FastifyRequest,
     reply: FastifyReply,
     type: string,
-    open: () => Promise<AsyncGenerator<string | Uint8Array>>,
+    open: (leaving: AbortSignal) => Promise<AsyncGenerator<string | Uint8Array>>,
   ): Promise<FastifyReply>
 }
 
@@ -96,12 +98,13 @@ export function createStreams(limits: StreamLimits = LIMITS): Streams {
       const { accountId, organizationId } = request.caller
       const reader = { accountId, organizationId, root: rootOf(organizationId) }
       await enter(reader)
-      reply.raw.once('close', () => leave(reader))
+      const leaving = leavingOf(reply)
+      whenAborted(leaving, () => leave(reader))
       try {
         // Whoever left while it waited needs no answer.
-        if (reply.raw.destroyed) leave(reader)
-        const pieces = await open()
-        if (reply.raw.destroyed) throw new RequestError('unavailable', 'The caller has gone.')
+        leaving.throwIfAborted()
+        const pieces = await open(leaving)
+        leaving.throwIfAborted()
         const stopReading = () => reply.raw.destroy()
         const timed = inTime(pieces, limits.takenWithinMs, stopReading)
         const stream = Readable.from(timed, { objectMode: false })

@@ -1,9 +1,11 @@
 import { once } from 'node:events'
+import { createServer as createHttpServer } from 'node:http'
 import { connect, createServer, type Server, Socket } from 'node:net'
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { divideDescriptors } from '../../db/descriptors.ts'
 import { type Connections, createConnections } from '../../ingest/connections.ts'
+import { countConnections } from '../../src/http/plugins/connections.ts'
 import { until } from '../support/wait.ts'
 
 const MAX = 12
@@ -102,6 +104,34 @@ describe('The connections of a process', () => {
     await open('127.0.0.1')
     await until('the older one is closed', () => isClosed(own[0]))
     expect(isClosed(own[1])).toBe(false)
+  })
+
+  it('make room after a request that was answered before its body was there', async () => {
+    const held = createConnections({ max: 1, isProxy: () => true })
+    let hasEnded = false
+    const http = createHttpServer((request, response) => {
+      request.once('end', () => {
+        hasEnded = true
+      })
+      request.resume()
+      response.end()
+    })
+    countConnections(http, held)
+    await once(http.listen(0, '127.0.0.1'), 'listening')
+    const { port } = http.address() as { port: number }
+    const early = connect(port, '127.0.0.1')
+    early.write('POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\n\r\n')
+    await once(early, 'data')
+    early.write('body')
+    await until('its body is there', () => hasEnded)
+    early.resume()
+    const newcomer = connect(port, '127.0.0.1')
+    newcomer.write('GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n')
+    const [answer] = await Promise.race([once(newcomer, 'data'), once(newcomer, 'close')])
+    expect(String(answer)).toMatch(/^HTTP\/1.1 200/)
+    await until('the earlier one has made room', () => isClosed(early))
+    newcomer.destroy()
+    http.close()
   })
 
   it('are within their bounds whatever happens, and those that are worked on stay', () => {

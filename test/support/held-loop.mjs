@@ -2,17 +2,9 @@
 // two turns of the event loop. SIGWINCH begins, and the next one ends and writes the longest, in milliseconds. Other work of the
 // machine does not count, unlike in a delay of the event loop. A timer of 1 ms fires in each turn that takes longer; to ask for
 // every turn would keep the loop turning, and a core busy.
-import { openSync, readSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { isMainThread } from 'node:worker_threads'
-
-// The thread's own time on a processor, in nanoseconds, comes first (Linux: Documentation/scheduler/sched-stats).
-const schedstat = openSync('/proc/thread-self/schedstat', 'r')
-const bytes = Buffer.alloc(64)
-
-function processorMs() {
-  const length = readSync(schedstat, bytes, 0, bytes.length, 0)
-  return Number(bytes.toString('latin1', 0, length).split(' ', 1)[0]) / 1e6
-}
+import { processorMs } from '../../dist/db/processor-time.js'
 
 let [measuring, before, longest] = [false, 0, 0]
 

@@ -17,7 +17,7 @@ import { differences, record, recordHourly } from '../../http/audit.ts'
 import { disposition } from '../../http/disposition.ts'
 import { ok } from '../../http/envelope.ts'
 import { conflict, found, RequestError } from '../../http/errors.ts'
-import { leavingOf } from '../../http/leaving.ts'
+import { whenAborted } from '../../http/leaving.ts'
 import { listed, readPageRequest } from '../../http/lists.ts'
 import { createSpoolRoom } from '../../http/spool.ts'
 import { createStreams } from '../../http/streams.ts'
@@ -122,14 +122,13 @@ export function exportRoutes(app: App, { db, config }: Services): void {
       reply.code(202)
       return ok(noted, 'The export is made in the background')
     }
-    const leaving = leavingOf(reply)
-    return sendFile(request, reply, order.format, log.fileName, async () => {
+    return sendFile(request, reply, order.format, log.fileName, async leaving => {
       const done = await making.take(caller.organizationId, { signal: leaving })
       const draft = await files.draft(request.id)
       try {
         leaving.throwIfAborted()
         const place = room.take(caller.organizationId)
-        leaving.addEventListener('abort', place.giveBack, { once: true })
+        whenAborted(leaving, place.giveBack)
         const { format } = order
         const { count, bytes } = await writeExport(draft, { source, format, ids, signal: leaving })
         place.add(bytes)
@@ -168,18 +167,15 @@ export function exportRoutes(app: App, { db, config }: Services): void {
     reply: FastifyReply,
     format: ExportFormat,
     name: string,
-    openFile: () => ReturnType<typeof open>,
+    openFile: (leaving: AbortSignal) => ReturnType<typeof open>,
   ): Promise<never> {
-    const leaving = leavingOf(reply)
-    return streams.send(request, reply, FILE_TYPES[format], async () => {
-      const file = await openFile().catch(error => {
+    return streams.send(request, reply, FILE_TYPES[format], async leaving => {
+      const file = await openFile(leaving).catch(error => {
         if (error.code !== 'ENOENT') throw error
         throw new RequestError('not-found', 'No file of this export is kept.')
       })
       // Not when the pieces end: those that nobody has begun to read never do.
-      const close = () => void file.close().catch(() => {})
-      if (leaving.aborted) close()
-      else leaving.addEventListener('abort', close, { once: true })
+      whenAborted(leaving, () => void file.close().catch(() => {}))
       leaving.throwIfAborted()
       reply.header('content-disposition', disposition(name))
       reply.header('content-length', (await file.stat()).size)

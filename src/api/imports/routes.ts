@@ -16,7 +16,6 @@ import { record } from '../../http/audit.ts'
 import { disposition } from '../../http/disposition.ts'
 import { ok } from '../../http/envelope.ts'
 import { conflict, forbidden, found, RequestError } from '../../http/errors.ts'
-import { leavingOf } from '../../http/leaving.ts'
 import { listed, readPageRequest } from '../../http/lists.ts'
 import { createSpool, createSpoolRoom } from '../../http/spool.ts'
 import { createStreams, type StreamLimits } from '../../http/streams.ts'
@@ -80,9 +79,8 @@ export function importRoutes(app: App, { db, config }: Services): void {
       return row
     })
     const { _id, format, mapping, countsSep, fileName } = row
-    const leaving = leavingOf(reply)
     const failed = (after: number) => db.tenant(organizationId, tx => listFailedRows(tx, _id, after))
-    return streams.send(request, reply, operations.FILE_TYPES[format], async () => {
+    return streams.send(request, reply, operations.FILE_TYPES[format], async leaving => {
       const task = { path: files.pathOf(_id), found: { format, mapping, countsSep } }
       const pieces = await spoolFailedRows(organizationId, task, failed, leaving)
       const name = `${fileName.replace(/\.[^.]*$/, '')} - failed rows.${format}`

@@ -23,6 +23,8 @@ export function countConnections(server: Server, connections: Connections): void
       request.once('end', work)
     else work()
     response.once('close', () => {
+      // The body of a request that is answered early may end after its answer.
+      request.off('end', work)
       if (works) connections.leaveWork(socket)
     })
   })
