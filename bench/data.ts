@@ -10,9 +10,9 @@ import { findRecordByKey, insertRecords, newRecords } from '../db/queries/data.t
 import { type DataType, findDataType, insertDataType } from '../db/queries/data-types.ts'
 import type { Values } from '../db/schema/data-records.ts'
 import type { Field } from '../db/schema/flows.ts'
-import { listRecords, sortsOf } from '../src/api/data/find.ts'
-import { dataAccess } from '../src/data/access.ts'
 import { readPageRequest } from '../src/http/lists.ts'
+import { dataAccess } from '../src/resources/data/access.ts'
+import { listRecords, sortsOf } from '../src/resources/data/find.ts'
 import { startPostgres } from '../test/services/postgres.ts'
 
 const BATCH = 5_000

@@ -5,7 +5,7 @@ import { SignInPage } from './pages/sign-in.tsx'
 import { patient } from './parts/patient.ts'
 import { Shell } from './shell/shell.tsx'
 
-/** The map of the product. The server answers each of these addresses (src/api/console/pages.ts). */
+/** The map of the product. The server answers each of these addresses (src/resources/console/pages.ts). */
 export const router = createBrowserRouter([
   { path: '/sign-in', element: <SignInPage />, errorElement: <BrokenPage /> },
   {

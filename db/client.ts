@@ -26,7 +26,7 @@ export type ChangeEvent =
   | { kind: 'organization'; organizationId: string }
   | { kind: 'visibility'; organizationId: string }
   /**
-   * A record that somebody may watch has changed (src/api/live/topics.ts). `before` is what decided who saw it until then,
+   * A record that somebody may watch has changed (src/resources/live/topics.ts). `before` is what decided who saw it until then,
    * where that may be another now.
    */
   | { kind: 'record'; topic: string; organizationId: string; recordId: string; before?: string }

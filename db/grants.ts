@@ -2,7 +2,7 @@ import type { PermissionDetail } from './schema/roles.ts'
 
 /**
  * What the details of a role grant. A role fails closed: a detail that says nothing clear is rejected when it is written
- * (src/api/roles/details.ts), and grants nothing where it is stored all the same.
+ * (src/resources/roles/details.ts), and grants nothing where it is stored all the same.
  */
 const SCOPES = ['all', 'team', 'own'] as const
 

@@ -23,16 +23,15 @@ import { createLiveClients } from '../stream/live/clients.ts'
 import { openLivePositions } from '../stream/live/positions.ts'
 import { createWriterMetrics, observe } from '../stream/metrics.ts'
 import { createWriter } from '../stream/writer.ts'
-import { createFirstAccount } from './api/auth/first-account.ts'
-import { EXPORTABLES } from './api/exports/resources.ts'
 import { createApp } from './app.ts'
 import type { Config, Role } from './config.ts'
 import { createHoldMetrics } from './hold-metrics.ts'
-import { startGeofences } from './jobs/geofences/run.ts'
-import { createJobKinds } from './jobs/kinds.ts'
+import { createJobKinds } from './job-kinds.ts'
 import { startJobs } from './jobs/runner.ts'
-import { createWebhookSecrets, sealStoredSecrets } from './jobs/webhooks/secrets.ts'
 import { openLog } from './log.ts'
+import { createFirstAccount } from './resources/auth/first-account.ts'
+import { startGeofences } from './resources/geofence-events/run.ts'
+import { createWebhookSecrets, sealStoredSecrets } from './resources/webhooks/secrets.ts'
 
 /** How long a start waits before it asks again for a database that is away. */
 const DATABASE_RETRY_MS = 1_000
@@ -172,7 +171,7 @@ async function openParts(config: Config, { logger, onLost }: OpenOptions, closer
   const jobs = has('jobs')
     ? await startJobs({
         db,
-        kinds: createJobKinds(db, config, { exportables: EXPORTABLES, onError, storedPoints, turns }),
+        kinds: createJobKinds(db, config, { onError, storedPoints, turns }),
         onError,
         alone: !config.databaseUrl,
       })

@@ -2,8 +2,8 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { grantsOf } from '../db/grants.ts'
 import type { PermissionDetail } from '../db/schema/roles.ts'
-import { dataAccess } from '../src/data/access.ts'
 import { beyondReach, covers, scopeOf } from '../src/http/permissions.ts'
+import { dataAccess } from '../src/resources/data/access.ts'
 
 const NAMES = ['view/data', 'export/data', 'view/task', 'view/hub', 'delete/organization', 'fly/rocket']
 const TYPES = ['first', 'second']

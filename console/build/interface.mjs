@@ -15,7 +15,7 @@ const unopened = new Proxy(() => {}, {
 export async function readDocument(root) {
   const load = file => import(pathToFileURL(join(root, 'dist/src', file)))
   const [{ createApp }, { gatherRoutes }, { toConfig }] = await Promise.all(
-    ['app.js', 'api/interface/document.js', 'config.js'].map(load),
+    ['app.js', 'resources/interface/document.js', 'config.js'].map(load),
   )
   const config = toConfig({ ROLES: 'jobs', JWT_SECRET: 'of a program that signs nobody in' })
   const names = ['db', 'tokens', 'watcher', 'lastSeen', 'turns', 'metrics', 'listening']

@@ -31,7 +31,7 @@ export function operation<const P extends Promised>(
 
 /**
  * What schemas are called in the document, and so the classes of generated clients: `nameSchemas({ Hub: hub })`. Those without
- * a name are called after their place (src/api/interface/components.ts).
+ * a name are called after their place (src/resources/interface/components.ts).
  */
 export function nameSchemas(schemas: { [name: string]: z.ZodType }): void {
   for (const [id, schema] of Object.entries(schemas)) z.globalRegistry.add(schema, { ...schema.meta(), id })

@@ -12,7 +12,7 @@ import { createFenceMap, type FenceMap } from './fence-map.ts'
 /**
  * Which times of which subjects have to be judged again after points are stored, so that almost none have: of points in their
  * order those alone that lie in other geofences than the one before. What is not known for sure is judged again, and what
- * is judged is read from the history (src/jobs/geofences/), so nothing here decides about a crossing.
+ * is judged is read from the history (src/resources/geofence-events/), so nothing here decides about a crossing.
  *
  * For each subject it keeps in which geofences its newest fix lies, with the place in the log of the record that set it: the
  * statement that stores points in their order holds that against the table (`copy-points.ts`). Whether the geofences are still

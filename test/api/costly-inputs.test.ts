@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { parseRrule } from '../../src/jobs/schedules/parse-rrule.ts'
+import { parseRrule } from '../../src/resources/schedules/parse-rrule.ts'
 import { type Client, signIn } from '../support/client.ts'
 import { useMeasuredServer } from '../support/held-loop.ts'
 import { addOrganization } from '../support/people.ts'

@@ -1,7 +1,7 @@
 import { existsSync, rmSync } from 'node:fs'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { newId } from '../../db/client.ts'
-import { createExportFiles } from '../../src/jobs/exports/files.ts'
+import { createExportFiles } from '../../src/resources/exports/files.ts'
 import { DIRECT_LIMIT, useExports } from '../support/exports.ts'
 import { importFile } from '../support/imports.ts'
 import { addPerson } from '../support/people.ts'

@@ -2,8 +2,8 @@ import { createHmac } from 'node:crypto'
 import { SignJWT } from 'jose'
 import { describe, expect, it } from 'vitest'
 import { createTokens } from '../../ingest/identity/tokens.ts'
-import { hashPassword, verifyPassword } from '../../src/api/auth/passwords.ts'
 import { RequestError } from '../../src/http/errors.ts'
+import { hashPassword, verifyPassword } from '../../src/resources/auth/passwords.ts'
 
 describe('Passwords', () => {
   it('of one address without end hold up no other, and beyond a hundred that wait are 429', async () => {

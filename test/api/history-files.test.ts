@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest'
-import { csv } from '../../src/api/location-history/formats/csv.ts'
-import { gpx } from '../../src/api/location-history/formats/gpx.ts'
-import { createTimes } from '../../src/api/location-history/formats/times.ts'
+import { csv } from '../../src/resources/location-history/formats/csv.ts'
+import { gpx } from '../../src/resources/location-history/formats/gpx.ts'
+import { createTimes } from '../../src/resources/location-history/formats/times.ts'
 import { createClient, createDevice, type TestDevice } from '../support/client.ts'
 import { useOrganization } from '../support/shared-server.ts'
 

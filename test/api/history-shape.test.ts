@@ -4,8 +4,8 @@ import {
   createToleranceSimplifier,
   type Simplifier,
   type Vertex,
-} from '../../src/api/location-history/shape.ts'
-import { createCountSimplifier } from '../../src/api/location-history/squish.ts'
+} from '../../src/resources/location-history/shape.ts'
+import { createCountSimplifier } from '../../src/resources/location-history/squish.ts'
 import { distanceM, distanceToWayM } from '../../stream/geometry.ts'
 import { processorMsSince } from '../support/processor-time.ts'
 import { readTrace } from '../support/traces.ts'

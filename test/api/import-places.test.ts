@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { openSource } from '../../src/imports/open-source.ts'
+import { openSource } from '../../src/sheets/open-source.ts'
 import { ended, importFile, upload } from '../support/imports.ts'
 import { useOrganization } from '../support/shared-server.ts'
 

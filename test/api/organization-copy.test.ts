@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import type { Queryable } from '../../db/client.ts'
 import { insertAccount } from '../../db/queries/accounts.ts'
-import { createOrganization } from '../../src/api/organizations/create.ts'
+import { createOrganization } from '../../src/resources/organizations/create.ts'
 import { createTestDatabase, openTestDatabase, usualKind } from '../support/database.ts'
 
 const HUBS = 300

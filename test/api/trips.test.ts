@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { createDates } from '../../src/api/location-history/dates.ts'
-import { createTripFold, type Fix, type Trips } from '../../src/api/location-history/trips.ts'
+import { createDates } from '../../src/resources/location-history/dates.ts'
+import { createTripFold, type Fix, type Trips } from '../../src/resources/location-history/trips.ts'
 import { createClient, createDevice } from '../support/client.ts'
 import { processorMsSince } from '../support/processor-time.ts'
 import { useOrganization } from '../support/shared-server.ts'

@@ -208,7 +208,7 @@ describe('BASEMAP', () => {
   })
 
   it('lets the page load from the origin of its tiles, and from no other', async () => {
-    const { writePolicy } = await import('../../src/api/console/pages.ts')
+    const { writePolicy } = await import('../../src/resources/console/pages.ts')
     const basemap = basemapOf('https://tiles.example:8443/{z}/{x}/{y}.png')
     const policy = writePolicy(basemap, 'n')
     expect(policy).toContain(`connect-src 'self' https://tiles.example:8443;`)

@@ -81,8 +81,10 @@ const REFUSING = [
   'geofences',
   'geofence-events',
   'tracking-links',
-].flatMap(resource => readdirSync(join(SRC, 'api', resource)).map(file => join('api', resource, file)))
-REFUSING.push('api/auth/routes.ts', 'http/plugins/authentication.ts', 'http/reauthorize.ts')
+].flatMap(resource =>
+  readdirSync(join(SRC, 'resources', resource)).map(file => join('resources', resource, file)),
+)
+REFUSING.push('resources/auth/routes.ts', 'http/plugins/authentication.ts', 'http/reauthorize.ts')
 
 it('what is refused of whatever the pages show is said in German', () => {
   const sentences = REFUSING.flatMap(file => {

@@ -3,8 +3,8 @@ import { type Database, newId } from '../../db/client.ts'
 import { type HistoryFilter, readHistory } from '../../db/queries/history.ts'
 import type { HistoryKey } from '../../db/queries/point-lines.ts'
 import type { Visibility } from '../../db/visibility.ts'
-import { writeJson } from '../../src/api/location-history/formats/json.ts'
-import { startReading, writeList } from '../../src/api/location-history/stream.ts'
+import { writeJson } from '../../src/resources/location-history/formats/json.ts'
+import { startReading, writeList } from '../../src/resources/location-history/stream.ts'
 import {
   createTestDatabase,
   openTestDatabase,

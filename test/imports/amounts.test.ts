@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Field } from '../../db/schema/flows.ts'
-import { convert, styleOf } from '../../src/imports/convert.ts'
+import { convert, styleOf } from '../../src/resources/imports/convert.ts'
 
 const FIELD: Field = {
   ...{ key: 'a', label: 'A', type: 'number', required: false, unique: false, options: [], order: 0 },

@@ -5,8 +5,8 @@ import exceljs from 'exceljs'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Field } from '../../db/schema/flows.ts'
-import { openFile } from '../../src/imports/read-file.ts'
-import type { Reading } from '../../src/imports/read-rows.ts'
+import { openFile } from '../../src/resources/imports/read-file.ts'
+import type { Reading } from '../../src/resources/imports/read-rows.ts'
 
 const BOTH_NUMBERS = expect.stringContaining('a decimal point and with a decimal comma')
 const BOTH_DAYS = expect.stringContaining('the day and with the month first')

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { dateStyle, readTime } from '../../src/imports/values/dates.ts'
+import { dateStyle, readTime } from '../../src/sheets/values/dates.ts'
 
 const read = (text: string, language: string) => readTime(text, dateStyle(language, 'UTC'))
 

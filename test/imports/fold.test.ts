@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { checkHeadings, proposeMapping, resolveMapping } from '../../src/imports/mapping.ts'
-import { fold } from '../../src/imports/values/fold.ts'
-import { findOption } from '../../src/imports/values/options.ts'
+import { checkHeadings, proposeMapping, resolveMapping } from '../../src/resources/imports/mapping.ts'
+import { fold } from '../../src/sheets/values/fold.ts'
+import { findOption } from '../../src/sheets/values/options.ts'
 
 const SCRIPTS =
   'Hiragana Katakana Hangul Devanagari Bengali Gurmukhi Gujarati Tamil Telugu Kannada Malayalam Sinhala Thai Lao Khmer Myanmar Tibetan Arabic Hebrew Syriac Armenian Georgian Ethiopic'

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { proposeMapping } from '../../src/imports/mapping.ts'
-import { findOption } from '../../src/imports/values/options.ts'
+import { proposeMapping } from '../../src/resources/imports/mapping.ts'
+import { findOption } from '../../src/sheets/values/options.ts'
 
 describe('Columns are proposed', () => {
   const fields = [

@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
-import { openSource } from '../../src/imports/open-source.ts'
+import { openSource } from '../../src/sheets/open-source.ts'
 import { makeZip, type Part, workbookParts } from '../support/workbooks.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'fieldline-namespaces-'))
@@ -89,7 +89,7 @@ describe('Of a workbook', () => {
     attributes.map(name => ` ${prefix}${name}="${VALUES[name] ?? '9'}"`).join('')
 
   it('every element that the readers know is in the one that is tried here', () => {
-    const readers = new URL('../../src/imports/readers/', import.meta.url)
+    const readers = new URL('../../src/sheets/readers/', import.meta.url)
     const known = readdirSync(readers).flatMap(file =>
       [...readFileSync(new URL(file, readers), 'utf8').matchAll(/(?:name|element) [!=]== '(\w+)'/g)].map(
         ([, name]) => name as string,

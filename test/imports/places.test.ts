@@ -1,12 +1,12 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Field } from '../../db/schema/flows.ts'
-import { placeHeadingsOf } from '../../src/data/headings.ts'
-import { checkValue } from '../../src/data/values.ts'
-import type { Cell } from '../../src/imports/cells.ts'
-import { proposeMapping } from '../../src/imports/mapping.ts'
-import { joinPlace } from '../../src/imports/values/places.ts'
-import { cellOf } from '../../src/jobs/exports/cells.ts'
+import { checkValue } from '../../src/resources/data/values.ts'
+import { proposeMapping } from '../../src/resources/imports/mapping.ts'
+import type { Cell } from '../../src/sheets/cell.ts'
+import { placeHeadingsOf } from '../../src/sheets/headings.ts'
+import { joinPlace } from '../../src/sheets/values/places.ts'
+import { cellOf } from '../../src/sheets/writers/cell-values.ts'
 
 const field = (key: string, label: string, type: Field['type'] = 'location'): Field => ({
   ...{ key, label, type, required: false, unique: false, options: [], order: 0, dataTypeId: null },

@@ -3,13 +3,17 @@ import { describe, expect, it } from 'vitest'
 import type { Field } from '../../db/schema/flows.ts'
 import { FIELD_TYPES } from '../../db/schema/flows.ts'
 import { isStorable } from '../../db/text.ts'
-import { headingsOf } from '../../src/data/headings.ts'
-import { quote } from '../../src/data/quotes.ts'
-import type { Cell, SourceRow } from '../../src/imports/cells.ts'
-import { MAX_MESSAGE_CHARACTERS, MAX_REPORT_CHARACTERS, MAX_ROW_ERRORS } from '../../src/imports/limits.ts'
-import { proposeMapping } from '../../src/imports/mapping.ts'
-import { type Reading, type ReadRow, readRows } from '../../src/imports/read-rows.ts'
-import { keepReport, reportOf } from '../../src/imports/report.ts'
+import {
+  MAX_MESSAGE_CHARACTERS,
+  MAX_REPORT_CHARACTERS,
+  MAX_ROW_ERRORS,
+} from '../../src/resources/imports/limits.ts'
+import { proposeMapping } from '../../src/resources/imports/mapping.ts'
+import { type Reading, type ReadRow, readRows } from '../../src/resources/imports/read-rows.ts'
+import { keepReport, reportOf } from '../../src/resources/imports/report.ts'
+import type { Cell, SourceRow } from '../../src/sheets/cell.ts'
+import { headingsOf } from '../../src/sheets/headings.ts'
+import { quote } from '../../src/sheets/quotes.ts'
 import { HOSTILE } from '../support/hostile.ts'
 
 const field = (type: Field['type'], key: string, more: Partial<Field> = {}): Field => ({

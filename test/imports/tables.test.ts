@@ -2,9 +2,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
-import type { Cell } from '../../src/imports/cells.ts'
-import { detectFormat } from '../../src/imports/format.ts'
-import { openSource } from '../../src/imports/open-source.ts'
+import type { Cell } from '../../src/sheets/cell.ts'
+import { detectFormat } from '../../src/sheets/format.ts'
+import { openSource } from '../../src/sheets/open-source.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'fieldline-tables-'))
 afterAll(() => rmSync(folder, { recursive: true }))

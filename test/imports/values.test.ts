@@ -2,10 +2,10 @@ import { hash } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, it, vi } from 'vitest'
 import type { Field } from '../../db/schema/flows.ts'
-import type { Cell } from '../../src/imports/cells.ts'
-import { convert, styleOf } from '../../src/imports/convert.ts'
-import { createSeenValues, digestOf } from '../../src/imports/seen-values.ts'
-import { readSerial, toInstant } from '../../src/imports/values/dates.ts'
+import { convert, styleOf } from '../../src/resources/imports/convert.ts'
+import { createSeenValues, digestOf } from '../../src/resources/imports/seen-values.ts'
+import type { Cell } from '../../src/sheets/cell.ts'
+import { readSerial, toInstant } from '../../src/sheets/values/dates.ts'
 
 const field = (type: Field['type'], more: Partial<Field> = {}): Field => ({
   ...{ key: 'a', label: 'A', type, required: false, unique: false, options: [], order: 0, dataTypeId: null },
@@ -352,7 +352,7 @@ it('What a file had before is known, for as many values as there are', () => {
 
 it('Where a value of a file has its place in that table is another one each time, so nobody can choose values that collide', async () => {
   vi.resetModules()
-  const again = await import('../../src/imports/seen-values.ts')
+  const again = await import('../../src/resources/imports/seen-values.ts')
   expect(again.digestOf('Ada').equals(digestOf('Ada'))).toBe(false)
   expect(again.digestOf('Ada').equals(again.digestOf('Ada'))).toBe(true)
   expect(digestOf('Ada').equals(hash('sha256', 'Ada', 'buffer'))).toBe(false)

@@ -5,11 +5,12 @@ import { read } from '@e965/xlsx'
 import fc from 'fast-check'
 import { afterAll, describe, expect, it } from 'vitest'
 import type { DataStep } from '../../db/queries/data-in-steps.ts'
-import { convert, styleOf } from '../../src/imports/convert.ts'
-import { cellOf, createLocalTime, sheetName, sheetText } from '../../src/jobs/exports/cells.ts'
-import { createSheetRows } from '../../src/jobs/exports/sheet-rows.ts'
-import { type Column, ExportFailure, type Source } from '../../src/jobs/exports/source.ts'
-import { writeExport } from '../../src/jobs/exports/write.ts'
+import { ExportFailure, type Source } from '../../src/resources/exports/source.ts'
+import { writeExport } from '../../src/resources/exports/write.ts'
+import { convert, styleOf } from '../../src/resources/imports/convert.ts'
+import type { Column } from '../../src/sheets/column.ts'
+import { cellOf, createLocalTime, sheetName, sheetText } from '../../src/sheets/writers/cell-values.ts'
+import { createSheetRows } from '../../src/sheets/writers/sheet-rows.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'fieldline-export-'))
 afterAll(() => rmSync(folder, { recursive: true }))

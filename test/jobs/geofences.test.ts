@@ -9,7 +9,7 @@ import {
   updateGeofence,
 } from '../../db/queries/geofences.ts'
 import type { FenceShape } from '../../db/schema/geofences.ts'
-import { createSteps } from '../../src/jobs/geofences/run.ts'
+import { createSteps } from '../../src/resources/geofence-events/run.ts'
 import type { Point } from '../../stream/point.ts'
 import { createWriter } from '../../stream/writer.ts'
 import {

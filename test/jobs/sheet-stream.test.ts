@@ -2,7 +2,7 @@ import { Writable } from 'node:stream'
 import { setImmediate as turn } from 'node:timers/promises'
 import excel from 'exceljs'
 import { expect, it } from 'vitest'
-import { openSheet } from '../../src/jobs/exports/sheet-stream.ts'
+import { openSheet } from '../../src/sheets/writers/sheet-stream.ts'
 
 it('What is written of a sheet waits while nobody takes the workbook, and goes on when somebody does', async () => {
   let take: (() => void) | undefined

@@ -1,9 +1,8 @@
 import { openDatabase } from '../../db/client.ts'
-import { EXPORTABLES } from '../../src/api/exports/resources.ts'
-import { exportJob } from '../../src/jobs/exports/export.ts'
-import { createExportFiles } from '../../src/jobs/exports/files.ts'
 import type { JobKind } from '../../src/jobs/kind.ts'
 import { startJobs } from '../../src/jobs/runner.ts'
+import { createExportFiles } from '../../src/resources/exports/files.ts'
+import { exportJob } from '../../src/resources/exports/job.ts'
 
 // A process that makes exports, to be killed at any moment (test/jobs/export-kill.test.ts).
 const [, , url, dataDir = ''] = process.argv
@@ -11,7 +10,6 @@ const db = await openDatabase({ url, directory: '', onError: () => {} })
 const job = exportJob({
   db,
   files: createExportFiles(dataDir),
-  exportables: EXPORTABLES,
   storedPoints: () => 0,
 })
 await startJobs({

@@ -1,7 +1,7 @@
 import { openDatabase } from '../../db/client.ts'
-import { createImportFiles } from '../../src/imports/files.ts'
-import { importJob } from '../../src/imports/job.ts'
 import { startJobs } from '../../src/jobs/runner.ts'
+import { createImportFiles } from '../../src/resources/imports/files.ts'
+import { importJob } from '../../src/resources/imports/job.ts'
 
 // A process that imports, to be killed at any moment (test/jobs/import-kill.test.ts).
 const [, , url, dataDir = ''] = process.argv

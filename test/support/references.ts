@@ -1,4 +1,4 @@
-import { exampleOf } from '../../src/api/interface/examples.ts'
+import { exampleOf } from '../../src/resources/interface/examples.ts'
 import type { Answer } from './client.ts'
 import type { JsonSchema, OpenApi, Operation } from './openapi.ts'
 

@@ -1,7 +1,7 @@
 import { openDatabase } from '../../db/client.ts'
 import { listDueOrganizations } from '../../db/queries/schedules.ts'
 import { createTurns } from '../../ingest/turns.ts'
-import { runSchedule } from '../../src/jobs/schedules/run.ts'
+import { runSchedule } from '../../src/resources/schedules/job.ts'
 
 // A process that makes the tasks of whatever is due, to be killed at any moment (test/jobs/schedules/kill.test.ts).
 const onError = (error: unknown) => console.error(error)

@@ -2,9 +2,9 @@ import { type Database, newId } from '../../db/client.ts'
 import { insertFlows } from '../../db/queries/flows.ts'
 import { insertSchedules, type NewSchedule } from '../../db/queries/schedules.ts'
 import { atOnce } from '../../ingest/turns.ts'
-import { DEFAULT_FLOWS } from '../../src/api/flows/templates.ts'
-import { lookThrough, type Timing } from '../../src/jobs/schedules/occurrences.ts'
-import { planFrom } from '../../src/jobs/schedules/plan.ts'
+import { DEFAULT_FLOWS } from '../../src/resources/flows/templates.ts'
+import { lookThrough, type Timing } from '../../src/resources/schedules/occurrences.ts'
+import { planFrom } from '../../src/resources/schedules/plan.ts'
 
 export interface Planning {
   organizationId: string

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import type { Repeat } from '../../../db/schema/schedules.ts'
 import { atOnce } from '../../../ingest/turns.ts'
-import { lookThrough, MAX_STEPS, type Timing } from '../../../src/jobs/schedules/occurrences.ts'
-import { InvalidRule } from '../../../src/jobs/schedules/parse-rrule.ts'
+import { lookThrough, MAX_STEPS, type Timing } from '../../../src/resources/schedules/occurrences.ts'
+import { InvalidRule } from '../../../src/resources/schedules/parse-rrule.ts'
 import { listOccurrences } from '../../support/schedules.ts'
 
 const timing = (repeat: Repeat, startTime: string, timezone: string, more: Partial<Timing> = {}): Timing => ({

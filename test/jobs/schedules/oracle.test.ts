@@ -3,7 +3,7 @@ import { RRuleTemporal } from 'rrule-temporal'
 import { describe, expect, it } from 'vitest'
 import type { SimpleRepeat } from '../../../db/schema/schedules.ts'
 import { findTimeZone } from '../../../src/calendar/time-zones.ts'
-import type { Timing } from '../../../src/jobs/schedules/occurrences.ts'
+import type { Timing } from '../../../src/resources/schedules/occurrences.ts'
 import { listOccurrences } from '../../support/schedules.ts'
 
 /** Occurrences against implementations that know nothing of ours. */

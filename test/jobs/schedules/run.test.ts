@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { type Database, newId } from '../../../db/client.ts'
 import { createTurns } from '../../../ingest/turns.ts'
-import { runSchedule, scheduleJob } from '../../../src/jobs/schedules/run.ts'
+import { runSchedule, scheduleJob } from '../../../src/resources/schedules/job.ts'
 import {
   createTestDatabase,
   openTestDatabase,

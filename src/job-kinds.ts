@@ -1,0 +1,45 @@
+import type { Database } from '../db/client.ts'
+import type { Turns } from '../ingest/turns.ts'
+import type { Config } from './config.ts'
+import type { JobKind } from './jobs/kind.ts'
+import { createExportFiles } from './resources/exports/files.ts'
+import { exportJob } from './resources/exports/job.ts'
+import { createImportFiles } from './resources/imports/files.ts'
+import { importJob } from './resources/imports/job.ts'
+import { removalJobs } from './resources/organizations/removal.ts'
+import { sampleDataJob } from './resources/organizations/sample-data.ts'
+import { scheduleJob } from './resources/schedules/job.ts'
+import { webhookJobs } from './resources/webhooks/job.ts'
+import { createWebhookSecrets } from './resources/webhooks/secrets.ts'
+import { upkeepJob } from './upkeep.ts'
+
+/** The kinds of jobs, which are all the work in the background. */
+export function createJobKinds(
+  db: Database,
+  config: Pick<Config, 'webhookAllowPrivate' | 'jwtSecret' | 'dataDir'>,
+  {
+    storedPoints,
+    turns,
+    onError,
+  }: {
+    /** Points that this process has stored. */
+    storedPoints: () => number
+    turns: Turns
+    onError: (error: unknown, doing: string) => void
+  },
+): JobKind[] {
+  const secrets = createWebhookSecrets(config.jwtSecret)
+  const webhooks = webhookJobs({ allowPrivate: config.webhookAllowPrivate, secrets })
+  const exported = createExportFiles(config.dataDir)
+  const imported = createImportFiles(config.dataDir)
+  const exports = exportJob({ db, files: exported, storedPoints }) as JobKind
+  return [
+    upkeepJob(db, [exported, imported]),
+    scheduleJob(db, turns, onError),
+    sampleDataJob,
+    exports,
+    importJob({ db, files: imported, storedPoints }),
+    ...removalJobs(db),
+    ...webhooks,
+  ]
+}

@@ -1,0 +1,331 @@
+import { setImmediate } from 'node:timers/promises'
+import type { Database, Queryable } from '../../../db/client.ts'
+import { currentDemand, withDemand } from '../../../db/demand.ts'
+import {
+  deleteKeysOfField,
+  insertKeys,
+  listRecordsAfter,
+  type NewRecord,
+  newKeys,
+} from '../../../db/queries/data.ts'
+import {
+  beginTypeChange,
+  deleteKeysBefore,
+  deleteSomeKeys,
+  deleteTouched,
+  deleteTypeChange,
+  hasTypeChange,
+  holdTypeChange,
+  listTouched,
+  type TypeChange,
+} from '../../../db/queries/data-type-changes.ts'
+import { type DataType, findDataType, type NewDataType } from '../../../db/queries/data-types.ts'
+import type { Field } from '../../../db/schema/flows.ts'
+import { conflict, RequestError } from '../../http/errors.ts'
+import { listBrokenReferences } from '../data/check.ts'
+import { checkValue } from '../data/values.ts'
+import { type Change, type Contradiction, changedFields, listContradicting, mayContradict } from './rules.ts'
+
+/**
+ * How the records of a type come to keep other rules, however many they are and whatever is written meanwhile:
+ *
+ * 1. A change begins, in a transaction that nobody writes beside: what is written from then on is noted by a trigger.
+ * 2. The records are looked through in steps, others in between. Values of fields that become unique are entered in
+ *    `data_keys`, where nobody looks for those of a field that is not unique. Records that are noted are left out.
+ * 3. Noted records are looked at in steps as well, until few are left.
+ * 4. In one transaction, beside which nobody writes, the rest of them is looked at and the type is another one.
+ *
+ * Where a process ends in between the type is as it was: the values that were entered are nobody's, and the next change of
+ * the field begins by deleting them. So are those of a field that is no longer unique, after the change.
+ */
+/** Of one step: it keeps the embedded database, or the event loop, from others for 50 ms at the most. */
+const STEP = { limit: 500, maxBytes: 256 * 1024 }
+const KEYS_AT_ONCE = 2_000
+/** So many noted records are looked at while nobody can write, and so often it is tried to have fewer. */
+const FEW = 200
+const PASSES = 5
+/** How many identifiers an answer names. */
+const NAMED = 100
+
+/** A change whose records have been looked through. */
+export interface Prepared {
+  type: DataType
+  changes: readonly Change[]
+  change: TypeChange | null
+}
+
+/** Looks the records through, in steps. 409 with those that contradict. The change has to be applied or abandoned. */
+export async function prepareChange(
+  db: Database,
+  organizationId: string,
+  type: DataType,
+  after: NewDataType,
+): Promise<Prepared> {
+  const changes = changedFields(type, after).filter(mayContradict)
+  if (changes.length === 0) return { type, changes, change: null }
+  return inSteps(db, async () => {
+    const change = await db.system.transaction(async tx => {
+      const now = await findDataType(tx, organizationId, { dataTypeId: type._id }, 'FOR UPDATE')
+      if (!now || !isSame(now, type)) throw new TypeChanged()
+      const keys = changes.map(({ key }) => key)
+      return beginTypeChange(tx, organizationId, type._id, keys)
+    })
+    const prepared = { type, changes, change }
+    try {
+      await lookThrough(db, prepared)
+      await lookAtTouched(db, prepared)
+      return prepared
+    } catch (error) {
+      await abandonChange(db, prepared).catch(() => {})
+      throw error
+    }
+  })
+}
+
+/** What is left, in the transaction of the change, which holds the type FOR UPDATE. */
+export async function applyChange(tx: Queryable, prepared: Prepared, now: DataType): Promise<void> {
+  const { type, changes, change } = prepared
+  if (!isSame(now, type)) throw new TypeChanged()
+  if (!change) return
+  const { organizationId } = change
+  await hold(tx, change)
+  const found = createReport()
+  for (;;) {
+    const { looked, contradictions } = await lookAtSome(tx, prepared, null, true)
+    found.add(contradictions)
+    if (looked === 0) break
+  }
+  const compared = changes.filter(isComparedAnew)
+  const linked = changes.filter(({ after }) => after?.type === 'reference')
+  for (const { key } of compared) await deleteKeysOfField(tx, organizationId, type._id, key)
+  await eachStep(tx, change, [...compared, ...linked], false, async records => {
+    const fields = compared.flatMap(({ after }) => after ?? [])
+    const taken = await insertKeys(tx, organizationId, type._id, newKeys(fields, records))
+    found.add([
+      ...(await listBroken(tx, organizationId, linked, records, 'FOR KEY SHARE')),
+      ...taken.map(({ recordId, field }) => ({ id: recordId, key: field })),
+    ])
+  })
+  found.check()
+  await deleteTypeChange(tx, change)
+}
+
+/** After the change: deletes the values of fields that are no longer unique, in steps. */
+export async function settleChange(db: Database, { changes, change }: Prepared): Promise<void> {
+  if (!change) return
+  const left = changes.filter(({ before, after }) => before?.unique && !after?.unique)
+  await inSteps(db, () => deleteUnused(db, change, left))
+}
+
+/** Where it came to nothing: the type is as it was. Also for who has hung up. */
+export async function abandonChange(db: Database, { changes, change }: Prepared): Promise<void> {
+  if (!change) return
+  await withDemand({ lane: 'background', owner: change.organizationId }, async () => {
+    await db.system.transaction(tx => deleteTypeChange(tx, change))
+    await deleteUnused(db, change, changes.filter(becomesUnique))
+  })
+}
+
+/** Somebody else has changed the type since it was read: what was looked at is to be looked at again. */
+export class TypeChanged extends RequestError {
+  constructor() {
+    super('conflict', 'Somebody else has changed this data type meanwhile. Try again.')
+  }
+}
+
+const becomesUnique = ({ before, after }: Change) => Boolean(after?.unique && !before?.unique)
+/** Whether its values are unique before and after, by another comparison: addresses are compared without case. */
+const isComparedAnew = ({ before, after }: Change) =>
+  Boolean(before?.unique && after?.unique && (before.type === 'email') !== (after.type === 'email'))
+const fieldsOf = (changes: readonly Change[]): Field[] =>
+  changes.filter(becomesUnique).flatMap(({ after }) => after ?? [])
+
+const isSame = (one: DataType, other: DataType) => one.updatedAt.getTime() === other.updatedAt.getTime()
+async function hold(tx: Queryable, change: TypeChange): Promise<void> {
+  const { organizationId, dataTypeId } = change
+  // The type first, as where a change begins and ends: unique values refer to it, and two changes would wait for each other.
+  await findDataType(tx, organizationId, { dataTypeId }, 'FOR SHARE')
+  if (!(await holdTypeChange(tx, change)))
+    throw conflict('Somebody else is changing this data type. Try again.')
+}
+
+/** On the embedded database others go first; elsewhere it has the connection of its request. */
+function inSteps<T>(db: Database, work: () => Promise<T>): Promise<T> {
+  return db.isOneSession ? withDemand({ ...currentDemand(), lane: 'background' }, work) : work()
+}
+
+async function lookThrough(db: Database, { changes, change }: Prepared): Promise<void> {
+  if (!change) return
+  const { organizationId, dataTypeId } = change
+  const unique = fieldsOf(changes)
+  for (const { key } of unique) {
+    await untilNone(() =>
+      db.system.transaction(async tx => {
+        await hold(tx, change)
+        return deleteSomeKeys(tx, organizationId, dataTypeId, key, KEYS_AT_ONCE)
+      }),
+    )
+  }
+  const found = createReport()
+  await eachStep(db.system, change, changes, true, async (records, tx) => {
+    const taken = await insertKeys(tx, organizationId, dataTypeId, newKeys(unique, records))
+    found.add([
+      ...listContradicting(changes, records),
+      ...(await listBroken(tx, organizationId, changes, records, '')),
+      ...taken.map(({ recordId, field }) => ({ id: recordId, key: field })),
+    ])
+  })
+  found.check()
+}
+
+/** The noted records, until few are left. What contradicts among them may yet be mended, and is told in the end. */
+async function lookAtTouched(db: Database, prepared: Prepared): Promise<void> {
+  const change = prepared.change as TypeChange
+  const { organizationId, dataTypeId } = change
+  for (let pass = 0; pass < PASSES; pass++) {
+    const some = await listTouched(db.system, change, null, FEW + 1)
+    if (some.length <= FEW) return
+    for (let after: string | null = null; ; ) {
+      const { last } = await db.system.transaction(async tx => {
+        // Nobody who has written a record, and not committed it, is beside this.
+        await findDataType(tx, organizationId, { dataTypeId }, 'FOR UPDATE')
+        await hold(tx, change)
+        return lookAtSome(tx, prepared, after, false)
+      })
+      if (last === null) break
+      after = last
+      await setImmediate()
+    }
+  }
+}
+
+/** Looks at some of the noted records, which stay noted where they contradict and it is not the last time. */
+async function lookAtSome(
+  tx: Queryable,
+  { changes, change }: Prepared,
+  after: string | null,
+  isLast: boolean,
+): Promise<{ last: string | null; looked: number; contradictions: Contradiction[] }> {
+  const { organizationId, dataTypeId } = change as TypeChange
+  const touched = await listTouched(tx, change as TypeChange, after, STEP.limit)
+  const unique = fieldsOf(changes)
+  await deleteKeysBefore(tx, change as TypeChange, unique, touched)
+  const records = touched.flatMap(({ _id, data }) => (data ? [{ _id, data }] : []))
+  const taken = await insertKeys(tx, organizationId, dataTypeId, newKeys(unique, records))
+  const contradictions = [
+    ...listContradicting(changes, records),
+    ...taken.map(({ recordId, field }) => ({ id: recordId, key: field })),
+  ]
+  const contradicting = new Set(contradictions.map(({ id }) => id))
+  const stays = isLast ? [] : touched.filter(({ _id }) => contradicting.has(_id))
+  // They stay as if they had no values yet, whatever is made of them.
+  await deleteKeysBefore(
+    tx,
+    change as TypeChange,
+    unique,
+    stays.map(record => ({ ...record, before: record.data ?? {} })),
+  )
+  const done = touched.filter(record => !stays.includes(record)).map(({ _id }) => _id)
+  await deleteTouched(tx, change as TypeChange, done)
+  return { last: touched.at(-1)?._id ?? null, looked: touched.length, contradictions }
+}
+
+/** Values that nobody looks for, as long as the field is not unique and no change is about to make it so. */
+async function deleteUnused(
+  db: Database,
+  { organizationId, dataTypeId }: TypeChange,
+  changes: readonly Change[],
+): Promise<void> {
+  for (const { key } of changes) {
+    await untilNone(() =>
+      db.system.transaction(async tx => {
+        const type = await findDataType(tx, organizationId, { dataTypeId }, 'FOR SHARE')
+        const isUsed = type?.fields.some(field => field.key === key && field.unique)
+        if (!type || isUsed || (await hasTypeChange(tx, organizationId, dataTypeId))) return 0
+        return deleteSomeKeys(tx, organizationId, dataTypeId, key, KEYS_AT_ONCE)
+      }),
+    )
+  }
+}
+
+async function untilNone(work: () => Promise<number>): Promise<void> {
+  while ((await work()) > 0) await setImmediate()
+}
+
+/** Counts the records that contradict, and names some of them. */
+function createReport() {
+  const fields = new Set<string>()
+  const ids: string[] = []
+  let count = 0
+  return {
+    /** A record stands in one step alone, so that the count is exact without remembering them all. */
+    add(found: readonly Contradiction[]) {
+      for (const { key } of found) fields.add(key)
+      const step = [...new Set(found.map(({ id }) => id))]
+      count += step.length
+      ids.push(...step.slice(0, NAMED - ids.length))
+    },
+    check() {
+      if (count === 0) return
+      throw new RequestError(
+        'conflict',
+        `${count} ${count === 1 ? 'record contradicts' : 'records contradict'} the new rules of ${[...fields].join(', ')}. ` +
+          'Change them first.',
+        { conflicts: { count, ids } },
+      )
+    },
+  }
+}
+
+/**
+ * Goes through the records with their values of the changed fields. Untouched ones in a transaction for each step, all of
+ * them in that of `db`.
+ */
+async function eachStep(
+  db: Queryable | Database['system'],
+  change: TypeChange,
+  changes: readonly Change[],
+  untouched: boolean,
+  look: (records: readonly NewRecord[], tx: Queryable) => Promise<void>,
+): Promise<void> {
+  if (changes.length === 0) return
+  const keys = changes.map(({ key }) => key)
+  for (let last: string | null = null; ; ) {
+    const step = async (tx: Queryable) => {
+      await hold(tx, change)
+      const records = await listRecordsAfter(tx, change.organizationId, change.dataTypeId, {
+        ...STEP,
+        after: last,
+        keys,
+        untouched,
+      })
+      if (records.length > 0) await look(records, tx)
+      return records.at(-1)?._id ?? null
+    }
+    last = 'transaction' in db ? await db.transaction(step) : await step(db)
+    if (last === null) return
+    await setImmediate()
+  }
+}
+
+/** References that lead nowhere, or to a record of another type. */
+async function listBroken(
+  tx: Queryable,
+  organizationId: string,
+  changes: readonly Change[],
+  records: readonly NewRecord[],
+  lock: '' | 'FOR KEY SHARE',
+): Promise<Contradiction[]> {
+  const fields = changes.flatMap(({ after }) => (after?.type === 'reference' ? [after] : []))
+  const readable = records.map(({ _id, data }) => ({
+    _id,
+    data: Object.fromEntries(
+      fields.flatMap(field => {
+        const checked = checkValue(field, data[field.key])
+        return 'value' in checked ? [[field.key, checked.value]] : []
+      }),
+    ),
+  }))
+  const broken = await listBrokenReferences(tx, organizationId, { fields }, readable, lock)
+  return broken.map(({ recordId, key }) => ({ id: recordId, key }))
+}

@@ -1,0 +1,130 @@
+import { isIP } from 'node:net'
+import { composeEmail, isEmailAddress } from '../../../db/email-address.ts'
+import { isUuid } from '../../../db/ids.ts'
+import type { Field } from '../../../db/schema/flows.ts'
+import { isStorable } from '../../../db/text.ts'
+import { listed } from '../../sheets/quotes.ts'
+import type { Checked } from '../../sheets/values/checked.ts'
+
+const MAX_TEXT = 10_000
+/** What is unique is in an index, whose entries take 2,704 bytes at the most. */
+const MAX_UNIQUE = 500
+
+const DATE = /^(\d{4})-(\d\d)-(\d\d)$/
+// What zod takes as a time, which a test compares. Each file that is imported is read by a thread of its own, and loading zod took
+// that a third of its start.
+const DATETIME =
+  /^\d{4}-\d\d-\d\dT(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d+)?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/
+/** Digits with what people write between them, an extension at the end. */
+const PHONE = /^\+?[\d\s()./-]{3,40}(?:\s*(?:x|ext\.?|#)\s*\d{1,8})?$/i
+
+/** A field without a value: left out, null or an empty text (an empty cell is one). */
+export const isAbsent = (value: unknown): boolean =>
+  value === undefined || value === null || (typeof value === 'string' && value.trim() === '')
+
+/** Brings a value that is not absent into the form in which it is stored, or says what is wrong with it. */
+export function checkValue(field: Field, value: unknown): Checked {
+  const checked = READERS[field.type](value, field)
+  if (!field.unique || 'message' in checked) return checked
+  const text = String(checked.value)
+  if (text.length > MAX_UNIQUE) return say(`What is unique has at most ${MAX_UNIQUE} characters.`)
+  // RFC 3986, 5.2.4: clients take both out of a path, so that no request could name the record.
+  return isDots(text)
+    ? say('What is unique cannot be . or .., which no address of a record can hold.')
+    : checked
+}
+
+const PLACE = 'This has to be a place: { lat, lng, address? } in degrees.'
+
+/** What clients take out of a path, whether it is escaped or not. */
+export const isDots = (text: string): boolean => text === '.' || text === '..'
+
+const say = (message: string): Checked => ({ message })
+const text = (value: unknown, max = MAX_TEXT): value is string =>
+  typeof value === 'string' && value.length <= max && isStorable(value)
+
+const READERS: { [type in Field['type']]: (value: unknown, field: Field) => Checked } = {
+  text(value) {
+    if (typeof value !== 'string') return say('This has to be a text.')
+    if (value.length > MAX_TEXT) return say(`A text has at most ${MAX_TEXT} characters.`)
+    return isStorable(value) ? { value } : say('This text holds a character that is none.')
+  },
+  number(value) {
+    return typeof value === 'number' && Number.isFinite(value)
+      ? { value: value === 0 ? 0 : value }
+      : say('This has to be a number.')
+  },
+  boolean(value) {
+    return typeof value === 'boolean' ? { value } : say('This has to be true or false.')
+  },
+  date(value) {
+    return text(value) && isDate(value) ? { value } : say('This has to be a date such as 2026-11-21.')
+  },
+  datetime(value) {
+    const time = text(value) && DATETIME.test(value) && isDate(value.slice(0, 10)) ? Date.parse(value) : NaN
+    const kept = Number.isNaN(time) ? '' : new Date(time).toISOString()
+    // In UTC it may be of a year that nobody can write.
+    return isDate(kept.slice(0, 10))
+      ? { value: kept }
+      : say('This has to be a time with its zone, such as 2026-11-21T09:00:00Z.')
+  },
+  email(value) {
+    const address = text(value) ? composeEmail(value) : ''
+    return isEmailAddress(address) ? { value: address } : say('This has to be an e-mail address.')
+  },
+  phone(value) {
+    return text(value) && PHONE.test(value.trim()) && (value.match(/\d/g)?.length ?? 0) >= 3
+      ? { value: value.trim() }
+      : say('This has to be a phone number.')
+  },
+  url(value) {
+    return text(value, 2_000) && isWebAddress(value.trim())
+      ? { value: value.trim() }
+      : say('This has to be an address that begins with http:// or https://.')
+  },
+  select(value, { options }) {
+    return typeof value === 'string' && options.includes(value)
+      ? { value }
+      : say(`This has to be one of ${listed(options)}.`)
+  },
+  multiselect(value, { options }) {
+    const fits =
+      Array.isArray(value) && value.every(one => typeof one === 'string' && options.includes(one as string))
+    return fits
+      ? { value: [...new Set(value as string[])] }
+      : say(`This has to be a list of some of ${listed(options)}.`)
+  },
+  location(value) {
+    // Of a text each character would become a key.
+    if (typeof value !== 'object') return say(PLACE)
+    const { lat, lng, address, ...rest } = (value ?? {}) as { [key: string]: unknown }
+    const within = (degrees: unknown, max: number): degrees is number =>
+      typeof degrees === 'number' && Math.abs(degrees) <= max
+    if (!within(lat, 90) || !within(lng, 180) || Object.keys(rest).length > 0) return say(PLACE)
+    // Of -0 JSON makes 0.
+    const place = { lat: lat + 0, lng: lng + 0 }
+    if (isAbsent(address)) return { value: place }
+    return text(address, 500)
+      ? { value: { ...place, address } }
+      : say('The address of a place is a text of at most 500 characters.')
+  },
+  reference(value) {
+    return isUuid(value) ? { value: value.toLowerCase() } : say('This has to be the _id of a record.')
+  },
+}
+
+function isDate(value: string): boolean {
+  const [, year, month, day] = DATE.exec(value)?.map(Number) ?? []
+  if (!year || !month || !day || month > 12) return false
+  return day <= new Date(Date.UTC(2000 + (year % 400), month, 0)).getUTCDate()
+}
+
+function isWebAddress(value: string): boolean {
+  if (!/^https?:\/\//i.test(value) || /\s/.test(value)) return false
+  try {
+    const { hostname } = new URL(value)
+    return hostname.includes('.') || hostname === 'localhost' || isIP(hostname.replace(/^\[|\]$/g, '')) > 0
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,6 @@
+import { exportableData } from '../data/export.ts'
+import { exportableTasks } from '../tasks/export.ts'
+import type { Exportables } from './source.ts'
+
+/** What can be exported. */
+export const EXPORTABLES: Exportables = { data: exportableData, tasks: exportableTasks }

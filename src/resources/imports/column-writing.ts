@@ -1,0 +1,64 @@
+import type { Field } from '../../../db/schema/flows.ts'
+import type { Cell } from '../../sheets/cell.ts'
+import { orderOf } from '../../sheets/values/dates.ts'
+import { plainDigits } from '../../sheets/values/digits.ts'
+import { decimalOf } from '../../sheets/values/numbers.ts'
+import { convert, isShort, type Style } from './convert.ts'
+
+/**
+ * `1.234` is a number in every language and `03/04/2026` a day, but not the same one. Where the other rows of a column show how they
+ * are written, that counts, else the organization's language; where they show both, such a text has no value. A cell that is refused
+ * shows nothing.
+ */
+
+/** What the texts of a column show. Null is both ways. */
+export type Shown = Partial<Pick<Style, 'decimal' | 'monthFirst' | 'pointsMonthFirst'>>
+
+/** A text of which its whole column has to say how it is read. */
+export class UnclearText extends Error {}
+
+const isTold = (cell: Cell): cell is string => typeof cell === 'string' && isShort(cell)
+const isOfDays = ({ type }: Field) => type === 'date' || type === 'datetime'
+
+/** Whether fields of this kind have texts that can be read in two ways. */
+export const isWrittenInWays = (field: Field): boolean => field.type === 'number' || isOfDays(field)
+
+/** Whether a cell can be read in two ways. */
+export function isUnclear(field: Field, cell: Cell, style: Style): boolean {
+  if (!isTold(cell)) return false
+  if (field.type === 'number')
+    return /[.,]\d{3}(?!\d)/.test(plainDigits(cell)) && decimalOf(cell, style) === 'either'
+  return isOfDays(field) && orderOf(cell)?.first === 'either'
+}
+
+/** What the cells of a column show, each of which is added. */
+export function createColumnWriting(field: Field, style: Style): { add(cell: Cell): void; shown(): Shown } {
+  const decimals = new Set<'.' | ','>()
+  const monthFirst = new Set<boolean>()
+  const pointsMonthFirst = new Set<boolean>()
+  const hasValue = (cell: Cell) => 'value' in convert(field, cell, style)
+
+  return {
+    add(cell) {
+      if (!isTold(cell)) return
+      if (field.type === 'number') {
+        const decimal = decimalOf(cell, style)
+        if (decimal !== null && decimal !== 'either' && hasValue(cell)) decimals.add(decimal)
+        return
+      }
+      const order = orderOf(cell)
+      if (order && order.first !== 'either' && hasValue(cell))
+        (order.isOfPoints ? pointsMonthFirst : monthFirst).add(order.first === 'month')
+    },
+    shown: () => ({
+      ...said('decimal', decimals),
+      ...said('monthFirst', monthFirst),
+      ...said('pointsMonthFirst', pointsMonthFirst),
+    }),
+  }
+}
+
+const said = <Name extends string, Value>(name: Name, seen: ReadonlySet<Value>) =>
+  (seen.size === 0 ? {} : { [name]: seen.size === 1 ? [...seen][0] : null }) as {
+    [name in Name]?: Value | null
+  }

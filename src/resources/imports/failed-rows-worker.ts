@@ -1,0 +1,65 @@
+import { Writable } from 'node:stream'
+import { parentPort, workerData } from 'node:worker_threads'
+import type { Import } from '../../../db/queries/imports.ts'
+import { type FailedRows, writeFailedRows } from './failed-rows.ts'
+
+/** The thread that writes failed rows. It asks for what failed, and hands on a piece only when one is wanted. */
+export interface FailedRowsTask {
+  path: string
+  found: Pick<Import, 'format' | 'mapping' | 'countsSep'>
+}
+export type Ask = { failedAfter: number } | { piece: Uint8Array } | { end: true }
+export type Tell = { failed: Awaited<ReturnType<FailedRows>> } | { taken: true }
+
+const port = parentPort
+if (!port) throw new Error('This runs in a worker thread alone')
+const answers: Tell[] = []
+let wake = () => {}
+port.on('message', (answer: Tell) => {
+  answers.push(answer)
+  wake()
+})
+async function ask(question: Ask): Promise<Tell> {
+  port?.postMessage(question)
+  while (answers.length === 0) {
+    await new Promise<void>(resolve => {
+      wake = resolve
+    })
+  }
+  return answers.shift() as Tell
+}
+
+// One question at a time.
+let last: Promise<unknown> = Promise.resolve()
+function inTurn(question: Ask): Promise<Tell> {
+  const next = last.then(() => ask(question))
+  last = next
+  return next
+}
+
+const { path, found } = workerData as FailedRowsTask
+const to = new Writable({
+  highWaterMark: 256 * 1024,
+  // All that was written while the last piece was on its way: a line each would be a message each.
+  writev: (chunks: { chunk: Buffer }[], done) =>
+    void inTurn({ piece: new Uint8Array(Buffer.concat(chunks.map(({ chunk }) => chunk))) }).then(
+      () => done(),
+      done,
+    ),
+  final: done => {
+    done()
+    void last.then(() => {
+      port.postMessage({ end: true } satisfies Ask)
+      port.close()
+    })
+  },
+})
+await writeFailedRows(
+  path,
+  found,
+  async failedAfter => {
+    const answer = await inTurn({ failedAfter })
+    return 'failed' in answer ? answer.failed : []
+  },
+  to,
+)

@@ -1,0 +1,238 @@
+import { acrossOrganizations, type Database, type Queryable } from '../../../db/client.ts'
+import { isInvalidData, isTransient, overCap } from '../../../db/errors.ts'
+import { type DataType, findDataType } from '../../../db/queries/data-types.ts'
+import {
+  advanceImport,
+  beginImport,
+  endImport,
+  findImport,
+  type Import,
+} from '../../../db/queries/imports.ts'
+import { DEFAULT_LANGUAGE, findOrganization } from '../../../db/queries/organizations.ts'
+import { findStanding } from '../../../db/queries/sessions.ts'
+import { createGiveWay } from '../../jobs/give-way.ts'
+import { doublingBackoff, type JobContext, type JobKind, Stopped } from '../../jobs/kind.ts'
+import { FileError, unimportable } from '../../sheets/file-error.ts'
+import { type DataAccess, dataAccess } from '../data/access.ts'
+import { type Style, styleOf, type Writing } from './convert.ts'
+import type { ImportFiles } from './files.ts'
+import { BATCH, type BatchSize, EMBEDDED_BATCH } from './limits.ts'
+import type { ReadRow } from './read-rows.ts'
+import { readBatches } from './reader.ts'
+import { keepReport } from './report.ts'
+import { storeRows } from './store-rows.ts'
+
+/**
+ * Imports a file: rows are read by a thread of their own and stored in batches. A batch is one transaction, with its
+ * records, their webhook events, its counts and the last row that it holds: whoever goes on after a process that died
+ * begins with the row after that.
+ */
+export const IMPORT_JOB = 'import'
+
+/** Some minutes, with what is waited between them: nothing of a file is worth more, and nobody is told meanwhile. */
+const ATTEMPTS = 10
+/** A batch that others were in the way of. */
+const STORE_ATTEMPTS = 10
+/** Where others wait. It reads its file from the beginning in its next turn: a million rows take half a minute. */
+const TURN_MS = 3_000
+const OUR_FAULT =
+  'The import could not be finished: something went wrong on our side. What is in stays in; send the file again.'
+
+interface Payload {
+  importId: string
+}
+type Context = JobContext<Payload>
+
+/** What an import goes by, as it is at the moment. */
+interface Plan {
+  found: Import
+  type: DataType
+  writing: Writing
+  style: Style
+}
+
+/** How far an import is. */
+interface Progress {
+  /** The last row that is stored. */
+  row: number
+  /** Characters that are kept of what is wrong with rows. */
+  reported: number
+  /** How the rows that are stored were read, and so the rest of the file is. */
+  writing?: Writing
+}
+
+/** The type is another one than the rows were read for. */
+class TypeChanged extends Error {}
+
+export function importJob({
+  db,
+  files,
+  storedPoints,
+}: {
+  db: Database
+  files: ImportFiles
+  /** Points that this process has stored. */
+  storedPoints: () => number
+}): JobKind {
+  const size = db.isOneSession ? EMBEDDED_BATCH : BATCH
+  const kind: JobKind<Payload> = {
+    kind: IMPORT_JOB,
+    slots: 2,
+    slotsPerRoot: 1,
+    turnMs: TURN_MS,
+    attempts: ATTEMPTS,
+    backoffMs: doublingBackoff,
+    timeoutMs: 6 * 3600_000,
+    async run(context) {
+      const { commit, job } = context
+      const { importId } = job.payload
+      const organizationId = job.organizationId as string
+      if (!(await commit(tx => beginImport(tx, organizationId, importId)))) return
+      const end = async (how: Parameters<typeof endImport>[3]) => {
+        if (await commit(tx => endImport(tx, organizationId, importId, how))) await files.delete(importId)
+      }
+      try {
+        await importFile(context, organizationId, files.pathOf(importId), size, storedPoints)
+        await end({ status: 'completed' })
+      } catch (error) {
+        const reason = explain(error) ?? (isHopeless(error) && job.attempt > 1 ? OUR_FAULT : null)
+        if (reason === null) throw error
+        await end({ status: 'failed', error: reason })
+      }
+    },
+    // Its file goes with the next sweep: this may yet be taken back.
+    async ended(tx, { payload, organizationId }, { status }) {
+      const error = status === 'failed' ? OUR_FAULT : null
+      await endImport(tx, organizationId as string, payload.importId, { status, error })
+    },
+  }
+  return kind as JobKind
+}
+
+/** Why the file cannot be imported; null is no fault of it. */
+function explain(error: unknown): string | null {
+  if (error instanceof FileError) return error.message
+  const tooMany = overCap(error)
+  if (tooMany !== null) return `${tooMany} What is in stays in.`
+  return (error as NodeJS.ErrnoException | null)?.code === 'ENOENT'
+    ? 'The file of this import is gone.'
+    : null
+}
+
+/** Whether the same rows would end alike: the database takes their values in no way, or the program has an error. Once more may help where others were in the way. */
+const isHopeless = (error: unknown): boolean =>
+  isInvalidData(error) || error instanceof RangeError || error instanceof TypeError
+
+async function importFile(
+  context: Context,
+  organizationId: string,
+  path: string,
+  size: BatchSize,
+  storedPoints: () => number,
+): Promise<void> {
+  const { job, signal, commit } = context
+  const missed = new Set<string>()
+  const progress: Progress = { row: 0, reported: 0, ...(job.progress as Partial<Progress> | null) }
+  for (;;) {
+    const plan = await commit(tx => readPlan(tx, organizationId, job.payload.importId, progress))
+    const { found, type, writing } = plan
+    const { fields, primaryKey, _id: dataTypeId } = type
+    const { format, mapping, countsSep } = found
+    const reading = {
+      ...{ path, format, countsSep, dataTypeId, fields, primaryKey, mapping },
+      ...writing,
+      after: progress.row,
+    }
+    const giveWay = createGiveWay(storedPoints, signal)
+    try {
+      for await (const { rows, fraction } of readBatches(reading, size, signal)) {
+        if (rows.length === 0) continue
+        Object.assign(
+          progress,
+          await storeBatch(context, plan, rows, { fraction, missed }, progress.reported),
+        )
+        await giveWay()
+        await context.passTurn()
+      }
+      return
+    } catch (error) {
+      if (!(error instanceof TypeChanged)) throw error
+    }
+  }
+}
+
+async function readPlan(
+  tx: Queryable,
+  organizationId: string,
+  importId: string,
+  progress: Progress,
+): Promise<Plan> {
+  const found = await findImport(tx, importId)
+  const organization = await findOrganization(tx, organizationId)
+  if (!found || !organization) throw new Stopped('cancelled', 'The import is gone')
+  const type = await findDataType(tx, organizationId, found)
+  if (!type) throw unimportable(`The data type ${found.dataTypeName} has been deleted.`)
+  await acrossOrganizations(tx, () => readAccess(tx, found, type))
+  const gone = Object.keys(found.mapping).find(key => !type.fields.some(field => field.key === key))
+  if (gone !== undefined) {
+    throw unimportable(`${type.name} has no field ${gone} any more: send what is left of the file again.`)
+  }
+  // By another key the same rows are other records, and by none all of them are new.
+  const hasOtherKey = found.primaryKey !== null && found.primaryKey !== type.primaryKey
+  if (hasOtherKey || (found.mode === 'upsert' && type.primaryKey === null)) {
+    throw unimportable(
+      `The primary key of ${type.name} is another one than when the file was sent: send what is left of the file again.`,
+    )
+  }
+  const { language, timeZone, currency } = organization
+  const writing = progress.writing ?? { language: language ?? DEFAULT_LANGUAGE, timeZone, currency }
+  return { found, type, writing, style: styleOf(writing) }
+}
+
+/** What whoever sent the file may see now, as long as it may import. */
+async function readAccess(tx: Queryable, { userId }: Import, type: DataType): Promise<DataAccess> {
+  const standing = await findStanding(tx, userId)
+  if (!standing || !dataAccess(standing, 'import/data').grants(type._id)) {
+    throw unimportable(`Whoever sent the file may not import into ${type.name} any more.`)
+  }
+  return dataAccess(standing, 'view/data')
+}
+
+async function storeBatch(
+  { commit, job }: Context,
+  { found, type, writing, style }: Plan,
+  rows: readonly ReadRow[],
+  { fraction, missed }: { fraction: number; missed: Set<string> },
+  reported: number,
+): Promise<Progress> {
+  const { _id: importId, mode, dryRun, format, mapping } = found
+  const mapped = Object.keys(mapping)
+  const organizationId = job.organizationId as string
+  const store = (tx: Queryable) =>
+    acrossOrganizations(tx, async () => {
+      const now = await findDataType(tx, organizationId, { dataTypeId: type._id }, 'FOR SHARE')
+      if (!now || !isSameType(now, type)) throw new TypeChanged('The data type has changed')
+      const access = await readAccess(tx, found, type)
+      const target = { organizationId, type, mode, dryRun, mapped, access, format, style, missed }
+      return storeRows(tx, target, rows)
+    })
+  const progress = { row: (rows.at(-1) as ReadRow).row, reported, writing }
+  for (let attempt = 1; ; attempt++) {
+    try {
+      await commit(async tx => {
+        const outcome = await store(tx)
+        const { failed, characters } = keepReport(outcome.failed, reported)
+        progress.reported = characters
+        const step = { ...outcome, failed, processed: rows.length, progress: fraction }
+        if (!(await advanceImport(tx, organizationId, importId, step)))
+          throw new Stopped('cancelled', 'The import was cancelled')
+      }, progress)
+      return progress
+    } catch (error) {
+      if (!isTransient(error) || attempt >= STORE_ATTEMPTS) throw error
+    }
+  }
+}
+
+const isSameType = (one: DataType, other: DataType) =>
+  one.primaryKey === other.primaryKey && JSON.stringify(one.fields) === JSON.stringify(other.fields)

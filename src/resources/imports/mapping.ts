@@ -1,0 +1,172 @@
+import type { Mapping } from '../../../db/queries/imports.ts'
+import type { Field } from '../../../db/schema/flows.ts'
+import { isStorable } from '../../../db/text.ts'
+import { type Cell, cellText, isBlank } from '../../sheets/cell.ts'
+import { unimportable } from '../../sheets/file-error.ts'
+import { headingsOf } from '../../sheets/headings.ts'
+import type { Header } from '../../sheets/open-source.ts'
+import { listed, quote } from '../../sheets/quotes.ts'
+import { fold } from '../../sheets/values/fold.ts'
+import { readPlace } from '../../sheets/values/places.ts'
+import { MAX_HEADING_CHARACTERS } from './limits.ts'
+import { proposePlaces } from './propose-places.ts'
+
+/** What a mapping is made for. */
+export interface Mappable {
+  name: string
+  fields: readonly (Pick<Field, 'key' | 'label'> & {
+    /** A place may have its degrees in two columns. */
+    type?: Field['type']
+    /** Whether who sends the file may not see it: its column is found, and its label not told. */
+    isHidden?: boolean
+  })[]
+}
+
+/** A mapping that came with a file, by itself or as an import config. */
+export interface GivenMapping {
+  mapping: Mapping
+  isConfig: boolean
+}
+
+/** Of a heading, without case and blanks around it, and its letters composed: those of a file from macOS may not be. */
+const nameOf = (heading: string) => heading.trim().normalize().toLowerCase()
+
+/** The headings of a file, in their order; an empty one is a column without a name. Refuses those that occur twice. */
+export function checkHeadings(headings: readonly string[]): void {
+  if (headings.every(heading => heading === '')) {
+    throw unimportable('The file has no header: its first row has to name the columns.')
+  }
+  const seen = new Set<string>()
+  const twice = new Set<string>()
+  for (const heading of headings) {
+    if (heading.length > MAX_HEADING_CHARACTERS) {
+      throw unimportable(
+        `The column "${quote(heading, 40)}" has a name of more than ${MAX_HEADING_CHARACTERS} characters: shorten it.`,
+      )
+    }
+    if (!isStorable(heading)) {
+      throw unimportable(
+        `The name of the column "${quote(heading)}" holds a character that is none: rename it.`,
+      )
+    }
+    const key = nameOf(heading)
+    if (heading !== '' && seen.has(key)) twice.add(heading)
+    seen.add(key)
+  }
+  if (twice.size > 0) {
+    throw unimportable(`The header names these columns twice: ${listed([...twice])}. Rename one of each.`)
+  }
+}
+
+/** Which column goes to which field: as it is said, or as the names say by themselves. Refuses where none does. */
+export function chooseMapping(
+  type: Mappable,
+  given: Mapping | null,
+  header: Header,
+  sample: readonly (readonly Cell[])[] = [],
+): Mapping {
+  if (given) return resolveMapping(given, header)
+  const proposed = proposeMapping(type.fields, header.headings, sample)
+  if (Object.keys(proposed).length > 0) return proposed
+  const labels = type.fields.filter(({ isHidden }) => !isHidden).map(({ label }) => label)
+  const which = labels.length > 0 ? `: ${listed(labels)}` : ''
+  throw unimportable(
+    `No column of the file is called like a field of ${type.name}${which}. ${taken(header)} Name the columns so, with nothing above their names, or give a mapping.`,
+  )
+}
+
+/**
+ * Which column goes to which field, from their names alone: the heading of an export, the label or the key as it is, then without case, accents
+ * and punctuation. What comes in question for two is proposed for none. A place gets the columns of its degrees where it has no
+ * column of its own, or one that holds addresses; `sample` is the first rows below the header.
+ */
+export function proposeMapping(
+  fields: Mappable['fields'],
+  headings: readonly string[],
+  sample: readonly (readonly Cell[])[] = [],
+): Mapping {
+  const mapping: Mapping = {}
+  const taken = new Set<string>()
+  const take = (key: string, heading: string) => {
+    mapping[key] = heading
+    taken.add(heading)
+  }
+  const known = new Set(headings)
+  for (const [key, heading] of headingsOf(fields)) if (known.has(heading)) take(key, heading)
+  for (const name of [(text: string) => text, fold]) {
+    const columns = groupBy(headings, name)
+    for (const nameOf of [
+      (field: Pick<Field, 'label'>) => field.label,
+      (field: Pick<Field, 'key'>) => field.key,
+    ]) {
+      for (const [wanted, [field, ...others]] of groupBy(fields, one => name(nameOf(one)))) {
+        if (!field || others.length > 0 || Object.hasOwn(mapping, field.key)) continue
+        const [alike, ...more] = (columns.get(wanted) ?? []).filter(heading => !taken.has(heading))
+        if (alike !== undefined && more.length === 0) take(field.key, alike)
+      }
+    }
+  }
+  const columns = headings.map((heading, at) => ({ heading, cells: sample.map(cells => cells[at] ?? null) }))
+  /** The column that a field has and that holds addresses, as far as one sees. */
+  const addressOf = (key: string): string | null => {
+    const { heading, cells = [] } = columns.find(one => one.heading === mapping[key]) ?? {}
+    const texts = cells.filter(cell => !isBlank(cell)).map(cellText)
+    return heading !== undefined && texts.length > 0 && texts.every(text => readPlace(text) === null)
+      ? heading
+      : null
+  }
+  const places = fields.filter(
+    ({ key, type }) => type === 'location' && (!Object.hasOwn(mapping, key) || addressOf(key) !== null),
+  )
+  if (places.length === 0) return mapping
+  const free = columns.filter(({ heading }) => heading !== '' && !taken.has(heading))
+  const proposed = Object.entries(proposePlaces(places, fields, free)).map(([key, [lat, lng, address]]) => {
+    const own = addressOf(key) ?? address
+    return [key, [lat, lng, ...(own === undefined ? [] : [own])]] as const
+  })
+  return { ...mapping, ...Object.fromEntries(proposed) } as Mapping
+}
+
+/** What has a name, by its name: each name is made once, however many are compared. */
+function groupBy<One>(all: readonly One[], nameOf: (one: One) => string): Map<string, One[]> {
+  const groups = new Map<string, One[]>()
+  for (const one of all) {
+    const name = nameOf(one)
+    const group = groups.get(name)
+    if (group) group.push(one)
+    else if (name !== '') groups.set(name, [one])
+  }
+  return groups
+}
+
+/** The mapping with the headings as the file writes them. Refuses what the file does not have. */
+export function resolveMapping(given: Mapping, header: Header): Mapping {
+  const { headings } = header
+  const named = headings.filter(heading => heading !== '')
+  // As it is written comes first: keys of JSON may be alike but for case.
+  const byName = new Map([
+    ...named.map(heading => [nameOf(heading), heading] as const),
+    ...named.map(heading => [heading, heading] as const),
+  ])
+  const find = (heading: string) => byName.get(heading.trim()) ?? byName.get(nameOf(heading))
+  const missing = headingsIn(given).filter(heading => find(heading) === undefined)
+  if (missing.length > 0) {
+    throw unimportable(`The file has no column ${listed(missing)}. ${taken(header)}`)
+  }
+  const resolve = (heading: string) => find(heading) as string
+  return Object.fromEntries(
+    Object.entries(given).map(([key, said]) => [
+      key,
+      typeof said === 'string' ? resolve(said) : said.map(resolve),
+    ]),
+  )
+}
+
+/** All headings that a mapping names. */
+export const headingsIn = (mapping: Mapping): string[] => Object.values(mapping).flat()
+
+/** Whoever has a title above the names of the columns sees it. Keys are no part of a file, and of the type some are hidden. */
+const taken = ({ row, headings }: Header) =>
+  row === null
+    ? 'The columns of JSON are the keys of the fields of its data type.'
+    : `Row ${row} was taken for the names of the columns: ${listed(headings.filter(heading => heading !== ''))}.`

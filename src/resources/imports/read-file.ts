@@ -1,0 +1,79 @@
+import type { Rows, Source } from '../../sheets/cell.ts'
+import { openSource, readHeadings } from '../../sheets/open-source.ts'
+import { createColumnWriting, isWrittenInWays, type Shown, UnclearText } from './column-writing.ts'
+import { styleOf } from './convert.ts'
+import { columnsOf, type Reading, type ReadRow, readRows } from './read-rows.ts'
+
+/** Rows between two signs of life: those before the one to go on with are many, and so are blank ones. */
+const ROWS_BETWEEN_SIGNS = 10_000
+
+export interface OpenFile {
+  rows: AsyncGenerator<ReadRow>
+  /** How much of it is read, 0 to 1. */
+  fraction(): number
+  close(): void
+}
+
+/**
+ * The rows of a file with values. When one comes that its whole column has to explain, all of the file is looked through once, and
+ * the rows go on behind the last one that was given out. `alive` is called now and then while it is read.
+ */
+export function openFile(reading: Reading, alive: () => void): OpenFile {
+  let source: Source | undefined
+  const open = async () => {
+    source?.close()
+    const opened = await openSource(
+      reading,
+      reading.fields.map(({ key }) => key),
+    )
+    source = { ...opened, rows: withSigns(opened.rows, alive) }
+    return source
+  }
+
+  async function* rows(): AsyncGenerator<ReadRow> {
+    let { after } = reading
+    let shown: { [key: string]: Shown } | undefined
+    for (;;) {
+      try {
+        for await (const row of readRows({ ...reading, after, shown }, await open())) {
+          yield row
+          after = row.row
+        }
+        return
+      } catch (error) {
+        if (!(error instanceof UnclearText)) throw error
+      }
+      shown = await lookThrough(reading, await open())
+    }
+  }
+  return {
+    rows: rows(),
+    fraction: () => source?.fraction() ?? 0,
+    close: () => source?.close(),
+  }
+}
+
+async function* withSigns(rows: Rows, alive: () => void): Rows {
+  let count = 0
+  for await (const row of rows) {
+    if (++count % ROWS_BETWEEN_SIGNS === 0) alive()
+    yield row
+  }
+}
+
+/** What each column shows of how it is written, by the key of its field. */
+async function lookThrough(reading: Reading, source: Source): Promise<{ [key: string]: Shown }> {
+  const header = await readHeadings(source)
+  const style = styleOf(reading, source.date1904?.())
+  const columns = columnsOf(reading, header)
+    .filter(({ field }) => isWrittenInWays(field))
+    .map(({ field, columns: [column = -1] }) => ({
+      field,
+      column,
+      writing: createColumnWriting(field, style),
+    }))
+  for await (const { cells } of source.rows) {
+    for (const { column, writing } of columns) writing.add(cells[column] ?? null)
+  }
+  return Object.fromEntries(columns.map(({ field, writing }) => [field.key, writing.shown()]))
+}

@@ -1,0 +1,79 @@
+import type { Mapping } from '../../../db/queries/imports.ts'
+import { FileError, tooLarge, unimportable } from '../../sheets/file-error.ts'
+import { BATCH_WITHIN_MS, type BatchSize, INSPECT_WITHIN_MS, READ_WITHIN_MS } from './limits.ts'
+import type { GivenMapping, Mappable } from './mapping.ts'
+import type { Reading, ReadRow } from './read-rows.ts'
+import { startThread } from './thread.ts'
+import type { Reply, Task } from './worker.ts'
+
+export interface Batch {
+  rows: ReadRow[]
+  /** How much of the file is read, 0 to 1. */
+  fraction: number
+}
+
+/**
+ * Of which format a file is, and which of its columns goes to which field: thousands of names may be compared, so that is
+ * decided where they are read. Throws a FileError for what cannot be imported.
+ */
+export async function inspectFile(
+  path: string,
+  type: Mappable,
+  given: GivenMapping | null,
+): Promise<{ format: Reading['format']; mapping: Mapping }> {
+  const thread = startReader({ kind: 'inspect', path, type, given })
+  try {
+    const message = await thread.next(INSPECT_WITHIN_MS)
+    if (!('inspected' in message)) throw new Error('The reader answered something else')
+    return message.inspected
+  } finally {
+    await thread.end()
+  }
+}
+
+/** The rows of a file, some at a time; while some are used, the next are read. Throws a FileError. */
+export async function* readBatches(
+  reading: Reading,
+  size: BatchSize,
+  signal: AbortSignal,
+  withinMs = READ_WITHIN_MS,
+): AsyncGenerator<Batch> {
+  const thread = startReader({ kind: 'read', reading, size }, signal)
+  try {
+    thread.ask()
+    let leftMs = withinMs
+    for (;;) {
+      const asked = performance.now()
+      const message = await thread.next(Math.min(BATCH_WITHIN_MS, leftMs))
+      leftMs -= performance.now() - asked
+      if ('alive' in message) continue
+      if (!('batch' in message)) throw new Error('The reader answered something else')
+      const { rows, fraction, done } = message.batch
+      if (!done) thread.ask()
+      yield { rows: JSON.parse(rows), fraction }
+      if (done) return
+    }
+  } finally {
+    await thread.end()
+  }
+}
+
+/** The thread that reads, with what it refuses thrown. */
+function startReader(task: Task, signal?: AbortSignal) {
+  const explain = (error: NodeJS.ErrnoException) =>
+    error.code === 'ERR_WORKER_OUT_OF_MEMORY'
+      ? tooLarge('Reading this file takes more memory than a file may: split it, or send it as .csv.')
+      : error
+  const thread = startThread<Reply>('worker', task, { signal, explain })
+  return {
+    ask: () => thread.post('next'),
+    async next(withinMs: number): Promise<Exclude<Reply, { error: unknown }>> {
+      const reply = await thread.next(withinMs, () =>
+        unimportable('Reading this file takes longer than a file may: save it anew, or split it.'),
+      )
+      if ('error' in reply) throw new FileError(reply.error.reason, reply.error.message)
+      return reply
+    },
+    end: thread.end,
+  }
+}

@@ -1,0 +1,315 @@
+import { isDeepStrictEqual } from 'node:util'
+import { isUuid, newId, type Queryable } from '../../../db/client.ts'
+import {
+  insertRecordTexts,
+  listTakenValues,
+  lockRecords,
+  type NewRecord,
+  newKeys,
+} from '../../../db/queries/data.ts'
+import {
+  findRecordsByKey,
+  lockRecordsByKey,
+  type RecordChange,
+  updateRecords,
+} from '../../../db/queries/data-in-bulk.ts'
+import { type DataType, listDataTypesById } from '../../../db/queries/data-types.ts'
+import type { Import, ImportStep, RowError } from '../../../db/queries/imports.ts'
+import { insertEvents } from '../../../db/queries/webhook-events.ts'
+import type { RecordText } from '../../../db/record-text.ts'
+import type { Values } from '../../../db/schema/data-records.ts'
+import type { Field } from '../../../db/schema/flows.ts'
+import type { DataAccess } from '../data/access.ts'
+import { complete } from './complete.ts'
+import type { Style } from './convert.ts'
+import { keyNames } from './key-names.ts'
+import { MAX_MISSED_KEYS } from './limits.ts'
+import { type MadeRecord, makeRecord, type ReadRow } from './read-rows.ts'
+import { differingIn, OF_HIDDEN_FIELD, reportOf } from './report.ts'
+
+/** Somebody else has taken a unique value meanwhile: the same rows again, and they are told. A serialization failure. */
+class OvertakenError extends Error {
+  readonly code = '40001'
+}
+
+/** What rows are stored as. The type is held by the transaction. */
+export interface Target {
+  organizationId: string
+  type: DataType
+  mode: Import['mode']
+  dryRun: boolean
+  /** Keys of the fields that have a column. */
+  mapped: readonly string[]
+  /** What whoever sent the file may see. */
+  access: DataAccess
+  format: Import['format']
+  /** How the texts of references are read. */
+  style: Style
+  /** Keys of rows that a dry run has found to make no record, which those after them refer to in vain: the first of them. */
+  missed: Set<string>
+}
+
+type Outcome = Omit<ImportStep, 'processed' | 'progress'>
+
+/** Stores rows in a transaction across organizations, or says what would become of them. */
+export async function storeRows(tx: Queryable, target: Target, rows: readonly ReadRow[]): Promise<Outcome> {
+  const { organizationId, type, mode, dryRun, mapped } = target
+  const keyField = type.fields.find(({ key }) => key === type.primaryKey)
+  const failed = new Map<number, RowError[]>()
+  const alone = new Map(rows.filter(read => read.alone.length > 0).map(read => [read.row, read.alone]))
+  const textOf = new Map(rows.map(({ row, values }) => [row, values]))
+  // Of a field that is not in the row, its label is nobody's who may not see it.
+  const told = (row: number, error: RowError) =>
+    error.field !== null &&
+    target.access.hides(type._id, error.field) &&
+    !Object.hasOwn(JSON.parse(textOf.get(row) as string), error.field)
+      ? OF_HIDDEN_FIELD
+      : error
+  const fail = (row: number, ...found: RowError[]) => {
+    const errors = found.map(error => told(row, error))
+    const before = failed.get(row)
+    failed.set(row, reportOf(before ? [...before, ...errors] : [...errors, ...(alone.get(row) ?? [])]))
+  }
+  for (const { row, errors } of rows) if (errors.length > 0) failed.set(row, errors)
+  const readable = rows.filter(({ row, repeats }) => !failed.has(row) && !repeats)
+
+  // Rows that only try values would find out, unseen and by the million, which there are.
+  const isUntold = (key: string) => dryRun && target.access.hides(type._id, key)
+  const keys = readable.flatMap(({ key }) => key ?? [])
+  const known =
+    keyField && !isUntold(keyField.key)
+      ? await findRecordsByKey(
+          tx,
+          organizationId,
+          type._id,
+          keyField,
+          [...new Set(keys)],
+          mode === 'upsert' && !dryRun ? 'FOR UPDATE OF d' : '',
+        )
+      : new Map<string, NewRecord>()
+  const referring = type.fields.filter(field => field.type === 'reference' && mapped.includes(field.key))
+  // The texts of a row are enough, unless there is a record already, or something to look for in it.
+  const parsed = referring.length > 0 ? readable.map(({ values }): Values => JSON.parse(values)) : []
+  const references = await findReferences(tx, target, referring, parsed)
+  const refersToOwn = referring.some(({ dataTypeId }) => dataTypeId === type._id)
+  const miss = ({ key, errors }: ReadRow) => {
+    // Of two rows with one key the first counts, and may have made its record.
+    const isSecond = errors.some(({ field }) => field === type.primaryKey)
+    if (dryRun && refersToOwn && key !== null && !isSecond && target.missed.size < MAX_MISSED_KEYS)
+      target.missed.add(key)
+  }
+  for (const read of rows) if (failed.has(read.row)) miss(read)
+  /** The rows that refer to records which rows before them are to make. */
+  const leaning = new Map<number, Resolved[]>()
+
+  // In their order: a row may refer to one before it.
+  const created: (RecordText & { _id: string; row: number; key: string | null })[] = []
+  const changed: (RecordChange & { row: number })[] = []
+  const byKey = new Map<string, string>()
+  let unchanged = rows.filter(({ row, repeats }) => repeats && !failed.has(row)).length
+  for (const [at, read] of readable.entries()) {
+    const { row, key } = read
+    const before = key === null ? undefined : known.get(key)
+    const values: Values | undefined = parsed[at] ?? (before && JSON.parse(read.values))
+    const { broken, inBatch } = values
+      ? resolveReferences(values, read, target, references, byKey)
+      : { broken: [], inBatch: [] }
+    if (inBatch.length > 0) leaning.set(row, inBatch)
+    if (!before) {
+      const known = read.made as MadeRecord
+      // A reference that is found takes nothing away of what a record lacks.
+      const made = values && !('lacks' in known) ? makeRecord(type.fields, mapped, values) : known
+      if ('lacks' in made || broken.length > 0) {
+        fail(row, ...broken, ...('lacks' in made ? made.lacks : []))
+        miss(read)
+      } else {
+        const _id = newId()
+        const { data, search, unique } = made
+        created.push({ data, search, unique, _id, row, key })
+        if (key !== null) byKey.set(key, _id)
+      }
+      continue
+    }
+    const given = values as Values
+    const { data, errors } = complete(type.fields, mapped, given, before.data)
+    if (broken.length + errors.length > 0) fail(row, ...broken, ...errors)
+    else if (seesAll(target, given) && isDeepStrictEqual(before.data, data)) unchanged++
+    else if (mode === 'upsert') changed.push({ _id: before._id, before: before.data, data, row })
+    else {
+      const field = keyField as Field
+      const differing = seesAll(target, given)
+        ? type.fields.filter(({ key }) => !isDeepStrictEqual(before.data[key], data[key]))
+        : []
+      const how = differingIn(differing.map(({ label }) => label))
+      const message = `There is a record with this ${field.label} already${how}.`
+      fail(row, { field: field.key, value: String(given[field.key]), message })
+    }
+  }
+
+  // Who has a primary key was asked above.
+  const unasked = created.flatMap(({ _id, unique, key }) =>
+    unique
+      .filter(({ field }) => key === null || field !== type.primaryKey)
+      .map(value => ({ ...value, recordId: _id })),
+  )
+  const asked = [
+    ...unasked,
+    ...newKeys(
+      type.fields.filter(({ key }) => key !== type.primaryKey),
+      changed,
+    ),
+  ].filter(({ field }) => !isUntold(field))
+  const taken = await listTakenValues(tx, organizationId, type._id, asked)
+  const rowOf = new Map(taken.length > 0 ? [...created, ...changed].map(one => [one._id, one]) : [])
+  for (const { recordId, field } of taken) {
+    const { row, data } = rowOf.get(recordId) as { row: number; data: string | Values }
+    const values: Values = typeof data === 'string' ? JSON.parse(data) : data
+    const label = type.fields.find(({ key }) => key === field)?.label
+    const message = `Another record has this ${label} already.`
+    fail(row, { field, value: String(values[field]), message })
+  }
+  // Whatever leans on a record that is not made falls with it; what leans on that comes after it.
+  const ids = new Map(created.map(({ row, _id }) => [row, _id]))
+  const unmade = new Set(created.filter(({ row }) => failed.has(row)).map(({ _id }) => _id))
+  for (const [row, inBatch] of leaning) {
+    const lost = inBatch.filter(({ id }) => unmade.has(id))
+    if (lost.length === 0) continue
+    fail(row, ...lost.map(({ field, text }) => nothingToReferTo(field, text)))
+    const own = ids.get(row)
+    if (own !== undefined) unmade.add(own)
+  }
+  for (const read of readable) {
+    const own = ids.get(read.row)
+    if (own !== undefined && unmade.has(own)) miss(read)
+  }
+  const toCreate = created.filter(({ row }) => !failed.has(row))
+  const toChange = changed.filter(({ row }) => !failed.has(row))
+  if (!dryRun) await write(tx, target, toCreate, toChange)
+  return {
+    created: toCreate.length,
+    updated: toChange.length,
+    unchanged,
+    failed: [...failed].map(([row, errors]) => ({ row, errors })).sort((a, b) => a.row - b.row),
+  }
+}
+
+/** Whoever may not see a value may not try whether it is one in a row either. What a row has nothing of is compared with itself. */
+const seesAll = ({ access, type }: Target, given: Values) =>
+  Object.keys(given).every(key => !access.hides(type._id, key))
+
+async function write(
+  tx: Queryable,
+  { organizationId, type }: Target,
+  created: readonly (RecordText & { _id: string })[],
+  changed: readonly RecordChange[],
+): Promise<void> {
+  const taken = [
+    ...(await updateRecords(tx, organizationId, type, changed)),
+    ...(created.length > 0 ? await insertRecordTexts(tx, organizationId, type._id, created) : []),
+  ]
+  if (taken.length > 0) throw new OvertakenError('A unique value was taken meanwhile')
+  await insertEvents(tx, organizationId, {
+    event: 'data-source-created',
+    dataTypeId: type._id,
+    payloads: created.map(({ data }) => data),
+  })
+}
+
+/** By the field that refers. */
+type References = ReadonlyMap<
+  string,
+  {
+    /** What each text can mean, the likeliest first. */
+    names: ReadonlyMap<string, readonly string[]>
+    /** The records that are meant. */
+    records: ReadonlyMap<string, string>
+  }
+>
+
+/** What the references of rows lead to: by the primary key of the other type where that may be seen, else by `_id`. */
+async function findReferences(
+  tx: Queryable,
+  { organizationId, access, format, style }: Target,
+  fields: readonly Field[],
+  rows: readonly Values[],
+): Promise<References> {
+  if (fields.length === 0) return new Map()
+  const ids = fields.flatMap(({ dataTypeId }) => dataTypeId ?? [])
+  const types = await listDataTypesById(tx, organizationId, [...new Set(ids)])
+  const found: Map<string, { names: Map<string, readonly string[]>; records: Map<string, string> }> =
+    new Map()
+  for (const field of fields) {
+    const texts = new Set(rows.flatMap(values => (values[field.key] ?? []) as string))
+    const other = types.find(({ _id }) => _id === field.dataTypeId)
+    const otherKey = other?.fields.find(({ key }) => key === other.primaryKey)
+    const byKey = [...texts].map(
+      text => [text, otherKey ? keyNames(otherKey, text, format, style) : []] as const,
+    )
+    // Finding a record by a value that is not to be seen would confirm the value.
+    const records =
+      other && otherKey && !access.hides(other._id, otherKey.key)
+        ? await lockRecordsByKey(tx, organizationId, other._id, otherKey.key, [
+            ...new Set(byKey.flatMap(([, names]) => names)),
+          ])
+        : new Map<string, string>()
+    const left = byKey.flatMap(([text, names]) => (names.some(name => records.has(name)) ? [] : idOf(text)))
+    const known = await lockRecords(
+      tx,
+      organizationId,
+      left.filter(id => isUuid(id)),
+    )
+    for (const id of left) {
+      const ofType = known.get(id)
+      if (ofType && (field.dataTypeId === null || field.dataTypeId === ofType)) records.set(id, id)
+    }
+    found.set(field.key, {
+      names: new Map(byKey.map(([text, names]) => [text, [...names, idOf(text)]])),
+      records,
+    })
+  }
+  return found
+}
+
+/** The text as an `_id`, which it may be. */
+const idOf = (text: string) => text.trim().toLowerCase()
+
+/** What a text led to: a record that a row of the same batch is to make. */
+interface Resolved {
+  field: string
+  text: string
+  id: string
+}
+
+const nothingToReferTo = (field: string, value: string): RowError => ({
+  field,
+  value,
+  message: 'There is no such record to refer to.',
+})
+
+/** Puts identifiers in the place of texts. What a dry run refers to in the same file would be there, but for what it has missed. */
+function resolveReferences(
+  values: Values,
+  read: ReadRow,
+  { dryRun, missed }: Target,
+  references: References,
+  byKey: ReadonlyMap<string, string>,
+): { broken: RowError[]; inBatch: Resolved[] } {
+  const broken: RowError[] = []
+  const inBatch: Resolved[] = []
+  for (const [key, { names, records }] of references) {
+    const text = values[key]
+    if (typeof text !== 'string') continue
+    const isOwn = read.toEarlier.includes(key)
+    const meant = names.get(text) ?? []
+    const of = (name: string) => records.get(name) ?? (isOwn ? byKey.get(name) : undefined)
+    const id = meant.map(of).find(one => one !== undefined)
+    const isMade = dryRun && isOwn && !meant.some(name => missed.has(name))
+    if (id === undefined) {
+      if (!isMade) broken.push(nothingToReferTo(key, text))
+      continue
+    }
+    values[key] = id
+    if (isOwn && meant.some(name => byKey.get(name) === id)) inBatch.push({ field: key, text, id })
+  }
+  return { broken, inBatch }
+}

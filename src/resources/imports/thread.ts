@@ -1,0 +1,69 @@
+import { Worker } from 'node:worker_threads'
+import { READER_HEAP_MB, READER_YOUNG_MB } from './limits.ts'
+
+/** A thread of its own for a file, and what it says, one message after the other. */
+export interface Thread<Message> {
+  post(message: unknown): void
+  /** The next message, or why none comes any more; `late` where it takes longer than that. */
+  next(withinMs: number, late: () => Error): Promise<Message>
+  end(): Promise<void>
+}
+
+/** It ends with the signal, whose reason is then what is thrown. */
+export function startThread<Message>(
+  name: 'worker' | 'failed-rows-worker',
+  workerData: unknown,
+  {
+    signal,
+    explain = error => error,
+  }: { signal?: AbortSignal; explain?: (error: NodeJS.ErrnoException) => Error },
+): Thread<Message> {
+  signal?.throwIfAborted()
+  // Tests run from the sources, and a worker thread cannot load TypeScript: there it is the compiled one.
+  const folder = import.meta.url.endsWith('.ts') ? '../../../dist/src/resources/imports/' : './'
+  const worker = new Worker(new URL(`${folder}${name}.js`, import.meta.url), {
+    workerData,
+    execArgv: [],
+    resourceLimits: { maxOldGenerationSizeMb: READER_HEAP_MB, maxYoungGenerationSizeMb: READER_YOUNG_MB },
+  })
+  const messages: Message[] = []
+  let failure: Error | undefined
+  let wake = () => {}
+  const fail = (error: Error) => {
+    failure ??= error
+    wake()
+  }
+  worker.on('message', (message: Message) => {
+    messages.push(message)
+    wake()
+  })
+  worker.on('error', error => fail(explain(error as NodeJS.ErrnoException)))
+  worker.on('exit', () => fail(new Error(`The thread ${name} ended`)))
+  const stop = () => {
+    fail(signal?.reason)
+    void worker.terminate()
+  }
+  signal?.addEventListener('abort', stop)
+
+  return {
+    post: message => worker.postMessage(message),
+    async next(withinMs, late) {
+      const timer = setTimeout(() => fail(late()), withinMs)
+      try {
+        while (messages.length === 0) {
+          if (failure) throw failure
+          await new Promise<void>(resolve => {
+            wake = resolve
+          })
+        }
+      } finally {
+        clearTimeout(timer)
+      }
+      return messages.shift() as Message
+    },
+    async end() {
+      signal?.removeEventListener('abort', stop)
+      await worker.terminate()
+    },
+  }
+}

@@ -1,0 +1,107 @@
+import { parentPort, workerData } from 'node:worker_threads'
+import type { Mapping } from '../../../db/queries/imports.ts'
+import { FileError } from '../../sheets/file-error.ts'
+import { detectFormat } from '../../sheets/format.ts'
+import { openSource, readHeadings, readSample } from '../../sheets/open-source.ts'
+import type { BatchSize } from './limits.ts'
+import { checkHeadings, chooseMapping, type GivenMapping, type Mappable } from './mapping.ts'
+import type { Reading } from './read-rows.ts'
+
+/**
+ * The thread that reads a file, so that what a file costs in time and memory is apart from everybody else's. It is asked
+ * for a batch at a time, and knows nothing of the database.
+ */
+export type Task =
+  | { kind: 'inspect'; path: string; type: Mappable; given: GivenMapping | null }
+  | { kind: 'read'; reading: Reading; size: BatchSize }
+
+/** The rows are a text of JSON, which a thread takes from another in half the time that it takes objects. */
+export interface BatchText {
+  rows: string
+  fraction: number
+  done: boolean
+}
+
+export type Reply =
+  | { inspected: { format: Reading['format']; mapping: Mapping } }
+  | { batch: BatchText }
+  /** It is at work, and no batch is made yet. */
+  | { alive: true }
+  | { error: { reason: FileError['reason']; message: string } }
+
+const port = parentPort
+if (!port) throw new Error('This runs in a worker thread alone')
+const reply = (message: Reply) => port.postMessage(message)
+
+async function inspect(path: string, type: Mappable, given: GivenMapping | null): Promise<void> {
+  const format = await detectFormat(path)
+  const keys = type.fields.map(({ key }) => key)
+  const source = await openSource({ path, format }, keys, { header: true })
+  try {
+    const header = await readHeadings(source)
+    if (!source.isKeyed) checkHeadings(header.headings)
+    // The columns of JSON are the keys, and an import config names those of a table.
+    const sample = given || source.isKeyed ? [] : await readSample(source)
+    const byKey =
+      format === 'json' && (!given || given.isConfig) ? Object.fromEntries(keys.map(key => [key, key])) : null
+    reply({
+      inspected: { format, mapping: byKey ?? chooseMapping(type, given?.mapping ?? null, header, sample) },
+    })
+  } finally {
+    source.close()
+  }
+}
+
+async function read(reading: Reading, size: BatchSize): Promise<void> {
+  // What checks values is much to load, and a header needs none of it.
+  const { openFile } = await import('./read-file.ts')
+  const file = openFile(reading, () => reply({ alive: true }))
+  const asked = requests()
+  for (;;) {
+    await asked.next()
+    const batch: string[] = []
+    let done = false
+    let characters = 0
+    while (batch.length < size.rows && characters < size.characters && !done) {
+      const next = await file.rows.next()
+      if (next.done) {
+        done = true
+        break
+      }
+      // Whatever a row has of texts counts, what is wrong with it and its defaults too.
+      const text = JSON.stringify(next.value)
+      batch.push(text)
+      characters += text.length
+    }
+    reply({ batch: { rows: `[${batch.join(',')}]`, fraction: file.fraction(), done } })
+    if (done) return file.close()
+  }
+}
+
+/** A turn for each message that came. */
+async function* requests(): AsyncGenerator<void> {
+  let waiting = 0
+  let wake = () => {}
+  port?.on('message', () => {
+    waiting++
+    wake()
+  })
+  for (;;) {
+    while (waiting === 0) {
+      await new Promise<void>(resolve => {
+        wake = resolve
+      })
+    }
+    waiting--
+    yield
+  }
+}
+
+const task = workerData as Task
+try {
+  await (task.kind === 'inspect' ? inspect(task.path, task.type, task.given) : read(task.reading, task.size))
+} catch (error) {
+  if (!(error instanceof FileError)) throw error
+  reply({ error: { reason: error.reason, message: error.message } })
+}
+port.close()

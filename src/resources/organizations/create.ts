@@ -1,0 +1,144 @@
+import type { FastifyRequest } from 'fastify'
+import { newId, type Queryable } from '../../../db/client.ts'
+import { insertFlows } from '../../../db/queries/flows.ts'
+import { insertHub, type NewHub } from '../../../db/queries/hubs.ts'
+import {
+  countOrganizationsLeft,
+  insertOrganization,
+  listOwnedOrganizations,
+} from '../../../db/queries/organizations.ts'
+import { insertRoles } from '../../../db/queries/roles.ts'
+import { insertUser } from '../../../db/queries/users.ts'
+import { record } from '../../http/audit.ts'
+import { conflict, FieldErrors, found } from '../../http/errors.ts'
+import { DEFAULT_ROLES } from '../../http/permissions.ts'
+import { type Opened, openSession, originOf } from '../auth/sign-in.ts'
+import { DEFAULT_FLOWS } from '../flows/templates.ts'
+import { copyFlows, copyHubs, copyRoles, copySettings } from './copy.ts'
+import { orderSampleData } from './sample-data.ts'
+
+/** Specification section 7, case 2, word for word. */
+const HUB_REQUIRED = 'Hub name is required when the user has no existing organization.'
+
+const TOO_MANY =
+  'This account, with those that it has invited, has as many organizations as it may. Delete one first, or ask whoever runs the server.'
+
+/** 409 where the root of the account has as many organizations as it may (row_caps). Whoever registers gets one in any case. */
+export async function checkOrganizationsLeft(tx: Queryable, accountId: string): Promise<void> {
+  if ((await countOrganizationsLeft(tx, accountId)) <= 0) throw conflict(TOO_MANY)
+}
+
+/** The hub of an organization-creation request: all three fields or none. */
+export interface HubFields {
+  hubName?: string
+  hubLat?: number
+  hubLng?: number
+}
+
+export interface NewOrganization {
+  organizationName: string
+  owner: { accountId: string; name: string }
+  hub: NewHub | null
+  /** Whose settings, hubs, custom roles and flows are copied. */
+  copyFrom: string | null
+  /** Whose hubs are copied. */
+  hubsFrom: string | null
+}
+
+/**
+ * Creates an organization with its owner, default roles, default flows, and what is copied of another one
+ * (specification 4.1), in the transaction given.
+ */
+export async function createOrganization(
+  tx: Queryable,
+  { organizationName, owner, hub, copyFrom, hubsFrom }: NewOrganization,
+): Promise<{ organizationId: string; userId: string }> {
+  const organizationId = newId()
+  await insertOrganization(tx, {
+    id: organizationId,
+    name: organizationName,
+    createdBy: owner.accountId,
+  })
+  const defaultRoles = DEFAULT_ROLES.map(role => ({ ...role, isDefault: true }))
+  const [ownerRole] = await insertRoles(tx, organizationId, defaultRoles)
+  const userId = await insertUser(tx, {
+    organizationId,
+    accountId: owner.accountId,
+    name: owner.name,
+    roleId: ownerRole as string,
+    status: 'active',
+  })
+  const copiedFlows = new Set<string>()
+  if (copyFrom) {
+    await copySettings(tx, copyFrom, organizationId)
+    await copyRoles(tx, copyFrom, organizationId)
+    for (const name of await copyFlows(tx, copyFrom, organizationId)) copiedFlows.add(name)
+  }
+  const templates = DEFAULT_FLOWS.filter(({ name }) => !copiedFlows.has(name))
+  await insertFlows(
+    tx,
+    organizationId,
+    templates.map(flow => ({ ...flow, isDefault: true })),
+  )
+  if (hubsFrom) await copyHubs(tx, hubsFrom, organizationId, userId)
+  if (hub) await insertHub(tx, { ...hub, organizationId }, userId)
+  return { organizationId, userId }
+}
+
+/** The same for a request, with its entry in the audit log and sample data on order. Signs its owner in to it. */
+export async function enterOrganization(
+  tx: Queryable,
+  request: FastifyRequest,
+  organization: NewOrganization,
+): Promise<Opened> {
+  const { organizationName, owner } = organization
+  const { organizationId, userId } = await createOrganization(tx, organization)
+  const changes = { name: { to: organizationName } }
+  const actor = { organizationId, userId }
+  await record(tx, actor, {
+    action: 'create',
+    resource: 'organization',
+    resourceId: organizationId,
+    changes,
+  })
+  await orderSampleData(tx, organizationId)
+  const member = { accountId: owner.accountId, organizationId }
+  return found('organization', await openSession(tx, member, originOf(request)))
+}
+
+/**
+ * Where a new organization's hubs and configuration come from (specification 2.1 and 4.1): the organization joined
+ * first among those that the account owns; for hubs, the first of those that has any.
+ */
+export async function findSources(
+  tx: Queryable,
+  accountId: string,
+  request: HubFields & { copyDataFromFirstOrg: boolean },
+): Promise<Pick<NewOrganization, 'hub' | 'copyFrom' | 'hubsFrom'>> {
+  const owned = await listOwnedOrganizations(tx, accountId)
+  const withHubs = owned.find(({ hubs }) => hubs > 0)?.id ?? null
+  const hub = readHub(request, withHubs === null)
+  return {
+    hub,
+    copyFrom: request.copyDataFromFirstOrg ? (owned[0]?.id ?? null) : null,
+    hubsFrom: request.copyDataFromFirstOrg || !hub ? withHubs : null,
+  }
+}
+
+/** The hub of the request, or null where it names none and none is required. */
+function readHub(request: HubFields, required: boolean): NewHub | null {
+  const { hubName, hubLat, hubLng } = request
+  if (hubName !== undefined && hubLat !== undefined && hubLng !== undefined) {
+    return { name: hubName, lat: hubLat, lng: hubLng, address: null }
+  }
+  const missing = (['hubName', 'hubLat', 'hubLng'] as const).filter(path => request[path] === undefined)
+  if (missing.length === 3 && !required) return null
+  const message =
+    required && hubName === undefined
+      ? HUB_REQUIRED
+      : `A hub needs its name, latitude and longitude: ${missing.join(' and ')} missing.`
+  throw new FieldErrors(
+    missing.map(path => ({ path, message: `${path} is required here.` })),
+    message,
+  )
+}

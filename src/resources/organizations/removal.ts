@@ -1,0 +1,55 @@
+import type { Database, Queryable } from '../../../db/client.ts'
+import { insertJob } from '../../../db/queries/jobs.ts'
+import { deletePoints, deleteTenantRows, listSubjectKeys } from '../../../db/queries/removal.ts'
+import { doublingBackoff, type JobKind } from '../../jobs/kind.ts'
+
+/**
+ * What is left of an organization that was deleted. The jobs are nobody's, since those of the organization go with it.
+ */
+const REMOVE = 'remove-organization'
+const SWEEP = 'sweep-points'
+
+/** Points that were in the log when their subjects went are stored later; no log is behind by more than this. */
+const SWEEP_AFTER_MS = 24 * 3600_000
+
+export async function orderRemoval(tx: Queryable, organizationId: string): Promise<void> {
+  await insertJob(tx, {
+    kind: REMOVE,
+    organizationId: null,
+    payload: { organizationId },
+    uniqueKey: organizationId,
+  })
+}
+
+const often = {
+  slots: 1,
+  slotsPerRoot: 1,
+  attempts: 20,
+  backoffMs: doublingBackoff,
+  timeoutMs: 6 * 3600_000,
+}
+
+/** Each step deletes what is there, so that beginning again does no harm. */
+export function removalJobs(db: Database): JobKind[] {
+  const remove: JobKind<{ organizationId: string }> = {
+    kind: REMOVE,
+    ...often,
+    async run({ job, signal, commit }) {
+      const { organizationId } = job.payload
+      const subjects = await db.tenant(organizationId, tx => listSubjectKeys(tx, organizationId))
+      if (subjects.length > 0) {
+        // Once more later, whatever becomes of this attempt.
+        const sweep = { kind: SWEEP, organizationId: null, payload: { subjects }, uniqueKey: organizationId }
+        await commit(tx => insertJob(tx, { ...sweep, delayMs: SWEEP_AFTER_MS }))
+      }
+      await deletePoints(db, subjects, signal)
+      await deleteTenantRows(db, organizationId, signal)
+    },
+  }
+  const sweep: JobKind<{ subjects: number[] }> = {
+    kind: SWEEP,
+    ...often,
+    run: ({ job, signal }) => deletePoints(db, job.payload.subjects, signal),
+  }
+  return [remove as JobKind, sweep as JobKind]
+}

@@ -1,0 +1,85 @@
+import {
+  closeOrganization,
+  DEFAULT_LANGUAGE,
+  findOrganization,
+  type Organization,
+  updateOrganization,
+} from '../../../db/queries/organizations.ts'
+import { deleteSession } from '../../../db/queries/sessions.ts'
+import { findUserName, lockMemberships } from '../../../db/queries/users.ts'
+import { audited, record } from '../../http/audit.ts'
+import { ok } from '../../http/envelope.ts'
+import { found, sessionEnded } from '../../http/errors.ts'
+import type { App, Services } from '../../services.ts'
+import { answerSignedIn } from '../auth/sign-in.ts'
+import { checkOrganizationsLeft, enterOrganization, findSources } from './create.ts'
+import { orderRemoval } from './removal.ts'
+import { deleteSampleData } from './sample-data.ts'
+import * as operations from './schemas.ts'
+
+const show = (organization: Organization) => ({
+  ...organization,
+  language: organization.language ?? DEFAULT_LANGUAGE,
+})
+
+export function organizationRoutes(app: App, { db, tokens, lastSeen }: Services): void {
+  // The specification lists the operation under both paths.
+  for (const path of ['/organization', '/auth/create-organization']) {
+    app.post(path, operations.createOrganization, async (request, reply) => {
+      const { caller, body } = request
+      await lastSeen.flushUsers()
+      const opened = await db.system.transaction(async tx => {
+        const name = await findUserName(tx, caller.userId)
+        await checkOrganizationsLeft(tx, caller.accountId)
+        const opened = await enterOrganization(tx, request, {
+          ...(await findSources(tx, caller.accountId, body)),
+          organizationName: body.organizationName,
+          owner: { accountId: caller.accountId, name },
+        })
+        if (!(await deleteSession(tx, caller.sessionId))) throw sessionEnded()
+        return opened
+      })
+      reply.code(201)
+      return answerSignedIn(tokens, opened, 'Organization created')
+    })
+  }
+
+  app.get('/organization', operations.getOrganization, async ({ caller: { organizationId } }) =>
+    ok(
+      show(
+        found('organization', await db.tenant(organizationId, tx => findOrganization(tx, organizationId))),
+      ),
+    ),
+  )
+
+  app.patch('/organization', operations.updateOrganization, async request => {
+    const organization = await audited(db, request, async (tx, { organizationId }) => {
+      await lockMemberships(tx, organizationId)
+      const before = found('organization', await findOrganization(tx, organizationId))
+      const settings = { ...before.settings, ...request.body.settings }
+      operations.checkSettings(settings)
+      await updateOrganization(tx, organizationId, { ...request.body, settings })
+      return { before, after: found('organization', await findOrganization(tx, organizationId)) }
+    })
+    return ok(show(organization), 'Organization changed')
+  })
+
+  app.delete('/organization', operations.deleteOrganization, async ({ caller: { organizationId } }) => {
+    await db.system.transaction(async tx => {
+      await lockMemberships(tx, organizationId)
+      await closeOrganization(tx, organizationId)
+      await orderRemoval(tx, organizationId)
+    })
+    return ok({ _id: organizationId }, 'Organization deleted')
+  })
+
+  app.delete('/organization/sample-data', operations.deleteSampleData, async ({ caller }) => {
+    const { organizationId } = caller
+    const removed = await db.tenant(organizationId, async tx => {
+      const counts = await deleteSampleData(tx, organizationId)
+      await record(tx, caller, { action: 'delete', resource: 'sample-data', resourceId: null })
+      return counts
+    })
+    return ok({ _id: organizationId, removed }, 'Sample data deleted')
+  })
+}

@@ -1,0 +1,121 @@
+import { isUuid, type Queryable } from '../../../db/client.ts'
+import { type Flow, findFlow, listKnownFlows } from '../../../db/queries/flows.ts'
+import { listKnownHubs } from '../../../db/queries/hubs.ts'
+import type { NewSchedule, Schedule } from '../../../db/queries/schedules.ts'
+import type { Caller } from '../../../db/queries/sessions.ts'
+import { isOfTeam, listKnownTeams } from '../../../db/queries/teams.ts'
+import { listKnownUsers } from '../../../db/queries/users.ts'
+import { listKnownVehicles } from '../../../db/queries/vehicles.ts'
+import { type FieldError, FieldErrors } from '../../http/errors.ts'
+import { checkReferences, placed } from '../../http/references.ts'
+import { dataAccess } from '../data/access.ts'
+import { findDataTypes } from '../tasks/content.ts'
+import { checkContent } from '../tasks/writes.ts'
+
+/** What the tasks of a schedule refer to and hold. */
+type Checked = Pick<
+  NewSchedule,
+  'flowId' | 'dataIds' | 'hubId' | 'teamId' | 'assigneeId' | 'vehicleId' | 'content'
+>
+type References = Exclude<keyof Checked, 'dataIds' | 'content'>
+
+interface Context {
+  before?: Schedule
+  /** What the flows may still take of the answer. */
+  answer?: { bytesLeft: number }
+}
+
+const TOO_LONG = 'With this flow the answer would be too long. Create the schedule with another request.'
+const NOT_OF_TEAM = 'Only whoever belongs to the team can be given its tasks.'
+
+/**
+ * What is wrong with schedules, under the place of each: what they refer to has to be there for the caller, or be what a
+ * schedule refers to already, the assignee has to be of the team, and the content has to fit the flow. Brings the content of
+ * each into the form of the flow's fields.
+ */
+export async function checkSchedules(
+  tx: Queryable,
+  caller: Caller,
+  given: readonly { at: string; schedule: Checked }[],
+  { before, answer = { bytesLeft: Number.POSITIVE_INFINITY } }: Context = {},
+): Promise<FieldError[]> {
+  const { organizationId, hubIds } = caller
+  const at = (name: References) =>
+    Object.fromEntries(given.map(({ at, schedule }) => [`${at}${name}`, schedule[name]]))
+  const dataIds = Object.assign(
+    {},
+    ...given.map(({ at, schedule }) => placed(`${at}dataIds`, schedule.dataIds)),
+  )
+  const access = dataAccess(caller, 'view/data')
+  const errors = await listErrors(() =>
+    checkReferences(
+      { what: 'flow', ids: at('flowId'), find: ids => listKnownFlows(tx, ids) },
+      {
+        what: 'hub',
+        ids: at('hubId'),
+        find: ids => listKnownHubs(tx, ids, hubIds),
+        present: [before?.hubId],
+      },
+      {
+        what: 'team',
+        ids: at('teamId'),
+        find: ids => listKnownTeams(tx, ids, hubIds),
+        present: [before?.teamId],
+      },
+      {
+        what: 'user',
+        ids: at('assigneeId'),
+        find: ids => listKnownUsers(tx, caller, ids),
+        present: [before?.assigneeId],
+      },
+      {
+        what: 'vehicle',
+        ids: at('vehicleId'),
+        find: ids => listKnownVehicles(tx, ids, hubIds),
+        present: [before?.vehicleId],
+      },
+      {
+        what: 'data source',
+        ids: dataIds,
+        find: async ids => {
+          const found = await findDataTypes(tx, organizationId, ids)
+          return new Set([...found].filter(([, type]) => access.grants(type)).map(([id]) => id))
+        },
+        present: before?.dataIds,
+      },
+    ),
+  )
+  const flows = new Map<string, { flow: Flow; bytes: number } | null>()
+  for (const { at, schedule } of given) {
+    const { teamId, assigneeId, flowId } = schedule
+    if (isUuid(teamId) && isUuid(assigneeId) && !(await isOfTeam(tx, teamId, assigneeId)))
+      errors.push({ path: `${at}assigneeId`, message: NOT_OF_TEAM })
+    if (answer.bytesLeft >= 0 && !flows.has(flowId)) flows.set(flowId, await measureFlow(tx, flowId))
+    const measured = flows.get(flowId)
+    answer.bytesLeft -= measured?.bytes ?? 0
+    if (answer.bytesLeft < 0) errors.push({ path: `${at}flowId`, message: TOO_LONG })
+    if (!measured) continue
+    const { flow } = measured
+    const wrong = await listErrors(async () => {
+      schedule.content = await checkContent(tx, organizationId, flow, schedule.content)
+    })
+    errors.push(...wrong.map(({ path, message }) => ({ path: `${at}${path}`, message })))
+  }
+  return errors
+}
+
+/** A flow that stays as it is until the transaction ends, so that the answer is as long as it is counted. */
+async function measureFlow(tx: Queryable, flowId: string): Promise<{ flow: Flow; bytes: number } | null> {
+  const flow = isUuid(flowId) ? await findFlow(tx, flowId, 'FOR SHARE') : null
+  return flow && { flow, bytes: Buffer.byteLength(JSON.stringify(flow.steps)) }
+}
+
+async function listErrors(work: () => Promise<void>): Promise<FieldError[]> {
+  try {
+    await work()
+    return []
+  } catch (error) {
+    if (error instanceof FieldErrors) return error.details.errors as FieldError[]
+    throw error
+  }
+}

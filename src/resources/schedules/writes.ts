@@ -1,0 +1,306 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { Database, Queryable } from '../../../db/client.ts'
+import {
+  deleteSchedule,
+  findSchedule,
+  insertSchedules,
+  listSchedulesById,
+  type NewSchedule,
+  readScheduleDefaults,
+  type Schedule,
+  type ScheduleDefaults,
+  updateSchedule,
+} from '../../../db/queries/schedules.ts'
+import type { Caller } from '../../../db/queries/sessions.ts'
+import type { Turns } from '../../../ingest/turns.ts'
+import { record } from '../../http/audit.ts'
+import { type FieldError, FieldErrors, found, invalid, RequestError } from '../../http/errors.ts'
+import { InvalidInput } from '../../http/validation.ts'
+import { findDataTypes } from '../tasks/content.ts'
+import { typesOf } from '../tasks/new-task.ts'
+import { createContentFilter, readTypes } from '../tasks/present.ts'
+import { differ } from '../tasks/writes.ts'
+import { checkSchedules } from './check.ts'
+import { type Budget, MAX_STEPS, type Timing } from './occurrences.ts'
+import type { Plan } from './plan.ts'
+import { completeTiming, planOrRefuse } from './preview.ts'
+import { type NewScheduleBody, newSchedule, type SchedulePatch } from './schemas.ts'
+
+/** A schedule that is to be written, but for what its records say. */
+type Planned = Omit<NewSchedule, 'dataTypeIds'>
+
+/** A new schedule with its defaults and its first occurrence. 400 where it has none. */
+export function* planNew(
+  body: NewScheduleBody,
+  defaults: ScheduleDefaults,
+  budget: Budget,
+): Generator<void, Planned> {
+  const timing = completeTiming(body, defaults)
+  const plan = yield* planOrRefuse(timing, 0, defaults.now, budget)
+  return { ...body, flowId: flowOf(body, defaults), ...timing, ...plan }
+}
+
+function flowOf({ flowId }: Pick<NewScheduleBody, 'flowId'>, defaults: ScheduleDefaults): string {
+  const known = flowId ?? defaults.flowId
+  if (known === null) throw invalid('flowId', 'There is no flow yet. Create one first.')
+  return known
+}
+
+/** Checks a schedule and creates it, with its entry of the audit log. */
+export async function createSchedule(tx: Queryable, caller: Caller, schedule: Planned): Promise<Schedule> {
+  refuse(await checkSchedules(tx, caller, [{ at: '', schedule }]))
+  const [made] = await insert(tx, caller, [schedule])
+  return made as Schedule
+}
+
+interface Outcome {
+  index: number
+  status: 'created' | 'failed'
+  schedule?: Schedule
+  errors?: FieldError[]
+}
+
+/** What the flows of those that are created may take in one answer, where each is shown with its schedule. */
+const MAX_FLOW_BYTES = 8 * 1024 * 1024
+
+/** Eleven years of days for each of 500 rules: some 2 s, in turns. */
+const MAX_LIST_STEPS = 10 * MAX_STEPS
+
+/** Of a long list so many are written in one transaction, so that nobody waits for all of them. */
+const PIECE = 50
+
+/** Creates each schedule of a list, or tells what is wrong with it. */
+export async function createEach(
+  db: Database,
+  turns: Turns,
+  caller: Caller,
+  given: readonly unknown[],
+): Promise<Outcome[]> {
+  const { organizationId } = caller
+  const defaults = await db.tenant(organizationId, readScheduleDefaults)
+  const outcomes: Outcome[] = []
+  const answer = { bytesLeft: MAX_FLOW_BYTES }
+  const budget = { stepsLeft: MAX_LIST_STEPS }
+  for (let from = 0; from < given.length; from += PIECE) {
+    const planned: { index: number; schedule: Planned }[] = []
+    for (const [at, body] of given.slice(from, from + PIECE).entries()) {
+      const read = await turns.walk(organizationId, readOne(body, defaults, budget))
+      if ('errors' in read) outcomes.push({ index: from + at, status: 'failed', errors: read.errors })
+      else planned.push({ index: from + at, schedule: read.schedule })
+    }
+    outcomes.push(...(await db.tenant(organizationId, tx => createPiece(tx, caller, planned, answer))))
+  }
+  return outcomes.sort((a, b) => a.index - b.index)
+}
+
+function* readOne(
+  body: unknown,
+  defaults: ScheduleDefaults,
+  budget: Budget,
+): Generator<void, { schedule: Planned } | { errors: FieldError[] }> {
+  const read = newSchedule.safeParse(body)
+  if (!read.success) return { errors: new InvalidInput(read.error.issues).errors }
+  try {
+    return { schedule: yield* planNew(read.data, defaults, budget) }
+  } catch (error) {
+    if (error instanceof RequestError && error.details.errors)
+      return { errors: error.details.errors as FieldError[] }
+    throw error
+  }
+}
+
+async function createPiece(
+  tx: Queryable,
+  caller: Caller,
+  planned: readonly { index: number; schedule: Planned }[],
+  answer: { bytesLeft: number },
+): Promise<Outcome[]> {
+  const places = planned.map(({ index, schedule }) => ({ at: `${index}.`, schedule }))
+  const wrong = new Map<number, FieldError[]>()
+  for (const { path, message } of await checkSchedules(tx, caller, places, { answer })) {
+    const [index, ...rest] = path.split('.')
+    const errors = wrong.get(Number(index)) ?? []
+    wrong.set(Number(index), [...errors, { path: rest.join('.'), message }])
+  }
+  const right = planned.filter(({ index }) => !wrong.has(index))
+  const made = await insert(
+    tx,
+    caller,
+    right.map(({ schedule }) => schedule),
+  )
+  return [
+    ...[...wrong].map(([index, errors]) => ({ index, status: 'failed' as const, errors })),
+    ...right.map(({ index }, at) => ({
+      index,
+      status: 'created' as const,
+      schedule: made[at] as Schedule,
+    })),
+  ]
+}
+
+async function insert(tx: Queryable, caller: Caller, given: readonly Planned[]): Promise<Schedule[]> {
+  const { organizationId } = caller
+  const ids = await insertSchedules(tx, organizationId, await withTypes(tx, organizationId, given))
+  const made = await listSchedulesById(tx, ids)
+  for (const schedule of made) await tell(tx, caller, 'create', null, schedule)
+  return made
+}
+
+/** With the types of their records, by which their content is restricted. */
+async function withTypes<T extends { dataIds: string[] }>(
+  tx: Queryable,
+  organizationId: string,
+  given: readonly T[],
+  before?: Schedule,
+): Promise<(T & { dataTypeIds: string[] })[]> {
+  const dataIds = given.flatMap(({ dataIds }) => dataIds)
+  const types = await findDataTypes(tx, organizationId, dataIds)
+  return given.map(schedule => {
+    const known = schedule.dataIds.map(id => types.get(id)).filter(type => type !== undefined)
+    return { ...schedule, dataTypeIds: typesOf(known, before) }
+  })
+}
+
+/** What a schedule becomes: the fields of a body, complete. `hidden` is the content that the caller may not see. */
+type Become = (before: Schedule, hidden: Schedule['content']) => NewScheduleBody
+
+/** What PUT makes of a schedule: the times that it leaves out stay, and what the caller could not see to send again. */
+export const replacing =
+  (body: NewScheduleBody): Become =>
+  ({ startTime, timezone }, hidden) => ({
+    startTime,
+    timezone,
+    ...body,
+    content: { ...hidden, ...body.content },
+  })
+
+/** What PATCH makes of a schedule: the content is merged by key, and null takes a key away. */
+export const merging =
+  (patch: SchedulePatch): Become =>
+  before => {
+    const content = Object.entries({ ...before.content, ...patch.content }).filter(
+      ([, value]) => value !== null,
+    )
+    return { ...before, ...patch, content: Object.fromEntries(content) }
+  }
+
+/** Where a schedule goes on by a changed timing, and from what that was found. */
+interface Replanned {
+  of: Basis
+  plan: Plan
+}
+/** The schedule as it has become, or from what it has to be found where it goes on. */
+type Attempt = { changed: Schedule } | { basis: Basis; now: number }
+type Basis = Timing & { before: Timing & Pick<Schedule, 'lastRunAt' | 'skipped'> }
+
+/**
+ * Changes a schedule. A changed timing holds from now on, or from the start where no task was made yet; another change
+ * leaves the next occurrence alone. The timing is looked through while nothing is held, and again where somebody, or a task
+ * that was made, has changed the schedule meanwhile.
+ */
+export async function changeSchedule(
+  db: Database,
+  turns: Turns,
+  caller: Caller,
+  id: string,
+  become: Become,
+): Promise<Schedule> {
+  const { organizationId } = caller
+  const attempt = (replanned: Replanned | null): Promise<Attempt> =>
+    db.tenant(organizationId, tx => tryChange(tx, caller, id, become, replanned))
+  let outcome = await attempt(null)
+  while (!('changed' in outcome)) {
+    const { basis, now } = outcome
+    const plan = await turns.walk(organizationId, replan(basis, now, { stepsLeft: MAX_STEPS }))
+    outcome = await attempt({ of: basis, plan })
+  }
+  return outcome.changed
+}
+
+async function tryChange(
+  tx: Queryable,
+  caller: Caller,
+  id: string,
+  become: Become,
+  replanned: Replanned | null,
+): Promise<Attempt> {
+  const before = found('schedule', await findSchedule(tx, id, caller.hubIds, 'FOR UPDATE'))
+  const defaults = await readScheduleDefaults(tx)
+  const body = become(before, await readHidden(tx, caller, before))
+  const timing = completeTiming(body, defaults)
+  if (timing.endTime && timing.endTime < timing.startTime) {
+    throw invalid('endTime', 'This must not be before startTime.')
+  }
+  const { nextRunAt, skipped, lastRunAt } = before
+  const basis = { ...timing, before: { ...timingOf(before), lastRunAt, skipped } }
+  let plan: Plan = { nextRunAt, skipped }
+  if (!isDeepStrictEqual(timingOf(before), timing)) {
+    if (!replanned || !isDeepStrictEqual(replanned.of, basis)) return { basis, now: defaults.now }
+    plan = replanned.plan
+  }
+  const schedule = { ...pickFields(body), flowId: flowOf(body, defaults), ...timing, ...plan }
+  refuse(await checkSchedules(tx, caller, [{ at: '', schedule }], { before }))
+  const [typed] = await withTypes(tx, caller.organizationId, [schedule], before)
+  await updateSchedule(tx, id, typed as NewSchedule)
+  const changed = found('schedule', await findSchedule(tx, id, null))
+  await tell(tx, caller, 'update', before, changed)
+  return { changed }
+}
+
+async function readHidden(tx: Queryable, caller: Caller, schedule: Schedule): Promise<Schedule['content']> {
+  const types = await readTypes(tx, caller.organizationId, [schedule])
+  const shown = createContentFilter(caller, schedule, types)(schedule.content)
+  return Object.fromEntries(Object.entries(schedule.content).filter(([key]) => !Object.hasOwn(shown, key)))
+}
+
+export async function removeSchedule(tx: Queryable, caller: Caller, id: string): Promise<void> {
+  const before = found('schedule', await findSchedule(tx, id, caller.hubIds))
+  await deleteSchedule(tx, id)
+  await tell(tx, caller, 'delete', before, null)
+}
+
+function tell(
+  tx: Queryable,
+  caller: Caller,
+  action: string,
+  before: Schedule | null,
+  after: Schedule | null,
+): Promise<void> {
+  const resourceId = (after ?? before)?._id ?? null
+  const changes = differ(before, after)
+  return record(tx, caller, { action, resource: 'task-schedule', resourceId, changes })
+}
+
+function* replan({ before, ...timing }: Basis, now: number, budget: Budget): Generator<void, Plan> {
+  const { lastRunAt, skipped } = before
+  // What the clock of the database made too early counts as well.
+  const from = lastRunAt ? Math.max(now, lastRunAt.getTime() + 1) : 0
+  const plan = yield* planOrRefuse(timing, from, now, budget)
+  return { ...plan, skipped: lastRunAt ? skipped : plan.skipped }
+}
+
+const timingOf = ({ repeat, startTime, endTime, timezone, exceptions }: Timing): Timing => ({
+  repeat,
+  startTime,
+  endTime,
+  timezone,
+  exceptions,
+})
+
+/** What of a schedule a body says, but for its timing. */
+const pickFields = (body: NewScheduleBody) => ({
+  name: body.name,
+  dataIds: body.dataIds,
+  hubId: body.hubId,
+  teamId: body.teamId,
+  assigneeId: body.assigneeId,
+  vehicleId: body.vehicleId,
+  location: body.location,
+  duration: body.duration,
+  content: body.content,
+})
+
+function refuse(errors: FieldError[]): void {
+  const [first] = errors
+  if (first) throw new FieldErrors(errors, first.message)
+}

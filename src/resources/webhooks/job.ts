@@ -1,0 +1,201 @@
+import type { Queryable } from '../../../db/client.ts'
+import { timeOfDay } from '../../../db/clock.ts'
+import {
+  type DueDelivery,
+  listDue,
+  pruneDeliveries,
+  recordAttempt,
+} from '../../../db/queries/webhook-deliveries.ts'
+import {
+  ENDPOINT_JOB,
+  FAN_OUT_JOB,
+  orderDeliveries,
+  orderWhatIsDue,
+  placeEvents,
+  takeEvents,
+} from '../../../db/queries/webhook-events.ts'
+import {
+  clearWebhooks,
+  disableWebhook,
+  type Endpoint,
+  findEndpoint,
+  restEndpoint,
+} from '../../../db/queries/webhooks.ts'
+import { doublingBackoff, type JobContext, type JobKind } from '../../jobs/kind.ts'
+import type { WebhookSecrets } from './secrets.ts'
+import { createSender, type Sender, type Sent } from './send.ts'
+
+/**
+ * Deliveries to webhooks. An event is one row, written in the transaction of its record. A job of the organization places
+ * the events in their order and orders a job for each endpoint that listens. An endpoint has one job at a time, which makes
+ * the next events its deliveries, sends what is due, a few at once, oldest first, and ends when nothing is; so an endpoint that is dead or slow holds up itself alone. When one kept us waiting it rests before it is tried
+ * again, so that many of them do not occupy all slots either. Another job polls for what is due: retries,
+ * and events that came when the job of their endpoint was just ending.
+ *
+ * An attempt is written down after the answer. A process that dies in between leaves the delivery due, and it is sent
+ * again with the same `webhook-id`: at least once.
+ */
+
+const S = 1000
+const MIN = 60 * S
+const H = 60 * MIN
+/** The wait after each attempt but the last (contract section 5): the first is at once. */
+const RETRY_MS = [5 * S, 5 * MIN, 30 * MIN, 2 * H, 5 * H, 10 * H, 14 * H, 20 * H, 24 * H]
+const JITTER = 0.2
+const MAX_RETRY_AFTER_MS = 24 * H
+const AT_ONCE = 4
+/** A job ends after this, so that endpoints take turns. */
+const TURN_MS = 20 * S
+const FAN_OUT_TURN_MS = 2 * S
+/** A failure that takes longer occupies a slot that others could use. */
+const SLOW_MS = 2 * S
+const MAX_REST_MS = 60 * S
+const SWEEP_EVERY_MS = 2 * S
+const SWEEP_LIMIT = 500
+/** What is placed, ordered or taken in one transaction: 5 to 10 ms on PGlite. */
+const PLACED_AT_ONCE = 500
+const ORDERED_AT_ONCE = 200
+const TAKEN_AT_ONCE = 100
+/** Steps of removing what is old or left over, in each sweep: 10,000 rows a second. */
+const CLEARED_STEPS = 20
+/** How long an endpoint rests that has too many deliveries waiting for their next attempt. */
+const FULL_REST_MS = 10 * S
+
+export function webhookJobs(options: { allowPrivate: boolean; secrets: WebhookSecrets }): JobKind[] {
+  const sender = createSender(options)
+  const endpoint: JobKind<{ webhookId: string }> = {
+    kind: ENDPOINT_JOB,
+    slots: 64,
+    slotsPerRoot: 16,
+    attempts: 20,
+    backoffMs: doublingBackoff,
+    timeoutMs: 2 * MIN,
+    run: context => deliverDue(context, sender, options.secrets),
+  }
+  const fanOut: JobKind = {
+    kind: FAN_OUT_JOB,
+    slots: 8,
+    slotsPerRoot: 1,
+    attempts: 20,
+    backoffMs: doublingBackoff,
+    timeoutMs: 10 * MIN,
+    turnMs: FAN_OUT_TURN_MS,
+    run: passEventsOn,
+  }
+  const sweep: JobKind = {
+    kind: 'webhook-sweep',
+    slots: 1,
+    slotsPerRoot: 1,
+    attempts: 20,
+    backoffMs: doublingBackoff,
+    timeoutMs: MIN,
+    everyMs: SWEEP_EVERY_MS,
+    async run({ commit }) {
+      await commit(tx => orderWhatIsDue(tx, SWEEP_LIMIT))
+      for (const step of [clearWebhooks, pruneDeliveries]) {
+        let left = CLEARED_STEPS
+        while (left-- > 0 && (await commit(step)));
+      }
+      // It runs so often that what is done would fill the table.
+      await commit(tx => tx.query(`DELETE FROM jobs WHERE kind = 'webhook-sweep' AND status = 'done'`))
+    },
+  }
+  return [endpoint as JobKind, fanOut, sweep]
+}
+
+async function passEventsOn({ job, signal, commit, passTurn }: JobContext<unknown>): Promise<void> {
+  const organizationId = job.organizationId as string
+  for (;;) {
+    signal.throwIfAborted()
+    const { kinds, count } = await commit(tx => placeEvents(tx, organizationId, PLACED_AT_ONCE))
+    if (count === 0) return
+    let after: string | null = null
+    do {
+      const page: { after: string | null; limit: number } = { after, limit: ORDERED_AT_ONCE }
+      after = await commit(tx => orderDeliveries(tx, organizationId, kinds, page))
+    } while (after !== null)
+    await passTurn()
+  }
+}
+
+/** What is due for an endpoint, after it took the next events where that leaves room. */
+async function listNext(tx: Queryable, organizationId: string, webhookId: string, endpoint: Endpoint) {
+  const due = await listDue(tx, webhookId, AT_ONCE)
+  if (due.length === AT_ONCE) return due
+  const taken = await takeEvents(tx, organizationId, webhookId, endpoint, TAKEN_AT_ONCE)
+  if (taken === 0) return due
+  if (taken !== 'full') return listDue(tx, webhookId, AT_ONCE)
+  if (due.length === 0) await restEndpoint(tx, webhookId, endpoint.slowFailures, FULL_REST_MS)
+  return due
+}
+
+async function deliverDue(
+  context: JobContext<{ webhookId: string }>,
+  sender: Sender,
+  { open }: WebhookSecrets,
+): Promise<void> {
+  const { job, signal, commit } = context
+  const { webhookId } = job.payload
+  const organizationId = job.organizationId as string
+  const until = performance.now() + TURN_MS
+  while (performance.now() < until) {
+    signal.throwIfAborted()
+    const { endpoint, due } = await commit(async tx => {
+      const endpoint = await findEndpoint(tx, webhookId)
+      return { endpoint, due: endpoint ? await listNext(tx, organizationId, webhookId, endpoint) : [] }
+    })
+    if (!endpoint || due.length === 0) return
+    const { url, previous } = endpoint
+    const secret = open(endpoint.secret, webhookId)
+    const before = previous && open(previous, webhookId)
+    const secrets = secret === null ? [] : before ? [secret, before] : [secret]
+    const sent = await Promise.all(
+      due.map(async delivery => ({
+        delivery,
+        sent: secret === null ? unsigned() : await sender.send({ ...delivery, url, secrets }, signal),
+      })),
+    )
+    // An attempt that was broken off here says nothing of the receiver.
+    signal.throwIfAborted()
+    const rests = await commit(async tx => {
+      for (const { delivery, sent: attempt } of sent) {
+        const { retryAfterMs: _, final: __, ...kept } = attempt
+        await recordAttempt(tx, delivery._id, kept, outcomeOf(delivery, attempt))
+      }
+      if (sent.some(one => one.sent.statusCode === 410)) await disableWebhook(tx, webhookId)
+      const restMs = restOf(
+        endpoint,
+        sent.map(one => one.sent),
+      )
+      if (restMs > 0) await restEndpoint(tx, webhookId, endpoint.slowFailures + 1, restMs)
+      else if (endpoint.slowFailures > 0) await restEndpoint(tx, webhookId, 0, 0)
+      return restMs > 0
+    })
+    if (rests) return
+  }
+}
+
+/** What comes of a delivery whose secret was sealed with another `JWT_SECRET`: nothing is sent without a signature. */
+const unsigned = (): Sent => ({
+  at: new Date(timeOfDay()).toISOString(),
+  statusCode: null,
+  durationMs: 0,
+  response: null,
+  error: "The server's own secret has changed, so the webhook's cannot be read. Rotate the webhook's secret.",
+  retryAfterMs: null,
+  final: false,
+})
+
+function outcomeOf({ tries }: DueDelivery, { error, retryAfterMs, final }: Sent) {
+  if (error === null) return 'delivered'
+  const retryMs = RETRY_MS[tries]
+  if (final || retryMs === undefined) return 'failed'
+  const asked = Math.min(retryAfterMs ?? 0, MAX_RETRY_AFTER_MS)
+  return { retryMs: Math.max(retryMs * (1 + Math.random() * JITTER), asked) }
+}
+
+/** How long an endpoint rests that let every one of these wait and fail. */
+function restOf({ slowFailures }: Endpoint, sent: readonly Sent[]): number {
+  const slow = sent.every(({ error, durationMs }) => error !== null && durationMs >= SLOW_MS)
+  return slow ? Math.min(5 * S * 2 ** slowFailures, MAX_REST_MS) : 0
+}

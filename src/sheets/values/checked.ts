@@ -1,0 +1,2 @@
+/** The result of checking a value: the value as it is stored, or why it cannot be stored. The message quotes no value. */
+export type Checked = { value: unknown } | { message: string }

@@ -1,0 +1,71 @@
+import type { Database, Queryable } from '../db/client.ts'
+import { createPartitions, dropOldPartitions } from '../db/partitions.ts'
+import { pruneRegistrations } from '../db/queries/accounts.ts'
+import { pruneAuditLog } from '../db/queries/audit-log.ts'
+import { pruneTypeChanges } from '../db/queries/data-type-changes.ts'
+import { pruneExportLogs } from '../db/queries/export-logs.ts'
+import { pruneGeofences } from '../db/queries/geofence-events.ts'
+import { pruneKeys } from '../db/queries/idempotency-keys.ts'
+import { pruneImports } from '../db/queries/imports.ts'
+import { pruneJobs } from '../db/queries/jobs.ts'
+import { pruneAddresses } from '../db/queries/known-addresses.ts'
+import { pruneFailures } from '../db/queries/login-failures.ts'
+import { pruneRejections } from '../db/queries/rejections.ts'
+import { pruneSessions } from '../db/queries/sessions.ts'
+import { pruneTrackingLinks } from '../db/queries/tracking-links.ts'
+import type { JobKind } from './jobs/kind.ts'
+
+const EVERY_MS = 10 * 60_000
+
+/** A folder of files whose records go after some time. */
+interface Swept {
+  sweep(db: Queryable): Promise<void>
+}
+
+/** What has to be done now and then: partitions ahead of time, and the deletion of what has had its time. */
+export function upkeepJob(db: Database, files: readonly Swept[]): JobKind {
+  const steps: (() => Promise<unknown>)[] = [
+    () => createPartitions(db),
+    () => dropOldPartitions(db),
+    () => pruneRejections(db.system),
+    () => pruneSessions(db.system),
+    () => pruneFailures(db.system),
+    () => pruneRegistrations(db.system),
+    () => pruneAddresses(db.system),
+    () => pruneAuditLog(db.system),
+    () => pruneTrackingLinks(db.system),
+    () => pruneGeofences(db.system),
+    () => pruneImports(db.system),
+    () => pruneJobs(db.system),
+    () => pruneExportLogs(db.system),
+    ...files.map(one => () => one.sweep(db.system)),
+    () => pruneKeys(db.system),
+    () => pruneTypeChanges(db.system),
+  ]
+  return {
+    kind: 'upkeep',
+    slots: 1,
+    slotsPerRoot: 1,
+    attempts: 1,
+    backoffMs: () => EVERY_MS,
+    timeoutMs: 6 * 3600_000,
+    everyMs: EVERY_MS,
+    async run({ signal }) {
+      const failures: unknown[] = []
+      // Each deletes some, as often as there is more: what is made between two runs has no bound of its own.
+      for (let left = steps; left.length > 0; ) {
+        const unfinished: typeof steps = []
+        for (const step of left) {
+          signal.throwIfAborted()
+          // One that fails must not keep the others from their turn.
+          const mayHaveMore = await step().catch(error => {
+            failures.push(error)
+          })
+          if (mayHaveMore === true) unfinished.push(step)
+        }
+        left = unfinished
+      }
+      if (failures.length > 0) throw new AggregateError(failures, 'Some of the upkeep failed')
+    },
+  }
+}
