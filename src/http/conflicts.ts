@@ -7,7 +7,7 @@ export async function unique<T>(name: string, work: () => Promise<T>): Promise<T
     return await work()
   } catch (error) {
     throw isDuplicate(error)
-      ? conflict(`There is ${/^[aeio]/.test(name) ? 'an' : 'a'} ${name} already.`)
+      ? conflict(`There is ${/^[aeio]/.test(name) ? 'an' : 'a'} ${name} already.`, 'not-unique')
       : error
   }
 }
@@ -17,6 +17,6 @@ export async function unreferenced<T>(sentence: string, work: () => Promise<T>):
   try {
     return await work()
   } catch (error) {
-    throw isReferenced(error) ? conflict(sentence) : error
+    throw isReferenced(error) ? conflict(sentence, 'in-use') : error
   }
 }

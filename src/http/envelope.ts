@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { FAILURES, type FailureCode, FIELD_ERRORS, type FieldCode } from './error-codes.ts'
 
 /** The shapes that every answer has (contract section 2). */
 export const id = z
@@ -24,17 +25,34 @@ export const pathId = z.uuid().toLowerCase().describe('Identifier')
 /** An identifier in a body; ours are written in small letters. */
 export const reference = z.string().max(100).toLowerCase()
 
+const FAILURE_MEANINGS = Object.fromEntries(
+  Object.entries(FAILURES).map(([code, { means }]) => [code, means]),
+)
+const listMeanings = (meanings: { [code: string]: string }) =>
+  Object.entries(meanings)
+    .map(([code, means]) => `- \`${code}\`: ${means}`)
+    .join('\n')
+
+/** One value that is wrong, by its place. */
+export const fieldError = z
+  .object({
+    path: text('name'),
+    code: z
+      .enum(Object.keys(FIELD_ERRORS) as FieldCode[])
+      .meta({ id: 'FieldErrorCode', examples: ['too-short'], description: listMeanings(FIELD_ERRORS) }),
+    message: text('This must not be empty.'),
+  })
+  .meta({ id: 'FieldError' })
+
 export const failure = z
   .object({
     status: z.boolean().meta({ examples: [false] }),
+    code: z
+      .enum(Object.keys(FAILURES) as FailureCode[])
+      .meta({ id: 'FailureCode', examples: ['not-found'], description: listMeanings(FAILURE_MEANINGS) }),
     message: text('There is no such hub.').describe('A sentence that a person can act on'),
     requestId: text('019aa3c1-0a2b-7c3d-8e4f-5a6b7c8d9e0f'),
-    errors: z
-      .array(
-        z.object({ path: text('name'), message: text('This must not be empty.') }).meta({ id: 'FieldError' }),
-      )
-      .optional()
-      .describe('In every 400 for a body or query: what is wrong where'),
+    errors: z.array(fieldError).optional().describe('In every 400 for a body or query: what is wrong where'),
   })
   .loose()
   .meta({ id: 'Failure' })
@@ -81,13 +99,13 @@ const DESCRIPTIONS = {
 
 export type FailureStatus = keyof typeof DESCRIPTIONS
 
-const FAILURES = Object.fromEntries(
+const FAILURES_BY_STATUS = Object.fromEntries(
   Object.entries(DESCRIPTIONS).map(([status, description]) => [status, failure.describe(description)]),
 )
 
 /** The failures of a route, for its `response`, besides those that follow from what it asks for. */
 export function failures(...statuses: FailureStatus[]): Record<number, typeof failure> {
-  return Object.fromEntries(statuses.map(status => [status, FAILURES[status] as typeof failure]))
+  return Object.fromEntries(statuses.map(status => [status, FAILURES_BY_STATUS[status] as typeof failure]))
 }
 
 export function ok<T>(data: T, message = 'Done') {

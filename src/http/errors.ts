@@ -1,49 +1,33 @@
-/** The ways in which a request fails; `plugins/errors.ts` puts them into the envelope. */
-const STATUS = {
-  'invalid-input': 400,
-  unauthorized: 401,
-  forbidden: 403,
-  'not-found': 404,
-  'wrong-method': 405,
-  conflict: 409,
-  'too-large': 413,
-  'url-too-long': 414,
-  'unsupported-media-type': 415,
-  'bad-range': 416,
-  unimportable: 422,
-  'upgrade-required': 426,
-  'rate-limited': 429,
-  unavailable: 503,
-} as const
+import { FAILURES, type FailureCode, type FieldCode } from './error-codes.ts'
 
 const RETRY_AFTER_S = 5
-
-export type ErrorCode = keyof typeof STATUS
 
 /** One value that is wrong, by its place in the body or query. */
 export interface FieldError {
   path: string
+  code: FieldCode
   message: string
+}
+
+/** The fields of the envelope beside status, code, message and requestId. */
+export interface Details {
+  errors?: readonly FieldError[]
+  [field: string]: unknown
 }
 
 /** An expected failure. The message is a sentence that a person can act on. */
 export class RequestError extends Error {
-  readonly code: ErrorCode
+  readonly code: FailureCode
   readonly statusCode: number
-  /** What else stands in the envelope. */
-  readonly details: Record<string, unknown>
+  /** The other fields of the envelope. */
+  readonly details: Details
   /** When the same request may succeed, in whole seconds from now. */
   readonly retryAfterS: number
 
-  constructor(
-    code: ErrorCode,
-    message: string,
-    details: Record<string, unknown> = {},
-    retryAfterS = RETRY_AFTER_S,
-  ) {
+  constructor(code: FailureCode, message: string, details: Details = {}, retryAfterS = RETRY_AFTER_S) {
     super(message)
     this.code = code
-    this.statusCode = STATUS[code]
+    this.statusCode = FAILURES[code].status
     this.details = details
     this.retryAfterS = Math.ceil(retryAfterS)
   }
@@ -73,9 +57,9 @@ const aboutField = (path: string, message: string) =>
 /** How a query names what stands at a path: `filter[age]` for `filter.age`. */
 export const inQuery = (path: string) => path.replace(/\.(.*)$/s, '[$1]')
 
-/** A value in the body that is well formed and still wrong, an identifier of nothing among them. The sentence may name it in another way than its path. */
-export const invalid = (path: string, message: string, said = path) =>
-  new FieldErrors([{ path, message }], message, said)
+/** One value that is wrong. The sentence may name it in another way than its path. */
+export const invalid = (path: string, message: string, code: FieldCode = 'invalid', said = path) =>
+  new FieldErrors([{ path, code, message }], message, said)
 
 /** Several of them, under one sentence. */
 export class FieldErrors extends RequestError {
@@ -84,9 +68,13 @@ export class FieldErrors extends RequestError {
   }
 }
 
-export const conflict = (message: string) => new RequestError('conflict', message)
+export const conflict = (
+  message: string,
+  code: 'conflict' | 'not-unique' | 'in-use' | 'too-many-records' = 'conflict',
+) => new RequestError(code, message)
 
-export const forbidden = (message: string) => new RequestError('forbidden', message)
+export const forbidden = (message: string, code: 'forbidden' | 'restricted-field' = 'forbidden') =>
+  new RequestError(code, message)
 
 /** Also of two that end one session at once: the second has no session any more. */
 export const sessionEnded = () =>

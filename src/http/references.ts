@@ -21,7 +21,13 @@ export async function checkReferences(...kinds: References[]): Promise<void> {
     const asked = given.map(({ id }) => id).filter(isUuid)
     const known = new Set<unknown>([...present, ...(asked.length > 0 ? await find(asked) : [])])
     const missing = given.filter(({ id }) => !known.has(id))
-    errors.push(...missing.map(({ path }) => ({ path, message: `There is no such ${what}.` })))
+    errors.push(
+      ...missing.map(({ path }) => ({
+        path,
+        code: 'not-found' as const,
+        message: `There is no such ${what}.`,
+      })),
+    )
   }
   const [first] = errors
   if (first) throw new FieldErrors(errors, first.message)

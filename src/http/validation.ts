@@ -1,5 +1,6 @@
 import type { FastifySchemaCompiler } from 'fastify'
 import { z } from 'zod'
+import type { FieldCode } from './error-codes.ts'
 import { type FieldError, inQuery, notValid } from './errors.ts'
 
 /** What is wrong with a body, a query or a path, as its schema finds it. */
@@ -17,10 +18,13 @@ export class InvalidInput extends Error {
   }
 }
 
+/** For every schema whose issues become an `InvalidInput`: a missing value and one of a wrong type are one issue to zod. */
+export const REPORTING = { reportInput: true }
+
 export const validatorCompiler: FastifySchemaCompiler<z.ZodType> =
   ({ schema, httpPart }) =>
   data => {
-    const result = schema.safeParse(data)
+    const result = schema.safeParse(data, REPORTING)
     return result.success
       ? { value: result.data }
       : { error: new InvalidInput(result.error.issues, httpPart === 'querystring') }
@@ -29,8 +33,33 @@ export const validatorCompiler: FastifySchemaCompiler<z.ZodType> =
 /** An unknown key is named itself, the others by their path. */
 function toFieldErrors(issue: z.core.$ZodIssue): FieldError[] {
   const path = issue.path.map(String)
-  if (issue.code !== 'unrecognized_keys') return [{ path: path.join('.'), message: issue.message }]
-  return issue.keys.map(key => ({ path: [...path, key].join('.'), message: issue.message }))
+  const code = codeOf(issue)
+  if (issue.code !== 'unrecognized_keys') return [{ path: path.join('.'), code, message: issue.message }]
+  return issue.keys.map(key => ({ path: [...path, key].join('.'), code, message: issue.message }))
+}
+
+/** A check of our own names its code in `params`: `.refine(isHub, { params: { code: 'not-found' } })`. */
+function codeOf(issue: z.core.$ZodIssue): FieldCode {
+  switch (issue.code) {
+    case 'invalid_type':
+      return issue.input === undefined ? 'required' : 'wrong-type'
+    case 'invalid_value':
+      return 'not-one-of'
+    case 'too_big':
+      return isText(issue.origin) ? 'too-long' : isCounted(issue.origin) ? 'too-many' : 'too-large'
+    case 'too_small':
+      return isText(issue.origin) ? 'too-short' : isCounted(issue.origin) ? 'too-few' : 'too-small'
+    case 'invalid_format':
+      return 'wrong-format'
+    case 'not_multiple_of':
+      return 'not-multiple'
+    case 'unrecognized_keys':
+      return 'unknown-field'
+    case 'invalid_union':
+      return 'wrong-type'
+    default:
+      return (issue as { params?: { code?: FieldCode } }).params?.code ?? 'invalid'
+  }
 }
 
 /** Every schema says what is wrong in our words, unless it has its own for that. */
@@ -108,6 +137,8 @@ function describeUnion(issue: z.core.$ZodRawIssue<z.core.$ZodIssueInvalidUnion>)
   if (forms.length === 0) return 'This is none of the forms that are accepted here.'
   return `This has to be ${discriminator ? `one of ${forms.join(', ')}` : forms.join(' or ')}.`
 }
+
+const isText = (origin: string) => origin === 'string'
 
 const isCounted = (origin: string) =>
   origin === 'array' || origin === 'set' || origin === 'map' || origin === 'file'

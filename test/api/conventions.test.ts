@@ -199,11 +199,12 @@ describe('The conventions', () => {
       status: false,
       message: expect.stringMatching(/^[A-Z].*\.$/),
       requestId: expect.any(String),
+      code: 'not-found',
     })
     const nowhere = await owner.get('/nowhere')
     expect([nowhere.status, Object.keys(nowhere.body).sort()]).toEqual([
       404,
-      ['message', 'requestId', 'status'],
+      ['code', 'message', 'requestId', 'status'],
     ])
     const wrong = await owner.post('/hub', { name: 7, lat: 1, lng: 2, shoe: 43 })
     expect(wrong.body.errors.map((error: { path: string }) => error.path).sort()).toEqual(['name', 'shoe'])

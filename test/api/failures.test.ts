@@ -22,6 +22,7 @@ describe('A failure', () => {
   const FAILURE = {
     status: false,
     message: expect.stringMatching(/^[A-Z"].*\.$/s),
+    code: expect.any(String),
     requestId: expect.any(String),
   }
   async function sendRaw(text: string | Buffer) {
@@ -181,7 +182,7 @@ describe('A failure', () => {
       expect([name, twice.status, twice.body.errors?.at(-1).path]).toEqual([name, 400, 'limit'])
     }
     const filters = await owner.get('/data?filter[a]=1&filter[a]=2')
-    expect(filters.body.errors).toEqual([{ path: 'filter.a', message: expect.any(String) }])
+    expect(filters.body.errors).toEqual([{ path: 'filter.a', code: 'too-many', message: expect.any(String) }])
   })
 
   it('of a body where none is accepted names its keys', async () => {
@@ -195,16 +196,28 @@ describe('A failure', () => {
     expect([many.status, many.body.errors.length]).toEqual([400, 100])
     expect(many.body.message.length).toBeLessThan(300)
     const wrong: [Promise<{ body: { errors: object[] } }>, object][] = [
-      [owner.get('/hubs?limit=x'), { path: 'limit', message: 'This has to be a number.' }],
-      [owner.get('/hubs?limit=501'), { path: 'limit', message: 'This has to be at most 500.' }],
-      [owner.post('/hub', { lat: 1, lng: 2 }), { path: 'name', message: 'This is required.' }],
-      [owner.post('/hub', { name: 7, lat: 1, lng: 2 }), { path: 'name', message: 'This has to be a text.' }],
+      [
+        owner.get('/hubs?limit=x'),
+        { path: 'limit', code: 'wrong-type', message: 'This has to be a number.' },
+      ],
+      [
+        owner.get('/hubs?limit=501'),
+        { path: 'limit', code: 'too-large', message: 'This has to be at most 500.' },
+      ],
+      [
+        owner.post('/hub', { lat: 1, lng: 2 }),
+        { path: 'name', code: 'required', message: 'This is required.' },
+      ],
+      [
+        owner.post('/hub', { name: 7, lat: 1, lng: 2 }),
+        { path: 'name', code: 'wrong-type', message: 'This has to be a text.' },
+      ],
       [
         owner.post('/hub', { name: 'Hub', lat: 91, lng: 2 }),
-        { path: 'lat', message: 'This has to be at most 90.' },
+        { path: 'lat', code: 'too-large', message: 'This has to be at most 90.' },
       ],
-      [owner.post('/hub', [1]), { path: '', message: 'This has to be an object.' }],
-      [owner.post('/hub'), { path: '', message: 'This has to be an object.' }],
+      [owner.post('/hub', [1]), { path: '', code: 'wrong-type', message: 'This has to be an object.' }],
+      [owner.post('/hub'), { path: '', code: 'wrong-type', message: 'This has to be an object.' }],
     ]
     for (const [answer, error] of wrong) expect((await answer).body.errors).toContainEqual(error)
   })

@@ -109,7 +109,7 @@ describe('Geofences', () => {
     const { status, body } = await owner.post('/geofence', { name: 'Wrong', shape: polygon(ring) })
     expect([status, body.errors]).toEqual([
       400,
-      [{ path: 'shape.coordinates', message: expect.stringMatching(why) }],
+      [{ path: 'shape.coordinates', code: 'invalid', message: expect.stringMatching(why) }],
     ])
   })
 

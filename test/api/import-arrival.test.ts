@@ -108,7 +108,7 @@ describe('A file that arrives', () => {
     const { errors } = (await response.json()) as { errors: object[] }
     expect([response.status, errors]).toEqual([
       400,
-      [{ path: expect.any(String), message: expect.stringMatching(/name|text/) }],
+      [{ path: expect.any(String), code: expect.any(String), message: expect.stringMatching(/name|text/) }],
     ])
   })
 

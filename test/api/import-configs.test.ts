@@ -121,7 +121,10 @@ describe('Import configs', () => {
     const given = { dataTypeId: type.body.data._id, ...fields }
     const sent = Object.entries(given).filter(([, value]) => value !== undefined)
     const { status, body } = await upload(server, owner, 'Name\nAda\n', Object.fromEntries(sent))
-    expect([status, body.errors]).toEqual([400, [{ path, message: expect.any(String) }]])
+    expect([status, body.errors]).toEqual([
+      400,
+      [{ path, code: expect.any(String), message: expect.any(String) }],
+    ])
     expect((await owner.get(`/data?dataTypeId=${type.body.data._id}`)).body.data).toEqual([])
   })
 

@@ -97,6 +97,7 @@ describe('Creating an organization', () => {
       status: false,
       message: 'Hub name is required when the user has no existing organization.',
       requestId: expect.any(String),
+      code: 'invalid-input',
     })
     expect(answer.body.errors.map((error: { path: string }) => error.path)).toEqual([
       'hubName',

@@ -147,7 +147,11 @@ describe('Roles', () => {
       for (const answer of [await owner.post('/role', role), await owner.put(`/role/${spareId}`, role)]) {
         expect(answer.status).toBe(400)
         expect(answer.body.errors).toEqual([
-          { path: `permissionDetails.${place}`, message: expect.stringMatching(/^[A-Za-z/-]+ .+\.$/) },
+          {
+            path: `permissionDetails.${place}`,
+            code: expect.any(String),
+            message: expect.stringMatching(/^[A-Za-z/-]+ .+\.$/),
+          },
         ])
       }
     })
@@ -243,7 +247,11 @@ describe('Roles', () => {
         { permissionName: 'view/data', dataTypes: [{ dataTypeId: losing, restrictedFields: ['zip'] }] },
       ]
       expect((await put(wider)).body.errors).toEqual([
-        { path: 'permissionDetails.0.dataTypes.0.restrictedFields.0', message: expect.any(String) },
+        {
+          path: 'permissionDetails.0.dataTypes.0.restrictedFields.0',
+          code: 'not-found',
+          message: expect.any(String),
+        },
       ])
       // So it is of a permission that did not name it, and of a field that the deleted type never had.
       const further = { permissionName: 'delete/data', scope: 'all', dataTypes: dataTypes.slice(0, 1) }

@@ -33,7 +33,7 @@ describe('The content of tasks', () => {
     const refused = await owner.post('/task', { name: 'Task', flowId, dataIds: records })
     expect([refused.status, refused.body.errors]).toEqual([
       400,
-      [{ path: 'dataIds', message: 'A task holds at most 64 KiB of content.' }],
+      [{ path: 'dataIds', code: 'too-large', message: 'A task holds at most 64 KiB of content.' }],
     ])
     // What is given is not read, and what is not read takes no place.
     const given = Object.fromEntries(fields.slice(0, 6).map(({ key }) => [key, null]))

@@ -104,7 +104,10 @@ describe('A tracking link with a task', () => {
     const task = await addTask()
     for (const unknown of [van.id, 'x', '']) {
       const { status, body } = await create(unknown)
-      expect([status, body.errors]).toEqual([400, [{ path: 'taskId', message: 'There is no such task.' }]])
+      expect([status, body.errors]).toEqual([
+        400,
+        [{ path: 'taskId', code: 'not-found', message: 'There is no such task.' }],
+      ])
     }
     const role = await owner.post('/role', {
       name: 'Shows the way',

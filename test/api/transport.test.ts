@@ -21,6 +21,7 @@ describe('The HTTP transport', () => {
   const FAILURE = {
     status: false,
     message: expect.stringMatching(/^[A-Z"].*\.$/s),
+    code: expect.any(String),
     requestId: expect.any(String),
   }
   const BULK = '/api/v3/location-history/bulk'

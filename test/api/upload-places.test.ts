@@ -280,7 +280,7 @@ describe('Files that arrive at once', () => {
       expect([answer.status, await answer.json()]).toEqual([
         400,
         expect.objectContaining({
-          errors: [{ path: name, message: expect.stringContaining('A field of the form') }],
+          errors: [{ path: name, code: 'invalid', message: expect.stringContaining('A field of the form') }],
         }),
       ])
     },

@@ -1,4 +1,5 @@
 import { Agent, request } from 'undici'
+import { FAILURES, type FailureCode, FIELD_ERRORS } from '../../src/http/error-codes.ts'
 import { OWNER, type Server } from './server.ts'
 
 export interface Answer {
@@ -23,6 +24,16 @@ export interface Client {
   delete(path: string, body?: unknown): Promise<Answer>
 }
 
+/** Every failure in the envelope has a code of the closed list, the one of its status, and so has each of its errors. */
+function checkCodes({ status, body }: Answer): void {
+  if (body?.status !== false) return
+  const { code, errors = [] } = body
+  const isKnown = Object.hasOwn(FAILURES, code) && FAILURES[code as FailureCode].status === status
+  const unknown = errors.filter((error: { code: string }) => !Object.hasOwn(FIELD_ERRORS, error.code))
+  if (!isKnown || unknown.length > 0 || (code === 'invalid-input' && errors.length === 0))
+    throw new Error(`A failure without its code: ${status} ${JSON.stringify(body)}`)
+}
+
 export function createClient(server: Pick<Server, 'url'>, token: string): Client {
   const send = async (method: Method, path: string, body?: unknown, headers: Record<string, string> = {}) => {
     const response = await request(`${server.url}/api/v3${path}`, {
@@ -38,7 +49,9 @@ export function createClient(server: Pick<Server, 'url'>, token: string): Client
     const text = await response.body.text()
     const get = (name: string) => response.headers[name.toLowerCase()]?.toString() ?? null
     const isJson = get('content-type')?.includes('json')
-    return { status: response.statusCode, body: isJson ? JSON.parse(text) : text, headers: { get } }
+    const answer = { status: response.statusCode, body: isJson ? JSON.parse(text) : text, headers: { get } }
+    checkCodes(answer)
+    return answer
   }
   return {
     token,

@@ -13,7 +13,7 @@ export function addArrivalTime(app: App): void {
     const timer = setTimeout(() => {
       if (raw.complete || raw.destroyed) return
       if (isAnswering(raw.socket)) raw.socket.destroy()
-      else closeWithFailure(raw.socket, 408, 'The request did not arrive in time: send it again.')
+      else closeWithFailure(raw.socket, 'not-in-time', 'The request did not arrive in time: send it again.')
     }, BODY_WITHIN_MS)
     for (const event of ['end', 'close', 'error']) raw.once(event, () => clearTimeout(timer))
   })

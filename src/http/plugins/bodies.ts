@@ -68,14 +68,14 @@ async function readJson(request: FastifyRequest, compressed: Buffer, turns: Turn
   const bytes = await unpackBody(request, compressed, turns)
   if (bytes.length === 0) {
     if (!request.routeOptions.schema?.body) return undefined
-    throw invalid('', 'The body is empty: send JSON.')
+    throw invalid('', 'The body is empty: send JSON.', 'required')
   }
-  if (!isUtf8(bytes)) throw invalid('', 'The body is not valid UTF-8.')
+  if (!isUtf8(bytes)) throw invalid('', 'The body is not valid UTF-8.', 'malformed')
   const text = bytes.toString('utf8')
   try {
     return JSON.parse(text.startsWith(BYTE_ORDER_MARK) ? text.slice(1) : text)
   } catch {
-    throw invalid('', 'The body is not valid JSON.')
+    throw invalid('', 'The body is not valid JSON.', 'malformed')
   }
 }
 
@@ -92,7 +92,8 @@ export async function unpackBody(request: FastifyRequest, compressed: Buffer, tu
   const bounds = role === 'ingest' ? POINTS_BOUNDS : RECORD_BOUNDS
   const { depth, values } = { ...bounds, ...(maxValues && { values: maxValues }) }
   const exceeded = measure(bytes, depth, values)
-  if (exceeded === 'depth') throw invalid('', `The body is nested more than ${depth} levels deep.`)
+  if (exceeded === 'depth')
+    throw invalid('', `The body is nested more than ${depth} levels deep.`, 'too-large')
   if (exceeded === 'values') {
     throw new RequestError('too-large', `A body has at most ${values} values and lists here.`)
   }
@@ -126,7 +127,7 @@ async function decompress(request: FastifyRequest, compressed: Buffer): Promise<
     if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') {
       throw new RequestError('too-large', 'The decompressed body is larger than what is accepted here.')
     }
-    throw invalid('', 'The body is not gzip, or it is not whole.')
+    throw invalid('', 'The body is not gzip, or it is not whole.', 'malformed')
   }
 }
 

@@ -2,7 +2,8 @@ import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import { UntrustedClockError } from '../../../db/clock.ts'
 import { isAway, isBusy, isReferenced, isTimeout, isTransient, overCap } from '../../../db/errors.ts'
 import type { App } from '../../services.ts'
-import { RequestError } from '../errors.ts'
+import { codeOfStatus, FAILURES, type FailureCode } from '../error-codes.ts'
+import { type Details, RequestError } from '../errors.ts'
 import { InvalidInput } from '../validation.ts'
 
 const RETRY_AFTER_S = 5
@@ -21,32 +22,35 @@ const INVALID = 'The request is not valid.'
 
 /** The one place that turns errors into answers of HTTP. */
 export function addErrorHandling(app: App): void {
-  app.setNotFoundHandler((request, reply) => answer(request, reply, 404, 'There is nothing at this address.'))
+  app.setNotFoundHandler((request, reply) =>
+    answer(request, reply, 'not-found', 'There is nothing at this address.'),
+  )
   app.setErrorHandler(answerError)
 }
 
 /** Also for what fails before a route is found. */
 export function answerError(error: FastifyError, request: FastifyRequest, reply: FastifyReply) {
   // Whoever hangs up in the middle of a body reads no answer: a reset connection is not always the database's.
-  if (error === request.raw.errored) return answer(request, reply, 400, 'The body did not arrive whole.')
+  if (error === request.raw.errored)
+    return answer(request, reply, 'malformed-request', 'The body did not arrive whole.')
   if (error instanceof RequestError) {
     if (error.retryable) reply.header('retry-after', error.retryAfterS)
-    return answer(request, reply, error.statusCode, error.message, error.details)
+    return answer(request, reply, error.code, error.message, error.details)
   }
   if (error instanceof InvalidInput) {
     if (error.validationContext === 'params') {
       const [, resource = 'record'] = /([a-z-]+)\/:id/.exec(request.routeOptions.url ?? '') ?? []
       const kind = resource.replace(/-monitoring$/, '').replaceAll('-', ' ')
-      return answer(request, reply, 404, `There is no such ${kind}.`)
+      return answer(request, reply, 'not-found', `There is no such ${kind}.`)
     }
-    return answer(request, reply, 400, error.message, { errors: error.errors })
+    return answer(request, reply, 'invalid-input', error.message, { errors: error.errors })
   }
   if (isBusy(error)) {
     reply.header('retry-after', BUSY_RETRY_AFTER_S)
     return answer(
       request,
       reply,
-      503,
+      'unavailable',
       'Too many requests are under way. Send this one again in a few seconds.',
     )
   }
@@ -56,65 +60,84 @@ export function answerError(error: FastifyError, request: FastifyRequest, reply:
     return answer(
       request,
       reply,
-      503,
+      'unavailable',
       'This took longer than it may. Ask for less at once, or send it again later.',
     )
   }
   if (error.code === 'ENOSPC' || error.code === 'EDQUOT') {
     request.log.error({ err: error }, 'The disk of DATA_DIR is full')
     reply.header('retry-after', RETRY_AFTER_S)
-    return answer(request, reply, 503, 'The service has no room for this just now. Send it again later.')
+    return answer(
+      request,
+      reply,
+      'unavailable',
+      'The service has no room for this just now. Send it again later.',
+    )
   }
   if (error instanceof UntrustedClockError) {
     reply.header('retry-after', RETRY_AFTER_S)
-    return answer(request, reply, 503, 'The clock of the service is wrong just now. Send this again later.')
+    return answer(
+      request,
+      reply,
+      'unavailable',
+      'The clock of the service is wrong just now. Send this again later.',
+    )
   }
   if (isAway(error)) {
     request.log.warn({ err: error }, 'The database is away')
     reply.header('retry-after', RETRY_AFTER_S)
-    return answer(request, reply, 503, 'The service cannot reach its database. Send the request again.')
+    return answer(
+      request,
+      reply,
+      'unavailable',
+      'The service cannot reach its database. Send the request again.',
+    )
   }
   if (isTransient(error)) {
     reply.header('retry-after', 1)
-    return answer(request, reply, 503, 'Another request was in the way. Send the request again.')
+    return answer(request, reply, 'unavailable', 'Another request was in the way. Send the request again.')
   }
   const tooMany = overCap(error)
-  if (tooMany !== null) return answer(request, reply, 409, `${tooMany} Delete some of them first.`)
+  if (tooMany !== null)
+    return answer(request, reply, 'too-many-records', `${tooMany} Delete some of them first.`)
   // What a request names is looked up first: this one has gone since.
   if (isReferenced(error)) {
     const gone = 'What this refers to was deleted at the same moment. Read it again, and send what holds now.'
-    return answer(request, reply, 409, gone)
+    return answer(request, reply, 'conflict', gone)
   }
   const status = error.statusCode ?? 500
   if (status < 500) {
     const message = SENTENCES[error.code] ?? INVALID
-    return answer(request, reply, status, message, status === 400 ? { errors: [{ path: '', message }] } : {})
+    const details: Details = status === 400 ? { errors: [{ path: '', code: 'malformed', message }] } : {}
+    return answer(request, reply, codeOfStatus(status), message, details, status)
   }
   request.log.error({ err: error }, 'The request failed')
-  return answer(request, reply, 500, 'Something went wrong on our side.')
+  return answer(request, reply, 'internal', 'Something went wrong on our side.')
 }
 
 /** The body of a failure, as text: an undocumented status must not fail itself. */
 export function failureText(
+  code: FailureCode,
   message: string,
   requestId: string,
-  details: Record<string, unknown> = {},
+  details: Details = {},
 ): string {
   const { errors } = details
-  const bounded = Array.isArray(errors) ? { ...details, errors: errors.slice(0, MAX_ERRORS) } : details
-  return JSON.stringify({ status: false, message, ...bounded, requestId })
+  const bounded = errors ? { ...details, errors: errors.slice(0, MAX_ERRORS) } : details
+  return JSON.stringify({ status: false, code, message, ...bounded, requestId })
 }
 
 function answer(
   request: FastifyRequest,
   reply: FastifyReply,
-  status: number,
+  code: FailureCode,
   message: string,
-  details: Record<string, unknown> = {},
+  details: Details = {},
+  status: number = FAILURES[code].status,
 ) {
   if (status === 401) reply.header('www-authenticate', 'Bearer')
   return reply
     .code(status)
     .type('application/json; charset=utf-8')
-    .send(failureText(message, request.id, details))
+    .send(failureText(code, message, request.id, details))
 }

@@ -60,7 +60,7 @@ export function addIdempotency(app: App, { db, config }: Services): void {
     if (key === undefined || request.method !== 'POST' || device) return null
     if (request.routeOptions.config.idempotencyKey === false) return null
     if (typeof key !== 'string' || key === '' || key.length > LONGEST_KEY) {
-      throw invalid('Idempotency-Key', `An Idempotency-Key has 1 to ${LONGEST_KEY} characters.`)
+      throw invalid('Idempotency-Key', `An Idempotency-Key has 1 to ${LONGEST_KEY} characters.`, 'too-long')
     }
     return key
   }

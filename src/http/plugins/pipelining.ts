@@ -85,7 +85,8 @@ export function pace(
     }
     connection.waiting = []
     const message = `At most ${MAX_PIPELINED} requests may wait on a connection.`
-    if (!isAnswering(socket)) closeWithFailure(socket, 429, message, [`Retry-After: ${RETRY_AFTER_S}`])
+    if (!isAnswering(socket))
+      closeWithFailure(socket, 'rate-limited', message, [`Retry-After: ${RETRY_AFTER_S}`])
     socket.destroySoon()
   }
 }

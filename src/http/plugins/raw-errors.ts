@@ -2,6 +2,7 @@ import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:ht
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { newId } from '../../../db/client.ts'
+import { FAILURES, type FailureCode } from '../error-codes.ts'
 import { ANSWER_HEADERS } from './answer-headers.ts'
 import { failureText } from './errors.ts'
 import { MAX_URL } from './methods.ts'
@@ -10,13 +11,16 @@ import { drain } from './unread-bodies.ts'
 /** Whoever is answered with a failure has this long to read it. */
 const LINGER_MS = 2_000
 
-type Failure = [status: number, message: string]
-const URL_TOO_LONG: Failure = [414, 'The address is too long.']
+type Failure = [code: FailureCode, message: string]
+const URL_TOO_LONG: Failure = ['url-too-long', 'The address is too long.']
 
 const PARSER_FAILURES: { [code: string]: Failure } = {
-  HPE_HEADER_OVERFLOW: [431, 'The headers are larger than what is accepted here.'],
-  HPE_CHUNK_EXTENSIONS_OVERFLOW: [413, 'The extensions of a chunk are larger than what is accepted here.'],
-  ERR_HTTP_REQUEST_TIMEOUT: [408, 'The request did not arrive in time: send it again.'],
+  HPE_HEADER_OVERFLOW: ['headers-too-large', 'The headers are larger than what is accepted here.'],
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: [
+    'too-large',
+    'The extensions of a chunk are larger than what is accepted here.',
+  ],
+  ERR_HTTP_REQUEST_TIMEOUT: ['not-in-time', 'The request did not arrive in time: send it again.'],
 }
 
 /** Answers what Node rejects before there is a request: it is no HTTP, too large, or does not arrive. */
@@ -32,11 +36,11 @@ export function answerClientError(error: Error & { code?: string }, socket: Sock
     return
   }
   const long = error.code === 'HPE_HEADER_OVERFLOW' && isLongUrl((error as { rawPacket?: unknown }).rawPacket)
-  const [status, message] = (long ? URL_TOO_LONG : PARSER_FAILURES[error.code ?? '']) ?? [
-    400,
+  const [code, message] = (long ? URL_TOO_LONG : PARSER_FAILURES[error.code ?? '']) ?? [
+    'malformed-request',
     'This is not a valid HTTP request.',
   ]
-  closeWithFailure(socket, status, message)
+  closeWithFailure(socket, code, message)
 }
 
 /** Whether an answer is under way, which cannot be followed by another. */
@@ -47,7 +51,7 @@ export function isAnswering(socket: Socket): boolean {
 /** Node's own answer to any `Expect` but 100-continue has no body. */
 export async function answerExpectation(request: IncomingMessage, response: ServerResponse): Promise<void> {
   await drain(request)
-  const body = failureText('This expectation is not met here: leave it out.', newId())
+  const body = failureText('expectation-failed', 'This expectation is not met here: leave it out.', newId())
   response
     .writeHead(417, {
       ...ANSWER_HEADERS,
@@ -61,7 +65,10 @@ export async function answerExpectation(request: IncomingMessage, response: Serv
 /** CONNECT asks for a tunnel, which a proxy digs. Node gives it away without a request, and ends the socket unheard. */
 export function answerConnect(_request: IncomingMessage, socket: Duplex): void {
   if (isAnswering(socket as Socket)) socket.destroy()
-  else closeWithFailure(socket, 405, 'CONNECT is not allowed here.', ['Allow: GET, POST, PUT, PATCH, DELETE'])
+  else
+    closeWithFailure(socket, 'wrong-method', 'CONNECT is not allowed here.', [
+      'Allow: GET, POST, PUT, PATCH, DELETE',
+    ])
 }
 
 /** Whether what broke the bound of the headers is the address, as far as the last bytes that came tell. */
@@ -74,11 +81,12 @@ function isLongUrl(packet: unknown): boolean {
 /** Writes a failure to a connection that no reply of Fastify's belongs to, and closes it. */
 export function closeWithFailure(
   socket: Duplex,
-  status: number,
+  code: FailureCode,
   message: string,
   headers: string[] = [],
 ): void {
-  const body = failureText(message, newId())
+  const body = failureText(code, message, newId())
+  const { status } = FAILURES[code]
   const head = [
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
     'Content-Type: application/json; charset=utf-8',

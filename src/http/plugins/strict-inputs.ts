@@ -28,7 +28,7 @@ export function addStrictInputs(app: App): void {
 /** Zod passes over it in silence where an object may have any keys: a filter by it would be none. Of a point unknown keys are ignored. */
 function checkProto(query: unknown, body: unknown, { config }: FastifyRequest['routeOptions']): void {
   const path = findProto(query) ?? (config.role === 'ingest' ? null : findProto(body))
-  if (path !== null) throw invalid(path, 'There is no such field.')
+  if (path !== null) throw invalid(path, 'There is no such field.', 'unknown-field')
 }
 
 /** Where an object has a key `__proto__`, as a path; null where none has. */
@@ -82,11 +82,11 @@ const acceptedBy = ({ routeOptions }: FastifyRequest) =>
 function listUnknown(request: FastifyRequest): FieldError[] {
   const { shape } = acceptedBy(request)
   const unknown = Object.keys(request.query as Fields).filter(name => !Object.hasOwn(shape, name))
-  return unknown.map(path => ({ path, message: 'There is no such parameter.' }))
+  return unknown.map(path => ({ path, code: 'unknown-field', message: 'There is no such parameter.' }))
 }
 
 function listRepeated(path: string, value: unknown): FieldError[] {
-  if (Array.isArray(value)) return [{ path, message: 'This is given more than once.' }]
+  if (Array.isArray(value)) return [{ path, code: 'too-many', message: 'This is given more than once.' }]
   if (!isFields(value)) return []
   return Object.entries(value).flatMap(([key, inner]) =>
     listRepeated(path === '' ? key : `${path}.${key}`, inner),
@@ -97,8 +97,8 @@ function listRepeated(path: string, value: unknown): FieldError[] {
 function listUnexpected({ body }: FastifyRequest): FieldError[] {
   if (body === undefined || body === null) return []
   if (typeof body !== 'object' || Array.isArray(body))
-    return [{ path: '', message: 'No body is accepted here.' }]
-  return Object.keys(body).map(path => ({ path, message: 'There is no such field.' }))
+    return [{ path: '', code: 'unknown-field', message: 'No body is accepted here.' }]
+  return Object.keys(body).map(path => ({ path, code: 'unknown-field', message: 'There is no such field.' }))
 }
 
 function checkStrict({ method, url, schema }: RouteOptions): void {

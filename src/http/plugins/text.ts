@@ -13,7 +13,8 @@ export function addTextCheck(app: App): void {
     if (findUnstorable(request.params)) throw notFound('record')
     for (const input of [request.query, request.body]) {
       const found = findUnstorable(input)
-      if (found) throw new FieldErrors([{ ...found, path: found.path.join('.') }], found.message)
+      if (found)
+        throw new FieldErrors([{ ...found, code: 'wrong-format', path: found.path.join('.') }], found.message)
     }
   })
 }

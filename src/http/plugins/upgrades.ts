@@ -68,7 +68,7 @@ export async function addUpgrades(app: App): Promise<void> {
   })
   app.addHook('onReady', async () => {
     app.websocketServer.on('wsClientError', (_error: Error, socket: Duplex) => {
-      closeWithFailure(socket, 400, 'This is not a valid upgrade to a WebSocket.')
+      closeWithFailure(socket, 'malformed-request', 'This is not a valid upgrade to a WebSocket.')
     })
   })
 }

@@ -7,7 +7,7 @@ import type { App } from '../../services.ts'
 import { invalid, RequestError } from '../errors.ts'
 import { TURNING } from '../names.ts'
 import { createUploadPlaces, type UploadPlace } from '../upload-places.ts'
-import { InvalidInput } from '../validation.ts'
+import { InvalidInput, REPORTING } from '../validation.ts'
 import { COMPRESSED } from './bodies.ts'
 import { closeWithFailure } from './raw-errors.ts'
 import { DRAINED_BYTES } from './unread-bodies.ts'
@@ -91,7 +91,7 @@ export async function receiveUpload(
   const end = () =>
     closeWithFailure(
       socket,
-      408,
+      'not-in-time',
       'Others wait, and the file arrives too slowly, or beside another of yours: send it again.',
     )
   const place = places.take(request.caller, end)
@@ -120,12 +120,14 @@ async function readParts(
     if (!(part.fieldname as string | undefined)) throw invalid('', NAMELESS)
     if (part.type === 'field') {
       if (Object.hasOwn(fields, part.fieldname))
-        throw invalid(part.fieldname, 'This is given more than once.')
-      if (part.valueTruncated) throw invalid(part.fieldname, 'This is longer than what is accepted here.')
+        throw invalid(part.fieldname, 'This is given more than once.', 'too-many')
+      if (part.valueTruncated)
+        throw invalid(part.fieldname, 'This is longer than what is accepted here.', 'too-long')
       // One that says that it is JSON arrives as what that is.
-      if (typeof part.value !== 'string') throw invalid(part.fieldname, 'This has to be a text.')
+      if (typeof part.value !== 'string')
+        throw invalid(part.fieldname, 'This has to be a text.', 'wrong-type')
       if (!isStorable(part.value) || !isStorable(part.fieldname))
-        throw invalid(part.fieldname, 'This text has a character that cannot be stored.')
+        throw invalid(part.fieldname, 'This text has a character that cannot be stored.', 'wrong-format')
       fields[part.fieldname] = part.value
       place.add(part.value.length)
       continue
@@ -142,7 +144,7 @@ async function readParts(
       throw tooLarge({ maxBytes })
     }
   }
-  if (fileName === undefined) throw invalid('file', 'Send the file in the field "file".')
+  if (fileName === undefined) throw invalid('file', 'Send the file in the field "file".', 'required')
   const beside = JSON.stringify([fileName, Object.entries(fields).sort()])
   return { fields, fileName, digest: hash?.update(beside).digest('base64') }
 }
@@ -164,7 +166,7 @@ export function checkFields<Shape extends z.ZodObject>(
   { fields: shape }: Upload & { fields: Shape },
   given: Arrived['fields'],
 ): z.infer<Shape> {
-  const checked = shape.safeParse(given)
+  const checked = shape.safeParse(given, REPORTING)
   if (!checked.success) throw new InvalidInput(checked.error.issues)
   return checked.data as z.infer<Shape>
 }
@@ -190,19 +192,20 @@ async function* partsOf(request: FastifyRequest, maxBytes: number) {
     })
   } catch (error) {
     const { code } = error as { code?: string }
-    if (code === 'FST_FILES_LIMIT') throw invalid('file', ONE_FILE)
+    if (code === 'FST_FILES_LIMIT') throw invalid('file', ONE_FILE, 'too-many')
     if (code === 'FST_FIELDS_LIMIT' || code === 'FST_PARTS_LIMIT') {
       throw new RequestError('too-large', `Send one file and at most ${MAX_FIELDS} fields.`)
     }
     // The name is one that every object has, such as `constructor`, and no operation's.
     if (code === 'FST_PROTO_VIOLATION') throw invalid(refused, 'A field of the form is not accepted here.')
     if (code === 'FST_INVALID_JSON_FIELD_ERROR')
-      throw invalid('', 'A field of the form says that it is JSON, and is none.')
+      throw invalid('', 'A field of the form says that it is JSON, and is none.', 'malformed')
     throw notWhole()
   }
 }
 
-const notWhole = () => invalid('', 'The body is not multipart/form-data, or it did not arrive whole.')
+const notWhole = () =>
+  invalid('', 'The body is not multipart/form-data, or it did not arrive whole.', 'malformed')
 
 /** The last part of a path, without what no name has. */
 function nameOf(given: string | undefined): string {

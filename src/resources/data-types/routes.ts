@@ -69,7 +69,7 @@ export function dataTypeRoutes(app: App, { db }: Services): void {
       acrossOrganizations(tx, async () => {
         const before = await getDataType(tx, organizationId, id, 'FOR UPDATE')
         const user = await findUserOfDataType(tx, organizationId, id)
-        if (user) throw conflict(`${user} refers to this data type. Change it first.`)
+        if (user) throw conflict(`${user} refers to this data type. Change it first.`, 'in-use')
         const used = 'There are records of this data type. Delete them first.'
         await unreferenced(used, () => deleteDataType(tx, organizationId, id))
         return { before, after: null }

@@ -90,7 +90,7 @@ function readAccess(
 /** Specification 5.3, rule 2. */
 export function restrictedFields(keys: readonly string[]): RequestError {
   const restricted = [...new Set(keys)]
-  return new RequestError('forbidden', `Your role may not see ${restricted.join(', ')}.`, {
+  return new RequestError('restricted-field', `Your role may not see ${restricted.join(', ')}.`, {
     restrictedFields: restricted,
   })
 }

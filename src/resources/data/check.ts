@@ -17,7 +17,8 @@ export function checkValues(
   const data: [string, unknown][] = []
   const known = new Set(type.fields.map(({ key }) => key))
   for (const key of Object.keys(given)) {
-    if (!known.has(key)) errors.push({ path: `data.${key}`, message: 'There is no such field.' })
+    if (!known.has(key))
+      errors.push({ path: `data.${key}`, code: 'unknown-field', message: 'There is no such field.' })
   }
   for (const field of type.fields) {
     const { key } = field
@@ -25,11 +26,11 @@ export function checkValues(
     const isGiven = Object.hasOwn(given, key)
     const value = isGiven ? given[key] : Object.hasOwn(kept, key) ? kept[key] : undefined
     if (isAbsent(value) || (Array.isArray(value) && value.length === 0 && field.required)) {
-      if (field.required) errors.push({ path, message: `${field.label} is required.` })
+      if (field.required) errors.push({ path, code: 'required', message: `${field.label} is required.` })
       continue
     }
-    const checked: { value: unknown } | { message: string } = isGiven ? checkValue(field, value) : { value }
-    if ('message' in checked) errors.push({ path, message: checked.message })
+    const checked = isGiven ? checkValue(field, value) : { value }
+    if ('message' in checked) errors.push({ path, code: checked.code ?? 'invalid', message: checked.message })
     else data.push([key, checked.value])
   }
   return { data: Object.fromEntries(data), errors }
@@ -71,7 +72,7 @@ export async function listBrokenReferences(
 /** 400 for references of a record that lead nowhere. */
 export function rejectBroken(references: readonly { key: string }[]): void {
   const message = 'There is no such record to refer to.'
-  rejectErrors(references.map(({ key }) => ({ path: `data.${key}`, message })))
+  rejectErrors(references.map(({ key }) => ({ path: `data.${key}`, code: 'not-found', message })))
 }
 
 export function rejectErrors(errors: readonly FieldError[]): void {
@@ -79,7 +80,7 @@ export function rejectErrors(errors: readonly FieldError[]): void {
   if (!first) return
   const sentence = errors.map(({ path, message }) => `${path}: ${message}`).join(' ')
   throw new FieldErrors(
-    errors.map(({ path, message }) => ({ path, message })),
+    errors.map(({ path, code, message }) => ({ path, code, message })),
     `The data is not valid. ${sentence}`,
   )
 }
@@ -93,7 +94,7 @@ export function rejectTaken(taken: readonly TakenValue[], type: DataType, access
   const labels = type.fields.filter(({ key }) => taken.some(({ field }) => field === key))
   const ids = taken.filter(({ field }) => !access.hides(type._id, field)).map(({ takenBy }) => takenBy)
   throw new RequestError(
-    'conflict',
+    'not-unique',
     `Another record has this ${labels.map(({ label }) => label).join(' and this ')} already.`,
     { conflicts: { fields: labels.map(({ key }) => key), count: taken.length, ids: [...new Set(ids)] } },
   )

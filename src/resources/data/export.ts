@@ -14,7 +14,8 @@ export const exportableData: Exportable = {
     const type = which && (await findDataType(db.system, organizationId, which))
     const seen = dataAccess({ permissionDetails }, 'view/data')
     // A type that is out of sight is not there.
-    if (!type || !seen.grants(type._id)) throw invalid('dataTypeId', 'There is no such data type.')
+    if (!type || !seen.grants(type._id))
+      throw invalid('dataTypeId', 'There is no such data type.', 'not-found')
     const access = dataAccess({ permissionDetails }, 'view/data', 'export/data')
     if (!access.grants(type._id)) throw forbidden(`Your role may not export records of ${type.name}.`)
     const request = { types: [type], oneType: true, filter, sort: 'createdAt' }

@@ -66,7 +66,7 @@ export function checkNamed(
   // Of a type that is not there nothing is known; an organization without any type has no fields.
   const areKnown = types.length > 0 || !oneType
   const wrongField = areKnown ? unknown(fields) : undefined
-  if (wrongField !== undefined) throw invalid('fields', `There is no field ${wrongField}.`)
+  if (wrongField !== undefined) throw invalid('fields', `There is no field ${wrongField}.`, 'unknown-field')
   for (const [path, keys] of [
     ['filter', Object.keys(filter)],
     ['sort', sortField],
@@ -74,7 +74,11 @@ export function checkNamed(
     if (keys.length > 0 && !oneType) throw invalid(path, `Name a data type to ${path} by a field.`)
     const wrong = areKnown ? unknown(keys) : undefined
     if (wrong !== undefined) {
-      throw invalid(path === 'filter' ? `filter.${wrong}` : path, `There is no field ${wrong}.`)
+      throw invalid(
+        path === 'filter' ? `filter.${wrong}` : path,
+        `There is no field ${wrong}.`,
+        'unknown-field',
+      )
     }
   }
 }
@@ -187,7 +191,7 @@ function readFilter(field: Field, text: string, said: (path: string) => string):
         ? text === 'true' || (text === 'false' ? false : text)
         : text
   const checked = checkValue({ ...field, unique: false }, given)
-  if ('message' in checked) throw invalid(path, checked.message, said(path))
+  if ('message' in checked) throw invalid(path, checked.message, checked.code ?? 'invalid', said(path))
   return checked.value
 }
 

@@ -3,6 +3,7 @@ import { composeEmail, isEmailAddress } from '../../../db/email-address.ts'
 import { isUuid } from '../../../db/ids.ts'
 import type { Field } from '../../../db/schema/flows.ts'
 import { isStorable } from '../../../db/text.ts'
+import type { FieldCode } from '../../http/error-codes.ts'
 import { listed } from '../../sheets/quotes.ts'
 import type { Checked } from '../../sheets/values/checked.ts'
 
@@ -27,7 +28,7 @@ export function checkValue(field: Field, value: unknown): Checked {
   const checked = READERS[field.type](value, field)
   if (!field.unique || 'message' in checked) return checked
   const text = String(checked.value)
-  if (text.length > MAX_UNIQUE) return say(`What is unique has at most ${MAX_UNIQUE} characters.`)
+  if (text.length > MAX_UNIQUE) return say(`What is unique has at most ${MAX_UNIQUE} characters.`, 'too-long')
   // RFC 3986, 5.2.4: clients take both out of a path, so that no request could name the record.
   return isDots(text)
     ? say('What is unique cannot be . or .., which no address of a record can hold.')
@@ -39,23 +40,23 @@ const PLACE = 'This has to be a place: { lat, lng, address? } in degrees.'
 /** What clients take out of a path, whether it is escaped or not. */
 export const isDots = (text: string): boolean => text === '.' || text === '..'
 
-const say = (message: string): Checked => ({ message })
+const say = (message: string, code: FieldCode = 'wrong-format'): Checked => ({ message, code })
 const text = (value: unknown, max = MAX_TEXT): value is string =>
   typeof value === 'string' && value.length <= max && isStorable(value)
 
 const READERS: { [type in Field['type']]: (value: unknown, field: Field) => Checked } = {
   text(value) {
-    if (typeof value !== 'string') return say('This has to be a text.')
-    if (value.length > MAX_TEXT) return say(`A text has at most ${MAX_TEXT} characters.`)
+    if (typeof value !== 'string') return say('This has to be a text.', 'wrong-type')
+    if (value.length > MAX_TEXT) return say(`A text has at most ${MAX_TEXT} characters.`, 'too-long')
     return isStorable(value) ? { value } : say('This text holds a character that is none.')
   },
   number(value) {
     return typeof value === 'number' && Number.isFinite(value)
       ? { value: value === 0 ? 0 : value }
-      : say('This has to be a number.')
+      : say('This has to be a number.', 'wrong-type')
   },
   boolean(value) {
-    return typeof value === 'boolean' ? { value } : say('This has to be true or false.')
+    return typeof value === 'boolean' ? { value } : say('This has to be true or false.', 'wrong-type')
   },
   date(value) {
     return text(value) && isDate(value) ? { value } : say('This has to be a date such as 2026-11-21.')
@@ -85,14 +86,14 @@ const READERS: { [type in Field['type']]: (value: unknown, field: Field) => Chec
   select(value, { options }) {
     return typeof value === 'string' && options.includes(value)
       ? { value }
-      : say(`This has to be one of ${listed(options)}.`)
+      : say(`This has to be one of ${listed(options)}.`, 'not-one-of')
   },
   multiselect(value, { options }) {
     const fits =
       Array.isArray(value) && value.every(one => typeof one === 'string' && options.includes(one as string))
     return fits
       ? { value: [...new Set(value as string[])] }
-      : say(`This has to be a list of some of ${listed(options)}.`)
+      : say(`This has to be a list of some of ${listed(options)}.`, 'not-one-of')
   },
   location(value) {
     // Of a text each character would become a key.

@@ -44,7 +44,7 @@ export async function createRecord(tx: Queryable, caller: Caller, given: Given) 
   const type = which && (await findDataType(tx, organizationId, which, 'FOR SHARE'))
   if (!type) {
     const path = given.dataTypeId === undefined ? 'dataTypeName' : 'dataTypeId'
-    throw invalid(path, 'There is no such data type.')
+    throw invalid(path, 'There is no such data type.', 'not-found')
   }
   if (!dataAccess(caller, 'create/data').grants(type._id)) {
     throw forbidden(`Your role may not create records of ${type.name}.`)
@@ -106,7 +106,7 @@ export async function removeRecord(tx: Queryable, caller: Caller, recordId: stri
   )
   const ids = await listReferring(tx, organizationId, record._id, fields, NAMED)
   if (ids.length > 0) {
-    throw new RequestError('conflict', 'Other records refer to this one. Change them first.', {
+    throw new RequestError('in-use', 'Other records refer to this one. Change them first.', {
       conflicts: { count: ids.length, ids },
     })
   }

@@ -74,6 +74,7 @@ async function checkVanishing(tx: Queryable, before: Flow, { steps }: NewFlow): 
   if (count > 0)
     throw conflict(
       `Tasks have a status that the flow would lose (${gone.join(', ')}): ${count}. Move them first.`,
+      'in-use',
     )
 }
 

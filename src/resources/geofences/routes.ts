@@ -97,7 +97,13 @@ const countVertices = ({ shape }: NewGeofence) => (shape.type === 'polygon' ? sh
 
 function checkRoom({ count, vertices }: { count: number; vertices: number }): void {
   if (count > MAX_GEOFENCES)
-    throw conflict(`There are ${MAX_GEOFENCES} geofences, as many as may be. Delete one first.`)
+    throw conflict(
+      `There are ${MAX_GEOFENCES} geofences, as many as may be. Delete one first.`,
+      'too-many-records',
+    )
   if (vertices > MAX_VERTICES_IN_ALL)
-    throw conflict(`All polygons together may have ${MAX_VERTICES_IN_ALL} vertices. Draw them with fewer.`)
+    throw conflict(
+      `All polygons together may have ${MAX_VERTICES_IN_ALL} vertices. Draw them with fewer.`,
+      'too-many-records',
+    )
 }

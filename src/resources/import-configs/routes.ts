@@ -124,8 +124,9 @@ async function checkMapping(
 ): Promise<{ given: NewImportConfig; type: DataType }> {
   await checkDataTypes(tx, organizationId, { dataTypeId: given.dataTypeId })
   const type = found('data type', await findDataType(tx, organizationId, given))
-  const errors = listUnfit(type, given.mapping).map(({ key, message }) => ({
+  const errors = listUnfit(type, given.mapping).map(({ key, isGone, message }) => ({
     path: `mapping.${key}`,
+    code: isGone ? ('unknown-field' as const) : ('invalid' as const),
     message,
   }))
   if (errors[0]) throw new FieldErrors(errors, errors[0].message)

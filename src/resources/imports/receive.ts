@@ -15,8 +15,9 @@ import { insertJob } from '../../../db/queries/jobs.ts'
 import { type Caller, findCallers } from '../../../db/queries/sessions.ts'
 import { createTurns } from '../../../db/turns.ts'
 import { record } from '../../http/audit.ts'
+import type { FailureCode } from '../../http/error-codes.ts'
 import {
-  type ErrorCode,
+  type FieldError,
   FieldErrors,
   forbidden,
   found,
@@ -27,7 +28,7 @@ import {
 import { scopeOf } from '../../http/permissions.ts'
 import { findProto } from '../../http/plugins/strict-inputs.ts'
 import { checkFields, receiveUpload } from '../../http/plugins/uploads.ts'
-import { InvalidInput } from '../../http/validation.ts'
+import { InvalidInput, REPORTING } from '../../http/validation.ts'
 import { FileError, unimportable } from '../../sheets/file-error.ts'
 import { listed } from '../../sheets/quotes.ts'
 import { dataAccess } from '../data/access.ts'
@@ -45,7 +46,7 @@ import { importUpload } from './schemas.ts'
 
 type Fields = z.infer<typeof importUpload.fields>
 
-const STATUSES: { [reason in FileError['reason']]: ErrorCode } = {
+const STATUSES: { [reason in FileError['reason']]: FailureCode } = {
   unsupported: 'unsupported-media-type',
   unimportable: 'unimportable',
   'too-large': 'too-large',
@@ -162,12 +163,12 @@ async function readTarget(
   if (importConfigId !== undefined && mapping !== undefined)
     throw invalid('mapping', 'Give an import config or a mapping, not both.')
   const config = isUuid(importConfigId) ? await findImportConfig(tx, importConfigId) : null
-  if (!isNamed && !config) throw invalid('importConfigId', NO_CONFIG)
+  if (!isNamed && !config) throw invalid('importConfigId', NO_CONFIG, 'not-found')
   const which = isNamed ? namedType(fields) : config
   const type = which && (await acrossOrganizations(tx, () => findDataType(tx, caller.organizationId, which)))
   if (!type) {
     const path = dataTypeId === undefined ? 'dataTypeName' : 'dataTypeId'
-    throw invalid(path, 'There is no such data type.')
+    throw invalid(path, 'There is no such data type.', 'not-found')
   }
   if (!dataAccess(caller, 'import/data').grants(type._id)) {
     throw forbidden(`Your role may not import into ${type.name}.`)
@@ -184,7 +185,7 @@ function readMapping(
   config: ImportConfig | null,
 ): Mapping | null {
   if (importConfigId !== undefined) {
-    if (!config) throw invalid('importConfigId', NO_CONFIG)
+    if (!config) throw invalid('importConfigId', NO_CONFIG, 'not-found')
     if (config.dataTypeId !== type._id)
       throw invalid('importConfigId', 'The import config is for another data type.')
     return checkKeys(type, config.mapping, config.name)
@@ -194,11 +195,11 @@ function readMapping(
   try {
     value = JSON.parse(mapping)
   } catch {
-    throw invalid('mapping', 'This has to be JSON: { "field": "Column" }.')
+    throw invalid('mapping', 'This has to be JSON: { "field": "Column" }.', 'malformed')
   }
   const proto = findProto(value)
-  if (proto !== null) throw invalid(`mapping.${proto}`, 'There is no such field.')
-  const checked = mappingShape.safeParse(value)
+  if (proto !== null) throw invalid(`mapping.${proto}`, 'There is no such field.', 'unknown-field')
+  const checked = mappingShape.safeParse(value, REPORTING)
   if (!checked.success) {
     throw new InvalidInput(
       checked.error.issues.map(issue => ({ ...issue, path: ['mapping', ...issue.path] })),
@@ -208,12 +209,13 @@ function readMapping(
 }
 
 function checkKeys(type: DataType, mapping: Mapping, configName?: string): Mapping {
-  const errors = listUnfit(type, mapping).map(({ key, isGone, message }) => {
-    if (configName === undefined) return { path: `mapping.${key}`, message }
+  const errors = listUnfit(type, mapping).map(({ key, isGone, message }): FieldError => {
+    const code = isGone ? 'unknown-field' : 'invalid'
+    if (configName === undefined) return { path: `mapping.${key}`, code, message }
     const why = isGone
       ? `maps a field that ${type.name} no longer has: ${key}.`
       : `does not fit ${type.name} any more: ${message}`
-    return { path: 'importConfigId', message: `The import config ${configName} ${why}` }
+    return { path: 'importConfigId', code, message: `The import config ${configName} ${why}` }
   })
   if (errors[0]) throw new FieldErrors(errors, errors[0].message)
   return mapping

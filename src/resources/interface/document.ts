@@ -2,6 +2,7 @@ import swagger from '@fastify/swagger'
 import type { FastifyContextConfig } from 'fastify'
 import { jsonSchemaTransform, jsonSchemaTransformObject } from 'fastify-type-provider-zod'
 import { z } from 'zod'
+import { codeOfStatus } from '../../http/error-codes.ts'
 import type { App } from '../../services.ts'
 import { capitalize, type Media, shareFailures, shareSchemas, tidy } from './components.ts'
 import { describeEvents } from './events.ts'
@@ -216,6 +217,7 @@ function nameOperation(method: string, path: string): string {
 function failureExample(status: string): object {
   const message = SENTENCES[status] ?? 'The request failed.'
   const requestId = '019aa3c1-0a2b-7c3d-8e4f-5a6b7c8d9e0f'
-  const errors = [{ path: 'name', message: 'This must not be empty.' }]
-  return { status: false, message, requestId, ...(status === '400' ? { errors } : {}) }
+  const errors = [{ path: 'name', code: 'too-short', message: 'This must not be empty.' }]
+  const code = codeOfStatus(Number(status))
+  return { status: false, code, message, requestId, ...(status === '400' ? { errors } : {}) }
 }

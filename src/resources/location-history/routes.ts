@@ -3,7 +3,7 @@ import { readPoint } from '../../../db/queries/history.ts'
 import { findOrganization } from '../../../db/queries/organizations.ts'
 import { PIECE_POINTS } from '../../../ingest/bulk.ts'
 import { ok } from '../../http/envelope.ts'
-import { found, invalid, RequestError } from '../../http/errors.ts'
+import { type FieldError, found, invalid, RequestError } from '../../http/errors.ts'
 import { visibilityOf } from '../../http/permissions.ts'
 import { createStreams } from '../../http/streams.ts'
 import type { App, Services } from '../../services.ts'
@@ -41,10 +41,12 @@ export function locationHistoryRoutes(app: App, { db, log, metrics, turns }: Ser
     if (!result)
       throw new RequestError('unavailable', 'The points could not be stored yet. Send the request again.')
     if (result.rejected.length < points.length) return ok(result, 'Points accepted')
-    const errors = result.rejected.map(({ index, reason, message }) => ({
-      path: reason === 'unknown-device' ? `points.${index}.deviceId` : `points.${index}`,
-      message,
-    }))
+    const errors = result.rejected.map(
+      ({ index, reason, message }): FieldError =>
+        reason === 'unknown-device'
+          ? { path: `points.${index}.deviceId`, code: 'not-found', message }
+          : { path: `points.${index}`, code: 'invalid', message },
+    )
     throw new RequestError('invalid-input', 'None of the points was accepted.', { errors, data: result })
   })
 

@@ -25,7 +25,7 @@ const TOO_MANY =
 
 /** 409 where the root of the account has as many organizations as it may (row_caps). Whoever registers gets one in any case. */
 export async function checkOrganizationsLeft(tx: Queryable, accountId: string): Promise<void> {
-  if ((await countOrganizationsLeft(tx, accountId)) <= 0) throw conflict(TOO_MANY)
+  if ((await countOrganizationsLeft(tx, accountId)) <= 0) throw conflict(TOO_MANY, 'too-many-records')
 }
 
 /** The hub of an organization-creation request: all three fields or none. */
@@ -138,7 +138,7 @@ function readHub(request: HubFields, required: boolean): NewHub | null {
       ? HUB_REQUIRED
       : `A hub needs its name, latitude and longitude: ${missing.join(' and ')} missing.`
   throw new FieldErrors(
-    missing.map(path => ({ path, message: `${path} is required here.` })),
+    missing.map(path => ({ path, code: 'required', message: `${path} is required here.` })),
     message,
   )
 }

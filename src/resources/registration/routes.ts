@@ -25,7 +25,7 @@ export function registrationRoutes(app: App, { db, tokens, config }: Services): 
   }
   app.post('/auth/register', { ...operations.register, onRequest }, async (request, reply) => {
     const { name, email, password, organizationName, hubName, hubLat, hubLng } = request.body
-    const taken = conflict('This e-mail address is registered already. Sign in.')
+    const taken = conflict('This e-mail address is registered already. Sign in.', 'not-unique')
     const known = await findAccount(db.system, email)
     const present = known?.passwordHash ?? null
     if (known && present !== null) {

@@ -28,19 +28,25 @@ export async function checkDetails(
     const place = `permissionDetails.${index}`
     const { permissionName } = detail
     if (!isPermission(permissionName)) {
-      return [{ path: `${place}.permissionName`, message: `There is no permission ${permissionName}.` }]
+      return [
+        {
+          path: `${place}.permissionName`,
+          code: 'not-found',
+          message: `There is no permission ${permissionName}.`,
+        },
+      ]
     }
     const fault = faultOf(detail)
-    if (fault) return [{ path: `${place}.${fault.path}`, message: fault.message }]
+    if (fault) return [{ path: `${place}.${fault.path}`, code: 'invalid', message: fault.message }]
     const first = firsts.get(permissionName)
     firsts.set(permissionName, first ?? detail)
     if (first && !reachesAlike(first, detail)) {
       const message = `${permissionName} is named twice, and each time it reaches another way. Name it once.`
-      return [{ path: `${place}.permissionName`, message }]
+      return [{ path: `${place}.permissionName`, code: 'not-unique', message }]
     }
     return (missing[index] ?? [])
       .filter(({ name, typeName }) => !kept.has(name) && (typeName === null || kept.has(typeName)))
-      .map(({ path, message }) => ({ path, message }))
+      .map(({ path, code, message }) => ({ path, code, message }))
   })
   const [first] = errors
   if (first) throw new FieldErrors(errors, first.message)
@@ -54,7 +60,9 @@ export async function listGone(
 ): Promise<FieldError[]> {
   const missing = await findMissing(tx, organizationId, details)
   return missing.flatMap(some =>
-    some.filter(({ typeName }) => typeName === null).map(({ path, message }) => ({ path, message })),
+    some
+      .filter(({ typeName }) => typeName === null)
+      .map(({ path, code, message }) => ({ path, code, message })),
   )
 }
 
@@ -81,14 +89,14 @@ async function findMissing(
       const place = `permissionDetails.${index}.dataTypes.${at}`
       const known = fields.get(dataTypeId)
       const name = nameOf(permissionName, dataTypeId)
-      const message = 'There is no such data type.'
+      const [code, message] = ['not-found' as const, 'There is no such data type.']
       return [
-        ...(known ? [] : [{ path: `${place}.dataTypeId`, message, name, typeName: null }]),
+        ...(known ? [] : [{ path: `${place}.dataTypeId`, code, message, name, typeName: null }]),
         ...restrictedFields.flatMap((key, nth) => {
           if (known?.has(key)) return []
           const path = `${place}.restrictedFields.${nth}`
           const message = 'The data type has no such field.'
-          return [{ path, message, name: `${name} ${key}`, typeName: known ? null : name }]
+          return [{ path, code, message, name: `${name} ${key}`, typeName: known ? null : name }]
         }),
       ]
     }),

@@ -115,5 +115,5 @@ function checkGrant(caller: Caller, details: readonly PermissionDetail[]): void 
 
 function checkName(name: string): void {
   const taken = DEFAULT_ROLES.find(given => given.name.toLowerCase() === name.toLowerCase())
-  if (taken) throw conflict(`${taken.name} is the name of a default role.`)
+  if (taken) throw conflict(`${taken.name} is the name of a default role.`, 'not-unique')
 }

@@ -89,17 +89,17 @@ export async function checkSchedules(
   for (const { at, schedule } of given) {
     const { teamId, assigneeId, flowId } = schedule
     if (isUuid(teamId) && isUuid(assigneeId) && !(await isOfTeam(tx, teamId, assigneeId)))
-      errors.push({ path: `${at}assigneeId`, message: NOT_OF_TEAM })
+      errors.push({ path: `${at}assigneeId`, code: 'invalid', message: NOT_OF_TEAM })
     if (answer.bytesLeft >= 0 && !flows.has(flowId)) flows.set(flowId, await measureFlow(tx, flowId))
     const measured = flows.get(flowId)
     answer.bytesLeft -= measured?.bytes ?? 0
-    if (answer.bytesLeft < 0) errors.push({ path: `${at}flowId`, message: TOO_LONG })
+    if (answer.bytesLeft < 0) errors.push({ path: `${at}flowId`, code: 'too-large', message: TOO_LONG })
     if (!measured) continue
     const { flow } = measured
     const wrong = await listErrors(async () => {
       schedule.content = await checkContent(tx, organizationId, flow, schedule.content)
     })
-    errors.push(...wrong.map(({ path, message }) => ({ path: `${at}${path}`, message })))
+    errors.push(...wrong.map(error => ({ ...error, path: `${at}${error.path}` })))
   }
   return errors
 }
@@ -115,7 +115,7 @@ async function listErrors(work: () => Promise<void>): Promise<FieldError[]> {
     await work()
     return []
   } catch (error) {
-    if (error instanceof FieldErrors) return error.details.errors as FieldError[]
+    if (error instanceof FieldErrors) return [...(error.details.errors ?? [])]
     throw error
   }
 }

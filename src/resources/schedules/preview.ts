@@ -49,11 +49,14 @@ function* told<Found>(work: Generator<void, Found>): Generator<void, Found> {
     return yield* work
   } catch (error) {
     if (!(error instanceof InvalidRule)) throw error
-    throw new FieldErrors([{ path: 'repeat.rrule', message: error.message }], error.message)
+    throw new FieldErrors(
+      [{ path: 'repeat.rrule', code: 'wrong-format', message: error.message }],
+      error.message,
+    )
   }
 }
 
 function neverOccurs(): FieldErrors {
   const message = 'This has no occurrence from startTime to endTime, or to the end of the century.'
-  return new FieldErrors([{ path: 'repeat', message }], message)
+  return new FieldErrors([{ path: 'repeat', code: 'invalid', message }], message)
 }

@@ -3,6 +3,7 @@ import { SCHEDULE_SORTS } from '../../../db/queries/schedules.ts'
 import {
   deleted,
   failures,
+  fieldError,
   id,
   isSample,
   list,
@@ -132,7 +133,7 @@ const scheduleResult = z.object({
   index: z.int(),
   status: z.enum(['created', 'failed']),
   schedule: schedule.optional(),
-  errors: z.array(z.object({ path: text('repeat.rrule'), message: text('FREQ is required.') })).optional(),
+  errors: z.array(fieldError).optional(),
 })
 
 const occurrences = z.object({ occurrences: z.array(text('2026-11-26T08:00:00.000Z')), past: z.int() })

@@ -15,7 +15,7 @@ import type { Caller } from '../../../db/queries/sessions.ts'
 import type { Turns } from '../../../ingest/turns.ts'
 import { record } from '../../http/audit.ts'
 import { type FieldError, FieldErrors, found, invalid, RequestError } from '../../http/errors.ts'
-import { InvalidInput } from '../../http/validation.ts'
+import { InvalidInput, REPORTING } from '../../http/validation.ts'
 import { findDataTypes } from '../tasks/content.ts'
 import { typesOf } from '../tasks/new-task.ts'
 import { createContentFilter, readTypes } from '../tasks/present.ts'
@@ -42,7 +42,7 @@ export function* planNew(
 
 function flowOf({ flowId }: Pick<NewScheduleBody, 'flowId'>, defaults: ScheduleDefaults): string {
   const known = flowId ?? defaults.flowId
-  if (known === null) throw invalid('flowId', 'There is no flow yet. Create one first.')
+  if (known === null) throw invalid('flowId', 'There is no flow yet. Create one first.', 'required')
   return known
 }
 
@@ -98,13 +98,12 @@ function* readOne(
   defaults: ScheduleDefaults,
   budget: Budget,
 ): Generator<void, { schedule: Planned } | { errors: FieldError[] }> {
-  const read = newSchedule.safeParse(body)
+  const read = newSchedule.safeParse(body, REPORTING)
   if (!read.success) return { errors: new InvalidInput(read.error.issues).errors }
   try {
     return { schedule: yield* planNew(read.data, defaults, budget) }
   } catch (error) {
-    if (error instanceof RequestError && error.details.errors)
-      return { errors: error.details.errors as FieldError[] }
+    if (error instanceof RequestError && error.details.errors) return { errors: [...error.details.errors] }
     throw error
   }
 }
@@ -117,10 +116,10 @@ async function createPiece(
 ): Promise<Outcome[]> {
   const places = planned.map(({ index, schedule }) => ({ at: `${index}.`, schedule }))
   const wrong = new Map<number, FieldError[]>()
-  for (const { path, message } of await checkSchedules(tx, caller, places, { answer })) {
+  for (const { path, ...error } of await checkSchedules(tx, caller, places, { answer })) {
     const [index, ...rest] = path.split('.')
     const errors = wrong.get(Number(index)) ?? []
-    wrong.set(Number(index), [...errors, { path: rest.join('.'), message }])
+    wrong.set(Number(index), [...errors, { path: rest.join('.'), ...error }])
   }
   const right = planned.filter(({ index }) => !wrong.has(index))
   const made = await insert(

@@ -7,7 +7,7 @@ import type { Field } from '../../../db/schema/flows.ts'
 import { forbidden, found, invalid } from '../../http/errors.ts'
 import { splitIds } from '../../http/lists.ts'
 import { type Permission, scopeOf } from '../../http/permissions.ts'
-import { InvalidInput } from '../../http/validation.ts'
+import { InvalidInput, REPORTING } from '../../http/validation.ts'
 import type { Column } from '../../sheets/column.ts'
 import { headingsOf } from '../../sheets/headings.ts'
 import type { Exportable, Exporter } from '../exports/source.ts'
@@ -54,7 +54,7 @@ export const exportableTasks: Exportable = {
     const unknown = named?.find(key => !FIELDS.has(key))
     if (unknown !== undefined)
       throw invalid('fields', `A task has no field ${unknown}. Its fields are ${TASK_KEYS.join(', ')}.`)
-    const parsed = taskExportFilter.safeParse(filter)
+    const parsed = taskExportFilter.safeParse(filter, REPORTING)
     if (!parsed.success)
       throw new InvalidInput(
         parsed.error.issues.map(issue => ({ ...issue, path: ['filter', ...issue.path] })),

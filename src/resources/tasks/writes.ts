@@ -40,7 +40,7 @@ type Plain = Omit<NewTask, 'status' | 'history' | 'scheduleId' | 'isSample'>
 export async function createTask(tx: Queryable, caller: Caller, body: NewTaskBody): Promise<Task> {
   const { organizationId, userId } = caller
   const flowId = body.flowId ?? (await findUsualFlow(tx))
-  if (flowId === null) throw invalid('flowId', 'There is no flow yet. Create one first.')
+  if (flowId === null) throw invalid('flowId', 'There is no flow yet. Create one first.', 'required')
   const types = await findDataTypes(tx, organizationId, body.dataIds)
   await checkTask(tx, caller, { ...body, flowId }, types)
   const flow = found('flow', await findFlow(tx, flowId, 'FOR SHARE'))
@@ -103,8 +103,8 @@ export async function changeStatus(
   { status, at, lat, lng, note, fields }: MoveBody,
 ): Promise<{ task: Task; set: Values }> {
   if ((lat === undefined) !== (lng === undefined))
-    throw invalid(lat === undefined ? 'lat' : 'lng', 'A place has both lat and lng.')
-  if (at && at.getTime() > timeOfDay() + AHEAD_MS) throw invalid('at', 'This is in the future.')
+    throw invalid(lat === undefined ? 'lat' : 'lng', 'A place has both lat and lng.', 'required')
+  if (at && at.getTime() > timeOfDay() + AHEAD_MS) throw invalid('at', 'This is in the future.', 'too-large')
   const before = await lockTask(tx, caller, 'update/task', taskId)
   const flow = found('flow', await findFlow(tx, before.flowId, 'FOR SHARE'))
   const move = {
@@ -216,7 +216,7 @@ function checkSize(path: string, { content }: Task): void {
 }
 
 const tooMuch = (path: string) =>
-  invalid(path, `A task holds at most ${MAX_CONTENT_BYTES / 1024} KiB of content.`)
+  invalid(path, `A task holds at most ${MAX_CONTENT_BYTES / 1024} KiB of content.`, 'too-large')
 
 /** Content whose keys the flow has fields for is held to them; the rest is anybody's. */
 export async function checkContent(
@@ -249,9 +249,10 @@ async function checkAgainst(
     ? await acrossOrganizations(tx, () => listBrokenReferences(tx, organizationId, type, [{ _id: '', data }]))
     : []
   const wrong = [
-    ...errors.map(({ path, message }) => ({ path: path.replace('data', place), message })),
+    ...errors.map(error => ({ ...error, path: error.path.replace('data', place) })),
     ...broken.map(({ key }) => ({
       path: `${place}.${key}`,
+      code: 'not-found' as const,
       message: 'There is no such record to refer to.',
     })),
   ]

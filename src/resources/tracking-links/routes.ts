@@ -115,7 +115,7 @@ function seenBy(caller: Caller): Visibility {
 async function checkTask(tx: Queryable, caller: Caller, taskId: string): Promise<void> {
   const isSeen = isUuid(taskId) && scopeOf(caller.permissionDetails, 'view/task')
   const task = isSeen ? await findLinkTask(tx, taskId, taskVisibilityOf(caller, 'view/task')) : null
-  if (!task) throw invalid('taskId', 'There is no such task.')
+  if (!task) throw invalid('taskId', 'There is no such task.', 'not-found')
   if (task.isDone) throw invalid('taskId', 'This task is done: give one that is to be done.')
 }
 

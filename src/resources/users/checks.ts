@@ -30,7 +30,7 @@ export async function getVisibleUser(
 /** The role of an identifier in the body; 400 where it is none of the organization. */
 export async function getGivenRole(tx: Queryable, roleId: string): Promise<Role> {
   const role = isUuid(roleId) ? await findRole(tx, roleId) : null
-  if (!role) throw invalid('roleId', 'There is no such role.')
+  if (!role) throw invalid('roleId', 'There is no such role.', 'not-found')
   return role
 }
 
