@@ -8,6 +8,8 @@ import { deleteSome } from './prune.ts'
 export interface Caller {
   sessionId: string
   expiresAt: number
+  /** How often the session has been renewed: a token of an earlier renewal has ended. */
+  renewals: number
   userId: string
   accountId: string
   organizationId: string
@@ -38,7 +40,7 @@ const STANDING = `r.id AS "roleId", r.name AS "roleName", r.is_default AND r.nam
     (SELECT coalesce(json_agg(t.team_id ORDER BY t.team_id), '[]') FROM team_users t WHERE t.user_id = u.id)
       AS "teamIds"`
 
-const CALLERS = `SELECT s.id AS "sessionId", (extract(epoch FROM s.expires_at) * 1000)::float8 AS "expiresAt",
+const CALLERS = `SELECT s.id AS "sessionId", (extract(epoch FROM s.expires_at) * 1000)::float8 AS "expiresAt", s.renewals,
     u.id AS "userId", u.account_id AS "accountId", u.organization_id AS "organizationId", ${ROOT} AS root,
     x.key AS subject, ${STANDING}
   FROM sessions s JOIN users u ON u.id = s.user_id JOIN roles r ON r.id = u.role_id JOIN subjects x ON x.id = u.id
@@ -114,6 +116,28 @@ export async function insertSession(
     [id, userId, lifetimeS, origin.userAgent, origin.address],
   )
   return opened.length > 0 ? id : null
+}
+
+/**
+ * Renews a session for another lifetime, which ends at most `longestS` after it was opened. Returns the number of its
+ * renewals and its remaining seconds, or null where it is not due: within the last `lastS` of its lifetime, renewed as often
+ * as `renewals` says, and not at the longest yet.
+ */
+export async function renewSession(
+  tx: Queryable,
+  sessionId: string,
+  renewals: number,
+  { lifetimeS, lastS, longestS }: { lifetimeS: number; lastS: number; longestS: number },
+): Promise<{ renewals: number; remainingS: number } | null> {
+  const [renewed] = await tx.query<{ renewals: number; remainingS: number }>(
+    `UPDATE sessions SET renewals = renewals + 1,
+       expires_at = least(now() + make_interval(secs => $3), created_at + make_interval(secs => $5))
+     WHERE id = $1 AND renewals = $2 AND expires_at > now() AND expires_at <= now() + make_interval(secs => $4)
+       AND expires_at < created_at + make_interval(secs => $5)
+     RETURNING renewals, floor(extract(epoch FROM expires_at - now()))::int AS "remainingS"`,
+    [sessionId, renewals, lifetimeS, lastS, longestS],
+  )
+  return renewed ?? null
 }
 
 /** Ends a session everywhere. Returns whether it was alive: of two that end it at once, one did. */

@@ -38,4 +38,6 @@ export const sessions = pgTable('sessions', {
   address: text('address'),
   createdAt: timestamp('created_at', { withTimezone: true }).notNull().defaultNow(),
   expiresAt: timestamp('expires_at', { withTimezone: true }).notNull(),
+  /** How often it has been renewed: tokens of earlier renewals have ended. */
+  renewals: integer('renewals').notNull().default(0),
 })

@@ -66,6 +66,6 @@ export async function authenticateToken(
 ): Promise<Caller | null> {
   const claims = tokens.verify(token)
   const caller = claims && (await find(claims.sessionId))
-  const isTheirs = caller?.userId === claims?.userId && caller?.organizationId === claims?.organizationId
-  return caller && isTheirs ? caller : null
+  if (!claims || !caller || caller.renewals !== claims.renewals) return null
+  return caller.userId === claims.userId && caller.organizationId === claims.organizationId ? caller : null
 }

@@ -10,11 +10,13 @@ export interface Claims {
   userId: string
   organizationId: string
   sessionId: string
+  /** How often the session had been renewed when the token was signed. */
+  renewals: number
 }
 
 /** The bearer tokens of users: JWT, HS256 with the bytes of the secret. A token is alive as long as its session. */
 export interface Tokens {
-  sign(claims: Claims): Promise<string>
+  sign(claims: Claims, lifetimeS?: number): Promise<string>
   /** The claims of a token that is ours and not expired, or null. */
   verify(token: string): Claims | null
 }
@@ -22,13 +24,13 @@ export interface Tokens {
 export function createTokens(secret: string): Tokens {
   const key = createSecretKey(Buffer.from(secret, 'utf8'))
   return {
-    sign: ({ userId, organizationId, sessionId }) =>
-      new SignJWT({ org: organizationId })
+    sign: ({ userId, organizationId, sessionId, renewals }, lifetimeS = TOKEN_LIFETIME_S) =>
+      new SignJWT({ org: organizationId, renewals })
         .setProtectedHeader({ alg: 'HS256', typ: 'JWT' })
         .setSubject(userId)
         .setJti(sessionId)
         .setIssuedAt(Math.floor(timeOfDay() / 1000))
-        .setExpirationTime(Math.floor(timeOfDay() / 1000) + TOKEN_LIFETIME_S)
+        .setExpirationTime(Math.floor(timeOfDay() / 1000) + lifetimeS)
         .sign(key),
 
     verify(token) {
@@ -48,12 +50,17 @@ export function createTokens(secret: string): Tokens {
         // where no signature is left to verify.
         const unsecured = base64url.encode(JSON.stringify({ ...header, alg: 'none' }))
         const payload = signed.slice(signed.indexOf('.') + 1)
-        const { sub, jti, org } = UnsecuredJWT.decode(`${unsecured}.${payload}.`, {
+        const {
+          sub,
+          jti,
+          org,
+          renewals = 0,
+        } = UnsecuredJWT.decode(`${unsecured}.${payload}.`, {
           currentDate: new Date(timeOfDay()),
           requiredClaims: ['exp'],
         }).payload
-        return isUuid(sub) && isUuid(jti) && isUuid(org)
-          ? { userId: sub, organizationId: org, sessionId: jti }
+        return isUuid(sub) && isUuid(jti) && isUuid(org) && Number.isInteger(renewals)
+          ? { userId: sub, organizationId: org, sessionId: jti, renewals: renewals as number }
           : null
       } catch {
         return null

@@ -91,6 +91,8 @@ export function createWatcher(options: {
       const caller = callers.get(credential.sessionId)
       if (!caller) end(watched, 'credential')
       else if (!attempt(() => watched.follow(caller), false)) end(watched, 'permission')
+      // Its session may have been renewed.
+      else if (open.has(watched)) open.set(watched, { ...credential, expiresAt: caller.expiresAt })
     }
   }
 
@@ -139,7 +141,9 @@ export function createWatcher(options: {
     setInterval(checkAll, CHECK_EVERY_MS),
     setInterval(() => {
       const now = timeOfDay()
-      endWhere(one => one.kind === 'user' && one.expiresAt <= now)
+      const isOver = (one: Credential) => one.kind === 'user' && one.expiresAt <= now
+      const over = [...open].flatMap(([watched, credential]) => (isOver(credential) ? [watched] : []))
+      if (over.length > 0) checkSoon(over)
     }, EXPIRE_EVERY_MS),
   ]
 

@@ -35,6 +35,7 @@ describe('A token', () => {
     userId: crypto.randomUUID(),
     organizationId: crypto.randomUUID(),
     sessionId: crypto.randomUUID(),
+    renewals: 0,
   }
   const sign = (alg: string, expires: string) =>
     new SignJWT({ org: claims.organizationId })

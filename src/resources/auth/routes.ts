@@ -1,4 +1,5 @@
-import { isUuid } from '../../../db/client.ts'
+import { isUuid, type Queryable } from '../../../db/client.ts'
+import { timeOfDay } from '../../../db/clock.ts'
 import {
   findAccount,
   findAccountById,
@@ -6,16 +7,36 @@ import {
   listMemberships,
   replacePassword,
 } from '../../../db/queries/accounts.ts'
-import { deleteSession, deleteSessionsOf, listSessions } from '../../../db/queries/sessions.ts'
+import {
+  type Caller,
+  deleteSession,
+  deleteSessionsOf,
+  findCallers,
+  listSessions,
+  renewSession,
+} from '../../../db/queries/sessions.ts'
+import { TOKEN_LIFETIME_S } from '../../../ingest/identity/tokens.ts'
 import { record } from '../../http/audit.ts'
 import { ok } from '../../http/envelope.ts'
-import { forbidden, found, invalid, notFound, RequestError, sessionEnded } from '../../http/errors.ts'
+import {
+  conflict,
+  forbidden,
+  found,
+  invalid,
+  notFound,
+  RequestError,
+  sessionEnded,
+} from '../../http/errors.ts'
 import { listedWhole } from '../../http/lists.ts'
 import type { App, Services } from '../../services.ts'
 import { checkPassword } from './brute-force.ts'
 import { hashPassword } from './passwords.ts'
 import * as operations from './schemas.ts'
 import { answerSignedIn, openSession, originOf } from './sign-in.ts'
+
+/** A session is renewed in the last four hours of its lifetime, and lasts at most 30 days in all (contract section 3). */
+const RENEWED_IN_LAST_S = 4 * 3600
+const LONGEST_SESSION_S = 30 * 86_400
 
 /** Signing in and out, and an account's own password and sessions, which are the same in all its organizations. */
 export function authRoutes(app: App, { db, tokens, config, lastSeen }: Services): void {
@@ -67,6 +88,19 @@ export function authRoutes(app: App, { db, tokens, config, lastSeen }: Services)
     return answerSignedIn(tokens, opened, 'Organization switched')
   })
 
+  app.post('/auth/renew', operations.renew, async ({ caller }) => {
+    const { sessionId, userId, organizationId } = caller
+    const renewed = await renewSession(db.system, sessionId, caller.renewals, {
+      lifetimeS: TOKEN_LIFETIME_S,
+      lastS: RENEWED_IN_LAST_S,
+      longestS: LONGEST_SESSION_S,
+    })
+    if (!renewed) throw await whyNotRenewed(db.system, caller)
+    const { renewals, remainingS } = renewed
+    const token = await tokens.sign({ sessionId, userId, organizationId, renewals }, remainingS)
+    return { status: true as const, message: 'Session renewed', token, expires_in: remainingS }
+  })
+
   app.post('/auth/logout', operations.logout, async ({ caller }) => {
     await db.system.transaction(tx => deleteSession(tx, caller.sessionId))
     return ok({}, 'Signed out')
@@ -101,4 +135,14 @@ export function authRoutes(app: App, { db, tokens, config, lastSeen }: Services)
     })
     return ok({ _id: id }, 'Session ended')
   })
+}
+
+/** Why the session of a caller could not be renewed: another request has renewed or ended it, or it is too early or too late. */
+async function whyNotRenewed(db: Queryable, { sessionId, renewals, expiresAt }: Caller) {
+  if (expiresAt - timeOfDay() > RENEWED_IN_LAST_S * 1000)
+    return conflict('The session lasts for more than four hours from now: renew it in its last four.')
+  const now = (await findCallers(db, [sessionId])).get(sessionId)
+  return now?.renewals === renewals
+    ? conflict('A session lasts at most 30 days: sign in again.')
+    : sessionEnded()
 }

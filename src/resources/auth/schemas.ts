@@ -67,6 +67,20 @@ export const signedIn = z
   })
   .describe('Signed in, with the token to go on with')
 
+const token = text('eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJvcmciOiIwMTlhYTNjMCJ9.6kXo')
+
+export const renewed = z
+  .object({
+    status: done,
+    message: text('Session renewed'),
+    token: token.describe('The bearer token to go on with'),
+    expires_in: z
+      .int()
+      .meta({ examples: [28_800] })
+      .describe('Its lifetime in seconds'),
+  })
+  .describe('The session is renewed')
+
 const session = z.object({
   _id: id,
   organizationId: id,
@@ -126,6 +140,18 @@ live sockets that were opened with it are closed. Where the account is no active
   body: z.strictObject({ organizationId: anyOrganization }),
   response: { 200: signedIn, ...failures(404) },
 })
+
+export const renew = operation(
+  {
+    access: 'session',
+    tags,
+    summary: 'Renew the session',
+    description: `Answers a new token of the same session, and ends the one of this request. It can be asked in the last
+four hours of a session, which lasts at most 30 days after the sign-in. Open live sockets and MQTT connections go on.`,
+    response: { 200: renewed, ...failures(409) },
+  },
+  { idempotencyKey: false },
+)
 
 export const logout = operation({
   access: 'session',

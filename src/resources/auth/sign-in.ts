@@ -54,7 +54,12 @@ export async function openSession(
 /** The body of specification 2.2. `isCurrent` is true for exactly the organization that the token belongs to. */
 export async function answerSignedIn(tokens: Tokens, opened: Opened, message: string) {
   const { sessionId, user, isHubSet, memberships } = opened
-  const token = await tokens.sign({ sessionId, userId: user._id, organizationId: user.organizationId })
+  const token = await tokens.sign({
+    sessionId,
+    userId: user._id,
+    organizationId: user.organizationId,
+    renewals: 0,
+  })
   return {
     status: true as const,
     message,
