@@ -28,9 +28,3 @@ export function withDemand<T>(demand: Demand, work: () => T): T {
 export function currentDemand(): Demand {
   return current.getStore() ?? { lane: 'requests' }
 }
-
-/** Too many wait already, or for too long: the same may well succeed in a few seconds. */
-export class BusyError extends Error {
-  /** As PostgreSQL says it, too_many_connections: whoever goes on when the database is away does so here. */
-  readonly code = '53300'
-}

@@ -1,4 +1,4 @@
-import { BusyError } from './demand.ts'
+import { AwayError, BusyError, OvertakenError, TimeoutError } from './failures.ts'
 
 /** The SQLSTATE of an error that a driver threw, also where drizzle has wrapped it. */
 export function sqlState(error: unknown): string | undefined {
@@ -28,7 +28,7 @@ export function isMissingPartition(error: unknown): boolean {
 /** Whether the same transaction may well succeed when it runs again at once: serialization failure, deadlock. */
 export function isTransient(error: unknown): boolean {
   const state = sqlState(error)
-  return state === '40001' || state === '40P01'
+  return state === '40001' || state === '40P01' || hasCause(error, OvertakenError)
 }
 
 const AWAY_CODES = new Set([
@@ -51,6 +51,7 @@ const AWAY_CODES = new Set([
  * resources (53), shutting down or starting up (57P), read-only after a failover (25006), or a socket error.
  */
 export function isAway(error: unknown): boolean {
+  if (hasCause(error, AwayError) || isBusy(error)) return true
   const state = sqlState(error)
   if (state) return /^(08|53|57P|25006)/.test(state)
   for (let current = error; current instanceof Error; current = current.cause) {
@@ -69,17 +70,18 @@ export function isAway(error: unknown): boolean {
   return false
 }
 
-/** Whether the process itself had no turn to give, see `turns.ts`. */
+/** Whether the process itself has too much to do: no turn came (db/turns.ts). */
 export function isBusy(error: unknown): boolean {
-  for (let current = error; current instanceof Error; current = current.cause) {
-    if (current instanceof BusyError) return true
-  }
-  return false
+  return hasCause(error, BusyError)
 }
 
-/** Whether a statement took longer than it may. */
+/** Whether the work took longer than it may. */
 export function isTimeout(error: unknown): boolean {
-  return sqlState(error) === '57014'
+  return sqlState(error) === '57014' || hasCause(error, TimeoutError)
+}
+
+function hasCause(error: unknown, kind: new (...given: never[]) => Error): boolean {
+  return error instanceof kind || (error instanceof Error && hasCause(error.cause, kind))
 }
 
 /** Whether a lock could not be had within lock_timeout. */

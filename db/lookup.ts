@@ -1,4 +1,5 @@
-import { BusyError, currentDemand, withDemand } from './demand.ts'
+import { currentDemand, withDemand } from './demand.ts'
+import { BusyError } from './failures.ts'
 import { rootOf } from './roots.ts'
 
 /** How many are looked up in one statement: some milliseconds. */

@@ -1,4 +1,4 @@
-import { BusyError } from './demand.ts'
+import { BusyError } from './failures.ts'
 import { rootOf } from './roots.ts'
 
 /**

@@ -1,4 +1,5 @@
 import { Worker } from 'node:worker_threads'
+import { AwayError } from '../failures.ts'
 import { retry } from '../retry.ts'
 import { checkFormat } from './directory-format.ts'
 import { lockDirectory } from './directory-lock.ts'
@@ -10,11 +11,6 @@ const LOOK_AGAIN_MS = 200
 
 /** What passes through lives for a statement. Node's own 48 are filled before any of it is collected. */
 const YOUNG_MB = 16
-
-/** Nothing is asked of this database any more: to whoever waits it is away (`isAway`). */
-class GoneError extends Error {
-  readonly code = '57P01'
-}
 
 class UnknownHolderError extends Error {
   constructor() {
@@ -79,7 +75,7 @@ export async function openPglite(options: {
         if (held === 'held') return
         // Nothing that is under way was acknowledged.
         void worker.terminate()
-        lose(new GoneError('Another process has taken over the directory of the embedded database'))
+        lose(new AwayError('Another process has taken over the directory of the embedded database'))
       },
       {
         firstMs: LOOK_AGAIN_MS,
@@ -119,8 +115,8 @@ export async function openPglite(options: {
     if (answer.kind === 'rows') request?.resolve(answer.rows)
     else request?.reject(Object.assign(new Error(answer.error.message), answer.error))
   })
-  worker.on('error', error => lose(new GoneError('The embedded database has failed', { cause: error })))
-  worker.on('exit', () => lose(new GoneError('The thread of the embedded database has ended')))
+  worker.on('error', error => lose(new AwayError('The embedded database has failed', { cause: error })))
+  worker.on('exit', () => lose(new AwayError('The thread of the embedded database has ended')))
 
   try {
     await ask({ kind: 'open' })
@@ -170,7 +166,7 @@ export async function openPglite(options: {
     async close() {
       if (!gone) {
         await session.hold('writing', () => ask({ kind: 'close' }))
-        fail(new GoneError('The embedded database is closed'))
+        fail(new AwayError('The embedded database is closed'))
         await worker.terminate()
       }
       lock.release()

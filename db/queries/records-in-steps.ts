@@ -1,4 +1,5 @@
 import type { Queryable } from '../client.ts'
+import { TimeoutError } from '../failures.ts'
 import {
   countMatches,
   type Listing,
@@ -30,11 +31,6 @@ const STEP_BYTES = 1024 * 1024
 const INDEXED_ROWS = 1_000
 /** Waiting for turns included; a statement of PostgreSQL has 15 s without (`postgres-lanes.ts`). */
 const WITHIN_MS = 30_000
-
-/** All of it together took too long, as PostgreSQL says it of a statement: query_canceled. */
-class TooLongError extends Error {
-  readonly code = '57014'
-}
 
 export async function readRecordsInSteps<Row extends { _id: string }>(
   db: Queryable,
@@ -70,7 +66,7 @@ export async function readRecordsInSteps<Row extends { _id: string }>(
       const isCounted = end === null && total <= countUpTo
       return { rows, next: hasMore ? last : null, total: isCounted ? total : undefined }
     }
-    if (performance.now() > deadline) throw new TooLongError('Reading in steps took too long')
+    if (performance.now() > deadline) throw new TimeoutError('Reading in steps took too long')
     after = end
   }
 }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { BusyError, currentDemand, withDemand } from '../../db/demand.ts'
+import { currentDemand, withDemand } from '../../db/demand.ts'
+import { BusyError } from '../../db/failures.ts'
 import { createLookup } from '../../db/lookup.ts'
 
 /** A lookup whose statements end when they are told to. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { BusyError } from '../../db/demand.ts'
+import { BusyError } from '../../db/failures.ts'
 import { learnRoots } from '../../db/roots.ts'
 import { createTurns } from '../../db/turns.ts'
 

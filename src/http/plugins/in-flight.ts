@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify'
-import { BusyError } from '../../../db/demand.ts'
+import { BusyError } from '../../../db/failures.ts'
 import { createTurns } from '../../../db/turns.ts'
 import type { App } from '../../services.ts'
 import { RequestError } from '../errors.ts'

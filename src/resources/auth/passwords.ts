@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os'
 import { hash, verify } from '@node-rs/argon2'
-import { BusyError } from '../../../db/demand.ts'
+import { BusyError } from '../../../db/failures.ts'
 import { createTurns } from '../../../db/turns.ts'
 import { RequestError } from '../../http/errors.ts'
 

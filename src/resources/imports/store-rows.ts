@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { isUuid, newId, type Queryable } from '../../../db/client.ts'
+import { OvertakenError } from '../../../db/failures.ts'
 import {
   insertRecordTexts,
   listTakenValues,
@@ -26,11 +27,6 @@ import { keyNames } from './key-names.ts'
 import { MAX_MISSED_KEYS } from './limits.ts'
 import { type MadeRecord, makeRecord, type ReadRow } from './read-rows.ts'
 import { differingIn, OF_HIDDEN_FIELD, reportOf } from './report.ts'
-
-/** Somebody else has taken a unique value meanwhile: the same rows again, and they are told. A serialization failure. */
-class OvertakenError extends Error {
-  readonly code = '40001'
-}
 
 /** What rows are stored as. The type is held by the transaction. */
 export interface Target {
@@ -207,6 +203,7 @@ async function write(
     ...(await updateRecords(tx, organizationId, type, changed)),
     ...(created.length > 0 ? await insertRecordTexts(tx, organizationId, type._id, created) : []),
   ]
+  // The same rows are stored again, and those with the value fail.
   if (taken.length > 0) throw new OvertakenError('A unique value was taken meanwhile')
   await insertEvents(tx, organizationId, {
     event: 'data-source-created',
