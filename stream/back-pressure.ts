@@ -2,18 +2,21 @@ import { getHeapStatistics } from 'node:v8'
 import { callEach, type Log } from './log.ts'
 import { type Entry, sizeOf } from './point.ts'
 
-/** What of a log waits to become durable, and whether as much waits as may: full from the maximum up, until half of it is gone. */
+/**
+ * Counts the entries of a log that wait to become durable. It is full above the maximum, and stays full until half of the
+ * maximum is free again.
+ */
 export interface BackPressure extends Pick<Log, 'waiting' | 'full' | 'onFull'> {
-  /** Counts entries in. Returns their bytes. */
+  /** Counts entries in. Returns their size in bytes. */
   enter(entries: readonly Entry[]): number
-  /** Counts them out, with the bytes that they entered with. */
+  /** Counts entries out, with the bytes that `enter` returned for them. */
   leave(item: { entries: readonly Entry[]; bytes: number }): void
 }
 
-/** What waits is counted as it was sent; as objects it takes three times as much, and there is other work beside it. */
+/** Waiting bytes are counted as sent. As objects they take three times as much memory, and other work needs memory too. */
 const PART_OF_HEAP = 1 / 8
 
-/** So many bytes, or what a process with a small heap (`--max-old-space-size`) has room for. */
+/** The given number of bytes, or less in a process with a small heap (`--max-old-space-size`). */
 export const withinHeap = (bytes: number): number =>
   Math.min(bytes, getHeapStatistics().heap_size_limit * PART_OF_HEAP)
 

@@ -1,37 +1,37 @@
 import { rootOf } from '../db/roots.ts'
 
-/** Of a line, how much has gone before its memory is given back. */
+/** A line gives memory back once this many of its items have been taken. */
 const COMPACT_FROM = 1_000
 
-/** Whose turn it is: the roots of organizations take turns, and the senders of one among themselves. */
+/** Decides the turn: the roots of organizations take turns, and within a root the senders take turns. */
 export interface Owner {
   organizationId: string
   sender: number
 }
 
-/** What waits of one sender, from `next` on. */
+/** The waiting items of one sender, from index `next` on. */
 interface Line<Item> {
   items: Item[]
   next: number
 }
 
 /**
- * A queue in which whoever has much waiting makes nobody else wait for it: the roots of organizations have one turn after the
- * other (db/roots.ts), and within each every sender. What is of one sender keeps its order.
+ * A queue in which a sender with many waiting items delays nobody else. The roots of organizations take turns
+ * (db/roots.ts), and within a root the senders take turns. The items of one sender keep their order.
  */
 export interface FairQueue<Item> {
   readonly size: number
   push(item: Item, owner: Owner): void
-  /** The item whose turn it is, which stays. */
+  /** Returns the item whose turn it is, and leaves it in the queue. */
   peek(): Item | undefined
-  /** Takes that item out: the next one is of another root, if there is one. */
+  /** Removes and returns that item. The next item is of another root, if another root has one. */
   shift(): Item | undefined
-  /** Takes out what the test is true of, and returns it. */
+  /** Removes and returns the items that pass the test. */
   remove(test: (item: Item) => boolean): Item[]
 }
 
 export function createFairQueue<Item>(): FairQueue<Item> {
-  /** The one whose turn it is comes first, also among the senders. */
+  /** The root whose turn it is comes first, and so does the sender within it. */
   const roots = new Map<string, Map<number, Line<Item>>>()
   let size = 0
 

@@ -15,8 +15,8 @@ export function distanceM(a: Place, b: Place): number {
 }
 
 /**
- * How far a place is from the straight way between two others, in metres, on a plane around it: what is nearest to it
- * is right, and what is a hundred kilometres away matters to a few per cent.
+ * The distance in metres from a place to the straight line between two others, on a plane around that place. It is exact
+ * near the place, and off by a few per cent at a hundred kilometres.
  */
 export function distanceToWayM(place: Place, from: Place, to: Place): number {
   const perLng = RADIANS * EARTH_RADIUS_M * Math.cos(place.lat * RADIANS)
@@ -30,6 +30,6 @@ export function distanceToWayM(place: Place, from: Place, to: Place): number {
   return Math.hypot(fromX + along * wayX, fromY + along * wayY)
 }
 
-/** A longitude, or a difference of longitudes the shorter way round. */
+/** Brings a longitude, or a difference of longitudes, into the range of -180 to 180 degrees. */
 export const turn = (degrees: number) =>
   degrees > 180 ? degrees - 360 : degrees < -180 ? degrees + 360 : degrees

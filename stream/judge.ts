@@ -16,8 +16,8 @@ import { type Anomaly, isFast, NEIGHBOURS_WITHIN_MS } from './anomalies.ts'
 export type JudgedColumns = PointColumns & { anomaly: (Anomaly | null)[]; logOffset: number[] }
 
 /**
- * Stores points of any time, in the transaction given, and judges anew whom they are neighbours of. What comes of it is a
- * matter of what is stored, and the same in whatever order that came. Resolves also to what is stored or marked anew.
+ * Stores points of any time in the given transaction, and judges them and their neighbours again. The result depends on the
+ * stored points alone, not on the order in which they came. `changed` holds every point that was stored or got another mark.
  */
 export async function insertAndJudge(
   tx: Queryable,
@@ -61,7 +61,7 @@ export async function insertAndJudge(
   return { stored, tails, changed: [...inserted, ...marks].sort(bySubjectAndTime) }
 }
 
-/** Which point it is. */
+/** Identifies a point. */
 export interface Identity {
   subject: number
   recordedAt: number
@@ -77,11 +77,14 @@ const toIdentity = (points: JudgedColumns, subject: number, index: number) => ({
 interface Judged {
   fix: StoredFix
   anomaly: string | null
-  /** Whether more than 100 m/s lie before it. */
+  /** Whether the way from the fix before it takes more than 100 m/s. */
   fast: boolean
 }
 
-/** Those that are at these times, and their neighbours: of each of them both of its own neighbours are there, if it has any. */
+/**
+ * Judges the fixes at these times and their neighbours. `fixes` contains both neighbours of every fix that is judged, if
+ * they exist.
+ */
 function judge(fixes: readonly StoredFix[], times: ReadonlySet<number>): Judged[] {
   const isOne = (fix: StoredFix | undefined) => fix !== undefined && times.has(fix.recordedAt)
   return fixes.flatMap((fix, index) => {
@@ -93,7 +96,10 @@ function judge(fixes: readonly StoredFix[], times: ReadonlySet<number>): Judged[
   })
 }
 
-/** What the tail of a subject becomes, or null where it stays; `isLost` where its newest fix has to be looked for. */
+/**
+ * The subject's next tail, or null if it does not change. With `isLost`, the caller looks up the newest fix in the
+ * database.
+ */
 function moveTail(
   tail: LockedTail,
   judged: readonly Judged[],

@@ -8,43 +8,46 @@ import type { Entry, Outcomes } from './point.ts'
  *                         |
  *                         +----follow-->   live    -->  sockets
  *
- * `kafka-log.ts` and `process-log.ts` implement it and pass one contract test. Entries of one subject are on one
- * partition, and those of one source keep their order. What waits is taken of one organization after the other, and in each
- * of one sender after the other. Nothing above asks which of the two it has.
+ * `kafka/log.ts` and `process-log.ts` implement it and pass one contract test. All entries of a subject are in one
+ * partition, and the entries of a source keep their order. Waiting entries take turns: by organization, and within an
+ * organization by sender. No code above the log asks which implementation it has.
  */
 export interface Log {
   /**
-   * Resolves when every entry is durable: written by Kafka, or committed by the database. It waits as long as that
-   * takes; it rejects when `source` ended meanwhile or the log closes, and then some entries may be durable.
-   * Resolves to what storing found out, as far as the tier knows by then.
+   * Resolves when every entry is durable: written by Kafka, or committed by the database. It waits as long as that takes.
+   * It rejects when `source` ends or the log closes before; some entries may be durable then.
+   * Resolves to the outcomes of storing that are known by then.
    */
   append(entries: readonly Entry[], source: Source): Promise<Outcomes>
-  /** Whether as many bytes wait as may; it stays so until half of them are durable. Whoever appends reads nothing more. */
+  /**
+   * Whether the waiting bytes reached their maximum. It stays true until half of them are durable. Callers that append
+   * stop reading.
+   */
   readonly full: boolean
-  /** Calls whenever the log has become full, or no longer is. Returns how to stop listening. */
+  /** Calls the listener whenever `full` changes. Returns a function that stops listening. */
   onFull(listener: (full: boolean) => void): () => void
-  /** Entries that wait to become durable, and their bytes. */
+  /** The number of entries that wait to become durable, and their bytes. */
   readonly waiting: { entries: number; bytes: number }
 
   /**
-   * Takes part in storing: every record goes to one of all storers. `handler` resolves when the batch is
-   * committed; while it rejects it is called again with the same batch.
+   * Takes part in storing: each record goes to exactly one of all storers. `handler` resolves when the batch is committed.
+   * As long as it rejects, it is called again with the same batch.
    */
   store(handler: (batch: Batch) => Promise<Outcomes>): Promise<Subscription>
   /**
-   * Calls `start` for the positions to read from, then hands every record at or after them to `handler`, in order
-   * per partition. `start` is where a follower reads its first state together with the positions it stands for.
-   * Resolves when what the log held after `start` has been handed over.
+   * Calls `start` for the positions to read from, then passes every record at or after them to `handler`, in order
+   * within a partition. A follower reads its first state in `start`, together with the positions of that state.
+   * Resolves when every record that was in the log after `start` has been handed over.
    */
   follow(start: () => Promise<Positions>, handler: (batch: Batch) => void): Promise<Subscription>
 
   close(): Promise<void>
 }
 
-/** Where appended entries come from: a connection or a request. Set `ended`, and what still waits is dropped. */
+/** The origin of appended entries: a connection or a request. Setting `ended` drops its entries that still wait. */
 export interface Source {
   ended: boolean
-  /** Who its entries are of. Kafka's records name them, so that other consumers need no table of ours. */
+  /** The owners of its entries. Kafka's records name them, so that other consumers need no table of Fieldline. */
   readonly subjects: readonly Subject[]
 }
 
@@ -78,7 +81,7 @@ export interface Subscription {
   close(): Promise<void>
 }
 
-/** Calls each of them, also where one throws: whoever listens has no say in what was stored. */
+/** Calls every listener, even if one throws: a listener has no influence on storing. */
 export function callEach<Args extends unknown[]>(
   listeners: Iterable<(...args: Args) => unknown>,
   onError: (error: unknown, doing: string) => void,
@@ -88,22 +91,22 @@ export function callEach<Args extends unknown[]>(
     try {
       listener(...args)
     } catch (error) {
-      onError(error, 'telling what the log has done')
+      onError(error, 'calling a listener of the log')
     }
   }
 }
 
-/** The partition of a subject: its points stay in order, and neighbours spread evenly. */
+/** The partition of a subject. All of its points go there in order, and consecutive keys spread evenly. */
 export function partitionOf(subject: number, partitions: number): number {
   return subject % partitions
 }
 
-/** Whose turn entries of a source wait for: its first subject's, which is the sender's. */
+/** The owner whose turn a source's entries wait for: the sender, which is its first subject. */
 export function ownerOf({ subjects: [first] }: Source): Owner {
   return { organizationId: first?.organizationId ?? '', sender: first?.subject ?? 0 }
 }
 
-/** The entries by partition, in their order. */
+/** Groups the entries by partition, each group in the original order. */
 export function splitByPartition(
   entries: readonly Entry[],
   partitions: number,

@@ -3,12 +3,12 @@ import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 import type { LiveClients } from './live/clients.ts'
 import type { Log } from './log.ts'
 
-/** What the writer counts. */
+/** The writer's metrics. */
 export function createWriterMetrics(registry: Registry) {
   const registers = [registry]
   const entries = new Counter({
     name: 'fieldline_stored_total',
-    help: 'What was stored: points, duplicates that were there already, rejections',
+    help: 'Entries stored: new points, duplicates, rejections',
     labelNames: ['kind'],
     registers,
   })
@@ -20,7 +20,7 @@ export function createWriterMetrics(registry: Registry) {
   })
   const failed = new Counter({
     name: 'fieldline_store_failed_total',
-    help: 'Batches that could not be stored, as where the database is away or its disk full; each is tried again',
+    help: 'Batches that could not be stored, because the database is away or its disk is full, for example; each is tried again',
     registers,
   })
   let points = 0
@@ -34,7 +34,7 @@ export function createWriterMetrics(registry: Registry) {
   return { onStored, onFailed: () => failed.inc(), storedPoints: () => points }
 }
 
-/** Figures that are read when they are asked for, of the parts that this process has. */
+/** Gauges of the parts that this process has, read when the metrics are asked for. */
 export function observe(
   registry: Registry,
   parts: {
@@ -42,7 +42,7 @@ export function observe(
     connections: { size: number; closed: number }
     liveClients: LiveClients | undefined
     mqttConnections: (() => number) | undefined
-    /** Where files are. */
+    /** The directory of the files. */
     dataDir: string
     clockOffsetMs: () => number
   },
@@ -61,7 +61,7 @@ export function observe(
   let closed = 0
   new Counter({
     name: 'fieldline_connections_closed_total',
-    help: 'Connections that were closed to make room for others, or not accepted for want of it',
+    help: 'Connections that were closed to make room for others, or refused for lack of room',
     registers: [registry],
     collect() {
       this.inc(connections.closed - closed)
@@ -70,7 +70,7 @@ export function observe(
   })
   gauge(
     'fieldline_clock_offset_seconds',
-    "How far the database's clock, which counts, is ahead of this machine's",
+    "How far the database's clock, which Fieldline uses, is ahead of this machine's clock",
     () => parts.clockOffsetMs() / 1000,
   )
   gauge('fieldline_data_dir_free_bytes', 'Room on the disk of DATA_DIR', () => readFree(dataDir))
@@ -87,7 +87,7 @@ function readFree(folder: string): number {
     const { bavail, bsize } = statfsSync(folder)
     return bavail * bsize
   } catch {
-    // It is not there before something is kept in it.
+    // The directory does not exist before the first file is written.
     return Number.NaN
   }
 }

@@ -1,6 +1,6 @@
 /**
- * One fix of one subject as it was validated (`ingest/fix.ts`): every value is in its column's range and
- * precision already, so that what is accepted can be stored, and stored again compares equal.
+ * One validated fix of one subject (`ingest/fix.ts`). Every value already has its column's range and precision, so an
+ * accepted point can be stored, and compares equal when it is stored again.
  */
 export interface Point {
   kind: 'point'
@@ -44,37 +44,37 @@ export const REASONS = [
 
 export type Reason = (typeof REASONS)[number]
 
-/** A point that was wrong. It travels through the log like a point, so that it is lost as little. */
+/** A rejected point. It travels through the log like a point, so that it is just as safe from loss. */
 export interface Rejection {
   kind: 'rejection'
-  /** `subjects.key` of who sent it. */
+  /** `subjects.key` of the sender. */
   subject: number
   /** Our clock, in milliseconds since 1970. */
   receivedAt: number
   reason: Reason
-  /** A sentence for whoever mends the device. */
+  /** A sentence for the person who repairs the device. */
   message: string
-  /** Its place in the array that was sent, or null. */
+  /** Its index in the array that was sent, or null. */
   index: number | null
   /** The MQTT topic, or null over HTTP. */
   topic: string | null
-  /** What was sent, cut to 1 KiB. */
+  /** The payload as sent, cut to 1 KiB. */
   payload: string | null
 }
 
 export type Entry = Point | Rejection
 
-/** What storing found out about an entry; an entry without one is stored and was new. */
+/** The result of storing an entry. An entry without an outcome was new and is stored. */
 export type Outcome =
   | { kind: 'duplicate' }
-  /** Rejected only when it was stored: a conflict, or what the database would not store. */
+  /** Rejected only during storing: a conflict, or a point that the database cannot store. */
   | { kind: 'rejected'; reason: Reason; message: string }
 
 export type Outcomes = ReadonlyMap<Entry, Outcome>
 
 export const NO_OUTCOMES: Outcomes = new Map()
 
-/** About how many bytes an entry keeps alive while it waits; a point measured 200 to 250. */
+/** The approximate memory of a waiting entry in bytes; a point measured 200 to 250. */
 export function sizeOf(entry: Entry): number {
   if (entry.kind === 'point') return 250 + (entry.attributes?.length ?? 0)
   return 300 + (entry.payload?.length ?? 0)

@@ -6,13 +6,13 @@ import { callEach, ownerOf, splitByPartition } from './log.ts'
 import { type Entry, NO_OUTCOMES, type Outcome, type Outcomes } from './point.ts'
 
 /**
- * The log of the tiers without Kafka. Nothing is kept here: an entry is durable when the database has committed it,
- * so `append` resolves when the storer has. A partition stores one batch at a time, and what arrives meanwhile is
- * the next batch: batches grow with the load, and an entry that comes alone does not wait for company.
+ * The log of the tiers without Kafka. It keeps nothing itself: an entry is durable when the database has committed it,
+ * so `append` resolves when the storer has stored it. A partition stores one batch at a time, and entries that arrive
+ * meanwhile form the next batch. So batches grow with the load, and a single entry does not wait for others.
  *
- * A batch is one record, numbered when it is taken up, so offsets rise in the order in which points become durable.
- * A batch that fails is tried again under its number. Numbers go on above what the database has stored (`start`).
- * Followers are called after the commit and before whoever appended.
+ * A batch is one record and gets its offset when storing begins, so offsets rise in the order in which points become
+ * durable. A batch that fails is tried again under its offset. Offsets continue above those in the database (`start`).
+ * Followers are called after the commit, and before `append` resolves.
  */
 const BATCH_ENTRIES = 4_000
 const MAX_WAITING_BYTES = 128 * 1024 * 1024
@@ -22,7 +22,7 @@ const RETRY_MAX_MS = 2_000
 interface Waiting {
   entries: readonly Entry[]
   bytes: number
-  /** As many points take as long to store. */
+  /** The number of points that take as long to store. */
   cost: number
   source: Source
   resolve: (outcomes: Outcomes) => void
@@ -38,7 +38,7 @@ interface Partition {
 
 export interface ProcessLogOptions {
   partitions: number
-  /** What the database has stored so far. */
+  /** The positions up to which the database has stored. */
   start: Positions
   maxWaitingBytes?: number
   onError: (error: unknown, doing: string) => void
@@ -61,7 +61,7 @@ export function createProcessLog(options: ProcessLogOptions): Log {
   let handler: ((batch: Batch) => Promise<Outcomes>) | undefined
   let closed = false
 
-  /** Entries whose connection has ended will be sent again: they need not be stored, nor kept. */
+  /** A device sends the entries of an ended connection again, so they need not be stored or kept. */
   function dropEnded({ queue }: Partition): void {
     for (const item of queue.remove(({ source }) => source.ended)) {
       pressure.leave(item)
@@ -69,7 +69,7 @@ export function createProcessLog(options: ProcessLogOptions): Log {
     }
   }
 
-  /** The next batch. */
+  /** Removes the next batch from the queue. */
   function take({ queue }: Partition): Waiting[] {
     const items: Waiting[] = []
     let cost = 0
@@ -86,13 +86,13 @@ export function createProcessLog(options: ProcessLogOptions): Log {
     if (partition.storing || !handler || partition.queue.size === 0) return
     partition.storing = storeAll(partition).finally(() => {
       partition.storing = undefined
-      // What was appended between the last look at the queue and now.
+      // Handles entries that were appended between the last look at the queue and now.
       kick(partition)
     })
   }
 
   async function storeAll(partition: Partition): Promise<void> {
-    // One turn of the event loop, so that what one read of the sockets brings shares a batch.
+    // Waits one turn of the event loop, so that everything from one read of the sockets shares a batch.
     await new Promise(resolve => setImmediate(resolve))
     while (handler && partition.queue.size > 0) {
       dropEnded(partition)
@@ -120,7 +120,7 @@ export function createProcessLog(options: ProcessLogOptions): Log {
     }
   }
 
-  /** Undefined where it ended before the batch was stored. */
+  /** Resolves to undefined if the log ends before the batch is stored. */
   async function storeUntilDone(batch: Batch, partition: Partition): Promise<Outcomes | undefined> {
     return retry(async () => handler?.(batch), {
       firstMs: RETRY_FIRST_MS,
@@ -171,7 +171,7 @@ export function createProcessLog(options: ProcessLogOptions): Log {
     },
 
     async follow(start, handle) {
-      // Nothing is kept from before, so what is stored while `start` reads is held back until it has.
+      // The log keeps no past records, so batches that are stored while `start` reads are held back until it is done.
       let held: Batch[] | undefined = []
       const follower = (batch: Batch) => (held ? held.push(batch) : handle(batch))
       followers.add(follower)
@@ -203,7 +203,7 @@ export function createProcessLog(options: ProcessLogOptions): Log {
   }
 }
 
-/** A rejection takes four times as long as a point, and of a subject with many the old ones are deleted. */
+/** A rejection takes four times as long as a point, because storing it also deletes the oldest of a subject with many. */
 function costOf(entries: readonly Entry[]): number {
   let cost = 0
   for (const { kind } of entries) cost += kind === 'point' ? 1 : 4

@@ -4,25 +4,26 @@ import { isFast } from './anomalies.ts'
 import type { Point } from './point.ts'
 
 /**
- * The last point of each subject, as far as the writer knows. What is newer is known to be new, and whether the last one
- * is an anomaly is decided by the next: so points that come in order, which is almost all, are judged without asking the
- * database. Another writer may have stored meanwhile (a partition that moved in Kafka): then the unique index or the row of
- * the newest fix rejects the batch (`copy-points.ts`), and what was believed is forgotten.
+ * The last point of each subject, as far as this writer knows. A newer point is certainly new, and the next point decides
+ * whether the last one is an anomaly. So points that come in order, which is almost all, are judged without asking the
+ * database. Another writer may have stored meanwhile, when a partition moved in Kafka. Then the unique index or the row of
+ * the newest fix rejects the batch (`copy-points.ts`), and the writer forgets these tails.
  */
 export interface Tail extends StoredTail {
   organization: { id: string | null; maxAccuracy: number | null; stale: boolean }
 }
 
-/** What of a batch can be copied in: for each point, whether more than 100 m/s lie before it; null where it cannot. */
+/** For each point, whether the way to it takes more than 100 m/s; null if the point cannot be copied in. */
 export type Plan = (boolean | null)[]
 
 export interface Tails {
   /**
-   * Of points sorted by subject and time, those that cannot be stored yet and make no anomaly: in order, accurate enough, and
-   * neither they nor the last one stored before them impossible. Of two under one identity the first.
+   * Selects the points that cannot be stored yet and are no anomaly, from points sorted by subject and time. They are in
+   * order and accurate enough, and neither they nor the last stored point are impossible. The first of two points with one
+   * identity is selected.
    */
   plan(points: readonly Point[]): Promise<Plan>
-  /** Reads what is not known of their subjects, for `of`. */
+  /** Reads the unknown tails of the points' subjects, so that `of` can return them. */
   learn(points: readonly Point[]): Promise<void>
   of(subject: number): Tail
   set(subject: number, tail: StoredTail): void
@@ -37,7 +38,7 @@ export function createTails(db: Database): Tails {
   const tails = new Map<number, Tail>()
   const organizations = new Map<string, Tail['organization']>()
 
-  // A change of who sees what is told where a change of settings is, and more often.
+  // A change of settings arrives as a change of visibility, which is more frequent.
   db.onChange(event => {
     if (event.kind === 'visibility') expire(event.organizationId)
     else if (event.kind === 'resync') for (const id of [...organizations.keys()]) expire(id)
@@ -57,7 +58,7 @@ export function createTails(db: Database): Tails {
     }
     if (unknown.size === 0) return
     const nobody = { id: null, maxAccuracy: null, stale: false }
-    // Of an organization that is gone nothing is known, and nothing is kept.
+    // Subjects of a deleted organization are not in the answer and keep this empty tail.
     for (const subject of unknown) tails.set(subject, { ...NOTHING, organization: nobody })
     for (const { subject, organizationId, maxAccuracy, ...tail } of await listTails(db.writer, [
       ...unknown,
@@ -71,7 +72,7 @@ export function createTails(db: Database): Tails {
     }
   }
 
-  /** Plans what is of one subject, from `begin` to `end`. */
+  /** Plans the points of one subject, from index `begin` to `end`. */
   function planSubject(points: readonly Point[], begin: number, end: number, plan: Plan): void {
     const tail = tails.get((points[begin] as Point).subject) as Tail
     if (tail.recordedAt !== null && !tail.isNewest) return

@@ -13,19 +13,19 @@ import { NO_OUTCOMES } from './point.ts'
 import { createTails, isInaccurate } from './tails.ts'
 
 /**
- * Stores batches of the log. What it stores it can store again: points are identified by subject and time,
- * rejections by their place in the log. So a batch whose commit was lost on the way back is simply stored again.
+ * Stores batches of the log. Everything can be stored again: points are identified by subject and time, rejections by
+ * their place in the log. So a batch whose commit was lost on the way back is simply stored again.
  *
- * The first point stored under an identity wins. One that comes later is a duplicate where it is the same, and a
- * conflict where it differs. Points that are newer than anything stored of their subject cannot be there, and where none of
- * them is an anomaly they are copied in without asking (`tails.ts`); the others are judged among their neighbours
- * (`judge.ts`). A point that the database rejects all the same is found by halving its batch.
+ * The first point stored under an identity wins. A later one is a duplicate if it is equal, and a conflict if it differs.
+ * Points that are newer than every stored point of their subject cannot be duplicates. If none of them is an anomaly, they
+ * are copied in without asking (`tails.ts`); the others are judged among their neighbours (`judge.ts`). A point that the
+ * database rejects nevertheless is found by halving its batch.
  */
 export function createWriter(options: {
   db: Database
   onError?: (error: unknown, doing: string) => void
   onStored?: (stored: { points: number; duplicates: number; rejections: number; seconds: number }) => void
-  /** Whoever appended hears why. */
+  /** Called when storing fails. The error itself goes to the caller of `store`. */
   onFailed?: () => void
 }): { store(batch: Batch): Promise<Outcomes> } {
   const { db } = options
@@ -57,7 +57,7 @@ export function createWriter(options: {
       })
       return outcomes.size > 0 ? outcomes : NO_OUTCOMES
 
-      /** Copies what is new, which is almost everything, and asks about the rest. */
+      /** Copies the new points, which are almost all, and compares the rest with the database. */
       async function storeAll(all: Numbered<Point>[], at: LogPosition): Promise<void> {
         const plan = await tails.plan(all.map(({ entry }) => entry))
         const fresh = all.filter((_, index) => plan[index] !== null)
@@ -69,7 +69,7 @@ export function createWriter(options: {
         else if (rest.length > 0) await storePoints(rest, at)
       }
 
-      /** False where the database rejects it: then one of them is there after all, or cannot be stored. */
+      /** Resolves to false if the database rejects the points: one of them is stored already, or cannot be stored. */
       async function copyFresh(fresh: Numbered<Point>[], fast: boolean[], at: LogPosition): Promise<boolean> {
         const newest = toNewest(fresh, fast)
         try {
@@ -99,7 +99,7 @@ export function createWriter(options: {
         }
       }
 
-      /** Of points without twins the last of each subject. */
+      /** The last point of each subject; `fresh` holds no two points with one identity. */
       function toNewest(fresh: Numbered<Point>[], fast: boolean[]): NewestColumns {
         const index = fresh.flatMap(({ entry }, at) =>
           fresh[at + 1]?.entry.subject === entry.subject ? [] : [at],
@@ -117,11 +117,11 @@ export function createWriter(options: {
         try {
           await withPartitions(part, () => insertAndCompare(part, at))
         } catch (error) {
-          // Where a partition cannot be created just now the points wait.
+          // The points wait while their partition cannot be created.
           if (isMissingPartition(error) || !isInvalidData(error) || part.length === 0) throw error
           const [only] = part
           if (part.length === 1 && only) {
-            // What the database says of it is the operator's to read, not the tenant's.
+            // The database's error is for the operator, not for the tenant.
             options.onError?.(error, `storing a point of subject ${only.entry.subject}`)
             reject(only, 'unstorable', 'The point cannot be stored.')
             await storePoints([], at)
@@ -133,7 +133,7 @@ export function createWriter(options: {
         }
       }
 
-      /** Runs `work`, and where a partition of the points is missing creates it and runs `work` again. */
+      /** Runs `work`. If a partition of the points is missing, creates it and runs `work` again. */
       async function withPartitions(part: Numbered<Point>[], work: () => Promise<void>): Promise<void> {
         try {
           await work()
@@ -167,7 +167,7 @@ export function createWriter(options: {
         for (const [subject, tail] of moved) tails.set(subject, tail)
         if (!stored) return
         const inserted = new Set(stored.map(row => identity(row.subject, row.recordedAt)))
-        // Twice in one batch: the first of them was stored, the others were there already.
+        // Of two equal points in one batch the first was stored, and the others count as duplicates.
         const known = part.filter(({ entry }) => !inserted.delete(identity(entry.subject, entry.recordedAt)))
         for (const { entry } of known) outcomes.set(entry, { kind: 'duplicate' })
         for (const { index, stored: winner } of await findConflicts(db.writer, toColumns(known))) {
@@ -185,7 +185,7 @@ export function createWriter(options: {
   }
 }
 
-/** An entry with its place in the log: the offset of its record, and its ordinal therein. */
+/** An entry with its place in the log: the offset of its record, and its ordinal within the record. */
 interface Numbered<E extends Entry = Entry> {
   entry: E
   offset: number
@@ -202,7 +202,7 @@ const isPoint = (item: Numbered): item is Numbered<Point> => item.entry.kind ===
 const isRejection = (item: Numbered): item is Numbered<Rejection> => item.entry.kind === 'rejection'
 const identity = (subject: number, recordedAt: number) => `${subject}/${recordedAt}`
 
-/** Stable, so that of two points under one identity the one that came first stays first. */
+/** The sort is stable, so of two points with one identity the earlier one stays first. */
 function bySubjectAndTime(a: Numbered<Point>, b: Numbered<Point>): number {
   return a.entry.subject - b.entry.subject || a.entry.recordedAt - b.entry.recordedAt
 }
@@ -227,12 +227,12 @@ function toColumns(points: readonly Numbered<Point>[]): PointColumns {
 function toRejection(point: Point, reason: Reason, message: string): Rejection {
   const { kind: _, subject, receivedAt, recordedAt, attributes, ...values } = point
   const timestamp = new Date(recordedAt).toISOString()
-  // The attributes are JSON already, and may be what the database did not like.
+  // The attributes are JSON already, and may be the part that the database rejects.
   const payload = `${JSON.stringify({ ...values, timestamp }).slice(0, -1)},"attributes":${attributes}}`
   return { kind: 'rejection', subject, receivedAt, reason, message, index: null, topic: null, payload }
 }
 
-/** Deadlocks and serialization failures are nobody's fault: the same statement is run again. */
+/** Deadlocks and serialization failures are no fault of the statement, so it runs again. */
 async function again<T>(work: () => Promise<T>, attempts = 5): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {

@@ -10,45 +10,50 @@ import type { Place } from '../geometry.ts'
 import { createFenceMap, type FenceMap } from './fence-map.ts'
 
 /**
- * Which times of which subjects have to be judged again after points are stored, so that almost none have: of points in their
- * order those alone that lie in other geofences than the one before. What is not known for sure is judged again, and what
- * is judged is read from the history (src/resources/geofence-events/), so nothing here decides about a crossing.
+ * Decides which times of which subjects are judged again after points are stored, so that almost none are: among points in
+ * order, only those that lie in other geofences than the point before. Uncertain times are judged again too. Judging reads
+ * the history (src/resources/geofence-events/), so nothing here decides about a crossing.
  *
- * For each subject it keeps in which geofences its newest fix lies, with the place in the log of the record that set it: the
- * statement that stores points in their order holds that against the table (`copy-points.ts`). Whether the geofences are still
- * these is asked once a second, and again where the points are stored (`insertSpans`), so a change of another process
- * counts from the moment it is committed.
+ * For each subject it remembers the geofences around its newest fix, with the log offset of the record that set it. The
+ * statement that stores points in order compares that offset with the table (`copy-points.ts`). Changed geofences are looked
+ * up once a second, and again where the points are stored (`insertSpans`), so a change by another process counts from
+ * the moment it is committed.
  */
 const LOOK_EVERY_MS = 1_000
-/** Late points further apart are judged by themselves, and not with what lies between them. */
+/** Late points further apart than this are judged separately, without the fixes between them. */
 const GAP_MS = 3_600_000
 
 interface Organization {
   id: string
-  /** Of its last change; 0 is one without geofences. */
+  /** The version of its last change; 0 for an organization without geofences. */
   version: number
   fences: FenceMap | undefined
 }
 
-/** Where the newest fix of a subject lies, set by the record at `logOffset`. */
+/** The geofences around the newest fix of a subject, which the record at `logOffset` set. */
 interface Position {
   fences: FenceMap
   inside: readonly number[]
   logOffset: number
 }
 
-/** Times of subjects, sorted by both. */
+/** Times of subjects, sorted by subject and time. */
 type Times = readonly { subject: number; recordedAt: number }[]
 type Fixes = readonly (Times[number] & Place)[]
 
 export interface FenceChanges {
-  /** Reads whose these are, and the geofences of those; before the transaction that stores them. */
+  /**
+   * Reads the organizations of these subjects and their geofences; called before the transaction that stores the points.
+   */
   prepare(points: Times): Promise<void>
-  /** What points may change that are newer than all of their subjects; `before` is the `logOffset` of the newest fix. */
+  /**
+   * The spans to judge for points that are newer than all of their subjects; `before` returns the newest fix's
+   * `logOffset`.
+   */
   inOrder(points: Fixes, before: (subject: number) => number | null): FenceSpans
-  /** Whatever is changed at these times. */
+  /** The spans to judge for changes at any of these times. */
   at(times: Times): FenceSpans
-  /** Where the newest fix of a subject is, now that it is stored. */
+  /** Remembers the newest fix of a subject, once it is stored. */
   set(subject: number, place: Place, logOffset: number): void
 }
 
@@ -77,7 +82,7 @@ export function createFenceChanges(db: Queryable): FenceChanges {
     return organization
   }
 
-  /** Whose the points are, and the geofences of those. */
+  /** Reads the organizations of the points' subjects and their geofences. */
   async function learn(points: Times): Promise<void> {
     const unknown = new Set<number>()
     for (const { subject } of points) if (!owners.has(subject)) unknown.add(subject)
@@ -110,7 +115,7 @@ export function createFenceChanges(db: Queryable): FenceChanges {
       add(spans.elsewhere, run, 0, run.length - 1)
       const owner = owners.get((run[0] as T).subject)
       if (owner?.fences) addRun(spans.crossing, run, owner.fences)
-      // What has changed since it was prepared.
+      // The geofences have changed since `prepare`.
       else if (owner ? owner.version > 0 : knownVersion > 0) add(spans.crossing, run, 0, run.length - 1)
     }
     return spans
@@ -158,7 +163,7 @@ function add(spans: SpanColumns, run: Times, first: number, last: number): void 
   spans.to.push((run[last] as Times[number]).recordedAt)
 }
 
-/** Times of one subject, those that lie together as one. */
+/** Adds the times of one subject as spans; times close together become one span. */
 function addGroups(spans: SpanColumns, run: Times): void {
   let first = 0
   for (let index = 1; index <= run.length; index++) {
@@ -169,7 +174,7 @@ function addGroups(spans: SpanColumns, run: Times): void {
   }
 }
 
-/** Those of each subject. */
+/** Splits the points into one run for each subject. */
 function* runsOf<T extends Times[number]>(points: readonly T[]): Generator<readonly T[]> {
   for (let start = 0, end = 1; start < points.length; end++) {
     if (points[end]?.subject === points[start]?.subject) continue

@@ -3,17 +3,20 @@ import { isInBox, type PreparedShape, prepareShape } from './shapes.ts'
 
 /** Which geofences contain a place. */
 export interface FenceMap {
-  /** Their places in the list that the map was made of, rising. */
+  /** Their indices in the list that the map was made from, in rising order. */
   locate(lat: number, lng: number): readonly number[]
 }
 
 const NONE: readonly number[] = []
-/** Of geofences that contain one place the first count: a fix is not to make more crossings than somebody may mean. */
+/** Only the first geofences around a place count, so that one fix cannot cause an unlimited number of crossings. */
 const MAX_INSIDE = 50
 /** Cells of 40 m. */
 const MAX_LEVEL = 20
 
-/** Cells of one size in degrees, `count` of them around the world; the shapes that reach into each, by its number. */
+/**
+ * A grid whose cells have one size in degrees, `count` of them around the world. `cells` lists the shapes in each cell
+ * by its number.
+ */
 interface Level {
   size: number
   count: number
@@ -21,8 +24,8 @@ interface Level {
 }
 
 /**
- * Each shape lies in the grid whose cells are just larger than it, so in four of them at the most, and a place is looked up
- * in one cell of each grid that is in use.
+ * Each shape lies in the grid whose cells are just larger than the shape, so it reaches into at most four cells. A lookup
+ * reads one cell of each grid in use.
  */
 export function createFenceMap(shapes: readonly FenceShape[]): FenceMap {
   const prepared = shapes.map(prepareShape)
@@ -40,11 +43,11 @@ export function createFenceMap(shapes: readonly FenceShape[]): FenceMap {
   const grids = [...levels.values()]
   return {
     locate(lat, east) {
-      // The antimeridian is one line.
+      // Both sides of the antimeridian are the same line.
       const lng = east === 180 ? -180 : east
       let found: number[] | undefined
       for (const { size, count, cells } of grids) {
-        // The last double before the antimeridian is rounded to it, where the first column is.
+        // The last double before the antimeridian is rounded up to it, and its column is the first one.
         const column = Math.floor((lng + 180) / size) % count
         const there = cells.get(Math.floor((lat + 90) / size) * count + column)
         if (there === undefined) continue

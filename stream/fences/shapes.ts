@@ -2,12 +2,12 @@ import type { FenceShape } from '../../db/schema/geofences.ts'
 import { distanceM, EARTH_RADIUS_M, type Place, turn } from '../geometry.ts'
 
 /**
- * A geofence's shape as it is asked whether it contains a place: a circle on the sphere, or a polygon with edges that are
- * straight on a map in degrees, as GeoJSON's are. An edge goes the shorter way round the world, so longitudes of a
- * polygon are counted on beyond 180 where it crosses the antimeridian.
+ * A geofence's shape, prepared to test whether it contains a place: a circle on the sphere, or a polygon whose edges are
+ * straight on a map in degrees, like those of GeoJSON. An edge goes the shorter way round the world, so the longitudes of a
+ * polygon that crosses the antimeridian continue beyond 180.
  */
 export interface PreparedShape {
-  /** Degrees; the east may be beyond 180. Nothing outside is contained. */
+  /** In degrees; the east may be beyond 180. The shape contains no place outside the box. */
   box: Box
   contains(place: Place): boolean
 }
@@ -29,7 +29,7 @@ export function prepareShape(shape: FenceShape): PreparedShape {
 
 function boxOfCircle(center: Place, radius: number): Box {
   const angle = radius / EARTH_RADIUS_M
-  // A little more, for what rounding takes away.
+  // A little more than exact, to make up for rounding.
   const high = angle * DEGREES * (1 + 1e-9)
   const box = { south: center.lat - high, north: center.lat + high }
   if (box.north >= 90 || box.south <= -90) return { ...box, west: -180, east: 180 }
@@ -52,7 +52,7 @@ function preparePolygon(coordinates: readonly (readonly [number, number])[]): Pr
     contains({ lat, lng }) {
       const x = lng < box.west ? lng + 360 : lng
       let inside = false
-      // Even-odd: how many edges a ray to the east crosses.
+      // Even-odd rule: counts the edges that a ray to the east crosses.
       for (let at = 0, before = lats.length - 1; at < lats.length; before = at++) {
         const south = lats[at] as number
         const north = lats[before] as number
@@ -65,7 +65,7 @@ function preparePolygon(coordinates: readonly (readonly [number, number])[]): Pr
   }
 }
 
-/** Longitudes of a way, each counted on from the one before it by the shorter way round. */
+/** Longitudes of a path, each within 180 degrees of the one before it, so they may go beyond 180. */
 export function unwrap(lngs: readonly number[]): number[] {
   const [first = 0] = lngs
   let at = first
@@ -75,7 +75,7 @@ export function unwrap(lngs: readonly number[]): number[] {
   })
 }
 
-/** The same with its west in -180 to 180. */
+/** Shifts both so that the west lies in -180 to 180. */
 function fromWest(west: number, east: number): { west: number; east: number } {
   if (east - west >= 360) return { west: -180, east: 180 }
   const shift = west < -180 ? 360 : west >= 180 ? -360 : 0

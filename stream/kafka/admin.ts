@@ -1,9 +1,9 @@
 import type { Admin } from 'kafkajs'
 import { ADMIN_RETRIES, inTime, type KafkaClient } from './client.ts'
 
-/** Asks Kafka as an administrator over one client, which is kept as long as it answers. */
+/** Sends administrative requests to Kafka over one client, which is kept as long as Kafka answers. */
 export interface Administrator {
-  /** Rejects when the answer takes longer than a question may. */
+  /** Rejects when the answer takes longer than the administrator's limit. */
   ask<T>(work: (admin: Admin) => Promise<T>): Promise<T>
 }
 
@@ -12,7 +12,7 @@ interface Kept {
   admin: Promise<Admin>
 }
 
-/** The client is one of `newClient`, who ends it in the end. */
+/** The client comes from `newClient`, whose owner ends it when the log closes. */
 export function createAdministrator(newClient: (retries: number) => KafkaClient, ms: number): Administrator {
   let kept: Kept | null = null
 
@@ -22,16 +22,16 @@ export function createAdministrator(newClient: (retries: number) => KafkaClient,
     return { client, admin: admin.connect().then(() => admin) }
   }
 
-  async function askOver<T>(one: Kept, work: (admin: Admin) => Promise<T>): Promise<T> {
+  async function askWith<T>(one: Kept, work: (admin: Admin) => Promise<T>): Promise<T> {
     try {
       return await inTime(
         ms,
         one.admin.then(admin => work(admin)),
       )
     } catch (error) {
-      // An error of the protocol is an answer.
+      // A protocol error is an answer, so the connection works.
       if (isProtocolError(error)) throw error
-      // Otherwise the next question begins anew: a connection may be half open for long.
+      // Otherwise the next request opens a new client: a connection may stay half open for a long time.
       if (kept === one) kept = null
       one.client.end()
       throw error
@@ -42,16 +42,16 @@ export function createAdministrator(newClient: (retries: number) => KafkaClient,
     async ask(work) {
       const known = kept
       kept ??= open()
-      if (!known) return askOver(kept, work)
-      // A broker closes connections that were idle for long; then it is asked once more.
-      return askOver(known, work).catch(error => {
+      if (!known) return askWith(kept, work)
+      // A broker closes connections that were idle for long, so the request is sent once more.
+      return askWith(known, work).catch(error => {
         if (isProtocolError(error)) throw error
         kept ??= open()
-        return askOver(kept, work)
+        return askWith(kept, work)
       })
     },
   }
 }
 
-/** kafkajs' class is no named export to Node. */
+/** kafkajs does not export this class by name to Node. */
 const isProtocolError = (error: unknown) => error instanceof Error && error.name === 'KafkaJSProtocolError'

@@ -2,10 +2,10 @@ import type { EachBatchPayload, KafkaMessage } from 'kafkajs'
 import type { Batch, Record, Subject } from '../log.ts'
 import { readRecord, UnreadableRecord } from './record.ts'
 
-/** Entries that are handed over at once: as many as the log of one process stores at once. */
+/** The number of entries handed over at once, the same as in the log of one process. */
 const BATCH_ENTRIES = 4_000
 
-/** Consecutive records of one partition, and those among them that are none. */
+/** Consecutive records of one partition, and the messages among them that cannot be read. */
 export interface ReadBatch extends Batch {
   records: readonly ReadRecord[]
   unreadable: { message: KafkaMessage; reason: string }[]
@@ -16,11 +16,11 @@ export interface ReadBatch extends Batch {
 }
 
 export interface ReadRecord extends Record {
-  /** Who its entries are of, or the key alone where the record does not say. */
+  /** The subjects of its entries; only the key if the record does not identify the subject. */
   subjects: readonly (Subject | number)[]
 }
 
-/** Reads what was fetched of a partition, a batch at a time. Offsets are raised by `base`. */
+/** Reads fetched messages of a partition, one batch at a time. Offsets are raised by `base`. */
 export function* readBatches(fetched: EachBatchPayload['batch'], base: number): Generator<ReadBatch> {
   const { partition, messages } = fetched
   let next = 0

@@ -5,23 +5,26 @@ import type { OnError } from './client.ts'
 import type { StoredLog, Topics } from './topics.ts'
 
 /**
- * Where a writer begins: where its database ends. The group's offsets are committed after the database, so they are never
- * ahead of it, unless the database has gone back: it was restored from a dump, or a standby took over that had not
- * everything. Then the partition is read again from what the database says, and what it has is not stored twice.
+ * A writer begins where its database ends. The group's offsets are committed after the database, so they are never ahead of
+ * it, unless the database has gone back: it was restored from a dump, or a standby with missing data took over. Then the
+ * partition is read again from the database's position, and points that the database has are not stored twice.
  */
 export interface Beginning {
-  /** Plans a join, or does again where what is handed over contradicts the plan. */
+  /** Plans where each partition begins in a join; a new join replaces the plan. */
   plan(consumer: Consumer, partitions: readonly number[]): void
-  /** Whether what was fetched from this offset on may be stored. Waits for the plan. */
+  /** Whether messages fetched from this offset on may be stored. Waits for the plan. */
   admits(partition: number, offset: number): Promise<boolean>
-  /** Whether a record was committed by the group before: of a database that has gone back. */
+  /** Whether the group committed a record before, so that it is read again for a database that has gone back. */
   isRead(partition: number, offset: number): boolean
 }
 
 const RETRY_FIRST_MS = 200
 const RETRY_MAX_MS = 2_000
-/** What was fetched before the seek comes once or twice; more, and Kafka has forgotten meanwhile what was sought. */
-const MAX_REFUSED = 5
+/**
+ * Messages fetched before the seek arrive once or twice. If they arrive more often, Kafka has deleted the sought offset
+ * meanwhile.
+ */
+const MAX_MISMATCHES = 5
 
 export function createBeginning(options: {
   ask: <T>(work: (admin: Admin) => Promise<T>) => Promise<T>
@@ -34,12 +37,12 @@ export function createBeginning(options: {
   const { ask, stored, topics, bases, behind, onError } = options
   let joins = 0
   let planned = Promise.resolve()
-  /** Offsets that are sought, by partition, until what comes begins there, and how often something else came. */
-  const sought = new Map<number, { offset: number; refused: number }>()
-  /** Up to where the group had read what is read again. */
+  /** The sought offset of each partition, until a fetch begins there, and how often a fetch began elsewhere. */
+  const sought = new Map<number, { offset: number; mismatches: number }>()
+  /** The position up to which the group had read, for partitions that are read again. */
   const readTo = new Map<number, number>()
-  /** What was told, as each join finds it again until something is stored. */
-  const told = new Map<number, string>()
+  /** Reports already made: each join finds the same gap again until something is stored. */
+  const reported = new Map<number, string>()
 
   async function seek(consumer: Consumer, partitions: readonly number[], join: number): Promise<void> {
     const [ends, group] = await Promise.all([stored.readPositions(), ask(readGroup)])
@@ -52,17 +55,17 @@ export function createBeginning(options: {
       if (end >= range.next) continue
       const from = Math.max(end, range.low)
       const offset = { topic: topics.points, partition, offset: `${from}` }
-      tell(partition, end, from, range.next)
+      report(partition, end, from, range.next)
       if (from === range.next) continue
-      sought.set(partition, { offset: from, refused: 0 })
+      sought.set(partition, { offset: from, mismatches: 0 })
       readTo.set(partition, Math.max(range.next, readTo.get(partition) ?? 0))
       consumer.seek(offset)
-      // Whoever has the partition next, and whoever asks how far behind it is, finds it so.
+      // The partition's next owner and readers of the lag find the new position.
       await consumer.commitOffsets([offset])
     }
   }
 
-  /** Where the group goes on, and the first offset that Kafka still has, by partition. */
+  /** The group's next offset, and the first offset that Kafka still has, by partition. */
   async function readGroup(admin: Admin): Promise<Map<number, { next: number; low: number }>> {
     const ends = await admin.fetchTopicOffsets(topics.points)
     const [committed] = await admin.fetchOffsets({ groupId: topics.writers, topics: [topics.points] })
@@ -70,16 +73,16 @@ export function createBeginning(options: {
     return new Map(
       ends.map(({ partition, low }) => [
         partition,
-        // Without an offset it is -1, and what is oldest comes first.
+        // A group without an offset has -1 and begins at the oldest record.
         { next: Math.max(offsets.get(partition) ?? 0, Number(low)), low: Number(low) },
       ]),
     )
   }
 
-  function tell(partition: number, end: number, from: number, next: number): void {
-    const what = `${end} ${from}`
-    if (told.get(partition) === what) return
-    told.set(partition, what)
+  function report(partition: number, end: number, from: number, next: number): void {
+    const gap = `${end} ${from}`
+    if (reported.get(partition) === gap) return
+    reported.set(partition, gap)
     behind.again += next - from
     behind.missing += from - end
     const doing = `going on with partition ${partition} where the writers had ended`
@@ -118,7 +121,8 @@ export function createBeginning(options: {
         sought.delete(partition)
         return true
       }
-      if (++wanted.refused > MAX_REFUSED) throw new Error(`Offset ${wanted.offset} is not in Kafka any more`)
+      if (++wanted.mismatches > MAX_MISMATCHES)
+        throw new Error(`Offset ${wanted.offset} is not in Kafka any more`)
       return false
     },
 

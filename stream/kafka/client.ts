@@ -3,36 +3,39 @@ import { type Admin, Kafka, logLevel } from 'kafkajs'
 
 export type OnError = (error: unknown, doing: string) => void
 
-/** One kafkajs instance, whose connections are ours to cut. */
+/** One kafkajs instance whose connections Fieldline can cut. */
 export interface KafkaClient {
   kafka: Kafka
-  /** Breaks every connection, or those to one broker, so that what waits for an answer fails now. kafkajs connects again by itself. */
+  /**
+   * Breaks every connection, or those to one broker, so that pending requests fail now. kafkajs connects again by
+   * itself.
+   */
   cut(reason: string, broker?: string): void
-  /** Cuts, and lets no new connection through: what kafkajs still tries in the background comes to nothing. */
+  /** Cuts, and allows no new connection, so that later attempts of kafkajs in the background fail. */
   end(): void
 }
 
 const CONNECT_WITHIN_MS = 3_000
 const ANSWER_WITHIN_MS = 10_000
-/** The same complaint is heard once in this time: a broker that is away would fill the log. */
+/** The same error is reported once in this time: a broker that is away would fill the log. */
 const REPEAT_AFTER_MS = 30_000
 const KEEP_ALIVE_MS = 60_000
 export const ADMIN_RETRIES = 2
 const DISCONNECT_WITHIN_MS = 2_000
 
 /**
- * A client of its own for every producer and consumer. kafkajs never closes a connection whose peer is silent, and
- * queues what it sends again behind what it has sent, so that a frozen broker costs more memory with every retry:
- * the sockets are kept here to be destroyed.
+ * Every producer and consumer has a client of its own. kafkajs never closes a connection whose peer is silent, and queues
+ * each retry behind the unsent requests, so that a frozen broker costs more memory with every retry. So the sockets are
+ * kept here to be destroyed.
  */
 export function createClient(options: {
   brokers: readonly string[]
   clientId: string
-  /** How often kafkajs tries by itself before it gives up and we begin anew. */
+  /** How often kafkajs tries by itself before it gives up and Fieldline starts anew. */
   retries: number
   onError: OnError
 }): KafkaClient {
-  /** Each with the broker that it goes to, as kafkajs names it. */
+  /** Each socket with its broker, in kafkajs' notation. */
   const sockets = new Map<Socket, string>()
   let ended = false
   const kafka = new Kafka({
@@ -40,7 +43,7 @@ export function createClient(options: {
     brokers: [...options.brokers],
     connectionTimeout: CONNECT_WITHIN_MS,
     requestTimeout: ANSWER_WITHIN_MS,
-    // All of it named: kafkajs has other defaults where NODE_ENV is test.
+    // Every value is set: kafkajs has other defaults when NODE_ENV is test.
     retry: {
       initialRetryTime: 100,
       maxRetryTime: 1_000,
@@ -59,7 +62,7 @@ export function createClient(options: {
         keepAliveInitialDelay: KEEP_ALIVE_MS,
       })
       socket.once('connect', onConnect)
-      // kafkajs calls unref() on a dead socket with every try to close it, which Node puts off to a connection.
+      // kafkajs calls unref() on a dead socket with every attempt to close it, and Node adds a listener for each call.
       socket.setMaxListeners(0)
       sockets.set(socket, `${host}:${port}`)
       socket.once('close', () => sockets.delete(socket))
@@ -67,7 +70,7 @@ export function createClient(options: {
       return socket
     },
   })
-  // With an error: kafkajs takes no notice of a socket that only closes.
+  // Destroyed with an error, because kafkajs ignores a socket that only closes.
   const cut = (reason: string, broker?: string) => {
     for (const [socket, to] of sockets)
       if (broker === undefined || to === broker) socket.destroy(new Error(reason))
@@ -82,7 +85,7 @@ export function createClient(options: {
   }
 }
 
-/** Does one thing as an administrator, with a client of its own. Rejects when it takes longer than `ms`. */
+/** Does one administrative task with a client of its own. Rejects when it takes longer than `ms`. */
 export async function administer<T>(
   newClient: (retries: number) => KafkaClient,
   ms: number,
@@ -101,7 +104,7 @@ export async function administer<T>(
   }
 }
 
-/** kafkajs' warnings and errors become ours. Moving partitions between members is none, nor are our retries. */
+/** Reports kafkajs' warnings and errors to `onError`, except those about moving partitions and about retries. */
 function createLogger(onError: OnError) {
   const heard = new Map<string, number>()
   return ({ namespace, log }: { namespace: string; log: { message: string; [key: string]: unknown } }) => {
@@ -118,8 +121,8 @@ function createLogger(onError: OnError) {
 }
 
 /**
- * Rejects when `work` takes longer. Nothing of kafkajs is waited for without it: its `disconnect()`, which many of its
- * ways lead through, waits forever for the answer of a broker that ended meanwhile (`waitForPendingRequests`).
+ * Rejects when `work` takes longer. Every promise of kafkajs needs it: many of its paths call `disconnect()`, which
+ * waits forever for the answer of a broker that ended meanwhile (`waitForPendingRequests`).
  */
 export async function inTime<T>(ms: number, work: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined
@@ -129,7 +132,7 @@ export async function inTime<T>(ms: number, work: Promise<T>): Promise<T> {
   return Promise.race([work, late]).finally(() => clearTimeout(timer))
 }
 
-/** Waits for `work` at most this long, whatever comes of it. */
+/** Waits for `work` at most this long, whether it succeeds or not. */
 export async function within(ms: number, work: Promise<unknown>): Promise<void> {
   await inTime(ms, work).catch(() => {})
 }

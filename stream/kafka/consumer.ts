@@ -3,17 +3,17 @@ import { retry } from '../../db/retry.ts'
 import { type KafkaClient, type OnError, within } from './client.ts'
 
 /**
- * Keeps a consumer running. kafkajs brings a member back into its group by itself after most things that happen to a
- * broker, but not after all: some errors end its consumer, and it is known to fall silent without a word
- * (tulios/kafkajs issues 659, 1431). So a consumer that crashes, or gives no sign of life for a while, is replaced by
- * a new one on new connections. What its handler has in hand is waited for first: there are never two at work.
+ * Keeps a consumer running. kafkajs rejoins its group by itself after most failures of a broker, but not after all: some
+ * errors end its consumer, and it is known to fall silent without an error (tulios/kafkajs issues 659, 1431). So a
+ * consumer that crashes, or gives no sign of life for a while, is replaced by a new one on new connections. Batches in
+ * progress are awaited first, so two consumers never work at once.
  *
- *   connect -> subscribe -> run -> (crashed | silent | closed) -> disconnect -> after a pause again
+ *   connect -> subscribe -> run -> (crashed | silent | closed) -> disconnect -> pause -> connect
  */
 export interface Consuming {
-  /** The consumer of the moment; undefined between two. */
+  /** The present consumer; undefined while it is replaced. */
   readonly consumer: Consumer | undefined
-  /** Ends after what the handler has in hand. */
+  /** Ends after the batches in progress. */
   close(): Promise<void>
 }
 
@@ -22,31 +22,31 @@ export interface ConsumeOptions {
   /** How often kafkajs tries by itself before the consumer is replaced. */
   retries: number
   topic: string
-  /** Asked at every start: a follower is a new group each time. */
+  /** Called at every start: a follower uses a new group each time. */
   groupId: () => string
-  /** Partitions that are handled side by side. */
+  /** The number of partitions that are handled at once. */
   concurrency: number
-  /** A fetch waits until there are as many bytes, and at most so long. */
+  /** A fetch waits for this many bytes, but not longer than this time. */
   fetch: { minBytes: number; waitMs: number }
-  /** Called in every join, before anything is fetched, with the partitions that are its own. */
+  /** Called in every join, before anything is fetched, with the partitions assigned to this consumer. */
   onJoin?: (consumer: Consumer, partitions: readonly number[]) => void
-  /** Called when nothing is in hand any more, before the group is left. */
+  /** Called after the last batch in progress, before the consumer leaves the group. */
   onLeaving?: (consumer: Consumer) => Promise<void>
-  /** Called when a group has been left for good. */
+  /** Called when the consumer has left a group for good. */
   onLeft?: (groupId: string) => Promise<void>
-  /** What it does not resolve comes again. Ends early when `isRunning()` says so. */
+  /** Messages that it does not resolve are delivered again. It ends early when `isRunning()` is false. */
   eachBatch: (payload: EachBatchPayload) => Promise<void>
   onError: OnError
 }
 
-/** The broker's minimum: after kill -9 of a member its partitions come back in about 6 s (30 s by default). */
+/** The broker's minimum: after kill -9 of a member its partitions move to another in about 6 s (30 s by default). */
 const SESSION_TIMEOUT_MS = 6_000
 export const HEARTBEAT_MS = 1_000
-/** How long the others wait for a member that is busy; then its partitions are theirs. */
+/** How long the other members wait for a busy member before they take over its partitions. */
 const REBALANCE_TIMEOUT_MS = 10_000
 /**
- * Longer than any answer may take: a join waits for `REBALANCE_TIMEOUT_MS` and some. Then the connections are cut, as they
- * may have been lost without a word, which kafkajs sits out on them; a consumer that stays silent is replaced.
+ * Longer than any answer may take: a join waits for `REBALANCE_TIMEOUT_MS` and a little more. Then the connections are cut,
+ * because kafkajs waits on lost connections without noticing. A consumer that stays silent is replaced.
  */
 const CUT_AFTER_MS = 18_000
 const SILENT_AFTER_MS = 40_000
@@ -54,7 +54,7 @@ const PAUSE_MS = 1_000
 const NO_ANSWER = 'The broker does not answer'
 const DISCONNECT_WITHIN_MS = 3_000
 
-/** Starts consuming and goes on until it is closed, through everything that happens to Kafka. */
+/** Starts consuming, and continues through all failures of Kafka until it is closed. */
 export function keepConsuming(options: ConsumeOptions): Consuming {
   const { onError } = options
   const atWork = new Set<Promise<void>>()
@@ -73,7 +73,7 @@ export function keepConsuming(options: ConsumeOptions): Consuming {
       minBytes: options.fetch.minBytes,
       maxWaitTimeInMs: options.fetch.waitMs,
       allowAutoTopicCreation: false,
-      // A crash is ours to mend.
+      // Fieldline replaces a crashed consumer itself.
       retry: { restartOnFailure: async () => false },
     })
     let signAt = performance.now()
@@ -91,9 +91,10 @@ export function keepConsuming(options: ConsumeOptions): Consuming {
       signAt = performance.now()
     }
     consumer.on(HEARTBEAT, onSign)
-    // Not the start of one: it is tried again and again.
+    // FETCH_START is no sign of life: kafkajs repeats it without answers.
     consumer.on(FETCH, onSign)
-    // kafkajs goes on asking on the connection whose answer did not come, and keeps others to that broker, which may be as dead.
+    // kafkajs keeps using the connection whose answer did not come, and other connections to that broker, which may be
+    // dead too.
     consumer.on(REQUEST_TIMEOUT, ({ payload }) => client.cut(NO_ANSWER, payload.broker))
     consumer.on(GROUP_JOIN, ({ payload }) => {
       onSign()

@@ -11,18 +11,21 @@ import { type ClaimLog, nameTopics, openTopics, type StoredLog } from './topics.
 /**
  * The log of the cluster tier, on Apache Kafka.
  *
- *   append: entries -> records by partition -> one produce request at a time, acks=all       kafka-appender, -sender
- *   store:  the writers' group -> handler -> offset committed; unreadable records -> dead     kafka-storer
- *   follow: a group of its own, all partitions, sought to its positions in every join         kafka-follower
+ *   append: entries -> records by partition -> one produce request at a time, acks=all       appender.ts, sender.ts
+ *   store:  the writers' group -> handler -> offset committed; unreadable records -> dead     storer.ts
+ *   follow: a group of its own, all partitions, sought to its positions in every join         follower.ts
  *
- * An offset that leaves here is Kafka's, raised by what the database had stored of another log before (`ClaimLog`).
+ * Offsets that this log returns are Kafka's, raised by the database's positions in an earlier log (`ClaimLog`).
  */
 export interface KafkaLog extends Log {
-  /** How far the writers are behind, in records by partition: what is in the topic and not committed. */
+  /** How far the writers are behind, by partition: the number of records that are in the topic and not committed. */
   readLag(): Promise<Map<number, number>>
-  /** When the oldest record came that this process has in hand and not stored, by partition. */
+  /** The arrival time of the oldest record that this process has fetched and not stored, by partition. */
   readonly unstoredSince: ReadonlyMap<number, number>
-  /** Records that this process has begun to read again since the database did not have them, and those that Kafka no longer had. */
+  /**
+   * The number of records that this process reads again because the database lacks them, and of those that Kafka no
+   * longer has.
+   */
   readonly behind: { again: number; missing: number }
   /** Whether a broker answers. */
   answers(): Promise<boolean>
@@ -39,18 +42,18 @@ export interface KafkaLogOptions {
   onError: OnError
 }
 
-/** A question is answered soon or not at all. */
+/** Kafka answers a request within this time or not at all. */
 const ASK_WITHIN_MS = 5_000
 
 /**
- * A single broker finds its consumers as they were when it is back within about twelve seconds (storing goes on 1 s
- * after it, and 7 s later where they have to join anew). Of several, another takes over, and kafkajs does not look for
- * it as long as it tries: writers stood still for 5 s after one of three was killed, with 15 retries for up to 12.
+ * When a single broker returns within about twelve seconds, its consumers are still connected (storing resumes 1 s later,
+ * and 7 s later if they have to join anew). With several brokers another takes over, and kafkajs does not look for it
+ * while it retries: with 15 retries for up to 12 s, writers stood still for 5 s after one of three brokers was killed.
  */
 const RETRIES_OF_ONE = 15
 const RETRIES_OF_MANY = 6
 
-/** Rejects when the topics contradict the configuration; waits for a Kafka that is away. */
+/** Rejects when the topics contradict the configuration; waits while Kafka is away. */
 export async function openKafkaLog(options: KafkaLogOptions): Promise<KafkaLog> {
   const { brokers, partitions, replication, claimLog, onError } = options
   const topics = nameTopics(options.prefix)

@@ -4,13 +4,13 @@ import { within } from './client.ts'
 import type { KafkaLog } from './log.ts'
 import { RETENTION_MS } from './topics.ts'
 
-/** A Kafka that is away must not hold up the other figures. */
+/** A Kafka that does not answer must not delay the other metrics. */
 const READ_WITHIN_MS = 2_000
 
 /**
- * How far the writers are behind, and how near that is to what Kafka forgets: a point that they have not read when
- * the retention ends is lost. The lag is known to every process with Kafka, also when no writer lives; the age of
- * the oldest record that is not stored to the writer that has it in hand.
+ * Shows how far the writers are behind, and how close that is to Kafka's retention: a point that they have not read when
+ * the retention ends is lost. Every process with Kafka knows the lag, even when no writer runs. Only the writer that
+ * fetched a record knows the age of the oldest record that is not stored.
  */
 export function observeKafka(registry: Registry, log: KafkaLog, roles: { storing: boolean }): void {
   const registers = [registry]
@@ -18,7 +18,7 @@ export function observeKafka(registry: Registry, log: KafkaLog, roles: { storing
   let answered = false
   let reading: Promise<void> | undefined
 
-  /** Once for all figures that are asked for together. */
+  /** Reads once for all metrics of one request. */
   function read(): Promise<void> {
     if (reading) return reading
     answered = false
@@ -34,7 +34,7 @@ export function observeKafka(registry: Registry, log: KafkaLog, roles: { storing
 
   new Gauge({
     name: 'fieldline_log_up',
-    help: 'Whether Kafka answered; where it is 0 the lag is an old one',
+    help: 'Whether Kafka answered; while it is 0 the lag is out of date',
     registers,
     async collect() {
       await read()
@@ -60,7 +60,7 @@ export function observeKafka(registry: Registry, log: KafkaLog, roles: { storing
   for (const [name, help, read] of [
     [
       'fieldline_log_reread_records_total',
-      'Records that are read again because the database did not have them, as after it was restored',
+      'Records that are read again because the database did not have them, for example after a restore',
       () => log.behind.again,
     ],
     [
@@ -81,7 +81,7 @@ export function observeKafka(registry: Registry, log: KafkaLog, roles: { storing
   }
   new Gauge({
     name: 'fieldline_log_unstored_seconds',
-    help: 'Age of the oldest record that this writer has in hand and not stored, 0 where there is none',
+    help: 'Age of the oldest record that this writer has fetched and not stored, 0 if there is none',
     registers,
     collect() {
       const since = Math.min(...log.unstoredSince.values())

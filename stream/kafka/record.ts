@@ -2,12 +2,12 @@ import type { Subject } from '../log.ts'
 import { type Entry, type Point, REASONS, type Reason, type Rejection } from '../point.ts'
 
 /**
- * The records of `<prefix>.points`, version 1. A record holds up to about a thousand entries and names the subjects
- * they are of, so that whoever reads the topic needs nothing else; docs/kafka.md describes it for other consumers.
+ * The records of `<prefix>.points`, version 1. A record holds up to about a thousand entries and identifies their
+ * subjects, so that readers of the topic need nothing else; docs/kafka.md describes it for other consumers.
  *
  *   version | organizations | subjects | entries            all numbers big-endian, as Kafka's own
  *
- * Binary because it is on the way of every point: 51 bytes a point, 0.06 µs to write and 0.06 to read, where JSON by
+ * Binary because every point passes through it: 51 bytes for each point, 0.06 µs to write and 0.06 to read. JSON by
  * columns takes 111 bytes, 1.0 and 0.6 µs, and JSON by rows 239 bytes, 1.6 and 1.2 µs (Node 20, records of 1,000).
  */
 export const VERSION = 1
@@ -27,7 +27,7 @@ const INDEX = 0x01
 const TOPIC = 0x02
 const PAYLOAD = 0x04
 
-/** What a subject of unknown identity is written as: points do not wait for a name. */
+/** Stands for a subject of unknown identity: points do not wait until it is known. */
 const UNKNOWN = 0
 const KINDS = ['unknown', 'user', 'device'] as const
 
@@ -41,9 +41,9 @@ export interface RecordWriter {
   readonly entries: number
   /** The bytes of the record so far. */
   readonly bytes: number
-  /** `subjects` say who the entry is of. */
+  /** `subjects` identify the entry's subject. */
   add(entry: Entry, subjects: readonly Subject[]): void
-  /** The record. The writer is empty again. */
+  /** Returns the record and empties the writer. */
   finish(): Buffer
 }
 
@@ -85,7 +85,7 @@ export function createRecordWriter(): RecordWriter {
     at += 8
   }
 
-  /** Writes a number that is there, and tells so. */
+  /** Writes a number unless it is null. Returns the flag to set, or 0. */
   function writeFloat(value: number | null, flag: number): number {
     if (value === null) return 0
     view.setFloat32(at, value)
@@ -186,13 +186,13 @@ export function createRecordWriter(): RecordWriter {
   }
 }
 
-/** Reads a record. Throws an UnreadableRecord that says why it is none of ours. */
+/** Reads a record. Throws an UnreadableRecord that says why it cannot be read. */
 export function readRecord(record: Buffer): { subjects: (Subject | number)[]; entries: Entry[] } {
   try {
     return createReader(record)()
   } catch (error) {
     if (error instanceof UnreadableRecord) throw error
-    // Reading beyond the end, or a text that is no UTF-8.
+    // A read beyond the end, or a text that is not valid UTF-8.
     throw new UnreadableRecord(`The record is cut or damaged: ${(error as Error).message}`)
   }
 }

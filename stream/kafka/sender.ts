@@ -3,39 +3,38 @@ import { retry } from '../../db/retry.ts'
 import { inTime, type KafkaClient, type OnError, within } from './client.ts'
 
 /**
- * Writes to Kafka until it is written: `acks=all`, one produce request in flight for the whole process.
+ * Sends messages to Kafka until they are written: `acks=all`, one produce request in flight for the whole process.
  *
- * The producer is idempotent, so the broker knows a request that comes again, and a late copy cannot slip in behind
- * its successor. That is why what is sent is never altered between two tries: the broker would take the new content
- * for the copy of the old, and acknowledge what it does not store.
+ * The producer is idempotent, so the broker recognizes a repeated request, and a late copy cannot slip in behind its
+ * successor. So the content never changes between two tries: the broker would take new content for a copy of the old,
+ * and acknowledge it without storing it.
  *
- * kafkajs 2.2.4 is not believed when it says that all is well. When a partition's leader moves, between two tries,
- * to a broker that has answered already, it leaves the partition out and resolves (`sendMessages.js`,
- * `brokersWithoutResponse`; seen 8 times in 9 changes of leaders). So the answer is checked for every partition, and
- * what is missing is sent again.
+ * Successful answers of kafkajs 2.2.4 are checked. When a partition's leader moves between two tries to a broker that has
+ * already answered, kafkajs leaves the partition out and resolves (`sendMessages.js`, `brokersWithoutResponse`; seen 8
+ * times in 9 changes of leaders). So the answer is checked for every partition, and missing messages are sent again.
  *
- * A producer that gives up is replaced by a new one. What it may have written without our knowing is then in the log
- * twice, which storing takes for what it is: a point is known by its subject and time.
+ * A producer that gives up is replaced by a new one. Messages that it wrote without an answer are then in the log twice.
+ * Storing handles that: a point is identified by its subject and time.
  */
 export interface Sender {
   /** Resolves when every message is written by all replicas that are in sync; rejects only when the sender closes. */
   send(topic: string, messages: Messages): Promise<void>
-  /** Waits a little for what is being sent. */
+  /** Waits a short time for messages that are being sent. */
   close(): Promise<void>
 }
 
 export type Messages = readonly (Message & { partition: number })[]
 
-/** kafkajs tries for about half a minute by itself, and keeps its sequence meanwhile. */
+/** kafkajs tries for about half a minute by itself, and keeps its sequence numbers meanwhile. */
 const RETRIES = 30
-/** What is not acknowledged by then is sent again on a new connection. */
+/** Messages that are not acknowledged within this time are sent again on a new connection. */
 const CUT_AFTER_MS = 10_000
 const ACKNOWLEDGE_WITHIN_MS = 8_000
-/** Longer than its retries: kafkajs hangs. */
+/** Longer than all of its retries: beyond this kafkajs hangs. */
 const GIVE_UP_AFTER_MS = 60_000
 const RETRY_FIRST_MS = 100
 const RETRY_MAX_MS = 2_000
-/** What is being sent when the process stops gets this long. */
+/** Messages that are being sent when the process stops get this long. */
 const CLOSE_WITHIN_MS = 2_000
 
 class IncompleteError extends Error {}

@@ -11,26 +11,26 @@ import type { Messages, Sender } from './sender.ts'
 import type { StoredLog, Topics } from './topics.ts'
 
 /**
- * A member of the writers' group, which begins where the database ends (`beginning.ts`). An offset is committed when what lies before it is stored: here, twice a second,
- * from what the handler has resolved. Who dies, or loses a partition, leaves at most half a second behind that the
- * next one stores again, which changes nothing.
+ * A member of the writers' group, which begins where the database ends (`beginning.ts`). An offset is committed when
+ * every record before it is stored: twice a second, from the batches that the handler has resolved. A member that dies or
+ * loses a partition leaves at most half a second of records, which the next member stores again without effect.
  *
- * The handler may take long, or fail for as long as the database is away. Meanwhile the member shows that it lives,
- * and the same batch is handed over again, so that the group keeps its order through it. When the group moves
- * partitions, that is learnt from a heartbeat and passed on to kafkajs, which joins again.
+ * The handler may take long, or fail for as long as the database is away. Meanwhile the member sends heartbeats and hands
+ * over the same batch again, so that the order is kept. When the group moves partitions, a heartbeat reports it, and the
+ * error is passed on to kafkajs, which joins again.
  *
  * A record that cannot be read, and a point that the database rejects, goes to the dead letters before its offset is
- * passed.
+ * committed.
  */
-/** As many as the writer has connections to the database for: two bring more than one (152 to 256 k rows/s). */
+/** Equals the writer's connections to the database: two store more than one (152 to 256 thousand rows/s). */
 const STORED_AT_ONCE = 4
 /**
- * What a batch costs the database is spread over its points: of 100 it took 30 thousand points/s, of 500 to 1,000 60 to
- * 140 thousand (two cores, shared). Eight partitions make batches of 600 of this many bytes.
+ * The database's cost of a batch is spread over its points: batches of 100 took 30 thousand points/s, of 500 to 1,000 took
+ * 60 to 140 thousand (two cores, shared). With eight partitions this many bytes make batches of 600.
  */
 const FETCH = { minBytes: 256 * 1024, waitMs: 100 }
 const COMMIT_EVERY_MS = 500
-/** Longer than kafkajs tries by itself. */
+/** Longer than the retries of kafkajs. */
 const COMMIT_WITHIN_MS = 20_000
 const RETRY_FIRST_MS = 100
 const RETRY_MAX_MS = 2_000
@@ -45,7 +45,7 @@ export function createStorer(options: {
   sender: Sender
   handler: (batch: Batch) => Promise<Outcomes>
   unstoredSince: Map<number, number>
-  /** Counts what the database turned out not to have. */
+  /** Counts records that the database turned out to lack. */
   behind: { again: number; missing: number }
   onError: OnError
 }): Subscription {
@@ -61,7 +61,7 @@ export function createStorer(options: {
     onError,
   } = options
   const beginning = createBeginning(options)
-  /** Offsets to commit, by partition: Kafka's own. */
+  /** Offsets to commit, by partition, in Kafka's own numbering. */
   let stored = new Map<number, string>()
   let joins = 0
   let committing = false
@@ -80,8 +80,9 @@ export function createStorer(options: {
       const offsets = partitions.map(offset => ({ topic: topics.points, ...offset }))
       await inTime(COMMIT_WITHIN_MS, consumer.commitOffsets(offsets))
     } catch (error) {
-      // A broker that has just started rejects offsets for a moment, and where nothing new comes nobody would commit them
-      // later. After a join they are read again.
+      // A broker that has just started rejects offsets for a moment, and without new records nothing would commit them
+      // later.
+      // After a join they are read again.
       for (const { partition, offset } of partitions)
         if (joined === joins && !stored.has(partition)) stored.set(partition, offset)
       throw error
@@ -116,21 +117,21 @@ export function createStorer(options: {
       if (next >= Number(batch.highWatermark)) unstoredSince.delete(partition)
     }
     if (!isRebalancing(lost)) return
-    // As long as the others are still to come the coordinator takes it, and nobody stores these again.
+    // The coordinator accepts it while it waits for other members, and then no member stores these records again.
     const offsets = { topics: [{ topic: topics.points, partitions: takeStored() }] }
     await payload.commitOffsetsIfNecessary(offsets).catch(() => {})
     throw lost
   }
 
-  /** Whether it was stored: not when the member has to go. */
+  /** Whether the batch was stored; false if the member has to stop. */
   async function storeUntilDone(batch: ReadBatch, mayGoOn: () => boolean): Promise<boolean> {
     const storeOnce = async () => {
       if (!mayGoOn()) return false
       const first = (batch.records[0]?.offset ?? 0) - (bases.get(batch.partition) ?? 0)
       const isAgain = beginning.isRead(batch.partition, first)
-      const { known, strangers } = isAgain ? await partBySubject(batch) : { known: batch, strangers: [] }
+      const { known, orphans } = isAgain ? await splitByKnownSubject(batch) : { known: batch, orphans: [] }
       const outcomes = await handler(known)
-      const letters = [...strangers, ...writeUnreadable(batch), ...writeUnstorable(known, outcomes)]
+      const letters = [...orphans, ...writeUnreadable(batch), ...writeUnstorable(known, outcomes)]
       if (letters.length > 0) await sender.send(topics.dead, letters)
       return true
     }
@@ -146,38 +147,38 @@ export function createStorer(options: {
   }
 
   /**
-   * Of a database that has gone back: subjects that it had not yet when it was dumped are not here, and their keys may be
-   * others' by now. What is of them goes to the dead letters.
+   * Splits a batch that is read again for a restored database. Subjects created after the dump are missing in it, and their
+   * keys may belong to other subjects by now. Their entries go to the dead letters.
    */
-  async function partBySubject(batch: ReadBatch): Promise<{ known: ReadBatch; strangers: Messages }> {
+  async function splitByKnownSubject(batch: ReadBatch): Promise<{ known: ReadBatch; orphans: Messages }> {
     const named = batch.records.flatMap(({ subjects }) => subjects.filter(isNamed))
     const known = await database.listKnown(named)
     const gone = new Set(named.map(({ subject }) => subject).filter(key => !known.has(key)))
-    if (gone.size === 0) return { known: batch, strangers: [] }
+    if (gone.size === 0) return { known: batch, orphans: [] }
     await database.reserveKeys(named.reduce((max, { subject }) => Math.max(max, subject), 0))
     const isGone = (entry: Entry) => gone.has(entry.subject)
-    const strangers = batch.records.flatMap(({ offset, subjects, entries }) => {
+    const orphans = batch.records.flatMap(({ offset, subjects, entries }) => {
       const writer = createRecordWriter()
-      const theirs = entries.filter(isGone)
+      const lost = entries.filter(isGone)
       const names = subjects.filter(isNamed)
-      for (const entry of theirs) writer.add(entry, names)
+      for (const entry of lost) writer.add(entry, names)
       const kafkaOffset = `${offset - (bases.get(batch.partition) ?? 0)}`
       const headers = describe(
         batch.partition,
         kafkaOffset,
         'The restored database does not have its subject.',
       )
-      return theirs.length > 0 ? [{ partition: 0, value: writer.finish(), headers }] : []
+      return lost.length > 0 ? [{ partition: 0, value: writer.finish(), headers }] : []
     })
     onError(
-      new Error(`${gone.size} subjects of what is read again are not in the database`),
-      `storing what is of them in partition ${batch.partition}: dead letters`,
+      new Error(`${gone.size} subjects of the records that are read again are not in the database`),
+      `storing their entries of partition ${batch.partition}: dead letters`,
     )
     const records = batch.records.map(one => ({
       ...one,
       entries: one.entries.filter(entry => !isGone(entry)),
     }))
-    return { known: { ...batch, records }, strangers }
+    return { known: { ...batch, records }, orphans }
   }
 
   function* writeUnreadable(batch: ReadBatch): Generator<Messages[number]> {
@@ -229,7 +230,7 @@ export function createStorer(options: {
     concurrency: STORED_AT_ONCE,
     fetch: FETCH,
     eachBatch,
-    // What was stored and not committed is read again by whoever has the partition now.
+    // The partition's new owner reads records again that were stored and not committed.
     onJoin: (consumer, partitions) => {
       beginning.plan(consumer, partitions)
       joins++
@@ -241,7 +242,7 @@ export function createStorer(options: {
   })
   const commits = setInterval(() => {
     const { consumer } = consuming
-    // One at a time: an offset that was rejected must not come after a later one.
+    // Only one commit at a time: an offset that is tried again must not follow a later one.
     if (!consumer || committing) return
     committing = true
     commit(consumer)
@@ -260,7 +261,7 @@ export function createStorer(options: {
 
 const isNamed = (subject: Subject | number): subject is Subject => typeof subject !== 'number'
 
-/** The group moves partitions, or has given ours away: kafkajs has to join again. */
+/** The group moves partitions, or has given ours to another member: kafkajs has to join again. */
 function isRebalancing(error: unknown): boolean {
   const { type } = (error ?? {}) as { type?: string }
   return (

@@ -3,14 +3,14 @@ import { retry } from '../../db/retry.ts'
 import type { Positions, Subject } from '../log.ts'
 import { administer, type KafkaClient, type OnError } from './client.ts'
 
-/** Names and shape of what a deployment has in Kafka. */
+/** The names of a deployment's topics and groups in Kafka. */
 export interface Topics {
   points: string
   /** Records that cannot be read, and points that the database rejects. */
   dead: string
   /** The writers' consumer group. */
   writers: string
-  /** Every live process is a group of its own, whose name begins like this. */
+  /** Every live process has its own group, whose name begins with this. */
   live: string
 }
 
@@ -24,19 +24,19 @@ export function nameTopics(prefix: string): Topics {
 }
 
 /**
- * Says which log the database's positions count in from now on. Resolves to what each partition's offsets are raised by, so
- * that they go on above what was stored of another log. `begin` runs before, alone among all processes, and says whether the
- * log begins at 0, whatever was stored under its name.
+ * Declares the log in which the database's positions count from now on. Resolves to the base by which each partition's
+ * offsets are raised, so that they continue above the positions of an earlier log. `begin` runs before that, in only one
+ * process at a time, and resolves to whether the log begins at 0, whatever was stored under its name.
  */
 export type ClaimLog = (log: string, partitions: number, begin?: () => Promise<boolean>) => Promise<Positions>
 
-/** What the database has of the log: it is the truth about what is stored, and the group's offsets follow it. */
+/** The database's view of the log. It decides what is stored, and the group's offsets follow it. */
 export interface StoredLog {
   /** The next offset of each partition, raised by its base. */
   readPositions(): Promise<Positions>
-  /** The keys of those subjects that the database has under the same key. */
+  /** The keys of those subjects that the database has under the same key and identity. */
   listKnown(subjects: readonly Subject[]): Promise<ReadonlySet<number>>
-  /** Has new subjects get keys above this one. */
+  /** Makes new subjects get keys above this one. */
   reserveKeys(key: number): Promise<void>
 }
 
@@ -49,8 +49,8 @@ const DEAD_PARTITIONS = 1
 class TopicMismatch extends Error {}
 
 /**
- * Creates the topics where they are not there, and rejects a topic with another number of partitions: subjects would
- * change theirs, and lose their order. Waits for a Kafka that is away.
+ * Creates missing topics, and rejects a topic with another number of partitions, because subjects would move to other
+ * partitions and lose their order. Waits while Kafka is away.
  */
 export async function openTopics(options: {
   createClient: (retries: number) => KafkaClient
@@ -71,7 +71,9 @@ export async function openTopics(options: {
     },
   })
 
-  /** Others wait for the one that creates topics, and for nobody where there are none to create: Kafka may be frozen. */
+  /**
+   * A process that creates topics makes the others wait. If none are missing, nobody waits, because Kafka may be frozen.
+   */
   async function open(admin: Admin): Promise<Positions> {
     const { clusterId } = await admin.describeCluster()
     const claim = (begin?: () => Promise<boolean>) =>
@@ -98,7 +100,7 @@ export async function openTopics(options: {
     return wanted.filter(({ topic }) => !there.has(topic))
   }
 
-  /** Whether the points begin with it. Where topics are there, no right to create any is needed. */
+  /** Whether it created the topic of points. If all topics exist, no right to create topics is needed. */
   async function createMissing(admin: Admin): Promise<boolean> {
     const missing = await listMissing(admin)
     if (missing.length > 0) {
@@ -116,7 +118,7 @@ function toConfigEntries(replication: number): { name: string; value: string }[]
   return [
     { name: 'retention.ms', value: `${RETENTION_MS}` },
     { name: 'cleanup.policy', value: 'delete' },
-    // One of three may be away without holding anybody up, and what is acknowledged is on two.
+    // One of three brokers may be away without blocking anybody, and an acknowledged record is on two.
     { name: 'min.insync.replicas', value: replication >= 3 ? '2' : '1' },
     { name: 'unclean.leader.election.enable', value: 'false' },
     // The broker's clock, so that retention does not follow a wrong clock of ours.

@@ -6,48 +6,48 @@ import { type LivePositions, type Position, toJson } from './positions.ts'
 import { createView, type Filter } from './view.ts'
 
 /**
- * Sends positions to live clients. Four times a second, what has changed goes to the clients whose view it is in; those
- * with the same view share one serialized frame. A client that reads too slowly is passed over, and gets the
- * newest state of what it missed when it has caught up: never a growing queue.
+ * Sends positions to live clients. Four times a second, changed positions go to the clients whose view contains them;
+ * clients with the same view share one serialized frame. A client that reads too slowly is skipped. When it has caught up,
+ * it gets the newest state of the positions it missed, so no queue ever grows.
  *
- * A frame's cursor says that every change before it has been sent. A client that comes back with it is sent what
- * changed since; what has left its view meanwhile is named as gone. Another process may have read further than this
- * one: then the client waits until it is where the cursor is, and never sees a subject jump back.
+ * A frame's cursor promises that every earlier change has been sent. A client that comes back with it gets the changes
+ * since, and subjects that have left its view are named as gone. Another process may have read further than this one; then
+ * the client waits until this process has reached the cursor, and never sees a subject jump back.
  */
 export interface LiveClient {
   send(text: string): void
-  /** Bytes that wait to be read. */
+  /** Bytes that wait to be sent to the client. */
   readonly waitingBytes: number
   visibility: Visibility
 }
 
 const TICK_MS = 250
-/** How much later than by the clock a state may change: where many do at once they are gone through in steps. */
+/** A state may change this much later than the clock says, because many changes at once are handled in steps. */
 const AGED_LATE_MS = 10_000
 /** How long a client waits for this process to read as far as its cursor; then it gets a snapshot. */
 const CATCH_UP_WITHIN_MS = 5_000
-/** Beyond this a client is passed over: a frame of 500 positions is about 100 KiB. */
+/** With more waiting bytes than this a client is skipped; a frame of 500 positions is about 100 KiB. */
 const SLOW_FROM_BYTES = 256 * 1024
 
 type Shown = Position & { info: SubjectInfo }
 
-/** Clients with one view, and what they show. */
+/** Clients with the same view, and the positions that they show. */
 interface Group {
   key: string
   organizationId: string
   matches: (info: SubjectInfo, lat: number, lng: number) => boolean
-  /** What a cursor of this view says; raised with the visibility version. */
+  /** The view's digest for cursors; it changes with the visibility version. */
   digest: () => string
   shown: Set<Position>
   clients: Map<LiveClient, { missed: Set<Position> | undefined }>
 }
 
 export interface LiveClients {
-  /** Sends a client a view, in place of its former one; from `since` on, where that cursor is of this view. */
+  /** Sends a client a view, which replaces its former one. A cursor of this view (`since`) makes it continue from there. */
   subscribe(client: LiveClient, filter: Filter, since: string | null): void
-  /** Sends the client nothing more. */
+  /** Stops sending to the client. */
   unsubscribe(client: LiveClient): void
-  /** The client's visibility is another one: what it may no longer see goes, what it now may comes. */
+  /** Applies a changed visibility: the client loses the subjects it may no longer see, and gets those it now may see. */
   changeVisibility(client: LiveClient, visibility: Visibility): void
   readonly count: number
   close(): void
@@ -56,13 +56,16 @@ export interface LiveClients {
 export function createLiveClients(positions: LivePositions): LiveClients {
   const groups = new Map<string, Group>()
   const groupOf = new Map<LiveClient, { group: Group; filter: Filter }>()
-  /** Clients whose cursor is ahead of what was read here. */
+  /** Clients whose cursor is ahead of this process. */
   const catchingUp = new Map<LiveClient, { filter: Filter; from: Cursor; until: number }>()
 
   const cursorOf = (group: Group) =>
     writeCursor({ positions: positions.watermark, view: group.digest(), at: timeOfDay() })
 
-  /** A hash for each of thousands of views four times a second would be felt; it changes with the visibility version alone. */
+  /**
+   * Remembers the digest, which changes only with the visibility version: hashing thousands of views four times a second
+   * is slow.
+   */
   function createDigest(visibility: Visibility, filter: Filter): () => string {
     let version = Number.NaN
     let digest = ''
@@ -114,7 +117,7 @@ export function createLiveClients(positions: LivePositions): LiveClients {
     for (const client of clients) for (const frame of frames) client.send(frame)
   }
 
-  /** What the clients showed or will; the rest of the organization is not theirs. */
+  /** The changed positions that the clients showed before or show now. */
   function takeRelevant(group: Group, changed: Iterable<Position>): Position[] {
     const relevant: Position[] = []
     for (const position of changed) {
@@ -137,7 +140,7 @@ export function createLiveClients(positions: LivePositions): LiveClients {
     }
   }
 
-  /** Sends a client a view: what changed since the cursor, or everything. */
+  /** Sends a client its view: the changes since the cursor, or everything. */
   function show(client: LiveClient, filter: Filter, from: Cursor | null): void {
     leave(client)
     const group = join(client, filter)
@@ -155,7 +158,7 @@ export function createLiveClients(positions: LivePositions): LiveClients {
     )
     const [present, absent] = partition(changes.filter(isNamed), position => isIn(group.matches, position))
     if (absent.length > 0) {
-      // Only what the caller may see may be named to it, also as gone.
+      // A subject that the caller may not see must not be named, not even as gone.
       const isVisible = createVisibilityTest(client.visibility)
       const subjectIds = absent.filter(({ info }) => isVisible(info)).map(({ info }) => info.subjectId)
       if (subjectIds.length > 0) client.send(JSON.stringify({ type: 'gone', subjectIds }))

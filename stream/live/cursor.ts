@@ -2,15 +2,18 @@ import { createHash } from 'node:crypto'
 import type { Positions } from '../log.ts'
 
 /**
- * What a live client has seen: a position in the log per partition, and what it was looking at. It holds on every
- * process and across restarts. Where the caller's visibility or the filter is another one by now, states that left it
- * would never be taken away from the client, so such a cursor leads to a snapshot.
+ * How far a live client has seen its view: a position in the log for each partition, and a digest of the view. It is valid
+ * on every process and across restarts. When the caller's visibility or filter has changed, nothing would tell the client
+ * which subjects left its view, so such a cursor leads to a snapshot.
  */
 export interface Cursor {
   positions: Positions
   /** A digest of organization, visibility and filter, see `digestView`. */
   view: string
-  /** Our clock when it was written, in milliseconds since 1970: silence is no record of the log. */
+  /**
+   * Our clock when the cursor was written, in milliseconds since 1970: a subject that falls silent leaves no record in
+   * the log.
+   */
   at: number
 }
 
@@ -19,7 +22,7 @@ export function writeCursor(cursor: Cursor): string {
   return Buffer.from(`1.${cursor.view}.${cursor.at}.${positions}`).toString('base64url')
 }
 
-/** Reads a cursor; null where it is none of ours. */
+/** Reads a cursor; null if Fieldline did not write it. */
 export function readCursor(text: string): Cursor | null {
   const match = /^1\.([\w-]+)\.(\d+)\.((?:\d+:\d+(?:,|$))*)$/.exec(
     Buffer.from(text, 'base64url').toString('latin1'),

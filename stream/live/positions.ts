@@ -13,41 +13,43 @@ import {
 import { retry } from '../../db/retry.ts'
 import type { Batch, Log, Positions, Subscription } from '../log.ts'
 import type { Point } from '../point.ts'
-import { createDoubts } from './doubts.ts'
 import {
   changesAt,
   DEFAULT_OFFLINE_AFTER_MS,
   firstMotion,
-  follow,
   type Motion,
   type State,
   stateAt,
+  updateMotion,
 } from './presence.ts'
+import { createReconciliation } from './reconciliation.ts'
 import { createWheel } from './wheel.ts'
 
 /**
- * The newest position of every subject, as a live process keeps it: read from the table together with how far the
- * log was stored then, and moved on by the log from there. The table's row names the record of the log that set
- * it, so that "what changed since this cursor" is a comparison, however long ago that was: there is no buffer of
- * past messages.
+ * The newest position of every subject in a live process. The positions are read from the table together with the log
+ * positions stored by then, and from there the log moves them on. The table's row names the log record that set it, so
+ * "changed since this cursor" is a comparison, however old the cursor is: no buffer of past messages is needed.
  *
- * The newest fix by its own timestamp wins, as in the table. A late one never moves a subject backwards. Where the
- * organization limits accuracy, the newest that is no anomaly is what the table says (`doubts.ts`).
+ * The newest fix by its own timestamp wins, as in the table. A late fix never moves a subject backwards. Where the
+ * organization limits accuracy, the table decides which fix is the newest without an anomaly (`reconciliation.ts`).
  */
 export interface Position {
   fix: NewestFix
-  /** Undefined until it is read: a subject that is new to this process. */
+  /** Undefined until it is read, for a subject that is new to this process. */
   info: SubjectInfo | undefined
-  /** What its last fixes say of it; whoever starts knows none of before. */
+  /** Derived from the fixes that this process has seen; fixes from before its start are missing. */
   motion: Motion
   state: State
-  /** When it is looked at next, as the wheel has it. */
+  /** The wheel's bucket in which its state is looked at next. */
   bucket: number
-  /** The position as JSON, made when first needed after a change. */
+  /** The position as JSON, written when it is first needed after a change. */
   json: string | undefined
 }
 
-/** Whose state is looked at in one turn of the event loop: 100,000 that fall silent together take 5 s and stall nothing. */
+/**
+ * The number of states updated in one turn of the event loop: 100,000 subjects that fall silent together take 5 s and
+ * stall nothing.
+ */
 const AGED_AT_ONCE = 5_000
 const RETRY_FIRST_MS = 100
 const RETRY_MAX_MS = 500
@@ -55,19 +57,19 @@ const RETRY_MAX_MS = 500
 export interface LivePositions {
   /** The positions of an organization's subjects. */
   of(organizationId: string): ReadonlySet<Position>
-  /** Up to where everything is in here, and known by name. */
+  /** The log positions before which every change is in here, with the subject's name known. */
   readonly watermark: Positions
   visibilityVersion(organizationId: string): number
   /** Takes what has changed since the last call, by organization. */
   takeChanged(): Map<string, Set<Position>>
   /**
-   * Resolves when an organization's subjects have been read after the call: their names, hubs, and which of them are
-   * gone. A change of who sees what has them read without being asked for.
+   * Resolves when an organization's subjects have been read after the call: names, hubs, and which of them are gone.
+   * After a change of visibility they are read without a call.
    */
   refresh(organizationId: string): Promise<void>
-  /** Looks at subjects whose state the time alone may have changed. */
+  /** Updates subjects whose state may have changed by the time alone. */
   age(now: number): void
-  /** Whether the time alone has changed the state of a subject since. */
+  /** Whether the time alone has changed a subject's state since then. */
   hasAged(position: Position, since: number, now: number): boolean
   close(): Promise<void>
 }
@@ -126,7 +128,7 @@ export async function openLivePositions(options: {
   const offlineAfterMs = ({ info }: Position) =>
     (info && views.get(info.organizationId)?.offlineAfterMs) ?? DEFAULT_OFFLINE_AFTER_MS
 
-  /** The state at this time, and when to look again. Returns whether it is another one. */
+  /** Updates the state for this time and schedules the next look. Returns whether the state changed. */
   function judge(position: Position, now: number): boolean {
     const { recordedAt } = position.fix
     const { moves } = position.motion
@@ -144,10 +146,10 @@ export async function openLivePositions(options: {
       for (const entry of entries) {
         if (entry.kind !== 'point') continue
         const position = bySubject.get(entry.subject)
-        if (position && isDoubtful(position, entry)) {
+        if (position && isUncertain(position, entry)) {
           if (entry.recordedAt > position.fix.recordedAt)
             position.fix.lastAt = Math.max(entry.recordedAt, position.fix.lastAt ?? 0)
-          doubts.raise(entry.subject, batch.partition, offset)
+          reconciliation.add(entry.subject, batch.partition, offset)
           continue
         }
         if (position && entry.recordedAt <= position.fix.recordedAt) continue
@@ -166,7 +168,7 @@ export async function openLivePositions(options: {
           lastAt: null,
         }
         if (position) {
-          follow(position.motion, position.fix, fix)
+          updateMotion(position.motion, position.fix, fix)
           position.fix = fix
           judge(position, now)
           touch(position)
@@ -177,25 +179,25 @@ export async function openLivePositions(options: {
       }
     }
     read.set(batch.partition, batch.nextOffset)
-    if (nameless.size === 0) watermark = doubts.limit(read)
+    if (nameless.size === 0) watermark = reconciliation.limit(read)
     else void nameSubjects()
   }
 
-  /** Whether a point may make another fix the newest than the newest of both. */
-  function isDoubtful({ fix, info }: Position, { recordedAt, accuracy }: Point): boolean {
+  /** Whether a point may make a third fix the newest, neither this one nor the present one. */
+  function isUncertain({ fix, info }: Position, { recordedAt, accuracy }: Point): boolean {
     const maxAccuracy = (info && views.get(info.organizationId)?.maxAccuracy) ?? null
-    // An anomaly that came last may be none by now, and a point among those after the newest fix may be a newer one.
+    // The last fix may no longer be an anomaly, and a point between it and the newest fix may be a newer one.
     if (fix.lastAt !== null && recordedAt < fix.lastAt) return true
     return maxAccuracy !== null && accuracy !== null && accuracy > maxAccuracy && recordedAt > fix.recordedAt
   }
 
-  const doubts = createDoubts({
+  const reconciliation = createReconciliation({
     db: db.system,
     onError,
-    onSettled() {
-      if (nameless.size === 0) watermark = doubts.limit(read)
+    onReconciled() {
+      if (nameless.size === 0) watermark = reconciliation.limit(read)
     },
-    settle(subject, fix) {
+    setNewest(subject, fix) {
       const position = bySubject.get(subject)
       if (!position) return
       if (fix) {
@@ -204,7 +206,7 @@ export async function openLivePositions(options: {
         judge(position, timeOfDay())
         add(position)
       } else {
-        // It is shown again with its next fix, like one that has just been created.
+        // It appears again with its next fix, like a new subject.
         bySubject.delete(subject)
         if (!position.info) return
         byOrganization.get(position.info.organizationId)?.delete(position)
@@ -221,10 +223,10 @@ export async function openLivePositions(options: {
       while (nameless.size > 0) {
         const keys = [...nameless]
         for (const info of await listSubjects(db.system, keys)) name(info)
-        // A subject that the database does not know belongs to an organization that is gone.
+        // A subject that the database does not know belongs to a deleted organization.
         for (const key of keys) nameless.delete(key)
       }
-      watermark = doubts.limit(read)
+      watermark = reconciliation.limit(read)
     } catch (error) {
       onError(error, 'reading new subjects, trying again')
       setTimeout(() => void nameSubjects(), 1000).unref()
@@ -242,9 +244,9 @@ export async function openLivePositions(options: {
     if (same) return
     const { logPartition, logOffset } = position.fix
     if (isNew && views.get(info.organizationId)?.maxAccuracy != null) {
-      // Nobody could say of its fixes so far whether they were accurate enough.
-      doubts.raise(info.subject, logPartition, logOffset)
-      doubts.raise(info.subject, logPartition, (read.get(logPartition) ?? 1) - 1)
+      // The accuracy limit was unknown for its fixes so far.
+      reconciliation.add(info.subject, logPartition, logOffset)
+      reconciliation.add(info.subject, logPartition, (read.get(logPartition) ?? 1) - 1)
       return
     }
     judge(position, timeOfDay())
@@ -264,8 +266,9 @@ export async function openLivePositions(options: {
   }
 
   /**
-   * Reads who is seen by whom, and as what, of one organization or of all. The versions are read first and come into force last: with
-   * them everything they stand for is in here. Until it is done, since nobody may go on seeing what they may see no more because the database was away for a moment.
+   * Reads the visibility and names of the subjects, of one organization or of all. The versions are read first and take effect
+   * last, so that everything they stand for is in here. It is tried until it succeeds: a short failure of the database must not
+   * let anybody go on seeing a subject that they may no longer see.
    */
   function refresh(organizationId: string | null): Promise<void> {
     const refreshOnce = async () => {
@@ -294,7 +297,7 @@ export async function openLivePositions(options: {
     for (const position of byOrganization.get(organizationId) ?? []) wheel.schedule(position, now, now)
   }
 
-  /** What is being read of each organization, and what is to be read next: many changes in a row are read together. */
+  /** The running read of each organization, and the next one: many changes in a row share one read. */
   const refreshing = new Map<string, { current: Promise<void>; next: Promise<void> | undefined }>()
 
   function refreshOne(organizationId: string): Promise<void> {
@@ -347,13 +350,13 @@ export async function openLivePositions(options: {
     close() {
       closed = true
       stopListening()
-      doubts.close()
+      reconciliation.close()
       return subscription.close()
     },
   }
 }
 
-/** What was being read when it was closed. */
+/** A read that was under way at closing may fail. */
 function ignoreClosed(): void {}
 
 /** The position as the live stream shows it. */

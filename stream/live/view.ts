@@ -1,7 +1,7 @@
 import type { SubjectInfo } from '../../db/queries/newest-fixes.ts'
 import { createVisibilityTest, type Visibility } from '../../db/visibility.ts'
 
-/** What a live client wants to see of it. Keys are ANDed, values ORed. */
+/** A live client's own selection. Keys are ANDed, values ORed. */
 export interface Filter {
   subjectIds?: readonly string[]
   hubIds?: readonly string[]
@@ -10,7 +10,7 @@ export interface Filter {
   bbox?: readonly [number, number, number, number]
 }
 
-/** Visibility and filter together, as one test of a subject where it is. */
+/** Visibility and filter combined into one test of a subject at a place. */
 export function createView(
   visibility: Visibility,
   filter: Filter,

@@ -1,16 +1,19 @@
 /**
- * Things to look at when their time has come, a bucket a second. Whatever is looked at is scheduled again where it was too
- * early: so what puts its time off, as each fix of a subject does, costs nothing until then.
+ * A timer wheel for many items, with one bucket for each second. An item that is taken too early is scheduled again. So
+ * postponing an item, as each fix of a subject does, costs nothing until then.
  */
 export interface Wheel<T> {
-  /** Has it looked at when `at` has come, or before. */
+  /** Makes `take` return the item at the time `at` or earlier. */
   schedule(item: T, at: number, now: number): void
-  /** Takes what is due, so many at the most; the rest at the next call. */
+  /** Takes at most `max` due items; the rest come with the next calls. */
   take(now: number, max: number): T[]
 }
 
 const BUCKET_MS = 1_000
-/** So there are no more buckets than this has seconds, and what was put forward stands in few of them beside its own. */
+/**
+ * Limits the number of buckets to the seconds in this time, and so the outdated entries of an item that was brought
+ * forward.
+ */
 const LOOK_WITHIN_MS = 10 * 60_000
 const NEVER = Number.POSITIVE_INFINITY
 
@@ -31,7 +34,7 @@ export function createWheel<T extends { bucket: number }>(): Wheel<T> {
         if (bucket > now / BUCKET_MS) continue
         while (items.length > 0 && due.length < max) {
           const item = items.pop() as T
-          // It stands in an earlier bucket where its time was put forward.
+          // An item that was brought forward is also in an earlier bucket.
           if (item.bucket !== bucket) continue
           item.bucket = NEVER
           due.push(item)

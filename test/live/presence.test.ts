@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Database, newId } from '../../db/client.ts'
 import { insertDevice } from '../../db/queries/devices.ts'
 import { type LivePositions, openLivePositions } from '../../stream/live/positions.ts'
-import { firstMotion, follow, stateAt } from '../../stream/live/presence.ts'
+import { firstMotion, stateAt, updateMotion } from '../../stream/live/presence.ts'
 import { createWheel } from '../../stream/live/wheel.ts'
 import { NO_OUTCOMES, type Point } from '../../stream/point.ts'
 import { createProcessLog } from '../../stream/process-log.ts'
@@ -26,7 +26,7 @@ describe('A subject', () => {
     const motion = firstMotion(first.speed)
     let before = first
     for (const fix of others) {
-      follow(motion, before, fix)
+      updateMotion(motion, before, fix)
       before = fix
     }
     expect(motion.past.length).toBeLessThanOrEqual(3 * 8)
