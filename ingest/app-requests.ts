@@ -4,10 +4,13 @@ import { appendInTime, type BulkServices, inPieces } from './bulk.ts'
 import { decodeValues, listValues, rejectPayload } from './decode.ts'
 import { type Fields, type Format, NoPoint } from './formats/format.ts'
 
-/** A batch of Overland is 1,000 at the most; as many as a request of our own may have. */
+/** As many as in any other request; a batch of Overland has at most 1,000. */
 export const MAX_POINTS = 5_000
 
-/** What an app sent: the bytes of a body, its fields where they are a form or in the address, or why it cannot be read. */
+/**
+ * An app's request: the bytes of its body, its fields if they come as a form or in the address, or why it cannot be
+ * read.
+ */
 export interface AppRequest {
   body: Uint8Array
   fields: Fields | null
@@ -15,8 +18,8 @@ export interface AppRequest {
 }
 
 /**
- * Appends what an app sent in one request. What is wrong in it becomes rejections, for the app would send it for ever.
- * Resolves to whether all of it is durable; false where that took too long.
+ * Appends the points of one request of an app. Faults become rejections, because the app would send a refused request forever.
+ * Resolves to whether everything is durable; false if that took too long.
  */
 export async function appendAppRequest(
   format: Format,

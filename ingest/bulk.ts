@@ -6,21 +6,21 @@ import { FORMATS } from './formats/table.ts'
 import type { IngestMetrics } from './metrics.ts'
 import type { Turns } from './turns.ts'
 
-/** How long a request waits for its points to be durable, before it is told to come again. */
+/** How long a request waits for its points to become durable before the client is asked to try again. */
 const WAIT_MS = 10_000
-/** How many points are validated between two looks at the clock, about 1 ms. */
+/** The number of points validated between two looks at the clock, about 1 ms. */
 export const PIECE_POINTS = 250
-/** Of a turn, in which all of a request's points are validated as a rule. */
+/** The length of a turn, which usually suffices for all points of a request. */
 const TURN_MS = 3
 
 export interface BulkResult {
   accepted: number
-  /** Known in the tiers without Kafka; in the cluster tier they count as accepted. */
+  /** Known in the tiers without Kafka; the cluster tier counts them as accepted. */
   duplicates: number
   rejected: { index: number; reason: Reason; message: string }[]
 }
 
-/** What a request's points go through. */
+/** The services that a request's points need. */
 export interface BulkServices {
   log: Log
   metrics: IngestMetrics
@@ -29,9 +29,9 @@ export interface BulkServices {
 }
 
 /**
- * Appends the points of one request, each to the subject at its place. Resolves when every one of them is durable or
- * rejected, to null when that took too long: then nothing is acknowledged, some of it may be stored, and sending it again
- * does no harm.
+ * Appends the points of one request, each to the subject with the same index. Resolves when every point is durable or
+ * rejected. Resolves to null if that took too long: then nothing is acknowledged, some points may be stored, and sending them
+ * again does no harm.
  */
 export async function appendBulk(
   points: readonly unknown[],
@@ -61,7 +61,10 @@ export async function appendBulk(
   return result
 }
 
-/** What is durable of the entries that `decode` finds and what storing them found out; null where that took too long. */
+/**
+ * Appends the entries that `decode` returns. Resolves to the entries and their outcomes, or to null if that took too
+ * long.
+ */
 export async function appendInTime(
   decode: () => Promise<Entry[]>,
   subjects: readonly Subject[],
@@ -84,7 +87,7 @@ export async function appendInTime(
     const outcomes = await log.append(entries, source).finally(() => metrics.waiting('http', -entries.length))
     return { entries, outcomes }
   })()
-  // What ends late has been answered already.
+  // A late end no longer matters, because the request has been answered.
   appended.catch(() => {})
   const durable = await Promise.race([appended, late]).finally(() => clearTimeout(timer))
   if (durable) {
@@ -93,7 +96,7 @@ export async function appendInTime(
   return durable
 }
 
-/** Validates the points, piece by piece in the turns of the organization. */
+/** Validates the points piece by piece, in the organization's turns. */
 function validateAll(
   points: readonly unknown[],
   subjects: readonly Subject[],
@@ -108,7 +111,7 @@ function validateAll(
   )
 }
 
-/** The entries of all values, decoded in turns of the organization. */
+/** Decodes all values into entries, piece by piece, in the organization's turns. */
 export function inPieces<Value>(
   values: readonly Value[],
   organizationId: string,

@@ -7,24 +7,25 @@ import { networkOf } from './mqtt/throttle.ts'
 const CONNECTION_BYTES = 20 * 1024
 
 /**
- * The connections that a process has accepted, by HTTP and MQTT together: below the limit of its descriptors less what the
- * rest of it needs, and in half of its heap. 20,000 without a byte took the last descriptor from the database otherwise.
+ * The connections that a process has accepted, HTTP and MQTT together. Their number stays below the limit of file
+ * descriptors less what the rest of the process needs, and within half of the heap. Without that limit 20,000 silent
+ * connections took the last descriptor from the database.
  *
- * An address has up to half of what the others leave, so whoever comes next finds room as well. Where there is none, the
- * idle connection that has been so longest makes room, of the address itself where that has its share: one between two
- * requests, without a whole request, or with a client of MQTT that is not known yet. One by which nobody has signed in goes
- * first. Where none is idle the newcomer is closed.
+ * An address may have half of the room that the others leave, so the next address finds room too. If there is no room, the
+ * connection that has been idle longest is closed; if the address has used up its share, one of its own. A connection is idle
+ * between two requests, before its first whole request, or while its MQTT client is not authenticated. Connections without a
+ * sign-in are closed first. If no connection is idle, the new one is closed.
  */
 export interface Connections {
   readonly size: number
-  /** Connections that were closed to make room, and newcomers for whom there was none. */
+  /** The number of connections closed to make room, and of new ones closed for lack of it. */
   readonly closed: number
-  /** Counts a connection until it is closed; it is idle at first. Returns false, and closes it, where there is no room. */
+  /** Counts a connection until it closes; it begins as idle. Without room it closes the connection and returns false. */
   enter(socket: Socket): boolean
-  /** Something of it is worked on, until `leaveWork` is called as often. */
+  /** Marks the connection as busy, until `leaveWork` has been called as often. */
   work(socket: Socket): void
   leaveWork(socket: Socket): void
-  /** Somebody has signed in by it. */
+  /** Marks the connection as one that has signed in. */
   know(socket: Socket): void
 }
 
@@ -34,26 +35,26 @@ interface Held {
   isKnown: boolean
 }
 
-/** The one that has been idle longest comes first. */
+/** Idle connections, the longest idle first. */
 interface Idle {
   strangers: Set<Socket>
   known: Set<Socket>
 }
 
-/** Of one address. */
+/** The connections of one address. */
 interface Lane {
   isProxy: boolean
   size: number
   idle: Idle
 }
 
-/** How many connections a process has room for. */
+/** The number of connections that a process has room for. */
 export const countRoom = ({ connections }: Descriptors): number =>
   Math.min(connections, Math.floor(getHeapStatistics().heap_size_limit / 2 / CONNECTION_BYTES))
 
 export function createConnections(options: {
   max: number
-  /** Whether an address is a proxy's, through which many come: it has no share. */
+  /** Whether an address is a proxy that serves many clients; it has no share. */
   isProxy: (address: string) => boolean
 }): Connections {
   const { max, isProxy } = options
@@ -70,7 +71,7 @@ export function createConnections(options: {
     for (const { strangers, known } of [idle, lane.idle]) if (!strangers.delete(socket)) known.delete(socket)
   }
 
-  /** Closes the first of them. Its descriptor is free at once. */
+  /** Closes the connection that has been idle longest. Its descriptor is free at once. */
   function closeOldest({ strangers, known }: Idle): boolean {
     const [oldest] = strangers.size > 0 ? strangers : known
     if (!oldest) return false
@@ -89,7 +90,7 @@ export function createConnections(options: {
   }
 
   const exceeds = (lane: Lane) => {
-    // What is idle of others they would make room with.
+    // The idle connections of others can be closed, so only the busy ones count.
     const atWork = all.size - countIdle(idle) - (lane.size - countIdle(lane.idle))
     return !lane.isProxy && lane.size + 1 > Math.max(1, (max - atWork) / 2)
   }
@@ -109,7 +110,7 @@ export function createConnections(options: {
         return true
       }
       const { remoteAddress } = socket
-      // It is gone already.
+      // The connection has closed already.
       if (remoteAddress === undefined) {
         socket.destroy()
         return false

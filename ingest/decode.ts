@@ -5,19 +5,19 @@ import { type Format, NoPoint, type RawFix } from './formats/format.ts'
 const PAYLOAD_CHARACTERS = 1024
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: false })
 
-/** Where a message came from and when. */
+/** Where a message came from, and when. */
 export interface Arrival {
   subject: number
   receivedAt: number
   topic: string | null
 }
 
-/** A message is decoded in one turn of the event loop: 1,000 points of 250 bytes are a packet, and take 5 ms. */
+/** A message is decoded in one turn of the event loop: a packet holds 1,000 points of 250 bytes, which take 5 ms. */
 export const MAX_POINTS = 1000
 
 /**
- * Decodes a payload of JSON: its points, and the reasons of those that are none, in the order in which they were sent.
- * Whatever the format, a message with too many is one rejection.
+ * Decodes a JSON payload into points and rejections, in the order in which they were sent. A message with too many points
+ * becomes one rejection, whatever its format.
  */
 export function decode(format: Format, payload: Uint8Array, arrival: Arrival): Entry[] {
   if (payload.length === 0 && format.sendsEmpty) return []
@@ -26,7 +26,7 @@ export function decode(format: Format, payload: Uint8Array, arrival: Arrival): E
   return decodeValues(format, values, arrival)
 }
 
-/** The values of a payload of JSON, by their place in a list, or why it has none. */
+/** The values of a JSON payload with their indices in a list, or why it has none. */
 export function listValues(format: Format, payload: Uint8Array, max: number): Value[] | NoPoint {
   const parsed = parseJson(payload)
   if (parsed instanceof NoPoint) return parsed
@@ -38,7 +38,7 @@ export function listValues(format: Format, payload: Uint8Array, max: number): Va
   return values.map((value, index) => ({ value, index: isList ? index : null }))
 }
 
-/** A value of a message, and its place where the message is a list. */
+/** A value of a message, and its index if the message is a list. */
 export interface Value {
   value: unknown
   index: number | null
@@ -53,11 +53,11 @@ export function decodeValues(format: Format, values: readonly Value[], arrival: 
   return entries
 }
 
-/** A payload that is rejected as a whole. */
+/** Rejects a payload as a whole. */
 export const rejectPayload = (why: NoPoint, payload: Uint8Array, arrival: Arrival): Rejection =>
   reject(why, arrival, null, decodeLoosely(payload))
 
-/** The point that a format has read of `value`, or why it is none. */
+/** The validated point that a format read from `value`, or its rejection. */
 export function validate(
   value: unknown,
   read: RawFix | NoPoint,

@@ -1,25 +1,28 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** What has connections to the process and ends them in order. */
+/** A part of the process that has connections and ends them in order. */
 export interface Draining {
-  /** Opens nothing that stays. Returns how each connection that does is told to end, which then ends by itself. */
+  /**
+   * Stops opening connections that stay. Returns one function for each open one; it asks the connection to end by
+   * itself.
+   */
   begin(): (() => void)[]
-  /** Carries out nothing new: what is under way is finished. */
+  /** Refuses new work, and finishes the work under way. */
   refuse?(): void
-  /** Connections that are left; of those that nothing is under way on, it closes what never stays. */
+  /** The number of connections left. Closes idle connections that never stay. */
   remaining(): number
 }
 
-/** Few of them end sooner than many: a second or two for a fleet of forty. */
+/** With few connections the end comes sooner: a second or two for a fleet of forty. */
 const MIN_PER_SECOND = 20
 const TICK_MS = 20
-/** Of the time, for new requests and connections that stay; the rest is for what is under way then. */
+/** The share of the time in which new requests are served and staying connections end; the rest is for work under way. */
 const SERVING_SHARE = 2 / 3
 
 /**
- * Ends in order what is connected, at the most for `withinMs`. Devices and screens are told to go one after the other, since
- * they come to another process at once. Requests are answered meanwhile, new ones too: whoever shares them out
- * among processes sees by `/ready` that this one goes, and not at once.
+ * Ends all connections in order, within `withinMs`. Devices and screens are asked to go one after the other, because they
+ * reconnect to another process at once. Meanwhile requests are answered, even new ones: a load balancer learns from
+ * `/ready` that this process is ending, but only after a while.
  */
 export async function drain(parts: readonly Draining[], withinMs: number): Promise<void> {
   const begun = performance.now()
@@ -29,7 +32,7 @@ export async function drain(parts: readonly Draining[], withinMs: number): Promi
   const closing = closeEvenly(endings, servingMs)
   let isRefusing = false
   while (!isOver(withinMs)) {
-    // What had arrived before is read first, and counts.
+    // Requests that arrived before are read first, and count as under way.
     await sleep(TICK_MS)
     if (!isRefusing && isOver(servingMs)) {
       isRefusing = true
@@ -40,7 +43,7 @@ export async function drain(parts: readonly Draining[], withinMs: number): Promi
   await closing
 }
 
-/** Calls one after the other at an even rate, all of them within `withinMs`. */
+/** Calls the functions one after the other at an even rate, all of them within `withinMs`. */
 export async function closeEvenly(endings: readonly (() => void)[], withinMs: number): Promise<void> {
   const begun = performance.now()
   for (let ended = 0; ended < endings.length; ) {

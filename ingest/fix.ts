@@ -8,8 +8,8 @@ const AHEAD_MS = 10 * 60_000
 /** Numbers from here on are milliseconds, below they are seconds: 1e11 s is the year 5138, 1e11 ms is 1973. */
 const MILLISECONDS_FROM = 1e11
 /**
- * What a device can measure, in the units of a point; what is beyond is a fault, or stands for not known. No aircraft is as fast, no
- * place on earth is further from another one, no sea as deep, and from there on it is space.
+ * The range that a device can measure, in the units of a point; a value outside is a fault, or stands for "unknown". No
+ * aircraft is faster, no two places on Earth are further apart, no sea is deeper, and above the altitude space begins.
  */
 export const PLAUSIBLE = {
   speed: [0, 1_000],
@@ -23,8 +23,9 @@ const FLOAT4_SMALLEST = 2 ** -126
 const FLOAT8_SMALLEST = 2 ** -1022
 
 /**
- * Validates a fix. A required value that makes no sense rejects it with a reason; an optional one becomes null. Throws an
- * UntrustedClockError where it cannot be said whether it is in the future. What passes can be stored: numbers are in the range and precision of their columns.
+ * Validates a fix. An invalid required value rejects it with a reason; an invalid optional value becomes null. Throws an
+ * UntrustedClockError if nobody can say whether the fix is in the future. A valid fix can be stored: its numbers have the
+ * range and precision of their columns.
  */
 export function validateFix(raw: RawFix, subject: number, receivedAt: number): Point | NoPoint {
   const lat = toFloat8(raw.lat)
@@ -67,13 +68,13 @@ export function validateFix(raw: RawFix, subject: number, receivedAt: number): P
   }
 }
 
-/** A finite double without -0 and denormals, which PostgreSQL does not read back; null where it is no number. */
+/** A finite double without -0 and denormals, which PostgreSQL does not read back; null if it is not a number. */
 function toFloat8(value: unknown): number | null {
   if (typeof value !== 'number' || !Number.isFinite(value)) return null
   return Math.abs(value) < FLOAT8_SMALLEST ? 0 : value
 }
 
-/** In the precision of a float4 column; null where it is no number, or outside the bounds. */
+/** The number in the precision of a float4 column; null if it is not a number or out of bounds. */
 function within(value: unknown, [min, max]: readonly [number, number]): number | null {
   if (typeof value !== 'number' || !(value >= min && value <= max)) return null
   const single = Math.fround(value)
@@ -88,7 +89,7 @@ function readHeading(value: unknown): number | null {
 const RFC_3339 =
   /^(\d{4})-(\d\d)-(\d\d)[Tt ]([01]\d|2[0-3]):([0-5]\d):([0-5]\d|60)(?:\.(\d+))?(?:[Zz]|([+-])([01]\d|2[0-3]):([0-5]\d))$/
 
-/** Milliseconds since 1970, cut and not rounded; null where it is no real date. */
+/** Milliseconds since 1970, truncated and not rounded; null if it is not a real date. */
 export function readTimestamp(value: unknown): number | null {
   if (typeof value === 'number') {
     if (!Number.isFinite(value)) return null
@@ -119,7 +120,7 @@ function readAttributes(value: unknown): string | null {
   return /\\u(0000|d[89a-f])/i.test(text) ? JSON.stringify(cleanJson(value)) : text
 }
 
-/** The JSON of a value; null where it nests so deeply that it can be parsed and not written. */
+/** The JSON of a value; null if it nests so deeply that it can be parsed but not written. */
 export function toJson(value: unknown): string | null {
   try {
     return JSON.stringify(value) ?? null

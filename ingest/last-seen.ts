@@ -2,20 +2,20 @@ import type { Database } from '../db/client.ts'
 import { updateLastSeen } from '../db/queries/last-seen.ts'
 import type { Publisher } from './identity/authenticate.ts'
 
-/** When users and devices last spoke, kept to about a minute: a look into a map for each word, a write a minute. */
+/** When users and devices were last active, to about a minute: each activity costs a map access, and one write a minute. */
 export interface LastSeen {
-  /** Somebody has just spoken, whatever it said. */
+  /** Notes an activity of a user or device, of whatever kind. */
   see(who: Pick<Publisher, 'kind' | 'id'>): void
-  /** Writes what is known of users now: before asking which organization was used last, and before using another. */
+  /** Writes the pending times of users. Called before reading which organization was used last, and before changing it. */
   flushUsers(): Promise<void>
   close(): Promise<void>
 }
 
 const EVERY_MS = 60_000
-/** How soon the first word after a silence is written. */
+/** How soon the first activity after a silence is written. */
 const LOOK_EVERY_MS = 5_000
 const BATCH = 1_000
-/** A database that is away does not hold up the end of the process. */
+/** A database that is away does not delay the end of the process. */
 const CLOSE_WITHIN_MS = 2_000
 
 export function createLastSeen(options: {
@@ -25,9 +25,9 @@ export function createLastSeen(options: {
   lookEveryMs?: number
 }): LastSeen {
   const { db, onError, everyMs = EVERY_MS, lookEveryMs = LOOK_EVERY_MS } = options
-  /** When each spoke since it was last written. */
+  /** The time of the last activity since the last write. */
   const spoken = { user: new Map<string, number>(), device: new Map<string, number>() }
-  /** When each was last written, as long as that is within the minute. */
+  /** The time of the last write, as long as it is within the last minute. */
   const written = new Map<string, number>()
 
   async function write(kind: Publisher['kind'], isDue: (id: string) => boolean): Promise<void> {
@@ -51,12 +51,12 @@ export function createLastSeen(options: {
   }
 
   let writing = Promise.resolve()
-  /** One after the other, so that a database that is away is asked once at a time. */
+  /** Writes one after the other, so that a database that is away gets one query at a time. */
   function writeNext(kinds: readonly Publisher['kind'][], isDue: (id: string) => boolean): Promise<void> {
     const next = writing.then(async () => {
       for (const kind of kinds) await write(kind, isDue)
     })
-    writing = next.catch(error => onError(error, 'writing who was last seen'))
+    writing = next.catch(error => onError(error, 'writing when users and devices were last active'))
     return writing
   }
 

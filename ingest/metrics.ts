@@ -2,27 +2,27 @@ import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 import type { Entry, Reason } from '../stream/point.ts'
 import type { ProtocolErrorKind } from './mqtt/protocol.ts'
 
-/** How points come in. */
+/** The protocol by which points arrive. */
 export type Protocol = 'mqtt' | 'http'
 
-/** What is counted of what comes in. */
+/** The metrics of ingest. */
 export interface IngestMetrics {
   received(protocol: Protocol, entries: readonly Entry[]): void
-  /** Durable and acknowledged. */
+  /** Counts entries that are durable and acknowledged. */
   acknowledged(protocol: Protocol, entries: number, seconds: number): void
-  /** A point that was good when it came and rejected when it was stored. */
+  /** Counts a point that was valid on arrival and rejected when it was stored. */
   rejected(protocol: Protocol, reason: Reason): void
-  /** Entries begin (or, negative, cease) to wait for the log. */
+  /** Counts entries that begin to wait for the log or, with a negative number, that stop waiting. */
   waiting(protocol: Protocol, change: number): void
-  /** An MQTT connection is closed for what its client did, or not accepted. */
+  /** Counts an MQTT connection that was closed because of its client, or not accepted. */
   closed(kind: ProtocolErrorKind): void
-  /** What is asked for when the figures are read. */
+  /** Registers gauges that are read together with the metrics. */
   observe(server: { connecting: () => number; sessionsAway: () => number }): void
 }
 
 export function createIngestMetrics(registry: Registry): IngestMetrics {
   const registers = [registry]
-  /** Points since the figures were read: a sum costs a message nothing, a counter of prom-client a percent. */
+  /** Points since the last read: adding here costs nothing, a counter of prom-client a per cent for each message. */
   const received: Record<Protocol, number> = { mqtt: 0, http: 0 }
   new Counter({
     name: 'fieldline_ingest_points_total',
@@ -63,7 +63,7 @@ export function createIngestMetrics(registry: Registry): IngestMetrics {
   })
   const closed = new Counter({
     name: 'fieldline_mqtt_closed_total',
-    help: 'MQTT connections that were closed for what their client did, or not accepted, by kind',
+    help: 'MQTT connections that were closed because of their client, or not accepted, by kind',
     labelNames: ['kind'],
     registers,
   })

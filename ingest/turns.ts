@@ -1,33 +1,37 @@
 import { rootOf } from '../db/roots.ts'
 
 /**
- * What strangers' bytes cost, in turns: a few milliseconds in each iteration of the event loop, and of those who wait one
- * piece after the other by key, and first of all by root (db/roots.ts). Whoever sends without end waits for itself, and everybody else for one piece of it.
+ * Shares the event loop fairly among senders. Each iteration spends a few milliseconds on their work, one piece at a time: the
+ * roots of organizations take turns (db/roots.ts), and within a root the keys. A sender with endless work waits for itself,
+ * and delays the others by one piece.
  */
 export interface Turns {
-  /** Whether nobody waits and there is time left in this iteration: then work may be done at once. */
+  /** Whether no work waits and this iteration has time left, so that work may be done at once. */
   readonly isFree: boolean
   /**
-   * Calls `work` whenever it is the turn of `key`, until it returns false. Each call does one small piece. Keys of one root
-   * take turns among themselves.
+   * Calls `work` whenever it is the turn of `key`, until it returns false. Each call does one small piece. The keys of one
+   * root take turns among themselves.
    */
   enter(key: string, work: () => boolean, root?: string): void
   /**
-   * Resolves when it is the turn of `key`, for a piece that cannot be cut smaller: what is done at once after it has the rest of
-   * the iteration for itself.
+   * Resolves when it is the turn of `key`, for a piece that cannot be divided: it gets the rest of the iteration for itself if
+   * it runs at once.
    */
   pass(key: string): Promise<void>
-  /** Resolves to what `work` returns, each of its pieces in a turn of `key`. Rejects with what it throws. */
+  /** Runs each step of `work` in a turn of `key`. Resolves to its return value, or rejects with its error. */
   walk<Found>(key: string, work: Generator<void, Found>): Promise<Found>
 }
 
-/** With what else an iteration does it stays far below the quarter of a second that anybody may wait. */
+/** Together with the other work of an iteration, this stays far below the quarter of a second that a client may wait. */
 const ITERATION_MS = 10
-/** Pieces of an iteration, if there is time: each is a callback of its own, so that what it leaves to promises is counted. */
+/**
+ * The number of pieces in an iteration, if time allows. Each is a callback of its own, so that its promise callbacks
+ * count too.
+ */
 const MAX_TOGETHER = 64
 
 export function createTurns(): Turns {
-  /** By root, then by key; the one whose turn it is comes first. */
+  /** By root, then by key; the next one comes first. */
   const roots = new Map<string, Map<string, (() => boolean)[]>>()
   let deadline = 0
   let begun = false
@@ -57,7 +61,7 @@ export function createTurns(): Turns {
     lanes.delete(key)
     if (lanes.size > 0) roots.set(root, lanes)
     if (work()) works.push(work)
-    // What it did may have entered again.
+    // The work may have entered more work for its key.
     const entered = roots.get(root)
     works.push(...(entered?.get(key) ?? []))
     entered?.delete(key)
@@ -104,7 +108,7 @@ export function createTurns(): Turns {
   }
 }
 
-/** What `work` returns, in one piece: for what no stranger can make long. */
+/** Runs `work` to its end in one piece: for work that no sender can make long. */
 export function atOnce<Found>(work: Generator<void, Found>): Found {
   for (;;) {
     const { done, value } = work.next()

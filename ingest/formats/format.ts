@@ -1,6 +1,6 @@
 import type { Reason } from '../../stream/point.ts'
 
-/** A fix as a format reads it: SI units, but every value as it was sent and not yet validated. */
+/** A fix as a format reads it: in SI units, but not yet validated. */
 export interface RawFix {
   lat: unknown
   lng: unknown
@@ -13,7 +13,7 @@ export interface RawFix {
   attributes?: unknown
 }
 
-/** Why there is no point. A class, so that no payload can look like one. */
+/** Why a value is not a point. It is a class, so that no payload can look like one. */
 export class NoPoint {
   readonly reason: Reason
   readonly message: string
@@ -23,31 +23,31 @@ export class NoPoint {
   }
 }
 
-/** What an app sends, and what it means. */
+/** The messages of one app, and how to read them. */
 export interface Format {
-  /** Whether a publisher may send it to a topic; absent where the app knows no MQTT. */
+  /** Whether a publisher may send messages to this topic; absent if the app does not use MQTT. */
   isTopic?(topic: string, publisher: { kind: 'device' | 'user'; id: string }): boolean
-  /** The single values of a message: a payload of JSON, the body or the query of a request. */
+  /** The single values of a message, which is a JSON payload, or the body or query of a request. */
   values(message: unknown): readonly unknown[]
-  /** A fix, why it is none, or null for what has no position by design. */
+  /** A fix, the reason why the value is not one, or null for values that never hold a position. */
   read(value: unknown): RawFix | NoPoint | null
-  /** An empty payload means something to its app, and nothing here. */
+  /** The app sends empty payloads, which mean nothing to Fieldline. */
   sendsEmpty?: true
-  /** How it comes over HTTP, to /ingest and its name; absent where it does not. */
+  /** How the app sends it over HTTP, to /ingest and the format's name; absent if it does not. */
   http?: OverHttp
 }
 
 export interface OverHttp {
-  /** Who sends it, and what they should know: for the interface's document. */
+  /** The summary in the OpenAPI document. */
   summary: string
   description: string
-  /** A body of JSON as the app sends it. */
+  /** A JSON body as the app sends it. */
   example: object
-  /** What the app takes as its receipt. Sent when all of its points are durable or rejected, and never before. */
+  /** The answer that the app accepts as a receipt. It is sent only when all points are durable or rejected. */
   answer: string | object
-  /** Whether its app shows positions of others that it is answered with, where the organization allows that. */
+  /** Whether the app shows positions of others from the answer, if the organization allows it. */
   answersTeam?: true
-  /** Whether its fields may stand in the address or in a form as well: then it may be fetched with GET. */
+  /** Whether the fields may also come in the address or a form; then GET is accepted too. */
   takesFields?: true
 }
 
@@ -55,11 +55,11 @@ export interface OverHttp {
 export const oneOrMany = (message: unknown): readonly unknown[] =>
   Array.isArray(message) ? message : [message]
 
-/** A number that may be written as a text; anything else as it is, to be validated later. */
+/** Converts a number that may be written as text; other values stay as they are and are validated later. */
 export const toNumber = (value: unknown): unknown =>
   typeof value === 'string' && value.trim() !== '' ? Number(value) : value
 
-/** A fraction of 1 as per cent; apps that do not know it send -1. */
+/** Converts a fraction of 1 to per cent; apps that do not know it send -1. */
 export const toPercent = (fraction: unknown): unknown =>
   typeof fraction === 'number' ? fraction * 100 : null
 
@@ -68,7 +68,7 @@ export type Fields = { readonly [name: string]: unknown }
 export const isFields = (value: unknown): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** Those of `names` that are there, as attributes of a point; null where none is. */
+/** The present fields among `names`, as attributes of a point; null if there are none. */
 export function pick(fields: Fields, names: readonly string[]): Fields | null {
   const kept = names.filter(name => fields[name] !== undefined && fields[name] !== '')
   return kept.length > 0 ? Object.fromEntries(kept.map(name => [name, fields[name]])) : null

@@ -1,7 +1,7 @@
 import { topicsOf } from '../mqtt/topics.ts'
 import { type Format, NoPoint, oneOrMany, type RawFix } from './format.ts'
 
-/** Our own format: a point as an object in SI units, or an array of them. Unknown keys are ignored. */
+/** Fieldline's own format: a point as an object in SI units, or an array of points. Unknown keys are ignored. */
 export const native = {
   isTopic: (topic, publisher) => topic.endsWith('/location') && topic === `${topicsOf(publisher)}location`,
   values: oneOrMany,

@@ -1,6 +1,6 @@
 import { type Format, isFields, NoPoint, oneOrMany, pick, type RawFix, toPercent } from './format.ts'
 
-/** https://github.com/aaronpk/Overland-iOS#api; what the app does not know it sends as -1 or ''. */
+/** https://github.com/aaronpk/Overland-iOS#api; the app sends unknown values as -1 or ''. */
 const KEPT = [
   ...[
     'vertical_accuracy',
@@ -13,7 +13,7 @@ const KEPT = [
   ],
 ]
 
-/** Overland: GeoJSON features under `locations`, many at once. `current` and `trip` repeat what is in the queue. */
+/** Overland: GeoJSON features under `locations`, many at once. `current` and `trip` repeat positions of the queue. */
 export const overland = {
   values: message =>
     isFields(message) && Array.isArray(message.locations) ? message.locations : oneOrMany(message),
@@ -36,7 +36,7 @@ actions are accepted and ignored, as are \`current\` and \`trip\`: their positio
         },
       ],
     },
-    // Anything else, and it keeps the batch and sends it again.
+    // With any other answer the app keeps the batch and sends it again.
     answer: { result: 'ok' },
   },
 } satisfies Format
@@ -46,7 +46,7 @@ function readOverland(value: unknown): RawFix | NoPoint | null {
   const geometry = isFields(value) ? value.geometry : null
   if (!isFields(properties))
     return new NoPoint('bad-shape', 'Overland sends GeoJSON features under locations.')
-  // A trip, a visit, an action such as crossing a geofence: at the last position, but not of its time.
+  // A trip, a visit, or an action such as crossing a geofence has the last position, but another time.
   if (properties.type !== undefined || properties.action !== undefined) return null
   const [lng, lat] = isFields(geometry) && Array.isArray(geometry.coordinates) ? geometry.coordinates : []
   return {
@@ -62,6 +62,6 @@ function readOverland(value: unknown): RawFix | NoPoint | null {
   }
 }
 
-/** It writes the offset as -0700. */
+/** Overland writes the offset as -0700. */
 const withColon = (timestamp: unknown): unknown =>
   typeof timestamp === 'string' ? timestamp.replace(/([+-]\d\d)(\d\d)$/, '$1:$2') : timestamp

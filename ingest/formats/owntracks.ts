@@ -1,13 +1,13 @@
 import { type Format, isFields, NoPoint, oneOrMany, pick, type RawFix, toNumber } from './format.ts'
 
 const KMH_PER_MPS = 3.6
-/** What else of a location message is worth keeping. https://owntracks.org/booklet/tech/json/ */
+/** The other fields of a location message that are worth keeping. https://owntracks.org/booklet/tech/json/ */
 const KEPT = [
   ...['tid', 't', 'conn', 'bs', 'vac', 'p', 'rad', 'inregions', 'inrids', 'm', 'motionactivities'],
   ...['SSID', 'BSSID', 'poi', 'tag', 'created_at'],
 ]
 
-/** OwnTracks JSON, one message or an array of them; with an empty one it clears what a broker has retained. */
+/** OwnTracks JSON, one message or an array. With an empty message the app clears a broker's retained message. */
 export const owntracks = {
   isTopic: (topic, { kind }) => kind === 'device' && /^owntracks\/[^/]+\/[^/]+(\/[^/]+)?$/.test(topic),
   values: oneOrMany,
@@ -35,9 +35,9 @@ they may see them; else it is empty.`,
 } satisfies Format
 
 /**
- * A message of OwnTracks. Speed (`vel`) is in km/h, the vertical accuracy and altitude in metres, `tst` in seconds; early
- * versions write numbers as texts. Messages of other types (transition, waypoint, waypoints, lwt, status, card, cmd, steps,
- * beacon, dump, …) are legal and have no position of the device: null.
+ * Reads a message of OwnTracks. Speed (`vel`) is in km/h, the vertical accuracy and altitude in metres, `tst` in seconds;
+ * early versions write numbers as text. Messages of other types (transition, waypoint, waypoints, lwt, status, card, cmd,
+ * steps, beacon, dump, …) are legal and have no position of the device: null.
  */
 function readOwnTracks(value: unknown): RawFix | NoPoint | null {
   if (!isFields(value)) return new NoPoint('bad-shape', 'An OwnTracks message has to be a JSON object.')

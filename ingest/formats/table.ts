@@ -4,7 +4,7 @@ import { osmand } from './osmand.ts'
 import { overland } from './overland.ts'
 import { owntracks } from './owntracks.ts'
 
-/** Every format, by its name; over HTTP that is the last part of its path. */
+/** Every format by its name, which is the last part of its path over HTTP. */
 export const FORMATS = {
   native,
   owntracks,
@@ -14,7 +14,7 @@ export const FORMATS = {
 
 const formats: readonly Format[] = Object.values(FORMATS)
 
-/** The format of what a publisher sends to a topic, or null where it may not publish there. */
+/** The format of a publisher's messages to a topic, or null if it may not publish there. */
 export function formatOf(topic: string, publisher: { kind: 'device' | 'user'; id: string }): Format | null {
   for (const format of formats) if (format.isTopic?.(topic, publisher)) return format
   return null

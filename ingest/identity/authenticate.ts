@@ -4,20 +4,20 @@ import type { DeviceCredential } from '../../db/queries/devices.ts'
 import type { Caller } from '../../db/queries/sessions.ts'
 import type { Tokens } from './tokens.ts'
 
-/** What lets somebody in: a device's key, or the session behind a user's bearer token. */
+/** A proof of identity: a device's key, or the session behind a user's bearer token. */
 export type Credential =
   | { kind: 'device'; id: string; organizationId: string; keyHash: Buffer }
   | { kind: 'user'; id: string; organizationId: string; sessionId: string; expiresAt: number }
 
-/** Who publishes, and with what credential. */
+/** The sender of positions and its credential. */
 export type Publisher = Credential & { subject: number }
 
-/** The user behind a living session, as a publisher. */
+/** The user of a valid session, as a publisher. */
 export function toPublisher({ userId: id, organizationId, subject, sessionId, expiresAt }: Caller) {
   return { kind: 'user', id, organizationId, subject, sessionId, expiresAt } as const satisfies Publisher
 }
 
-/** Device keys are 256 random bits, so SHA-256 is enough: there is nothing to guess that slowness could protect. */
+/** Device keys are 256 random bits, so SHA-256 is enough: they cannot be guessed, so a slow hash would protect nothing. */
 export function createDeviceKey(): { key: string; hash: Buffer } {
   const key = `fld_${randomBytes(32).toString('base64url')}`
   return { key, hash: hashDeviceKey(key) }
@@ -29,7 +29,7 @@ export function hashDeviceKey(key: string): Buffer {
 
 export const isDeviceKey = (token: string) => token.startsWith('fld_')
 
-/** The device that a user name (its identifier, in capitals or not) and a password (its key) belong to, or null. */
+/** The device with this user name (its identifier, in either case) and password (its key), or null. */
 export async function authenticateDevice(
   find: (id: string) => Promise<DeviceCredential | null>,
   id: string,
@@ -37,12 +37,12 @@ export async function authenticateDevice(
 ): Promise<Publisher | null> {
   if (!isUuid(id)) return null
   const device = await find(id.toLowerCase())
-  // Compared in any case, so that an unknown device takes as long as a wrong key.
+  // The hash is compared in any case, so that an unknown device takes as long as a wrong key.
   const matches = timingSafeEqual(hashDeviceKey(key), device?.keyHash ?? Buffer.alloc(32))
   return device && matches ? { kind: 'device', ...device } : null
 }
 
-/** The device that a key alone belongs to, or null. `find` takes its hash in hexadecimal. */
+/** The device that has this key, or null. `find` takes the key's hash in hexadecimal. */
 export async function authenticateKey(
   find: (hash: string) => Promise<DeviceCredential | null>,
   key: string,
@@ -51,13 +51,13 @@ export async function authenticateKey(
   return device ? { kind: 'device', ...device } : null
 }
 
-/** Whether a user's role lets it send positions of its own. */
+/** Whether a user's role allows sending its own positions. */
 export const maySend = ({ permissionDetails }: Caller) =>
   permissionDetails.some(({ permissionName }) => permissionName === 'create/location')
 
 /**
- * The caller behind a bearer token whose session is alive, or null. `find` takes the session and reads it every time: a
- * revoked token is dead at once.
+ * The caller of a bearer token whose session is valid, or null. `find` reads the session every time, so a revoked token stops
+ * working at once.
  */
 export async function authenticateToken(
   find: (sessionId: string) => Promise<Caller | null>,

@@ -14,10 +14,10 @@ export interface Claims {
   renewals: number
 }
 
-/** The bearer tokens of users: JWT, HS256 with the bytes of the secret. A token is alive as long as its session. */
+/** The bearer tokens of users: JWT, HS256 with the bytes of the secret. A token is valid as long as its session. */
 export interface Tokens {
   sign(claims: Claims, lifetimeS?: number): Promise<string>
-  /** The claims of a token that is ours and not expired, or null. */
+  /** The claims of a token that Fieldline has signed and that has not expired, or null. */
   verify(token: string): Claims | null
 }
 
@@ -35,8 +35,9 @@ export function createTokens(secret: string): Tokens {
 
     verify(token) {
       try {
-        // The signature is compared here and at once: jose does so in one of libuv's four threads, where it waits behind
-        // passwords, files and names of hosts.
+        // The signature is compared here, synchronously: jose verifies in one of libuv's four threads, where it waits
+        // behind
+        // passwords, files and host names.
         const signed = token.slice(0, token.lastIndexOf('.'))
         const expected = Buffer.from(
           `${signed}.${createHmac('sha256', key).update(signed).digest('base64url')}`,
@@ -46,8 +47,8 @@ export function createTokens(secret: string): Tokens {
         const header = decodeProtectedHeader(token)
         // The algorithm is pinned: a token must not choose how it is checked.
         if (header.alg !== 'HS256') return null
-        // All else is checked by jose, RFC 7515 (`crit`, `b64`) and RFC 7519 (`exp`, `nbf`, `iat`). It takes a token at once
-        // where no signature is left to verify.
+        // jose checks everything else, RFC 7515 (`crit`, `b64`) and RFC 7519 (`exp`, `nbf`, `iat`). Without a signature
+        // to verify it does so synchronously.
         const unsecured = base64url.encode(JSON.stringify({ ...header, alg: 'none' }))
         const payload = signed.slice(signed.indexOf('.') + 1)
         const {

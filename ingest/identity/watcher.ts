@@ -7,41 +7,44 @@ import { type Caller, findCallers } from '../../db/queries/sessions.ts'
 import { retry } from '../../db/retry.ts'
 import type { Credential } from './authenticate.ts'
 
-/** Why something ends: its credential has, or its user may not have it open any more. */
+/** Why something is ended: its credential is no longer valid, or its user may no longer have it open. */
 export type Ending = 'credential' | 'permission'
 
-/** What a credential keeps open: an MQTT connection, a live socket. */
+/** Something that is open under a credential: an MQTT connection or a live socket. */
 export interface Watched {
-  /** What its user may do now may be something else than before. Returns whether it may stay open. */
+  /** Applies the present permissions of its user. Returns whether it may stay open. */
   follow(caller: Caller): boolean
-  /** It is not watched any more. */
+  /** Ends it. It is no longer watched. */
   end(why: Ending): void
 }
 
 /**
- * Ends what has ended, within a second: with a session that is revoked or expires, a user who is suspended or removed, a
- * device that is deleted or has a new key, an organization that is deleted, a permission that is lost.
+ * Ends, within a second, everything whose credential is no longer valid: a session is revoked or expires, a user is suspended
+ * or removed, a device is deleted or gets a new key, an organization is deleted, or a permission is lost.
  */
 export interface Watcher {
-  /** What `credential` keeps open from now on. It comes from `read`, or is checked soon by `recheck`. */
+  /** Watches something that is open under `credential`, which comes from `read`, or is checked soon by `recheck`. */
   watch(watched: Watched, credential: Credential): void
-  /** What is watched whose credential was read a while before: it may have ended in between, and is read again soon. */
+  /** Reads the credential again soon, because it was read a while ago and may have become invalid since. */
   recheck(watched: Watched): void
   forget(watched: Watched): void
   /**
-   * Reads a credential, again where one has ended meanwhile: nobody could have ended what is not yet watched. What is
-   * read is to be watched at once.
+   * Reads a credential, and again if it changes meanwhile, because nothing ends what is not yet watched. The caller must
+   * watch the result at once.
    */
   read<Found extends Credential | null>(read: () => Promise<Found>): Promise<Found>
   close(): void
 }
 
-/** Notifications may be lost with their connection, so everything that is open is checked again. */
+/** Notifications may be lost with their connection, so everything open is checked again. */
 const CHECK_EVERY_MS = 30_000
 const EXPIRE_EVERY_MS = 500
-/** Many sockets are opened at once, and who sees what changes many times a second while devices are created. */
+/**
+ * Many sockets open at once, and visibility changes many times a second while devices are created; a pause bundles the
+ * checks.
+ */
 const PAUSE_MS = 200
-/** Until the database is back: what should have ended meanwhile ends within a second of that. */
+/** Retries go on until the database is back. Then everything overdue ends within a second. */
 const RETRY_FIRST_MS = 100
 const RETRY_MAX_MS = 500
 
@@ -51,15 +54,15 @@ export function createWatcher(options: {
 }): Watcher {
   const { db } = options
   const open = new Map<Watched, Credential>()
-  /** Of each reading that goes on, what has changed since it began. */
+  /** For each running read, the changes since it began. */
   const readings = new Set<ChangeEvent[]>()
 
-  /** One that fails keeps no other from being ended, or from following what its user may see. */
+  /** A failure of one does not stop the others from being ended or updated. */
   function attempt<T>(work: () => T, otherwise: T): T {
     try {
       return work()
     } catch (error) {
-      options.onError(error, 'telling what is open of its credential')
+      options.onError(error, 'updating an open connection after its credential changed')
       return otherwise
     }
   }
@@ -72,10 +75,10 @@ export function createWatcher(options: {
     for (const [watched, credential] of [...open]) if (test(credential)) end(watched, 'credential')
   }
 
-  /** Reads the credentials of what is open again, all at once. */
-  async function check(which: (credential: Credential, watched: Watched) => boolean): Promise<void> {
-    // Only what was asked for: other things may be opened meanwhile.
-    const checked = [...open].filter(([watched, credential]) => which(credential, watched))
+  /** Reads the selected credentials again, all in one query. */
+  async function check(isSelected: (credential: Credential, watched: Watched) => boolean): Promise<void> {
+    // Only the selected ones are checked, because others may be opened meanwhile.
+    const checked = [...open].filter(([watched, credential]) => isSelected(credential, watched))
     const deviceIds = new Set(checked.flatMap(([, one]) => (one.kind === 'device' ? one.id : [])))
     const sessionIds = new Set(checked.flatMap(([, one]) => (one.kind === 'user' ? one.sessionId : [])))
     const keys =
@@ -96,32 +99,32 @@ export function createWatcher(options: {
     }
   }
 
-  /** What is to be checked: one thing that is open, or what is open of an organization's users. */
+  /** The next checks: single connections or sockets, or the id of an organization for everything of its users. */
   let due = new Set<Watched | string>()
   let isChecking = false
   let closed = false
 
   const checkAll = () => checkSoon(open.keys())
 
-  /** At once, and what comes soon after together. */
+  /** Checks at once. Requests that come soon after are checked together. */
   function checkSoon(some: Iterable<Watched | string>): void {
     for (const one of some) due.add(one)
-    // On nobody's behalf: it would end when the one that asked first hangs up.
+    // The check runs without a caller: otherwise it would end when the first caller hangs up.
     if (!isChecking) void withDemand({ lane: 'requests' }, checkDue)
   }
 
   async function checkDue(): Promise<void> {
     isChecking = true
     while (due.size > 0 && !closed) {
-      const these = due
+      const batch = due
       due = new Set()
       const isDue = (one: Credential, watched: Watched) =>
-        these.has(watched) || (one.kind === 'user' && these.has(one.organizationId))
+        batch.has(watched) || (one.kind === 'user' && batch.has(one.organizationId))
       await retry(() => check(isDue), {
         firstMs: RETRY_FIRST_MS,
         maxMs: RETRY_MAX_MS,
         again(error) {
-          options.onError(error, 'checking the credentials of what is open')
+          options.onError(error, 'checking the credentials of open connections')
           return !closed
         },
       }).catch(() => {})
@@ -159,7 +162,7 @@ export function createWatcher(options: {
         for (;;) {
           changes.length = 0
           const found = await read()
-          // What changes of others all the time keeps nobody out.
+          // Changes that concern other credentials do not cause another read.
           if (!found || !changes.some(event => concerns(event, found))) return found
         }
       } finally {
@@ -175,14 +178,14 @@ export function createWatcher(options: {
   }
 }
 
-/** Whether what has changed may have ended a credential, or what its user may do. */
+/** Whether an event may have made a credential invalid, or changed its user's permissions. */
 function concerns(event: ChangeEvent, credential: Credential): boolean {
   switch (event.kind) {
     case 'device':
       return credential.kind === 'device' && credential.id === event.deviceId
     case 'session':
       return credential.kind === 'user' && credential.sessionId === event.sessionId
-    // Suspended, removed, or with a new password: no session of theirs goes on.
+    // The user was suspended or removed, or has a new password; all of the user's sessions end.
     case 'user':
       return credential.kind === 'user' && credential.id === event.userId
     case 'organization':

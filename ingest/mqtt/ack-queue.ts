@@ -1,7 +1,7 @@
 import { MAX_PENDING, MAX_PENDING_BYTES, MAX_PENDING_ENTRIES } from './limits.ts'
 import type { Publish } from './publishes.ts'
 
-/** What a message is answered with, once it is durable. */
+/** The acknowledgement of a message, sent once the message is durable. */
 export interface Ack {
   /** The first byte of the answer, or 0 for none. */
   readonly answer: number
@@ -11,15 +11,15 @@ export interface Ack {
   durable: boolean
 }
 
-/** The reserved flags of an answer are 0 in all three. */
+/** The first bytes of the answers; their reserved flags are all 0. */
 const PUBACK = 0x40
 const PUBREC = 0x50
 const PUBCOMP = 0x70
 const ANSWERS = [0, PUBACK, PUBREC] as const
 
 /**
- * The messages of one connection between being read and being answered. Their entries wait in the log; each has its
- * place here, because acknowledgements keep the order in which the messages arrived [MQTT-4.6.0-2], [MQTT-4.6.0-3].
+ * The messages of one connection that are read and not yet answered. Their entries wait in the log, and each message keeps
+ * its position here, because acknowledgements keep the order of arrival [MQTT-4.6.0-2], [MQTT-4.6.0-3].
  */
 export class AckQueue {
   #acks: Ack[] = []
@@ -27,17 +27,17 @@ export class AckQueue {
   #entries = 0
   #over = false
 
-  /** Messages that are not answered. */
+  /** The number of unanswered messages. */
   get length(): number {
     return this.#acks.length
   }
 
-  /** Whether so much waits that no more may be read; it stays so until half of it has gone. */
+  /** Whether too much waits to read more. It stays true until half of it is done. */
   get over(): boolean {
     return this.#over
   }
 
-  /** A PUBLISH. Without entries it is durable already. */
+  /** Adds a PUBLISH. Without entries it is durable already. */
   add({ qos, messageId = 0, length }: Publish, entries: number): Ack {
     const ack = { answer: ANSWERS[qos], messageId, bytes: length, entries, durable: entries === 0 }
     this.#acks.push(ack)
@@ -45,13 +45,13 @@ export class AckQueue {
     return ack
   }
 
-  /** A PUBREL, which is answered in its turn. [MQTT-4.3.3-2] */
+  /** Adds a PUBREL, which is answered in order. [MQTT-4.3.3-2] */
   addRelease(messageId: number): void {
     this.#acks.push({ answer: PUBCOMP, messageId, bytes: 0, entries: 0, durable: true })
     this.#count(0, 0)
   }
 
-  /** Takes out what is durable, up to the first message that is not. Returns the answers in one piece. */
+  /** Removes the durable messages up to the first that is not durable. Returns their answers in one buffer. */
   takeDurable(): Buffer {
     let count = 0
     let answers = 0

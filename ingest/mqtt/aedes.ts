@@ -12,17 +12,17 @@ import {
 } from './protocol.ts'
 
 /**
- * Every part of aedes 1.2.0 and mqtt-packet 9.0.2 that we lean on and that they do not promise. The versions are exact,
- * and `test/ingest/aedes.test.ts` tries each part: an upgrade that moves one fails there, with its name.
+ * All internals of aedes 1.2.0 and mqtt-packet 9.0.2 that Fieldline relies on without their promise. The versions are pinned,
+ * and `test/ingest/aedes.test.ts` tries each internal: an upgrade that changes one fails there, with its name.
  *
- * aedes reads a socket and calls `parse` of its parser with each chunk; what the parser emits, its one listener handles.
- * Both are taken over here: chunks go to the connection, which has them parsed packet by packet when it is time, and
- * passes to aedes what is aedes' part.
+ * aedes reads a socket and calls its parser's `parse` with each chunk; the only listener handles the packets that the parser
+ * emits. Both are replaced here: chunks go to the connection, which parses them packet by packet in its turn, and passes
+ * on to aedes only the packets that aedes handles.
  */
 interface Internals {
   _parser: Parser
   _keepaliveTimer: NodeJS.Timeout | null
-  /** Packets that aedes has not done with; it reads on when there are none. */
+  /** The number of packets that aedes still processes; it reads on when there are none. */
   _parsingBatch: number
   pause(): void
   resume(): void
@@ -41,9 +41,9 @@ interface Parser extends EventEmitter {
     readUInt8(at: number): number
     consume(bytes: number): void
   }
-  /** How far the fields of the packet were read. */
+  /** The position up to which the packet's fields were read. */
   _pos: number
-  /** Which part of a packet comes next; 0 is a new one. */
+  /** The index of the packet's next part; 0 is a new packet. */
   _stateCounter: number
   parse(chunk: Buffer): number
   _parseHeader(): boolean
@@ -57,12 +57,12 @@ interface Parser extends EventEmitter {
 const internalsOf = (client: Client) => client as unknown as Internals
 const originalOf = (parser: Parser) => Object.getPrototypeOf(parser) as Parser
 
-/** The parser's step that waits for the whole packet. */
+/** The parser's step that waits for the whole payload. */
 const PAYLOAD = 2
-/** Pieces of a packet that are kept as they came: a byte that came alone takes 280. */
+/** The number of pieces of a packet that are kept separately: a piece of one byte takes 280. */
 const MAX_PIECES = 1_000
 
-/** Reads for one client of aedes: packets from pieces, when it is asked to. */
+/** Parses packets from pieces for one client of aedes, on request. */
 export class PacketParser {
   readonly #parser: Parser
   readonly #passOn: (packet: Packet) => void
@@ -70,14 +70,14 @@ export class PacketParser {
   #packet: Packet | null = null
   #error: ProtocolError | null = null
 
-  /** `read` is called with each chunk that aedes reads of the socket. */
+  /** `read` is called with each chunk that aedes reads from the socket. */
   constructor(client: Client, read: (chunk: Buffer) => void) {
     const { _parser: parser } = internalsOf(client)
     this.#parser = parser
     this.#passOn = parser.listeners('packet')[0] as (packet: Packet) => void
     this.#keep = packet => {
       this.#packet = packet
-      // The parser stands at the end of the packet only while it hands it over.
+      // The parser's position is the end of the packet only while the packet is emitted.
       this.#error ??= findProtocolError(packet, parser._pos)
     }
     parser.removeAllListeners('packet').on('packet', this.#keep)
@@ -94,18 +94,18 @@ export class PacketParser {
     parser._parseString = parseString
   }
 
-  /** How many bytes the packet still lacks that it has the beginning of; null between two packets. */
+  /** The number of bytes that the begun packet still lacks; null between two packets. */
   get missingBytes(): number | null {
     const { _list, _stateCounter, packet } = this.#parser
     if (_list.length === 0 && _stateCounter === 0) return null
-    // Before its length is known it is parsed byte by byte.
+    // As long as its length is unknown the packet is parsed byte by byte.
     return _stateCounter === PAYLOAD ? Math.max(1, packet.length - _list.length) : 1
   }
 
-  /** Parses a piece of at most one packet. Returns the packet that ends with it, or null; throws what is wrong with it. */
+  /** Parses a piece of at most one packet. Returns the packet that it completes, or null; throws the packet's error. */
   parse(piece: Buffer): Packet | null {
     const parser = this.#parser
-    // aedes has stopped listening with the end of the connection.
+    // aedes removes the listeners when the connection ends.
     if (parser.listenerCount('packet') === 0) parser.on('packet', this.#keep)
     const { _list } = parser
     if (_list.getBuffers().length >= MAX_PIECES) {
@@ -120,18 +120,18 @@ export class PacketParser {
     return packet
   }
 
-  /** Has aedes handle a packet. */
+  /** Passes a packet on to aedes. */
   passOn(packet: Packet): void {
     this.#passOn.call(this.#parser, packet)
   }
 
-  /** Drops the CONNECT with its password, of which the parser needs the version alone. */
+  /** Drops the CONNECT with its password; the parser only needs the version. */
   forgetConnect(protocolVersion: number): void {
     this.#parser.settings = { protocolVersion }
   }
 }
 
-/** PUBREL, SUBSCRIBE and UNSUBSCRIBE that are sent again: MQTT 3.1 sets DUP in them, 3.1.1 forbids it. */
+/** PUBREL, SUBSCRIBE and UNSUBSCRIBE that are sent again: MQTT 3.1 sets DUP in them, and 3.1.1 forbids it. */
 const REPEATED: Readonly<Record<number, string>> = { 106: 'pubrel', 138: 'subscribe', 170: 'unsubscribe' }
 
 function parseHeader(this: Parser): boolean {
@@ -142,7 +142,7 @@ function parseHeader(this: Parser): boolean {
   return true
 }
 
-/** What is never to be read ends as soon as it is announced. */
+/** Rejects a packet that must not be read as soon as its length is known. */
 function parseLength(this: Parser): boolean {
   if (!originalOf(this)._parseLength.call(this)) return false
   const error = findAnnouncedError(this.packet, this.settings.protocolVersion !== undefined)
@@ -158,7 +158,7 @@ function parseConnect(this: Parser): unknown {
   return error ? this._emitError(error) : originalOf(this)._parseConnect.call(this)
 }
 
-/** On the way of every point, so it decodes once. */
+/** Every point passes through here, so it decodes only once. */
 function parseString(this: Parser): string | null {
   const length = this._parseNum()
   const end = this._pos + length
@@ -173,36 +173,36 @@ function parseString(this: Parser): string | null {
   return text
 }
 
-/** Reads the socket no more: aedes itself stops two turns later. */
+/** Stops reading the socket at once: aedes by itself stops two turns later. */
 export function pauseReading(client: Client): void {
   internalsOf(client).pause()
 }
 
 export function resumeReading(client: Client): void {
   const internals = internalsOf(client)
-  // While it is paused aedes does not count the packets that it has done with, and would wait for them forever.
+  // While paused, aedes does not count finished packets, and would wait for them forever.
   internals._parsingBatch = 1
   internals.resume()
 }
 
-/** Has the keepalive of a client begin anew. */
+/** Restarts the keepalive timer of a client. */
 export function refreshKeepalive(client: Client): void {
   internalsOf(client)._keepaliveTimer?.refresh()
 }
 
-/** Writes a last answer. What is unread when a socket is closed resets it, so the rest is read and dropped. */
+/** Writes a last answer. Unread bytes would reset the socket when it is closed, so the rest is read and dropped. */
 export function endWith(client: Client, answer: Buffer): void {
   client.conn.removeAllListeners('readable')
   client.conn.resume()
   client.conn.end(answer)
 }
 
-/** mqtt-packet keeps 65,536 buffers, 12 MB, for numbers that are written here and there. */
+/** Turns off mqtt-packet's cache of 65,536 buffers, 12 MB, for two-byte numbers. */
 export function keepNoNumbers(): void {
   writeToStream.cacheNumbers = false
 }
 
-/** aedes' own way of delivering, where nobody listens: `sessions.ts` sends what is sent. */
+/** Replaces aedes' delivery, which nobody uses: `sessions.ts` sends all messages. */
 export const NO_DELIVERY = {
   on: (_topic: string, _notify: unknown, done?: () => void) => void (done && setImmediate(done)),
   removeListener: (_topic: string, _notify: unknown, done?: () => void) => void (done && setImmediate(done)),
@@ -210,11 +210,11 @@ export const NO_DELIVERY = {
   close: (done: () => void) => void setImmediate(done),
 } as unknown as AedesOptions['mq']
 
-/** Where aedes asks for what it keeps elsewhere: it keeps nothing, and learns here that a session was kept. */
+/** Replaces aedes' persistence: it keeps nothing, and only tells aedes whether a session was kept. */
 export function createPersistence(isResumed: (clientId: string) => boolean): AedesOptions['persistence'] {
   return {
     async setup() {},
-    // aedes sets session-present for a session with subscriptions. This one it may not have, so it stays away.
+    // aedes sets session-present for a session with subscriptions. A client may not have this one, so it has no effect.
     subscriptionsByClient: async ({ id }: { id: string }) =>
       isResumed(id) ? [{ topic: 'kept', qos: 0 }] : [],
     outgoingStream: () => Readable.from([]),

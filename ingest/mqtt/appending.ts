@@ -12,15 +12,15 @@ import type { ClientSocket } from './socket.ts'
 import type { Tenant, Tenants } from './tenants.ts'
 
 /**
- * Messages that were read together and are appended together: one that waits costs a third of the memory (0.33 KB, alone
- * 1.06), and the log has one promise to keep and not hundreds.
+ * Messages that were read together and are appended together: a waiting message takes a third of the memory (0.33 KB, alone
+ * 1.06), and the log has one promise instead of hundreds.
  */
 interface Group {
   source: Source
   acks: Ack[]
-  /** Of all messages, in their order. */
+  /** The entries of all messages, in order. */
   entries: Entry[]
-  /** By `performance.now()`. */
+  /** The time of receipt, by `performance.now()`. */
   receivedAt: number
 }
 
@@ -32,11 +32,11 @@ interface AppendingServices {
   metrics: IngestMetrics
 }
 
-/** What goes to the log at once: others' points go between. */
+/** The size of a group, so that the points of others go to the log in between. */
 const MAX_GROUP_ENTRIES = 1_000
 const NOBODY: Source = { ended: false, subjects: [] }
 
-/** The last steps of one connection's messages: gathered, appended to the log, acknowledged. */
+/** The last steps of one connection's messages: they are gathered, appended to the log, and acknowledged. */
 export class Appending {
   readonly #socket: ClientSocket
   readonly #services: AppendingServices
@@ -44,7 +44,7 @@ export class Appending {
   #publisher: Publisher | null = null
   #tenant: Tenant | null = null
   #source = NOBODY
-  /** Of messages of QoS 0: they are not sent again, so the end of their connection does not end them. */
+  /** The source of messages of QoS 0, which are not sent again, so the end of their connection must not drop them. */
   #lasting = NOBODY
   #group: Group | null = null
   #isFlushing = false
@@ -55,7 +55,7 @@ export class Appending {
     this.#services = services
   }
 
-  /** From whom messages come from now on. */
+  /** Sets the sender of all further messages. */
   open(publisher: Publisher): void {
     this.#publisher = publisher
     this.#tenant = this.#services.tenants.of(publisher)
@@ -63,28 +63,28 @@ export class Appending {
     this.#lasting = { ended: false, subjects: [publisher] }
   }
 
-  /** Messages that are not acknowledged. */
+  /** The number of messages that are not acknowledged. */
   get pending(): number {
     return this.#acks.length
   }
 
-  /** Whether so much of the connection, its credential or organization waits that no more may be read. */
+  /** Whether so much of the connection, its credential or its organization waits that no more may be read. */
   get over(): boolean {
     return this.#acks.over || this.#tenant?.over === true
   }
 
-  /** Calls `wake` once, when what is over has become less. */
+  /** Calls `wake` once, when `over` is false again. */
   wait(wake: () => void): void {
     if (this.#acks.over) this.#wake = wake
     else this.#tenant?.wait(wake)
   }
 
-  /** What waits need not be stored any more, unless nobody would send it again. */
+  /** Drops waiting messages, except those of QoS 0, which nobody would send again. */
   end(): void {
     if (this.#publisher) this.#source.ended = true
   }
 
-  /** Gathers the entries of a PUBLISH with those that are read together with it. */
+  /** Gathers the entries of a PUBLISH with those of the messages read together with it. */
   add(publish: Publish, entries: readonly Entry[]): void {
     const ack = this.#acks.add(publish, entries.length)
     if (ack.durable) {
@@ -102,13 +102,13 @@ export class Appending {
     if (this.#group.entries.length >= MAX_GROUP_ENTRIES) this.#append()
   }
 
-  /** A PUBREL. */
+  /** Handles a PUBREL. */
   release(messageId: number): void {
     this.#acks.addRelease(messageId)
     this.#scheduleFlush()
   }
 
-  /** Gives the log what has been gathered. */
+  /** Appends the gathered entries to the log. */
   #append(): void {
     const group = this.#group
     if (!group) return
@@ -121,7 +121,7 @@ export class Appending {
       },
       error => {
         this.#countWaiting(-group.entries.length)
-        // There is no acknowledgement: a device whose connection is closed sends it again, one that waits never does.
+        // Without an acknowledgement a device sends again after its connection is closed, but not while it stays open.
         this.#socket.closeFor(new ProtocolError('unavailable', 'storing messages', undefined, error))
       },
     )
@@ -132,7 +132,7 @@ export class Appending {
     this.#tenant?.add(change)
   }
 
-  /** A group is durable: its messages are answered, and the device hears what of them was rejected. */
+  /** Handles a durable group: answers its messages, and sends its rejections to the device. */
   #acknowledge({ acks, entries, receivedAt }: Group, outcomes: Outcomes): void {
     for (const ack of acks) ack.durable = true
     this.#services.metrics.acknowledged('mqtt', entries.length, (performance.now() - receivedAt) / 1000)
@@ -146,7 +146,7 @@ export class Appending {
     setImmediate(Appending.#flushOf, this)
   }
 
-  /** Answers what is durable: what became so at once, in one write. */
+  /** Answers the durable messages in one write. */
   #flush(): void {
     this.#isFlushing = false
     const answers = this.#acks.takeDurable()
@@ -157,7 +157,7 @@ export class Appending {
     wake()
   }
 
-  // Without a function of its own a connection is smaller.
+  // Shared static functions: a connection is smaller without functions of its own.
   static readonly #appendOf = (appending: Appending) => appending.#append()
   static readonly #flushOf = (appending: Appending) => appending.#flush()
 }

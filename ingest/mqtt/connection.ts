@@ -23,22 +23,21 @@ import type { Tenants } from './tenants.ts'
 import { topicsOf } from './topics.ts'
 
 /**
- * One connection, and where a publish leaves the broker and becomes points: it is read, decoded and validated, appended
+ * One connection, where a publish leaves the broker and becomes points: it is read, decoded and validated, appended
  * to the log, and acknowledged (PUBACK for QoS 1, PUBREC for QoS 2) when it is durable.
  *
- * The connection stands around aedes' parser. Ahead of it, what a tracker sends all day is read straight from the chunk
- * (`publishes.ts`). Behind it, what breaks a rule of MQTT (`protocol.ts`) goes no further, nor does a PUBLISH. What
- * belongs to a message is answered here as well: PUBREL, PUBREC, PUBCOMP, and PUBACK for what `sessions.ts` sends. So
- * is PINGREQ, and the will stays here. Everything else (CONNECT, SUBSCRIBE, …) goes on to aedes as if there were
- * nothing between.
+ * The connection wraps aedes' parser. Before the parser, the usual publishes of trackers are read straight from the chunk
+ * (`publishes.ts`). After it, packets that break a rule of MQTT (`protocol.ts`) go no further, and neither does a PUBLISH.
+ * The connection also handles PUBREL, PUBREC and PUBCOMP, the PUBACK of messages from `sessions.ts`, PINGREQ, and the will.
+ * All other packets (CONNECT, SUBSCRIBE, …) go on to aedes unchanged.
  *
- * This keeps three promises that aedes' own way cannot: while the log is away PINGREQ is still answered and the
- * keepalive stands still; acknowledgements of one batch leave in one write (three times the rate of one by one);
- * and ingested points are never delivered to subscribers.
+ * This keeps three promises that aedes alone cannot keep: while the log is away, PINGREQ is still answered and the
+ * keepalive timer does not run; the acknowledgements of one batch leave in one write (three times the rate of single
+ * writes); and ingested points are never delivered to subscribers.
  *
- * What was read is gone through a little at a time, so that no chunk holds up the event loop: the rest waits here, and
- * the socket is not read meanwhile. What comes with a CONNECT waits here too, until it is accepted, and counts also
- * when the client has closed the socket by then: trackers send and hang up.
+ * Chunks are handled a little at a time, so that none blocks the event loop: the rest waits here, and the socket is not
+ * read meanwhile. Packets that follow a CONNECT wait until it is accepted. They count even if the client has closed the
+ * socket by then, because trackers send and hang up.
  *
  * Points are identified by their content, so QoS 2 needs no store of packet identifiers: a PUBLISH that comes again
  * before its PUBREL is the same point again.
@@ -59,23 +58,23 @@ const PINGRESP = Buffer.from([0xd0, 0])
 export class Connection implements Watched {
   readonly client: Client
   readonly socket: ClientSocket
-  /** Who it is, once the CONNECT was accepted; null again when its credential has ended. */
+  /** The sender, once the CONNECT is accepted; null again when its credential has ended. */
   publisher: Publisher | null = null
   session: Session | null = null
   readonly #services: ConnectionServices
   readonly #parser: PacketParser
   readonly #input: Input
   readonly #appending: Appending
-  /** Where it publishes; made with the first thing that it sends. */
+  /** The topic of its points, set when it first publishes. */
   #topic = ''
   #waitsForTurn = false
   #waitsForRoom = false
-  /** PINGREQs of this turn. */
+  /** The number of PINGREQs in this turn. */
   #pings = 0
   #will: Packet['will']
   /** The CONNECT has been passed on. */
-  #isGreeted = false
-  #isOrderly = false
+  #hasConnect = false
+  #hasDisconnect = false
   #hasEnded = false
   #isPaused = false
   #isUnread = false
@@ -87,22 +86,22 @@ export class Connection implements Watched {
     this.#parser = new PacketParser(client, chunk => this.#read(chunk))
     this.#input = new Input(this.#parser)
     this.#appending = new Appending(this.socket, services)
-    // [MQTT-3.1.4-5]: what came with the CONNECT counts now that it is accepted.
+    // [MQTT-3.1.4-5]: packets that came with the CONNECT count now that it is accepted.
     client.once('connected', () => this.#updateReading())
     client.conn.once('close', () => this.#end())
   }
 
-  /** Messages that wait for the log. */
+  /** The number of messages that wait for the log. */
   get pending(): number {
     return this.#appending.pending
   }
 
-  /** Whether its CONNECT has come. */
-  get isGreeted(): boolean {
-    return this.#isGreeted
+  /** Whether its CONNECT has arrived. */
+  get hasConnect(): boolean {
+    return this.#hasConnect
   }
 
-  /** Whether the client waits for us: its messages for the log, or what it sends to be read. */
+  /** Whether the client waits for the server: for acknowledgements, or for its bytes to be read. */
   get isWaiting(): boolean {
     return this.pending > 0 || this.#isUnread
   }
@@ -111,24 +110,24 @@ export class Connection implements Watched {
     return this.#will?.topic
   }
 
-  /** What a client that has gone has left, in bytes: what was read and waits, and its will. */
+  /** The bytes that a disconnected client has left: unread input and its will. */
   get leftBytes(): number {
     return this.#input.length + (this.#will?.payload.length ?? 0)
   }
 
-  /** The client has proved who it is. */
+  /** Accepts the authenticated client. */
   admit(publisher: Publisher, session: Session): void {
     this.session = session
     this.#open(publisher)
   }
 
-  /** The client has proved who it is after it had closed the socket: what it sent before counts. */
+  /** Accepts a client that was authenticated after it had closed the socket: its earlier packets count. */
   admitLeft(publisher: Publisher): void {
     this.#open(publisher)
     this.#updateReading()
   }
 
-  /** Who it was will not be asked: what the client has left is lost. */
+  /** Drops everything that a disconnected client has left; it will not be authenticated. */
   drop(): void {
     this.#input.drop()
     this.#will = undefined
@@ -141,18 +140,18 @@ export class Connection implements Watched {
     this.#parser.forgetConnect(this.client.version)
   }
 
-  /** What the role of its user allows may be less than before. */
+  /** Applies a change of its user's role. */
   follow(caller: Caller): boolean {
     return maySend(caller)
   }
 
-  /** Its credential has ended. Its will is nobody's any more. */
+  /** Closes the connection because its credential has ended. Its will is dropped. */
   end(): void {
     this.publisher = null
     this.client.close()
   }
 
-  /** Reads nothing more: what was read is still acknowledged. A CONNECT is answered first. */
+  /** Stops reading; messages read before are still acknowledged, and a CONNECT is answered first. */
   pause(): void {
     this.#isPaused = true
     this.#updateReading()
@@ -163,12 +162,12 @@ export class Connection implements Watched {
     this.#updateReading()
   }
 
-  /** Lets the keepalive stand still while messages wait for us and not for the client. */
+  /** Restarts the keepalive timer while messages wait for the server and not for the client. */
   refreshKeepalive(): void {
     refreshKeepalive(this.client)
   }
 
-  /** A chunk has come. */
+  /** Handles a new chunk. */
   #read(chunk: Buffer): void {
     if (this.publisher) this.#services.lastSeen.see(this.publisher)
     this.#input.add(chunk)
@@ -176,7 +175,7 @@ export class Connection implements Watched {
     this.#updateReading()
   }
 
-  /** Goes through what was read, packet by packet, for a moment. Returns whether there is more. */
+  /** Handles the input packet by packet for a moment. Returns whether more is ready. */
   #advance(): boolean {
     const until = performance.now() + TURN_MS
     let published = false
@@ -193,28 +192,28 @@ export class Connection implements Watched {
         }
       } while (this.#mayAdvance && performance.now() < until)
     } catch (error) {
-      // Nothing that a client sends may end the process.
+      // No bytes of a client may end the process.
       const known = error instanceof ProtocolError
       const kind = error instanceof UntrustedClockError ? 'unavailable' : 'failure'
       this.socket.closeFor(known ? error : new ProtocolError(kind, 'reading a packet', undefined, error))
     }
     // [MQTT-3.1.2-24]: any packet shows that the client is alive.
     if (published) this.refreshKeepalive()
-    // In one piece: one by one each takes fifty bytes more until it is read.
+    // All answers in one write: a separate write takes fifty bytes more until it is read.
     if (this.#pings > 0) this.socket.write(Buffer.alloc(PINGRESP.length * this.#pings, PINGRESP))
-    if (this.socket.isClosing || this.#isOrderly) this.#input.drop()
+    if (this.socket.isClosing || this.#hasDisconnect) this.#input.drop()
     return this.#mayAdvance
   }
 
-  /** Whether what was read may be gone through now. */
+  /** Whether the input may be handled now. */
   get #mayAdvance(): boolean {
-    // [MQTT-3.14.4-2]: nothing counts that follows a DISCONNECT.
-    if (this.#input.length === 0 || this.socket.isClosing || this.#isOrderly) return false
-    if (!this.#isGreeted) return true
+    // [MQTT-3.14.4-2]: packets after a DISCONNECT do not count.
+    if (this.#input.length === 0 || this.socket.isClosing || this.#hasDisconnect) return false
+    if (!this.#hasConnect) return true
     return this.#mayPublish && (!this.#isPaused || this.#hasEnded) && !this.#appending.over
   }
 
-  /** The client is connected, or has proved who it is and gone. */
+  /** Whether the client is connected, or authenticated and disconnected. */
   get #mayPublish(): boolean {
     return this.publisher !== null && (this.client.connected || this.#hasEnded)
   }
@@ -229,7 +228,7 @@ export class Connection implements Watched {
     const { messageId: id = 0 } = packet
     switch (packet.cmd) {
       case 'connect':
-        this.#isGreeted = true
+        this.#hasConnect = true
         if (packet.will) this.#will = { ...packet.will, payload: Buffer.from(packet.will.payload) }
         packet.will = undefined
         break
@@ -243,7 +242,7 @@ export class Connection implements Watched {
         if (this.session) this.#services.sessions.acknowledge(this.session, id)
         return
       case 'pubrec':
-        // [MQTT-4.3.3-1]. Nothing is sent with QoS 2, but whoever believes so must not wait for ever.
+        // [MQTT-4.3.3-1]. The server sends nothing with QoS 2, but a client that expects it must not wait forever.
         this.socket.write(Buffer.from([PUBREL, 2, id >> 8, id & 255]))
         return
       case 'pubcomp':
@@ -255,28 +254,28 @@ export class Connection implements Watched {
         for (const filter of packet.unsubscriptions) this.session?.filters.delete(filter)
         break
       case 'disconnect':
-        this.#isOrderly = true
+        this.#hasDisconnect = true
         break
     }
     const isAsking = packet.cmd === 'connect'
     if (isAsking || !(this.#hasEnded || this.socket.closeUnread())) this.#parser.passOn(packet)
-    // Nothing more is read before it is answered.
+    // The server reads nothing more until the CONNECT is answered.
     if (isAsking) pauseReading(this.client)
   }
 
-  /** Decodes a message, and gathers its entries with those that are read together with them. */
+  /** Decodes a message, and gathers its entries with those of the messages read together with it. */
   #publish(publish: Publish): void {
     if (!this.publisher) return
     const entries = this.#decode(this.publisher, publish)
     if (!entries) {
-      // [MQTT-3.3.5-2]: MQTT 3.1.1 has no way to decline a PUBLISH but to close the connection.
+      // [MQTT-3.3.5-2]: MQTT 3.1.1 can only refuse a PUBLISH by closing the connection.
       this.socket.closeFor(new ProtocolError('topic', `publishing to ${publish.topic} is not allowed`))
       return
     }
     this.#appending.add(publish, entries)
   }
 
-  /** The points of a message and what was wrong with others, or null where its publisher may not publish there. */
+  /** The points and rejections of a message, or null if its publisher may not publish there. */
   #decode(publisher: Publisher, { topic, payload }: Pick<Publish, 'topic' | 'payload'>): Entry[] | null {
     const format = formatOf(topic, publisher)
     if (!format) return null
@@ -286,8 +285,8 @@ export class Connection implements Watched {
   }
 
   /**
-   * Publishes the will of a client that has gone and not said goodbye. Nobody acknowledges it: where there is no room for
-   * it, it is lost. [MQTT-3.1.2-8], [MQTT-3.14.4-3]
+   * Publishes the will of a client that disconnected without DISCONNECT. Wills are not acknowledged, so without room in the
+   * log the will is lost. [MQTT-3.1.2-8], [MQTT-3.14.4-3]
    */
   #publishWill(): void {
     const { publisher } = this
@@ -295,7 +294,7 @@ export class Connection implements Watched {
     const will = this.#will
     if (!publisher || !will) return
     this.#will = undefined
-    const entries = this.#isOrderly || log.full ? null : this.#decodeWill(publisher, will)
+    const entries = this.#hasDisconnect || log.full ? null : this.#decodeWill(publisher, will)
     if (!entries?.length) return
     log.append(entries, { ended: false, subjects: [publisher] }).then(
       outcomes => sendRejections(this.#services, publisher, [{ entries: entries.length }], entries, outcomes),
@@ -312,27 +311,27 @@ export class Connection implements Watched {
     }
   }
 
-  /** The connection has ended, and perhaps not what the client sent. */
+  /** Handles the end of the connection; bytes of the client may still be unread. */
   #end(): void {
     this.#hasEnded = true
-    // What has arrived and was not asked for.
-    const rest = this.#isOrderly || this.socket.isClosing ? null : this.client.conn.read()
+    // Bytes that have arrived in the socket and were not read.
+    const rest = this.#hasDisconnect || this.socket.isClosing ? null : this.client.conn.read()
     if (rest) this.#input.add(rest)
-    if (!this.#isGreeted && this.#mayAdvance) this.#advance()
+    if (!this.#hasConnect && this.#mayAdvance) this.#advance()
     if (this.pending > 0 || this.#input.length > 0)
       setTimeout(Connection.#endAppending, LEFT_MS, this).unref()
     this.#updateReading()
   }
 
   /**
-   * The client has gone and not said goodbye: it comes again with what was not acknowledged, so its messages wait a
-   * little while, and not as long as the log is away.
+   * A client that disconnected without DISCONNECT sends unacknowledged messages again. So its messages wait for a short time,
+   * and not until the log is back.
    */
   static #endAppending(connection: Connection): void {
-    if (!connection.#isOrderly) connection.#appending.end()
+    if (!connection.#hasDisconnect) connection.#appending.end()
   }
 
-  /** Reads on or stops reading, as what waits here and in the log allows. */
+  /** Resumes or pauses reading, depending on the input and the log. */
   #updateReading(): void {
     if (this.#mayAdvance) this.#waitForTurn()
     else if (this.#hasEnded && !this.#appending.over) this.#publishWill()
@@ -355,7 +354,7 @@ export class Connection implements Watched {
     })
   }
 
-  /** Goes on when less waits for the log. */
+  /** Continues when fewer entries wait for the log. */
   #waitForRoom(): void {
     if (this.#waitsForRoom) return
     this.#waitsForRoom = true

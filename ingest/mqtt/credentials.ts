@@ -13,12 +13,12 @@ import {
 import type { Tokens } from '../identity/tokens.ts'
 import type { Sessions } from './sessions.ts'
 
-/** The user name of whoever signs in with a bearer token. */
+/** The user name for signing in with a bearer token. */
 const TOKEN = 'token'
 const RETRY_FIRST_MS = 100
 const RETRY_MAX_MS = 500
 
-/** Reads whose user name and password a CONNECT has: those of a device, or of a user who may send positions. */
+/** Authenticates the user name and password of a CONNECT: of a device, or of a user who may send positions. */
 export function createCredentials({ db, tokens }: { db: Database; tokens: Tokens }) {
   const findDevice = createLookup(ids => listDeviceCredentials(db.signIn, ids))
   const findSession = createLookup(ids => findCallers(db.signIn, ids))
@@ -30,7 +30,10 @@ export function createCredentials({ db, tokens }: { db: Database; tokens: Tokens
   }
 }
 
-/** Ends the sessions of devices that are deleted: they outlive a key, and not their device. Returns how to stop. */
+/**
+ * Ends the sessions of deleted devices; a session survives a new key, but not its device. Returns a function that stops
+ * it.
+ */
 export function endSessionsOfDeleted(options: {
   db: Database
   sessions: Sessions
@@ -48,7 +51,7 @@ export function endSessionsOfDeleted(options: {
   const stopListening = db.onChange(event => {
     const deviceIds =
       event.kind === 'device' ? [event.deviceId] : event.kind === 'resync' ? sessions.deviceIds() : []
-    // Nothing else looks for them.
+    // Retried, because nothing else ends these sessions.
     retry(() => endDeleted(deviceIds), {
       firstMs: RETRY_FIRST_MS,
       maxMs: RETRY_MAX_MS,

@@ -4,7 +4,7 @@ import { endOfPacket, type Publish, readPublish } from './publishes.ts'
 
 const NOTHING = Buffer.alloc(0)
 
-/** What was read of a socket and not yet gone through: chunks in, packets out. */
+/** The input of a connection that is read and not yet handled: chunks in, packets out. */
 export class Input {
   readonly #parser: PacketParser
   #bytes: Buffer = NOTHING
@@ -14,7 +14,7 @@ export class Input {
     this.#parser = parser
   }
 
-  /** Bytes that wait. */
+  /** The number of waiting bytes. */
   get length(): number {
     return this.#bytes.length - this.#at
   }
@@ -29,7 +29,7 @@ export class Input {
     this.#at = 0
   }
 
-  /** The next packet, if it is a whole PUBLISH to `topic`; else null, and it is still there. */
+  /** Takes the next packet if it is a whole PUBLISH to `topic`; otherwise returns null and leaves it. */
   nextPublish(topic: string): Publish | null {
     if (this.#parser.missingBytes !== null) return null
     const publish = readPublish(this.#bytes, this.#at, topic)
@@ -38,8 +38,8 @@ export class Input {
   }
 
   /**
-   * The next packet, or null where there is only a part of it. Throws what is wrong with it. One at a time: what follows
-   * waits for its turn, and what follows a CONNECT for the answer.
+   * Takes the next packet, or returns null if it is incomplete. Throws the packet's error. Only one packet at a time: the next
+   * one waits for its turn, and after a CONNECT for the answer.
    */
   nextPacket(): Packet | null {
     do {

@@ -1,26 +1,26 @@
 /**
- * The limits of the MQTT server, each with its answer in docs/mqtt.md. They bound what one connection, device or
- * address can cost; a device that behaves meets none of them.
+ * The limits of the MQTT server; docs/mqtt.md describes the answer to each. They bound the cost of one connection, device
+ * or address. A well-behaved device reaches none of them.
  */
 
 /** The largest packet, header included. A PUBLISH of 1,000 points is about 150 KiB. */
 export const MAX_PACKET_BYTES = 256 * 1024
-/** What is no PUBLISH: the largest is a SUBSCRIBE of as many filters as a session may have, of 512 bytes each. */
+/** The largest packet except PUBLISH: a SUBSCRIBE with the maximum number of filters, of 512 bytes each. */
 export const MAX_CONTROL_BYTES = 12 * 1024
-/** A CONNECT has an identifier, a key or token, and a will of one point; nobody is known yet who sends it. */
+/** A CONNECT holds an identifier, a key or token, and a will of one point; its sender is not authenticated yet. */
 export const MAX_CONNECT_BYTES = 8 * 1024
-/** [MQTT-3.1.3-5] asks for 23; OwnTracks and generated ones are longer. */
+/** [MQTT-3.1.3-5] requires 23; identifiers of OwnTracks and generated ones are longer. */
 export const MAX_CLIENT_ID_BYTES = 256
-/** Ours are at most 60 bytes and 5 levels; a rejection keeps the topic. */
+/** Fieldline's topics have at most 60 bytes and 5 levels; a rejection stores the topic. */
 export const MAX_TOPIC_BYTES = 512
 export const MAX_TOPIC_LEVELS = 16
 
-/** From the first byte that may be sent to the end of the CONNECT, the TLS handshake included. */
+/** From the first possible byte to the end of the CONNECT, including the TLS handshake. */
 export const CONNECT_TIMEOUT_MS = 10_000
-/** A peer that is gone and has no keepalive is found by TCP itself. */
+/** TCP keepalive finds a vanished peer that has no MQTT keepalive. */
 export const TCP_KEEPALIVE_MS = 60_000
 
-/** Messages and bytes of one connection that may wait for the log; beyond it the socket is not read. */
+/** Messages and bytes of one connection that may wait for the log; above that the socket is not read. */
 export const MAX_PENDING = 2_000
 export const MAX_PENDING_BYTES = 1024 * 1024
 /** Points of one connection that may wait: several messages of 1,000, at 10 µs each to decode and validate. */
@@ -29,13 +29,13 @@ export const MAX_PENDING_ENTRIES = 5_000
 export const MAX_TENANT_ENTRIES = 100_000
 /** Points of one credential that may wait, over all its connections: four full ones, and a fifth of its organization's. */
 export const MAX_CREDENTIAL_ENTRIES = 20_000
-/** How long one connection's packets are gone through before another's turn, in milliseconds: about 500 points. */
+/** How long the packets of one connection are handled before another's turn, in milliseconds: about 500 points. */
 export const TURN_MS = 2
-/** How long what a client sent before it closed the socket waits for the log, unless it said goodbye. */
+/** How long messages of a client that closed the socket without DISCONNECT wait for the log. */
 export const LEFT_MS = 10_000
-/** Of all clients that have closed the socket and are not yet known: what they sent with their CONNECT. */
+/** Bytes sent with a CONNECT by clients that have closed the socket and are not authenticated yet, over all clients. */
 export const MAX_LEFT_BYTES = 16 * 1024 * 1024
-/** Bytes that wait for a client to read them: the rejections of one message of 1,000 points, and not of two. */
+/** Bytes that wait for a client to read them: enough for the rejections of one message of 1,000 points, but not of two. */
 export const MAX_UNREAD_BYTES = 256 * 1024
 
 export const MAX_SUBSCRIPTIONS = 20
@@ -43,14 +43,14 @@ export const MAX_SUBSCRIPTIONS = 20
 export const MAX_QUEUED = 100
 /** The same over all sessions: about 60 MB. */
 export const MAX_QUEUED_IN_ALL = 100_000
-/** Sessions that are kept for a credential, and in all, while their client is away. */
+/** Sessions kept while their client is away, for one credential and in total. */
 export const MAX_SESSIONS_AWAY = 10
 export const MAX_SESSIONS_AWAY_IN_ALL = 50_000
 export const SESSION_AWAY_MS = 7 * 24 * 3600_000
-/** Open connections of one credential; the one that was opened first makes room. */
+/** Open connections of one credential; a further one closes the oldest. */
 export const MAX_CONNECTIONS_PER_CREDENTIAL = 100
 
-/** Connections of one address that have not yet been answered; those beyond it wait. Never under 500 (contract 1). */
+/** Unanswered connections of one address; further ones wait. Never under 500 (contract 1). */
 export const MAX_UNANSWERED_PER_ADDRESS = 500
-/** Connections that wait to be accepted; those beyond it are closed. */
+/** Connections that wait to be accepted; further ones are closed. */
 export const MAX_WAITING = 20_000

@@ -9,7 +9,7 @@ export interface Listener {
   close(): Promise<void>
 }
 
-/** Listens for TCP connections. They are handed over unread. */
+/** Listens for TCP connections, and hands them over unread. */
 export async function listen(options: {
   host: string
   port: number
@@ -27,7 +27,7 @@ export async function listen(options: {
   )
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
-    // The kernel's own queue: a storm must not be answered with resets.
+    // The length of the kernel's queue: a burst of connections must not be answered with resets.
     server.listen({ host: options.host, port: options.port, backlog: 4096 }, resolve)
   })
   server.on('error', error => options.onError(error, 'MQTT listener'))
@@ -53,14 +53,14 @@ export interface Tls {
 const LOOK_EVERY_MS = 1_000
 
 /**
- * TLS with a certificate (chain) and key from files, which are read again when they change. Connections that are
- * open go on with the old ones. Files that cannot be used, or do not belong together yet, are tried again at the
- * next change. Throws when they cannot be used at the start.
+ * TLS with a certificate (chain) and key from files, which are read again when they change. Open connections keep the
+ * old ones. Files that are unusable, or do not match each other yet, are tried again at the next change. Throws if they
+ * are unusable at the start.
  */
 export function openTls(files: TlsFiles, onError: (error: unknown, doing: string) => void): Tls {
   let seen = stampOf(files)
   let context = readContext(files)
-  // Asked for by polling: a certificate may be replaced through a renamed folder (Kubernetes), which watches miss.
+  // Polled, because a certificate may be replaced through a renamed directory (Kubernetes), which file watchers miss.
   const timer = setInterval(() => {
     try {
       const stamp = stampOf(files)

@@ -3,11 +3,11 @@ import { MAX_CLIENT_ID_BYTES, MAX_CONNECT_BYTES, MAX_CONTROL_BYTES, MAX_PACKET_B
 import { isTopicFilter, isTopicName, isWithinLimits } from './topics.ts'
 
 /**
- * What MQTT 3.1.1 forbids and aedes or its parser let pass, each with its rule's number in the standard (OASIS, 29
- * October 2014). Some are seen while a packet is parsed (`aedes.ts` asks for them); the rest is a list of checks of
- * the parsed packet.
+ * Violations of MQTT 3.1.1 that aedes or its parser accept, each with its rule's number in the standard (OASIS, 29
+ * October 2014). Some are found while a packet is parsed (by `aedes.ts`); the others are a list of checks of the parsed
+ * packet.
  *
- * The answer to all of them is [MQTT-4.8.0-1]: the connection is closed. Where the standard has a return code for a
+ * The answer to all of them is [MQTT-4.8.0-1]: the connection is closed. If the standard has a return code for a
  * CONNECT, it is sent before.
  */
 export class ProtocolError extends Error {
@@ -20,7 +20,7 @@ export class ProtocolError extends Error {
   }
 }
 
-/** Why a connection is closed: a rule or limit of this file, or something that the server finds. */
+/** Why a connection is closed: a rule or limit of this file, or a reason that the server finds. */
 export type ProtocolErrorKind = 'protocol' | 'limit' | 'topic' | 'credentials' | 'unavailable' | 'failure'
 
 /** Return codes of CONNACK: MQTT 3.1.1, table 3.1. */
@@ -51,7 +51,7 @@ export interface Packet {
 const maxBytesOf = (command: string) =>
   command === 'publish' ? MAX_PACKET_BYTES : command === 'connect' ? MAX_CONNECT_BYTES : MAX_CONTROL_BYTES
 
-/** What is wrong with a packet as soon as its command and length are known. */
+/** The error of a packet that shows as soon as its command and length are known. */
 export function findAnnouncedError(
   { cmd, length }: Pick<Packet, 'cmd' | 'length'>,
   connected: boolean,
@@ -59,11 +59,11 @@ export function findAnnouncedError(
   if (!connected && cmd !== 'connect')
     return new ProtocolError('protocol', '[MQTT-3.1.0-1] the first packet is no CONNECT')
   if (connected && cmd === 'connect') return new ProtocolError('protocol', '[MQTT-3.1.0-2] a second CONNECT')
-  // The header of the largest is four bytes.
+  // The largest fixed header has four bytes.
   return length > maxBytesOf(cmd) - 4 ? new ProtocolError('limit', 'the packet is too large') : null
 }
 
-/** What is wrong with the name and version that a CONNECT begins with; the rest may be laid out in another way. */
+/** The error in the protocol name and version of a CONNECT; with another version the rest may have another layout. */
 export function findVersionError(name: string | null, version: number | undefined): ProtocolError | null {
   if (name !== 'MQTT' && name !== 'MQIsdp')
     return new ProtocolError('protocol', '[MQTT-3.1.2-1] the protocol name')
@@ -72,10 +72,10 @@ export function findVersionError(name: string | null, version: number | undefine
     : new ProtocolError('protocol', '[MQTT-3.1.2-2] the protocol version', UNACCEPTABLE_VERSION)
 }
 
-/** What is wrong with a client identifier, topic, filter or user name. On the way of every point. */
+/** The error in a client identifier, topic, filter or user name. Every point passes through here. */
 export function findTextError(text: string, bytes: () => Buffer): ProtocolError | null {
   if (text.includes('\0')) return new ProtocolError('protocol', '[MQTT-1.5.3-2] NUL in a string')
-  // What is no UTF-8 was replaced by this character, which may also have been sent.
+  // The decoder replaces invalid UTF-8 by this character, but a client may also have sent it.
   return text.includes('\uFFFD') && !isUtf8(bytes())
     ? new ProtocolError('protocol', '[MQTT-1.5.3-1] a string that is not UTF-8')
     : null
@@ -92,7 +92,7 @@ const identifier: Check = {
   rule: '[MQTT-2.3.1-1] a packet identifier of 0, or none',
   breaks: ({ messageId = 0 }) => messageId < 1,
 }
-/** The parser reads fields beyond the end of a short packet, and drops what a long one has left. */
+/** The parser reads fields beyond the end of a short packet, and ignores the rest of a long one. */
 const length: Check = {
   rule: '[MQTT-4.8.0-1] fields and remaining length differ',
   breaks: (packet, parsedBytes) => parsedBytes !== packet.length,
@@ -100,7 +100,7 @@ const length: Check = {
 const fromServer: Check = { rule: '[MQTT-4.8.0-1] a packet that only a server sends', breaks: () => true }
 const acknowledgement = [length, identifier]
 
-/** In the order in which they are looked at, by command. */
+/** The checks of each command, in order. */
 const CHECKS: Readonly<Record<string, readonly Check[]>> = {
   connect: [
     length,
@@ -187,7 +187,7 @@ const CHECKS: Readonly<Record<string, readonly Check[]>> = {
   pingresp: [fromServer],
 }
 
-/** The first rule that a packet breaks, or null. `parsedBytes` is how far its fields were read. */
+/** The first rule that a packet breaks, or null. `parsedBytes` is the position up to which its fields were read. */
 export function findProtocolError(packet: Packet, parsedBytes: number): ProtocolError | null {
   for (const check of CHECKS[packet.cmd] ?? [fromServer]) {
     if (check.breaks(packet, parsedBytes))

@@ -1,22 +1,22 @@
 import { MAX_PACKET_BYTES } from './limits.ts'
 import type { Packet } from './protocol.ts'
 
-/** A PUBLISH to a topic that is known to be allowed, and to break no rule. */
+/** A PUBLISH to an allowed topic that breaks no rule. */
 export type Publish = Pick<Packet, 'length' | 'qos' | 'topic' | 'payload' | 'messageId'>
 
 const PUBLISH = 3
 const LENGTH_BYTES = 4
 
 /**
- * Reads the PUBLISH to `topic` that begins at `at`: what trackers send all day. Returns null where it is not whole, or
- * anything else (another packet, a rule that is broken), which is for the parser. That one takes three times as long, for
- * it can read any packet from any pieces. [MQTT-3.3]
+ * Reads the PUBLISH to `topic` that begins at `at`, the packet that trackers usually send. Returns null if it is
+ * incomplete, another packet, or breaks a rule; then the parser reads it. The parser takes three times as long, because
+ * it reads any packet from any pieces. [MQTT-3.3]
  */
 export function readPublish(bytes: Buffer, at: number, topic: string): (Publish & { end: number }) | null {
   if (at >= bytes.length) return null
   const flags = bytes[at] as number
   const qos = (flags >> 1) & 3
-  // QoS 3 there is not, and DUP says nothing of QoS 0. [MQTT-3.3.1-4], [MQTT-3.3.1-2]
+  // QoS 3 does not exist, and DUP is not allowed with QoS 0. [MQTT-3.3.1-4], [MQTT-3.3.1-2]
   if (flags >> 4 !== PUBLISH || qos === 3 || (qos === 0 && flags & 8)) return null
   let length = 0
   let from = at + 1
@@ -47,7 +47,7 @@ function isTopic(bytes: Buffer, at: number, topic: string): boolean {
   return true
 }
 
-/** Where the packet ends that begins at `at`, or the bytes where they end before it. */
+/** The end of the packet that begins at `at`, or the end of the bytes if they end before. */
 export function endOfPacket(bytes: Buffer, at: number): number {
   let length = 0
   for (let index = 1; index <= LENGTH_BYTES && at + index < bytes.length; index++) {

@@ -5,7 +5,7 @@ import type { Turns } from '../turns.ts'
 import type { Sessions } from './sessions.ts'
 import { topicsOf } from './topics.ts'
 
-/** Tells a device what was rejected of messages that are durable, each with so many of the entries. */
+/** Sends a device the rejections of durable messages. `messages` says how many of the entries each message has. */
 export function sendRejections(
   { metrics, sessions, turns }: { metrics: IngestMetrics; sessions: Sessions; turns: Turns },
   publisher: Publisher,
@@ -16,7 +16,7 @@ export function sendRejections(
   if (outcomes.size === 0 && !entries.some(entry => entry.kind === 'rejection')) return
   const topic = `${topicsOf(publisher)}rejections`
   let [index, from] = [0, 0]
-  // To many who listen a message of 1,000 is long, and a batch of the log is many messages.
+  // With many subscribers a message of 1,000 rejections takes long, and a batch of the log is many messages.
   turns.enter(publisher.organizationId, () => {
     const to = from + (messages[index++]?.entries ?? 0)
     const payloads = describeRejections(entries.slice(from, to), outcomes, metrics)
@@ -26,7 +26,7 @@ export function sendRejections(
   })
 }
 
-/** What was rejected of one message, as JSON, in its order. */
+/** The rejections of one message as JSON, in order. */
 function describeRejections(entries: readonly Entry[], outcomes: Outcomes, metrics: IngestMetrics): string[] {
   const payloads: string[] = []
   for (const [place, entry] of entries.entries()) {

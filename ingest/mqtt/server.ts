@@ -25,17 +25,17 @@ import { topicsOf } from './topics.ts'
 
 /**
  * The MQTT server. A connection waits for its turn, is authenticated once, and is closed when its credential ends.
- * Whoever is connected publishes to its own topics alone, through its connection; aedes' part is sockets, keepalives,
- * subscriptions and wills.
+ * A client publishes only to its own topics, through its connection. aedes handles sockets, keepalives and
+ * subscriptions.
  */
 export interface MqttServer {
   readonly port: number
   readonly connections: number
-  /** Accepts a stream that speaks MQTT. `address` is the peer's; `onKnown` is called once it is known who it is. */
+  /** Accepts a stream that speaks MQTT. `address` is the peer's; `onKnown` is called once the client is authenticated. */
   accept(stream: Duplex, address: string | undefined, onKnown: () => void): void
-  /** Accepts nothing more, and reads no more of a connection whose turn it is: it ends when what was read is acknowledged. */
+  /** Stops accepting, and stops reading connections one by one; each closes when its messages are acknowledged. */
   readonly draining: Draining
-  /** Ends what is left: waits for what was read to be acknowledged, and closes. */
+  /** Ends the remaining connections: waits until their messages are acknowledged, and closes them. */
   close(): Promise<void>
 }
 
@@ -50,7 +50,7 @@ export async function openMqttServer(options: {
   metrics: IngestMetrics
   lastSeen: Pick<LastSeen, 'see'>
   turns: Turns
-  /** The connections of the process, which its own are counted among. */
+  /** All connections of the process; the server's own are counted among them. */
   sockets: Connections
   host: string
   port: number
@@ -71,19 +71,19 @@ export async function openMqttServer(options: {
     onError,
   }
   const connections = new Map<Client, Connection>()
-  /** Those that are being authenticated, and for those that have gone meanwhile how many bytes they left. */
+  /** Clients that are being authenticated, and the bytes left by those that have disconnected meanwhile. */
   const unknown = new Map<Client, { connection: Connection; leftBytes: number }>()
   let leftBytes = 0
   const throttle = createConnectionThrottle({ perSecond: options.connectionsPerSecond })
   const readPublisher = createCredentials({ db, tokens })
   const stopEnding = endSessionsOfDeleted({ db, sessions, onError })
-  /** Those whose turn to end has come. */
+  /** The connections that have been asked to end. */
   const ending = new Set<Connection>()
   let closing = false
 
   const broker = await Aedes.createBroker({
     connectTimeout: CONNECT_TIMEOUT_MS,
-    // MQTT 3.1 limits identifiers to 23 characters, and OwnTracks sends longer ones in it. Ours: `limits.ts`.
+    // aedes would apply MQTT 3.1's limit of 23 characters, but OwnTracks sends longer ones. Fieldline's limit: `limits.ts`.
     maxClientsIdLength: 65_535,
     persistence: createPersistence(sessions.isResumed),
     mq: NO_DELIVERY,
@@ -94,9 +94,9 @@ export async function openMqttServer(options: {
         .read(() => readPublisher(username, password?.toString('utf8')))
         .then(
           publisher => {
-            // It has gone, and what it left is nothing, or too much.
+            // The client has disconnected, and left nothing, or too much.
             if (!unknown.has(client)) return
-            const error = findObjection(connection, publisher)
+            const error = findRefusal(connection, publisher)
             if (error) connection.socket.closeFor(error)
             else if (client.closed) connection.admitLeft(publisher as Publisher)
             else {
@@ -113,7 +113,7 @@ export async function openMqttServer(options: {
     },
     authorizeSubscribe(client, subscription, done) {
       const { publisher, session } = connections.get(client) ?? {}
-      // A foreign topic, `$SYS/…` and `$share/…` begin otherwise. [MQTT-3.8.4-5]: SUBACK 0x80.
+      // Other clients' topics, `$SYS/…` and `$share/…` do not begin like this. [MQTT-3.8.4-5]: SUBACK 0x80.
       const granted =
         publisher &&
         session &&
@@ -125,9 +125,10 @@ export async function openMqttServer(options: {
 
   function admit(connection: Connection, publisher: Publisher): void {
     const { client, socket } = connection
-    // The same identifier from another credential is another client: none can keep another's out.
+    // The identifier is private to its credential, so no client can disconnect one of another credential.
     client.id = `${publisher.id}/${client.id}`
-    // [MQTT-3.1.4-2]: whoever has this identifier makes room. Here, because aedes forgets connections now and then.
+    // [MQTT-3.1.4-2]: an older connection with this identifier is closed. Done here, because aedes sometimes forgets
+    // connections.
     for (const other of sessions.socketsOf(publisher.id)) {
       if (other.client.id === client.id) other.client.close()
     }
@@ -145,7 +146,7 @@ export async function openMqttServer(options: {
   ): void {
     if (closing) return void stream.destroy()
     throttle.enter(stream, networkOf(address), answered => {
-      // It may have gone while it waited.
+      // It may have closed while it waited.
       if (stream.destroyed) return
       const client = broker.handle(secure ? secure(stream) : stream)
       const connection = new Connection(client, services)
@@ -168,12 +169,12 @@ export async function openMqttServer(options: {
     })
   }
 
-  /** A client that is not yet known has closed the socket: what it sent waits, while there is room for it. */
+  /** Handles an unauthenticated client that has closed the socket: its input waits, if there is room. */
   function leave(connection: Connection): void {
-    const { client, isGreeted, leftBytes: bytes } = connection
+    const { client, hasConnect, leftBytes: bytes } = connection
     const one = unknown.get(client)
     if (!one) return
-    if (!isGreeted || bytes === 0 || leftBytes + bytes > MAX_LEFT_BYTES) {
+    if (!hasConnect || bytes === 0 || leftBytes + bytes > MAX_LEFT_BYTES) {
       unknown.delete(client)
       connection.drop()
       return
@@ -262,8 +263,8 @@ export async function openMqttServer(options: {
   }
 }
 
-/** Why a client that has proved to be `publisher` is not accepted, or null. */
-function findObjection({ willTopic }: Connection, publisher: Publisher | null): ProtocolError | null {
+/** Why an authenticated client is not accepted, or null. */
+function findRefusal({ willTopic }: Connection, publisher: Publisher | null): ProtocolError | null {
   if (!publisher) return new ProtocolError('credentials', 'a wrong user name or password', NOT_AUTHORIZED)
   return willTopic !== undefined && !formatOf(willTopic, publisher)
     ? new ProtocolError('topic', 'a will on a topic that is not its own', NOT_AUTHORIZED)

@@ -12,21 +12,21 @@ import type { ClientSocket } from './socket.ts'
 import { matches } from './topics.ts'
 
 /**
- * What a client identifier stands for: who uses it, what it has subscribed to, and the messages on their way to it.
- * With a clean session that ends with the connection; a kept one waits for its client's return, in memory and
- * within bounds, and a restart of the server ends it.
+ * The session of a client identifier: its owner, its subscriptions, and the messages on their way to it. A clean session
+ * ends with the connection. A kept one waits for its client's return, in memory and within bounds, and a restart of the
+ * server ends it.
  *
- * Messages go from here to the socket, not through aedes: there one frozen subscriber holds up all others, and
- * whoever subscribes to another's topic in one packet with its own gets its messages with a kept session.
+ * Messages go from here to the socket, not through aedes. In aedes one frozen subscriber blocks all others, and a client
+ * with a kept session that subscribes to another client's topic and its own in one packet gets both.
  */
 export interface Session {
-  /** The client's identifier, behind that of the device or user: private to it. */
+  /** The client's identifier, prefixed with the id of the device or user, so that it is private to the owner. */
   readonly clientId: string
   readonly owner: Owner
   readonly kept: boolean
-  /** That of the open connection, or null while the client is away. */
+  /** The socket of the open connection, or null while the client is away. */
   socket: ClientSocket | null
-  /** Whether the client is told that its session was kept. [MQTT-3.2.2-2] */
+  /** Whether the CONNACK says that the session was kept. [MQTT-3.2.2-2] */
   resumed: boolean
   awaySince: number
   filters: Map<string, 0 | 1 | 2>
@@ -38,7 +38,7 @@ export interface Session {
 type Owner = Pick<Publisher, 'kind' | 'id'>
 
 interface Message {
-  /** The packet identifier, once it was sent. */
+  /** The packet identifier, set when the message is first sent. */
   id: number
   topic: string
   payload: string
@@ -51,7 +51,7 @@ export type Sessions = ReturnType<typeof createSessions>
 export function createSessions() {
   const byClientId = new Map<string, Session>()
   const byOwner = new Map<string, Set<Session>>()
-  /** Those whose client is away, longest first. */
+  /** Sessions whose client is away, the longest away first. */
   const away = new Set<Session>()
   let queued = 0
 
@@ -74,7 +74,7 @@ export function createSessions() {
     }
   }
 
-  /** The highest quality of service that was asked for, or null where nobody asked. [MQTT-3.3.5-1] */
+  /** The highest requested quality of service, or null without a subscription. [MQTT-3.3.5-1] */
   function qualityOf(session: Session, topic: string): 0 | 1 | null {
     let best: number | null = null
     for (const [filter, qos] of session.filters) if (matches(filter, topic)) best = Math.max(best ?? 0, qos)
@@ -98,14 +98,14 @@ export function createSessions() {
       return queued
     },
 
-    /** The sockets of the open connections of a credential, first opened first. */
+    /** The sockets of a credential's open connections, oldest first. */
     socketsOf(owner: string): ClientSocket[] {
       return [...(byOwner.get(owner) ?? [])].flatMap(({ socket }) =>
         socket?.client.closed === false ? socket : [],
       )
     },
 
-    /** The session of a client that has proved to be `owner`. [MQTT-3.1.2-4], [MQTT-3.1.2-6] */
+    /** Opens the session of an authenticated client of `owner`. [MQTT-3.1.2-4], [MQTT-3.1.2-6] */
     open(socket: ClientSocket, { kind, id }: Owner): Session {
       const { id: clientId, clean } = socket.client
       const known = byClientId.get(clientId)
@@ -117,19 +117,19 @@ export function createSessions() {
       away.delete(session)
       byClientId.set(clientId, session)
       const siblings = byOwner.get(id)
-      // Again at the end: this connection is the newest.
+      // Moves to the end, because this connection is the newest.
       siblings?.delete(session)
       if (siblings) siblings.add(session)
       else byOwner.set(id, new Set([session]))
       return session
     },
 
-    /** The devices that have sessions, open or away. */
+    /** The devices with sessions, open or away. */
     deviceIds(): string[] {
       return [...byOwner].flatMap(([id, [session]]) => (session?.owner.kind === 'device' ? id : []))
     },
 
-    /** Ends the sessions of a device that is no more. */
+    /** Ends the sessions of a deleted device. */
     endOf(owner: string): void {
       for (const session of [...(byOwner.get(owner) ?? [])]) {
         session.socket = null
@@ -137,12 +137,12 @@ export function createSessions() {
       }
     },
 
-    /** [MQTT-4.4.0-1]: what was sent and not acknowledged is sent again, what came meanwhile for the first time. */
+    /** [MQTT-4.4.0-1]: sends unacknowledged messages again, and new ones for the first time. */
     resume(session: Session): void {
       for (const message of session.queue) write(session, message)
     },
 
-    /** The connection has ended. */
+    /** Handles the end of the connection. */
     leave(session: Session, socket: ClientSocket): void {
       if (session.socket !== socket) return
       if (session.kept) {
@@ -155,26 +155,26 @@ export function createSessions() {
       }
     },
 
-    /** Whether the session has room for the filter; then it has it. [MQTT-3.8.4-3] */
+    /** Adds the filter if the session has room for it. Returns whether it has. [MQTT-3.8.4-3] */
     subscribe(session: Session, filter: string, qos: 0 | 1 | 2): boolean {
       if (!session.filters.has(filter) && session.filters.size >= MAX_SUBSCRIPTIONS) return false
       session.filters.set(filter, qos)
       return true
     },
 
-    /** Sends messages to all sessions of `owner` that have subscribed to their topic. */
+    /** Sends messages to all of `owner`'s sessions that have subscribed to the topic. */
     send(owner: string, topic: string, payloads: readonly string[]): void {
       let together: Buffer | undefined
       for (const session of byOwner.get(owner) ?? []) {
         const qos = qualityOf(session, topic)
-        // With QoS 0 nothing is kept for whoever does not read, nor made once more for each who does.
+        // With QoS 0 nothing is kept for a client that does not read, and all clients share the same bytes.
         if (qos === 0 && session.socket?.client.connected) {
           together ??= Buffer.concat(payloads.map(payload => generate({ ...PUBLISH, topic, payload })))
           session.socket.offer(together)
         }
         if (qos !== 1) continue
         for (const payload of payloads) {
-          // The newest is dropped: a client that acknowledges nothing has no use for it, and it can still be read.
+          // The newest is dropped: a client that acknowledges nothing has no use for it, and it can be read over HTTP.
           if (session.queue.length >= MAX_QUEUED || queued >= MAX_QUEUED_IN_ALL) break
           const message = { id: 0, topic, payload }
           session.queue.push(message)
@@ -184,7 +184,7 @@ export function createSessions() {
       }
     },
 
-    /** PUBACK. */
+    /** Handles a PUBACK. */
     acknowledge(session: Session, id: number): void {
       const index = session.queue.findIndex(message => message.id === id)
       if (index === -1) return
@@ -192,7 +192,7 @@ export function createSessions() {
       queued--
     },
 
-    /** Ends the sessions whose clients have been away for too long. */
+    /** Ends sessions whose client has been away for too long. */
     expire(now: number): void {
       for (const session of away) {
         if (now - session.awaySince < SESSION_AWAY_MS) break
@@ -200,7 +200,7 @@ export function createSessions() {
       }
     },
 
-    /** Whether a client is told that its session was kept. In MQTT 3.1 the byte that says so is reserved. */
+    /** Whether the CONNACK says that the session was kept. In MQTT 3.1 that byte is reserved. */
     isResumed(clientId: string): boolean {
       const session = byClientId.get(clientId)
       return session?.resumed === true && session.socket?.client.version === 4
@@ -208,7 +208,7 @@ export function createSessions() {
   }
 }
 
-/** A packet identifier that is not in use. [MQTT-2.3.1-2] */
+/** A packet identifier that the session does not use. [MQTT-2.3.1-2] */
 function takeId(session: Session): number {
   let id = session.nextId
   while (session.queue.some(message => message.id === id)) id = (id % 65_535) + 1

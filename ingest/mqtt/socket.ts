@@ -4,10 +4,10 @@ import { endWith } from './aedes.ts'
 import { MAX_UNREAD_BYTES } from './limits.ts'
 import { ProtocolError } from './protocol.ts'
 
-/** How long a client may take to read why it is not accepted. */
+/** How long a client has to read the reason why it is not accepted. */
 const LINGER_MS = 1_000
 
-/** Towards one client: what is written to it, and how its connection is closed for what it did. */
+/** The outgoing side of one client: writes to it, and closes its connection after a violation. */
 export class ClientSocket {
   readonly client: Client
   readonly #metrics: IngestMetrics
@@ -23,12 +23,12 @@ export class ClientSocket {
     this.#onError = onError
   }
 
-  /** Whether it is closed for what its client did, or about to be. */
+  /** Whether the connection is closed because of its client, or about to be. */
   get isClosing(): boolean {
     return this.#isClosing
   }
 
-  /** Closes the connection for what its client did, after a CONNACK where the error has a return code. */
+  /** Closes the connection because of the error, after a CONNACK if the error has a return code. */
   closeFor(error: ProtocolError): void {
     if (this.#isClosing) return
     this.#isClosing = true
@@ -45,14 +45,14 @@ export class ClientSocket {
   }
 
   /**
-   * Writes to the client, once this turn of the event loop is over. A client that has not read what waits for it since
-   * an earlier turn is disconnected, for that is memory.
+   * Writes to the client at the end of this turn of the event loop. A client that has left too many bytes of earlier turns
+   * unread is disconnected, because they take memory.
    */
   write(bytes: Buffer): void {
     const { client } = this
     if (client.closed || this.#isClosing) return
     const { conn } = client
-    // A message of 1,000 bad points is 1,000 messages to whoever listens: one write, not as many.
+    // A message of 1,000 invalid points becomes 1,000 messages to a subscriber: they share one write.
     if (conn.writableCorked === 0) {
       if (this.closeUnread()) return
       conn.cork()
@@ -61,7 +61,7 @@ export class ClientSocket {
     conn.write(bytes)
   }
 
-  /** Closes the connection of a client that leaves too much unread. Returns whether it is closed. */
+  /** Closes the connection of a client that leaves too many bytes unread. Returns whether it is closed. */
   closeUnread(): boolean {
     const { conn } = this.client
     if (conn.writableCorked === 0 && conn.writableLength > MAX_UNREAD_BYTES)
@@ -69,12 +69,12 @@ export class ClientSocket {
     return this.#isClosing
   }
 
-  /** Writes what may be left out, unless this turn has written more than enough. */
+  /** Writes bytes that may be skipped, unless this turn has written too many already. */
   offer(bytes: Buffer): void {
     const { conn } = this.client
     if (conn.writableCorked === 0 || conn.writableLength <= MAX_UNREAD_BYTES) this.write(bytes)
   }
 }
 
-// Without a function of its own a connection is smaller.
+// A shared function: a connection is smaller without a function of its own.
 const uncork = (conn: Client['conn']) => conn.uncork()

@@ -1,13 +1,13 @@
 import { rootOf } from '../../db/roots.ts'
 import { MAX_CREDENTIAL_ENTRIES, MAX_TENANT_ENTRIES } from './limits.ts'
 
-/** What of one credential waits for the log, over all its connections, those that have closed among them. */
+/** Counts the entries of one credential that wait for the log, over all its connections, including closed ones. */
 export interface Tenant {
-  /** Whether so much waits of it, or of its organization, that no more of it is read; it stays so until half has gone. */
+  /** Whether too many entries of it or its organization wait to read more. It stays true until half of them are stored. */
   readonly over: boolean
-  /** Entries begin to wait or, negative, have ceased to. */
+  /** Counts entries that begin to wait or, with a negative number, that stop waiting. */
   add(entries: number): void
-  /** Calls `wake` once when what is over has become less. */
+  /** Calls `wake` once, when the exceeded limit is no longer exceeded. */
   wait(wake: () => void): void
 }
 
@@ -16,8 +16,8 @@ export interface Tenants {
 }
 
 /**
- * The log has room for so much in all: one root of organizations that fills it would hold up every other, and one credential
- * the others of its organization.
+ * The log has limited room. Without shares one root of organizations could fill it and block all others, and one credential
+ * could block the others of its organization.
  */
 export function createTenants(): Tenants {
   const roots = createShares(MAX_TENANT_ENTRIES)
@@ -48,7 +48,7 @@ interface Share {
   waiting: (() => void)[]
 }
 
-/** Of each of them up to `max` entries may wait. Only those of which something waits are remembered. */
+/** Allows up to `max` waiting entries for each id. Only ids with waiting entries are remembered. */
 function createShares(max: number) {
   const shares = new Map<string, Share>()
   return {

@@ -2,12 +2,13 @@ import type { Duplex } from 'node:stream'
 import { MAX_UNANSWERED_PER_ADDRESS, MAX_WAITING } from './limits.ts'
 
 /**
- * Has new connections wait, unread, until they are accepted: so many a second, and of one address so many that are
- * not yet answered. Addresses take turns, so that one that connects a thousand times a second keeps nobody else out.
+ * Makes new connections wait, unread, until they are accepted. It limits the connections accepted in a second, and the
+ * unanswered connections of one address. Addresses take turns, so that one that connects a thousand times a second blocks
+ * nobody else.
  */
 export interface ConnectionThrottle {
   readonly waiting: number
-  /** Calls `accept` when it is the stream's turn, with what to call when its CONNECT is answered. */
+  /** Calls `accept` when it is the stream's turn, with a function to call when its CONNECT is answered. */
   enter(stream: Duplex, address: string, accept: (answered: () => void) => void): void
   close(): void
 }
@@ -17,27 +18,27 @@ const FILL_EVERY_MS = 20
 const MAX_LANES_SEARCHED = 1_000
 
 interface Waiting {
-  /** Its turn has come. */
+  /** Accepts the stream in its turn. */
   accept(): void
-  /** It waits no more. */
+  /** Removes the stream from the queue. */
   leave(): void
 }
 
 interface Lane {
-  /** First come, first served. */
+  /** The waiting streams, in order of arrival. */
   streams: Map<Duplex, Waiting>
   unanswered: number
 }
 
 export function createConnectionThrottle(options: {
-  /** 0 is no limit. */
+  /** The connections accepted in a second; 0 means no limit. */
   perSecond: number
   perAddress?: number
   max?: number
 }): ConnectionThrottle {
   const { perSecond, perAddress = MAX_UNANSWERED_PER_ADDRESS, max = MAX_WAITING } = options
   const lanes = new Map<string, Lane>()
-  /** The lanes with streams that wait; the one whose turn it is comes first. */
+  /** The lanes with waiting streams; the next one comes first. */
   const turns = new Set<Lane>()
   let waiting = 0
   let tokens = perSecond
@@ -49,7 +50,7 @@ export function createConnectionThrottle(options: {
     const now = performance.now()
     tokens = Math.min(perSecond, tokens + ((now - filledAt) / 1000) * perSecond)
     filledAt = now
-    // A round that moves nobody is the last.
+    // Rounds go on until one accepts no connection.
     for (let moved = true; moved; ) {
       moved = false
       for (const lane of [...turns]) {
@@ -65,14 +66,14 @@ export function createConnectionThrottle(options: {
     if (waiting > 0) timer = setTimeout(acceptNext, FILL_EVERY_MS)
   }
 
-  /** One of the address that has most waiting goes: one that fills it keeps nobody else out. */
+  /** Closes a waiting connection of the address that has the most, so that no address can fill the queue for all. */
   function makeRoom(newcomers: Lane | undefined): boolean {
-    // So many addresses are no single one's doing, and looking through them costs as well.
+    // So many addresses are not a single sender, and searching them takes time as well.
     if (turns.size > MAX_LANES_SEARCHED) return false
     let longest: Lane | undefined
     for (const lane of turns) if (lane.streams.size > (longest?.streams.size ?? 0)) longest = lane
     if (!longest || longest.streams.size <= (newcomers?.streams.size ?? 0) + 1) return false
-    // The first is as good as the last to find, and has waited in vain longest: it is about to give up.
+    // The first is as quick to find as the last, and has waited longest: it is about to give up.
     const [[first, { leave }]] = longest.streams as unknown as [[Duplex, Waiting]]
     leave()
     first.destroy()
@@ -116,7 +117,7 @@ export function createConnectionThrottle(options: {
       })
       turns.add(lane)
       waiting++
-      // Whoever hangs up while it waits must not fail the process.
+      // A client that hangs up while it waits must not crash the process.
       stream.on('error', ignore)
       stream.on('close', leave)
       if (!timer) acceptNext()
@@ -131,7 +132,7 @@ export function createConnectionThrottle(options: {
 
 function ignore(): void {}
 
-/** The network of an address, which is what is limited: a customer has a whole /64 of IPv6. */
+/** The network of an address, which the limits apply to: a customer has a whole /64 of IPv6. */
 export function networkOf(address = ''): string {
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/.exec(address)
   if (mapped) return mapped[1] as string

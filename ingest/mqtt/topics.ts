@@ -1,11 +1,14 @@
 import { MAX_TOPIC_BYTES, MAX_TOPIC_LEVELS } from './limits.ts'
 
-/** Whether a message may be sent to it: not empty, no wildcards. [MQTT-3.3.2-2], [MQTT-4.7.3-1] */
+/** Whether messages may be sent to this topic: it is not empty and has no wildcards. [MQTT-3.3.2-2], [MQTT-4.7.3-1] */
 export function isTopicName(topic: string): boolean {
   return topic !== '' && !topic.includes('+') && !topic.includes('#')
 }
 
-/** Whether it is a filter: a wildcard stands for a whole level, `#` for the last. [MQTT-4.7.1-2], [MQTT-4.7.1-3] */
+/**
+ * Whether it is a valid filter: a wildcard stands for a whole level, `#` only for the last. [MQTT-4.7.1-2],
+ * [MQTT-4.7.1-3]
+ */
 export function isTopicFilter(filter: string): boolean {
   if (filter === '') return false
   const levels = filter.split('/')
@@ -14,7 +17,7 @@ export function isTopicFilter(filter: string): boolean {
   )
 }
 
-/** Whether a topic or filter is within our limits. */
+/** Whether a topic or filter is within Fieldline's limits. */
 export function isWithinLimits(topic: string): boolean {
   // A character has up to three bytes, so most topics need not be counted.
   if (topic.length * 3 > MAX_TOPIC_BYTES && Buffer.byteLength(topic) > MAX_TOPIC_BYTES) return false
@@ -23,7 +26,7 @@ export function isWithinLimits(topic: string): boolean {
   return levels <= MAX_TOPIC_LEVELS
 }
 
-/** Whether a message to `topic` is one for `filter`. */
+/** Whether a message to `topic` matches `filter`. */
 export function matches(filter: string, topic: string): boolean {
   const wanted = filter.split('/')
   const levels = topic.split('/')
@@ -34,7 +37,7 @@ export function matches(filter: string, topic: string): boolean {
   return wanted.length === levels.length
 }
 
-/** What the topics of a publisher begin with; it may subscribe to nothing else. */
+/** The prefix of a publisher's topics; it may subscribe only below it. */
 export function topicsOf(publisher: { kind: 'device' | 'user'; id: string }): string {
   return `${publisher.kind}s/${publisher.id}/`
 }
