@@ -1,17 +1,17 @@
 import type { LocalTime } from './values/dates.ts'
 
-/** A number that a spreadsheet shows in a form that says more: the postcode 01067, 12:00, 12 %, an amount. */
+/** A number that a spreadsheet shows in a form with a meaning of its own: the postcode 01067, 12:00, 12 %, an amount. */
 export interface FormattedNumber {
   number: number
-  /** What is read in its cell, where that is not the number. */
+  /** The text that the cell shows, if it differs from the number. */
   shown?: string
-  /** What it is by its form; without it, a whole number with zeros before it. */
+  /** The meaning of its form; without it, a whole number with leading zeros. */
   as?: 'time' | 'percentage' | 'amount'
 }
 
 /**
- * What a cell of a file holds. A value of JSON is as it is; an error of a spreadsheet (`#REF!`) stands for a value that
- * is not there to be read.
+ * The content of a cell. A JSON value stays as it is. A spreadsheet's error (`#REF!`) is a fault, because it has no value
+ * to read.
  */
 export type Cell =
   | null
@@ -23,31 +23,31 @@ export type Cell =
   | { json: unknown }
   | { fault: string }
 
-/** A row with its number as a spreadsheet shows it, and how much of the file is read. */
+/** A row with its number as a spreadsheet shows it. */
 export interface SourceRow {
   number: number
-  /** By their column, from 0; those that are left out are empty. */
+  /** The cells by their column, from 0; missing ones are empty. */
   cells: Cell[]
-  /** Of JSON, the record as it is. */
+  /** The whole record, in JSON files. */
   record?: unknown
-  /** Why it cannot be one of ours, by what else it holds, or as a whole. */
+  /** Why the row cannot become a record, because of other values in it or as a whole. */
   wrong?: readonly { value: string | null; message: string }[]
 }
 
-/** A row of a file whose columns have names: the first is the header. */
+/** The rows of a file. The first is the header with the names of the columns. */
 export type Rows = AsyncGenerator<SourceRow, void, undefined>
 
 export interface Source {
   rows: Rows
-  /** Whether the columns are the keys of records, which all fields of the type have: nothing of the file names them. */
+  /** The columns are the keys of records, so every field of the type has one, and the file names none of them. */
   isKeyed?: true
-  /** What stands between the cells of a table as text. */
+  /** The delimiter between the cells of a text table. */
   delimiter?: string
-  /** The line before the header that says the delimiter, where nothing else would. */
+  /** The line before the header that declares the delimiter, if it would not be recognized without it. */
   sepLine?: string
-  /** 0 to 1. */
+  /** The part of the file that is read, 0 to 1. */
   fraction(): number
-  /** Whether the days of a spreadsheet count from 1904; known with the first row. */
+  /** Whether the workbook counts days from 1904; known once the first row is read. */
   date1904?(): boolean
   close(): void
 }

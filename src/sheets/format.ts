@@ -4,11 +4,11 @@ import { unimportable, unsupported } from './file-error.ts'
 import { readHead } from './readers/head.ts'
 import { detectUtf16, SAMPLE_BYTES } from './readers/text-file.ts'
 
-/** A zip with parts, and one without: a table may begin with "PK" as well. */
+/** The signatures of a zip with parts and of an empty one; "PK" alone would not do, because a table may begin with it. */
 const ZIPS = [Buffer.from('PK\u0003\u0004'), Buffer.from('PK\u0005\u0006')]
 const OLE = Buffer.from('d0cf11e0a1b11ae1', 'hex')
 
-/** What else people send, by its first bytes. */
+/** Other files that people send, by their first bytes. */
 const OTHERS: [bytes: Buffer, message: string][] = [
   [Buffer.from('%PDF'), 'This is a PDF: save the table as .xlsx or .csv.'],
   [Buffer.from([0x1f, 0x8b]), 'This is a compressed file: send it unpacked.'],
@@ -18,7 +18,7 @@ const OTHERS: [bytes: Buffer, message: string][] = [
   [Buffer.from([0xff, 0xd8, 0xff]), 'This is a picture.'],
 ]
 
-/** Of which format a file is, by what it holds, whatever it is called. Refuses what is none of ours. */
+/** Detects the format of a file by its content, not by its name. Throws a FileError for formats that are not supported. */
 export async function detectFormat(path: string): Promise<ImportFormat> {
   const head = await readHead(path, SAMPLE_BYTES)
   if (ZIPS.some(zip => head.subarray(0, zip.length).equals(zip))) return 'xlsx'
@@ -29,7 +29,7 @@ export async function detectFormat(path: string): Promise<ImportFormat> {
   }
   const other = OTHERS.find(([bytes]) => head.subarray(0, bytes.length).equals(bytes))
   if (other) throw unsupported(other[1])
-  // A mark is not decoded.
+  // A byte order mark is not decoded.
   const begin = iconv.decode(head, detectUtf16(head) ?? 'utf8').trimStart()
   if (/^<(\?xml|!doctype|html|\w+[\s>])/i.test(begin)) {
     throw unsupported(

@@ -2,9 +2,9 @@ import type { Field } from '../../db/schema/flows.ts'
 import { fold } from './values/fold.ts'
 
 /**
- * What stands above the columns of a type's fields in a spreadsheet, by their keys: the label, and the key beside it where
- * another field has a label that looks the same, since a file with two such columns can be read in two ways. An import
- * knows the columns by the same headings.
+ * The headings of a type's fields in a spreadsheet, by key. A heading is the field's label. The key is added if another
+ * field's label looks the same, because a file with two such columns would be ambiguous. An import finds the columns by the
+ * same headings.
  */
 export function headingsOf(fields: readonly Pick<Field, 'key' | 'label'>[]): Map<string, string> {
   const headings = new Map(fields.map(({ key, label }) => [key, label]))
@@ -17,7 +17,7 @@ export function headingsOf(fields: readonly Pick<Field, 'key' | 'label'>[]): Map
   for (const [at, { key, label }] of fields.entries()) {
     if (isAlone(names[at])) continue
     const named = (n: number) => (n === 1 ? `${label} (${key})` : `${label} (${key} ${n})`)
-    // Hundreds of keys may look the same without case and underscores: each goes on where the last one was.
+    // Hundreds of keys may look the same without case and underscores: each continues at the last number used.
     const alike = fold(named(1))
     let n = numbers.get(alike) ?? 1
     while (taken.has(fold(named(n)))) n++
@@ -29,11 +29,11 @@ export function headingsOf(fields: readonly Pick<Field, 'key' | 'label'>[]): Map
   return headings
 }
 
-/** What of a place has a column of its own, in their order. */
+/** The parts of a place that have a column of their own, in order. */
 export const PLACE_PARTS = ['lat', 'lng', 'address'] as const
 export type PlaceHeadings = [latitude: string, longitude: string, address: string]
 
-/** What stands above the columns of places, each of which has three, by the keys of their fields; others do not look the same. */
+/** The three headings of each place, by the key of its field; no other heading looks the same. */
 export function placeHeadingsOf(
   fields: readonly Pick<Field, 'key' | 'label' | 'type'>[],
 ): Map<string, PlaceHeadings> {

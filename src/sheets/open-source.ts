@@ -3,7 +3,10 @@ import { type Cell, cellText, isBlank, type Source } from './cell.ts'
 import { FileError, unimportable } from './file-error.ts'
 import type { ReadOptions } from './readers/xlsx.ts'
 
-/** Loads the reader of this format alone: each file has a thread of its own, and the one of workbooks took a third of its start. */
+/**
+ * Loads only the reader of this format: each file has a thread of its own, and loading the workbook reader took a third
+ * of its start.
+ */
 export async function openSource(
   { path, format, countsSep }: { path: string; format: ImportFormat; countsSep?: boolean },
   keys: readonly string[],
@@ -15,20 +18,20 @@ export async function openSource(
 }
 
 export interface Header {
-  /** Which row it is; null where the columns are the keys of records. */
+  /** The number of the header's row; null if the columns are the keys of records. */
   row: number | null
-  /** The names of the columns; an empty text is one without. */
+  /** The names of the columns; an empty text is a column without a name. */
   headings: string[]
 }
 
-/** The header of a file: the first row with anything in it. */
+/** The header of a file: its first row that is not blank. */
 export async function readHeadings(source: Source): Promise<Header> {
   for (;;) {
     const next = await source.rows.next()
     if (next.done) throw unimportable('The file is empty: there is no header, and there are no rows.')
     const { cells, number } = next.value
     if (cells.every(isBlank)) continue
-    // Of a sparse row, too.
+    // `Array.from` fills the gaps of a sparse row.
     const headings = Array.from(cells, cell => cellText(cell ?? null).trim())
     while (headings.at(-1) === '') headings.pop()
     return { row: source.isKeyed ? null : number, headings }
@@ -37,7 +40,7 @@ export async function readHeadings(source: Source): Promise<Header> {
 
 const SAMPLE_ROWS = 5
 
-/** The first rows below the header. What is wrong with the file further down is said when its rows are read. */
+/** The first rows below the header. Errors further down are reported when the rows are read. */
 export async function readSample({ rows }: Source): Promise<Cell[][]> {
   const sample: Cell[][] = []
   try {

@@ -1,16 +1,16 @@
-/** Of a value, as much as a sentence or a report shows. */
+/** The number of a value's characters that a sentence or a report shows. */
 const MAX_QUOTED = 200
-/** How many names a sentence lists. */
+/** The number of names that a sentence lists. */
 const NAMED = 10
 
-/** A text as it is shown and stored, whatever stood in a file: cut, and with a mark for characters that are none. */
+/** Makes any text from a file fit to show and store: it is cut, and invalid characters are replaced. */
 export function quote(text: string, maxCharacters = MAX_QUOTED): string {
   const begin =
     text.length > maxCharacters ? `${text.slice(0, maxCharacters).replace(/[\ud800-\udbff]$/, '')}…` : text
   return begin.toWellFormed().replaceAll('\0', '\ufffd')
 }
 
-/** The first of some names: there may be thousands, of thousands of characters. */
+/** Lists the first of some names: there may be thousands, each of thousands of characters. */
 export const listed = (names: readonly string[]): string =>
   `${names
     .slice(0, NAMED)

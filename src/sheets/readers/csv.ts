@@ -9,19 +9,22 @@ import { MAX_COLUMNS, MAX_ROW_BYTES } from '../limits.ts'
 import { detectEncoding, openText } from './text-file.ts'
 
 const DELIMITERS = [',', ';', '\t', '|']
-/** What no text holds. */
+/** A character that no text contains. */
 const NOTHING = '\0'
-/** As much as is looked at for the delimiter. */
+/** The number of characters in which the delimiter is searched. */
 const SAMPLE_CHARACTERS = 64 * 1024
-/** What spreadsheets write before the header to say it themselves. */
-const SAID = /^"?sep=(.)"?(?:\r\n|\n|\r)/i
-/** Of the first alone the parser would take all others for, and a file that was put together has several. */
+/** The line with which spreadsheets declare the delimiter before the header. */
+const SEP_LINE = /^"?sep=(.)"?(?:\r\n|\n|\r)/i
+/**
+ * All are listed, because the parser would take the first line end for all, and a file put together from others has
+ * several.
+ */
 const LINE_ENDS = ['\r\n', '\n', '\r']
 
 const READING: Options = {
   record_delimiter: LINE_ENDS,
   relax_column_count: true,
-  // The inches of `5" pipe`.
+  // Allows the inches of `5" pipe`.
   relax_quotes: true,
   max_record_size: MAX_ROW_BYTES,
 }
@@ -31,8 +34,9 @@ interface RawRecord {
 }
 
 /**
- * A table as text: in UTF-8, UTF-16 or Windows-1252, with a comma, semicolon, tab or bar between its cells, or what it says itself. A
- * spreadsheet hides the line that says so, and numbers the header 1: so are rows here, unless `countsSep`.
+ * A text table in UTF-8, UTF-16 or Windows-1252. Its cells are separated by a comma, semicolon, tab or bar, or by the
+ * delimiter that its first line declares. A spreadsheet hides that line and numbers the header 1. So do the rows here, unless
+ * `countsSep` is set.
  */
 export async function openCsv(path: string, countsSep = false): Promise<Source> {
   const size = statSync(path).size
@@ -43,18 +47,18 @@ export async function openCsv(path: string, countsSep = false): Promise<Source> 
     if (next.done) break
     begin += next.value
   }
-  const said = SAID.exec(begin)
-  const delimiter = said?.[1] ?? detectDelimiter(begin)
-  const skipped = said && countsSep ? 1 : 0
+  const sep = SEP_LINE.exec(begin)
+  const delimiter = sep?.[1] ?? detectDelimiter(begin)
+  const skipped = sep && countsSep ? 1 : 0
   async function* text() {
-    yield said ? begin.slice(said[0].length) : begin
+    yield sep ? begin.slice(sep[0].length) : begin
     yield* pieces
   }
 
   async function* rows(): Rows {
     const parser = parse({ ...READING, delimiter: delimiter ?? NOTHING, raw: delimiter === null })
     let number = skipped
-    let isOfOurs: boolean | undefined
+    let hasErrors: boolean | undefined
     const source = Readable.from(text())
     source.on('error', error => parser.destroy(error))
     source.pipe(parser)
@@ -65,9 +69,10 @@ export async function openCsv(path: string, countsSep = false): Promise<Source> 
         if (cells.length > MAX_COLUMNS) {
           throw tooLarge(`Row ${number} has more than ${MAX_COLUMNS.toLocaleString('en')} columns.`)
         }
-        // Its header is the first row with anything in it.
-        if (isOfOurs === undefined && cells.some(cell => cell.trim() !== '')) isOfOurs = isOfFailedRows(cells)
-        yield { number, cells: isOfOurs ? cells.map(asGiven) : cells }
+        // The header is the first row that is not blank.
+        if (hasErrors === undefined && cells.some(cell => cell.trim() !== ''))
+          hasErrors = isOfFailedRows(cells)
+        yield { number, cells: hasErrors ? cells.map(asGiven) : cells }
       }
     } catch (error) {
       throw explain(error, skipped)
@@ -79,14 +84,17 @@ export async function openCsv(path: string, countsSep = false): Promise<Source> 
   return {
     rows: rows(),
     ...(delimiter !== null && { delimiter }),
-    // Excel takes a file with this line for one of Windows-1252, so others go without.
-    ...(said?.[1] && !DELIMITERS.includes(said[1]) && { sepLine: `sep=${said[1]}\r\n` }),
+    // Excel reads a file with this line as Windows-1252, so it is only kept for other delimiters.
+    ...(sep?.[1] && !DELIMITERS.includes(sep[1]) && { sepLine: `sep=${sep[1]}\r\n` }),
     fraction: () => (size === 0 ? 1 : file.bytesRead / size),
     close: () => file.destroy(),
   }
 }
 
-/** The values of a row below a header of one column: `"Berlin","Germany"` are two, whatever the header says, and `"Stop", he said` is one. */
+/**
+ * Splits a row below a header of one column: `"Berlin","Germany"` is two values, whatever the header says, and
+ * `"Stop", he sep` is one.
+ */
 function divide({ raw, record }: RawRecord): string[] {
   if (raw[0] !== '"') return record
   let end = raw.indexOf('"', 1)
@@ -98,7 +106,7 @@ function divide({ raw, record }: RawRecord): string[] {
   try {
     return [first, ...(parseText(rest, { ...READING, delimiter })[0] ?? [rest])]
   } catch {
-    // A line end within a further value has ended the row: it is not closed.
+    // The row ended at a line end within a further value, whose quotation mark is not closed.
     return [first, rest]
   }
 }
@@ -116,8 +124,8 @@ function explain(error: unknown, skipped: number): unknown {
 }
 
 /**
- * What separates the cells of the first row with anything in it, outside of quotation marks. Null is a header of one column: what its values
- * hold separates nothing.
+ * The delimiter of the first row that is not blank, outside of quotation marks. Null for a header of one column: then
+ * characters in the values separate nothing.
  */
 function detectDelimiter(text: string): string | null {
   const counts = new Map(DELIMITERS.map(delimiter => [delimiter, 0]))

@@ -1,12 +1,12 @@
-/** Whole numbers, of which there may be millions: a bit for each up to the highest, outside the heap. */
+/** A set of whole numbers, which may be millions: a bit for each number up to the highest, outside the heap. */
 export interface IndexSet {
   add(index: number): void
   has(index: number): boolean
-  /** The highest that it has; -1 where it has none. */
+  /** The highest number of the set, or -1 if it is empty. */
   max(): number
 }
 
-/** Takes numbers from 0 to below `limit`, and forgets others. */
+/** Accepts numbers from 0 to below `limit`, and ignores others. */
 export function createIndexSet(limit: number): IndexSet {
   let bits = new Uint8Array(1024)
   let max = -1

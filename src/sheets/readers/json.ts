@@ -5,13 +5,13 @@ import { MAX_CELL_CHARACTERS, MAX_NESTED } from '../limits.ts'
 import { quote } from '../quotes.ts'
 import { detectEncoding, openText } from './text-file.ts'
 
-/** Of keys that a record has beyond those of its type. */
+/** The number of a record's unknown keys that are reported. */
 const MAX_NAMED = 10
 const NO_RECORD = 'This is no record as an export makes it: { "data": { … } }.'
 
 /**
- * What an export makes: an array of records as `GET /data` shows them. The columns are the keys that are asked for; a
- * record that lacks one says nothing of it. With `header` the first record has to be one.
+ * Reads an export in JSON: an array of records as `GET /data` returns them. The columns are the requested keys; a
+ * record may lack some of them. With `header` the first element must be a record.
  */
 export async function openJson(
   path: string,
@@ -71,7 +71,7 @@ function readRecord(record: unknown, keys: readonly string[]): Pick<SourceRow, '
   }
 }
 
-/** The elements of an array, each as its text; of one that is no object or array, with blanks after it. */
+/** The elements of an array, each as text. An element that is no object or array may have trailing blanks. */
 async function* elements(pieces: AsyncIterable<string>): AsyncGenerator<string> {
   let state: 'before' | 'first' | 'value' | 'between' | 'after' = 'before'
   let current = ''

@@ -5,19 +5,22 @@ import { createSpill } from './spill.ts'
 import { readXml, SPREADSHEET } from './xml.ts'
 import type { Parts } from './zip.ts'
 
-/** The texts that cells share, by their index: some of them in memory and the others on the disk, however many they are. */
+/** The shared texts of cells by index, partly in memory and partly on disk, in any number. */
 export interface SharedStrings {
-  /** An empty text where it is not needed; undefined where it is and there is none. */
+  /** The text; an empty one if it is not needed, and undefined if it is needed but does not exist. */
   get(index: number): string | undefined
   close(): void
 }
 
-/** Of each text, beside its bytes: where it ends. */
+/** Each text also takes this many bytes for the position where it ends. */
 const PLACE_BYTES = 8
-/** As many as can be held. */
+/** The maximum number of texts. */
 export const MAX_SHARED_TEXTS = MAX_SHARED_TEXT_BYTES / PLACE_BYTES
 
-/** Reads the texts that are needed, and none after them; all of them where that is not said. What is not in memory lies beside the file. */
+/**
+ * Reads the texts up to the last needed one, or all of them without `needed`. Texts beyond the memory go to a file
+ * beside `path`.
+ */
 export async function readSharedStrings(
   parts: Parts,
   name: string | null,

@@ -2,20 +2,20 @@ import { randomUUID } from 'node:crypto'
 import { closeSync, openSync, readSync, rmSync, writeSync } from 'node:fs'
 
 /**
- * Bytes that are appended and read anywhere: the first of them in memory, further ones in a file without a name. Whatever it is given,
- * it takes as much memory as it is said, and 2 MiB.
+ * Bytes that are appended and read at any position: the first ones are in memory, further ones in an unnamed file. It takes
+ * the given memory and 2 MiB, however many bytes are appended.
  */
 export interface Spill {
-  /** How many bytes it has. */
+  /** The number of bytes. */
   size(): number
   append(bytes: Uint8Array): void
-  /** They are there until the next call. */
+  /** Reads bytes, which are valid until the next call. */
   read(at: number, length: number): Buffer
   close(): void
 }
 
 const PAGE_BYTES = 16 * 1024
-/** Pages of the file that are kept as they were read, one for each remainder: cells mostly refer to texts in their order. */
+/** The number of file pages in the cache, one for each remainder: cells mostly refer to texts in order. */
 const KEPT_PAGES = 128
 
 export function createSpill(besidePath: string, memoryBytes: number): Spill {
@@ -32,7 +32,7 @@ export function createSpill(besidePath: string, memoryBytes: number): Spill {
     rmSync(path)
     return opened
   }
-  /** Room for the next bytes: a page in memory, or one that goes to the file when it is full. */
+  /** Starts the next page, which stays in memory, or goes to the file when it is full. */
   const begin = (number: number) => {
     if (number < memoryPages) {
       last = Buffer.allocUnsafeSlow(PAGE_BYTES)

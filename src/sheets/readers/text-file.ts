@@ -7,13 +7,16 @@ export type Encoding = 'utf8' | 'utf16le' | 'utf16be' | 'windows1252'
 
 export const SAMPLE_BYTES = 64 * 1024
 
-/** How a text is encoded: by its mark, as UTF-16 by where its zeros stand, few as they may be, as UTF-8 if it is all of that, or else as Windows-1252. */
+/**
+ * Detects the encoding of a text: by its byte order mark, as UTF-16 by the positions of its zero bytes, however few, as UTF-8
+ * if all of it is valid, and otherwise as Windows-1252.
+ */
 export async function detectEncoding(path: string): Promise<Encoding> {
   const wide = detectUtf16(await readHead(path, SAMPLE_BYTES))
   return wide ?? ((await isUtf8File(path)) ? 'utf8' : 'windows1252')
 }
 
-/** Whether a text is in UTF-16, by its first bytes; null where it is not. Refuses what is no text. */
+/** Detects UTF-16 by the first bytes; null for another encoding. Throws if the bytes are no text. */
 export function detectUtf16(sample: Buffer): 'utf16le' | 'utf16be' | null {
   if (sample[0] === 0xff && sample[1] === 0xfe) return 'utf16le'
   if (sample[0] === 0xfe && sample[1] === 0xff) return 'utf16be'
@@ -34,8 +37,8 @@ export function detectUtf16(sample: Buffer): 'utf16le' | 'utf16be' | null {
 }
 
 /**
- * Whether bytes are a text of UTF-16 in letters that have no zeros: all of it is characters, none of them NUL, and it has the
- * line end of a table or begins as records do. A NUL that strayed into another text may make that as well, of which the rest is UTF-8.
+ * Whether bytes without zeros are UTF-16: all characters are valid and none is NUL, and the text has a line end, as a table
+ * has, or begins like records. A stray NUL in a UTF-8 text may look like that too; then the rest is UTF-8.
  */
 function isText(sample: Buffer, encoding: 'utf16le' | 'utf16be'): boolean {
   try {
@@ -49,8 +52,8 @@ function isText(sample: Buffer, encoding: 'utf16le' | 'utf16be'): boolean {
 }
 
 /**
- * Whether bytes are the begin of a text of UTF-8, which those of Chinese in UTF-16 hardly ever are. Of Russian every second one
- * is another control, and of Hindi a tab.
+ * Whether bytes are the beginning of a UTF-8 text. UTF-16 bytes of Chinese hardly ever are. Those of Russian have a
+ * control character at every second byte, and those of Hindi a tab.
  */
 function isUtf8Text(bytes: Uint8Array): boolean {
   try {
@@ -76,13 +79,13 @@ async function isUtf8File(path: string): Promise<boolean> {
   }
 }
 
-/** A file as text, without its mark, piece by piece. */
+/** Reads a file as text without its byte order mark, piece by piece. */
 export function openText(
   path: string,
   encoding: Encoding,
 ): { pieces: AsyncGenerator<string>; file: ReadStream } {
   const file = createReadStream(path, { highWaterMark: 64 * 1024 })
-  // A mark is not handed on.
+  // The byte order mark is left out.
   const decoder = iconv.getDecoder(encoding, { stripBOM: true })
   async function* read() {
     for await (const chunk of file) yield decoder.write(chunk as Buffer)

@@ -4,27 +4,30 @@ import { quote } from '../quotes.ts'
 import { OFFICE_RELATIONSHIPS, PACKAGE_RELATIONSHIPS, readWhole, SPREADSHEET } from './xml.ts'
 import type { Parts } from './zip.ts'
 
-/** How cells of a style show a number, or with how many digits at the least. A time is one without a day. */
+/** How a style shows numbers; a number is the minimum of digits. A time is one without a day. */
 export type NumberFormat = 'day' | 'time' | 'duration' | 'percentage' | 'amount' | number
 
-/** What of a workbook is needed to read its first sheet. */
+/** The parts of a workbook that are needed to read its first sheet. */
 export interface Workbook {
   sheet: string
   sharedStrings: string | null
-  /** Whether times count from 1904. */
+  /** Whether days count from 1904. */
   date1904: boolean
-  /** By the style's number. */
+  /** By the style's index. */
   formats: NumberFormat[]
 }
 
 const MAX_SHEETS = 10_000
 const MAX_STYLES = 100_000
-/** Of a format. Excel takes no more. */
+/** The maximum length of a format; Excel accepts no longer one. */
 const MAX_FORMAT = 255
-/** Of a part's name: in a folder or two. */
+/** The maximum length of a part's name, including its directories. */
 const MAX_NAME = 1_000
 
-/** Finds the first sheet by what the workbook lists, not by the order of its parts. [ECMA-376 part 1, 18.2 and part 2, 6.5] */
+/**
+ * Finds the first sheet by the workbook's own list, not by the order of its parts. [ECMA-376 part 1, 18.2 and part 2,
+ * 6.5]
+ */
 export async function readWorkbook(parts: Parts): Promise<Workbook> {
   const root = await readRelations(parts, '_rels/.rels')
   const main = [...root.values()].find(({ kind }) => kind === 'officeDocument')?.target
@@ -53,7 +56,7 @@ export async function readWorkbook(parts: Parts): Promise<Workbook> {
   const first = sheets.find(({ id }) => relations.get(id)?.kind === 'worksheet')
   const sheet = first && relations.get(first.id)?.target
   if (!sheet || !parts.has(sheet)) throw unimportable('The workbook has no sheet with cells.')
-  // Whoever opens the file sees another one first.
+  // People who open the file see another sheet first.
   if (first.isHidden) {
     throw unimportable(
       `The first sheet is the one that is read, and it is hidden: "${quote(first.name, 40)}". Move the table before it.`,
@@ -84,12 +87,12 @@ function explainOther(parts: Parts): Error {
 }
 
 interface Relation {
-  /** What the part is: the last word of the type. Null is a type of another namespace. */
+  /** The kind of the part, which is the last word of its type; null for a type of another namespace. */
   kind: string | null
   target: string
 }
 
-/** What a part refers to, by identifier; what is outside of the file is left out. */
+/** The relations of a part by identifier, except those to targets outside of the file. */
 async function readRelations(parts: Parts, name: string): Promise<Map<string, Relation>> {
   const relations = new Map<string, Relation>()
   if (!parts.has(name)) return relations
@@ -110,7 +113,7 @@ function kindOf(type: string): string | null {
   return OFFICE_RELATIONSHIPS.includes(type.slice(0, end)) ? type.slice(end + 1) : null
 }
 
-/** Formats that come with every workbook. [ECMA-376 part 1, 18.8.30] */
+/** The number formats built into every workbook. [ECMA-376 part 1, 18.8.30] */
 function builtIn(id: number): NumberFormat {
   const within = (first: number, last: number) => id >= first && id <= last
   if (id === 46) return 'duration'
@@ -141,7 +144,7 @@ async function readStyles(parts: Parts, name: string): Promise<NumberFormat[]> {
 }
 
 function readFormat(code: string): NumberFormat {
-  // Zeros alone are of postcodes and other numbers that people do not count with.
+  // A format of zeros alone is used for postcodes and other numbers that people do not calculate with.
   if (/^0{1,20}$/.test(code)) return code.length
   if (code.length > MAX_FORMAT) return 0
   const [positive = ''] = code.replaceAll(/"[^"]*"|\\.|_.|\*./g, '').split(';')

@@ -15,24 +15,27 @@ import { readWorkbook, type Workbook } from './workbook.ts'
 import { readXml, SPREADSHEET } from './xml.ts'
 import { openParts, type Parts } from './zip.ts'
 
-/** Rows with cells of which the first that names columns is one: a cell with a blank text is known by the text alone. */
+/**
+ * The header is searched in this many rows with cells: whether a cell has a blank text is only known once the text is
+ * read.
+ */
 const HEADER_WITHIN = 10
 
-/** Some of the rows, whatever is known of their cells. */
+/** Selects some of the rows, however much is known of their cells. */
 export type SomeRows = <Row extends { number: number; cells: readonly unknown[] }>(
   rows: AsyncIterable<Row>,
 ) => AsyncIterable<Row>
 
 export interface ReadOptions {
-  /** Reads no further than a header may be. */
+  /** Reads only the rows in which the header may be. */
   header?: boolean
-  /** Of which rows the texts are needed, beside the header's: in others, texts that cells share are empty. */
+  /** The rows whose texts are needed, besides the header's; in other rows shared texts are empty. */
   texts?: SomeRows
 }
 
 /**
- * The first sheet of a workbook, its parts read as streams. Where not all of its rows are needed it is read twice: of the
- * texts that cells share, up to 192 MiB, those alone are kept that somebody reads.
+ * Reads the first sheet of a workbook, with its parts as streams. If only some rows are needed, the sheet is read twice: of
+ * the shared texts, up to 192 MiB, only those of needed rows are kept.
  */
 export async function openXlsx(path: string, { header = false, texts }: ReadOptions = {}): Promise<Source> {
   const parts = await openParts(path)
@@ -71,7 +74,10 @@ export async function openXlsx(path: string, { header = false, texts }: ReadOpti
   }
 }
 
-/** A text that cells share, before it is read: a thousand rows that were unpacked at once may all refer to a large one. */
+/**
+ * A reference to a shared text. It is resolved late, because a thousand rows unpacked at once may all refer to a large
+ * text.
+ */
 export class SharedText {
   readonly index: number
   constructor(index: number) {
@@ -82,19 +88,19 @@ export class SharedText {
 interface SheetRow {
   number: number
   cells: (Cell | SharedText)[]
-  /** Of the texts that stand in its cells. */
+  /** The number of characters of the texts in its own cells. */
   characters: number
 }
 
 const tooLong = (row: number) =>
   tooLarge(`Row ${row} has more than ${MAX_ROW_CHARACTERS.toLocaleString('en')} characters.`)
 
-/** Rows of a sheet with the texts that their cells share. */
+/** Resolves the shared texts of rows. */
 export async function* withTexts(rows: AsyncIterable<SheetRow>, shared: Pick<SharedStrings, 'get'>): Rows {
   let total = 0
   for await (const { number, cells, characters } of rows) {
     let sum = characters
-    // A row of its own: the others that were unpacked with it are held together.
+    // A new row, because the other rows unpacked with this one are held in memory together.
     const whole: Cell[] = []
     for (const at in cells) {
       const cell = cells[at] as Cell | SharedText
@@ -111,7 +117,7 @@ export async function* withTexts(rows: AsyncIterable<SheetRow>, shared: Pick<Sha
       sum += text.length
       if (sum > MAX_ROW_CHARACTERS) throw tooLong(number)
       total += text.length
-      // A shared text counts as often as a cell has it: to read it is as much work as if it stood there.
+      // A shared text counts for each cell that refers to it: reading it is as much work as an inline text.
       if (total > MAX_UNPACKED_BYTES)
         throw tooLarge(
           `The texts of all cells together are larger than ${MAX_UNPACKED_BYTES / 1024 ** 3} GiB.`,
@@ -121,7 +127,7 @@ export async function* withTexts(rows: AsyncIterable<SheetRow>, shared: Pick<Sha
   }
 }
 
-/** The shared texts of the rows among which the header is, and of some others. */
+/** The indices of the shared texts in the rows that may be the header, and in some others. */
 async function listTexts(parts: Parts, workbook: Workbook, others?: SomeRows): Promise<IndexSet> {
   const needed = createIndexSet(MAX_SHARED_TEXTS)
   for (const some of others ? [firstRows, others] : [firstRows]) {
@@ -135,7 +141,7 @@ async function listTexts(parts: Parts, workbook: Workbook, others?: SomeRows): P
   return needed
 }
 
-/** Those with cells, among which the header is. */
+/** The first rows with cells, among which the header is. */
 const firstRows: SomeRows = async function* (rows) {
   let count = 0
   for await (const row of rows) {
@@ -170,7 +176,7 @@ async function* readSheet(
 
   const place = () => `row ${number}, column ${columnName(column)}`
   const readCell = (): Cell | SharedText => {
-    // A cell that has both is read by its type, as spreadsheets do.
+    // If a cell has both, its type decides, as in spreadsheets.
     const read = type === 'inlineStr' ? (inline ?? value) : (value ?? inline)
     if (read === null) return hasFormula ? { fault: 'a formula that was never calculated' } : null
     switch (type) {
@@ -257,7 +263,7 @@ async function* readSheet(
       else if (name === 'sheetData') done = true
     },
   })
-  // What comes after the cells, merged ones above all, is not needed.
+  // Everything after the cells, mostly merged cells, is not needed.
   for await (const _ of reading) {
     const some = ready
     ready = []
@@ -274,7 +280,7 @@ const BOOLEANS = new Map([
   ['false', false],
 ])
 
-/** What XML cannot hold stands as `_xHHHH_` in a text. [ISO 29500-1, 22.9.2.19] */
+/** Characters that XML cannot hold are written as `_xHHHH_` in a text. [ISO 29500-1, 22.9.2.19] */
 const decodeText = (text: string) =>
   text.includes('_x')
     ? text.replaceAll(/_x([0-9A-Fa-f]{4})_/g, (_, code: string) =>

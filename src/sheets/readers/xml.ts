@@ -5,12 +5,12 @@ import { tooLarge, unimportable } from '../file-error.ts'
 import { MAX_CELL_CHARACTERS } from '../limits.ts'
 import { explain } from './zip.ts'
 
-/** The namespaces that count in a part, each in its transitional and its strict form. [ISO 29500-4, A and ISO 29500-1, A] */
+/** The namespaces of a part, in the transitional and the strict form. [ISO 29500-4, A and ISO 29500-1, A] */
 export const SPREADSHEET: readonly string[] = [
   'http://schemas.openxmlformats.org/spreadsheetml/2006/main',
   'http://purl.oclc.org/ooxml/spreadsheetml/main',
 ]
-/** Of references from part to part. Their types begin with it as well. */
+/** The namespaces of relationships between parts. The types of relationships begin with them as well. */
 export const OFFICE_RELATIONSHIPS: readonly string[] = [
   'http://schemas.openxmlformats.org/officeDocument/2006/relationships',
   'http://purl.oclc.org/ooxml/officeDocument/relationships',
@@ -19,10 +19,10 @@ export const OFFICE_RELATIONSHIPS: readonly string[] = [
 export const PACKAGE_RELATIONSHIPS: readonly string[] = [
   'http://schemas.openxmlformats.org/package/2006/relationships',
 ]
-/** Of elements that say the same in several namespaces. [ISO 29500-3] */
+/** The namespace of elements with alternatives in several namespaces. [ISO 29500-3] */
 const COMPATIBILITY = 'http://schemas.openxmlformats.org/markup-compatibility/2006'
 
-/** What the elements of the part's own namespaces say. Their names, and those of their attributes, have no prefix. */
+/** Handles elements of the part's own namespaces. Their names, and those of their attributes, come without a prefix. */
 export interface XmlEvents {
   /** `namespaceOf` resolves the prefix of an attribute. */
   open?(
@@ -34,12 +34,12 @@ export interface XmlEvents {
   text?(text: string): void
 }
 
-/** Elements within elements; a sheet has six levels. */
+/** The depth of nested elements; a sheet has six levels. */
 const MAX_DEPTH = 64
 
 /**
- * Reads XML piece by piece, and hands back control after each: `for await (const _ of readXml(…))`. Elements of other namespaces are
- * left out with all that is in them. A document that declares a type is refused, so there are no entities to expand and nothing to
+ * Reads XML piece by piece, and yields after each piece: `for await (const _ of readXml(…))`. Elements of other namespaces are
+ * left out with their content. A document with a document type is refused, so there are no entities to expand and nothing to
  * fetch.
  */
 export async function* readXml(
@@ -52,7 +52,7 @@ export async function* readXml(
   const prefixes = createPrefixes()
   let waiting = 0
   let depth = 0
-  /** The depth of an element of another namespace, while it is left out; 0 is none. */
+  /** The depth of a foreign element while it is left out; 0 if there is none. */
   let foreign = 0
   let prefix = ''
   let local = ''
@@ -80,7 +80,7 @@ export async function* readXml(
     if (depth === 1) {
       throw unimportable(`${where} is in a namespace that no workbook has: save the workbook anew.`)
     }
-    // Of alternatives the last is for readers that know no other namespaces.
+    // The last of several alternatives is for readers that know no other namespaces.
     if (namespace !== COMPATIBILITY || !TRANSPARENT.has(local)) foreign = depth
   })
   parser.on('closetag', ({ name }) => {
@@ -103,7 +103,7 @@ export async function* readXml(
     for await (const text of decode(stream)) {
       waiting += text.length
       parser.write(text)
-      // Of what has no end the parser keeps all.
+      // The parser keeps all of an unfinished token.
       if (waiting > MAX_CELL_CHARACTERS + text.length) {
         throw tooLarge(
           `${where} holds a text of more than ${MAX_CELL_CHARACTERS.toLocaleString('en')} characters.`,
@@ -120,7 +120,7 @@ export async function* readXml(
   }
 }
 
-/** The text of a part in UTF-8 or UTF-16, the only encodings that it may have, piece by piece. [ISO 29500-2, 7.2.2] */
+/** Decodes a part in UTF-8 or UTF-16, the only encodings allowed, piece by piece. [ISO 29500-2, 7.2.2] */
 async function* decode(stream: Readable): AsyncGenerator<string> {
   let begin = Buffer.alloc(0)
   let read: ((chunk: Buffer) => string) | undefined
@@ -135,7 +135,7 @@ async function* decode(stream: Readable): AsyncGenerator<string> {
   }
 }
 
-/** By the mark of UTF-16, or without one by the zero beside the `<` that a part begins with. [XML 1.0, F.1] */
+/** Detects UTF-16 by its byte order mark, or by the zero beside the `<` that a part begins with. [XML 1.0, F.1] */
 function decoderOf([first, second]: Buffer): (chunk: Buffer) => string {
   const isLittle = (first === 0xff && second === 0xfe) || (first === 0x3c && second === 0)
   const isBig = (first === 0xfe && second === 0xff) || (first === 0 && second === 0x3c)
@@ -143,17 +143,19 @@ function decoderOf([first, second]: Buffer): (chunk: Buffer) => string {
     const wide = new TextDecoder(isLittle ? 'utf-16le' : 'utf-16be')
     return chunk => wide.decode(chunk, { stream: true })
   }
-  // Of UTF-8 it takes a tenth of the time of a TextDecoder.
+  // For UTF-8 it takes a tenth of the time of a TextDecoder.
   const decoder = new StringDecoder('utf8')
   return chunk => decoder.write(chunk)
 }
 
 const TRANSPARENT = new Set(['AlternateContent', 'Fallback'])
 
-/** Which namespace each prefix means, element by element; '' is that of names without one. [Namespaces in XML 1.0, 6] */
+/**
+ * Resolves prefixes to namespaces, element by element; '' is the prefix of names without one. [Namespaces in XML 1.0, 6]
+ */
 function createPrefixes() {
   const current = new Map<string, string>([['', '']])
-  /** What the prefixes meant outside of the elements that declare them, the outermost first. */
+  /** The former namespaces of redeclared prefixes, the outermost element first. */
   const outer: { depth: number; prefix: string; before: string | undefined }[] = []
   return {
     declare(attributes: { [name: string]: string }, depth: number): void {
@@ -175,9 +177,9 @@ function createPrefixes() {
   }
 }
 
-/** Reads all of a small part. */
+/** Reads a small part as a whole. */
 export async function readWhole(...part: Parameters<typeof readXml>): Promise<void> {
   for await (const _ of readXml(...part)) {
-    // Nothing is between its pieces.
+    // Nothing to do between the pieces.
   }
 }

@@ -3,13 +3,13 @@ import yauzl, { type Entry, type ZipFile } from 'yauzl'
 import { FileError, tooLarge, unimportable, unsupported } from '../file-error.ts'
 import { MAX_PARTS, MAX_UNPACKED_BYTES } from '../limits.ts'
 
-/** The parts of a workbook, found by the directory at the end of the file, in whatever order they stand in it. */
+/** The parts of a workbook, found by the directory at the end of the file, in whatever order the file has them. */
 export interface Parts {
   has(name: string): boolean
   names(): string[]
-  /** Its bytes, unpacked: as many as it is said to have, and all parts together are bounded. */
+  /** The unpacked bytes of a part. Their number must equal the declared one, and all parts together have a limit. */
   read(name: string): Promise<Readable>
-  /** How long it is, unpacked. */
+  /** The unpacked size of a part. */
   size(name: string): number
   close(): void
 }
@@ -83,11 +83,11 @@ function listEntries(zip: ZipFile, entries: Map<string, Entry>): Promise<void> {
   })
 }
 
-/** What is wrong with the file, without the words of a library. */
+/** Replaces a library's error by a sentence about the file. */
 export function explain(error: unknown): unknown {
   if (error instanceof FileError || !(error instanceof Error)) return error
   const { code } = error as NodeJS.ErrnoException
-  // Of the disk, and not of the file.
+  // An error of the disk, not of the file.
   if (code !== undefined && /^E[A-Z]+$/.test(code)) return error
   return unimportable('The workbook is damaged, or it did not arrive whole: save it anew and send it again.')
 }

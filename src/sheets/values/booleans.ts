@@ -1,6 +1,6 @@
 import { fold, withoutMarks } from './fold.ts'
 
-/** In the languages of Europe; folded, see `fold`. */
+/** Words in the languages of Europe, folded (see `fold`). */
 const YES =
   'true yes y 1 x on ja j wahr oui o vrai si s verdadero vero sim verdadeiro waar tak t prawda ano pravda igen'
 const NO = 'false no n 0 off nein falsch non faux falso nao onwaar nie nee falsz ne nepravda nem hamis'
@@ -9,10 +9,10 @@ const WORDS = new Map([
   ...NO.split(' ').map(word => [word, false] as const),
 ])
 
-/** A word, or a digit. Of what has a sign (`-1`, `1 %`, `!no`) nobody knows whether it is meant. */
+/** A word or a digit. The meaning of texts with a sign (`-1`, `1 %`, `!no`) is unclear. */
 const WORD = /^(?:[\p{L}\p{M}]+[.!]?|\p{Nd})$/u
 
-/** True or false as people write it, or null where it is neither. */
+/** True or false as people write it; null if it is neither. */
 export function readBoolean(text: string): boolean | null {
   const given = withoutMarks(text).trim()
   return WORD.test(given) ? (WORDS.get(fold(given)) ?? null) : null

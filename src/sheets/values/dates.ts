@@ -3,25 +3,25 @@ import { findTimeZone } from '../../calendar/time-zones.ts'
 import { plainDigits } from './digits.ts'
 import { fold, withoutMarks } from './fold.ts'
 
-/** How dates are written in a language, and where its clocks stand. */
+/** How a language writes dates, and its time zone. */
 export interface DateStyle {
-  /** Of 3/4/2026, whether 3 is the month; null where dates are written both ways. */
+  /** Whether 3 is the month in 3/4/2026; null if dates are written both ways. */
   monthFirst: boolean | null
-  /** Of 3.4.2026. Nobody who writes points puts the month first, unless the rest of a column shows it. */
+  /** The same for 3.4.2026. With points the month never comes first, unless the rest of a column shows it. */
   pointsMonthFirst: boolean | null
-  /** The months by their names and abbreviations, folded; English ones too. */
+  /** The months by their folded names and abbreviations, English ones included. */
   months: ReadonlyMap<string, number>
-  /** The years that the other calendars of those who speak the language have today, first and last. */
+  /** For each other calendar used by speakers of the language, the range of years that it counts today. */
   otherYears: readonly (readonly [number, number])[]
-  /** Whether a year of two digits is the last part of a day, and of our calendar. */
+  /** Whether a year of two digits comes last in a date and is Gregorian. */
   hasShortYears: boolean
   timeZone: string
 }
 
-/** A time of a wall clock, without a zone: `2026-11-21T09:00:00.000`. */
+/** A local time without a zone: `2026-11-21T09:00:00.000`. */
 export interface LocalTime {
   local: string
-  /** The number that a spreadsheet keeps it as, in the system of its workbook: a duration is shown like a time. */
+  /** The number that the spreadsheet stores, in its workbook's date system: a duration is shown like a time. */
   serial?: number
 }
 
@@ -56,14 +56,14 @@ export function dateStyle(language: string, timeZone: string): DateStyle {
   }
 }
 
-/** What other calendars call the years 1900 to 2100, as far as nobody means those of ours. */
+/** The years that other calendars count for 1900 to 2100, as far as nobody means Gregorian years with them. */
 const OTHER_YEARS: readonly (readonly [string, number, number])[] = [
   ['buddhist', 2443, 2643],
   ['persian', 1278, 1479],
   ['islamic', 1317, 1524],
 ]
 
-/** Whether there are languages in which a day long ago, `YYYY-MM-DD`, can be one of today in another calendar. */
+/** Whether a day long ago, `YYYY-MM-DD`, can mean a present day in another calendar of some language. */
 export const hasOtherMeaning = (day: string): boolean =>
   /^1\d{3}-\d\d-\d\d$/.test(day) &&
   !Number.isNaN(Date.parse(day)) &&
@@ -71,7 +71,7 @@ export const hasOtherMeaning = (day: string): boolean =>
 const isWithin = (day: string, first: number, last: number) =>
   Number(day.slice(0, 4)) >= first && Number(day.slice(0, 4)) <= last
 
-/** The calendars in use where a language is spoken. What asks for them was a property before Node.js 22. */
+/** The calendars in use where a language is spoken. Before Node.js 22 they were a property, not a method. */
 function calendarsOf(language: string): readonly string[] {
   const locale = new Intl.Locale(language) as Intl.Locale & {
     getCalendars?(): string[]
@@ -80,23 +80,23 @@ function calendarsOf(language: string): readonly string[] {
   return locale.getCalendars?.() ?? locale.calendars ?? []
 }
 
-/** Looked for from where what separates it begins, and not from each of many such characters. */
+/** The lookbehind makes the search begin only at the first of several separators, not at each of them. */
 const TIME =
   /(?:^|(?<![T\s,])[T\s,]+)(\d{1,2}):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?(?:\sUhr)?\s*([ap]\.?m\.?)?\s*(Z|UTC|[+-]\d\d:?\d\d)?$/i
 const INSTANT = /^\s*\d{4}-\d\d-\d\dT[\d:.]+Z\s*$/
 const YEAR_FIRST = /^(\d{4})(?:[-/.]|\s)\s*(\d{1,2})(?:[-/.]|\s)\s*(\d{1,2})\.?$/
-/** As China, Japan and Korea write it, perhaps with the weekday. */
+/** The form of China, Japan and Korea, with or without the weekday. */
 const YEAR_NAMED = /^(\d{4})\s*[年년]\s*(\d{1,2})\s*[月월]\s*(\d{1,2})\s*[日일](?:\s*\(?\p{L}+\)?)?$/u
 const COMPACT = /^(\d{4})(\d\d)(\d\d)$/
 const NUMERIC = /^(\d{1,2})([-/.]|\s)\s*(\d{1,2})[-/.\s]\s*(\d{2}|\d{4})\.?(?:\s*г\.?)?$/
-/** As Vietnam writes it, where months have numbers. */
+/** The form of Vietnam, where months have numbers. */
 const DAY_NUMBERED =
   /^(?:\p{L}+\s\p{L}+,\s+)?(?:ngày\s+)?(\d{1,2})\s+(?:tháng|thg)\s+(\d{1,2})(?:,|\s+năm)?\s+(\d{4})$/iu
-/** Weekdays, of one word or of two, and words such as the `de` of Spanish, say nothing about the day. */
+/** Weekdays of one or two words, and words such as the `de` of Spanish, do not affect the day. */
 const DAY_NAMED =
   /^(?:[\p{L}\p{M}]+(?:-\p{L}+)?(?:\.?,?|\s[\p{L}\p{M}]+,)\s+)?(\d{1,2})(?:st|nd|rd|th|º|er)?[.\s-]+(?:de\s+)?([\p{L}\p{M}]+(?:\.[\p{L}\p{M}]+)*)[.,॰׳'’]?[\s-]+(?:de\s+)?(\d{2}|\d{4})\.?(?:\s*[гр]\.?)?$/iu
 const NAMED_DAY = /^(?:[\p{L}\p{M}]+,\s+)?([\p{L}\p{M}]+)\.?\s+(\d{1,2})(?:st|nd|rd|th)?,?\s+(\d{4})$/iu
-/** In Lithuanian with the words for year and day, and the weekday behind it. */
+/** Also the Lithuanian form with words for year and day, and with the weekday at the end. */
 const YEAR_NAMED_DAY =
   /^(\d{4})[.\s-]+(?:m\.\s+)?([\p{L}\p{M}]+)[.\s-]+(\d{1,2})(?:\.?|\s+d\.(?:,\s+[\p{L}\p{M}]+)?)$/u
 
@@ -113,14 +113,16 @@ const SHORT_YEAR = {
   message: 'Nobody can know which year this means: write it in four digits, as in 2026-11-21.',
 }
 
-/** The day and the time of a text. */
+/** Splits a text into the day and the time. */
 function separate(text: string): { day: string; time: RegExpExecArray | null } {
   const given = plainDigits(withoutMarks(text)).trim()
   const time = TIME.exec(given)
   return { day: time ? given.slice(0, time.index).trim() : given, time }
 }
 
-/** Of a date in numbers, whether the day or the month is first, or nobody knows; null is another, or one that says nothing. */
+/**
+ * Whether a numeric date has the day or the month first, or whether that is unclear; null if it does not show the order.
+ */
 export function orderOf(text: string): { isOfPoints: boolean; first: 'day' | 'month' | 'either' } | null {
   const numeric = NUMERIC.exec(separate(text).day)
   if (!numeric) return null
@@ -132,13 +134,16 @@ export function orderOf(text: string): { isOfPoints: boolean; first: 'day' | 'mo
   }
 }
 
-/** A date or a time as people write it; with a zone it is an instant, too. Null where it is none, or why nobody knows which. */
+/**
+ * Reads a date or time as people write it; with a zone it has an instant too. Null if it is neither, or a message why it
+ * is unclear.
+ */
 export function readTime(
   text: string,
   style: DateStyle,
 ): { local: string; instant?: number } | { message: string } | null {
   const { day, time } = separate(text)
-  // A machine's time is of no other calendar.
+  // A time written by a machine is always Gregorian.
   const date = readDay(day, INSTANT.test(text) ? { ...style, otherYears: [] } : style)
   if (date === null || typeof date === 'object') return date
   const [, hours = '0', minutes = '0', seconds = '0', fraction = '', half, zone] = time ?? []
@@ -158,7 +163,7 @@ export function readTime(
 
 const pad = (value: number, length = 2) => String(value).padStart(length, '0')
 
-/** `YYYY-MM-DD`, null, or why it cannot be known. */
+/** `YYYY-MM-DD`, null if it is no day, or a message why it is unclear. */
 function readDay(text: string, style: DateStyle): string | { message: string } | null {
   const day = readGregorian(text, style)
   if (typeof day !== 'string') return day
@@ -195,11 +200,11 @@ function readGregorian(text: string, style: DateStyle): string | { message: stri
   return null
 }
 
-/** In a date of Hebrew a letter that means "in" is before the name. */
+/** In a Hebrew date the name has the letter for "in" before it. */
 const monthOf = (name: string, months: DateStyle['months']) =>
   months.get(fold(name)) ?? months.get(fold(name).replace(/^ב/, ''))
 
-/** Two digits are of the years 1930 to 2029, as spreadsheets have it. */
+/** Two digits mean the years 1930 to 2029, as in spreadsheets. */
 const readYear = (digits: string) =>
   digits.length === 4 ? Number(digits) : Number(digits) + (Number(digits) < 30 ? 2000 : 1900)
 
@@ -209,23 +214,23 @@ function toDay(year: number, month: number | undefined, day: number): string | n
   return day <= last ? `${pad(year, 4)}-${pad(month)}-${pad(day)}` : null
 }
 
-/** Days from 1970 to the first day of the two systems, 1900 (which counts a 29 February 1900) and 1904. */
+/** Days from 1970 to the first day of the two date systems: 1900, which includes a 29 February 1900, and 1904. */
 const EPOCH_1900 = -25_569
 const EPOCH_1904 = -24_107
 /** 9999-12-31. */
 export const LAST_SERIAL = 2_958_466
 
-/** The time that a spreadsheet keeps as a number of days; null where that is no day, such as 0 and 60 in the system of 1900. */
+/** The time that a spreadsheet stores as a number of days; null if it is no day, such as 0 and 60 in the system of 1900. */
 export function readSerial(serial: number, date1904: boolean): LocalTime | null {
   if (!(serial >= (date1904 ? 0 : 1) && serial < LAST_SERIAL)) return null
   if (!date1904 && Math.floor(serial) === 60) return null
-  // Before 1 March 1900 the system of 1900 is a day behind.
+  // Before 1 March 1900 the 1900 system is one day behind.
   const days = date1904 ? serial + EPOCH_1904 : serial + EPOCH_1900 + (serial < 60 ? 1 : 0)
   const ms = Math.round(days * DAY_MS)
   return { local: new Date(ms).toISOString().slice(0, -1) }
 }
 
-/** The number that a spreadsheet keeps a time as; null where it has none for that. */
+/** The number with which a spreadsheet stores a time; null if it cannot store it. */
 export function serialOf(local: string, date1904: boolean): number | null {
   const days = Date.parse(`${local}Z`) / DAY_MS
   if (date1904) return days >= EPOCH_1904 ? days - EPOCH_1904 : null
@@ -234,10 +239,10 @@ export function serialOf(local: string, date1904: boolean): number | null {
   return serial >= 2 ? serial - 1 : null
 }
 
-/** Whether a number without the form of a day can be meant as one: 2026 and 100 are no days. */
+/** Whether a number without a date format can mean a day: 2026 and 100 cannot. */
 export const isPlausibleDay = ({ local }: LocalTime): boolean => local >= '1950' && local < '2101'
 
-/** A time without a day, or a duration, that a spreadsheet keeps as a part of days or some of them: `09:00`, `30:00`, `00:01:30`. */
+/** A time of day or a duration, which a spreadsheet stores as a number of days: `09:00`, `30:00`, `00:01:30`. */
 export function writeClock(days: number): string {
   const ms = Math.round(days * DAY_MS)
   const clock = `${pad(Math.floor(ms / 3_600_000))}:${pad(Math.floor(ms / 60_000) % 60)}`
@@ -247,6 +252,6 @@ export function writeClock(days: number): string {
   return `${clock}:${pad(Math.floor(rest / 1000))}${fraction}`
 }
 
-/** The instant of a wall clock's time. One that the clocks skip moves on by the gap, of two the first counts. */
+/** The instant of a local time. A time that the clocks skip moves on by the gap; of two instants the first counts. */
 export const toInstant = (local: string, timeZone: string): number =>
   findTimeZone(timeZone).toInstant(Date.parse(`${local}Z`))

@@ -1,11 +1,12 @@
 import { withoutMarks } from './fold.ts'
 
-/** The zeros of the digits in use; their nine others follow each. */
+/** The zeros of the digits in use; the other nine digits follow each. */
 const ZEROS = [...'٠۰०০੦૦୦௦౦೦൦๐໐༠၀០'].map(zero => zero.charCodeAt(0))
 
 /**
- * A number or a day with the digits and signs of ASCII: as the input methods of Japan and China write it in full width, or in the digits of
- * Arabic, Persian, Hindi, Thai. What groups digits in Arabic groups nothing else, and is an apostrophe.
+ * Writes a number or a day with ASCII digits and signs. The text may be in full width, as Japanese and Chinese input methods
+ * write it, or in Arabic, Persian, Hindi or Thai digits. The Arabic thousands separator groups nothing else, and becomes an
+ * apostrophe.
  */
 export function plainDigits(text: string): string {
   if (/^[\0-\x7f]*$/.test(text)) return text

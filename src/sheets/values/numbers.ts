@@ -2,11 +2,11 @@ import type { Checked } from './checked.ts'
 import { plainDigits } from './digits.ts'
 import { withoutMarks } from './fold.ts'
 
-/** How numbers are written in a language: of `1.234` it says whether that is more than a thousand. */
+/** How a language writes numbers: it decides whether `1.234` is more than a thousand. */
 export interface NumberStyle {
-  /** Null where numbers are written both ways. */
+  /** Null if numbers are written both ways. */
   decimal: '.' | ',' | null
-  /** The organization's currency and how it is written: its code and its signs, in small letters. */
+  /** The organization's currency: its code, and its signs in lower case. */
   currency: { code: string; signs: ReadonlySet<string> }
 }
 
@@ -18,7 +18,7 @@ export function numberStyle(language: string, currency: string): NumberStyle {
   }
 }
 
-/** What people write of a currency that no list of its signs has. */
+/** Signs of currencies that people write and Intl does not list. */
 const ALSO: { [code: string]: readonly string[] } = { CHF: ['fr', 'sfr'], INR: ['rs'], TRY: ['tl'] }
 
 function signsOf(language: string, currency: string): Set<string> {
@@ -35,7 +35,7 @@ function signsOf(language: string, currency: string): Set<string> {
   return signs
 }
 
-/** A unit without what it may be written with or without: `kr.`, `KR`, `kr`. */
+/** A unit without its optional parts: `kr.`, `KR` and `kr` are the same. */
 const writeUnit = (unit: string) =>
   withoutMarks(unit)
     .normalize('NFKC')
@@ -43,34 +43,34 @@ const writeUnit = (unit: string) =>
     .trim()
     .replace(/(?<=\p{L})\.$/u, '')
 
-/** One blank within a line or an apostrophe groups digits, and means nothing else. */
+/** A single blank within a line, or an apostrophe, groups digits and means nothing else. */
 const GROUPED = /^[1-9]\d{0,2}([ \u00a0\u2007\u2009\u202f'’])\d{3}(?:\1\d{3})*(?!\d)/
-/** What most cells hold. */
+/** The form of most cells. */
 const PLAINEST = /^-?\d+(\.\d\d?)?$/
 const PLAIN = /^(\d+(\.\d*)?|\.\d+)(e[+-]?\d{1,3})?$/i
-/** From the first digit, or the separator right before it, to the last. */
+/** From the first digit, or a separator right before it, to the last digit. */
 const DIGITS = /[.,]?\d(?:.*\d)?/s
-/** The separator of no decimals, with a dash in their place or none: `5,-`, `5.`. */
+/** The separator without decimals, with or without a dash in their place: `5,-`, `5.`. */
 const NO_DECIMALS = /^([.,])[-–—]{0,2}/
 const SIGNED = /^([+-]?)\s*(.*?)\s*([+-]?)$/s
-/** As accountants write what is less than nothing: around all of the number, with its currency inside or beside. */
+/** The accountants' form of a negative number: brackets around it, with the currency inside or outside. */
 const BRACKETED = /^([^()\d]*)\(([^()]*)\)([^()\d]*)$/
 const POINT_GROUPS = /^[1-9]\d{0,2}(\.\d{3})+$/
-/** Of three digits, or as in India of two before the last three. */
+/** Groups of three digits or, as in India, of two before the last three. */
 const COMMA_GROUPS = /^[1-9]\d{0,2}(,\d{3})+$|^[1-9]\d?(,\d\d)+,\d{3}$/
 
-/** A number of which is known what each of its characters is for, but perhaps one: the only separator of `1.234`. */
+/** A number whose characters are all understood, except perhaps one: the only separator of `1.234`. */
 interface Parts {
   isNegative: boolean
-  /** Without what groups them, unless that is not known. */
+  /** The digits without group separators, unless it is unclear whether the separator groups. */
   digits: string
-  /** Null is a number without any separator. */
+  /** Null for a number without any separator. */
   decimal: '.' | ',' | 'either' | null
-  /** What stands before or after it, without a sign. */
+  /** The text before or after the number, without a sign. */
   unit: string
 }
 
-/** Takes apart `1.234,5`, `1 234.5 €`, `-0,5`, `(5)`, `$(5)`, `Fr. 5.–`, `1e3`; null is none. */
+/** Takes apart `1.234,5`, `1 234.5 €`, `-0,5`, `(5)`, `$(5)`, `Fr. 5.–`, `1e3`; null if the text is no number. */
 function takeApart(text: string, { code, signs }: NumberStyle['currency']): Parts | null {
   const given = plainDigits(text).trim().replaceAll('−', '-')
   const bracketed = BRACKETED.exec(given)
@@ -81,7 +81,7 @@ function takeApart(text: string, { code, signs }: NumberStyle['currency']): Part
   let unitBefore = whole.slice(0, found.index)
   let unitAfter = whole.slice(found.index + digits.length)
   if (/\p{L}$/u.test(unitBefore) && /^[.,]/.test(digits)) {
-    // A point after letters is that of what they are short for, as in `kr.5`; of `EUR.5` nobody knows.
+    // A point after letters ends their abbreviation, as in `kr.5`; in `EUR.5` it is unclear.
     const sign = writeUnit(unitBefore)
     if (digits[0] === ',' || sign === code.toLowerCase() || !signs.has(sign)) return null
     unitBefore += digits[0]
@@ -92,12 +92,12 @@ function takeApart(text: string, { code, signs }: NumberStyle['currency']): Part
     digits += noDecimals[1]
     unitAfter = unitAfter.slice(noDecimals[0].length)
   }
-  // As SAP writes what is less than nothing: `5,00-`.
+  // SAP's form of a negative number: `5,00-`.
   const isBelow = unitAfter[0] === '-' && !noDecimals
   if (isBelow) unitAfter = unitAfter.slice(1)
   const before = SIGNED.exec(unitBefore.trim()) as RegExpExecArray
   const after = unitAfter.trim()
-  // Of two signs, and of a currency on both sides, nobody knows what they are for.
+  // Two signs, or a currency on both sides, have no clear meaning.
   const sign = `${bracketed ? '-' : ''}${before[1]}${before[3]}${isBelow ? '-' : ''}`
   const unit = before[2] as string
   if (sign.length > 1 || (unit !== '' && after !== '')) return null
@@ -107,8 +107,8 @@ function takeApart(text: string, { code, signs }: NumberStyle['currency']): Part
 }
 
 /**
- * Where both separators stand, the last one is of the decimals; one that stands several times groups. One alone before
- * three digits is either.
+ * With both separators, the last one begins the decimals; a separator that occurs several times groups. A single one before
+ * three digits may be either.
  */
 function separate(digits: string): Pick<Parts, 'digits' | 'decimal'> | null {
   const last = Math.max(digits.lastIndexOf('.'), digits.lastIndexOf(','))
@@ -127,7 +127,10 @@ function separate(digits: string): Pick<Parts, 'digits' | 'decimal'> | null {
   return isOnly ? { digits, decimal: 'either' } : { digits: digits.replaceAll(separator, ''), decimal: other }
 }
 
-/** Whether a text is a number whose decimals are after a point, a comma or, of `1.234`, nobody knows. Null is neither. */
+/**
+ * Whether a number's decimals follow a point or a comma, or whether it is unclear, as in `1.234`. Null if neither
+ * occurs.
+ */
 export const decimalOf = (text: string, { currency }: NumberStyle): Parts['decimal'] =>
   /[.,．，٫]/.test(text) ? (takeApart(text, currency)?.decimal ?? null) : null
 
@@ -140,8 +143,8 @@ const PERCENTAGE: Checked = {
 }
 
 /**
- * A number as people write it, or why a text that looks like one cannot be read. Of `1.234` the style says which it is. A
- * currency is the organization's own. Null where it is no number.
+ * Reads a number as people write it, or returns why it cannot be read. The style decides the meaning of `1.234`. Only the
+ * organization's own currency is accepted. Null if the text is no number.
  */
 export function readNumber(text: string, { decimal, currency }: NumberStyle): Checked | null {
   if (PLAINEST.test(text)) return whole(Number(text), text.replace('-', '')) ?? { value: Number(text) }
@@ -158,7 +161,7 @@ export function readNumber(text: string, { decimal, currency }: NumberStyle): Ch
   return whole(value, parts.digits.replaceAll(/[.,]/g, '')) ?? { value: isNegative ? -value : value }
 }
 
-/** Of decimals a number keeps what it can; of a whole one every digit counts that is not written back. */
+/** Decimals may be rounded, but a whole number must keep every digit. */
 function whole(value: number, digits: string): Checked | null {
   const kept = Math.abs(value)
   if (kept <= Number.MAX_SAFE_INTEGER || !/^\d+$/.test(digits)) return null
@@ -179,10 +182,10 @@ function isCurrency(unit: string): boolean {
   return /^\p{Sc}$/u.test(unit) || codes.has(unit)
 }
 
-/** Spreadsheets keep 15 digits, and make zeros of the rest of a whole number. */
+/** Spreadsheets keep 15 digits of a whole number, and replace the others by zeros. */
 export const hasAllDigits = (value: number): boolean => !Number.isInteger(value) || Math.abs(value) < 1e15
 
-/** A number of a spreadsheet as its digits: 84912345678, never 8.49e+10. */
+/** The digits of a spreadsheet's number: 84912345678, never 8.49e+10. */
 export function writeDigits(value: number): string {
   if (!Number.isInteger(value)) return String(value)
   return Math.abs(value) < 1e21 ? BigInt(value).toString() : String(value)

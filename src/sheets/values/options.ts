@@ -1,20 +1,22 @@
 import { fold } from './fold.ts'
 
-/** What is known of the options of a field, found once for all cells: a file may ask a million times. */
+/** An index of a field's options, built once for all cells: a file may look up a million values. */
 interface Known {
   exact: ReadonlySet<string>
-  /** The option by its likeness; null where several look alike. */
+  /** The options by their likeness; null if several look alike. */
   alike: ReadonlyMap<string, string | null>
-  /** In their order, and of each the longest that it begins with, by its place there; -1 is none. */
+  /** The sorted options, and for each the index of the longest other option that it begins with, or -1. */
   sorted: readonly string[]
   shorter: readonly number[]
 }
 const known = new WeakMap<readonly string[], Known>()
 
-/** What makes another option of one: `C` and `C++`, `-5` and `5`, `10 %` and `10`. */
+/** Signs that distinguish options: `C` and `C++`, `-5` and `5`, `10 %` and `10`. */
 const SIGNS = /[\p{Sm}\p{Sc}%#]|(?<![\p{L}\p{N}])[-–](?=\s*[\d.,])/gu
 
-/** By which options are alike: without case, accents and the punctuation that says nothing. Empty where nothing is left. */
+/**
+ * The form in which options are compared: without case, accents and insignificant punctuation. Empty if nothing is left.
+ */
 function likeness(text: string): string {
   const folded = fold(text)
   const signs = (text.match(SIGNS) ?? []).map(sign => (/[-−–]/.test(sign) ? '-' : sign))
@@ -41,12 +43,12 @@ function knownOf(options: readonly string[]): Known {
   return found
 }
 
-/** Of an option (`api/data-types`). */
+/** The maximum length of an option (`api/data-types`). */
 const MAX_OPTION = 200
-/** What is longer is like no option, and marks without end take long to put in order. */
+/** A longer text is like no option, and normalizing very many marks takes long. */
 const MAX_ALIKE = 1_000
 
-/** The option that a text means: itself, or else one that differs in case, accents and punctuation alone. */
+/** The option that a text means: an equal one, or one that differs only in case, accents and punctuation. */
 export function findOption(options: readonly string[], text: string): string {
   const { exact, alike } = knownOf(options)
   const given = text.trim()
@@ -54,7 +56,7 @@ export function findOption(options: readonly string[], text: string): string {
   return alike.get(likeness(given)) ?? given
 }
 
-/** The options of a list; an option may itself hold what separates them. What is left over is an option that is none. */
+/** Splits a list into options, which may themselves contain a separator. The rest is returned as if it were an option. */
 export function splitOptions(options: readonly string[], text: string): string[] {
   const given = text.trim()
   const { exact } = knownOf(options)
@@ -67,7 +69,7 @@ export function splitOptions(options: readonly string[], text: string): string[]
   return exact.has(alike) ? [alike] : given.split(/[,;|\n]/).map(part => findOption(options, part))
 }
 
-/** As an export writes a list that could be read in another way. */
+/** The form in which an export writes a list that would be ambiguous otherwise. */
 function readList(text: string): string[] | null {
   try {
     const list: unknown = JSON.parse(text)
@@ -78,10 +80,13 @@ function readList(text: string): string[] | null {
 }
 
 const SEPARATOR = /\s*[,;|\n]\s*/y
-/** What may stand before an option within a list. */
+/** A character that may precede an option in a list. */
 const BEFORE = /[\s,;|]/
 
-/** Where all of a text is options and what separates them: the longest first. From its end, so that each place is seen once. */
+/**
+ * Splits a text that consists of options and separators, preferring the longest options. It goes from the end, so that
+ * each position is handled once.
+ */
 function splitExactly(options: readonly string[], text: string): string[] | null {
   const found = new Map<number, { option: string; next: number }>()
   for (let at = text.length - 1; at >= 0; at--) {
@@ -100,7 +105,10 @@ function splitExactly(options: readonly string[], text: string): string[] | null
   return list.length > 0 ? list : null
 }
 
-/** The options that a text goes on with, the longest first. Each of them begins the last one that is not behind the text. */
+/**
+ * The options that the text at this position begins with, the longest first. Each begins the last option that sorts
+ * before the text.
+ */
 function* listBeginnings(options: readonly string[], text: string, at: number): Generator<string> {
   const { sorted, shorter } = knownOf(options)
   const rest = text.slice(at, at + MAX_OPTION)

@@ -4,8 +4,8 @@ import { writeDigits } from './numbers.ts'
 const SCIENTIFIC = /^\+?(\d)(?:[.,](\d+))?e\+?(\d{1,2})$/i
 
 /**
- * A phone number out of a cell. A spreadsheet makes a number of it: of that all digits are there. Where it was saved as the
- * text `8.49E+10`, its last digits are lost, and nobody can know them.
+ * Reads a phone number from a cell. If a spreadsheet turned it into a number, all digits are still there. If it was saved
+ * as the text `8.49E+10`, its last digits are lost.
  */
 export function readPhone(cell: string | number): { value: string } | { message: string } {
   if (typeof cell === 'number')

@@ -4,22 +4,22 @@ import { plainDigits } from './digits.ts'
 const POINT = String.raw`[+-]?\d{1,3}(?:\.\d+)?(?:e-\d{1,3})?`
 const COMMA = String.raw`[+-]?\d{1,3}(?:,\d+)?`
 const ADDRESS = String.raw`(?:\s*\((.+)\)|\s*[,;|]\s*(\S.*))?`
-/** Of `52,5` nobody knows whether it is two whole degrees or one with a decimal comma. */
+/** `52,5` is unclear: two whole degrees, or one number with a decimal comma. */
 const UNCLEAR = String.raw`[+-]?\d+,\d+(?![\d.e])`
 const PLACES = [
-  // Degrees with a decimal comma need another sign between them, or a blank after it: `52,5; 13,4`, `52,5, 13,4`.
+  // Degrees with a decimal comma need another separator between them, or a blank after it: `52,5; 13,4`, `52,5, 13,4`.
   new RegExp(String.raw`^(${COMMA})(?:\s*[;|]\s*|,\s+)(${COMMA})${ADDRESS}$`, 's'),
   new RegExp(String.raw`^(?!${UNCLEAR})(${POINT})\s*[,;|]\s*(${POINT})${ADDRESS}$`, 's'),
   new RegExp(String.raw`^(${COMMA})\s+(${COMMA})()()$`),
   new RegExp(String.raw`^(${POINT})\s+(${POINT})()()$`),
 ]
-/** What is left over of numbers that were cut apart in another way. */
+/** A rest that shows that numbers were separated in another way. */
 const NUMBERS = /^[+-]?\d[\d\s.,;|+-]*$/
 
-/** Longer ones are no number of degrees. */
+/** Longer texts are no degrees. */
 const MAX_DEGREES = 40
 
-/** A place as `lat, lng`, perhaps with an address after that or in brackets, or as JSON; null where it is none. */
+/** A place as `lat, lng`, with an optional address after it or in brackets, or as JSON; null if the text is no place. */
 export function readPlace(text: string): { lat: number; lng: number; address?: string } | null {
   const given = text.trim()
   if (given.startsWith('{')) {
@@ -43,7 +43,10 @@ export function readPlace(text: string): { lat: number; lng: number; address?: s
 
 const DEGREES = new RegExp(`^(?:${POINT}|${COMMA})$`)
 
-/** The degrees of a cell of latitudes or longitudes; null where it has none. Nobody groups their digits, so `13,405` is no thousand. */
+/**
+ * The degrees of a cell of latitudes or longitudes; null if it has none. Nobody groups the digits of degrees, so
+ * `13,405` is no thousand.
+ */
 export function degreesOf(cell: Cell): number | null {
   if (typeof cell === 'number') return cell
   if (typeof cell === 'string') {
@@ -58,7 +61,7 @@ export function degreesOf(cell: Cell): number | null {
 const NEEDS_BOTH = 'A place has both a latitude and a longitude.'
 const NO_DEGREES = 'This has to be a latitude and a longitude in degrees, such as 52.52 and 13.405.'
 
-/** A place out of a column each for its latitude, its longitude and perhaps its address; null where all are blank. */
+/** Joins a place from columns for its latitude, its longitude and optionally its address; null if all are blank. */
 export function joinPlace([lat = null, lng = null, address = null]: readonly Cell[]):
   | { cell: Cell }
   | { message: string } {

@@ -7,23 +7,23 @@ import { fold } from '../values/fold.ts'
 import { hasAllDigits } from '../values/numbers.ts'
 
 /**
- * What stands in a cell: something that a spreadsheet computes with where that loses nothing, a text elsewhere. An import
- * reads each of them back to the value that it was.
+ * The content of a written cell: a value that a spreadsheet calculates with if that loses nothing, and otherwise a text. An
+ * import reads each back to the original value.
  */
 export type Cell =
   | { type: 'text'; value: string }
   | { type: 'number' | 'date' | 'time'; value: number }
   | { type: 'boolean'; value: boolean }
 
-/** More than this no spreadsheet shows, and Excel calls the file damaged. */
+/** No spreadsheet shows a longer text, and Excel calls the file damaged. */
 export const MAX_CELL_CHARACTERS = 32_767
 
-/** The serial of a day in a spreadsheet counts from 1899-12-30, rightly from 1900-03-01 on. */
+/** The serial numbers of days count from 1899-12-30; they are correct from 1900-03-01 on. */
 const DAY_ZERO = Date.UTC(1899, 11, 30)
 const FIRST_DAY = Date.UTC(1900, 2, 1)
 const END_OF_DAYS = Date.UTC(10_000, 0, 1)
 
-/** How values of one column become cells; null is none. */
+/** Returns a function that turns the values of a column into cells; null is an empty cell. */
 export function cellOf(
   { type, options, part }: Pick<Column, 'type' | 'options' | 'part'>,
   timeZone: string,
@@ -33,7 +33,7 @@ export function cellOf(
     return value => write(isPlace(value) ? value[part] : null)
   }
   const folded = new Set(options.map(fold))
-  // An option that holds what separates others could be read as two of them.
+  // An option that contains a separator could be read as two options.
   const isPlain = options.every(option => /^[\p{L}\p{N} _-]+$/u.test(option))
   const local = type === 'datetime' ? createLocalTime(timeZone) : null
   return value => {
@@ -59,18 +59,21 @@ export function cellOf(
   }
 }
 
-/** A field of a flow may have been of another type when its value was written. */
+/** A flow's field may have had another type when its value was written. */
 const textOf = (value: unknown): string => (typeof value === 'object' ? JSON.stringify(value) : String(value))
 
 const text = (value: string): Cell => ({ type: 'text', value })
 
-/** A time as it is kept, or NaN: of many another text `Date.parse` makes one as well, of `Suite 12` one in December 2001. */
+/**
+ * Reads a time in the form in which it is stored, otherwise NaN: `Date.parse` accepts other texts too, and makes `Suite
+ * 12` a time in December 2001.
+ */
 function parseTime(iso: string): number {
   const at = Date.parse(iso)
   return at >= FIRST_DAY && at < END_OF_DAYS && new Date(at).toISOString() === iso ? at : Number.NaN
 }
 
-/** As a text a day that could be of another calendar is a time: of that no import asks which it is. */
+/** A day that could belong to another calendar is written as a time, because imports never ask about a time's calendar. */
 function dateCell(day: string): Cell {
   const begin = `${day}T00:00:00.000Z`
   const at = parseTime(begin)
@@ -79,7 +82,7 @@ function dateCell(day: string): Cell {
     : { type: 'date', value: (at - DAY_ZERO) / DAY_MS }
 }
 
-/** In the organization's time, where one time of the clock there is one time in the world. */
+/** A time in the organization's time zone, if its clock time is unambiguous. */
 function timeCell(iso: string, local: LocalTime): Cell {
   const at = parseTime(iso)
   const shown = at >= FIRST_DAY + DAY_MS && at < END_OF_DAYS - DAY_MS ? local(at) : null
@@ -88,7 +91,7 @@ function timeCell(iso: string, local: LocalTime): Cell {
 
 type LocalTime = (at: number) => number | null
 
-/** The time of the clock in a zone as if it were UTC; null where the clock shows it twice, when it is put back. */
+/** The local time in a zone as if it were UTC; null if the clock shows it twice, when it is put back. */
 export function createLocalTime(timeZone: string): LocalTime {
   const { offsetAt } = findTimeZone(timeZone)
   return at => {
@@ -99,7 +102,7 @@ export function createLocalTime(timeZone: string): LocalTime {
   }
 }
 
-/** `a, b`; a list of JSON where that could be read in another way. */
+/** `a, b`, or a JSON list if that would be ambiguous. */
 function listText(chosen: readonly string[], folded: ReadonlySet<string> | null): string {
   const plain = chosen.join(', ')
   const isClear = folded && chosen.length > 0 && (chosen.length === 1 || !folded.has(fold(plain)))
@@ -115,7 +118,7 @@ interface Place {
 const isPlace = (value: unknown): value is Place =>
   typeof value === 'object' && value !== null && 'lat' in value && 'lng' in value
 
-/** `52.52, 13.405 (Alexanderplatz 1)`; JSON where that could be read in another way. */
+/** `52.52, 13.405 (Alexanderplatz 1)`, or JSON if that would be ambiguous. */
 function placeText(place: Place): string {
   const { lat, lng, address } = place
   const isPlain = [lat, lng].every(degrees => /^-?\d{1,3}(\.\d+)?$/.test(String(degrees)))
@@ -124,8 +127,8 @@ function placeText(place: Place): string {
 }
 
 /**
- * A text as it stands in the XML of a sheet: what XML cannot hold or would change is `_xHHHH_` [ISO 29500-1, 22.9.2.19],
- * and so is an underscore that would be read as the beginning of one.
+ * A text in the XML of a sheet: characters that XML cannot hold or would change become `_xHHHH_` [ISO 29500-1, 22.9.2.19],
+ * and so does an underscore that would be read as the beginning of such an escape.
  */
 export function sheetText(value: string): string {
   return value.replaceAll(/_(?=x[0-9A-Fa-f]{4}_)/g, '_x005F_').replaceAll(
@@ -135,13 +138,13 @@ export function sheetText(value: string): string {
   )
 }
 
-/** A text as exceljs takes it: as a run of rich text it keeps blanks at the ends, and readers know what is escaped. */
+/** A text for exceljs: as rich text it keeps blanks at its ends, and readers recognize the escapes. */
 export function textValue(value: string): string | CellRichTextValue {
   const text = sheetText(value)
   return text === value && value === value.trim() ? value : { richText: [{ text }] }
 }
 
-/** The name of a sheet: at most 31 characters, and not all of them; apostrophes stand within it alone. */
+/** The name of a sheet: at most 31 characters, without those that are forbidden; apostrophes may only stand inside. */
 export function sheetName(name: string): string {
   const isOuter = /^['\s]+|['\s]+$/g
   const allowed = name.replaceAll(/[*?:\\/[\]\p{Cc}\ufffe\uffff]/gu, ' ').replaceAll(isOuter, '')

@@ -7,8 +7,8 @@ import { createSheetRows, TooLarge } from './sheet-rows.ts'
 import { openSheet } from './sheet-stream.ts'
 
 /**
- * Writes a workbook in a thread of its own: to make the XML of a million rows holds a thread for a minute. Rows come as
- * text of JSON, each answered when there is room for the next; null is the end.
+ * Writes a workbook in a thread of its own, because making the XML of a million rows blocks a thread for a minute. Rows come
+ * as JSON text, each answered when there is room for the next; null is the end.
  */
 export interface SheetOrder {
   path: string
@@ -16,13 +16,13 @@ export interface SheetOrder {
   columns: readonly Column[]
   timeZone: string
 }
-/** How large the file is so far, or why there is none. */
+/** The size of the file so far, or why it cannot be written. */
 export type SheetAnswer = { bytes: number } | { failure: string }
 
 const port = parentPort as NonNullable<typeof parentPort>
 const order = workerData as SheetOrder
 
-/** A text stays one when somebody edits it. */
+/** The text format keeps a text a text when somebody edits it. */
 const STYLES = {
   heading: { font: { bold: true }, numFmt: '@' },
   text: { numFmt: '@' },
@@ -33,7 +33,7 @@ const WIDTHS: { [type in Column['type']]?: number } = { number: 14, boolean: 10,
 const WIDTH = 24
 
 const file = createWriteStream(order.path, { flags: 'wx', mode: 0o600 })
-// exceljs waits for ever for what a full disk does not take: the thread ends, and with it the export.
+// exceljs waits forever for a full disk, so this error ends the thread, and with it the export.
 file.on('error', error => {
   throw error
 })
@@ -61,7 +61,7 @@ const rowXml = createSheetRows(order.columns, order.timeZone, {
   date: styles.addStyleModel(STYLES.date),
   time: styles.addStyleModel(STYLES.time),
 })
-/** The header is the first. */
+/** Counts the header too. */
 let count = 1
 
 async function take(rows: string | null): Promise<void> {
