@@ -2,5 +2,5 @@ import { exportableData } from '../data/export.ts'
 import { exportableTasks } from '../tasks/export.ts'
 import type { Exportables } from './source.ts'
 
-/** What can be exported. */
+/** The resources that can be exported. */
 export const EXPORTABLES: Exportables = { data: exportableData, tasks: exportableTasks }

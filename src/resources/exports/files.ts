@@ -6,21 +6,21 @@ import type { ExportFormat } from '../../../db/queries/export-logs.ts'
 import { listKeptFiles } from '../../../db/queries/export-logs.ts'
 
 /**
- * Where the files of exports lie: under DATA_DIR, which every process shares that makes or shows them. A file is named
- * after its export once it is whole, and is a draft before.
+ * The files of exports, in a directory under DATA_DIR that is shared by all processes that write or send them. A complete
+ * file has the name of its export; before that it is a draft.
  */
 export interface ExportFiles {
-  /** Where a file is written before it is whole: one place for each attempt. */
+  /** The path of a draft, a new one for each attempt. */
   draft(name: string): Promise<string>
-  /** Where the whole file of an export is. */
+  /** The path of a complete file. */
   path(id: string, format: ExportFormat): string
-  /** Makes a draft the file of an export. */
+  /** Turns a draft into the file of an export. */
   keep(draft: string, id: string, format: ExportFormat): Promise<void>
-  /** Removes files of exports that are gone or keep none, and what processes left behind that died. */
+  /** Removes the files of exports that are deleted or keep none, and the drafts of processes that died. */
   sweep(db: Queryable): Promise<void>
 }
 
-/** No export works for longer; its draft is nobody's by then. */
+/** No export runs longer than this, so an older draft is abandoned. */
 const DRAFT_MS = 24 * 3600_000
 const AT_ONCE = 1_000
 

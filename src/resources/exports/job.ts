@@ -17,23 +17,22 @@ import { ExportFailure, type Source } from './source.ts'
 import { writeExport } from './write.ts'
 
 /**
- * An export that is too large to be the answer itself. It shows what whoever ordered it may see when it is made. A
- * process that dies leaves a draft and a job that begins again; the file has its name before the record says that it is
- * there.
+ * An export that is too large to be sent at once. It contains what the user who ordered it may see when it is written. A
+ * process that dies leaves a draft, and the job starts again. The file gets its name before the record says that it exists.
  */
 const KIND = 'export'
-/** Where others wait. */
+/** The length of a turn while other jobs wait. */
 const TURN_MS = 3_000
-/** Each has a thread with 60 MB where it is a workbook. */
+/** A paused export of a workbook keeps a thread with 60 MB. */
 const MAX_PAUSED = 4
-/** How often the record says how far it is. */
+/** How often the record's progress is written. */
 const PROGRESS_MS = 1_000
 
 interface Payload {
   exportId: string
 }
 
-/** Has an export made, in the transaction that notes it. */
+/** Adds the job of an export, in the transaction that inserts its record. */
 export async function orderExport(tx: Queryable, organizationId: string, exportId: string): Promise<void> {
   await insertJob(tx, { kind: KIND, organizationId, payload: { exportId }, uniqueKey: exportId })
 }
@@ -45,7 +44,7 @@ export function exportJob({
 }: {
   db: Database
   files: ExportFiles
-  /** Points that this process has stored. */
+  /** The number of points that this process has stored. */
   storedPoints: () => number
 }): JobKind<Payload> {
   async function open(
@@ -80,7 +79,7 @@ export function exportJob({
       const written = new AbortController()
       try {
         const source = await open(context, order)
-        // Beside the writing, which it would hold up by a twentieth: it only says how far that is.
+        // Counted during writing: counting first would delay it by a twentieth, and the count only serves the progress.
         let all: number | null = null
         source.count(AbortSignal.any([signal, written.signal])).then(
           count => {
@@ -89,7 +88,7 @@ export function exportJob({
           () => {},
         )
         const giveWay = createGiveWay(storedPoints, signal)
-        let told = performance.now()
+        let progressAt = performance.now()
         const file = await writeExport(draft, {
           source,
           format: order.format,
@@ -98,8 +97,8 @@ export function exportJob({
           async onStep({ count, looked }) {
             await giveWay()
             await context.passTurn()
-            if (performance.now() - told < PROGRESS_MS) return
-            told = performance.now()
+            if (performance.now() - progressAt < PROGRESS_MS) return
+            progressAt = performance.now()
             const progress = all === null ? 0 : Math.min(looked / Math.max(all, 1), 1)
             const total = source.isFiltered ? null : all
             await commit(tx => updateExportProgress(tx, exportId, { total, processed: count, progress }))
@@ -109,12 +108,12 @@ export function exportJob({
         await files.keep(draft, exportId, order.format)
         await commit(tx => completeExport(tx, exportId, { ...file, keys: source.keys(order.format) }))
       } catch (error) {
-        // What no other attempt would mend.
+        // Another attempt would fail in the same way.
         if (!(error instanceof ExportFailure || (error instanceof RequestError && !error.retryable)))
           throw error
         await commit(tx => failExport(tx, exportId, error.message))
       } finally {
-        // What is left to count says nothing any more.
+        // The rest of the count is no longer needed.
         written.abort()
         await rm(draft, { force: true })
       }

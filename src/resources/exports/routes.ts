@@ -31,13 +31,13 @@ import { ExportFailure, type Source } from './source.ts'
 import { visibleOf } from './visible.ts'
 import { writeExport } from './write.ts'
 
-/** Made at once for an answer, of which each may have a thread with 60 MB. */
+/** Exports written for direct answers; each may have a thread with 60 MB. */
 const MAKING = { max: 3, maxPerRoot: 2, maxWaiting: 16, waitMs: 10_000 }
-/** Files of such answers that are still being read; a thousand records may have 256 MiB. */
+/** The files of direct answers that clients are still reading; a thousand records may have 256 MiB. */
 const MAX_SPOOLED_BYTES = 4 * 1024 ** 3
-/** Waiting and working exports of an organization, which works on one at a time. */
+/** Unfinished exports of an organization, which are worked on one at a time. */
 const MAX_UNFINISHED = 20
-/** As permissions call them. */
+/** The resources' names in permissions. */
 const AUDITED = { data: 'data', tasks: 'task' } as const
 const PIECE_BYTES = 64 * 1024
 
@@ -66,7 +66,7 @@ export function exportRoutes(app: App, { db, config }: Services): void {
     const { resource, status, format } = query
     const [dataTypeId, userId] = [query.dataTypeId, query.userId]
     const page = readPageRequest(query, EXPORT_LOG_SORTS)
-    // What is no identifier matches nothing.
+    // A text that is no identifier matches nothing.
     if ([dataTypeId, userId].some(id => id !== undefined && !isUuid(id)))
       return listed({ rows: [], next: null, total: 0 }, query)
     const filter = { resource, status, format, dataTypeId, userId }
@@ -90,7 +90,7 @@ export function exportRoutes(app: App, { db, config }: Services): void {
     if (log.status === 'queued' || log.status === 'processing')
       throw conflict('This export is not completed yet.')
     if (log.fileBytes === null) throw new RequestError('not-found', 'No file of this export is kept.')
-    // A role may have lost since what a file shows.
+    // The role may have lost permissions that the file needs.
     await EXPORTABLES[log.resource].checkFile(db, caller, log.dataType?._id ?? null, keys)
     const order = { ...log, dataTypeId: log.dataType?._id ?? null }
     return sendFile(request, reply, log.format, log.fileName, async () => {
@@ -105,7 +105,7 @@ export function exportRoutes(app: App, { db, config }: Services): void {
     })
   })
 
-  /** Answers with the file, or has it made in the background. */
+  /** Answers with the file, or creates it in the background. */
   async function exportAll(request: FastifyRequest, reply: FastifyReply, order: ExportOrder) {
     const { caller } = request
     const source = await EXPORTABLES[order.resource].open(db, caller, order)
@@ -133,11 +133,11 @@ export function exportRoutes(app: App, { db, config }: Services): void {
         const { count, bytes } = await writeExport(draft, { source, format, ids, signal: leaving })
         place.add(bytes)
         const made = { keys: source.keys(format), count }
-        // One that is asked for again under its Idempotency-Key is one export, of which somebody has taken another file.
+        // A repeated request with the same Idempotency-Key is one export whose file is taken twice.
         if (request.isRepeated)
           await db.tenant(caller.organizationId, tx => auditTaken(tx, caller, log, null))
         else await note(request, order, tx => insertExportLog(tx, caller.organizationId, log, made))
-        // Without a name it is gone with whoever reads it.
+        // The draft is unlinked, so the file is gone once its reader closes it.
         return await open(draft, 'r')
       } catch (error) {
         if (error instanceof ExportFailure) throw new RequestError('unimportable', error.message)
@@ -149,7 +149,7 @@ export function exportRoutes(app: App, { db, config }: Services): void {
     })
   }
 
-  /** Notes an export in the log, and in the audit log. */
+  /** Records an export in the export log and in the audit log. */
   function note(
     { caller }: FastifyRequest,
     order: ExportOrder,
@@ -174,7 +174,7 @@ export function exportRoutes(app: App, { db, config }: Services): void {
         if (error.code !== 'ENOENT') throw error
         throw new RequestError('not-found', 'No file of this export is kept.')
       })
-      // Not when the pieces end: those that nobody has begun to read never do.
+      // Not closed in the generator, because a generator that nobody begins to read never ends.
       whenAborted(leaving, () => void file.close().catch(() => {}))
       leaving.throwIfAborted()
       reply.header('content-disposition', disposition(name))
@@ -190,12 +190,12 @@ export function exportRoutes(app: App, { db, config }: Services): void {
   }
 }
 
-/** Who ordered what, not by which values it was filtered. */
+/** Audits an export: the user and the fields, without the filter's values. */
 function audit(tx: Queryable, caller: Caller, order: ExportOrder, resourceId: string): Promise<void> {
   return record(tx, caller, entryOf(order, resourceId))
 }
 
-/** Who took the file of an order. */
+/** Audits a download of an export's file. */
 function auditTaken(
   tx: Queryable,
   caller: Caller,

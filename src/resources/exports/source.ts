@@ -4,35 +4,35 @@ import type { ExportFormat, ExportLog, ExportResource } from '../../../db/querie
 import type { Standing } from '../../../db/queries/sessions.ts'
 import type { Column } from '../../sheets/column.ts'
 
-/** What one caller may export of a resource, and asked for. */
+/** The part of a resource that a caller requested and may export. */
 export interface Source {
-  /** Of the file and its sheet. */
+  /** The name of the file and its sheet. */
   name: string
   columns: readonly Column[]
-  /** What decides who may be shown a file of this format: the keys of the fields in it, say. */
+  /** Everything that decides who may see a file of this format, for example the keys of its fields. */
   keys(format: ExportFormat): readonly string[]
-  /** In which times are shown, where a format knows no zones. */
+  /** The time zone in which times are shown if the format has no zones. */
   timeZone: string
-  /** Whether only some of what is looked at is exported. */
+  /** Whether a filter leaves out some of the records that are read. */
   isFiltered: boolean
-  /** The identifiers of all of it, or null where there are more than `limit`. */
+  /** The identifiers of all records, or null if there are more than `limit`. */
   findFew(limit: number): Promise<string[] | null>
-  /** How many there are to look at. */
+  /** The number of records to read. */
   count(signal: AbortSignal): Promise<number>
-  /** A part of it, as a text of JSON: objects, or arrays with a value for each column. */
+  /** Reads one step as JSON text: objects, or arrays with a value for each column. */
   read(as: TextOf, page: StepPage): Promise<DataStep>
 }
 
-/** Who exports, and what it may do. */
+/** The exporting user and its permissions. */
 export type Exporter = Pick<Standing, 'permissionDetails' | 'hubIds' | 'teamIds'> & {
   organizationId: string
   userId: string
 }
 
-/** A kind of resource that can be exported. Each throws a RequestError where that may not or cannot be. */
+/** A resource that can be exported. Each method throws a RequestError if the export is not allowed or not possible. */
 export interface Exportable {
   open(db: Database, who: Exporter, asked: Asked): Promise<Source>
-  /** Whether somebody may be shown a file with these keys, of an export by itself or, as Owner or Admin, anybody. */
+  /** Throws unless the caller may see a file with these keys, from its own export or, as Owner or Admin, from anybody's. */
   checkFile(db: Database, who: Exporter, dataTypeId: string | null, keys: readonly string[]): Promise<void>
 }
 
@@ -43,8 +43,8 @@ export interface Asked {
   places: ExportLog['places']
 }
 
-/** What can be exported. */
+/** The resources that can be exported. */
 export type Exportables = { [resource in ExportResource]: Exportable }
 
-/** Why there is no file, in a sentence for whoever asked for it. */
+/** Why there is no file, in a sentence for the user who ordered it. */
 export class ExportFailure extends Error {}

@@ -7,29 +7,29 @@ import type { ExportFormat } from '../../../db/queries/export-logs.ts'
 import type { SheetAnswer, SheetOrder } from '../../sheets/writers/xlsx-worker.ts'
 import { ExportFailure, type Source } from './source.ts'
 
-/** A step is held three times at the most: read ahead, on its way, written. */
+/** A step is held at most three times: read ahead, in transit, and being written. */
 const STEP_BYTES = 1024 * 1024
 const FIRST_ROWS = 500
 const MIN_ROWS = 50
 const MAX_ROWS = 4_000
-/** A million records of 4 KB. */
+/** Enough for a million records of 4 KB. */
 const LIMITS = { maxFileBytes: 4 * 1024 ** 3 }
-/** Of a sheet, beside the row of headings; an import reads the first sheet. */
+/** The rows of a sheet besides the headings; an import reads the first sheet only. */
 const MAX_SHEET_ROWS = 1_048_575
-/** Of the thread that makes a workbook: it takes 60 MB. */
+/** The heap of the thread that writes a workbook; it takes 60 MB. */
 const WORKER_MB = 256
 
 export interface Wanted {
   source: Source
   format: ExportFormat
-  /** Only these of it, or all that is there now. */
+  /** Only these records, or null for all that exist now. */
   ids: readonly string[] | null
   signal: AbortSignal
-  /** Called after each step, with what has been done so far. */
+  /** Called after each step with the progress so far. */
   onStep?: (done: { count: number; looked: number }) => Promise<void>
 }
 
-/** Writes what is exported into a new file. Throws an ExportFailure where it cannot be one. */
+/** Writes the export to a new file. Throws an ExportFailure if the file is not possible. */
 export async function writeExport(
   path: string,
   wanted: Wanted,
@@ -41,17 +41,17 @@ export async function writeExport(
   }
   const write = wanted.format === 'json' ? writeJson : writeXlsx
   const count = await write(path, wanted, checkSize)
-  // Only then may its name be seen: a power cut must not leave a file that is not whole.
+  // Synced before the file gets its name: a power failure must not leave an incomplete file.
   const file = await open(path, 'r')
   await file.sync()
   await file.close()
   return { count, bytes: (await stat(path)).size }
 }
 
-/** The steps, of which the next is read while one is written. */
+/** The steps of the export; the next one is read while one is written. */
 async function* readSteps(as: 'records' | 'cells', wanted: Wanted): AsyncGenerator<DataStep> {
   const { source, ids, signal, onStep } = wanted
-  // What comes meanwhile is left out, or an import beside it would never let it end.
+  // Records created meanwhile are left out; otherwise a simultaneous import could keep the export from ending.
   const until = newId()
   let rows = FIRST_ROWS
   const read = async (after: string | null) => {
@@ -100,7 +100,7 @@ async function writeText(file: FileHandle, text: string): Promise<number> {
 
 async function writeXlsx(path: string, wanted: Wanted, checkSize: (bytes: number) => void): Promise<number> {
   const { columns, name, timeZone } = wanted.source
-  // Tests run from the sources, and a worker thread cannot load TypeScript: there it is the compiled one.
+  // Tests run from the sources, and a worker thread cannot load TypeScript, so they use the compiled file.
   const compiled = import.meta.url.endsWith('.ts')
     ? '../../../dist/src/sheets/writers/xlsx-worker.js'
     : '../../sheets/writers/xlsx-worker.js'

@@ -6,32 +6,32 @@ import { decimalOf } from '../../sheets/values/numbers.ts'
 import { convert, isShort, type Style } from './convert.ts'
 
 /**
- * `1.234` is a number in every language and `03/04/2026` a day, but not the same one. Where the other rows of a column show how they
- * are written, that counts, else the organization's language; where they show both, such a text has no value. A cell that is refused
- * shows nothing.
+ * `1.234` is a number in every language and `03/04/2026` a day, but with different meanings. If the other rows of a column show
+ * how it is written, they decide; otherwise the organization's language does. If they show both ways, such a text is an
+ * error. Cells that are refused do not count.
  */
 
-/** What the texts of a column show. Null is both ways. */
+/** How the texts of a column are written. Null means both ways. */
 export type Shown = Partial<Pick<Style, 'decimal' | 'monthFirst' | 'pointsMonthFirst'>>
 
-/** A text of which its whole column has to say how it is read. */
+/** A text whose meaning depends on the rest of its column. */
 export class UnclearText extends Error {}
 
-const isTold = (cell: Cell): cell is string => typeof cell === 'string' && isShort(cell)
+const isShortText = (cell: Cell): cell is string => typeof cell === 'string' && isShort(cell)
 const isOfDays = ({ type }: Field) => type === 'date' || type === 'datetime'
 
-/** Whether fields of this kind have texts that can be read in two ways. */
-export const isWrittenInWays = (field: Field): boolean => field.type === 'number' || isOfDays(field)
+/** Whether texts of this type of field can be ambiguous. */
+export const hasAmbiguousTexts = (field: Field): boolean => field.type === 'number' || isOfDays(field)
 
 /** Whether a cell can be read in two ways. */
 export function isUnclear(field: Field, cell: Cell, style: Style): boolean {
-  if (!isTold(cell)) return false
+  if (!isShortText(cell)) return false
   if (field.type === 'number')
     return /[.,]\d{3}(?!\d)/.test(plainDigits(cell)) && decimalOf(cell, style) === 'either'
   return isOfDays(field) && orderOf(cell)?.first === 'either'
 }
 
-/** What the cells of a column show, each of which is added. */
+/** Collects the cells of a column and finds out how it is written. */
 export function createColumnWriting(field: Field, style: Style): { add(cell: Cell): void; shown(): Shown } {
   const decimals = new Set<'.' | ','>()
   const monthFirst = new Set<boolean>()
@@ -40,7 +40,7 @@ export function createColumnWriting(field: Field, style: Style): { add(cell: Cel
 
   return {
     add(cell) {
-      if (!isTold(cell)) return
+      if (!isShortText(cell)) return
       if (field.type === 'number') {
         const decimal = decimalOf(cell, style)
         if (decimal !== null && decimal !== 'either' && hasValue(cell)) decimals.add(decimal)

@@ -4,8 +4,8 @@ import type { Field } from '../../../db/schema/flows.ts'
 import { isAbsent } from '../data/values.ts'
 
 /**
- * All values of a record: those of the row over those that it has; where it is new, defaults where there is no column.
- * `mapped` are the fields that have one.
+ * All values of a record: the row's values replace those of the record before. A new record gets the defaults of fields
+ * without a column. `mapped` are the keys of fields with a column.
  */
 export function complete(
   fields: readonly Field[],
@@ -17,7 +17,7 @@ export function complete(
   const errors: RowError[] = []
   for (const { key, label, required, default: usual } of fields) {
     let value = Object.hasOwn(values, key) ? values[key] : before?.[key]
-    // An empty cell means no value, and a required one has to have some.
+    // An empty cell means no value, but a required field needs one.
     if (isAbsent(value) && !before && (required || !mapped.includes(key))) value = usual
     if (!isAbsent(value)) data[key] = value
     else if (required) errors.push({ field: key, value: null, message: `${label} is required.` })

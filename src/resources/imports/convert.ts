@@ -24,10 +24,10 @@ import { readPhone } from '../../sheets/values/phones.ts'
 import { readPlace } from '../../sheets/values/places.ts'
 import { checkValue, isAbsent } from '../data/values.ts'
 
-/** How the people of an organization write, and the days of their spreadsheet count. */
+/** How an organization writes values, and the date system of the spreadsheet. */
 export type Style = NumberStyle & DateStyle & { date1904: boolean }
 
-/** What of an organization says how its people write. */
+/** The settings of an organization that decide how it writes values. */
 export interface Writing {
   language: string
   timeZone: string
@@ -40,13 +40,13 @@ export const styleOf = ({ language, timeZone, currency }: Writing, date1904 = fa
   date1904,
 })
 
-/** Longer ones are a text, or nothing. */
+/** A longer text is only valid in text fields. */
 const MAX_READ = 10_000
-/** What nobody writes in more characters than this is not looked for in them. */
+/** Numbers, dates and the like are never longer than this, so longer texts are not parsed. */
 const MAX_SHORT = 100
 export const isShort = (text: string): boolean => text.trim().length <= MAX_SHORT
 const SHORT: readonly Field['type'][] = ['number', 'boolean', 'date', 'datetime', 'phone']
-/** Of these a number is what is read in its cell, zeros before it too. */
+/** In fields of these types a number means the text that its cell shows, including leading zeros. */
 const WRITTEN: readonly Field['type'][] = [
   'text',
   'email',
@@ -60,8 +60,8 @@ const LOST_DIGITS =
   'A spreadsheet has turned this into a number and dropped its last digits: it keeps 15. Format the column as text, and enter it again.'
 
 /**
- * The value of a field out of a cell, in the form in which it is stored; null where there is none. A reference is the
- * text that names a record, still to be looked for.
+ * Converts a cell to the value of a field in the form in which it is stored; null if the cell is empty. A reference stays the
+ * text that identifies a record, which is looked up later.
  */
 export function convert(field: Field, cell: Cell, style: Style): Checked {
   if (cell !== null && typeof cell === 'object') {
@@ -89,7 +89,7 @@ const NO_DAY = 'This is a time or a duration without a day: write both, such as 
 const NO_DATE =
   'A spreadsheet has this as a number and not as a date: format the cell as a date, or write it as 2026-11-21.'
 
-/** Why what a spreadsheet shows is no value of the field, although its number could be one. */
+/** Why a spreadsheet's formatted number does not fit the field, although the plain number would. */
 function explainUnfit({ type }: Field, { as }: FormattedNumber): string | null {
   if (as === undefined) return null
   if (type === 'date' || type === 'datetime') return as === 'time' ? NO_DAY : NO_DATE
@@ -98,7 +98,10 @@ function explainUnfit({ type }: Field, { as }: FormattedNumber): string | null {
   return type === 'phone' ? 'This has to be a phone number.' : null
 }
 
-/** The text that names a record, as it is: a key of text can have blanks around it. Whether there is one is asked of the database, which takes no other characters. */
+/**
+ * The text of a reference, unchanged, because a text key can have blanks around it. The database looks it up, so its
+ * characters must be storable.
+ */
 const asReference = (text: string): Checked =>
   isStorable(text) ? { value: text } : { message: 'This text holds a character that is none.' }
 
@@ -124,7 +127,7 @@ const READERS: { [type in Field['type']]: (cell: Given, style: Style, field: Fie
   email: asTrimmed,
   url: asTrimmed,
   reference: asText,
-  // What is no such value is left as it is, and refused with its reason.
+  // A value that is not of the type stays as it is, and is refused with a reason later.
   number(cell, style) {
     if (typeof cell === 'string') return readNumber(cell, style) ?? { value: cell }
     return { value: typeof cell === 'object' ? (cell.serial ?? cell) : cell }
@@ -133,7 +136,7 @@ const READERS: { [type in Field['type']]: (cell: Given, style: Style, field: Fie
     if (typeof cell === 'number') return { value: cell === 1 ? true : cell === 0 ? false : cell }
     return { value: typeof cell === 'string' ? (readBoolean(cell) ?? cell) : cell }
   },
-  // The digits of a day would pass for one.
+  // Without this check the digits of a day would pass as a phone number.
   phone: cell =>
     typeof cell === 'number' || typeof cell === 'string'
       ? readPhone(cell)
@@ -142,7 +145,7 @@ const READERS: { [type in Field['type']]: (cell: Given, style: Style, field: Fie
     const time = timeOf(cell, style)
     if (!time) return { value: cell }
     if ('message' in time) return time
-    // The day that is written, also of an instant that is on another one elsewhere.
+    // The day as written, even if the instant is on another day in the organization's time zone.
     return { value: time.local.slice(0, 10) }
   },
   datetime(cell, style) {
@@ -161,7 +164,7 @@ const READERS: { [type in Field['type']]: (cell: Given, style: Style, field: Fie
   location: cell => ({ value: typeof cell === 'string' ? (readPlace(cell) ?? cell) : cell }),
 }
 
-/** A plain number is a day of a spreadsheet whose cell lost its format, where it can be meant as one. */
+/** A plain number counts as a day of a spreadsheet whose cell lost its format, if it can mean one. */
 function timeOf(cell: Given, style: Style): { local: string; instant?: number } | { message: string } | null {
   if (typeof cell === 'string') return readTime(cell, style)
   if (typeof cell !== 'number') return typeof cell === 'boolean' ? null : cell

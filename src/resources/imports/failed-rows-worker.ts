@@ -3,7 +3,10 @@ import { parentPort, workerData } from 'node:worker_threads'
 import type { Import } from '../../../db/queries/imports.ts'
 import { type FailedRows, writeFailedRows } from './failed-rows.ts'
 
-/** The thread that writes failed rows. It asks for what failed, and hands on a piece only when one is wanted. */
+/**
+ * The task of the thread that writes failed rows. It requests the errors, and sends a piece only after the last one was
+ * taken.
+ */
 export interface FailedRowsTask {
   path: string
   found: Pick<Import, 'format' | 'mapping' | 'countsSep'>
@@ -29,7 +32,7 @@ async function ask(question: Ask): Promise<Tell> {
   return answers.shift() as Tell
 }
 
-// One question at a time.
+// Only one request at a time.
 let last: Promise<unknown> = Promise.resolve()
 function inTurn(question: Ask): Promise<Tell> {
   const next = last.then(() => ask(question))
@@ -40,7 +43,7 @@ function inTurn(question: Ask): Promise<Tell> {
 const { path, found } = workerData as FailedRowsTask
 const to = new Writable({
   highWaterMark: 256 * 1024,
-  // All that was written while the last piece was on its way: a line each would be a message each.
+  // Everything written while the last piece was in transit goes in one message, instead of one for each line.
   writev: (chunks: { chunk: Buffer }[], done) =>
     void inTurn({ piece: new Uint8Array(Buffer.concat(chunks.map(({ chunk }) => chunk))) }).then(
       () => done(),

@@ -11,10 +11,10 @@ import { textValue } from '../../sheets/writers/cell-values.ts'
 import { drained } from '../../sheets/writers/sheet-stream.ts'
 import { headingsIn } from './mapping.ts'
 
-/** The rows that failed, in their order, some after a row; none at the end. */
+/** Returns the next failed rows after a row, in order; an empty list at the end. */
 export type FailedRows = (afterRow: number) => Promise<FailedRow[]>
 
-/** A file in the shape of the upload: its header and the rows that failed, with a column that says why. */
+/** Writes a file in the shape of the upload: its header and the failed rows, with a column for the errors. */
 export async function writeFailedRows(
   path: string,
   { format, mapping, countsSep }: Pick<Import, 'format' | 'mapping' | 'countsSep'>,
@@ -41,7 +41,7 @@ export async function writeFailedRows(
       if (errors === undefined) break
       if (errors === null) continue
       const message = describe(JSON.parse(errors), mapping)
-      // Cells right of the last heading stay there, after the message.
+      // Cells right of the last heading stay right of it, after the message.
       const moved = column === headings.length ? 1 : 0
       const own: Cell[] = []
       for (const at in cells) {
@@ -58,7 +58,7 @@ export async function writeFailedRows(
   }
 }
 
-/** What is wrong with a row; null of one that did not fail, undefined of one behind all that failed. Asked for one after the other. */
+/** Looks up a row's errors; null if it did not fail, undefined after the last failed row. Rows must come in order. */
 function createLookup(failed: FailedRows): (row: number) => Promise<string | null | undefined> {
   let page: FailedRow[] = []
   let at = 0
@@ -77,7 +77,7 @@ function createLookup(failed: FailedRows): (row: number) => Promise<string | nul
   }
 }
 
-/** Where the message stands: in our column where the rows failed before and were sent again, else after the others. */
+/** The column of the message: the error column of a file that is sent again, otherwise a new one after the others. */
 function findColumn(headings: readonly string[], mapping: Import['mapping']): number {
   const mapped = new Set(headingsIn(mapping))
   const own = headings.findIndex(
@@ -104,7 +104,7 @@ const describe = (errors: readonly RowError[], mapping: Import['mapping']) =>
 
 interface Writer {
   header(headings: string[]): Promise<void>
-  /** Cells may be missing. */
+  /** Writes a row, in which cells may be missing. */
   row(cells: Cell[], of: { record: unknown; message: string }): Promise<void>
   end(): Promise<void>
 }
@@ -124,7 +124,7 @@ const WRITERS: { [format in Import['format']]: (to: Writable, source: Source) =>
     const line = (cells: readonly Cell[]) =>
       write(to, `${Array.from(cells, cell => quoteCell(cell ?? null)).join(delimiter)}\r\n`)
     return {
-      // The mark tells spreadsheets that it is UTF-8.
+      // The byte order mark tells spreadsheets that the file is UTF-8.
       header: headings => write(to, `\ufeff${sepLine}`).then(() => line(headings)),
       row: cells => line(cells),
       end: async () => void to.end(),
@@ -177,19 +177,21 @@ const WRITERS: { [format in Import['format']]: (to: Writable, source: Source) =>
   },
 }
 
-/** A text stays one when somebody edits it. */
+/** The text format keeps a text a text when somebody edits it. */
 const TEXT = { numFmt: '@' }
 const DAY = { numFmt: 'yyyy-mm-dd' }
 const TIME = { numFmt: 'yyyy-mm-dd hh:mm:ss' }
 
-/** What stands in a cell of a sheet for what was read from one: it is read as the same again, and fails as it did. */
+/**
+ * Turns a cell that was read back into a cell of a sheet: it is read as the same value again, and fails in the same way.
+ */
 function sheetCell(cell: Cell): { value: exceljs.CellValue; style?: Partial<exceljs.Style> } | null {
   if (cell === null) return null
   if (typeof cell === 'string') return { value: textValue(cell), style: TEXT }
   if (typeof cell !== 'object') return { value: cell }
   if ('number' in cell) return { value: cell.number, style: { numFmt: formatOf(cell) } }
   if ('fault' in cell) {
-    // A value that is missing must not become an empty cell, which is one that means to be.
+    // A fault must not become an empty cell, because an empty cell is a valid value.
     return { value: { error: (cell.fault.startsWith('#') ? cell.fault : '#N/A') as '#N/A' } }
   }
   if (!('local' in cell) || cell.serial === undefined)
@@ -204,7 +206,7 @@ function formatOf({ number, shown = '', as }: FormattedNumber): string {
   return shown === writeClock(number) ? '[hh]:mm:ss' : 'hh:mm:ss'
 }
 
-/** exceljs writes the other system of days into a whole workbook alone, and not into one that is streamed. */
+/** Sets the 1904 date system, which exceljs supports in whole workbooks but not in streamed ones. */
 function countFrom1904(workbook: exceljs.stream.xlsx.WorkbookWriter): void {
   const { zip } = workbook as unknown as { zip: { append(data: unknown, entry: { name: string }): unknown } }
   const append = zip.append.bind(zip)

@@ -4,20 +4,20 @@ import { isUuid, newId, type Queryable } from '../../../db/client.ts'
 import { createFolder, syncFolder } from '../../../db/durable-files.ts'
 import { listImportsWithFile } from '../../../db/queries/imports.ts'
 
-/** The files of imports, in a folder under DATA_DIR, each under the identifier of its import. */
+/** The files of imports, in a directory under DATA_DIR, named by the identifiers of the imports. */
 export interface ImportFiles {
   pathOf(importId: string): string
-  /** Writes what arrives, whole or not at all. */
+  /** Writes the arriving bytes, as a whole or not at all. */
   receive(importId: string, arriving: AsyncIterable<Buffer>): Promise<void>
   sizeOf(importId: string): Promise<number>
   delete(importId: string): Promise<void>
-  /** A new file without a name, which is gone with whoever has it open. */
+  /** Opens a new file without a name, which is gone when it is closed. */
   openUnnamed(): Promise<FileHandle>
-  /** Deletes files that no import needs: of those that are over, of organizations that are gone, of processes that died. */
+  /** Deletes files that no import needs: of finished imports, deleted organizations and processes that died. */
   sweep(db: Queryable): Promise<void>
 }
 
-/** Longer than an upload may take, and than an import takes from its file to its record. */
+/** Longer than an upload may take, and than the time from an import's file to its record. */
 const LEFT_BEHIND_MS = 60 * 60_000
 
 export function createImportFiles(dataDir: string): ImportFiles {
@@ -26,8 +26,8 @@ export function createImportFiles(dataDir: string): ImportFiles {
   return {
     pathOf,
     /**
-     * What is still arriving has another name: what has its name is synced and whole. It gets it before there is an import,
-     * so that there is none without a file.
+     * An arriving file has another name; a file with its own name is synced and complete. It gets that name before the import
+     * exists, so no import is without a file.
      */
     async receive(importId, arriving) {
       createFolder(folder, 0o700)

@@ -23,17 +23,20 @@ import { keepReport } from './report.ts'
 import { storeRows } from './store-rows.ts'
 
 /**
- * Imports a file: rows are read by a thread of their own and stored in batches. A batch is one transaction, with its
- * records, their webhook events, its counts and the last row that it holds: whoever goes on after a process that died
- * begins with the row after that.
+ * Imports a file: a thread of its own reads the rows, which are stored in batches. A batch is one transaction with its
+ * records, their webhook events, its counts and its last row. If the process dies, the next one continues with the row
+ * after that.
  */
 export const IMPORT_JOB = 'import'
 
-/** Some minutes, with what is waited between them: nothing of a file is worth more, and nobody is told meanwhile. */
+/** Some minutes, including the pauses between them: more would not help, and the user is not informed meanwhile. */
 const ATTEMPTS = 10
-/** A batch that others were in the way of. */
+/** The attempts for a batch that conflicts with other transactions. */
 const STORE_ATTEMPTS = 10
-/** Where others wait. It reads its file from the beginning in its next turn: a million rows take half a minute. */
+/**
+ * The length of a turn while other jobs wait. Each turn reads the file from its beginning: a million rows take half a
+ * minute.
+ */
 const TURN_MS = 3_000
 const OUR_FAULT =
   'The import could not be finished: something went wrong on our side. What is in stays in; send the file again.'
@@ -43,7 +46,7 @@ interface Payload {
 }
 type Context = JobContext<Payload>
 
-/** What an import goes by, as it is at the moment. */
+/** The present state of everything that an import depends on. */
 interface Plan {
   found: Import
   type: DataType
@@ -51,17 +54,17 @@ interface Plan {
   style: Style
 }
 
-/** How far an import is. */
+/** The progress of an import. */
 interface Progress {
-  /** The last row that is stored. */
+  /** The last stored row. */
   row: number
-  /** Characters that are kept of what is wrong with rows. */
+  /** The number of characters of stored row errors. */
   reported: number
-  /** How the rows that are stored were read, and so the rest of the file is. */
+  /** How the stored rows were read; the rest of the file is read in the same way. */
   writing?: Writing
 }
 
-/** The type is another one than the rows were read for. */
+/** The data type has changed since the rows were read. */
 class TypeChanged extends Error {}
 
 export function importJob({
@@ -71,7 +74,7 @@ export function importJob({
 }: {
   db: Database
   files: ImportFiles
-  /** Points that this process has stored. */
+  /** The number of points that this process has stored. */
   storedPoints: () => number
 }): JobKind {
   const size = db.isOneSession ? EMBEDDED_BATCH : BATCH
@@ -100,7 +103,7 @@ export function importJob({
         await end({ status: 'failed', error: reason })
       }
     },
-    // Its file goes with the next sweep: this may yet be taken back.
+    // The next sweep deletes the file, because this transaction may still be rolled back.
     async ended(tx, { payload, organizationId }, { status }) {
       const error = status === 'failed' ? OUR_FAULT : null
       await endImport(tx, organizationId as string, payload.importId, { status, error })
@@ -109,7 +112,7 @@ export function importJob({
   return kind as JobKind
 }
 
-/** Why the file cannot be imported; null is no fault of it. */
+/** Why the file cannot be imported; null if the error is not its fault. */
 function explain(error: unknown): string | null {
   if (error instanceof FileError) return error.message
   const tooMany = overCap(error)
@@ -119,7 +122,10 @@ function explain(error: unknown): string | null {
     : null
 }
 
-/** Whether the same rows would end alike: the database takes their values in no way, or the program has an error. Once more may help where others were in the way. */
+/**
+ * Whether another attempt would fail in the same way: the database rejects the values, or the program has a bug.
+ * Conflicts with other transactions may succeed.
+ */
 const isHopeless = (error: unknown): boolean =>
   isInvalidData(error) || error instanceof RangeError || error instanceof TypeError
 
@@ -177,7 +183,7 @@ async function readPlan(
   if (gone !== undefined) {
     throw unimportable(`${type.name} has no field ${gone} any more: send what is left of the file again.`)
   }
-  // By another key the same rows are other records, and by none all of them are new.
+  // With another key the rows would be other records, and without a key all of them would be new.
   const hasOtherKey = found.primaryKey !== null && found.primaryKey !== type.primaryKey
   if (hasOtherKey || (found.mode === 'upsert' && type.primaryKey === null)) {
     throw unimportable(
@@ -189,7 +195,7 @@ async function readPlan(
   return { found, type, writing, style: styleOf(writing) }
 }
 
-/** What whoever sent the file may see now, as long as it may import. */
+/** The data that the sender may see now. Throws if it may no longer import. */
 async function readAccess(tx: Queryable, { userId }: Import, type: DataType): Promise<DataAccess> {
   const standing = await findStanding(tx, userId)
   if (!standing || !dataAccess(standing, 'import/data').grants(type._id)) {

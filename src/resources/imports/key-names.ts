@@ -5,8 +5,9 @@ import { isUnclear } from './column-writing.ts'
 import { convert, type Style } from './convert.ts'
 
 /**
- * The values of a primary key that the text of a reference can mean, as they are compared and the likeliest first: as it is written, without
- * blanks around it, and as a cell of the key itself is read, where there is one way to read it. Programs write JSON, and no blank by mistake.
+ * The primary key values that the text of a reference can mean, in the form in which keys are compared, the likeliest first:
+ * as written, without surrounding blanks, and as read from a cell of the key, if that is unambiguous. In JSON, which programs
+ * write, blanks are not removed.
  */
 export function keyNames(
   keyField: Field,

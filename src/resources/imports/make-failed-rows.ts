@@ -3,7 +3,7 @@ import type { Ask, FailedRowsTask, Tell } from './failed-rows-worker.ts'
 import { FAILED_ROWS_WITHIN_MS } from './limits.ts'
 import { startThread } from './thread.ts'
 
-/** Has the file of an import's failed rows written by a thread, which gives it piece by piece. Stops with the signal. */
+/** Lets a thread write the file of an import's failed rows, and passes it on piece by piece. Stops with the signal. */
 export async function makeFailedRows(
   task: FailedRowsTask,
   failed: FailedRows,

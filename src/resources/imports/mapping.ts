@@ -11,27 +11,30 @@ import { readPlace } from '../../sheets/values/places.ts'
 import { MAX_HEADING_CHARACTERS } from './limits.ts'
 import { proposePlaces } from './propose-places.ts'
 
-/** What a mapping is made for. */
+/** The data type that a mapping is made for. */
 export interface Mappable {
   name: string
   fields: readonly (Pick<Field, 'key' | 'label'> & {
-    /** A place may have its degrees in two columns. */
+    /** The type, because a place may have its degrees in two columns. */
     type?: Field['type']
-    /** Whether who sends the file may not see it: its column is found, and its label not told. */
+    /** Whether the sender may not see the field: its column is found, but its label is not disclosed. */
     isHidden?: boolean
   })[]
 }
 
-/** A mapping that came with a file, by itself or as an import config. */
+/** A mapping that came with a file, directly or as an import config. */
 export interface GivenMapping {
   mapping: Mapping
   isConfig: boolean
 }
 
-/** Of a heading, without case and blanks around it, and its letters composed: those of a file from macOS may not be. */
+/**
+ * A heading's name for comparison: without case and surrounding blanks, and with composed letters, which macOS may
+ * decompose.
+ */
 const nameOf = (heading: string) => heading.trim().normalize().toLowerCase()
 
-/** The headings of a file, in their order; an empty one is a column without a name. Refuses those that occur twice. */
+/** Checks the headings of a file; an empty one is a column without a name. Throws if a heading occurs twice. */
 export function checkHeadings(headings: readonly string[]): void {
   if (headings.every(heading => heading === '')) {
     throw unimportable('The file has no header: its first row has to name the columns.')
@@ -58,7 +61,7 @@ export function checkHeadings(headings: readonly string[]): void {
   }
 }
 
-/** Which column goes to which field: as it is said, or as the names say by themselves. Refuses where none does. */
+/** Maps columns to fields, as the given mapping says or else as the names suggest. Throws if no column fits. */
 export function chooseMapping(
   type: Mappable,
   given: Mapping | null,
@@ -76,9 +79,9 @@ export function chooseMapping(
 }
 
 /**
- * Which column goes to which field, from their names alone: the heading of an export, the label or the key as it is, then without case, accents
- * and punctuation. What comes in question for two is proposed for none. A place gets the columns of its degrees where it has no
- * column of its own, or one that holds addresses; `sample` is the first rows below the header.
+ * Proposes a mapping from the names alone: the heading of an export, the label or the key, first exactly, then without case,
+ * accents and punctuation. A heading that fits two fields is proposed for neither. A place gets columns of degrees if it has no
+ * column, or one that holds addresses; `sample` is the first rows below the header.
  */
 export function proposeMapping(
   fields: Mappable['fields'],
@@ -107,7 +110,7 @@ export function proposeMapping(
     }
   }
   const columns = headings.map((heading, at) => ({ heading, cells: sample.map(cells => cells[at] ?? null) }))
-  /** The column that a field has and that holds addresses, as far as one sees. */
+  /** The field's column, if it appears to hold addresses. */
   const addressOf = (key: string): string | null => {
     const { heading, cells = [] } = columns.find(one => one.heading === mapping[key]) ?? {}
     const texts = cells.filter(cell => !isBlank(cell)).map(cellText)
@@ -127,7 +130,7 @@ export function proposeMapping(
   return { ...mapping, ...Object.fromEntries(proposed) } as Mapping
 }
 
-/** What has a name, by its name: each name is made once, however many are compared. */
+/** Groups items by name. Each name is computed once, however many are compared. */
 function groupBy<One>(all: readonly One[], nameOf: (one: One) => string): Map<string, One[]> {
   const groups = new Map<string, One[]>()
   for (const one of all) {
@@ -139,11 +142,11 @@ function groupBy<One>(all: readonly One[], nameOf: (one: One) => string): Map<st
   return groups
 }
 
-/** The mapping with the headings as the file writes them. Refuses what the file does not have. */
+/** The mapping with the file's own spelling of the headings. Throws if the file lacks a heading. */
 export function resolveMapping(given: Mapping, header: Header): Mapping {
   const { headings } = header
   const named = headings.filter(heading => heading !== '')
-  // As it is written comes first: keys of JSON may be alike but for case.
+  // The exact spelling comes first, because keys of JSON may differ only in case.
   const byName = new Map([
     ...named.map(heading => [nameOf(heading), heading] as const),
     ...named.map(heading => [heading, heading] as const),
@@ -162,10 +165,13 @@ export function resolveMapping(given: Mapping, header: Header): Mapping {
   )
 }
 
-/** All headings that a mapping names. */
+/** All headings in a mapping. */
 export const headingsIn = (mapping: Mapping): string[] => Object.values(mapping).flat()
 
-/** Whoever has a title above the names of the columns sees it. Keys are no part of a file, and of the type some are hidden. */
+/**
+ * Names the row that was read as the header, so that users notice a title above it. JSON keys are not listed: some
+ * fields of the type may be hidden.
+ */
 const taken = ({ row, headings }: Header) =>
   row === null
     ? 'The columns of JSON are the keys of the fields of its data type.'

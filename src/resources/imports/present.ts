@@ -4,8 +4,8 @@ import { dataAccess } from '../data/access.ts'
 import { OF_HIDDEN_FIELD, withoutDifferences } from './report.ts'
 
 /**
- * An import as a caller sees it, or null where its role does not import into that type. Of fields that the role restricts there is
- * nothing in it, except for whoever sent the file: what that file itself holds of them.
+ * An import as a caller sees it, or null if its role may not import into that type. Fields that the role restricts are left
+ * out, except for the user who sent the file: that user sees the file's own values.
  */
 export function showImport(found: Import, caller: Caller) {
   const {
@@ -23,14 +23,14 @@ export function showImport(found: Import, caller: Caller) {
   const access = dataAccess(caller, 'view/data')
   const isOwn = userId === caller.userId
   const hides = (key: string) => !isOwn && access.hides(dataTypeId, key)
-  // A record of JSON holds more than its mapping names.
+  // A JSON record may hold more than its mapping names.
   const isPartial = !isOwn && access.hidesAnyOf(dataTypeId)
-  // The mapping of JSON names every field of the type, whatever the file holds.
+  // The mapping of JSON names every field of the type, even those that the file lacks.
   const names = (key: string) => (format === 'json' ? !access.hides(dataTypeId, key) : !hides(key))
   const show = <Failure extends RowError>(failure: Failure): Failure => {
     if (failure.field !== null && hides(failure.field)) return { ...failure, ...OF_HIDDEN_FIELD }
     if (!isPartial) return failure
-    // What is said of the row as a whole may be all of it.
+    // The value of an error about the whole row may be the whole row.
     const value = failure.field === null ? null : failure.value
     return { ...failure, value, message: withoutDifferences(failure.message) }
   }

@@ -13,18 +13,18 @@ const byLength = (words: string) =>
     .split(' ')
     .map(fold)
     .sort((one, other) => other.length - one.length)
-/** Names of a latitude and of a longitude, folded: those that begin with another one come first. */
+/** Names of latitudes and longitudes, folded; a name that begins with another one comes first. */
 const WORDS = [
   ['lat', byLength(LATITUDES)],
   ['lng', byLength(LONGITUDES)],
 ] as const
-/** Names that may mean something else, a width and a length or a place on a plan: their columns have to look like degrees. */
+/** Ambiguous names, such as a width and a length or a place on a plan: their columns must look like degrees. */
 const UNSURE = new Map(
   ['Breite', 'y', 'Länge', 'Laenge', 'x'].map((name, at) => [fold(name), at < 2 ? 'lat' : 'lng']),
 )
 const ADDRESSES = new Set(['address', 'Adresse'].map(fold))
 
-/** Longer ones are no usual names; a label has 200 characters at the most. */
+/** A longer heading is no usual name; a label has at most 200 characters. */
 const MAX_NAME = 250
 
 type Named = Pick<Field, 'key' | 'label'>
@@ -38,13 +38,13 @@ interface Column {
 interface Pair {
   latitude: string
   longitude: string
-  /** What the two names have in common beside it, folded: `stop` of `stop_lat`. */
+  /** The common rest of both names, folded: `stop` of `stop_lat`. */
   rest: string
 }
 
 /**
- * The columns of a latitude, a longitude and perhaps an address that go to places: to `fields`, some of `all` fields, which have no column
- * yet, out of the columns that go to no field.
+ * Proposes columns of a latitude, a longitude and optionally an address for places: for the `fields` among `all` that have no
+ * column yet, from the columns that are not mapped.
  */
 export function proposePlaces(
   fields: readonly Named[],
@@ -81,7 +81,7 @@ export function proposePlaces(
   )
 }
 
-/** A heading, and without case, accents and punctuation. */
+/** A heading, and its folded name. */
 interface Heading {
   heading: string
   name: string
@@ -89,7 +89,7 @@ interface Heading {
 
 type Kind = { of: 'lat' | 'lng'; rest: string }
 
-/** All ways to read a heading as the name of a degree: `stop_lat`, `Latitude (WGS84)`. */
+/** All ways to read a heading as a latitude or longitude: `stop_lat`, `Latitude (WGS84)`. */
 function kindOf({ name }: Heading): Kind[] {
   const kinds = WORDS.flatMap(([of, words]) => {
     const [last, first] = [words.find(word => name.endsWith(word)), words.find(word => name.startsWith(word))]
@@ -102,7 +102,7 @@ function kindOf({ name }: Heading): Kind[] {
   return whole.length > 0 ? whole : kinds
 }
 
-/** As a whole name, or behind a sign or blank. */
+/** Reads an ambiguous name, alone or after a sign or blank. */
 function unsureKindOf({ heading, name }: Heading): Kind[] {
   const word =
     heading
@@ -114,7 +114,7 @@ function unsureKindOf({ heading, name }: Heading): Kind[] {
   return of === undefined ? [] : [{ of, rest: name.slice(0, -fold(word).length) }]
 }
 
-/** Pairs of a latitude and a longitude that have the rest of their names in common; none where a third one has it as well. */
+/** Pairs of a latitude and a longitude with the same rest of the name; none if a third heading has that rest too. */
 function findPairs(headings: readonly Heading[], read: (heading: Heading) => Kind[]): Pair[] {
   const byRest = new Map<string, { lat: string[]; lng: string[] }>()
   for (const named of headings)
@@ -135,7 +135,7 @@ function findPairs(headings: readonly Heading[], read: (heading: Heading) => Kin
   })
 }
 
-/** Three decimals of a degree are a hundred metres: what is measured in other units hardly has as many. */
+/** Three decimals of a degree are about a hundred metres; values in other units hardly have as many. */
 const isPrecise = (degrees: number) => /\.\d{3}/.test(String(degrees))
 
 function looksLikeDegrees({ latitude, longitude }: Pair, columns: readonly Column[]): boolean {

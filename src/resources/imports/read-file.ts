@@ -1,22 +1,22 @@
 import type { Rows, Source } from '../../sheets/cell.ts'
 import { openSource, readHeadings } from '../../sheets/open-source.ts'
-import { createColumnWriting, isWrittenInWays, type Shown, UnclearText } from './column-writing.ts'
+import { createColumnWriting, hasAmbiguousTexts, type Shown, UnclearText } from './column-writing.ts'
 import { styleOf } from './convert.ts'
 import { columnsOf, type Reading, type ReadRow, readRows } from './read-rows.ts'
 
-/** Rows between two signs of life: those before the one to go on with are many, and so are blank ones. */
+/** Rows between two signs of life: many rows may be skipped before the first new one, and many may be blank. */
 const ROWS_BETWEEN_SIGNS = 10_000
 
 export interface OpenFile {
   rows: AsyncGenerator<ReadRow>
-  /** How much of it is read, 0 to 1. */
+  /** The part of the file that is read, 0 to 1. */
   fraction(): number
   close(): void
 }
 
 /**
- * The rows of a file with values. When one comes that its whole column has to explain, all of the file is looked through once, and
- * the rows go on behind the last one that was given out. `alive` is called now and then while it is read.
+ * The rows of a file that have values. At the first ambiguous text the whole file is read once to see how its columns are
+ * written; then the rows continue after the last one returned. `alive` is called from time to time during reading.
  */
 export function openFile(reading: Reading, alive: () => void): OpenFile {
   let source: Source | undefined
@@ -61,12 +61,12 @@ async function* withSigns(rows: Rows, alive: () => void): Rows {
   }
 }
 
-/** What each column shows of how it is written, by the key of its field. */
+/** How each column is written, by the key of its field. */
 async function lookThrough(reading: Reading, source: Source): Promise<{ [key: string]: Shown }> {
   const header = await readHeadings(source)
   const style = styleOf(reading, source.date1904?.())
   const columns = columnsOf(reading, header)
-    .filter(({ field }) => isWrittenInWays(field))
+    .filter(({ field }) => hasAmbiguousTexts(field))
     .map(({ field, columns: [column = -1] }) => ({
       field,
       column,

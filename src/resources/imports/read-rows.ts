@@ -21,47 +21,47 @@ const ALONE =
 
 const NO_VALUE = 'The row has no value for any field.'
 
-/** What is read of a file, and as what. */
+/** A file and how to read it. */
 export interface Reading extends Writing {
   path: string
   format: ImportFormat
-  /** As `Import` has it. */
+  /** See `Import`. */
   countsSep?: boolean
   dataTypeId: string
   fields: Field[]
   primaryKey: string | null
   mapping: Mapping
-  /** The last row that is done with; it and those before it are only looked through. */
+  /** The last row that is done; it and those before it are only checked for values that later rows repeat. */
   after: number
-  /** What the columns show of how they are written, by the keys of their fields; without it an UnclearText is thrown where that counts. */
+  /** How the columns are written, by the keys of their fields. Without it an ambiguous text throws an UnclearText. */
   shown?: { [key: string]: Shown } | undefined
 }
 
-/** A row as far as it can be told without the database. */
+/** A row, as far as it can be read without the database. */
 export interface ReadRow {
   row: number
-  /** The values of the columns that are there, as JSON; null is an empty cell. References are still texts. */
+  /** The values of the present columns, as JSON; null is an empty cell. References are still texts. */
   values: string
-  /** The value of the primary key, as it is compared; null where there is none. */
+  /** The value of the primary key in the form in which keys are compared; null if there is none. */
   key: string | null
-  /** The record that it makes where there is none yet; null where it has errors or repeats another. */
+  /** The new record that the row would create; null if the row has errors or repeats another. */
   made: MadeRecord | null
   errors: RowError[]
-  /** What there is to say of a row that fails for another reason, and is sent again without those around it. */
+  /** Warnings in case the row fails for another reason and is sent again without the rows around it. */
   alone: RowError[]
-  /** Fields of which the reference is to a row before this one. */
+  /** Fields whose reference is to an earlier row. */
   toEarlier: string[]
-  /** Whether a row before this one is exactly the same. */
+  /** Whether an earlier row is exactly the same. */
   repeats: boolean
 }
 
-/** A record in the texts that are written, or what it lacks for that. */
+/** A record as the texts to store, or the required values that it lacks. */
 export type MadeRecord = RecordText | { lacks: RowError[] }
 
-/** What is known of a row while it is read. */
+/** The part of a row that is collected during reading. */
 type Row = Pick<ReadRow, 'row' | 'errors' | 'alone' | 'toEarlier' | 'repeats'> & { values: Values }
 
-/** Rows with values, one after the other; those up to `after` are looked through for what later ones repeat. */
+/** The rows with values, one after the other; rows up to `after` are only checked for values that later rows repeat. */
 export async function* readRows(reading: Reading, source: Source): AsyncGenerator<ReadRow> {
   const { fields, format, after, primaryKey, dataTypeId } = reading
   const header = await readHeadings(source)
@@ -116,14 +116,17 @@ export async function* readRows(reading: Reading, source: Source): AsyncGenerato
   }
 }
 
-/** The first column from a place on that has a value; -1 where there is none. A row of a workbook may have one in its last place alone, and nothing before it. */
+/**
+ * The first column from `from` on that has a value, or -1. A row of a workbook may have only its last cell and nothing
+ * before it.
+ */
 function findValue(cells: readonly Cell[], from: number): number {
   if (cells.length <= from) return -1
   for (const at in cells) if (Number(at) >= from && !isBlank(cells[at])) return Number(at)
   return -1
 }
 
-/** The columns of a file that go to a field: one, or of a place several. */
+/** The columns of each field: one, or several for a place. */
 export function columnsOf(
   { fields, mapping: given }: Pick<Reading, 'fields' | 'mapping'>,
   header: Header,
@@ -152,7 +155,7 @@ function readCell(
   { format, shown }: Reading,
   shownAs = () => cellText(cell),
 ): void {
-  // A record of JSON that lacks a key says nothing of it.
+  // A key that a JSON record lacks has no effect.
   if (format === 'json' && cell === null) return
   const unclear = isUnclear(field, cell, style)
   if (unclear && !shown) throw new UnclearText(`Row ${read.row} can be read in two ways`)
@@ -167,7 +170,7 @@ function readCell(
   } else read.errors.push({ field: field.key, value: shownAs(), message: converted.message })
 }
 
-/** A place that has columns of its own for its degrees. */
+/** Reads a place from separate columns for its degrees. */
 function readPlace(read: Row, field: Field, cells: Cell[], style: Style, reading: Reading): void {
   const joined =
     field.type === 'location'
@@ -193,7 +196,7 @@ function findEarlier(
   }
 }
 
-/** Of two rows with one unique value the first counts; one that repeats all of an earlier one is harmless. */
+/** The first of two rows with one unique value counts; a row that is equal to an earlier one is harmless. */
 function findRepeats(
   read: Row,
   values: string,

@@ -8,13 +8,13 @@ import type { Reply, Task } from './worker.ts'
 
 export interface Batch {
   rows: ReadRow[]
-  /** How much of the file is read, 0 to 1. */
+  /** The part of the file that is read, 0 to 1. */
   fraction: number
 }
 
 /**
- * Of which format a file is, and which of its columns goes to which field: thousands of names may be compared, so that is
- * decided where they are read. Throws a FileError for what cannot be imported.
+ * Finds out the format of a file and the mapping of its columns. It runs in the thread that reads, because thousands of names
+ * may be compared. Throws a FileError if the file cannot be imported.
  */
 export async function inspectFile(
   path: string,
@@ -31,7 +31,7 @@ export async function inspectFile(
   }
 }
 
-/** The rows of a file, some at a time; while some are used, the next are read. Throws a FileError. */
+/** Reads the rows of a file in batches; the next batch is read while one is in use. Throws a FileError. */
 export async function* readBatches(
   reading: Reading,
   size: BatchSize,
@@ -58,7 +58,7 @@ export async function* readBatches(
   }
 }
 
-/** The thread that reads, with what it refuses thrown. */
+/** Starts the thread that reads; its refusals are thrown here. */
 function startReader(task: Task, signal?: AbortSignal) {
   const explain = (error: NodeJS.ErrnoException) =>
     error.code === 'ERR_WORKER_OUT_OF_MEMORY'

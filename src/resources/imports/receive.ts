@@ -52,18 +52,18 @@ const STATUSES: { [reason in FileError['reason']]: FailureCode } = {
   'too-large': 'too-large',
 }
 
-/** Waiting and working imports of an organization, which works on one at a time. */
+/** Unfinished imports of an organization, which are worked on one at a time. */
 const MAX_UNFINISHED = 20
-/** Files of an organization, of those and of imports with rows that failed: a disk is shared by all. */
+/** The files of an organization's unfinished imports and of those with failed rows: all organizations share a disk. */
 const MAX_KEPT_BYTES = 10 * 1024 ** 3
-/** Files go after days; it is not worth while to send one again and again. */
+/** Files stay for days, so there is no point in trying again soon. */
 const FULL_RETRY_AFTER_S = 3600
-/** Files are looked into by threads, of which each takes a core. */
+/** Threads inspect files, each on a core. */
 const inspections = createTurns({ max: INSPECTED_AT_ONCE, maxPerRoot: 1, maxWaiting: 16, waitMs: 30_000 })
 
 /**
- * Takes a file in: to the disk as it arrives, then its header is looked at, and then there is an import with its job. A
- * file that is refused on the way is deleted. Null where the answer of before has been sent again (`reply.replay`).
+ * Receives a file: it goes to the disk as it arrives, then its header is inspected, and then the import is created with its
+ * job. A file that is refused is deleted. Resolves to null if an earlier answer was sent again (`reply.replay`).
  */
 export async function receiveImport(
   db: Database,
@@ -75,7 +75,7 @@ export async function receiveImport(
   try {
     const arrived = await receiveUpload(request, importUpload, file => files.receive(importId, file))
     const caller = (await findCallers(db.system, [request.caller.sessionId])).get(request.caller.sessionId)
-    // All of it is there only now, and much may have happened meanwhile.
+    // The upload has taken a while, so the session and the permissions are checked again.
     if (!caller) throw sessionEnded()
     if (!scopeOf(caller.permissionDetails, 'import/data'))
       throw forbidden('Your role lacks the permission import/data.')
@@ -97,7 +97,7 @@ export async function receiveImport(
     return await db.tenant(caller.organizationId, async tx => {
       const { organizationId, accountId, userId } = caller
       const { mode } = fields
-      // Others have come while the file was looked at, and one at a time takes what room is left.
+      // Other files may have arrived during the inspection, so the remaining room is assigned under a lock.
       await lockOwnersUntilCommit(tx, 'importRoom', [organizationId, accountId])
       await checkRoom(tx, caller, fileBytes)
       await insertImport(tx, organizationId, {
@@ -125,8 +125,8 @@ export async function receiveImport(
 }
 
 /**
- * 429 where there is no room in the organization, or where who sends has as much in all organizations as is left in this
- * one: so one alone has half of the room at the most, two have a third each, and there is always some for the next.
+ * Throws 429 if the organization has no room, or if the sender already uses as much, over all organizations, as is left in this
+ * one. So one user has at most half of the room, two have a third each, and there is always some for the next.
  */
 async function checkRoom(tx: Queryable, caller: Caller, bytes: number): Promise<void> {
   const { ofAll, own } = await acrossOrganizations(tx, () => measureImports(tx, caller))
@@ -150,7 +150,7 @@ async function checkRoom(tx: Queryable, caller: Caller, bytes: number): Promise<
 const ONE_TYPE = 'Name the data type by either dataTypeId or dataTypeName, or by an import config alone.'
 const NO_CONFIG = 'There is no such import config.'
 
-/** The type that the rows go to, and the mapping that was given for it, if one. */
+/** The data type of the rows, and the given mapping, if any. */
 async function readTarget(
   tx: Queryable,
   caller: Caller,
@@ -233,7 +233,7 @@ async function inspect(path: string, type: DataType, given: GivenMapping | null,
   }
 }
 
-/** Refuses a file of which every row would fail. */
+/** Throws if every row would fail. */
 function checkColumns(
   type: DataType,
   { mode }: Fields,

@@ -2,24 +2,24 @@ import type { ImportStep, RowError } from '../../../db/queries/imports.ts'
 import { listed, quote } from '../../sheets/quotes.ts'
 import { MAX_MESSAGE_CHARACTERS, MAX_REPORT_CHARACTERS, MAX_ROW_ERRORS } from './limits.ts'
 
-/** All that is said of a field to whoever may not see it. */
+/** The error about a field that the reader of a report may not see. */
 export const OF_HIDDEN_FIELD: RowError = {
   field: null,
   value: null,
   message: 'A field that your role may not see is wrong: ask somebody who may see it.',
 }
 
-/** In which fields a row differs from its record, at the end of a sentence. */
+/** The end of a sentence that names the fields in which a row differs from its record. */
 export const differingIn = (labels: readonly string[]) =>
   labels.length > 0 ? `, and it differs in ${listed(labels)}` : ''
-/** The sentence for who may not see all of them. */
+/** The same sentence without field names, for readers who may not see all of them. */
 export const withoutDifferences = (message: string) =>
   message.replace(/, and it differs in .*$/s, ', and it differs.')
 
-/** What is left to say of a row. */
+/** Replaces the errors of a row beyond the maximum. */
 const MORE: RowError = { field: null, value: null, message: 'And more of this row is wrong.' }
 
-/** What is said of a row: as much of it as is kept and shown, in characters that can be stored. */
+/** The stored errors of a row: a limited number of them, in storable characters. */
 export function reportOf(errors: readonly RowError[]): RowError[] {
   const report = errors.slice(0, MAX_ROW_ERRORS).map(({ field, value, message }) => ({
     field,
@@ -31,7 +31,10 @@ export function reportOf(errors: readonly RowError[]): RowError[] {
 
 type Failed = ImportStep['failed']
 
-/** What is kept of failed rows where so many characters are kept already, and how many they are then. */
+/**
+ * Shortens the errors of failed rows if too many characters are stored already. Returns them with the new number of
+ * characters.
+ */
 export function keepReport(failed: Failed, before: number): { failed: Failed; characters: number } {
   const kept =
     before < MAX_REPORT_CHARACTERS

@@ -30,14 +30,14 @@ import { showImport } from './present.ts'
 import { receiveImport } from './receive.ts'
 import * as operations from './schemas.ts'
 
-/** A thread reads the file of an import anew for each, with its heap. */
+/** For each download a thread with its own heap reads the import's file again. */
 const MAKING = { max: 3, maxPerRoot: 2, maxWaiting: 16, waitMs: 30_000 }
-/** Each has a file on the disk, of up to a GiB. */
+/** Each download has a file on the disk, of up to a GiB. */
 const READING: StreamLimits = {
   ...{ perAccount: 1, perOrganization: 8, total: 96 },
   ...{ waitMs: 30_000, takenWithinMs: 60_000 },
 }
-/** Of them all; each of those that are made when it is reached may go on to its own GiB. */
+/** The limit for all files together; those in progress when it is reached may still grow to a GiB each. */
 const MAX_SPOOLED_BYTES = 4 * 1024 ** 3
 
 export function importRoutes(app: App, { db, config }: Services): void {
@@ -89,7 +89,7 @@ export function importRoutes(app: App, { db, config }: Services): void {
     }) as Promise<never>
   })
 
-  /** What is made is on the disk until it is sent: whoever reads slowly keeps nobody from a turn. */
+  /** The file is on disk until it is sent, so that a slow client blocks no other from being served. */
   async function spoolFailedRows(
     organizationId: string,
     task: FailedRowsTask,
@@ -139,7 +139,7 @@ export function importRoutes(app: App, { db, config }: Services): void {
   })
 }
 
-/** The file holds values of every column: it is for those who may see every field. */
+/** Throws unless the caller may see every field, because the file holds values of every column. */
 async function checkSeesType(
   tx: Queryable,
   caller: Caller,
@@ -147,7 +147,7 @@ async function checkSeesType(
 ): Promise<void> {
   const access = dataAccess(caller, 'view/data')
   if (!access.grants(dataTypeId)) throw forbidden(`Your role may not see records of ${dataTypeName}.`)
-  // Of a type that is gone it hides nothing that is there.
+  // A deleted type has no fields left to hide.
   const type = await findDataType(tx, caller.organizationId, { dataTypeId })
   if (type?.fields.some(({ key }) => access.hides(dataTypeId, key)))
     throw forbidden(`Failed rows hold every field of ${dataTypeName}, and your role may not see all of them.`)

@@ -51,7 +51,7 @@ const importRecord = z.object({
   finishedAt: z.date().nullable(),
 })
 
-/** What the files of failed rows are. */
+/** The media types of the files of failed rows. */
 export const FILE_TYPES = {
   csv: 'text/csv; charset=utf-8',
   json: 'application/json; charset=utf-8',
@@ -139,7 +139,7 @@ const fields = z.strictObject({
   dryRun: z.enum(['true', 'false']).default('false'),
 })
 
-/** What an import is sent as. The document says what is read by `receiveUpload`. */
+/** The form of an upload. The document describes it as `receiveUpload` reads it. */
 export const importUpload = { fields, maxBytes: MAX_FILE_BYTES }
 
 export const importFile = operation(

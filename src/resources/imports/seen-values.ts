@@ -3,24 +3,26 @@ import { tooLarge } from '../../sheets/file-error.ts'
 import { MAX_SEEN_BYTES } from './limits.ts'
 
 /**
- * Which row of a file had a value first, for a million values in 24 MB: a table of digests, whose chance of taking one
- * value for another is 1 in 10 million.
+ * Remembers which row of a file had a value first, for a million values in 24 MB: a table of digests, with a chance of
+ * confusing two values of 1 in 10 million.
  */
 export interface SeenValues {
-  /** The row that had the value before, and a digest of all of it; or null, and it is kept for this row. */
+  /**
+   * Returns the row that had the value before and the digest of that row; otherwise keeps the value for this row and
+   * returns null.
+   */
   add(value: string, row: number, digest: number): { row: number; digest: number } | null
   has(value: string): boolean
 }
 
 /**
- * Another one in each thread, which makes its table anew from all rows: where a value has its place, and which two have one
- * digest, is known to nobody who writes a file. Values that are chosen to have places next to each other would be looked
- * through one by one.
+ * Each thread has another salt and builds its table anew from all rows. So no author of a file knows the place of a value, or
+ * two values with the same digest: values chosen for neighbouring places would be searched one by one.
  */
 const SALT = randomUUID()
 export const digestOf = (text: string): Buffer => hash('sha256', SALT + text, 'buffer')
 
-/** Room for the values of some fields. */
+/** Memory shared by the values of several fields. */
 export function createSeenRoom(maxBytes = MAX_SEEN_BYTES): { take(bytes: number): void } {
   let left = maxBytes
   return {
@@ -35,7 +37,7 @@ export function createSeenRoom(maxBytes = MAX_SEEN_BYTES): { take(bytes: number)
 }
 
 export function createSeenValues(room = createSeenRoom()): SeenValues {
-  // Of each place: two halves of the value's digest, the row (0 is an empty place), and the row's digest.
+  // Each place holds two halves of the value's digest, the row (0 is an empty place), and the row's digest.
   let table = new Uint32Array(4 * 1024)
   let count = 0
 

@@ -28,7 +28,7 @@ import { MAX_MISSED_KEYS } from './limits.ts'
 import { type MadeRecord, makeRecord, type ReadRow } from './read-rows.ts'
 import { differingIn, OF_HIDDEN_FIELD, reportOf } from './report.ts'
 
-/** What rows are stored as. The type is held by the transaction. */
+/** The target of the rows. The transaction locks the type. */
 export interface Target {
   organizationId: string
   type: DataType
@@ -36,44 +36,44 @@ export interface Target {
   dryRun: boolean
   /** Keys of the fields that have a column. */
   mapped: readonly string[]
-  /** What whoever sent the file may see. */
+  /** The data that the sender may see. */
   access: DataAccess
   format: Import['format']
-  /** How the texts of references are read. */
+  /** The style for reading the texts of references. */
   style: Style
-  /** Keys of rows that a dry run has found to make no record, which those after them refer to in vain: the first of them. */
+  /** Keys of rows that create no record, in a dry run: references to them fail. Only the first ones are kept. */
   missed: Set<string>
 }
 
 type Outcome = Omit<ImportStep, 'processed' | 'progress'>
 
-/** Stores rows in a transaction across organizations, or says what would become of them. */
+/** Stores rows in a transaction across organizations, or returns the result that storing would have. */
 export async function storeRows(tx: Queryable, target: Target, rows: readonly ReadRow[]): Promise<Outcome> {
   const { organizationId, type, mode, dryRun, mapped } = target
   const keyField = type.fields.find(({ key }) => key === type.primaryKey)
   const failed = new Map<number, RowError[]>()
   const alone = new Map(rows.filter(read => read.alone.length > 0).map(read => [read.row, read.alone]))
   const textOf = new Map(rows.map(({ row, values }) => [row, values]))
-  // Of a field that is not in the row, its label is nobody's who may not see it.
-  const told = (row: number, error: RowError) =>
+  // The label of a hidden field must not be disclosed unless the row itself has a value for the field.
+  const withoutHidden = (row: number, error: RowError) =>
     error.field !== null &&
     target.access.hides(type._id, error.field) &&
     !Object.hasOwn(JSON.parse(textOf.get(row) as string), error.field)
       ? OF_HIDDEN_FIELD
       : error
   const fail = (row: number, ...found: RowError[]) => {
-    const errors = found.map(error => told(row, error))
+    const errors = found.map(error => withoutHidden(row, error))
     const before = failed.get(row)
     failed.set(row, reportOf(before ? [...before, ...errors] : [...errors, ...(alone.get(row) ?? [])]))
   }
   for (const { row, errors } of rows) if (errors.length > 0) failed.set(row, errors)
   const readable = rows.filter(({ row, repeats }) => !failed.has(row) && !repeats)
 
-  // Rows that only try values would find out, unseen and by the million, which there are.
-  const isUntold = (key: string) => dryRun && target.access.hides(type._id, key)
+  // A dry run must not reveal hidden values: it could try them unnoticed, by the million.
+  const isWithheld = (key: string) => dryRun && target.access.hides(type._id, key)
   const keys = readable.flatMap(({ key }) => key ?? [])
   const known =
-    keyField && !isUntold(keyField.key)
+    keyField && !isWithheld(keyField.key)
       ? await findRecordsByKey(
           tx,
           organizationId,
@@ -84,21 +84,21 @@ export async function storeRows(tx: Queryable, target: Target, rows: readonly Re
         )
       : new Map<string, NewRecord>()
   const referring = type.fields.filter(field => field.type === 'reference' && mapped.includes(field.key))
-  // The texts of a row are enough, unless there is a record already, or something to look for in it.
+  // A row's texts suffice, unless a record exists already or references have to be looked up.
   const parsed = referring.length > 0 ? readable.map(({ values }): Values => JSON.parse(values)) : []
   const references = await findReferences(tx, target, referring, parsed)
   const refersToOwn = referring.some(({ dataTypeId }) => dataTypeId === type._id)
   const miss = ({ key, errors }: ReadRow) => {
-    // Of two rows with one key the first counts, and may have made its record.
+    // The first of two rows with one key counts, and may have created its record.
     const isSecond = errors.some(({ field }) => field === type.primaryKey)
     if (dryRun && refersToOwn && key !== null && !isSecond && target.missed.size < MAX_MISSED_KEYS)
       target.missed.add(key)
   }
   for (const read of rows) if (failed.has(read.row)) miss(read)
-  /** The rows that refer to records which rows before them are to make. */
-  const leaning = new Map<number, Resolved[]>()
+  /** The rows that refer to records which earlier rows create. */
+  const dependents = new Map<number, Resolved[]>()
 
-  // In their order: a row may refer to one before it.
+  // In order, because a row may refer to an earlier one.
   const created: (RecordText & { _id: string; row: number; key: string | null })[] = []
   const changed: (RecordChange & { row: number })[] = []
   const byKey = new Map<string, string>()
@@ -110,10 +110,10 @@ export async function storeRows(tx: Queryable, target: Target, rows: readonly Re
     const { broken, inBatch } = values
       ? resolveReferences(values, read, target, references, byKey)
       : { broken: [], inBatch: [] }
-    if (inBatch.length > 0) leaning.set(row, inBatch)
+    if (inBatch.length > 0) dependents.set(row, inBatch)
     if (!before) {
       const known = read.made as MadeRecord
-      // A reference that is found takes nothing away of what a record lacks.
+      // Found references do not change which required values are missing.
       const made = values && !('lacks' in known) ? makeRecord(type.fields, mapped, values) : known
       if ('lacks' in made || broken.length > 0) {
         fail(row, ...broken, ...('lacks' in made ? made.lacks : []))
@@ -129,11 +129,11 @@ export async function storeRows(tx: Queryable, target: Target, rows: readonly Re
     const given = values as Values
     const { data, errors } = complete(type.fields, mapped, given, before.data)
     if (broken.length + errors.length > 0) fail(row, ...broken, ...errors)
-    else if (seesAll(target, given) && isDeepStrictEqual(before.data, data)) unchanged++
+    else if (maySeeAll(target, given) && isDeepStrictEqual(before.data, data)) unchanged++
     else if (mode === 'upsert') changed.push({ _id: before._id, before: before.data, data, row })
     else {
       const field = keyField as Field
-      const differing = seesAll(target, given)
+      const differing = maySeeAll(target, given)
         ? type.fields.filter(({ key }) => !isDeepStrictEqual(before.data[key], data[key]))
         : []
       const how = differingIn(differing.map(({ label }) => label))
@@ -142,7 +142,7 @@ export async function storeRows(tx: Queryable, target: Target, rows: readonly Re
     }
   }
 
-  // Who has a primary key was asked above.
+  // Primary keys were looked up above.
   const unasked = created.flatMap(({ _id, unique, key }) =>
     unique
       .filter(({ field }) => key === null || field !== type.primaryKey)
@@ -154,7 +154,7 @@ export async function storeRows(tx: Queryable, target: Target, rows: readonly Re
       type.fields.filter(({ key }) => key !== type.primaryKey),
       changed,
     ),
-  ].filter(({ field }) => !isUntold(field))
+  ].filter(({ field }) => !isWithheld(field))
   const taken = await listTakenValues(tx, organizationId, type._id, asked)
   const rowOf = new Map(taken.length > 0 ? [...created, ...changed].map(one => [one._id, one]) : [])
   for (const { recordId, field } of taken) {
@@ -164,10 +164,10 @@ export async function storeRows(tx: Queryable, target: Target, rows: readonly Re
     const message = `Another record has this ${label} already.`
     fail(row, { field, value: String(values[field]), message })
   }
-  // Whatever leans on a record that is not made falls with it; what leans on that comes after it.
+  // A row that depends on a record that is not created fails too; rows that depend on that one come after it.
   const ids = new Map(created.map(({ row, _id }) => [row, _id]))
   const unmade = new Set(created.filter(({ row }) => failed.has(row)).map(({ _id }) => _id))
-  for (const [row, inBatch] of leaning) {
+  for (const [row, inBatch] of dependents) {
     const lost = inBatch.filter(({ id }) => unmade.has(id))
     if (lost.length === 0) continue
     fail(row, ...lost.map(({ field, text }) => nothingToReferTo(field, text)))
@@ -189,8 +189,11 @@ export async function storeRows(tx: Queryable, target: Target, rows: readonly Re
   }
 }
 
-/** Whoever may not see a value may not try whether it is one in a row either. What a row has nothing of is compared with itself. */
-const seesAll = ({ access, type }: Target, given: Values) =>
+/**
+ * Whether the sender may see all given values: otherwise comparing them would reveal hidden ones. A missing value is
+ * compared with itself.
+ */
+const maySeeAll = ({ access, type }: Target, given: Values) =>
   Object.keys(given).every(key => !access.hides(type._id, key))
 
 async function write(
@@ -212,18 +215,18 @@ async function write(
   })
 }
 
-/** By the field that refers. */
+/** By the referring field. */
 type References = ReadonlyMap<
   string,
   {
-    /** What each text can mean, the likeliest first. */
+    /** The possible meanings of each text, the likeliest first. */
     names: ReadonlyMap<string, readonly string[]>
-    /** The records that are meant. */
+    /** The identifiers of the records found. */
     records: ReadonlyMap<string, string>
   }
 >
 
-/** What the references of rows lead to: by the primary key of the other type where that may be seen, else by `_id`. */
+/** Looks up the references of rows: by the primary key of the other type if the sender may see it, otherwise by `_id`. */
 async function findReferences(
   tx: Queryable,
   { organizationId, access, format, style }: Target,
@@ -242,7 +245,7 @@ async function findReferences(
     const byKey = [...texts].map(
       text => [text, otherKey ? keyNames(otherKey, text, format, style) : []] as const,
     )
-    // Finding a record by a value that is not to be seen would confirm the value.
+    // Finding a record by a hidden value would confirm the value.
     const records =
       other && otherKey && !access.hides(other._id, otherKey.key)
         ? await lockRecordsByKey(tx, organizationId, other._id, otherKey.key, [
@@ -267,10 +270,10 @@ async function findReferences(
   return found
 }
 
-/** The text as an `_id`, which it may be. */
+/** The text as a possible `_id`. */
 const idOf = (text: string) => text.trim().toLowerCase()
 
-/** What a text led to: a record that a row of the same batch is to make. */
+/** A reference to a record that a row of the same batch creates. */
 interface Resolved {
   field: string
   text: string
@@ -283,7 +286,7 @@ const nothingToReferTo = (field: string, value: string): RowError => ({
   message: 'There is no such record to refer to.',
 })
 
-/** Puts identifiers in the place of texts. What a dry run refers to in the same file would be there, but for what it has missed. */
+/** Replaces texts by identifiers. In a dry run references to rows of the same file succeed, except to those that failed. */
 function resolveReferences(
   values: Values,
   read: ReadRow,

@@ -1,15 +1,15 @@
 import { Worker } from 'node:worker_threads'
 import { READER_HEAP_MB, READER_YOUNG_MB } from './limits.ts'
 
-/** A thread of its own for a file, and what it says, one message after the other. */
+/** A worker thread for one file, and its messages in order. */
 export interface Thread<Message> {
   post(message: unknown): void
-  /** The next message, or why none comes any more; `late` where it takes longer than that. */
+  /** Resolves to the next message, or rejects if none comes any more; rejects with `late` after the given time. */
   next(withinMs: number, late: () => Error): Promise<Message>
   end(): Promise<void>
 }
 
-/** It ends with the signal, whose reason is then what is thrown. */
+/** Starts the thread. It ends with the signal, whose reason is thrown then. */
 export function startThread<Message>(
   name: 'worker' | 'failed-rows-worker',
   workerData: unknown,
@@ -19,7 +19,7 @@ export function startThread<Message>(
   }: { signal?: AbortSignal; explain?: (error: NodeJS.ErrnoException) => Error },
 ): Thread<Message> {
   signal?.throwIfAborted()
-  // Tests run from the sources, and a worker thread cannot load TypeScript: there it is the compiled one.
+  // Tests run from the sources, and a worker thread cannot load TypeScript, so they use the compiled file.
   const folder = import.meta.url.endsWith('.ts') ? '../../../dist/src/resources/imports/' : './'
   const worker = new Worker(new URL(`${folder}${name}.js`, import.meta.url), {
     workerData,

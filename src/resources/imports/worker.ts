@@ -8,14 +8,14 @@ import { checkHeadings, chooseMapping, type GivenMapping, type Mappable } from '
 import type { Reading } from './read-rows.ts'
 
 /**
- * The thread that reads a file, so that what a file costs in time and memory is apart from everybody else's. It is asked
- * for a batch at a time, and knows nothing of the database.
+ * The thread that reads a file, so that the time and memory it costs affect nobody else. It returns one batch for each
+ * request, and does not use the database.
  */
 export type Task =
   | { kind: 'inspect'; path: string; type: Mappable; given: GivenMapping | null }
   | { kind: 'read'; reading: Reading; size: BatchSize }
 
-/** The rows are a text of JSON, which a thread takes from another in half the time that it takes objects. */
+/** The rows are JSON text, which passes from one thread to another in half the time of objects. */
 export interface BatchText {
   rows: string
   fraction: number
@@ -25,7 +25,7 @@ export interface BatchText {
 export type Reply =
   | { inspected: { format: Reading['format']; mapping: Mapping } }
   | { batch: BatchText }
-  /** It is at work, and no batch is made yet. */
+  /** The thread works, but no batch is ready yet. */
   | { alive: true }
   | { error: { reason: FileError['reason']; message: string } }
 
@@ -40,7 +40,7 @@ async function inspect(path: string, type: Mappable, given: GivenMapping | null)
   try {
     const header = await readHeadings(source)
     if (!source.isKeyed) checkHeadings(header.headings)
-    // The columns of JSON are the keys, and an import config names those of a table.
+    // The columns of JSON are the keys, and an import config names the columns of a table.
     const sample = given || source.isKeyed ? [] : await readSample(source)
     const byKey =
       format === 'json' && (!given || given.isConfig) ? Object.fromEntries(keys.map(key => [key, key])) : null
@@ -53,7 +53,7 @@ async function inspect(path: string, type: Mappable, given: GivenMapping | null)
 }
 
 async function read(reading: Reading, size: BatchSize): Promise<void> {
-  // What checks values is much to load, and a header needs none of it.
+  // Loaded only here: the code that checks values is large, and a header needs none of it.
   const { openFile } = await import('./read-file.ts')
   const file = openFile(reading, () => reply({ alive: true }))
   const asked = requests()
@@ -68,7 +68,7 @@ async function read(reading: Reading, size: BatchSize): Promise<void> {
         done = true
         break
       }
-      // Whatever a row has of texts counts, what is wrong with it and its defaults too.
+      // All texts of the row count, including its errors and defaults.
       const text = JSON.stringify(next.value)
       batch.push(text)
       characters += text.length
@@ -78,7 +78,7 @@ async function read(reading: Reading, size: BatchSize): Promise<void> {
   }
 }
 
-/** A turn for each message that came. */
+/** Yields once for each message. */
 async function* requests(): AsyncGenerator<void> {
   let waiting = 0
   let wake = () => {}
