@@ -12,7 +12,7 @@ import { dataAccess } from '../data/access.ts'
 import { findDataTypes } from '../tasks/content.ts'
 import { checkContent } from '../tasks/writes.ts'
 
-/** What the tasks of a schedule refer to and hold. */
+/** The part of a schedule that its tasks take over. */
 type Checked = Pick<
   NewSchedule,
   'flowId' | 'dataIds' | 'hubId' | 'teamId' | 'assigneeId' | 'vehicleId' | 'content'
@@ -21,7 +21,7 @@ type References = Exclude<keyof Checked, 'dataIds' | 'content'>
 
 interface Context {
   before?: Schedule
-  /** What the flows may still take of the answer. */
+  /** The bytes that the answer has left for flows. */
   answer?: { bytesLeft: number }
 }
 
@@ -29,9 +29,9 @@ const TOO_LONG = 'With this flow the answer would be too long. Create the schedu
 const NOT_OF_TEAM = 'Only whoever belongs to the team can be given its tasks.'
 
 /**
- * What is wrong with schedules, under the place of each: what they refer to has to be there for the caller, or be what a
- * schedule refers to already, the assignee has to be of the team, and the content has to fit the flow. Brings the content of
- * each into the form of the flow's fields.
+ * Checks schedules and returns their errors, under the path of each. Every reference must be visible to the caller, or
+ * unchanged from the schedule before; the assignee must belong to the team; and the content must fit the flow. The content
+ * of each schedule is converted to the form of the flow's fields.
  */
 export async function checkSchedules(
   tx: Queryable,
@@ -104,7 +104,7 @@ export async function checkSchedules(
   return errors
 }
 
-/** A flow that stays as it is until the transaction ends, so that the answer is as long as it is counted. */
+/** Finds a flow and locks it until the transaction ends, so that its counted length stays correct. */
 async function measureFlow(tx: Queryable, flowId: string): Promise<{ flow: Flow; bytes: number } | null> {
   const flow = isUuid(flowId) ? await findFlow(tx, flowId, 'FOR SHARE') : null
   return flow && { flow, bytes: Buffer.byteLength(JSON.stringify(flow.steps)) }

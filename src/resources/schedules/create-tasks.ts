@@ -6,10 +6,10 @@ import { isOfTeam } from '../../../db/queries/teams.ts'
 import { findDataTypes, gatherContent } from '../tasks/content.ts'
 import { composeTask } from '../tasks/new-task.ts'
 
-/** Why the tasks of a schedule cannot be made, in a sentence for whoever plans them. */
-export class Unmakeable extends Error {}
+/** Why the tasks of a schedule cannot be created, in a sentence for the planner. */
+export class CannotCreateTasks extends Error {}
 
-/** Makes the tasks of occurrences of a schedule that the transaction holds, but for those that are there. */
+/** Creates the tasks of the given occurrences, except existing ones. The transaction must hold the schedule. */
 export async function createScheduledTasks(
   tx: Queryable,
   organizationId: string,
@@ -19,15 +19,18 @@ export async function createScheduledTasks(
   const { _id, name, flowId, hubId, teamId, assigneeId, vehicleId, location } = schedule
   const { dataIds, dataTypeIds, isSample, duration } = schedule
   const flow = await findFlow(tx, flowId, 'FOR SHARE')
-  if (!flow) throw new Unmakeable('Its flow was deleted. Choose another one.')
+  if (!flow) throw new CannotCreateTasks('Its flow was deleted. Choose another one.')
   const types = await findDataTypes(tx, organizationId, dataIds)
   const gone = dataIds.filter(id => !types.has(id)).length
-  if (gone > 0) throw new Unmakeable(`Of its data sources ${gone} were deleted. Take them out of dataIds.`)
+  if (gone > 0)
+    throw new CannotCreateTasks(`Of its data sources ${gone} were deleted. Take them out of dataIds.`)
   if (teamId && assigneeId && !(await isOfTeam(tx, teamId, assigneeId)))
-    throw new Unmakeable('Its assignee does not belong to its team any more. Choose another one.')
+    throw new CannotCreateTasks('Its assignee does not belong to its team any more. Choose another one.')
   const content = await gatherContent(tx, organizationId, flow, schedule)
   if (!content)
-    throw new Unmakeable('Its content with that of its data sources is too long. Take some out of dataIds.')
+    throw new CannotCreateTasks(
+      'Its content with that of its data sources is too long. Take some out of dataIds.',
+    )
   const made = await listMadeOccurrences(tx, _id, occurrences)
   const tasks = occurrences
     .filter(at => !made.has(at.getTime()))

@@ -11,25 +11,28 @@ import {
 } from '../../../db/queries/schedules.ts'
 import type { Turns } from '../../../ingest/turns.ts'
 import type { JobKind } from '../../jobs/kind.ts'
-import { createScheduledTasks, Unmakeable } from './create-tasks.ts'
+import { CannotCreateTasks, createScheduledTasks } from './create-tasks.ts'
 import { lookThrough } from './occurrences.ts'
 import { MAX_MISSED } from './plan.ts'
 
 /**
- * Makes the tasks of schedules. A schedule knows its next occurrence (`next_run_at`); whoever finds it due holds its row,
- * makes the task and moves it on in one transaction. So each occurrence makes its task once, however many processes look
- * and whichever of them dies; what was missed is still due when somebody comes back; and a clock that goes back finds
- * nothing to do until it has caught up. The clock is the database's.
+ * Creates the tasks of schedules. A schedule stores its next occurrence (`next_run_at`). A process that finds it due locks
+ * its row, creates the task and moves it on in one transaction. So each occurrence creates its task once, however many
+ * processes run and whichever of them dies. Missed occurrences stay due until a process runs again, and a clock that goes
+ * back finds nothing due until it has caught up. The database's clock counts.
  *
- * Organizations take turns, each with some tasks of one schedule. A schedule that cannot make its task says so
- * (`last_error`) and is tried again later, while the others go on.
+ * Organizations take turns, each with some tasks of one schedule. If the task of a schedule cannot be created, the schedule
+ * stores the reason (`last_error`) and is tried again later, while the others continue.
  */
 const POLL_MS = 1_000
-/** One process at a time looks; when it dies, another does after the lease of the job. It is told anew now and then. */
+/**
+ * Only one process searches at a time; if it dies, another one follows after the job's lease. The job ends after this
+ * time and starts again.
+ */
 const LOOKS_FOR_MS = 5 * 60_000
-/** So many tasks in one transaction, some 20 ms, and then it is somebody else's turn. */
+/** The number of tasks in one transaction, which takes some 20 ms before another organization's turn. */
 const MAX_TASKS = 100
-/** A minute, then twice as long each time, to an hour. */
+/** A minute, then twice as long each time, up to an hour. */
 const retryDelayMs = (failures: number) => Math.min(60_000 * 2 ** Math.min(failures, 10), 3_600_000)
 
 export function scheduleJob(
@@ -57,7 +60,7 @@ export function scheduleJob(
             await runSchedule(db, turns, organizationId, onError)
             made = true
           } catch (error) {
-            // Its schedule is still due, and found again; the others have their turn.
+            // The schedule is still due and will be found again; meanwhile the others have their turn.
             onError(error, `making the tasks of the organization ${organizationId}, trying again`)
           }
         }
@@ -68,9 +71,9 @@ export function scheduleJob(
 }
 
 /**
- * Makes the next tasks of the schedule of an organization that is due longest. Resolves to how many; null where no
- * schedule is due that nobody else holds. It is looked through while nothing is held: a database of one session has others
- * to serve, and a rule that counts from its start has a century to go through.
+ * Creates the next tasks of the organization's schedule that has been due longest. Resolves to their number; null if no
+ * schedule is due, except ones that other processes hold. Its occurrences are computed without a transaction, because a
+ * database with a single session serves others too, and a rule that counts from its start may cover a century.
  */
 export async function runSchedule(
   db: Database,
@@ -84,33 +87,33 @@ export async function runSchedule(
     const work = await turns.walk(organizationId, findWork(due))
     return await db.tenant(organizationId, async tx => {
       const held = await claimSchedule(tx, organizationId, due._id)
-      // Somebody has changed it meanwhile, or made its tasks.
+      // The schedule was changed meanwhile, or its tasks were created.
       if (!held || !isDeepStrictEqual(basisOf(held), basisOf(due))) return 0
       return makeTasks(tx, organizationId, held, work)
     })
   } catch (error) {
-    // Not the schedule's fault.
+    // Not the schedule's fault, so it stays as it is.
     if (isAway(error) || isBusy(error) || isTransient(error)) throw error
-    const told = error instanceof Unmakeable ? error.message : overCap(error)
-    if (told === null) onError(error, `creating the tasks of the schedule ${due._id}`)
-    const message = told ?? 'Something went wrong on our side.'
+    const reason = error instanceof CannotCreateTasks ? error.message : overCap(error)
+    if (reason === null) onError(error, `creating the tasks of the schedule ${due._id}`)
+    const message = reason ?? 'Something went wrong on our side.'
     const delay = { error: message, delayMs: retryDelayMs(due.failures) }
     await db.tenant(organizationId, tx => delaySchedule(tx, due._id, delay))
     return 0
   }
 }
 
-/** What the occurrences of a schedule follow from. */
+/** The part of a schedule that decides its occurrences. */
 const basisOf = ({ repeat, startTime, endTime, timezone, exceptions, nextRunAt }: DueSchedule) => ({
   ...{ repeat, startTime, endTime, timezone, exceptions, nextRunAt },
 })
 
 interface Work {
-  /** The occurrences that make their tasks now. */
+  /** The occurrences whose tasks are created now. */
   due: Date[]
-  /** The one after them. */
+  /** The occurrence after them. */
   nextRunAt: Date | null
-  /** How many were missed that make none. */
+  /** The number of missed occurrences that create no task. */
   skipped: number
 }
 
@@ -129,7 +132,7 @@ function* findWork(schedule: DueSchedule): Generator<void, Work> {
   }
 }
 
-/** Makes tasks of a schedule that the transaction holds, as many as fit, and moves it on. */
+/** Creates as many of the tasks as fit and moves the schedule on. The transaction must hold the schedule. */
 async function makeTasks(
   tx: Queryable,
   organizationId: string,

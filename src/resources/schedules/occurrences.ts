@@ -5,23 +5,16 @@ import { InvalidRule, parseRrule, type RecurrenceRule } from './parse-rrule.ts'
 import { rruleDays } from './rrule-days.ts'
 import { type DayTimes, type Effort, simpleDays } from './simple-repeats.ts'
 
-/** When a schedule makes its tasks. */
+/** The timing of a schedule's tasks. */
 export interface Timing {
   repeat: Repeat
   startTime: Date
   /** The last moment of an occurrence. */
   endTime: Date | null
-  /** A name of the tz database, in which the repeat is read. */
+  /** A name of the tz database. The repeat is interpreted in this time zone. */
   timezone: string
-  /** What is left out: days (`2026-12-25`) of the time zone, and times of occurrences as they are answered. */
+  /** Exceptions: days (`2026-12-25`) of the time zone, and times of occurrences as the interface returns them. */
   exceptions: string[]
-}
-
-/** The occurrences of one day of the time zone. */
-interface OccurrenceDay {
-  count: number
-  /** In milliseconds since 1970, in order. */
-  instants: () => readonly number[]
 }
 
 /** The occurrences of one day of the time zone. */
@@ -32,42 +25,42 @@ interface OccurrenceDay {
   instants: () => readonly number[]
 }
 
-/** What may be looked at. One step is a day, an occurrence, or sixteen times of a day: 0.1 to 1.2 µs. */
+/** Limits the work. One step is a day, an occurrence, or sixteen times of a day: 0.1 to 1.2 µs. */
 export interface Budget {
   stepsLeft: number
 }
 
-/** A century of days, five times over: each rule that somebody works by takes less than one. */
+/** A century of days, five times over; every realistic rule takes less than one. */
 export const MAX_STEPS = 200_000
-/** Some 2 ms, and then it is somebody else's turn. */
+/** Some 2 ms of work, and then it is another organization's turn. */
 const PIECE_STEPS = 2_000
 const TOO_MUCH =
   'This takes too long to look through. Let it begin later, name fewer times, or send fewer schedules at once.'
 
 interface Wanted {
-  /** Occurrences before it do not count. */
+  /** Earlier occurrences do not count. */
   from: number
   now: number
-  /** So many of the last that are over are listed. */
+  /** The number of the last past occurrences to return. */
   keep?: number
-  /** So many that are yet to come are looked for, when so many are over. */
+  /** The number of future occurrences to search for, depending on the number of past ones. */
   ahead: (past: number) => number
   budget?: Budget
 }
 
-/** Of the occurrences of a schedule, in milliseconds since 1970 and in order: */
+/** Occurrences of a schedule, in milliseconds since 1970 and in order. */
 interface Occurrences {
-  /** how many are over, up to `now` itself, */
+  /** The number of past ones, including one at `now`. */
   past: number
-  /** the last of those, */
+  /** The last of the past ones. */
   kept: number[]
-  /** and the first after them. */
+  /** The first of the future ones. */
   next: number[]
 }
 
 /**
- * Looks through the occurrences of a schedule up to the end of the last year, piece by piece: what is over is counted by
- * days. Throws an InvalidRule where the budget does not suffice, and what `parseRrule` and `findTimeZone` throw.
+ * Goes through the occurrences of a schedule up to the end of the last year, piece by piece; past ones are counted by day.
+ * Throws an InvalidRule if the budget does not suffice, and the errors of `parseRrule` and `findTimeZone`.
  */
 export function* lookThrough(
   timing: Timing,
@@ -111,7 +104,7 @@ export function* lookThrough(
   return { past, kept, next: next.slice(0, ahead(past)) }
 }
 
-/** The days from an instant on, those without an occurrence too, so that whoever looks may rest at any. */
+/** The days from an instant on. Days without an occurrence are included, so that the caller may pause at any of them. */
 function* listOccurrenceDays(timing: Timing, from: number, effort: Effort): Generator<OccurrenceDay> {
   const zone = findTimeZone(timing.timezone)
   const start = timing.startTime.getTime()
@@ -119,10 +112,10 @@ function* listOccurrenceDays(timing: Timing, from: number, effort: Effort): Gene
   const isSimple = !('rrule' in timing.repeat)
   const rule = 'rrule' in timing.repeat ? parseRrule(timing.repeat.rrule) : null
   const [first, last] = [Math.max(from, start), endOf(timing, rule, zone)]
-  // Local days begin up to 14 hours off UTC's, and a time that is skipped moves on by up to a day.
+  // Local days begin up to 14 hours before or after UTC's, and a skipped time moves on by up to a day.
   const fromDay = Math.floor(first / DAY_MS) - 2
   const exceptions = readExceptions(timing.exceptions, zone)
-  // The start is meant where it is the second of two.
+  // If the clock shows the start's time twice, the start may mean the second one.
   const toInstant = (local: number) => (local === startLocal ? start : zone.toInstant(local))
   let previous = Number.NEGATIVE_INFINITY
 
@@ -142,7 +135,7 @@ function* listOccurrenceDays(timing: Timing, from: number, effort: Effort): Gene
     }
     effort.steps += times.length
     const instants = toInstants({ day, times }, toInstant).filter(instant => {
-      // A day that a time zone skips as a whole moves on to the next, which has its own.
+      // The times of a day that a time zone skips move on to the next day, which has times of its own.
       if (instant < first || instant > last || instant <= previous) return false
       previous = instant
       return !exceptions.instants.has(instant)
@@ -154,7 +147,7 @@ function* listOccurrenceDays(timing: Timing, from: number, effort: Effort): Gene
 const toInstants = ({ day, times }: DayTimes, toInstant: (local: number) => number) =>
   times.map(time => toInstant(day * DAY_MS + time))
 
-/** The last instant that an occurrence may have. */
+/** The last possible instant of an occurrence. */
 function endOf({ endTime }: Timing, rule: RecurrenceRule | null, zone: TimeZone): number {
   const ends = [(LAST_DAY + 1) * DAY_MS]
   if (endTime) ends.push(endTime.getTime())

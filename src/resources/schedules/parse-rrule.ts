@@ -5,13 +5,13 @@ export interface RecurrenceRule {
   frequency: Frequency
   interval: number
   count: number | null
-  /** As it is written: a date, or a time that is UTC where `isUtc`. */
+  /** As written: a date, or a time, which is UTC with `isUtc`. */
   until: { local: number; isUtc: boolean; isDate: boolean } | null
   byMonth: readonly number[] | null
   byMonthDay: readonly number[] | null
   byYearDay: readonly number[] | null
   byWeekNo: readonly number[] | null
-  /** `nth` is 0 where it is every one. */
+  /** `nth` is 0 for every such weekday. */
   byDay: readonly { nth: number; weekday: number }[] | null
   byHour: readonly number[] | null
   byMinute: readonly number[] | null
@@ -23,15 +23,15 @@ export interface RecurrenceRule {
 const FREQUENCIES = ['YEARLY', 'MONTHLY', 'WEEKLY', 'DAILY', 'HOURLY', 'MINUTELY'] as const
 type Frequency = (typeof FREQUENCIES)[number]
 
-/** Every number of every list of the RFC, with room for signs. */
+/** Enough for every number of every list of the RFC, with signs. */
 export const MAX_RRULE_CHARACTERS = 4_000
 /** More digits than any bound needs. */
 const WHOLE_NUMBER = /^[1-9]\d{0,8}$/
 
-/** What is wrong with a rule, in a sentence. */
+/** The error of a rule, in a sentence. */
 export class InvalidRule extends Error {}
 
-/** Reads a rule. Throws an InvalidRule where it is none, or one that nobody would plan work by. */
+/** Parses a rule. Throws an InvalidRule if it is malformed or useless for planning work. */
 export function parseRrule(text: string): RecurrenceRule {
   const parts = readParts(text)
   const frequency = parts.get('FREQ') as Frequency
@@ -135,7 +135,7 @@ function readUntil(text: string | undefined): RecurrenceRule['until'] {
   return { local, isUtc: match[7] === 'Z', isDate }
 }
 
-/** What does not go together by the RFC, or would make more tasks than anybody can do. */
+/** Checks combinations that the RFC excludes, or that would create more tasks than anybody can do. */
 function checkTogether(rule: RecurrenceRule): void {
   const { frequency, byDay, bySetPos } = rule
   const refuse = (wrong: unknown, sentence: string) => {

@@ -1,17 +1,17 @@
 import { type Budget, lookThrough, type Timing } from './occurrences.ts'
 
-/** Of the occurrences that were missed so many make their tasks, the last ones (contract section 6). */
+/** The number of missed occurrences that still create their tasks; the last ones count (contract section 6). */
 export const MAX_MISSED = 1_000
 
-/** Where a schedule goes on. */
+/** The position at which a schedule continues. */
 export interface Plan {
-  /** The next occurrence whose task is to be made, in the past or the future; null where there is none. */
+  /** The next occurrence whose task is not created yet, in the past or the future; null if there is none. */
   nextRunAt: Date | null
-  /** How many before that are too many. */
+  /** The number of missed occurrences before that, which create no task. */
   skipped: number
 }
 
-/** Where a schedule goes on that has made its tasks of before `from`, in milliseconds since 1970. */
+/** Plans a schedule whose tasks before `from` (milliseconds since 1970) are created. */
 export function* planFrom(timing: Timing, from: number, now: number, budget?: Budget): Generator<void, Plan> {
   const ahead = (past: number) => (past > 0 ? 0 : 1)
   const found = yield* lookThrough(timing, { from, now, keep: MAX_MISSED, ahead, ...(budget && { budget }) })

@@ -4,7 +4,7 @@ import { type Budget, lookThrough, MAX_STEPS, type Timing } from './occurrences.
 import { InvalidRule } from './parse-rrule.ts'
 import { type Plan, planFrom } from './plan.ts'
 
-/** When a schedule makes its tasks, as a body says it. */
+/** The timing of a schedule in a request's body. */
 export type GivenTiming = Omit<Timing, 'startTime' | 'timezone'> & {
   startTime?: Date | undefined
   timezone?: string | undefined
@@ -18,33 +18,34 @@ export const completeTiming = (given: GivenTiming, { now, timezone }: ScheduleDe
   exceptions: given.exceptions,
 })
 
-/** Where a schedule goes on that has made its tasks of before `from`. 400 where its rule is none, or never occurs. */
+/** Plans a schedule whose tasks before `from` are created. Throws 400 if its rule is invalid or has no occurrence. */
 export function* planOrRefuse(
   timing: Timing,
   from: number,
   now: number,
   budget: Budget,
 ): Generator<void, Plan> {
-  const plan = yield* told(planFrom(timing, from, now, budget))
-  if (plan.nextRunAt || (from > 0 && (yield* told(planFrom(timing, 0, now, budget))).nextRunAt)) return plan
+  const plan = yield* asRequestErrors(planFrom(timing, from, now, budget))
+  if (plan.nextRunAt || (from > 0 && (yield* asRequestErrors(planFrom(timing, 0, now, budget))).nextRunAt))
+    return plan
   throw neverOccurs()
 }
 
-/** The next occurrences, and how many are over. */
+/** The next occurrences, and the number of past ones. */
 export function* preview(
   timing: Timing,
   count: number,
   now: number,
 ): Generator<void, { occurrences: string[]; past: number }> {
   const budget = { stepsLeft: MAX_STEPS }
-  const { past, next } = yield* told(
+  const { past, next } = yield* asRequestErrors(
     lookThrough(timing, { from: 0, now: now - 1, ahead: () => count, budget }),
   )
   if (past === 0 && next.length === 0) throw neverOccurs()
   return { occurrences: next.map(instant => new Date(instant).toISOString()), past }
 }
 
-function* told<Found>(work: Generator<void, Found>): Generator<void, Found> {
+function* asRequestErrors<Found>(work: Generator<void, Found>): Generator<void, Found> {
   try {
     return yield* work
   } catch (error) {

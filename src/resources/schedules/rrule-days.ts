@@ -16,10 +16,10 @@ import type { RecurrenceRule } from './parse-rrule.ts'
 import type { DayTimes, Effort } from './simple-repeats.ts'
 
 /**
- * The days of a rule by RFC 5545, with their times, from a day on. It works in whole numbers day by day, so that what a
- * rule costs is bounded by the days that there are: 36,525 up to the last year. It stops at least once a period, also where
- * the day that it yields has no times. What the rule does not say is taken from the start; days that a month does not have
- * and local times that the clocks skip are left out, before BYSETPOS selects and COUNT counts.
+ * The days of a rule of RFC 5545 with their times, from a day on. It works in whole numbers day by day, so that the cost of a
+ * rule is bounded by the number of days: 36,525 up to the last year. It yields at least once for each period, even a day without
+ * times. Parts that the rule lacks are taken from the start. Days that a month does not have and local times that the clocks
+ * skip are left out, before BYSETPOS selects and COUNT counts.
  */
 export function* rruleDays(
   rule: RecurrenceRule,
@@ -30,7 +30,7 @@ export function* rruleDays(
 ): Generator<DayTimes> {
   const startDay = Math.floor(startLocal / DAY_MS)
   let left = rule.count ?? Number.POSITIVE_INFINITY
-  // Whoever counts has to count from the start.
+  // With COUNT the days are counted from the start.
   const firstDay = rule.count === null ? fromDay : startDay
   for (const { day, times } of listDays(rule, startLocal, zone, firstDay, effort)) {
     const begun = day > startDay ? times : times.filter(time => day * DAY_MS + time >= startLocal)
@@ -42,7 +42,7 @@ export function* rruleDays(
 }
 
 const NONE: readonly number[] = []
-/** What it costs to go through the times of a day, of which a step is sixteen. */
+/** The cost of going through the times of a day: a step is sixteen of them. */
 const stepsOf = (times: number) => times >> 4
 
 function* listDays(
@@ -78,7 +78,10 @@ function* listDays(
 const isSkipped = (local: number, skipped: ReturnType<TimeZone['skippedOn']>) =>
   skipped.some(([from, to]) => local >= from && local < to)
 
-/** The periods as their first and last days. Below a day the period is the day, and `createTimes` knows its parts. */
+/**
+ * The periods by their first and last days. For units shorter than a day the period is the day, and `createTimes`
+ * divides it.
+ */
 function* listPeriods(
   { frequency, interval, weekStart }: RecurrenceRule,
   startDay: number,
@@ -91,7 +94,7 @@ function* listPeriods(
     case 'YEARLY':
       for (let year = start.year + whole(from.year - start.year); ; year += interval) {
         const first = dayOf(year, 1, 1)
-        // NaN beyond the years of a Date.
+        // NaN beyond the range of a Date.
         if (!(first <= LAST_DAY)) return
         yield [first, dayOf(year, 12, 31)]
       }
@@ -118,7 +121,7 @@ function* listPeriods(
   }
 }
 
-/** Which days the parts of the rule allow; those that would say nothing are taken from the start. */
+/** Tests whether the rule's parts allow a day; missing parts are taken from the start. */
 function createDayFilter(rule: RecurrenceRule, startLocal: number): (day: number) => boolean {
   const startDay = Math.floor(startLocal / DAY_MS)
   const start = calendarDay(startDay)
@@ -152,11 +155,11 @@ function createDayFilter(rule: RecurrenceRule, startLocal: number): (day: number
   }
 }
 
-/** Whether a list has the number of a thing, from 1, or how far it is from the end, as a negative one. */
+/** Whether a list contains a number that counts from 1, or from the end if it is negative. */
 const counts = (list: ReadonlySet<number>, number: number, total: number) =>
   list.has(number) || list.has(number - total - 1)
 
-/** Which days BYDAY names, counted within their month or their year. */
+/** Tests whether BYDAY names a day, counted within its month or year. */
 function createWeekdayFilter(
   byDay: readonly { nth: number; weekday: number }[],
   inMonth: boolean,
@@ -194,14 +197,14 @@ function createTimes(
   const combined = hours.flatMap(h => minutes.map(m => h * HOUR_MS + m * MINUTE_MS + second))
   if (!belowDay || interval === 1) return () => combined
 
-  // Of all hours (or minutes) since the start every interval-th; days that begin alike have the same.
+  // Every interval-th hour or minute since the start; days that begin at the same offset have the same times.
   const unit = frequency === 'HOURLY' ? HOUR_MS : MINUTE_MS
   const byBegin = new Map<number, readonly number[]>()
   const startUnit = Math.floor(startLocal / unit)
   const units = DAY_MS / unit
   return day => {
     const begin = modulo(day * units - startUnit, interval)
-    // Most days have none where it is longer than a day.
+    // With an interval longer than a day most days have none.
     if (begin > 0 && interval - begin >= units) return NONE
     const known = byBegin.get(begin)
     if (known) return known
@@ -213,9 +216,9 @@ function createTimes(
 }
 
 /**
- * Of the occurrences of one period those at these positions, from its begin or, where negative, from its end. Which they are
- * is found once for each number of occurrences, and once for days that are alike: 732 positions of each day of a century
- * took 1.7 s.
+ * Selects the occurrences of a period at these positions, counted from its beginning or, if negative, from its end. The
+ * selection is computed once for each number of occurrences, and once for days with the same times: 732 positions for each day
+ * of a century took 1.7 s.
  */
 function createSelector(
   positions: readonly number[],

@@ -20,7 +20,7 @@ import { flow } from '../flows/schemas.ts'
 import { location, values } from '../tasks/schemas.ts'
 import { exceptions, plannedTime, repeat, shownRepeat } from './timing.ts'
 
-/** As many as a request may hold (contract section 6), and what they may take: 2 KiB and 100 values each. */
+/** The maximum in a request (contract section 6), and its size: 2 KiB and 100 values each. */
 export const MAX_SCHEDULES = 500
 export const MAX_BYTES = 1024 * 1024
 const MAX_VALUES = 50_000
@@ -70,7 +70,7 @@ const endsAfterStart = (
     context.addIssue({ code: 'custom', path: ['endTime'], message: 'This must not be before startTime.' })
 }
 
-/** Without a time it starts when it is created, without a time zone it has the organization's. */
+/** Without a start time it starts when it is created; without a time zone it has the organization's. */
 export const newSchedule = z
   .strictObject({
     ...fields,
@@ -187,7 +187,7 @@ export const createSchedule = operation({
   response: { 201: success(schedule), ...failures(409) },
 })
 
-/** Each is validated by itself, so that a wrong one is reported and takes no other with it. */
+/** Each schedule is validated by itself, so that a wrong one is reported and the others are created. */
 const anySchedule = z.unknown().meta({ $ref: '#/components/schemas/NewScheduleInput' })
 
 export const createSchedules = operation(

@@ -1,20 +1,20 @@
 import { type SimpleRepeat, WEEKDAYS } from '../../../db/schema/schedules.ts'
 import { calendarDay, DAY_MS, dayOf, daysInMonth, LAST_DAY, weekdayOf } from '../../calendar/days.ts'
 
-/** The days of a rule, in order, each with the times of it in milliseconds after midnight, as a clock on the wall shows. */
+/** A day of a rule with its times, in milliseconds after midnight, in local time. */
 export interface DayTimes {
   day: number
   times: readonly number[]
 }
 
-/** What has been looked at. */
+/** The steps done so far. */
 export interface Effort {
   steps: number
 }
 
 /**
- * The days of a simple repeat, from a day on, those of which there is nothing among them. Every period has its occurrence: a day that the month does not have is its
- * last (contract section 6).
+ * The days of a simple repeat from a day on, including days without an occurrence. Every period has its occurrence: a day that
+ * the month does not have becomes its last day (contract section 6).
  */
 export function* simpleDays(
   repeat: SimpleRepeat,
@@ -29,7 +29,7 @@ export function* simpleDays(
   const weekdays = repeat.byWeekday?.map(name => WEEKDAYS.indexOf(name)).sort((a, b) => a - b)
   const monthDays = repeat.byMonthDay ?? [start.dayOfMonth]
 
-  /** The first day of a period, and how many days of its own it has occurrences on. */
+  /** The first day of a period, and those of its days that have occurrences. */
   function listDays(period: number): { begins: number; days: number[] } {
     switch (frequency) {
       case 'daily': {
@@ -59,7 +59,7 @@ export function* simpleDays(
   const fromPeriod = Math.max(0, periodsBetween(frequency, startDay, fromDay))
   for (let period = Math.floor(fromPeriod / interval) * interval; ; period += interval) {
     const { begins, days } = listDays(period)
-    // NaN beyond the years of a Date.
+    // NaN beyond the range of a Date.
     if (!(begins <= LAST_DAY)) return
     effort.steps += days.length + 1
     if (days.length === 0) yield { day: begins, times: [] }
@@ -67,7 +67,7 @@ export function* simpleDays(
   }
 }
 
-/** At most this many periods lie between two days; none of before is missed by going on from there. */
+/** A lower bound of the periods between two days, so that skipping that many misses none. */
 function periodsBetween(frequency: SimpleRepeat['frequency'], from: number, to: number): number {
   const days = to - from
   switch (frequency) {

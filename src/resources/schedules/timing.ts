@@ -3,13 +3,13 @@ import { FREQUENCIES, type Repeat, WEEKDAYS } from '../../../db/schema/schedules
 import { FIRST_YEAR, LAST_YEAR } from '../../calendar/days.ts'
 import { MAX_RRULE_CHARACTERS } from './parse-rrule.ts'
 
-// When a schedule makes its tasks, as a body says it.
+// The timing of a schedule's tasks in a request's body.
 
 const MAX_INTERVAL = 1_000
 /** Ten years of holidays and closing days. */
 const MAX_EXCEPTIONS = 500
 
-/** A text as ISO 8601 with an offset; nothing is planned for other centuries. */
+/** A text in ISO 8601 with an offset; times in other centuries are refused. */
 export const plannedTime = z.iso
   .datetime({ offset: true })
   .max(40)

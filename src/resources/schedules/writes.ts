@@ -26,10 +26,10 @@ import type { Plan } from './plan.ts'
 import { completeTiming, planOrRefuse } from './preview.ts'
 import { type NewScheduleBody, newSchedule, type SchedulePatch } from './schemas.ts'
 
-/** A schedule that is to be written, but for what its records say. */
+/** A schedule to be written, without the types of its data records. */
 type Planned = Omit<NewSchedule, 'dataTypeIds'>
 
-/** A new schedule with its defaults and its first occurrence. 400 where it has none. */
+/** A new schedule with its defaults and its first occurrence. Throws 400 if it has none. */
 export function* planNew(
   body: NewScheduleBody,
   defaults: ScheduleDefaults,
@@ -46,7 +46,7 @@ function flowOf({ flowId }: Pick<NewScheduleBody, 'flowId'>, defaults: ScheduleD
   return known
 }
 
-/** Checks a schedule and creates it, with its entry of the audit log. */
+/** Checks and creates a schedule, with its entry in the audit log. */
 export async function createSchedule(tx: Queryable, caller: Caller, schedule: Planned): Promise<Schedule> {
   refuse(await checkSchedules(tx, caller, [{ at: '', schedule }]))
   const [made] = await insert(tx, caller, [schedule])
@@ -60,16 +60,16 @@ interface Outcome {
   errors?: FieldError[]
 }
 
-/** What the flows of those that are created may take in one answer, where each is shown with its schedule. */
+/** The bytes of flows in one answer, which shows the flow of each created schedule. */
 const MAX_FLOW_BYTES = 8 * 1024 * 1024
 
 /** Eleven years of days for each of 500 rules: some 2 s, in turns. */
 const MAX_LIST_STEPS = 10 * MAX_STEPS
 
-/** Of a long list so many are written in one transaction, so that nobody waits for all of them. */
+/** The number of schedules written in one transaction, so that nobody waits for a whole list. */
 const PIECE = 50
 
-/** Creates each schedule of a list, or tells what is wrong with it. */
+/** Creates each schedule of a list, or reports its errors. */
 export async function createEach(
   db: Database,
   turns: Turns,
@@ -145,7 +145,7 @@ async function insert(tx: Queryable, caller: Caller, given: readonly Planned[]):
   return made
 }
 
-/** With the types of their records, by which their content is restricted. */
+/** Adds the types of the data records, by which the content is restricted. */
 async function withTypes<T extends { dataIds: string[] }>(
   tx: Queryable,
   organizationId: string,
@@ -160,10 +160,10 @@ async function withTypes<T extends { dataIds: string[] }>(
   })
 }
 
-/** What a schedule becomes: the fields of a body, complete. `hidden` is the content that the caller may not see. */
+/** Computes the complete new fields of a schedule. `hidden` is the content that the caller may not see. */
 type Become = (before: Schedule, hidden: Schedule['content']) => NewScheduleBody
 
-/** What PUT makes of a schedule: the times that it leaves out stay, and what the caller could not see to send again. */
+/** The result of PUT: missing times stay, and so does content that the caller could not see. */
 export const replacing =
   (body: NewScheduleBody): Become =>
   ({ startTime, timezone }, hidden) => ({
@@ -173,7 +173,7 @@ export const replacing =
     content: { ...hidden, ...body.content },
   })
 
-/** What PATCH makes of a schedule: the content is merged by key, and null takes a key away. */
+/** The result of PATCH: the content is merged by key, and null removes a key. */
 export const merging =
   (patch: SchedulePatch): Become =>
   before => {
@@ -183,19 +183,19 @@ export const merging =
     return { ...before, ...patch, content: Object.fromEntries(content) }
   }
 
-/** Where a schedule goes on by a changed timing, and from what that was found. */
+/** The plan for a changed timing, and the timing from which it was computed. */
 interface Replanned {
   of: Basis
   plan: Plan
 }
-/** The schedule as it has become, or from what it has to be found where it goes on. */
+/** The changed schedule, or the timing for which a plan must be computed first. */
 type Attempt = { changed: Schedule } | { basis: Basis; now: number }
 type Basis = Timing & { before: Timing & Pick<Schedule, 'lastRunAt' | 'skipped'> }
 
 /**
- * Changes a schedule. A changed timing holds from now on, or from the start where no task was made yet; another change
- * leaves the next occurrence alone. The timing is looked through while nothing is held, and again where somebody, or a task
- * that was made, has changed the schedule meanwhile.
+ * Changes a schedule. A changed timing applies from now on, or from the start if no task was created yet; other changes keep
+ * the next occurrence. The occurrences are computed without a transaction, and again if the schedule was changed or a task was
+ * created meanwhile.
  */
 export async function changeSchedule(
   db: Database,
@@ -272,7 +272,7 @@ function tell(
 
 function* replan({ before, ...timing }: Basis, now: number, budget: Budget): Generator<void, Plan> {
   const { lastRunAt, skipped } = before
-  // What the clock of the database made too early counts as well.
+  // Occurrences that the database's clock created too early count as well.
   const from = lastRunAt ? Math.max(now, lastRunAt.getTime() + 1) : 0
   const plan = yield* planOrRefuse(timing, from, now, budget)
   return { ...plan, skipped: lastRunAt ? skipped : plan.skipped }
@@ -286,7 +286,7 @@ const timingOf = ({ repeat, startTime, endTime, timezone, exceptions }: Timing):
   exceptions,
 })
 
-/** What of a schedule a body says, but for its timing. */
+/** The fields of a schedule in a request's body, without its timing. */
 const pickFields = (body: NewScheduleBody) => ({
   name: body.name,
   dataIds: body.dataIds,
