@@ -1,20 +1,20 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** What points may lose of their rate to work in the background. */
+/** The share of their rate that points may lose to background work. */
 const LOSS = 0.05
-/** Fewer points than that are nobody's hurry. */
+/** Below this rate points need no consideration. */
 const QUIET_PER_SECOND = 1_000
-/** So much of the time of a piece it rests beside many points in any case, to see how many come then. */
+/** The minimum rest as a share of a piece's time, needed to measure the rate of points at rest. */
 const PROBE = 0.2
 const MAX_REST_MS = 10_000
-/** Points are stored many at once: less time says nothing of how many come. */
+/** Points are stored in batches, so a shorter time shows no rate. */
 const LOOK_MS = 200
 const HALF_LIFE_MS = 2_000
 
 interface Clock {
-  /** Milliseconds since some moment. */
+  /** A time in milliseconds with any origin. */
   now(): number
-  /** Resolves after so many of them, or at once when the signal is aborted. */
+  /** Resolves after `ms`, or at once when the signal is aborted. */
   rest(ms: number, signal: AbortSignal): Promise<void>
 }
 
@@ -24,10 +24,10 @@ const CLOCK: Clock = {
 }
 
 /**
- * For work in the background that could take all that the machine has, between two pieces of it: rests longer, the slower
- * points are stored beside it than while it rests. So an import goes at full speed on a quiet machine, and takes hardly
- * anything from devices on a busy one, whatever the machine is and whatever else is done on it. It knows the points
- * that this process stores.
+ * Limits background work that could use the whole machine. It is called between two pieces of work, and rests longer the
+ * more slowly points are stored during work than at rest. So an import runs at full speed on a quiet machine, and takes hardly
+ * anything from devices on a busy one, whatever the machine is and whatever else runs on it. It only knows the points that
+ * this process stores.
  */
 export function createGiveWay(
   storedPoints: () => number,
@@ -37,7 +37,7 @@ export function createGiveWay(
   const [atWork, atRest] = [createRate(), createRate()]
   let begun = clock.now()
   let before = storedPoints()
-  /** Puts down what was stored since it looked last; how long ago that is. */
+  /** Adds the points stored since the last look to a rate. Returns the time since then. */
   const look = (rate: Rate): number => {
     const ms = clock.now() - begun
     const stored = storedPoints()
@@ -53,13 +53,13 @@ export function createGiveWay(
     if (Math.max(working, resting) < QUIET_PER_SECOND) return
     const slower = resting > 0 ? Math.max(0, 1 - working / resting) : 0
     const restMs = ms * Math.max(slower / LOSS - 1, PROBE)
-    // Whoever stops it is heard by the next piece.
+    // An aborted rest ends early, and the next piece notices the signal.
     await clock.rest(Math.min(restMs, MAX_REST_MS), signal)
     look(atRest)
   }
 }
 
-/** What was long ago counts less and less. */
+/** A rate in which older counts weigh less and less. */
 interface Rate {
   add(count: number, ms: number): void
   perSecond(): number

@@ -20,18 +20,18 @@ import { type JobContext, type JobKind, Stopped } from './kind.ts'
 /**
  * Runs jobs: rows of the table `jobs`, the same on both databases and however many processes there are.
  *
- * A job is queued, then claimed by a process, which keeps it by a lease that a heartbeat extends. It ends as done, as
- * failed when its attempts are used up, or as cancelled. An attempt that fails goes back into the queue with a delay.
- * A process that dies stops the heartbeat; its jobs are found abandoned and go back into the queue, or fail when that
- * was the last attempt. Whoever lost its lease can change nothing any more: each transaction of a job ends with a
- * check of the lease (`commit`). So what a job does in `commit` happens once, what it does outside at least once.
+ * A job is queued, then claimed by a process, which holds it by a lease that a heartbeat extends. It ends as done, as
+ * failed after its last attempt, or as cancelled. After a failed attempt it returns to the queue with a delay. When a
+ * process dies, its heartbeats end; its jobs are found abandoned and return to the queue, or fail after the last
+ * attempt. A process that has lost a lease can change nothing any more, because each transaction of a job ends with a
+ * check of the lease (`commit`). So work in `commit` happens once, and work outside of it at least once.
  *
- * Each kind has slots of its own, so a kind that is stuck keeps no other waiting, and a root of organizations may fill only
- * part of them, so a job that is stuck keeps no other waiting. Roots take turns. Where others wait, a job that takes
- * long gives way after its turn, and those that have had one leave a slot to those that have not.
+ * Each kind has its own slots, so a stuck kind does not block the others. The organizations of one root may only fill part
+ * of them, so stuck jobs do not block other roots. Roots take turns. While others wait, a long job gives way after its
+ * turn, and jobs that have had a turn leave a slot to those that have not.
  */
 export interface JobRunner {
-  /** Stops claiming jobs, tells those that run, and waits for them a moment. What does not end is claimed again later. */
+  /** Stops claiming, aborts running jobs, and waits a moment for them. Jobs that do not end are claimed again later. */
   stop(): Promise<void>
 }
 
@@ -39,7 +39,7 @@ export interface RunnerOptions {
   db: Database
   kinds: readonly JobKind[]
   onError: (error: unknown, doing: string) => void
-  /** Whether no other process can have this database open: then leases of before are nobody's. */
+  /** Whether no other process can have this database open, so that earlier leases are no longer held. */
   alone: boolean
   leaseMs?: number
   pollMs?: number
@@ -48,12 +48,12 @@ export interface RunnerOptions {
 const LEASE_MS = 30_000
 const POLL_MS = 1_000
 const STOP_WITHIN_MS = 5_000
-/** How long a job that was told to stop may take to do so, before its slot goes to the next. */
+/** How long a stopped job may take to end before its slot goes to the next one. */
 const GRACE_MS = 5_000
 const AWAY_RETRY_MS = 500
-/** How often a job whose turn is over looks for others. */
+/** How often a job whose turn is over checks for waiting jobs. */
 const LOOK_FOR_OTHERS_MS = 500
-/** Queues that a process remembers as served, of each kind. */
+/** The number of served queues that a process remembers for each kind. */
 const MAX_SERVED = 1_000
 const STOPPED = { cancelled: 'The job was cancelled', lost: 'The job has been claimed by another process' }
 const GAVE_WAY = 'Others have their turn'
@@ -64,9 +64,9 @@ interface Running {
   job: Job
   stop: AbortController
   settled: Promise<void>
-  /** Whether it has had a turn, now or before. */
+  /** Whether it has used up a turn, now or earlier. */
   isLong: boolean
-  /** Goes on with it; null while it is at work. */
+  /** Resumes a paused job; null while it works. */
   resume: (() => void) | null
 }
 
@@ -74,7 +74,7 @@ export async function startJobs(options: RunnerOptions): Promise<JobRunner> {
   const { db, kinds, onError, leaseMs = LEASE_MS, pollMs = POLL_MS } = options
   const running = new Map<string, Running>()
   const names = kinds.map(({ kind }) => kind)
-  /** By kind, queues whose jobs were taken, the latest last. */
+  /** The queues from which jobs were taken, by kind, the latest last. */
   const served = new Map<string, Set<string>>()
   let stopping = false
 
@@ -106,7 +106,7 @@ export async function startJobs(options: RunnerOptions): Promise<JobRunner> {
     const work = withDemand({ lane: 'background', owner: job.organizationId ?? undefined }, async () =>
       kind.run(context),
     )
-    const settled = Promise.race([work, leftBehind(stop.signal)])
+    const settled = Promise.race([work, rejectAfterGrace(stop.signal)])
       .then(
         result => persist(() => succeed(kind, job, result)),
         error => persist(() => fail(kind, job, error, stop.signal)),
@@ -131,7 +131,7 @@ export async function startJobs(options: RunnerOptions): Promise<JobRunner> {
       const now = performance.now()
       if (begun === undefined) {
         begun = now
-        // At least as long as it took to get to where it was, so that half of its time goes forward.
+        // At least the time that it took to get to its former position, so that half of its time is progress.
         ends = now + Math.max(turnMs, now - started)
       }
       const own = running.get(job.id)
@@ -144,7 +144,7 @@ export async function startJobs(options: RunnerOptions): Promise<JobRunner> {
         return
       }
       if (paused === 0 && !(await isOtherDue(db.system, job, listFullQueues(kind)))) return
-      // Behind those that wait already.
+      // Moves behind the jobs that wait already.
       running.delete(job.id)
       running.set(job.id, own)
       await new Promise<void>((resolve, reject) => {
@@ -196,16 +196,16 @@ export async function startJobs(options: RunnerOptions): Promise<JobRunner> {
     })
   }
 
-  /** What became of a job has to be written down, also where the database is away just now. */
+  /** The result of a job must be stored, even if the database is away at the moment. */
   const persist = (write: () => Promise<void>) =>
     retry(write, { firstMs: AWAY_RETRY_MS, again: error => isAway(error) && !stopping })
 
-  /** Jobs of processes that died go back into the queue, or fail when that was their last attempt. */
+  /** Returns jobs of processes that died to the queue, or fails them after their last attempt. */
   async function recover(): Promise<void> {
     for (const { cancelRequested, ...job } of await listAbandonedJobs(db.system, names, [
       ...running.keys(),
     ])) {
-      // One that cannot be ended keeps no other waiting; it is found again.
+      // An error with one job does not block the others; it is found again.
       await recoverOne(job, cancelRequested).catch(error =>
         onError(error, `recovering the job ${job.kind} ${job.id}`),
       )
@@ -309,8 +309,8 @@ export async function startJobs(options: RunnerOptions): Promise<JobRunner> {
   }
 }
 
-/** Rejects some time after the signal: what has not stopped by then is left behind. */
-function leftBehind(signal: AbortSignal): Promise<never> {
+/** Rejects some time after the signal, so that a job that has not stopped by then is abandoned. */
+function rejectAfterGrace(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => {
     signal.addEventListener('abort', () => setTimeout(() => reject(signal.reason), GRACE_MS).unref(), {
       once: true,
@@ -318,7 +318,7 @@ function leftBehind(signal: AbortSignal): Promise<never> {
   })
 }
 
-/** Runs one at a time; when it is asked for meanwhile, once more afterwards. */
+/** Runs `work` one at a time; a call during a run causes one more run afterwards. */
 function createTurn(work: () => Promise<void>, onError: (error: unknown) => void) {
   let current: Promise<void> | undefined
   let again = false
