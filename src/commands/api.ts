@@ -2,10 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { CommandError, describeFailure, say } from './command.ts'
 import type { Credential } from './options.ts'
 
-/** A server that does not answer: it may be back later. */
+/** The server does not answer; it may return later. */
 export class ServerAway extends CommandError {}
 
-/** The server's answer is a failure that waiting does not mend. */
+/** The server answered with a failure that waiting does not solve. */
 export class RequestFailed extends CommandError {
   readonly status: number
 
@@ -15,16 +15,19 @@ export class RequestFailed extends CommandError {
   }
 }
 
-/** The REST interface as a command uses it. */
+/** The REST interface for commands. */
 export interface Api {
-  /** The body of the answer. Waits and asks again where the server says so; throws ServerAway or RequestFailed. */
+  /**
+   * Resolves to the body of the answer. Waits and tries again if the server asks for it; throws ServerAway or
+   * RequestFailed.
+   */
   call<T>(method: 'GET' | 'POST' | 'PATCH', path: string, body?: unknown): Promise<T>
 }
 
 const ANSWER_WITHIN_MS = 30_000
-/** How often a server whose dependency is away is asked. */
+/** How often a request is sent while a dependency of the server is away. */
 const ATTEMPTS = 6
-/** A limit that lasts longer is one to tell of, not to wait for. */
+/** A longer limit is reported instead of awaited. */
 const LONGEST_WAIT_S = 70
 const ANNOUNCE_EVERY_MS = 15_000
 
@@ -62,7 +65,7 @@ export function createApi(url: string, token?: string): Api {
         }
         if (response.ok) return answer as T
         const waitS = Number(response.headers.get('retry-after') ?? Number.NaN)
-        // Over the rate limit is slow and not wrong: of requests side by side one or two get through each time.
+        // 429 is retried without a limit: of several simultaneous requests one or two get through each time.
         const mayRetry = response.status === 429 || (response.status === 503 && attempt < ATTEMPTS)
         if (!mayRetry || !(waitS <= LONGEST_WAIT_S)) {
           throw new RequestFailed(response.status, answer.message ?? 'No reason given.')
@@ -77,7 +80,7 @@ export function createApi(url: string, token?: string): Api {
   }
 }
 
-/** The token of a credential; signs in where it is an account. */
+/** The token of a credential; signs in if it is an account. */
 export async function signIn(url: string, credential: Credential): Promise<string> {
   if ('token' in credential) return credential.token
   try {

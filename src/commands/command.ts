@@ -1,4 +1,4 @@
-/** A failure of a command that its user can mend: the message says how. */
+/** A failure of a command that its user can solve; the message says how. */
 export class CommandError extends Error {
   readonly exitCode: number
 
@@ -8,7 +8,7 @@ export class CommandError extends Error {
   }
 }
 
-/** Wrong arguments: the exit code is the shells' own. */
+/** Wrong arguments. Shells use the same exit code. */
 export const usageError = (message: string) =>
   new CommandError(`${message}\nRun it with --help to see the options.`, 2)
 
@@ -16,9 +16,9 @@ export function say(line: string): void {
   process.stdout.write(`${line}\n`)
 }
 
-/** Runs a command to its end: 0, or one sentence on standard error and the failure's exit code. */
+/** Runs a command to its end: exits with 0, or prints one sentence to standard error and exits with the failure's code. */
 export async function runCommand(command: () => Promise<void>): Promise<never> {
-  // A reader that has seen enough (`| head`) closes the pipe.
+  // A reader that needs no more lines (`| head`) closes the pipe.
   process.stdout.on('error', () => process.exit(0))
   try {
     await command()
@@ -49,13 +49,13 @@ const ERRNO: Record<string, string> = {
   EPIPE: 'the connection was cut',
 }
 
-/** Why a connection failed, in words. */
+/** The reason why a connection failed, in words. */
 export function describeFailure(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   if (error.name === 'TimeoutError') return 'there is no answer'
   const { code } = error as NodeJS.ErrnoException
   if (code && ERRNO[code]) return ERRNO[code]
-  // fetch and connections to a name with several addresses wrap what happened.
+  // fetch, and connections to a name with several addresses, wrap the original error.
   if (error instanceof AggregateError && error.errors.length > 0) return describeFailure(error.errors[0])
   if (error.cause) return describeFailure(error.cause)
   return error.message

@@ -2,12 +2,12 @@ import { randomBytes } from 'node:crypto'
 import { type Api, createApi, RequestFailed, signIn } from './api.ts'
 import type { Credentials } from './fleet.ts'
 
-/** Somebody who drives: a user who is signed in, and the vehicle with the device. */
+/** A driver: a signed-in user, and the vehicle with the device. */
 export interface Driver {
   name: string
   userId: string
   vehicleId: string
-  /** The interface as this user sees it. */
+  /** The interface with this user's token. */
   api: Api
 }
 
@@ -20,15 +20,15 @@ interface Invited {
 }
 
 /**
- * A driver for each device, a field user with a vehicle of the device's name on which the device is mounted. Those of an
- * earlier run drive again, with a new password that nobody is told: whoever runs this may invite users and reset theirs.
+ * A driver for each device: a field user with a vehicle of the device's name, on which the device is mounted. Drivers of an
+ * earlier run are used again, with a new random password, because the caller may invite users and reset their passwords.
  */
 export async function prepareCrew(url: string, api: Api, devices: readonly Credentials[]): Promise<Driver[]> {
   const { organizationId } = (await api.call<{ data: { organizationId: string } }>('GET', '/user')).data
   const roleId = await findFieldRole(api)
   const prepare = async (device: Credentials): Promise<Driver> => {
     const name = `Driver of ${device.name}`
-    // Accounts are the server's: organizations that play the same tracks have drivers of their own.
+    // Accounts belong to the server, so each organization needs drivers of its own for the same tracks.
     const email = `${device.name}.${organizationId.slice(-12)}@drivers.example`.toLowerCase()
     const password = randomBytes(18).toString('base64url')
     const userId = await prepareUser(url, api, { name, email, roleId, password })
@@ -49,7 +49,7 @@ async function findFieldRole(api: Api): Promise<string> {
   return role._id
 }
 
-/** Resolves to the user of this address, who has this password from now on. */
+/** Resolves to the user with this address, and sets the password. */
 async function prepareUser(
   url: string,
   api: Api,

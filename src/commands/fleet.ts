@@ -1,6 +1,6 @@
 import type { Api } from './api.ts'
 
-/** A device with the key that it connects with. */
+/** A device with the key for its connection. */
 export interface Credentials {
   _id: string
   name: string
@@ -8,10 +8,10 @@ export interface Credentials {
 }
 
 const PAGE = 500
-/** Requests under way at once. */
+/** The number of simultaneous requests. */
 const AT_ONCE = 8
 
-/** The names of so many vehicles: the recorded ones first, then each again with a number. */
+/** Names for `count` vehicles: the recorded ones first, then each again with a number. */
 export function nameVehicles(recorded: readonly string[], count: number): string[] {
   return Array.from({ length: count }, (_, index) => {
     const name = recorded[index % recorded.length] as string
@@ -20,7 +20,7 @@ export function nameVehicles(recorded: readonly string[], count: number): string
   })
 }
 
-/** A device for each name, in order: one of that name gets a new key, the others are created. */
+/** Prepares a device for each name, in order: an existing device gets a new key, the others are created. */
 export async function prepareDevices(
   api: Api,
   names: readonly string[],

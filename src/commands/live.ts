@@ -17,7 +17,7 @@ export type LiveMessage =
   | { type: 'gone'; subjectIds: string[] }
   | { type: 'error'; message: string }
 
-/** How a live connection ended. After `away`, and only then, trying again will do. */
+/** How a live connection ended. Only after `away` another attempt makes sense. */
 export type Ending =
   | { kind: 'stopped' }
   | { kind: 'token-ended' }
@@ -27,10 +27,10 @@ export type Ending =
 
 const TOKEN_ENDED = 4401
 const PERMISSION_LOST = 4403
-/** The server pings every 25 s; silence for longer is a connection that has died without a word. */
+/** The server pings every 25 s; after a longer silence the connection is considered dead. */
 const SILENCE_MS = 60_000
 
-/** Opens the live socket, subscribes from `since` on, and resolves with how it ended. */
+/** Opens the live socket, subscribes from `since` on, and resolves to how it ended. */
 export function followLive(options: {
   url: string
   token: string
@@ -58,7 +58,7 @@ export function followLive(options: {
     socket.on('message', data => {
       silence.refresh()
       const message = JSON.parse(data.toString()) as LiveMessage
-      // All that is said is the subscription, and what it needs is a permission.
+      // The only request is the subscription, so an error means that its permission is missing.
       if (message.type !== 'error') return options.onMessage(message)
       denied = { kind: 'forbidden' }
       socket.terminate()
@@ -81,8 +81,8 @@ export function followLive(options: {
       else if (code === TOKEN_ENDED) resolve({ kind: 'token-ended' })
       else if (code === PERMISSION_LOST) resolve({ kind: 'forbidden' })
       else {
-        const told = reason.toString() || 'the connection was cut'
-        resolve({ kind: 'away', failure: failure ?? told })
+        const closeReason = reason.toString() || 'the connection was cut'
+        resolve({ kind: 'away', failure: failure ?? closeReason })
       }
     })
   })

@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util'
 import { usageError } from './command.ts'
 import { TRACES, type TraceName } from './traces.ts'
 
-/** Who signs in: an account, or whoever the token belongs to. */
+/** Signs in with an account or with a token. */
 export type Credential = { token: string } | { email: string; password: string }
 
 export interface WatchOptions {
@@ -15,9 +15,9 @@ export interface SimulateOptions extends WatchOptions {
   devices: number
   pointsPerSecond: number
   trace: TraceName
-  /** Whether the drivers are given tasks. */
+  /** Whether the drivers get tasks. */
   day: boolean
-  /** Undefined is until Ctrl-C. */
+  /** Undefined means until Ctrl-C. */
   durationS: number | undefined
 }
 
@@ -58,7 +58,7 @@ export const WATCH_HELP = `Live positions in the terminal, one line each.
 
 ${SERVER_HELP}`
 
-/** The options of `simulate`, or null where help is asked for. Throws a usage error that names what is wrong. */
+/** The options of `simulate`, or null for --help. Throws a usage error that names the wrong option. */
 export function readSimulateOptions(args: string[], env: Env): SimulateOptions | null {
   const options = {
     ...SERVER_OPTIONS,
@@ -95,7 +95,7 @@ export function readSimulateOptions(args: string[], env: Env): SimulateOptions |
   }
 }
 
-/** The options of `watch`, or null where help is asked for. Throws a usage error that names what is wrong. */
+/** The options of `watch`, or null for --help. Throws a usage error that names the wrong option. */
 export function readWatchOptions(args: string[], env: Env): WatchOptions | null {
   const values = parse(() => parseArgs({ args, options: SERVER_OPTIONS }).values)
   if (values.help) return null
@@ -109,13 +109,13 @@ function parse<T>(read: () => T): T {
   try {
     return read()
   } catch (error) {
-    // The first sentence is for people, the rest explains how to pass it as a file name.
+    // The first sentence is for people; the rest explains how to pass the text as a file name.
     if (error instanceof TypeError) throw usageError(`${error.message.split('. ')[0]}.`)
     throw error
   }
 }
 
-/** Without the slash at its end. */
+/** Removes slashes at the end. */
 function readUrl(name: string, text: string, protocols: string[]): string {
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (!url?.hostname || !protocols.includes(url.protocol)) {

@@ -3,7 +3,10 @@ import type { LivePosition } from './live.ts'
 const COMPASS = ['N', 'NE', 'E', 'SE', 'S', 'SW', 'W', 'NW'] as const
 const NAME_WIDTH = 14
 
-/** `14:02:31  bus-2214        30.368507   -97.710650   26.5 km/h   89° E   moving`; times are the device's, shown here. */
+/**
+ * `14:02:31  bus-2214        30.368507   -97.710650   26.5 km/h   89° E   moving`; the device's time in the local time
+ * zone.
+ */
 export function formatPosition(position: LivePosition): string {
   const { lat, lng, speed, heading, timestamp, state } = position
   return [
@@ -27,7 +30,7 @@ export const HEADER = [
   'state',
 ].join('  ')
 
-/** Names come from whoever created the device: control characters would steer the terminal. */
+/** Users choose the names, and control characters would control the terminal. */
 export function cleanName(name: string): string {
   return name.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '?')
 }
@@ -36,7 +39,7 @@ function compassPoint(heading: number): string {
   return COMPASS[Math.round(heading / 45) % COMPASS.length] as string
 }
 
-/** The time of day, with the day where that is not today. */
+/** The time of day, with the date if it is not today. */
 function formatTime(timestamp: string): string {
   const date = new Date(timestamp)
   const time = date.toTimeString().slice(0, 8)

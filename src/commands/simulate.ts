@@ -10,7 +10,7 @@ import { openTracker, type Tally, type Tracker } from './tracker.ts'
 import { type Driven, playDay } from './working-day.ts'
 
 const REPORT_EVERY_MS = 5_000
-/** How long the end waits for acknowledgements that are under way. */
+/** How long the end waits for outstanding acknowledgements. */
 const FINISH_WITHIN_MS = 5_000
 const CONNECTIONS_PER_SECOND = 200
 const REASONS_SHOWN = 5
@@ -42,7 +42,7 @@ async function simulate(): Promise<void> {
   for (const [index, device] of devices.entries()) {
     if (stop.aborted) break
     const track = [...tracks.values()][index % tracks.size] as Track
-    // Vehicles that share a track are spread over the whole round.
+    // Vehicles that share a track are spread over it evenly.
     const round = Math.floor(index / tracks.size) / Math.ceil(count / tracks.size)
     const headStartS = round * 2 * track.seconds
     const one = { device, placeAt: (now: number) => placeAt(track, headStartS + (now - startedAt) / 1000) }
@@ -95,7 +95,7 @@ function createTally(): Tally {
   }
 }
 
-/** One connection alone first: what is wrong with the address is better said once than by every device. */
+/** Connects one device first: an error of the address is better reported once than by every device. */
 async function requireFirst(tracker: Tracker, mqttUrl: string): Promise<void> {
   const failure = await tracker.firstAttempt
   if (failure === null) return
@@ -105,7 +105,7 @@ async function requireFirst(tracker: Tracker, mqttUrl: string): Promise<void> {
   )
 }
 
-/** Prints a line every few seconds until the end is asked for, or nobody is left. */
+/** Prints a line every few seconds until the signal is aborted or every device is denied. */
 async function report(trackers: readonly Tracker[], tally: Tally, end: AbortSignal): Promise<void> {
   let before = 0
   let at = performance.now()
@@ -134,7 +134,7 @@ function describeFleet(trackers: readonly Tracker[], tally: Tally, perSecond: nu
     `${tally.acknowledged} points acknowledged`,
     `${perSecond.toFixed(1)}/s`,
     `${tally.rejected} rejected`,
-    // A few are always under way; more than one a device is a server that is slow or away.
+    // A few always wait; more than one for each device means that the server is slow or away.
     ...(waiting > trackers.length ? [`${waiting} waiting`] : []),
     ...(tally.dropped > 0 ? [`${tally.dropped} dropped, the server was away for too long`] : []),
     ...(away > 0 ? [`${away} trying again (${tally.lastFailure})`] : []),

@@ -6,7 +6,7 @@ import type { Fix } from './track.ts'
 
 const FOLDER = join(PROJECT, 'src/commands/traces')
 
-/** The recordings; their origin and licences stand in `traces/README.md`. */
+/** The recordings; `traces/README.md` has their origin and licences. */
 export const TRACES = {
   'capmetro-2015': {
     file: 'capmetro-2015-03-08.ndjson.gz',
@@ -20,7 +20,7 @@ export const TRACES = {
 
 export type TraceName = keyof typeof TRACES
 
-/** The fixes of each vehicle in the order of their times. */
+/** The fixes of each vehicle, in order of time. */
 export function readTrace(name: TraceName): Map<string, Fix[]> {
   const vehicles = new Map<string, Fix[]>()
   const text = gunzipSync(readFileSync(join(FOLDER, TRACES[name].file))).toString('utf8')

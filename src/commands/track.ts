@@ -1,12 +1,12 @@
-/** Where a recorded vehicle was. */
+/** A recorded position of a vehicle. */
 export interface Fix {
-  /** Since 1970. */
+  /** Seconds since 1970. */
   seconds: number
   lat: number
   lng: number
 }
 
-/** Where a driven vehicle is: degrees, m/s, degrees clockwise from north. */
+/** The position of a simulated vehicle: degrees, m/s, degrees clockwise from north. */
 export interface Place {
   lat: number
   lng: number
@@ -23,33 +23,36 @@ interface Leg {
   heading: number
 }
 
-/** A way that can be driven, there and back: straight legs between places where the vehicle was, and short stops. */
+/** A path that can be driven there and back: straight legs between recorded positions, and short stops. */
 export interface Track {
   legs: readonly Leg[]
-  /** One way. */
+  /** The time for one direction. */
   seconds: number
   metres: number
 }
 
 const EARTH_RADIUS_M = 6_371_000
 const RADIANS = Math.PI / 180
-/** A fix that the one before cannot have reached is a fault of the receiver. */
+/** A fix that cannot be reached from the one before at this speed is an error of the receiver. */
 const IMPOSSIBLE_MPS = 40
-/** A longer way without a fix would be a line across houses: the track ends there, and another one begins. */
+/** A longer leg without a fix would cross houses: the track ends there, and another one begins. */
 const LONGEST_LEG_M = 2_500
-/** A parked receiver wanders within this. */
+/** The position of a parked receiver varies within this distance. */
 const STANDING_WITHIN_M = 25
-/** Fixes two minutes apart hide the stops between them, so a leg is driven no slower than this, and no faster than a bus. */
+/**
+ * Fixes two minutes apart hide the stops between them, so a leg is driven at least this fast, and at most as fast as a
+ * bus.
+ */
 const SLOWEST_MPS = 5
 const FASTEST_MPS = 22
-/** Stops are kept short: who watches wants to see movement. */
+/** Stops are kept short, because viewers want to see movement. */
 const LONGEST_STOP_S = 8
-/** What is shorter is a vehicle in its yard. */
+/** A shorter track is a vehicle in its yard. */
 const SHORTEST_TRACK_M = 1_000
 
 /**
- * Creates the longest drivable track of a vehicle's recording, or null where it hardly moved. Sparse fixes become
- * straight legs driven at the recorded average speed, within plausible bounds; hours of standing become stops.
+ * Creates the longest drivable track of a vehicle's recording, or null if it hardly moved. Sparse fixes become straight
+ * legs at the recorded average speed, within plausible bounds; hours of standing become short stops.
  */
 export function createTrack(fixes: readonly Fix[]): Track | null {
   let longest: Track | null = null
@@ -60,7 +63,7 @@ export function createTrack(fixes: readonly Fix[]): Track | null {
   return longest && longest.metres >= SHORTEST_TRACK_M ? longest : null
 }
 
-/** Pieces without faults and without gaps that nothing is known about. */
+/** Splits the fixes into pieces without errors and without long gaps. */
 function split(fixes: readonly Fix[]): Fix[][] {
   const pieces: Fix[][] = []
   let piece: Fix[] = []
@@ -111,7 +114,7 @@ function drive(fixes: readonly Fix[]): Track {
   return { legs, seconds, metres }
 }
 
-/** Where a vehicle is that has driven the track for so long, there and back again without end. */
+/** The position of a vehicle that has driven the track, there and back repeatedly, for the given time. */
 export function placeAt(track: Track, seconds: number): Place {
   const round = seconds % (2 * track.seconds)
   const back = round > track.seconds
@@ -148,7 +151,7 @@ function headingOf(a: { lat: number; lng: number }, b: { lat: number; lng: numbe
   return (Math.atan2(east, north) / RADIANS + 360) % 360
 }
 
-/** Degrees of latitude, both ways. */
+/** The differences to the east and to the north, in degrees of latitude. */
 function offset(a: { lat: number; lng: number }, b: { lat: number; lng: number }) {
   return { east: (b.lng - a.lng) * Math.cos(((a.lat + b.lat) / 2) * RADIANS), north: b.lat - a.lat }
 }

@@ -4,48 +4,48 @@ import type { Credentials } from './fleet.ts'
 import type { Place } from './track.ts'
 
 /**
- * One device as a good tracker is built. Each point is kept until its PUBACK has come. One message is under way at
- * a time; what gathers meanwhile, while the server is busy or away, goes as one array in the next. So a message
- * whose acknowledgement was lost is sent again, and the server finds that it has its points already.
+ * One device that behaves like a good tracker. It keeps each point until its PUBACK has come. One message is in transit at a
+ * time; points recorded meanwhile, while the server is busy or away, go in the next one as an array. A message whose
+ * acknowledgement was lost is sent again, and the server recognizes its points.
  *
- * The MQTT client's own reconnecting is off, because it sends again one message after the other.
+ * The MQTT client does not reconnect by itself, because it would send unacknowledged messages again one after the other.
  */
 export interface Tracker {
   readonly state: 'connecting' | 'connected' | 'away' | 'denied'
-  /** Points without acknowledgement. */
+  /** The number of points without acknowledgement. */
   readonly waiting: number
-  /** What became of the first attempt to connect: null, or why it failed. */
+  /** The result of the first attempt to connect: null, or why it failed. */
   readonly firstAttempt: Promise<string | null>
-  /** Records no more points. */
+  /** Stops recording points. */
   halt(): void
   close(): Promise<void>
 }
 
-/** Counted over the whole fleet. */
+/** Counters of the whole fleet. */
 export interface Tally {
   acknowledged: number
-  /** Of the acknowledged ones, those that the server rejected. */
+  /** The acknowledged points that the server rejected. */
   rejected: number
-  /** Never sent: the server was away for too long. */
+  /** Points never sent, because the server was away for too long. */
   dropped: number
-  /** Why the latest connection was lost. */
+  /** Why the last connection was lost. */
   lastFailure: string
   onRejected(name: string, message: string): void
 }
 
 /** Ten minutes at one point a second. */
 const MAX_KEPT = 600
-/** The server's limit of one message. */
+/** The server's limit for one message. */
 const MAX_PER_MESSAGE = 1_000
 const RETRY_FIRST_MS = 1_000
 const RETRY_MAX_MS = 5_000
-/** CONNACK return codes of MQTT 3.1.1 after which the same credentials will not do later either. */
+/** CONNACK return codes of MQTT 3.1.1 after which the same credentials will never be accepted. */
 const DENIED = [4, 5]
 
 export function openTracker(options: {
   url: string
   device: Credentials
-  /** Where the vehicle is at a time of our clock. */
+  /** The vehicle's position at a time of our clock. */
   placeAt: (now: number) => Place
   /** The first point is recorded after `delayMs`. */
   everyMs: number
@@ -98,7 +98,7 @@ export function openTracker(options: {
       failure = error
     })
     opened.on('close', () => {
-      // Both a CONNACK that denies and its socket's end are told here.
+      // Called both after a CONNACK that denies access and after the end of the socket.
       if (client !== opened) return
       client = undefined
       underWay = 0
@@ -108,14 +108,14 @@ export function openTracker(options: {
       tally.lastFailure = describeFailure(failure)
       settleFirst(tally.lastFailure)
       if (state === 'denied') return halt()
-      // Not all at once, or a server that comes back meets every device in the same moment.
+      // Random delays, so that a server that comes back does not meet all devices at once.
       retry = setTimeout(open, retryMs * (0.5 + Math.random() / 2))
       retryMs = Math.min(retryMs * 2, RETRY_MAX_MS)
     })
   }
 
   function record(): void {
-    // Two points of one time would be one point to the server.
+    // The server would take two points with the same time for one point.
     const now = Math.max(Date.now(), lastRecordedAt + 1)
     lastRecordedAt = now
     kept.push(JSON.stringify({ ...round(options.placeAt(now)), timestamp: now }))
@@ -167,13 +167,13 @@ export function openTracker(options: {
       closed = true
       halt()
       clearTimeout(retry)
-      // With a message under way, end() without force would wait for its acknowledgement.
+      // With a message in transit, end() without force would wait for its acknowledgement.
       await client?.endAsync(underWay > 0 || state !== 'connected')
     },
   }
 }
 
-/** What a receiver gives: 0.1 m, 0.01 m/s, 0.1 degrees. */
+/** Rounds to a receiver's precision: 0.1 m, 0.01 m/s, 0.1 degrees. */
 function round({ lat, lng, speed, heading }: Place): Place {
   const to = (value: number, parts: number) => Math.round(value * parts) / parts
   return { lat: to(lat, 1e6), lng: to(lng, 1e6), speed: to(speed, 100), heading: to(heading, 10) % 360 }

@@ -10,8 +10,8 @@ const RETRY_FIRST_MS = 1_000
 const RETRY_MAX_MS = 5_000
 
 /**
- * Shows live positions until Ctrl-C. A lost connection is opened again and goes on at the cursor of the last
- * message, so that nothing is missed. A token that has ended is replaced by signing in again, where that is possible.
+ * Shows live positions until Ctrl-C. After a lost connection it opens another one and continues at the last message's cursor,
+ * so that nothing is missed. An ended token is replaced by signing in again, if possible.
  */
 async function watch(): Promise<void> {
   const options = readWatchOptions(process.argv.slice(2), readEnv())
@@ -33,7 +33,7 @@ async function watch(): Promise<void> {
 
   while (!stop.aborted) {
     token ??= await signIn(url, credential).catch(error => {
-      // At the start there may be a mistake in the address; later the server is on its way back.
+      // At the start the address may be wrong; later the server is expected to return.
       if (!(error instanceof ServerAway) || display.cursor === null) throw error
       return undefined
     })
@@ -64,7 +64,7 @@ async function watch(): Promise<void> {
   }
 }
 
-/** Prints messages, and keeps the cursor to go on with and the names of those that may leave. */
+/** Prints messages, and remembers the cursor and the names of subjects for later messages. */
 function createDisplay() {
   const names = new Map<string, string>()
   let cursor: string | null = null

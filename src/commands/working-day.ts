@@ -7,9 +7,9 @@ import type { Credentials } from './fleet.ts'
 import type { Place } from './track.ts'
 
 /**
- * A working day in a few minutes: whoever runs it plans, and gives each driver a task on the way ahead; the driver accepts
- * it, drives there and completes it, or fails. Drivers are users of their own, who see and change their own tasks alone.
- * They say when something happened and keep saying it until it is taken, as a phone does.
+ * A working day in a few minutes. The simulator plans as the signed-in user and gives each driver a task on the way ahead. The
+ * driver accepts it, drives there and completes it, or fails. Drivers are users of their own, who only see and change their
+ * own tasks. A driver reports when something happened, and repeats the report until it is accepted, as a phone does.
  */
 export interface Driven {
   device: Credentials
@@ -26,20 +26,20 @@ interface Flow {
   steps: Step[]
 }
 
-/** More would be a crowd on the screen. */
+/** More drivers would crowd the screen. */
 const MAX_DRIVERS = 12
-/** How far ahead a task is, in seconds of driving. */
+/** The distance of a new task, in seconds of driving. */
 const AHEAD_S = { least: 15, most: 40 }
 const WORK_S = { least: 3, most: 8 }
-/** Of all tasks, those that fail. */
+/** The share of tasks that fail. */
 const FAILING = 0.15
 const RETRY_MS = 2_000
-/** The task was cancelled, deleted or given to somebody else on a screen meanwhile. */
+/** The task was meanwhile cancelled, deleted or assigned to somebody else on a screen. */
 const TAKEN_AWAY = [404, 409]
 const WAY = ['unassigned', 'assigned', 'accepted', 'on_the_way', 'in_progress', 'completed', 'failed']
 const JOBS = ['Deliver parcels', 'Collect returns', 'Read the meter', 'Bring the post', 'Check the lift']
 
-/** Gives work to the drivers of the first devices until `stop`. Resolves to how many tasks were completed and failed. */
+/** Gives work to the drivers of the first devices until `stop`. Resolves to the numbers of completed and failed tasks. */
 export async function playDay(
   { url, api }: { url: string; api: Api },
   driven: readonly Driven[],
@@ -48,7 +48,7 @@ export async function playDay(
   const flow = await findFlow(api)
   const done = { completed: 0, failed: 0 }
   const working = driven.slice(0, MAX_DRIVERS)
-  // Each driver listens for the end, beside who else does.
+  // Each driver listens to the signal, in addition to the other listeners.
   setMaxListeners(2 * MAX_DRIVERS, stop)
   const crew = await prepareCrew(
     url,
@@ -119,7 +119,7 @@ async function work(
   return end
 }
 
-/** What a server answers that is there; null once the end is asked for. What it refuses is a mistake of ours. */
+/** Retries while the server is away; null once the signal is aborted. Other errors are thrown. */
 async function keepTrying<T>(stop: AbortSignal, call: () => Promise<T>): Promise<T | null> {
   while (!stop.aborted) {
     try {
@@ -132,7 +132,7 @@ async function keepTrying<T>(stop: AbortSignal, call: () => Promise<T>): Promise
   return null
 }
 
-/** A flow with all the steps of a day; one that asks for something shows more. */
+/** A flow with all steps of a day, if possible the one whose steps have fields. */
 async function findFlow(api: Api): Promise<Flow> {
   const { data } = await api.call<{ data: Flow[] }>('GET', '/flows?limit=500')
   const whole = data.filter(({ steps }) => WAY.every(name => steps.some(({ status }) => status === name)))
@@ -141,7 +141,7 @@ async function findFlow(api: Api): Promise<Flow> {
   return flow
 }
 
-/** Something for each field that a step asks for. */
+/** A value for each required field of a step. */
 function asked({ steps }: Flow, status: string): { [key: string]: unknown } {
   const fields = steps.find(step => step.status === status)?.fields.filter(({ required }) => required) ?? []
   return Object.fromEntries(
