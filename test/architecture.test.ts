@@ -8,6 +8,28 @@ const ROOT = resolve(import.meta.dirname, '..')
 const FLOORS = ['src', 'ingest', 'stream', 'db']
 /** Beside the stairs: it knows the server through its public interface alone. */
 const CONSOLE = 'console'
+/**
+ * The console's own floors from the top down: a folder, or a file that lies in console/ itself. Three pages are opened by a
+ * browser: the console (main.tsx, routes.tsx), a tracking link (track) and the API reference (reference).
+ */
+const CONSOLE_FLOORS = [
+  'main.tsx',
+  'routes.tsx',
+  'track',
+  'reference',
+  'pages',
+  'shell',
+  'live',
+  'map',
+  'parts',
+  'texts',
+  'api',
+  'session.ts',
+  'preferences.ts',
+  'storage.ts',
+  'urls.ts',
+  'clock.ts',
+]
 /** The roof has stairs as well: neither the runner of jobs, nor spreadsheets, nor the parts that all routes share know a resource. */
 const ROOF = ['src/resources', 'src/jobs', 'src/sheets', 'src/http', 'src/calendar']
 /** The files of the roof itself, which put the resources together. A resource knows none of them but these. */
@@ -140,6 +162,22 @@ describe('The house', () => {
     )
     expect(reachingUp).toEqual([])
     expect(sources.filter(({ path }) => storeyOf(path) !== -1).length).toBeGreaterThan(200)
+  })
+
+  it('has a console whose floors only go down as well', () => {
+    const nameOf = (path: string) => path.split('/')[1] as string
+    const floorOf = (path: string) => CONSOLE_FLOORS.indexOf(nameOf(path))
+    // Style sheets and the scripts of the build belong to no floor.
+    const beside = ['styles', 'build']
+    const ours = sources.filter(
+      ({ path }) => path.startsWith(`${CONSOLE}/`) && !beside.includes(nameOf(path)),
+    )
+    expect(ours.filter(({ path }) => floorOf(path) === -1).map(({ path }) => path)).toEqual([])
+    expect(CONSOLE_FLOORS.filter(name => !ours.some(({ path }) => nameOf(path) === name))).toEqual([])
+    const paths = new Set(ours.map(({ path }) => path))
+    expect(
+      findImports((path, target) => paths.has(path) && paths.has(target) && floorOf(target) < floorOf(path)),
+    ).toEqual([])
   })
 
   it('lets only these files look across organizations', () => {

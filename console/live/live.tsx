@@ -9,9 +9,9 @@ import {
   useState,
   useSyncExternalStore,
 } from 'react'
+import { ME, useWorkspace } from '../api/workspace.ts'
 import { serverNow } from '../clock.ts'
 import { endSession } from '../session.ts'
-import { ME, useWorkspace } from '../shell/workspace.tsx'
 import { type LiveState, openLive } from './connection.ts'
 import { createFleet, type Fleet } from './fleet.ts'
 

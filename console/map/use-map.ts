@@ -1,6 +1,6 @@
 import type { Map as MapLibre, ScaleControl } from 'maplibre-gl'
 import { type RefObject, useEffect, useRef, useState } from 'react'
-import { orStay } from '../parts/patient.ts'
+import { orAskToReload } from '../api/lazy-with-retry.ts'
 import { onTheme } from '../preferences.ts'
 import { useFormat, useTexts } from '../texts/texts.tsx'
 import type { View } from './maplibre.ts'
@@ -26,7 +26,7 @@ export function useMap<T>(container: RefObject<HTMLElement | null>, load: () => 
     let gone = false
     let timer: ReturnType<typeof setTimeout> | undefined
     const open = async () => {
-      const [{ openMap }, { createStyle, refineWorld }, loaded] = await orStay(
+      const [{ openMap }, { createStyle, refineWorld }, loaded] = await orAskToReload(
         Promise.all([import('./maplibre.ts'), import('./basemap.ts'), load()]),
       )
       if (gone || !container.current) return

@@ -1,7 +1,7 @@
 import { Link } from 'react-aria-components'
 import { useRouteError } from 'react-router'
+import { LoadFailure } from '../api/lazy-with-retry.ts'
 import { ActionButton } from '../parts/parts.tsx'
-import { PartFailure } from '../parts/patient.ts'
 import { getSession } from '../session.ts'
 import { signOut } from '../shell/account.ts'
 import { useTexts } from '../texts/texts.tsx'
@@ -25,7 +25,7 @@ export function MissingPage() {
 export function BrokenPage() {
   const texts = useTexts()
   const error = useRouteError()
-  const title = error instanceof PartFailure ? texts.errors.unloaded : texts.errors.broken
+  const title = error instanceof LoadFailure ? texts.errors.unloaded : texts.errors.broken
   console.error(error)
   return (
     <main className="middle" id="content">

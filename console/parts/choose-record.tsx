@@ -15,10 +15,10 @@ import {
   SelectValue,
 } from 'react-aria-components'
 import { type ListName, MAX_SEARCH } from '../api/lists.ts'
-import { named, useName, useRecords } from '../shell/records.ts'
 import { useTexts } from '../texts/texts.tsx'
 import { Icon } from './icon.tsx'
 import type { Choice } from './parts.tsx'
+import { named, useName, useRecords } from './records.ts'
 import { FieldSays } from './said.tsx'
 import { useSettled } from './settled.ts'
 

@@ -1,4 +1,4 @@
-import { useWorkspace } from '../shell/workspace.tsx'
+import { useWorkspace } from '../api/workspace.ts'
 import { useTexts } from '../texts/texts.tsx'
 
 /** Of a record that is not there. The server does not tell which organization has it, and somebody may be in several. */

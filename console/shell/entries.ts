@@ -1,4 +1,5 @@
 import { useNavigate } from 'react-router'
+import { useWorkspace } from '../api/workspace.ts'
 import type { State } from '../live/packed.ts'
 import type { IconName } from '../parts/icon.tsx'
 import { useTexts } from '../texts/texts.tsx'
@@ -6,7 +7,6 @@ import { urls } from '../urls.ts'
 import { useSignOut, useSwitchOrganization } from './account.ts'
 import { useChoices } from './choices.ts'
 import { usePages } from './pages.ts'
-import { useWorkspace } from './workspace.tsx'
 
 /** Something that the palette leads to or does. */
 export interface Entry {

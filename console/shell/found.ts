@@ -1,12 +1,11 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { LISTS, type ListName } from '../api/lists.ts'
+import { useWorkspace } from '../api/workspace.ts'
 import { useLive } from '../live/live.tsx'
-import { useFenceHints } from '../pages/map/fences/fence-hints.ts'
-import type { Fence } from '../pages/map/fences/queries.ts'
 import { useLocale, useTexts } from '../texts/texts.tsx'
 import { urls } from '../urls.ts'
 import { containing, type Entry } from './entries.ts'
-import { useWorkspace } from './workspace.tsx'
+import { type HintedFence, useFenceHints } from './fence-hints.ts'
 
 /** Of each kind: more than fit on a screen nobody reads, and another letter leaves fewer. */
 const MAX_OF_KIND = 6
@@ -68,7 +67,7 @@ export function useFoundEntries(text: string, settled: string) {
     }),
     ...(hasMap ? users : []).map(({ _id, name, email }) => ({ ...onMap(_id, name, 'user'), hint: email })),
   ]
-  const hints = hintFences(geofences as readonly Fence[])
+  const hints = hintFences(geofences as readonly HintedFence[])
   const found: { [kind in Kind]: Entry[] } = {
     subjects: [...loaded, ...elsewhere.filter(({ id }) => !known.has(id))],
     vehicles: vehicles.map(({ _id, name, plate, deviceId }) => ({

@@ -1,13 +1,13 @@
 import { useIsMutating } from '@tanstack/react-query'
 import { Button, Header, Menu, MenuItem, MenuSection, MenuTrigger, Popover } from 'react-aria-components'
 import { useLocation } from 'react-router'
+import { useWorkspace } from '../api/workspace.ts'
 import { Icon } from '../parts/icon.tsx'
 import { useTexts } from '../texts/texts.tsx'
 import { urls } from '../urls.ts'
 import { SWITCHING, useSignOut, useSwitchOrganization } from './account.ts'
 import { useChoices } from './choices.ts'
 import type { PageEntry } from './pages.ts'
-import { useWorkspace } from './workspace.tsx'
 
 export function OrganizationMenu() {
   const texts = useTexts()

@@ -1,7 +1,7 @@
+import { useWorkspace } from '../api/workspace.ts'
 import type { IconName } from '../parts/icon.tsx'
 import { useTexts } from '../texts/texts.tsx'
 import { urls } from '../urls.ts'
-import { useWorkspace } from './workspace.tsx'
 
 export interface PageEntry {
   to: string

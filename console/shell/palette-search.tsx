@@ -3,6 +3,7 @@ import { type KeyboardEvent, useEffect, useRef, useState } from 'react'
 import { Autocomplete, Header, Input, Menu, MenuItem, MenuSection, TextField } from 'react-aria-components'
 import { useNavigate } from 'react-router'
 import { MAX_SEARCH } from '../api/lists.ts'
+import { useWorkspace } from '../api/workspace.ts'
 import { afterDialog, focusHeading } from '../parts/focus.ts'
 import { Icon, StateMark } from '../parts/icon.tsx'
 import { sayFailure } from '../parts/parts.tsx'
@@ -11,7 +12,6 @@ import { useTexts } from '../texts/texts.tsx'
 import { containing, type Entry, namesBegin, useFixedEntries } from './entries.ts'
 import { useFoundEntries } from './found.ts'
 import { keepRecent, readRecent } from './recent.ts'
-import { useWorkspace } from './workspace.tsx'
 
 /** What is typed there, and what it finds. */
 export function Search({ onDone }: { onDone: () => void }) {

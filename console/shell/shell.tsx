@@ -9,14 +9,13 @@ import { Activity, useEffect, useMemo, useState, useSyncExternalStore } from 're
 import { RouterProvider as AriaRouter } from 'react-aria-components'
 import { Navigate, NavLink, Outlet, useHref, useLocation, useNavigate } from 'react-router'
 import { againAfter, isAway, isForbidden, retryAfterOf } from '../api/failure.ts'
+import { preload, useFailedLoads, useIsWaitingForServer } from '../api/lazy-with-retry.ts'
+import { useWorkspace } from '../api/workspace.ts'
 import { LiveProvider, useLive } from '../live/live.tsx'
-import { Elsewhere } from '../pages/elsewhere.tsx'
-import { SignIn } from '../pages/sign-in.tsx'
 import { focusHeading, focusPage, useKeptFocus } from '../parts/focus.ts'
 import { Icon } from '../parts/icon.tsx'
 import { Logo } from '../parts/logo.tsx'
 import { IconButton, sayUndone } from '../parts/parts.tsx'
-import { loadAhead, useFailedParts, useIsWaiting } from '../parts/patient.ts'
 import { accountOf, getHeld, getSession, hasJustEntered, hasLeft, onSession, wasMoved } from '../session.ts'
 import { useTexts } from '../texts/texts.tsx'
 import { urls } from '../urls.ts'
@@ -24,10 +23,12 @@ import { SWITCHING } from './account.ts'
 import { LeavingProvider, WayBlocker } from './leaving.tsx'
 import { LiveBadge } from './live-badge.tsx'
 import { AccountMenu, MorePages, OrganizationMenu } from './menus.tsx'
+import { OtherOrganization } from './other-organization.tsx'
 import { useIsOutdated } from './outdated.ts'
 import { type PageEntry, usePages } from './pages.ts'
 import { Palette } from './palette.tsx'
-import { useWorkspace, WorkspaceProvider } from './workspace.tsx'
+import { SignIn } from './sign-in.tsx'
+import { WorkspaceProvider } from './workspace-provider.tsx'
 
 const MAX_RETRIES = 3
 /** As many have room for their names beside each other (styles/shell.css hides the others). */
@@ -66,7 +67,7 @@ export function Shell() {
           <SignedIn key={account} token={shown.token} />
         </AriaRouter>
       </Activity>
-      {held && (session ? <Elsewhere held={held} /> : <SignIn isAgain />)}
+      {held && (session ? <OtherOrganization held={held} /> : <SignIn isAgain />)}
     </>
   )
 }
@@ -165,7 +166,7 @@ function Frame() {
 function LoadAhead() {
   const { pathname } = useLocation()
   const isFree = useLive().state.name === 'live' && pathname !== urls.map
-  useEffect(() => (isFree ? loadAhead() : undefined), [isFree])
+  useEffect(() => (isFree ? preload() : undefined), [isFree])
   return null
 }
 
@@ -177,8 +178,8 @@ function News() {
   const texts = useTexts()
   const { nav, account, form, errors } = texts
   const { organizations, roleChanges } = useWorkspace()
-  const isWaiting = useIsWaiting()
-  const failed = useFailedParts()
+  const isWaiting = useIsWaitingForServer()
+  const failed = useFailedLoads()
   const isOutdated = useIsOutdated()
   const switched = useMutationState({ filters: { mutationKey: SWITCHING }, select: ({ state }) => state }).at(
     -1,

@@ -8,7 +8,7 @@ import {
   useSyncExternalStore,
 } from 'react'
 import { I18nProvider } from 'react-aria-components'
-import { replacement } from '../parts/patient.ts'
+import { loadReplacement } from '../api/lazy-with-retry.ts'
 import { getPreferences, onPreferences } from '../preferences.ts'
 import type { Texts } from './en/en.ts'
 import { createFormat, type Format } from './format.ts'
@@ -27,7 +27,7 @@ const loading: Partial<Record<Language, Promise<Texts>>> = {}
 /** The first one comes with the page. */
 async function load(name: Language): Promise<Texts> {
   const isFirst = Object.keys(loading).length === 0
-  return isolateNames(await (isFirst ? LOADERS[name]() : replacement(LOADERS[name])))
+  return isolateNames(await (isFirst ? LOADERS[name]() : loadReplacement(LOADERS[name])))
 }
 
 const Words = createContext<{ texts: Texts; format: Format; locale: string } | null>(null)

@@ -138,15 +138,15 @@ describe('Sharing', () => {
     }
     try {
       const address = `http://127.0.0.1:${proxy.port}${pathname}`
-      const patient = await screens.open(address, { size, mayFail: /WebSocket|ERR_/ })
+      const waiting = await screens.open(address, { size, mayFail: /WebSocket|ERR_/ })
       await sendNow({ speed: 5, heading: 90 })
-      await see(patient, 18)
+      await see(waiting, 18)
       proxy.set('answers lost')
       proxy.set('clear')
       await sendNow({ speed: 10, heading: 90 })
-      await patient.evaluate(() => window.dispatchEvent(new Event('online')))
-      await see(patient, 36)
-      await patient.close()
+      await waiting.evaluate(() => window.dispatchEvent(new Event('online')))
+      await see(waiting, 36)
+      await waiting.close()
 
       const page = await screens.open('about:blank', { size, mayFail: /WebSocket|ERR_/ })
       // A fifth of its patience: what it would find out after half a minute.

@@ -3,11 +3,11 @@ import { Suspense, useState } from 'react'
 import { Link } from 'react-router'
 import { answered, api } from '../../api/client.ts'
 import { isMissing } from '../../api/failure.ts'
+import { lazyWithRetry } from '../../api/lazy-with-retry.ts'
+import { useWorkspace } from '../../api/workspace.ts'
 import { useLive } from '../../live/live.tsx'
 import { Missing } from '../../parts/missing.tsx'
 import { ActionButton, Trouble } from '../../parts/parts.tsx'
-import { part } from '../../parts/patient.ts'
-import { useWorkspace } from '../../shell/workspace.tsx'
 import { useFormat, useTexts } from '../../texts/texts.tsx'
 import { urls } from '../../urls.ts'
 
@@ -16,7 +16,7 @@ interface Subject {
   id: string
 }
 
-const SetupDialog = part(() => import('../setup-dialog.tsx'))
+const SetupDialog = lazyWithRetry(() => import('../setup-dialog.tsx'))
 
 /** Why somebody is not on the map, and what to do about it. */
 export default function Absent(props: {

@@ -1,12 +1,12 @@
 import type { Map as MapLibre } from 'maplibre-gl'
 import { Suspense, useDeferredValue, useEffect, useMemo, useState } from 'react'
 import { ToggleButton, ToggleButtonGroup } from 'react-aria-components'
+import { lazyWithRetry, preload } from '../../api/lazy-with-retry.ts'
+import { useWorkspace } from '../../api/workspace.ts'
 import { useFleetVersion, useLive } from '../../live/live.tsx'
 import { readShown } from '../../map/shown.ts'
-import { loadAhead, part } from '../../parts/patient.ts'
 import { useSettled } from '../../parts/settled.ts'
 import { LostBar } from '../../shell/live-badge.tsx'
-import { useWorkspace } from '../../shell/workspace.tsx'
 import { useLocale, useTexts } from '../../texts/texts.tsx'
 import { findArea } from './fences/area.ts'
 import { FenceButtons, FenceParts, findFenceAt } from './fences/fence-parts.tsx'
@@ -17,9 +17,9 @@ import { Nobody, SubjectList } from './subject-list.tsx'
 import { SubjectPanel } from './subject-panel.tsx'
 import type { MadeDevice } from './welcome.tsx'
 
-const Welcome = part(() => import('./welcome.tsx'))
-const StreetsHint = part(() => import('./streets-hint.tsx'))
-const SetupDialog = part(() => import('../setup-dialog.tsx'))
+const Welcome = lazyWithRetry(() => import('./welcome.tsx'))
+const StreetsHint = lazyWithRetry(() => import('./streets-hint.tsx'))
+const SetupDialog = lazyWithRetry(() => import('../setup-dialog.tsx'))
 /** How often the list is sorted anew. */
 const SORT_EVERY_MS = 1_000
 
@@ -43,7 +43,7 @@ export function MapPage() {
   const isEditing = fence === 'new' || (fence !== null && filters.edit)
 
   const isLive = map !== null && live.name === 'live'
-  useEffect(() => (isLive ? loadAhead() : undefined), [isLive])
+  useEffect(() => (isLive ? preload() : undefined), [isLive])
   useEffect(() => filter(hub ? [hub] : [], team ? [team] : []), [hub, team, filter])
 
   const byName = useMemo(() => orderByName(fleet, locale), [fleet, fleet.members, locale])

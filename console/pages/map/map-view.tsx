@@ -1,8 +1,8 @@
 import type { Map as MapLibre } from 'maplibre-gl'
 import { type ReactNode, useEffect, useRef, useState } from 'react'
 import { useLive } from '../../live/live.tsx'
-import type { Overlay } from '../../map/overlay.ts'
-import type { createOverview } from '../../map/overview.ts'
+import type { Overlay } from '../../live/overlay.ts'
+import type { createOverview } from '../../live/overview.ts'
 import { readPalette } from '../../map/palette.ts'
 import { useMap } from '../../map/use-map.ts'
 import { usePainted } from '../../parts/painted.ts'
@@ -32,8 +32,8 @@ interface Props {
 
 const loadDrawing = async () => {
   const [overlay, overview] = await Promise.all([
-    import('../../map/overlay.ts'),
-    import('../../map/overview.ts'),
+    import('../../live/overlay.ts'),
+    import('../../live/overview.ts'),
   ])
   return { ...overlay, ...overview }
 }

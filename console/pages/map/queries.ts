@@ -1,9 +1,9 @@
 import { useQuery } from '@tanstack/react-query'
 import { answered, api } from '../../api/client.ts'
 import { againAfter, isMissing } from '../../api/failure.ts'
+import { useWorkspace } from '../../api/workspace.ts'
 import { serverNow } from '../../clock.ts'
 import { useLive } from '../../live/live.tsx'
-import { useWorkspace } from '../../shell/workspace.tsx'
 import { useFormat } from '../../texts/texts.tsx'
 
 /** As many as a list answers at once. */

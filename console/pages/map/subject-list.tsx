@@ -10,26 +10,26 @@ import {
   useState,
 } from 'react'
 import { Button, Input, SearchField, ToggleButton, ToggleButtonGroup } from 'react-aria-components'
+import { lazyWithRetry } from '../../api/lazy-with-retry.ts'
 import { useFleetVersion, useLive, useNow } from '../../live/live.tsx'
 import { STATES, type State } from '../../live/packed.ts'
 import { afterDialog, focusHeading } from '../../parts/focus.ts'
 import { Icon, StateMark } from '../../parts/icon.tsx'
 import { usePainted } from '../../parts/painted.ts'
 import { ActionButton, Choose } from '../../parts/parts.tsx'
-import { part } from '../../parts/patient.ts'
+import { useRecords } from '../../parts/records.ts'
 import { fromRem } from '../../parts/rem.ts'
 import { stepTo } from '../../parts/rows.ts'
-import { useRecords } from '../../shell/records.ts'
 import { useFormat, useTexts } from '../../texts/texts.tsx'
 import { findArea, isDrawn } from './fences/area.ts'
 import type { Fence } from './fences/queries.ts'
 import { createTest, type Filters, NO_FILTERS, SORTS, type Sort } from './filters.ts'
 import { readSpeed } from './speed.ts'
 
-const ChooseRecord = part(async () => ({
+const ChooseRecord = lazyWithRetry(async () => ({
   default: (await import('../../parts/choose-record.tsx')).ChooseRecord,
 }))
-const ChooseArea = part(() => import('./fences/choose-area.tsx'))
+const ChooseArea = lazyWithRetry(() => import('./fences/choose-area.tsx'))
 const ROW_PX = fromRem(2.75)
 const AGES_EVERY_MS = 10_000
 const COUNTED_EVERY_MS = 1_000

@@ -2,21 +2,21 @@ import { type ReactNode, Suspense, useState } from 'react'
 import { ToggleButton } from 'react-aria-components'
 import { Link } from 'react-router'
 import { isMissing } from '../../api/failure.ts'
+import { lazyWithRetry } from '../../api/lazy-with-retry.ts'
+import { useWorkspace } from '../../api/workspace.ts'
 import { useFleetVersion, useLive, useNow } from '../../live/live.tsx'
 import type { Position } from '../../live/packed.ts'
 import { MAX_LAT } from '../../map/mercator.ts'
 import { useEscape, useReturnFocus } from '../../parts/focus.ts'
 import { Icon, StateMark } from '../../parts/icon.tsx'
 import { ActionButton, Copyable, IconButton } from '../../parts/parts.tsx'
-import { part } from '../../parts/patient.ts'
-import { useWorkspace } from '../../shell/workspace.tsx'
 import { useFormat, useTexts } from '../../texts/texts.tsx'
 import { urls } from '../../urls.ts'
 import { TRIP_FROM_M, useHubs, useSubjectRecords, useToday } from './queries.ts'
 import { readSpeed } from './speed.ts'
 
-const Absent = part(() => import('./absent.tsx'))
-const ShareDialog = part(() => import('../share-dialog.tsx'))
+const Absent = lazyWithRetry(() => import('./absent.tsx'))
+const ShareDialog = lazyWithRetry(() => import('../share-dialog.tsx'))
 
 interface Props {
   subjectId: string

@@ -4,9 +4,9 @@ import { useState } from 'react'
 import { Form } from 'react-aria-components'
 import { answered, api } from '../../api/client.ts'
 import { Failure } from '../../api/failure.ts'
+import { useWorkspace } from '../../api/workspace.ts'
 import { ActionButton, Copyable, Field, Trouble } from '../../parts/parts.tsx'
 import { useUnsaved } from '../../parts/unsaved.ts'
-import { useWorkspace } from '../../shell/workspace.tsx'
 import { useTexts } from '../../texts/texts.tsx'
 
 export interface MadeDevice {

@@ -1,7 +1,7 @@
 import { Navigate } from 'react-router'
 import { answered, api } from '../../api/client.ts'
+import { useWorkspace } from '../../api/workspace.ts'
 import { RecordName } from '../../parts/choose-record.tsx'
-import { useWorkspace } from '../../shell/workspace.tsx'
 import { useFormat, useTexts } from '../../texts/texts.tsx'
 import { urls } from '../../urls.ts'
 import { RecordsPage } from './records-page.tsx'

@@ -1,6 +1,6 @@
 import { answered, api } from '../../api/client.ts'
+import { useWorkspace } from '../../api/workspace.ts'
 import { Field } from '../../parts/parts.tsx'
-import { useWorkspace } from '../../shell/workspace.tsx'
 import { useTexts } from '../../texts/texts.tsx'
 import { useRecordDraft } from './record-draft.ts'
 import { RecordForm } from './record-form.tsx'

@@ -1,7 +1,7 @@
 import { answered, api } from '../../api/client.ts'
+import { useWorkspace } from '../../api/workspace.ts'
 import { ChooseRecord, ChooseRecords, RecordName } from '../../parts/choose-record.tsx'
 import { Field } from '../../parts/parts.tsx'
-import { useWorkspace } from '../../shell/workspace.tsx'
 import { useFormat, useTexts } from '../../texts/texts.tsx'
 import { useRecordDraft } from './record-draft.ts'
 import { RecordForm } from './record-form.tsx'

@@ -1,9 +1,9 @@
 import { useState } from 'react'
 import { ChooseFound } from '../../../parts/choose-record.tsx'
-import { named } from '../../../shell/records.ts'
+import { named } from '../../../parts/records.ts'
+import { useFenceHints } from '../../../shell/fence-hints.ts'
 import { useTexts } from '../../../texts/texts.tsx'
 import { areaOf, isDrawn } from './area.ts'
-import { useFenceHints } from './fence-hints.ts'
 import type { Fence } from './queries.ts'
 
 /** More than that nobody looks through without a letter, and each is an element of the page. */

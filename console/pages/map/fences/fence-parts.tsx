@@ -1,13 +1,13 @@
 import type { Map as MapLibre } from 'maplibre-gl'
 import { Suspense, useEffect, useMemo, useRef, useState } from 'react'
 import { ToggleButton } from 'react-aria-components'
+import { lazyWithRetry } from '../../../api/lazy-with-retry.ts'
+import { useWorkspace } from '../../../api/workspace.ts'
 import type { Shape } from '../../../map/areas.ts'
 import { useReturnFocus } from '../../../parts/focus.ts'
 import { Icon } from '../../../parts/icon.tsx'
 import { Missing } from '../../../parts/missing.tsx'
 import { ActionButton, IconButton } from '../../../parts/parts.tsx'
-import { part } from '../../../parts/patient.ts'
-import { useWorkspace } from '../../../shell/workspace.tsx'
 import { useTexts } from '../../../texts/texts.tsx'
 import type { Filters } from '../filters.ts'
 import { areaOf, isDrawn } from './area.ts'
@@ -15,10 +15,10 @@ import { FENCE_LAYER } from './layer-name.ts'
 import type { Fence } from './queries.ts'
 
 // Whoever has no geofences loads nothing of them, and nobody what draws before something is drawn.
-const Fences = part(() => import('./fences.tsx'))
-const FencePanel = part(() => import('./fence-panel.tsx'))
-const FenceEditor = part(() => import('./fence-editor.tsx'))
-const AreaDrawing = part(() => import('./area-drawing.tsx'))
+const Fences = lazyWithRetry(() => import('./fences.tsx'))
+const FencePanel = lazyWithRetry(() => import('./fence-panel.tsx'))
+const FenceEditor = lazyWithRetry(() => import('./fence-editor.tsx'))
+const AreaDrawing = lazyWithRetry(() => import('./area-drawing.tsx'))
 
 interface ButtonProps {
   filters: Filters

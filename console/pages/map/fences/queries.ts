@@ -1,9 +1,9 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useEffect } from 'react'
 import { answered, api } from '../../../api/client.ts'
+import { useWorkspace } from '../../../api/workspace.ts'
 import { useLive } from '../../../live/live.tsx'
 import type { Shape } from '../../../map/areas.ts'
-import { useWorkspace } from '../../../shell/workspace.tsx'
 
 type Listed = Awaited<ReturnType<typeof readPage>>['data'][number]
 /** A corner has two numbers, which the document of the interface does not say. */

@@ -1,22 +1,10 @@
-import { useState, useSyncExternalStore } from 'react'
+import { useState } from 'react'
 import { Form } from 'react-aria-components'
-import { Navigate, useSearchParams } from 'react-router'
 import { answered, api } from '../api/client.ts'
 import { Logo } from '../parts/logo.tsx'
 import { ActionButton, Field, sayUndone } from '../parts/parts.tsx'
-import { getSession, onSession, startSession, wasMoved } from '../session.ts'
+import { startSession } from '../session.ts'
 import { useTexts } from '../texts/texts.tsx'
-import { ownPath, urls } from '../urls.ts'
-
-export function SignInPage() {
-  const session = useSyncExternalStore(onSession, getSession)
-  const [search] = useSearchParams()
-  const next = search.get('next')
-  const target = (next && ownPath(next)) || urls.map
-  // What the address says was of another organization.
-  if (session) return <Navigate to={wasMoved() ? urls.map : target} replace />
-  return <SignIn isAgain={next !== null} />
-}
 
 /** Whoever was here before goes on. */
 export function SignIn({ isAgain }: { isAgain: boolean }) {

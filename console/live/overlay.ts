@@ -1,13 +1,13 @@
 import type { Map as MapLibre } from 'maplibre-gl'
-import type { Fleet } from '../live/fleet.ts'
-import { createCamera } from './camera.ts'
-import { type Clustering, cluster } from './clusters.ts'
-import { createLabels } from './labels.ts'
-import { createMarkers, FLOATS, NO_DIRECTION } from './markers.ts'
-import { TILE_PX, toLngLat, toX, toY } from './mercator.ts'
-import { createPace } from './pace.ts'
-import type { Palette } from './palette.ts'
-import { coveredOf, paddingOf } from './room.ts'
+import { createCamera } from '../map/camera.ts'
+import { type Clustering, cluster } from '../map/clusters.ts'
+import { createLabels } from '../map/labels.ts'
+import { createMarkers, FLOATS, NO_DIRECTION } from '../map/markers.ts'
+import { TILE_PX, toLngLat, toX, toY } from '../map/mercator.ts'
+import { createPace } from '../map/pace.ts'
+import type { Palette } from '../map/palette.ts'
+import { coveredOf, paddingOf } from '../map/room.ts'
+import type { Fleet } from './fleet.ts'
 
 /** From here on everything is shown for itself. */
 const CLUSTERS_BELOW_ZOOM = 14

@@ -6,7 +6,7 @@ import { discardHeld, readClaims, type Session, startSession } from '../session.
 import { useTexts } from '../texts/texts.tsx'
 
 /** Somebody is in another organization meanwhile, and something half typed waits for the one before. */
-export function Elsewhere({ held }: { held: Session }) {
+export function OtherOrganization({ held }: { held: Session }) {
   const texts = useTexts()
   const [failure, setFailure] = useState<unknown>(null)
   const [busy, setBusy] = useState(false)

@@ -1,9 +1,16 @@
-import type { Shape } from '../../../map/areas.ts'
-import { useRecords } from '../../../shell/records.ts'
-import { useFormat, useTexts } from '../../../texts/texts.tsx'
-import type { Fence } from './queries.ts'
+import type { Shape } from '../map/areas.ts'
+import { useRecords } from '../parts/records.ts'
+import { useFormat, useTexts } from '../texts/texts.tsx'
 
-/** What kind of shape it is, and how large. */
+/** The fields of a geofence that tell it apart from another one. */
+export interface HintedFence {
+  _id: string
+  name: string
+  hubId: string | null
+  shape: Shape
+}
+
+/** Says the kind of a shape and its size: "Circle, 500 m". */
 export function useShapeText(): (shape: Shape) => string {
   const { fences: t } = useTexts()
   const format = useFormat()
@@ -14,9 +21,7 @@ export function useShapeText(): (shape: Shape) => string {
 }
 
 /** By their identifiers: what tells geofences apart that share their name with another one, their hub and their shape. */
-export function useFenceHints(): (
-  fences: readonly Pick<Fence, '_id' | 'name' | 'hubId' | 'shape'>[],
-) => ReadonlyMap<string, string> {
+export function useFenceHints(): (fences: readonly HintedFence[]) => ReadonlyMap<string, string> {
   const hubs = useRecords('hubs', '')
   const say = useShapeText()
   return fences => {

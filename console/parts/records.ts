@@ -1,9 +1,8 @@
 import { useQuery } from '@tanstack/react-query'
 import { LISTS, type ListName, readName } from '../api/lists.ts'
-import { useLive } from '../live/live.tsx'
-import type { Choice } from '../parts/parts.tsx'
+import { useWorkspace } from '../api/workspace.ts'
 import { useTexts } from '../texts/texts.tsx'
-import { useWorkspace } from './workspace.tsx'
+import type { Choice } from './parts.tsx'
 
 /** As many as a list answers at once: most organizations have no more of a kind, and their names are known then. */
 const FIRST = 500
@@ -31,16 +30,6 @@ export function useRecords(kind: ListName, search: string): Choice[] {
     },
   })
   return data ?? []
-}
-
-const KIND_OF = { device: 'devices', user: 'users' } as const
-
-/** What a subject is called: as the live map says, else as its record does. */
-export function useSubjectName(type: keyof typeof KIND_OF, id: string): string {
-  const { fleet } = useLive()
-  const live = fleet.find(id)?.name
-  const recorded = useName(KIND_OF[type], live === undefined ? id : null)
-  return live ?? recorded
 }
 
 /** The name of a record, whichever of thousands it is. */

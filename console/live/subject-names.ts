@@ -1,7 +1,8 @@
 import { useQueries } from '@tanstack/react-query'
 import { LISTS, readName } from '../api/lists.ts'
-import { useLive } from '../live/live.tsx'
-import { useWorkspace } from './workspace.tsx'
+import { useWorkspace } from '../api/workspace.ts'
+import { useName } from '../parts/records.ts'
+import { useLive } from './live.tsx'
 
 const LIST_OF = { device: 'devices', user: 'users', vehicle: 'vehicles' } as const
 
@@ -32,4 +33,12 @@ export function useNames(subjects: readonly Subject[]): (string | null | undefin
     }),
     combine: results => results.map(({ data, error }) => (error ? null : data)),
   })
+}
+
+/** What a subject is called: as the live map says, else as its record does. */
+export function useSubjectName(type: 'device' | 'user', id: string): string {
+  const { fleet } = useLive()
+  const live = fleet.find(id)?.name
+  const recorded = useName(LIST_OF[type], live === undefined ? id : null)
+  return live ?? recorded
 }

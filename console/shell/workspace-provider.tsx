@@ -1,32 +1,9 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { createContext, type ReactNode, use, useEffect, useRef, useState } from 'react'
-import { answered, api, onRefusal } from '../api/client.ts'
+import { type ReactNode, useEffect, useRef, useState } from 'react'
+import { onRefusal } from '../api/client.ts'
+import { ME, readMe, WorkspaceContext } from '../api/workspace.ts'
 import { Trouble } from '../parts/parts.tsx'
 import { TextsProvider, useTexts } from '../texts/texts.tsx'
-
-type Me = NonNullable<Awaited<ReturnType<typeof readMe>>>
-
-interface Workspace {
-  user: Me['user']
-  organizations: Me['organizations']
-  timeZone: string
-  /** Whether the role carries a permission. */
-  may(permission: string): boolean
-  /** How often the role has become another one while somebody looked. */
-  roleChanges: number
-}
-
-/** Of the query who one is, and what one may. */
-export const ME = ['me']
-const Context = createContext<Workspace | null>(null)
-
-async function readMe() {
-  const [{ data: user }, { data: organizations }] = await Promise.all([
-    answered(api.GET('/api/v3/user')),
-    answered(api.GET('/api/v3/auth/my-organizations')),
-  ])
-  return { user, organizations }
-}
 
 /** Who is signed in, where, and how things are written there. */
 export function WorkspaceProvider({ children }: { children: ReactNode }) {
@@ -63,7 +40,7 @@ export function WorkspaceProvider({ children }: { children: ReactNode }) {
   }
   return (
     <TextsProvider language={language} timeZone={timeZone}>
-      <Context value={value}>{children}</Context>
+      <WorkspaceContext value={value}>{children}</WorkspaceContext>
     </TextsProvider>
   )
 }
@@ -86,10 +63,4 @@ function useRoleChanges(rights: string | undefined): number {
     void queries.invalidateQueries({ predicate: query => others.includes(query) })
   }, [queries, changes])
   return changes
-}
-
-export function useWorkspace(): Workspace {
-  const workspace = use(Context)
-  if (!workspace) throw new Error('Nobody is signed in above this part')
-  return workspace
 }

@@ -1,9 +1,9 @@
 import type { Map as MapLibre } from 'maplibre-gl'
-import type { Fleet } from '../live/fleet.ts'
-import { createCamera } from './camera.ts'
-import { boundsAround } from './geometry.ts'
-import { toLngLat } from './mercator.ts'
-import { paddingOf } from './room.ts'
+import { createCamera } from '../map/camera.ts'
+import { boundsAround } from '../map/geometry.ts'
+import { toLngLat } from '../map/mercator.ts'
+import { paddingOf } from '../map/room.ts'
+import type { Fleet } from './fleet.ts'
 
 /** Closer than that there is nothing around who stands alone. */
 const MAX_ZOOM = 15
