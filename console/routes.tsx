@@ -1,11 +1,24 @@
-import { createBrowserRouter } from 'react-router'
+import { createBrowserRouter, type LazyRouteFunction, type RouteObject } from 'react-router'
 import { withRetry } from './api/lazy-with-retry.ts'
 import { MapPage } from './pages/map/map-page.tsx'
 import { BrokenPage, MissingPage } from './pages/missing.tsx'
 import { SignInPage } from './pages/sign-in-page.tsx'
+import { type PageName, pathOf } from './paths.ts'
 import { Shell } from './shell/shell.tsx'
 
-/** The map of the product. The server answers each of these addresses (src/resources/console/pages.ts). */
+/** The pages that load when they are opened. */
+const PAGES: Record<PageName, LazyRouteFunction<RouteObject>> = {
+  playback: () => import('./pages/playback/playback-page.tsx'),
+  devices: () => import('./pages/records/devices.tsx'),
+  vehicles: () => import('./pages/records/vehicles.tsx'),
+  teams: () => import('./pages/records/teams.tsx'),
+  hubs: () => import('./pages/records/hubs.tsx'),
+  geofences: () => import('./pages/records/geofences.tsx'),
+  rejections: () => import('./pages/rejections.tsx'),
+  links: () => import('./pages/links.tsx'),
+}
+
+/** The map of the product. The server answers the same addresses (paths.ts). */
 export const router = createBrowserRouter([
   { path: '/sign-in', element: <SignInPage />, errorElement: <BrokenPage /> },
   {
@@ -15,19 +28,14 @@ export const router = createBrowserRouter([
     hydrateFallbackElement: <p className="middle" aria-busy="true" />,
     children: [
       {
-        // What fails in a page leaves what is around it.
+        // An error in a page leaves the frame around it.
         errorElement: <BrokenPage />,
         children: [
           { index: true, element: <MapPage /> },
-          // What is not looked at first comes when it is.
-          { path: 'playback', lazy: withRetry(() => import('./pages/playback/playback-page.tsx')) },
-          { path: 'devices/:id?', lazy: withRetry(() => import('./pages/records/devices.tsx')) },
-          { path: 'vehicles/:id?', lazy: withRetry(() => import('./pages/records/vehicles.tsx')) },
-          { path: 'teams/:id?', lazy: withRetry(() => import('./pages/records/teams.tsx')) },
-          { path: 'hubs/:id?', lazy: withRetry(() => import('./pages/records/hubs.tsx')) },
-          { path: 'geofences/:id?', lazy: withRetry(() => import('./pages/records/geofences.tsx')) },
-          { path: 'rejections', lazy: withRetry(() => import('./pages/rejections.tsx')) },
-          { path: 'links', lazy: withRetry(() => import('./pages/links.tsx')) },
+          ...Object.entries(PAGES).map(([name, load]) => ({
+            path: pathOf(name as PageName),
+            lazy: withRetry(load),
+          })),
           { path: '*', element: <MissingPage /> },
         ],
       },

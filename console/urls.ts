@@ -1,6 +1,14 @@
-/** Every address of the console, made in one place. */
+import { KINDS, type PageKind } from './kinds.ts'
+
+/** Builds every address of the console. */
 export const urls = {
   map: '/',
+  /** The page of a kind of records. */
+  list: (kind: PageKind) => `/${kind}`,
+  newRecord: (kind: PageKind) => `/${kind}/new`,
+  /** One record: in its form, or on the map. */
+  record: (kind: PageKind, id: string) =>
+    KINDS[kind].opens === 'on-map' ? urls.fence(id) : `/${kind}/${id}`,
   subject: (subjectId: string) => `/?subject=${encodeURIComponent(subjectId)}`,
   playback: '/playback',
   /** Of one subject; without a day it is the one on which it is opened. */
@@ -12,15 +20,10 @@ export const urls = {
   /** One day of one subject, at a time of it. */
   playbackAt: (type: 'device' | 'user', id: string, day: string, at: string) =>
     `/playback?subject=${type}:${id}&day=${day}&at=${encodeURIComponent(at)}`,
-  geofences: '/geofences',
   /** On the map; `new` is one that is to be drawn. */
-  fence: (fenceId: string) => `/?fence=${fenceId}`,
+  fence: (fenceId: string): string => `/?fence=${fenceId}`,
   signIn: (next: string) => (next === '/' ? '/sign-in' : `/sign-in?next=${encodeURIComponent(next)}`),
   links: '/links',
-  devices: '/devices',
-  vehicles: '/vehicles',
-  teams: '/teams',
-  hubs: '/hubs',
   rejections: '/rejections',
   rejectionsOf: (deviceId: string) => `/rejections?device=${deviceId}`,
   interface: '/api/v3/docs',

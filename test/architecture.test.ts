@@ -27,7 +27,9 @@ const CONSOLE_FLOORS = [
   'session.ts',
   'preferences.ts',
   'storage.ts',
+  'paths.ts',
   'urls.ts',
+  'kinds.ts',
   'clock.ts',
 ]
 /** The roof has stairs as well: neither the runner of jobs, nor spreadsheets, nor the parts that all routes share know a resource. */

@@ -1,4 +1,6 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { execFile } from 'node:child_process'
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join, relative, resolve } from 'node:path'
 import { describe, expect, it } from 'vitest'
 
@@ -27,6 +29,27 @@ const namedAfter = (name: string) => files.filter(path => new RegExp(`\\b${name}
 const containing = (pattern: RegExp) =>
   files.filter(path => path !== 'test/contributing.test.ts' && pattern.test(read(path)))
 
+/** The line or the block of hubs once more, for roles. */
+const addRoles = (text: string) =>
+  text.replace(
+    /^( *)hubs: (?:.*,|\{\n(?:\1 .*\n)*\1\},)\n/m,
+    block => block + block.replace(/(?<!icon: ')\bhub(s?)\b/g, 'role$1'),
+  )
+
+/** The files of the console in which the compiler finds an error. */
+const findErrors = (folder: string) =>
+  new Promise<string[]>(done => {
+    execFile(
+      process.execPath,
+      [join(ROOT, 'node_modules/typescript/bin/tsc'), '-p', 'console'],
+      { cwd: folder },
+      (_error, output) => {
+        const files = [...output.matchAll(/^(console\/[^(]+)\(/gm)].map(([, file]) => file as string)
+        done([...new Set(files)].sort())
+      },
+    )
+  })
+
 describe('CONTRIBUTING.md', () => {
   it('lists every file that a resource has or is named in, and no other', () => {
     const touched = [
@@ -43,9 +66,35 @@ describe('CONTRIBUTING.md', () => {
     expect(new Set(readWalk('Add an app’s format').map(({ path }) => path))).toEqual(new Set(touched))
   })
 
-  it.each(['Add a resource', 'Add an app’s format'])('shows what stands in the files: %s', title => {
-    for (const { path, shown } of readWalk(title)) {
-      for (const piece of shown) expect(read(path), path).toContain(piece)
+  it('lists every file that the page of a resource needs: the compiler is content with all of them, and not before', async () => {
+    const walk = readWalk('Add the page of a resource').map(({ path }) => path.replace('hubs', 'roles'))
+    const copy = mkdtempSync(join(tmpdir(), 'console-'))
+    try {
+      cpSync(join(ROOT, 'console'), join(copy, 'console'), { recursive: true })
+      cpSync(join(ROOT, 'tsconfig.json'), join(copy, 'tsconfig.json'))
+      symlinkSync(join(ROOT, 'node_modules'), join(copy, 'node_modules'))
+      // Roles have a list in the API, and no page.
+      const [page, ...others] = walk
+        .filter(path => path.includes('roles'))
+        .concat(walk.filter(path => !path.includes('roles')))
+      expect(others).toHaveLength(4)
+      writeFileSync(join(copy, page as string), read('console/pages/records/hubs.tsx'))
+      for (const path of others) {
+        writeFileSync(join(copy, path), addRoles(read(path)))
+        const isWhole = path === others.at(-1)
+        expect((await findErrors(copy)).length > 0, `after ${path}`).toBe(!isWhole)
+      }
+    } finally {
+      rmSync(copy, { recursive: true })
     }
   })
+
+  it.each(['Add a resource', 'Add the page of a resource', 'Add an app’s format'])(
+    'shows what stands in the files: %s',
+    title => {
+      for (const { path, shown } of readWalk(title)) {
+        for (const piece of shown) expect(read(path), path).toContain(piece)
+      }
+    },
+  )
 })

@@ -1,4 +1,6 @@
+import type { KindName } from '../kinds.ts'
 import { answered, api } from './client.ts'
+import type { paths } from './interface.d.ts'
 
 /** The interface takes no more characters to search for. */
 export const MAX_SEARCH = 200
@@ -11,55 +13,34 @@ interface Query {
   sort?: 'name'
 }
 
-/** The lists of what has a name, in which people look something up, and what a role needs to. */
-export const LISTS = {
-  devices: {
-    permission: 'view/device',
-    read: async (query: Query, signal?: AbortSignal) =>
-      (await answered(api.GET('/api/v3/devices', { params: { query }, signal }))).data,
-  },
-  vehicles: {
-    permission: 'view/vehicle',
-    read: async (query: Query, signal?: AbortSignal) =>
-      (await answered(api.GET('/api/v3/vehicles', { params: { query }, signal }))).data,
-  },
-  users: {
-    permission: 'view/user',
-    read: async (query: Query, signal?: AbortSignal) =>
-      (await answered(api.GET('/api/v3/users', { params: { query }, signal }))).data,
-  },
-  teams: {
-    permission: 'view/team',
-    read: async (query: Query, signal?: AbortSignal) =>
-      (await answered(api.GET('/api/v3/teams', { params: { query }, signal }))).data,
-  },
-  hubs: {
-    permission: 'view/hub',
-    read: async (query: Query, signal?: AbortSignal) =>
-      (await answered(api.GET('/api/v3/hubs', { params: { query }, signal }))).data,
-  },
-  geofences: {
-    permission: 'view/geofence',
-    read: async (query: Query, signal?: AbortSignal) =>
-      (await answered(api.GET('/api/v3/geofences', { params: { query }, signal }))).data,
-  },
-} as const
+type Listed<Kind extends KindName> =
+  paths[`/api/v3/${Kind}`]['get']['responses'][200]['content']['application/json']['data']
 
-export type ListName = keyof typeof LISTS
+/** Reads a list of the API. */
+export async function readList<Kind extends KindName>(
+  kind: Kind,
+  query: Query,
+  signal?: AbortSignal,
+): Promise<Listed<Kind>> {
+  // Every list takes these parameters: one of them stands for all.
+  const path = `/api/v3/${kind}` as '/api/v3/hubs'
+  const { data } = await answered(api.GET(path, { params: { query }, signal }))
+  return data as Listed<Kind>
+}
 
 /** As many fit into an address with room to spare. */
 const MAX_IDS = 100
 /** What a table needs that is scrolled is asked for at once, and nobody sees that it came later. */
 const GATHER_MS = 30
 
-function gatherNames(kind: ListName) {
+function gatherNames(kind: KindName) {
   let gathered: { ids: Set<string>; names: Promise<ReadonlyMap<string, string>> } | null = null
   const gather = () => {
     const ids = new Set<string>()
     const names = new Promise(resolve => setTimeout(resolve, GATHER_MS)).then(async () => {
       if (gathered?.ids === ids) gathered = null
       const query = { _id: [...ids].join(), limit: ids.size }
-      const found: readonly { _id: string; name: string }[] = await LISTS[kind].read(query)
+      const found: readonly { _id: string; name: string }[] = await readList(kind, query)
       return new Map(found.map(({ _id, name }) => [_id, name]))
     })
     return { ids, names }
@@ -72,14 +53,11 @@ function gatherNames(kind: ListName) {
   }
 }
 
-const names = {
-  devices: gatherNames('devices'),
-  vehicles: gatherNames('vehicles'),
-  users: gatherNames('users'),
-  teams: gatherNames('teams'),
-  hubs: gatherNames('hubs'),
-  geofences: gatherNames('geofences'),
-}
+const names = new Map<KindName, ReturnType<typeof gatherNames>>()
 
-/** What a record is called, whichever of thousands it is; null where there is none, or none that one may see. */
-export const readName = (kind: ListName, id: string): Promise<string | null> => names[kind](id)
+/** Reads the name of a record. Null means that it does not exist, or that the role must not see it. */
+export function readName(kind: KindName, id: string): Promise<string | null> {
+  const read = names.get(kind) ?? gatherNames(kind)
+  names.set(kind, read)
+  return read(id)
+}

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import react from '@vitejs/plugin-react'
 import { defineConfig, type Plugin } from 'vite'
+import { PATHS } from '../paths.ts'
 
 const CONSOLE = resolve(import.meta.dirname, '..')
 
@@ -63,9 +64,17 @@ const mapStyles: Plugin = {
   },
 }
 
+/** The addresses at which the server sends the console (src/resources/console/routes.ts). */
+const addresses: Plugin = {
+  name: 'addresses',
+  generateBundle() {
+    this.emitFile({ type: 'asset', fileName: 'paths.json', source: JSON.stringify(PATHS) })
+  },
+}
+
 export default defineConfig({
   root: CONSOLE,
-  plugins: [react(), ownLanguages, outlines, mapStyles],
+  plugins: [react(), ownLanguages, outlines, mapStyles, addresses],
   build: {
     target: 'es2022',
     // A file of its own is kept forever; data: would be in the way of the policy.

@@ -1,6 +1,7 @@
 import { useQueries } from '@tanstack/react-query'
-import { LISTS, readName } from '../api/lists.ts'
+import { readName } from '../api/lists.ts'
 import { useWorkspace } from '../api/workspace.ts'
+import { permissionTo } from '../kinds.ts'
 import { useName } from '../parts/records.ts'
 import { useLive } from './live.tsx'
 
@@ -27,7 +28,7 @@ export function useNames(subjects: readonly Subject[]): (string | null | undefin
         queryFn: async () => {
           if (live !== undefined) return live
           const list = LIST_OF[type]
-          return may(LISTS[list].permission) ? readName(list, id) : null
+          return may(permissionTo('view', list)) ? readName(list, id) : null
         },
       }
     }),

@@ -104,7 +104,7 @@ export default function SetupDialog({ device, deviceKey: known, onClose }: Props
 
 /** For whoever has lost the one that is in use. */
 function NewKey({ device, onKey }: Pick<Props, 'device'> & { onKey: (key: string) => void }) {
-  const { devices: t } = useTexts().records
+  const { devices: t } = useTexts().kinds
   /** False: it was asked before. */
   const [isAsking, setAsking] = useState<boolean>()
   const params = { path: { id: device._id } }

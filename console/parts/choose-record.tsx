@@ -14,7 +14,8 @@ import {
   Select,
   SelectValue,
 } from 'react-aria-components'
-import { type ListName, MAX_SEARCH } from '../api/lists.ts'
+import { MAX_SEARCH } from '../api/lists.ts'
+import type { KindName } from '../kinds.ts'
 import { useTexts } from '../texts/texts.tsx'
 import { Icon } from './icon.tsx'
 import type { Choice } from './parts.tsx'
@@ -31,7 +32,7 @@ interface Props {
 }
 
 interface RecordProps extends Props {
-  kind: ListName
+  kind: KindName
   /** What stands for no record, where that is not just none. */
   none?: string
 }
@@ -135,7 +136,7 @@ function RecordSearch(props: { value?: string; onChange?: (text: string) => void
 
 /** Several records of a kind: the chosen ones first, then what the search finds. */
 export function ChooseRecords(props: {
-  kind: ListName
+  kind: KindName
   label: string
   name: string
   value: string[]
@@ -166,6 +167,6 @@ export function ChooseRecords(props: {
   )
 }
 
-export function RecordName({ kind, id }: { kind: ListName; id: string | null | undefined }) {
+export function RecordName({ kind, id }: { kind: KindName; id: string | null | undefined }) {
   return useName(kind, id)
 }

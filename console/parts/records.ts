@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
-import { LISTS, type ListName, readName } from '../api/lists.ts'
+import { readList, readName } from '../api/lists.ts'
 import { useWorkspace } from '../api/workspace.ts'
+import { type KindName, permissionTo } from '../kinds.ts'
 import { useTexts } from '../texts/texts.tsx'
 import type { Choice } from './parts.tsx'
 
@@ -16,16 +17,15 @@ export const named = (choices: readonly Choice[], search: string): Choice[] =>
   choices.filter(({ name }) => name.toLowerCase().includes(search.toLowerCase()))
 
 /** Records of a kind whose name holds a text: the first of them, found by the server. */
-export function useRecords(kind: ListName, search: string): Choice[] {
+export function useRecords(kind: KindName, search: string): Choice[] {
   const { may } = useWorkspace()
-  const { permission, read } = LISTS[kind]
   const { data } = useQuery<Choice[]>({
     queryKey: [kind, 'choices', search],
-    enabled: may(permission),
+    enabled: may(permissionTo('view', kind)),
     placeholderData: before => before && named(before, search),
     queryFn: async ({ signal }) => {
       const query = search ? { search, limit: FOUND } : { limit: FIRST }
-      const found: Named = await read({ ...query, sort: 'name' }, signal)
+      const found: Named = await readList(kind, { ...query, sort: 'name' }, signal)
       return found.map(({ _id, name }) => ({ id: _id, name }))
     },
   })
@@ -33,16 +33,16 @@ export function useRecords(kind: ListName, search: string): Choice[] {
 }
 
 /** The name of a record, whichever of thousands it is. */
-export function useName(kind: ListName, id: string | null | undefined): string {
+export function useName(kind: KindName, id: string | null | undefined): string {
   const { form } = useTexts()
   const { may } = useWorkspace()
-  const { permission } = LISTS[kind]
+  const isAllowed = may(permissionTo('view', kind))
   const first = useRecords(kind, '').find(one => one.id === id)
   const { data, error } = useQuery({
     queryKey: [kind, id, 'name'],
-    enabled: Boolean(id) && first === undefined && may(permission),
+    enabled: Boolean(id) && first === undefined && isAllowed,
     queryFn: () => readName(kind, id as string),
   })
   if (!id) return '–'
-  return first?.name ?? data ?? (data === null || error || !may(permission) ? form.unknown : '…')
+  return first?.name ?? data ?? (data === null || error || !isAllowed ? form.unknown : '…')
 }

@@ -1,5 +1,6 @@
 import { useNavigate } from 'react-router'
 import { useWorkspace } from '../api/workspace.ts'
+import { KINDS, PAGE_KINDS, permissionTo } from '../kinds.ts'
 import type { State } from '../live/packed.ts'
 import type { IconName } from '../parts/icon.tsx'
 import { useTexts } from '../texts/texts.tsx'
@@ -47,28 +48,22 @@ export function useFixedEntries(): { pages: Entry[]; actions: Entry[] } {
   const choices = useChoices()
   const change = useSwitchOrganization()
   const signOut = useSignOut()
-  const { account, records } = texts
+  const { account } = texts
   const openInterface = () => void window.open(urls.interface, '_blank', 'noreferrer')
 
   const pages: Entry[] = [
     ...usePages().map(({ to, icon, text }) => ({ id: `page:${to}`, name: text, icon, to })),
     { id: 'page:interface', name: texts.nav.interface, icon: 'code', run: openInterface },
   ]
-  const creations = [
-    { to: urls.devices, needs: 'create/device', name: records.devices.create },
-    { to: urls.vehicles, needs: 'create/vehicle', name: records.vehicles.create },
-    { to: urls.teams, needs: 'create/team', name: records.teams.create },
-    { to: urls.hubs, needs: 'create/hub', name: records.hubs.create },
-  ]
   const actions: Entry[] = [
-    ...creations
-      .filter(({ needs }) => may(needs))
-      .map(({ to, name }) => ({
-        id: `create:${to}`,
-        name,
+    ...PAGE_KINDS.filter(kind => KINDS[kind].opens === 'in-form' && may(permissionTo('create', kind))).map(
+      kind => ({
+        id: `create:${urls.list(kind)}`,
+        name: texts.kinds[kind].create,
         icon: 'plus' as const,
-        run: () => void navigate(`${to}/new`),
-      })),
+        run: () => void navigate(urls.newRecord(kind)),
+      }),
+    ),
     ...organizations
       .filter(one => !one.isCurrent)
       .map(one => ({

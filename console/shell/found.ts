@@ -1,6 +1,7 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
-import { LISTS, type ListName } from '../api/lists.ts'
+import { readList } from '../api/lists.ts'
 import { useWorkspace } from '../api/workspace.ts'
+import { KINDS, type KindName, PAGE_KINDS, type PageKind, permissionTo } from '../kinds.ts'
 import { useLive } from '../live/live.tsx'
 import { useLocale, useTexts } from '../texts/texts.tsx'
 import { urls } from '../urls.ts'
@@ -10,8 +11,19 @@ import { type HintedFence, useFenceHints } from './fence-hints.ts'
 /** Of each kind: more than fit on a screen nobody reads, and another letter leaves fewer. */
 const MAX_OF_KIND = 6
 
-const KINDS = ['subjects', 'vehicles', 'hubs', 'teams', 'geofences'] as const
-type Kind = (typeof KINDS)[number]
+/** Devices and users are found as subjects of the map. */
+const TABLES = PAGE_KINDS.filter(kind => kind !== 'devices')
+const GROUPS = ['subjects', ...TABLES] as const
+type Group = (typeof GROUPS)[number]
+
+/** The fields of a found record that its entry shows, where its kind has them. */
+interface Found {
+  _id: string
+  name: string
+  plate?: string | null
+  address?: string | null
+  deviceId?: string | null
+}
 
 /** What has this text in its name: subjects that are loaded at once, and whatever the server finds. */
 export function useFoundEntries(text: string, settled: string) {
@@ -26,19 +38,18 @@ export function useFoundEntries(text: string, settled: string) {
     placeholderData: keepPreviousData,
     queryFn: async ({ signal }) => {
       const query = { search: settled, limit: MAX_OF_KIND, sort: 'name' } as const
-      const find = async <Name extends ListName>(name: Name) =>
-        (may(LISTS[name].permission) ? LISTS[name].read(query, signal) : []) as
-          | Awaited<ReturnType<(typeof LISTS)[Name]['read']>>
-          | never[]
-      const [devices, users, vehicles, hubs, teams, geofences] = await Promise.all([
+      const find = async <Kind extends KindName>(kind: Kind) =>
+        may(permissionTo('view', kind)) ? await readList(kind, query, signal) : []
+      const [devices, users, ...tables] = await Promise.all([
         find('devices'),
         find('users'),
-        find('vehicles'),
-        find('hubs'),
-        find('teams'),
-        find('geofences'),
+        ...TABLES.map(find),
       ])
-      return { devices, users, vehicles, hubs, teams, geofences }
+      return {
+        devices,
+        users,
+        tables: new Map<PageKind, readonly Found[]>(TABLES.map((kind, at) => [kind, tables[at] ?? []])),
+      }
     },
   })
 
@@ -58,55 +69,41 @@ export function useFoundEntries(text: string, settled: string) {
     })
   }
   const known = new Set(loaded.map(({ id }) => id))
-  const { devices = [], users = [], vehicles = [], hubs = [], teams = [], geofences = [] } = server.data ?? {}
+  const { devices = [], users = [], tables } = server.data ?? {}
   const elsewhere = [
     ...devices.map(({ _id, name, lastSeenAt }) => {
       const entry = onMap(_id, name, 'device')
       // What was never heard of is on no map.
-      return hasMap && (lastSeenAt || entry.state) ? entry : { ...entry, to: `${urls.devices}/${_id}` }
+      return hasMap && (lastSeenAt || entry.state) ? entry : { ...entry, to: urls.record('devices', _id) }
     }),
     ...(hasMap ? users : []).map(({ _id, name, email }) => ({ ...onMap(_id, name, 'user'), hint: email })),
   ]
-  const hints = hintFences(geofences as readonly HintedFence[])
-  const found: { [kind in Kind]: Entry[] } = {
-    subjects: [...loaded, ...elsewhere.filter(({ id }) => !known.has(id))],
-    vehicles: vehicles.map(({ _id, name, plate, deviceId }) => ({
+  const hints = hintFences((tables?.get('geofences') ?? []) as readonly HintedFence[])
+  const foundOf = (group: Group): Entry[] => {
+    if (group === 'subjects') return [...loaded, ...elsewhere.filter(({ id }) => !known.has(id))]
+    return (tables?.get(group) ?? []).map(({ _id, name, plate, address, deviceId }) => ({
       id: _id,
       name,
-      hint: plate ?? undefined,
-      icon: 'vehicle',
-      to: deviceId && hasMap ? urls.subject(deviceId) : `${urls.vehicles}/${_id}`,
-    })),
-    hubs: hubs.map(({ _id, name, address }) => ({
-      id: _id,
-      name,
-      hint: address ?? undefined,
-      icon: 'hub',
-      to: `${urls.hubs}/${_id}`,
-    })),
-    teams: teams.map(({ _id, name }) => ({ id: _id, name, icon: 'team', to: `${urls.teams}/${_id}` })),
-    geofences: geofences.map(({ _id, name }) => ({
-      id: _id,
-      name,
-      hint: hints.get(_id),
-      icon: 'fence',
-      to: urls.fence(_id),
-    })),
+      hint: plate ?? address ?? hints.get(_id),
+      icon: KINDS[group].icon,
+      // A vehicle is where its device is.
+      to: deviceId && hasMap ? urls.subject(deviceId) : urls.record(group, _id),
+    }))
   }
   // Until the answer to this text is here, of the one before it what fits this text too.
   const isUnsettled = settled !== text.trim()
   const isOld = isUnsettled || server.isPlaceholderData
   const fits = ({ name, hint = '' }: Entry) => !isOld || contains(`${name} ${hint}`)
   const { compare } = new Intl.Collator(useLocale(), { numeric: true })
-  const shown = (kind: Kind) =>
+  const shown = (group: Group) =>
     text.trim() === ''
       ? []
-      : found[kind]
+      : foundOf(group)
           .filter(fits)
           .sort((one, other) => compare(one.name, other.name))
           .slice(0, MAX_OF_KIND)
   return {
-    found: Object.fromEntries(KINDS.map(kind => [kind, shown(kind)])) as typeof found,
+    found: GROUPS.map(group => [group, shown(group)] as const),
     // What went wrong with the text before says nothing of this one.
     isSearching: text.trim() !== '' && (isUnsettled || ((isOld || server.isFetching) && !server.error)),
     error: server.error,

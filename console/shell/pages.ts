@@ -1,4 +1,5 @@
 import { useWorkspace } from '../api/workspace.ts'
+import { KINDS, PAGE_KINDS, permissionTo } from '../kinds.ts'
 import type { IconName } from '../parts/icon.tsx'
 import { useTexts } from '../texts/texts.tsx'
 import { urls } from '../urls.ts'
@@ -11,16 +12,17 @@ export interface PageEntry {
 
 /** The pages that a role may see, in the order in which they are listed. */
 export function usePages(): PageEntry[] {
-  const { nav } = useTexts()
+  const { nav, kinds } = useTexts()
   const { may } = useWorkspace()
   const pages: (PageEntry & { needs?: string[] })[] = [
     { to: urls.map, icon: 'map', text: nav.map },
     { to: urls.playback, icon: 'history', text: nav.playback, needs: ['view/location'] },
-    { to: urls.devices, icon: 'device', text: nav.devices, needs: ['view/device'] },
-    { to: urls.vehicles, icon: 'vehicle', text: nav.vehicles, needs: ['view/vehicle'] },
-    { to: urls.teams, icon: 'team', text: nav.teams, needs: ['view/team'] },
-    { to: urls.hubs, icon: 'hub', text: nav.hubs, needs: ['view/hub'] },
-    { to: urls.geofences, icon: 'fence', text: nav.geofences, needs: ['view/geofence'] },
+    ...PAGE_KINDS.map(kind => ({
+      to: urls.list(kind),
+      icon: KINDS[kind].icon,
+      text: kinds[kind].title,
+      needs: [permissionTo('view', kind)],
+    })),
     { to: urls.links, icon: 'link', text: nav.links, needs: ['view/tracking-link', 'view/location'] },
     { to: urls.rejections, icon: 'rejected', text: nav.rejections, needs: ['view/device'] },
   ]

@@ -4,6 +4,7 @@ import { Autocomplete, Header, Input, Menu, MenuItem, MenuSection, TextField } f
 import { useNavigate } from 'react-router'
 import { MAX_SEARCH } from '../api/lists.ts'
 import { useWorkspace } from '../api/workspace.ts'
+import type { PageKind } from '../kinds.ts'
 import { afterDialog, focusHeading } from '../parts/focus.ts'
 import { Icon, StateMark } from '../parts/icon.tsx'
 import { sayFailure } from '../parts/parts.tsx'
@@ -34,16 +35,16 @@ export function Search({ onDone }: { onDone: () => void }) {
     return fits ? [{ ...kept, icon: 'clock' }] : []
   })
   const isNew = ({ id }: Entry) => !recent.some(one => one.id === id)
-  const groups = Object.entries({
-    recent,
-    pages: pages.filter(({ name }) => namesBegin(name, text)).filter(isNew),
-    actions: actions.filter(({ name }) => namesBegin(name, text)).filter(isNew),
-    subjects: found.subjects.filter(isNew),
-    vehicles: found.vehicles.filter(isNew),
-    hubs: found.hubs.filter(isNew),
-    teams: found.teams.filter(isNew),
-    geofences: found.geofences.filter(isNew),
-  }) as [keyof typeof t.groups, Entry[]][]
+  const groups = [
+    ['recent', recent],
+    ['pages', pages.filter(({ name }) => namesBegin(name, text)).filter(isNew)],
+    ['actions', actions.filter(({ name }) => namesBegin(name, text)).filter(isNew)],
+    ...found.map(([name, entries]) => [name, entries.filter(isNew)] as const),
+  ] as const
+  const titleOf = (name: (typeof groups)[number][0]) => {
+    if (name === 'subjects' && !may('view/location')) return texts.kinds.devices.title
+    return name in t.groups ? t.groups[name as keyof typeof t.groups] : texts.kinds[name as PageKind].title
+  }
   const count = groups.reduce((sum, [, entries]) => sum + entries.length, 0)
 
   const [first] = groups.flatMap(([, entries]) => entries)
@@ -93,9 +94,7 @@ export function Search({ onDone }: { onDone: () => void }) {
             .filter(([, entries]) => entries.length > 0)
             .map(([name, entries]) => (
               <MenuSection key={name} id={name}>
-                <Header>
-                  {name === 'subjects' && !may('view/location') ? texts.nav.devices : t.groups[name]}
-                </Header>
+                <Header>{titleOf(name)}</Header>
                 {entries.map(entry => (
                   <MenuItem
                     key={entry.id}

@@ -27,7 +27,7 @@ export default function Absent(props: {
   onClearFilters: () => void
 }) {
   const { error, device, user, isFiltered, onClearFilters } = props
-  const { live, map, records, nav, subject: t } = useTexts()
+  const { live, map, kinds, records, nav, subject: t } = useTexts()
   const { state } = useLive()
   const { may } = useWorkspace()
   const [isSetUp, setSetUp] = useState(false)
@@ -43,7 +43,7 @@ export default function Absent(props: {
       <>
         <p>{live.forbidden}</p>
         {device && (
-          <Link className="button plain" to={`${urls.devices}/${device._id}`}>
+          <Link className="button plain" to={urls.record('devices', device._id)}>
             {t.device}
           </Link>
         )}
@@ -76,7 +76,7 @@ export default function Absent(props: {
     <>
       <p>{map.neverSent}</p>
       <div className="panel-actions">
-        <ActionButton onPress={() => setSetUp(true)}>{records.devices.setup}</ActionButton>
+        <ActionButton onPress={() => setSetUp(true)}>{kinds.devices.setup}</ActionButton>
         {may('view/device') && (
           <Link className="button plain" to={urls.rejectionsOf(device._id)}>
             {nav.rejections}

@@ -2,7 +2,7 @@ import { keepPreviousData, useQueries, useQuery } from '@tanstack/react-query'
 import { useMemo } from 'react'
 import { answered, api } from '../../api/client.ts'
 import { againAfter } from '../../api/failure.ts'
-import { LISTS } from '../../api/lists.ts'
+import { readList } from '../../api/lists.ts'
 import { useWorkspace } from '../../api/workspace.ts'
 import { serverNow } from '../../clock.ts'
 import { useNames } from '../../live/subject-names.ts'
@@ -156,7 +156,7 @@ export function useVehicles(search: string) {
     enabled: may('view/vehicle'),
     placeholderData: keepPreviousData,
     queryFn: ({ signal }): Promise<{ _id: string; name: string }[]> =>
-      LISTS.vehicles.read({ search: search || undefined, limit: OFFERED_VEHICLES, sort: 'name' }, signal),
+      readList('vehicles', { search: search || undefined, limit: OFFERED_VEHICLES, sort: 'name' }, signal),
   })
   return data
 }

@@ -23,16 +23,12 @@ const readDevice = async (id: string) => (await answered(api.GET('/api/v3/device
 export function Component() {
   const texts = useTexts()
   const format = useFormat()
-  const { may } = useWorkspace()
   const { fleet } = useLive()
   const t = texts.records
   const stateOf = (device: Device) => fleet.find(device._id)?.state
   return (
     <RecordsPage
-      name="devices"
-      title={texts.nav.devices}
-      lead={t.devices.lead}
-      create={may('create/device') ? t.devices.create : null}
+      kind="devices"
       read={(query, signal) => answered(api.GET('/api/v3/devices', { params: { query }, signal }))}
       columns={[
         {
@@ -62,7 +58,7 @@ export function Component() {
         },
         {
           id: 'seen',
-          title: t.devices.seen,
+          title: texts.kinds.devices.seen,
           sort: 'lastSeenAt',
           cell: device => (device.lastSeenAt ? format.ago(Date.parse(device.lastSeenAt)) : texts.units.never),
         },
@@ -103,13 +99,13 @@ function DeviceForm({ device, onClose }: { device: Device | null; onClose: () =>
   }
   const remove = device &&
     may('delete/device') && {
-      ask: t.devices.deleteAsk(device.name),
+      ask: texts.kinds.devices.deleteAsk(device.name),
       run: () => answered(api.DELETE('/api/v3/device/{id}', path(device._id))),
     }
   return (
     <RecordForm
       name="devices"
-      title={device?.name ?? t.devices.create}
+      title={device?.name ?? texts.kinds.devices.create}
       draft={draft}
       onClose={onClose}
       save={may(device ? 'update/device' : 'create/device') ? save : undefined}
@@ -118,9 +114,9 @@ function DeviceForm({ device, onClose }: { device: Device | null; onClose: () =>
       actions={
         device && (
           <>
-            <ActionButton onPress={() => setMade({ device })}>{t.devices.setup}</ActionButton>
+            <ActionButton onPress={() => setMade({ device })}>{texts.kinds.devices.setup}</ActionButton>
             {may('update/device') && (
-              <ActionButton onPress={() => setAsking(true)}>{t.devices.newKey}</ActionButton>
+              <ActionButton onPress={() => setAsking(true)}>{texts.kinds.devices.newKey}</ActionButton>
             )}
           </>
         )
@@ -129,8 +125,8 @@ function DeviceForm({ device, onClose }: { device: Device | null; onClose: () =>
         device &&
         isAsking && (
           <Question
-            ask={t.devices.newKeyAsk(device.name)}
-            yes={t.devices.newKey}
+            ask={texts.kinds.devices.newKeyAsk(device.name)}
+            yes={texts.kinds.devices.newKey}
             isPending={rotate.isPending}
             onYes={() => rotate.mutate(device._id)}
             onNo={() => setAsking(false)}

@@ -1,6 +1,5 @@
 import { Navigate } from 'react-router'
 import { answered, api } from '../../api/client.ts'
-import { useWorkspace } from '../../api/workspace.ts'
 import { RecordName } from '../../parts/choose-record.tsx'
 import { useFormat, useTexts } from '../../texts/texts.tsx'
 import { urls } from '../../urls.ts'
@@ -10,14 +9,10 @@ import { RecordsPage } from './records-page.tsx'
 export function Component() {
   const texts = useTexts()
   const format = useFormat()
-  const { may } = useWorkspace()
   const t = texts.fences
   return (
     <RecordsPage
-      name="geofences"
-      title={texts.nav.geofences}
-      lead={t.lead}
-      create={may('create/geofence') ? t.create : null}
+      kind="geofences"
       read={(query, signal) => answered(api.GET('/api/v3/geofences', { params: { query }, signal }))}
       columns={[
         { id: 'name', title: texts.records.name, sort: 'name', cell: fence => fence.name },

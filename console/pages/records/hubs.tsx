@@ -13,18 +13,14 @@ const readHub = async (id: string) => (await answered(api.GET('/api/v3/hub/{id}'
 
 export function Component() {
   const texts = useTexts()
-  const { may } = useWorkspace()
   const t = texts.records
   return (
     <RecordsPage
-      name="hubs"
-      title={texts.nav.hubs}
-      lead={t.hubs.lead}
-      create={may('create/hub') ? t.hubs.create : null}
+      kind="hubs"
       read={(query, signal) => answered(api.GET('/api/v3/hubs', { params: { query }, signal }))}
       columns={[
         { id: 'name', title: t.name, sort: 'name', cell: hub => hub.name },
-        { id: 'address', title: t.hubs.address, cell: hub => hub.address ?? '–' },
+        { id: 'address', title: texts.kinds.hubs.address, cell: hub => hub.address ?? '–' },
         { id: 'place', title: texts.subject.position, cell: hub => `${hub.lat}, ${hub.lng}`, minor: true },
       ]}
       readOne={readHub}
@@ -60,23 +56,23 @@ function HubForm({ hub, onClose }: { hub: Hub | null; onClose: () => void }) {
   }
   const remove = hub &&
     may('delete/hub') && {
-      ask: t.hubs.deleteAsk(hub.name),
+      ask: texts.kinds.hubs.deleteAsk(hub.name),
       run: () => answered(api.DELETE('/api/v3/hub/{id}', path(hub._id))),
     }
   return (
     <RecordForm
       name="hubs"
-      title={hub?.name ?? t.hubs.create}
+      title={hub?.name ?? texts.kinds.hubs.create}
       draft={draft}
       onClose={onClose}
       save={may(hub ? 'update/hub' : 'create/hub') ? save : undefined}
       remove={remove || undefined}
     >
       <Field label={t.name} {...field('name')} isRequired autoFocus={!hub} />
-      <Field label={t.hubs.address} {...field('address')} />
+      <Field label={texts.kinds.hubs.address} {...field('address')} />
       <div className="two">
-        <Field label={t.hubs.lat} {...field('lat')} inputMode="decimal" isRequired />
-        <Field label={t.hubs.lng} {...field('lng')} inputMode="decimal" isRequired />
+        <Field label={texts.kinds.hubs.lat} {...field('lat')} inputMode="decimal" isRequired />
+        <Field label={texts.kinds.hubs.lng} {...field('lng')} inputMode="decimal" isRequired />
       </div>
     </RecordForm>
   )

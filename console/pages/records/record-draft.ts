@@ -1,10 +1,11 @@
 import { useState } from 'react'
 import { OwnFailure } from '../../api/failure.ts'
-import { type ListName, readName } from '../../api/lists.ts'
+import { readName } from '../../api/lists.ts'
+import type { KindName } from '../../kinds.ts'
 import { useTexts } from '../../texts/texts.tsx'
 
 /** What a field names that holds an identifier. */
-const KIND_OF: { [field: string]: ListName | undefined } = {
+const KIND_OF: { [field: string]: KindName | undefined } = {
   hubId: 'hubs',
   deviceId: 'devices',
   driverId: 'users',

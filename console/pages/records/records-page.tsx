@@ -5,6 +5,8 @@ import { Button, Input, SearchField } from 'react-aria-components'
 import { Link, useNavigate, useParams, useSearchParams } from 'react-router'
 import { isMissing } from '../../api/failure.ts'
 import { MAX_SEARCH } from '../../api/lists.ts'
+import { useWorkspace } from '../../api/workspace.ts'
+import { type PageKind, permissionTo } from '../../kinds.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { orderOf, type Page, type PageQuery, type ReadPage, useList } from '../../parts/list.ts'
 import { Missing } from '../../parts/missing.tsx'
@@ -13,14 +15,11 @@ import { ActionButton, Trouble } from '../../parts/parts.tsx'
 import { useSettled } from '../../parts/settled.ts'
 import { type Column, Table } from '../../parts/table.tsx'
 import { useTexts } from '../../texts/texts.tsx'
+import { urls } from '../../urls.ts'
 
 interface Props<T, Whole, Sort extends string> {
-  /** Of queries and of the address: `devices`. */
-  name: string
-  title: string
-  lead: string
-  create: string | null
-  /** The first is its name, which leads to it. */
+  kind: PageKind
+  /** The first one is the name, which links to the record. */
   columns: (Column<T> & { sort?: Sort })[]
   read: ReadPage<PageQuery & { search?: string | undefined; sort: Sort | `-${Sort}` }, Page<T>>
   readOne: (id: string) => Promise<Whole>
@@ -32,17 +31,19 @@ interface Props<T, Whole, Sort extends string> {
 export function RecordsPage<T extends { _id: string }, Whole, Sort extends string = 'name'>(
   props: Props<T, Whole, Sort | 'name'>,
 ) {
-  const { name, title, lead, create, columns, read, readOne, form } = props
+  const { kind, columns, read, readOne, form } = props
   const texts = useTexts()
+  const { title, lead, create } = texts.kinds[kind]
+  const mayCreate = useWorkspace().may(permissionTo('create', kind))
   const navigate = useNavigate()
   const { id } = useParams()
   const [params, setParams] = useSearchParams()
   const search = useSettled(params.get('search') ?? '')
   const sort = orderOf(params.get('sort'), columns, 'name')
-  const list = useList([name, 'list', search, sort], (page, signal) =>
+  const list = useList([kind, 'list', search, sort], (page, signal) =>
     read({ ...page, search: search || undefined, sort }, signal),
   )
-  const at = (to: string) => ({ pathname: `/${name}${to}`, search: params.toString() })
+  const at = (to: string) => ({ pathname: `${urls.list(kind)}${to}`, search: params.toString() })
   const go = (to: string) => void navigate(at(to))
   const change = (changes: { [name: string]: string }) =>
     setParams(
@@ -85,7 +86,7 @@ export function RecordsPage<T extends { _id: string }, Whole, Sort extends strin
             </Button>
           </SearchField>
           {/* Whether the list turns out empty or not: a button that moves when its answer comes is missed by who presses it. */}
-          {create && (
+          {mayCreate && (
             <ActionButton looks="primary" icon="plus" onPress={() => go('/new')}>
               {create}
             </ActionButton>
@@ -104,9 +105,9 @@ export function RecordsPage<T extends { _id: string }, Whole, Sort extends strin
         onOpen={record => go(`/${record._id}`)}
         opened={id}
       />
-      {id === 'new' && create && form(null, () => go(''))}
+      {id === 'new' && mayCreate && form(null, () => go(''))}
       {id && id !== 'new' && (
-        <Opened key={id} title={title} queryKey={[name, id]} read={() => readOne(id)} onClose={() => go('')}>
+        <Opened key={id} title={title} queryKey={[kind, id]} read={() => readOne(id)} onClose={() => go('')}>
           {record => form(record, () => go(''))}
         </Opened>
       )}

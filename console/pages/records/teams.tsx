@@ -15,18 +15,18 @@ const readTeam = async (id: string) => (await answered(api.GET('/api/v3/team/{id
 export function Component() {
   const texts = useTexts()
   const format = useFormat()
-  const { may } = useWorkspace()
   const t = texts.records
   return (
     <RecordsPage
-      name="teams"
-      title={texts.nav.teams}
-      lead={t.teams.lead}
-      create={may('create/team') ? t.teams.create : null}
+      kind="teams"
       read={(query, signal) => answered(api.GET('/api/v3/teams', { params: { query }, signal }))}
       columns={[
         { id: 'name', title: t.name, sort: 'name', cell: team => team.name },
-        { id: 'members', title: t.teams.members, cell: team => format.count(team.memberIds.length) },
+        {
+          id: 'members',
+          title: texts.kinds.teams.members,
+          cell: team => format.count(team.memberIds.length),
+        },
         { id: 'hub', title: texts.subject.hub, cell: team => <RecordName kind="hubs" id={team.hubId} /> },
       ]}
       readOne={readTeam}
@@ -62,13 +62,13 @@ function TeamForm({ team, onClose }: { team: Team | null; onClose: () => void })
   }
   const remove = team &&
     may('delete/team') && {
-      ask: t.teams.deleteAsk(team.name),
+      ask: texts.kinds.teams.deleteAsk(team.name),
       run: () => answered(api.DELETE('/api/v3/team/{id}', path(team._id))),
     }
   return (
     <RecordForm
       name="teams"
-      title={team?.name ?? t.teams.create}
+      title={team?.name ?? texts.kinds.teams.create}
       draft={draft}
       onClose={onClose}
       save={may(team ? 'update/team' : 'create/team') ? save : undefined}
@@ -76,7 +76,7 @@ function TeamForm({ team, onClose }: { team: Team | null; onClose: () => void })
     >
       <Field label={t.name} {...field('name')} isRequired autoFocus={!team} />
       <ChooseRecord kind="hubs" label={texts.subject.hub} {...field('hubId')} />
-      <ChooseRecords kind="users" label={t.teams.members} {...field('memberIds')} />
+      <ChooseRecords kind="users" label={texts.kinds.teams.members} {...field('memberIds')} />
     </RecordForm>
   )
 }

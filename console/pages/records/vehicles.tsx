@@ -14,18 +14,19 @@ const readVehicle = async (id: string) => (await answered(api.GET('/api/v3/vehic
 
 export function Component() {
   const texts = useTexts()
-  const { may } = useWorkspace()
   const t = texts.records
   return (
     <RecordsPage
-      name="vehicles"
-      title={texts.nav.vehicles}
-      lead={t.vehicles.lead}
-      create={may('create/vehicle') ? t.vehicles.create : null}
+      kind="vehicles"
       read={(query, signal) => answered(api.GET('/api/v3/vehicles', { params: { query }, signal }))}
       columns={[
         { id: 'name', title: t.name, sort: 'name', cell: vehicle => vehicle.name },
-        { id: 'plate', title: t.vehicles.plate, sort: 'plate', cell: vehicle => vehicle.plate ?? '–' },
+        {
+          id: 'plate',
+          title: texts.kinds.vehicles.plate,
+          sort: 'plate',
+          cell: vehicle => vehicle.plate ?? '–',
+        },
         {
           id: 'driver',
           title: texts.subject.driver,
@@ -43,7 +44,12 @@ export function Component() {
           cell: vehicle => <RecordName kind="hubs" id={vehicle.hubId} />,
           minor: true,
         },
-        { id: 'tags', title: t.vehicles.tags, cell: vehicle => vehicle.tags.join(', ') || '–', minor: true },
+        {
+          id: 'tags',
+          title: texts.kinds.vehicles.tags,
+          cell: vehicle => vehicle.tags.join(', ') || '–',
+          minor: true,
+        },
       ]}
       readOne={readVehicle}
       form={(vehicle, onClose) => <VehicleForm vehicle={vehicle} onClose={onClose} />}
@@ -84,24 +90,24 @@ function VehicleForm({ vehicle, onClose }: { vehicle: Vehicle | null; onClose: (
   }
   const remove = vehicle &&
     may('delete/vehicle') && {
-      ask: t.vehicles.deleteAsk(vehicle.name),
+      ask: texts.kinds.vehicles.deleteAsk(vehicle.name),
       run: () => answered(api.DELETE('/api/v3/vehicle/{id}', path(vehicle._id))),
     }
   return (
     <RecordForm
       name="vehicles"
-      title={vehicle?.name ?? t.vehicles.create}
+      title={vehicle?.name ?? texts.kinds.vehicles.create}
       draft={draft}
       onClose={onClose}
       save={may(vehicle ? 'update/vehicle' : 'create/vehicle') ? save : undefined}
       remove={remove || undefined}
     >
       <Field label={t.name} {...field('name')} isRequired autoFocus={!vehicle} />
-      <Field label={t.vehicles.plate} {...field('plate')} />
+      <Field label={texts.kinds.vehicles.plate} {...field('plate')} />
       <ChooseRecord kind="users" label={texts.subject.driver} {...field('driverId')} />
       <ChooseRecord kind="devices" label={texts.subject.device} {...field('deviceId')} />
       <ChooseRecord kind="hubs" label={texts.subject.hub} {...field('hubId')} />
-      <Field label={t.vehicles.tags} {...field('tags')} />
+      <Field label={texts.kinds.vehicles.tags} {...field('tags')} />
     </RecordForm>
   )
 }

@@ -128,9 +128,7 @@ export const mapTexts: Pick<Texts, keyof typeof english> = {
     formats: { gpx: 'GPX', geojson: 'GeoJSON', csv: 'CSV' },
   },
   fences: {
-    lead: 'Benannte Gebiete, die melden, wer sie betritt oder verlässt. Gezeichnet und bearbeitet werden sie auf der Karte.',
     moreCome: 'Weitere Geofences werden geladen …',
-    create: 'Neuer Geofence',
     show: 'Geofences auf der Karte',
     shape: 'Form',
     circle: 'Kreis',

@@ -39,7 +39,10 @@ export const recordTexts: Pick<Texts, keyof typeof english> = {
     backTo: where => `Zurück zu ${where}`,
     name: 'Name',
     delete: 'Löschen',
+  },
+  kinds: {
     devices: {
+      title: 'Geräte',
       lead: 'Alles, was Positionen sendet: Tracker und Telefone.',
       create: 'Gerät hinzufügen',
       seen: 'Zuletzt gesehen',
@@ -50,6 +53,7 @@ export const recordTexts: Pick<Texts, keyof typeof english> = {
       deleteAsk: name => `${name} löschen? Das Gerät kann nichts mehr senden. Der Verlauf bleibt erhalten.`,
     },
     vehicles: {
+      title: 'Fahrzeuge',
       lead: 'Ihre Flotte. Die Position eines Fahrzeugs kommt vom Gerät, das darin montiert ist.',
       create: 'Fahrzeug hinzufügen',
       plate: 'Kennzeichen',
@@ -57,18 +61,25 @@ export const recordTexts: Pick<Texts, keyof typeof english> = {
       deleteAsk: name => `${name} löschen? Der Verlauf der Geräte bleibt erhalten.`,
     },
     teams: {
+      title: 'Teams',
       lead: 'Wer zusammenarbeitet. Eine Rolle kann auf Aufgaben und Positionen der eigenen Teams beschränkt sein.',
       create: 'Team hinzufügen',
       members: 'Mitglieder',
       deleteAsk: name => `${name} löschen? Die Mitglieder bleiben erhalten.`,
     },
     hubs: {
+      title: 'Hubs',
       lead: 'Wo die Arbeit beginnt: Depots, Büros, Höfe.',
       create: 'Hub hinzufügen',
       address: 'Adresse',
       lat: 'Breitengrad',
       lng: 'Längengrad',
       deleteAsk: name => `${name} löschen?`,
+    },
+    geofences: {
+      title: 'Geofences',
+      lead: 'Benannte Gebiete, die melden, wer sie betritt oder verlässt. Gezeichnet und bearbeitet werden sie auf der Karte.',
+      create: 'Neuer Geofence',
     },
   },
   rejections: {

@@ -124,9 +124,7 @@ export const mapTexts = {
     formats: { gpx: 'GPX', geojson: 'GeoJSON', csv: 'CSV' },
   },
   fences: {
-    lead: 'Named areas that report who enters and leaves. Draw and edit them on the map.',
     moreCome: 'More geofences are loading…',
-    create: 'New geofence',
     show: 'Geofences on the map',
     shape: 'Shape',
     circle: 'Circle',

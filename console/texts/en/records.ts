@@ -1,3 +1,13 @@
+import type { PageKind } from '../../kinds.ts'
+
+/** The texts that the page of every kind of records needs, and those of its own. */
+interface KindTexts {
+  title: string
+  lead: string
+  create: string
+  [own: string]: unknown
+}
+
 /** What is said by tables and forms. */
 export const recordTexts = {
   links: {
@@ -35,7 +45,10 @@ export const recordTexts = {
     backTo: (where: string) => `Back to ${where}`,
     name: 'Name',
     delete: 'Delete',
+  },
+  kinds: {
     devices: {
+      title: 'Devices',
       lead: 'Everything that sends positions: trackers and phones.',
       create: 'Add device',
       seen: 'Last seen',
@@ -46,6 +59,7 @@ export const recordTexts = {
       deleteAsk: (name: string) => `Delete ${name}? It can no longer send. Its history is kept.`,
     },
     vehicles: {
+      title: 'Vehicles',
       lead: 'Your fleet. A vehicle’s position comes from the device mounted on it.',
       create: 'Add vehicle',
       plate: 'Plate',
@@ -53,12 +67,14 @@ export const recordTexts = {
       deleteAsk: (name: string) => `Delete ${name}? The history of its devices is kept.`,
     },
     teams: {
+      title: 'Teams',
       lead: 'Who works together. A role can be limited to the tasks and positions of its own teams.',
       create: 'Add team',
       members: 'Members',
       deleteAsk: (name: string) => `Delete ${name}? Its members are kept.`,
     },
     hubs: {
+      title: 'Hubs',
       lead: 'Where work starts: depots, offices, yards.',
       create: 'Add hub',
       address: 'Address',
@@ -66,7 +82,12 @@ export const recordTexts = {
       lng: 'Longitude',
       deleteAsk: (name: string) => `Delete ${name}?`,
     },
-  },
+    geofences: {
+      title: 'Geofences',
+      lead: 'Named areas that report who enters and leaves. Draw and edit them on the map.',
+      create: 'New geofence',
+    },
+  } satisfies Record<PageKind, KindTexts>,
   rejections: {
     title: 'Rejected points',
     lead: 'What was sent but rejected, and why: the last 1,000 per device from 30 days, counted since the beginning.',

@@ -1,25 +1,6 @@
 import type { Basemap } from '../../basemap.ts'
 import type { StaticFile } from './files.ts'
 
-/** Where the page that a browser loads is the console; which page of it, the address says. */
-export const PAGES = [
-  '/',
-  '/sign-in',
-  '/playback',
-  '/devices',
-  '/devices/:id',
-  '/vehicles',
-  '/vehicles/:id',
-  '/teams',
-  '/teams/:id',
-  '/hubs',
-  '/hubs/:id',
-  '/geofences',
-  '/geofences/:id',
-  '/rejections',
-  '/links',
-] as const
-
 export const BASEMAP_PATH = '/basemap.pmtiles'
 
 /** A page as it is sent: its nonce is another one each time. */

@@ -9,7 +9,7 @@ import { MAX_URL } from '../../http/plugins/methods.ts'
 import type { App } from '../../services.ts'
 import { readBuiltFiles, readDocument, type StaticFile } from './files.ts'
 import { chooseEncoding, isKnown } from './negotiation.ts'
-import { BASEMAP_PATH, createPage, PAGES, type Page, writePolicy } from './pages.ts'
+import { BASEMAP_PATH, createPage, type Page, writePolicy } from './pages.ts'
 
 /** Nothing of it is part of the interface. */
 const hidden = { schema: { hide: true } }
@@ -22,6 +22,8 @@ const MAX_RANGE_BYTES = 8 * 1024 * 1024
 export interface Console {
   files: Map<string, StaticFile>
   page: Page
+  /** The addresses of its pages, in the router's notation: `/hubs/:id?`. The build derives them from the console's own routes. */
+  paths: readonly string[]
   track: Page
   /** The interface's own, which shows no map. */
   reference: Page
@@ -38,6 +40,7 @@ export function openConsole({ roles, basemap }: Config): Console | null {
   return {
     files,
     page: page('index.html'),
+    paths: JSON.parse(String(files.get('paths.json')?.bytes)),
     track: page('track.html'),
     reference: page('reference.html'),
     document: readDocument(),
@@ -47,8 +50,8 @@ export function openConsole({ roles, basemap }: Config): Console | null {
 
 export function consoleRoutes(app: App, built: Console | null): void {
   if (!built) return
-  const { page, track, basemap, files } = built
-  for (const path of PAGES) app.get(path, hidden, (_request, reply) => sendPage(reply, page, basemap))
+  const { page, paths, track, basemap, files } = built
+  for (const path of paths) app.get(path, hidden, (_request, reply) => sendPage(reply, page, basemap))
   app.get('/track/:token', hidden, (_request, reply) =>
     sendPage(reply.header('x-robots-tag', 'noindex'), track, basemap),
   )

@@ -118,7 +118,7 @@ export default function FenceEditor({ fence, map, onDone }: Props) {
     // What is half drawn is given up first.
     if (!drawing.current?.giveUp()) leaving.leave()
   })
-  const title = fence ? t.changeOf(fence.name) : t.create
+  const title = fence ? t.changeOf(fence.name) : texts.kinds.geofences.create
   return (
     <aside className="panel" aria-label={title}>
       <header className="panel-head">
@@ -165,7 +165,7 @@ export default function FenceEditor({ fence, map, onDone }: Props) {
             {map && <ActionButton onPress={() => begin(map)}>{t.middleOfMap}</ActionButton>}
             <Fragment key={filled}>
               <Field
-                label={texts.records.hubs.lat}
+                label={texts.kinds.hubs.lat}
                 name="shape.center.lat"
                 inputMode="decimal"
                 value={shape.lat}
@@ -173,7 +173,7 @@ export default function FenceEditor({ fence, map, onDone }: Props) {
                 isRequired
               />
               <Field
-                label={texts.records.hubs.lng}
+                label={texts.kinds.hubs.lng}
                 name="shape.center.lng"
                 inputMode="decimal"
                 value={shape.lng}

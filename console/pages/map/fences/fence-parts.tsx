@@ -30,7 +30,7 @@ interface ButtonProps {
 
 /** What of geofences is asked for beside the map. */
 export function FenceButtons({ filters, isSelecting, onShow, onSelecting, onCreate }: ButtonProps) {
-  const { fences: t } = useTexts()
+  const { fences: t, kinds } = useTexts()
   const { may } = useWorkspace()
   return (
     <>
@@ -52,7 +52,7 @@ export function FenceButtons({ filters, isSelecting, onShow, onSelecting, onCrea
           <Icon name="fence" />
         </ToggleButton>
       )}
-      {may('create/geofence') && <IconButton icon="draw" label={t.create} onPress={onCreate} />}
+      {may('create/geofence') && <IconButton icon="draw" label={kinds.geofences.create} onPress={onCreate} />}
     </>
   )
 }
@@ -115,9 +115,9 @@ export function FenceParts({ map, fences, isWhole, filters, area, isSelecting, o
         />
       )}
       {id && id !== 'new' && isWhole && !opened && !edited && (
-        <aside className="panel" aria-label={texts.nav.geofences}>
+        <aside className="panel" aria-label={texts.kinds.geofences.title}>
           <header className="panel-head">
-            <h2>{texts.nav.geofences}</h2>
+            <h2>{texts.kinds.geofences.title}</h2>
             <IconButton icon="close" label={texts.subject.close} onPress={() => onOpen(null)} />
           </header>
           <Missing>{texts.fences.missing}</Missing>
