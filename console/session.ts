@@ -1,26 +1,50 @@
 import { forget, keep, onKept, readKept } from './storage.ts'
 
 /**
- * Who is signed in. The token is kept where a browser shows it to scripts of this origin alone, and the page's policy lets
- * none but ours run here (docs/security.md). It is never in an address or a cookie. All tabs share it.
+ * The session of the person who is signed in. The token is in the browser's storage, which only scripts of this origin can read, and
+ * the page's policy runs no scripts but ours (docs/security.md). It is never in an address or a cookie. All tabs share it.
  */
 export interface Session {
   token: string
   expiresAt: number
-  /** Who it is in every organization. */
+  /** The same in every organization of the person. */
   email?: string
 }
 
 const KEY = 'fieldline.session'
 const listeners = new Set<() => void>()
-let current = read()
-/** Also when it has ended. */
-let last = current
-let held: Session | null = null
+/** Input that is not saved, and secrets that are shown only once, by who holds them. */
 const unsaved = new Map<object, Unsaved>()
-let left = false
-let entered = false
-let moved = false
+
+interface State {
+  current: Session | null
+  /** The current session, also after it has ended. */
+  last: Session | null
+  /** See `getHeld`. */
+  held: Session | null
+  /** See `hasLeft`. */
+  hasLeft: boolean
+  /** See `hasJustEntered`. */
+  hasEntered: boolean
+  /** See `wasMoved`. */
+  wasMoved: boolean
+}
+
+const stored = read()
+const state: State = {
+  current: stored,
+  last: stored,
+  held: null,
+  hasLeft: false,
+  hasEntered: false,
+  wasMoved: false,
+}
+
+/** Changes the state, and calls the listeners. */
+function change(fields: Partial<State>): void {
+  Object.assign(state, fields)
+  for (const listener of listeners) listener()
+}
 
 function read(): Session | null {
   return readKept(KEY, ({ token, expiresAt, email }) => {
@@ -32,45 +56,46 @@ function read(): Session | null {
 }
 
 function set(session: Session | null, isOwn = false): void {
-  if (left) held = null
-  else if (hasUnsaved()) held = current ?? held
-  // It waits for whoever typed it, who may be in another organization meanwhile.
-  if (session && held && !isMove(held, session)) held = null
+  const { last } = state
+  const held = heldBeside(session)
   if (session) {
-    moved = last !== null && !isOwn && isMove(last, session)
-    left = false
-    last = session
-  }
-  current = session
-  for (const listener of listeners) listener()
+    const wasMoved = last !== null && !isOwn && isMove(last, session)
+    change({ current: session, last: session, held, wasMoved, hasLeft: false })
+  } else change({ current: null, held })
+}
+
+/** The session that is held when another one, or none, becomes the current one. */
+function heldBeside(next: Session | null): Session | null {
+  const { current, held: before, hasLeft } = state
+  if (hasLeft) return null
+  const held = hasUnsaved() ? (current ?? before) : before
+  // Input waits for the person who typed it, who may be in another organization meanwhile.
+  return held && next && !isMove(held, next) ? null : held
 }
 
 onKept(KEY, () => {
-  const stored = read()
-  if (stored?.token !== current?.token) set(stored)
+  const session = read()
+  if (session?.token !== state.current?.token) set(session)
 })
 
-export const getSession = (): Session | null => current
+export const getSession = (): Session | null => state.current
 
 /**
- * The session that ended, elsewhere or with its time, while something was typed and not saved: that waits, unseen, until the
- * same account is here again in the same organization, also while the same person is in another one.
+ * The session that ended, in another tab or by its expiry, while something was typed and not saved. The input waits, unseen, until
+ * the same account signs in again in the same organization, also while the same person is in another organization.
  */
-export const getHeld = (): Session | null => held
+export const getHeld = (): Session | null => state.held
 
-/** What waits is not wanted any more. */
-export function discardHeld(): void {
-  held = null
-  for (const listener of listeners) listener()
-}
+/** Gives up the input that waits. */
+export const discardHeld = (): void => change({ held: null })
 
-/** Whether another tab has taken this one along to another organization. */
-export const wasMoved = (): boolean => moved
+/** Whether another tab has switched this one to another organization too. */
+export const wasMoved = (): boolean => state.wasMoved
 
-/** Typed and not saved, or shown this once. */
+/** Input that is not saved, or a secret that is shown only once. */
 export type Unsaved = 'typed' | 'shown'
 
-/** Something is there that would be lost, until what is answered is called. */
+/** Marks something that would be lost with the page, until the returned function is called. */
 export function holdUnsaved(kind: Unsaved): () => void {
   const one = {}
   unsaved.set(one, kind)
@@ -80,7 +105,7 @@ export function holdUnsaved(kind: Unsaved): () => void {
 export const hasUnsaved = (kind?: Unsaved): boolean =>
   kind === undefined ? unsaved.size > 0 : [...unsaved.values()].includes(kind)
 
-/** Whose token it is, and in which organization. Throws where it is no JWT. */
+/** The account of a token and its organization. Throws when the token is no JWT. */
 export function readClaims({ token }: Pick<Session, 'token'>): { sub: string; org: string } {
   const [, claims] = /^[\w-]+\.([\w-]+)\.[\w-]+$/.exec(token) ?? []
   return JSON.parse(atob((claims as string).replaceAll('-', '+').replaceAll('_', '/')))
@@ -91,7 +116,7 @@ export function accountOf(session: Session): string {
   return `${org}/${sub}`
 }
 
-/** The same person in another organization. */
+/** Whether both are sessions of the same person in different organizations. */
 const isMove = (from: Session, to: Session): boolean =>
   from.email !== undefined && from.email === to.email && readClaims(from).org !== readClaims(to).org
 
@@ -100,64 +125,64 @@ export function onSession(listener: () => void): () => void {
   return () => listeners.delete(listener)
 }
 
-/** Whether somebody has signed in since this was asked last. */
+/** Whether somebody has signed in since the last call. */
 export function hasJustEntered(): boolean {
-  const was = entered
-  entered = false
-  return was
+  const { hasEntered } = state
+  state.hasEntered = false
+  return hasEntered
 }
 
-/** Whether somebody signed out here, rather than came without a session or lost it. */
-export const hasLeft = (): boolean => left
+/** Whether somebody signed out in this tab, as opposed to arriving without a session or losing it. */
+export const hasLeft = (): boolean => state.hasLeft
 
 /**
- * Over here at once, however long the server takes and wherever it is; there as soon as it hears of it, also from a page that is
- * gone, else within hours.
+ * Ends the session in this browser at once, whether or not the server can be reached. The server revokes it as soon as the request
+ * arrives, also from a page that is closed meanwhile; otherwise the session expires within hours.
  */
 export function leaveSession(token: string): void {
-  left = true
+  state.hasLeft = true
   if (read()?.token === token) forget(KEY)
   endSession(token)
   void revoke(token)
 }
 
-const REVOKED_AGAIN_MS = [2_000, 10_000, 60_000]
+const REVOKE_RETRIES_MS = [2_000, 10_000, 60_000]
 
 async function revoke(token: string): Promise<void> {
   const headers = { authorization: `Bearer ${token}` }
-  for (const waitMs of REVOKED_AGAIN_MS) {
+  for (const waitMs of REVOKE_RETRIES_MS) {
     const answer = await fetch('/api/v3/auth/logout', { method: 'POST', headers, keepalive: true }).catch(
       () => null,
     )
-    // Too many requests, a database that is away, no server: later it hears of it.
+    // There were too many requests, or the server or its database is away: it is sent again later.
     if (answer && answer.status !== 429 && answer.status < 500) return
     await new Promise(resolve => setTimeout(resolve, waitMs))
   }
 }
 
 /**
- * While another organization is asked for: the server ends the session then, which the socket may hear before the answer is
- * here. What one was looking at is nothing there.
+ * Expects the end of the session while the person switches to another organization: the server ends it then, and the live socket
+ * may learn so before the answer arrives. The address is not kept, as the other organization has no such record.
  */
 export function expectEnd(isExpected: boolean): void {
-  left = isExpected
+  state.hasLeft = isExpected
 }
 
-/** The answer of signing in, switching and creating an organization. */
+/** Takes the answer to signing in, to switching and to creating an organization. */
 export function startSession(answer: { token: string; expires_in: number; data: { email: string } }): void {
   const { token, expires_in, data } = answer
   const session = { token, expiresAt: Date.now() + expires_in * 1_000, email: data.email }
   keep(KEY, session)
-  entered = true
+  state.hasEntered = true
   set(session, true)
 }
 
 /**
- * The server has ended it. It stays in the storage: another tab may be putting the next one in its place, and of two that write
- * there at once the last one counts.
+ * Drops a session that the server has ended. It stays in the storage: another tab may be storing the next session, and of two
+ * writes at the same time the last one counts.
  */
 export function endSession(token: string): void {
-  if (current?.token !== token) return
-  const stored = read()
-  set(stored && stored.token !== token ? stored : null)
+  if (state.current?.token !== token) return
+  const next = read()
+  set(next && next.token !== token ? next : null)
 }
