@@ -1,10 +1,10 @@
-import type { Map as MapLibre } from 'maplibre-gl'
 import { createCamera } from '../map/camera.ts'
 import { type Clustering, cluster } from '../map/clusters.ts'
 import { createLabels } from '../map/labels.ts'
 import { createMarkers, FLOATS, NO_DIRECTION } from '../map/markers.ts'
 import { TILE_PX, toLngLat, toX, toY } from '../map/mercator.ts'
 import { createPace } from '../map/pace.ts'
+import type { PacedMap } from '../map/paced-map.ts'
 import type { Palette } from '../map/palette.ts'
 import { coveredOf, paddingOf } from '../map/room.ts'
 import type { Fleet } from './fleet.ts'
@@ -38,7 +38,7 @@ const MARKER_PX = 8
 const RING_PX = 6
 
 export interface OverlayOptions {
-  map: MapLibre
+  map: PacedMap
   fleet: Fleet
   markers: HTMLCanvasElement
   labels: HTMLCanvasElement
@@ -317,11 +317,10 @@ export function createOverlay(options: OverlayOptions) {
   const pace = createPace(map.getContainer(), drawAll)
   const unlisten = fleet.onChange(pace.request)
   let isMapAsking = false
-  const { triggerRepaint } = map
-  map.triggerRepaint = () => {
+  map.setPace(() => {
     isMapAsking = true
     pace.request()
-  }
+  })
   map.on('resize', resize)
   map.on('click', onClick)
   map.on('mousemove', onMouseMove)
@@ -359,8 +358,7 @@ export function createOverlay(options: OverlayOptions) {
     close() {
       unlisten()
       pace.close()
-      map.triggerRepaint = triggerRepaint
-      map.triggerRepaint()
+      map.setPace(undefined)
       map.off('resize', resize)
       map.off('click', onClick)
       map.off('mousemove', onMouseMove)

@@ -1,9 +1,10 @@
 import 'maplibre-gl/dist/maplibre-gl.css'
-import { Map as MapLibre, type MapOptions, ScaleControl, setWorkerUrl } from 'maplibre-gl'
+import { type MapOptions, ScaleControl, setWorkerUrl } from 'maplibre-gl'
 // A file of ours: the policy of the page allows no other worker.
 import workerUrl from 'maplibre-gl/dist/maplibre-gl-worker.mjs?worker&url'
 import { fromRem } from '../parts/rem.ts'
 import { createStyle } from './basemap.ts'
+import { PacedMap } from './paced-map.ts'
 import type { Palette } from './palette.ts'
 import { drawPictures } from './pictures.ts'
 
@@ -22,7 +23,7 @@ export interface MapWords {
 
 /** A map that always has the north above, with its scale: everything that moves on it is drawn by ourselves. */
 export async function openMap(container: HTMLElement, palette: Palette, words: MapWords, view: View = WORLD) {
-  const map = new MapLibre({
+  const map = new PacedMap({
     container,
     style: await createStyle(palette),
     ...view,

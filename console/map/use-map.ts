@@ -1,9 +1,10 @@
-import type { Map as MapLibre, ScaleControl } from 'maplibre-gl'
+import type { ScaleControl } from 'maplibre-gl'
 import { type RefObject, useEffect, useRef, useState } from 'react'
 import { orAskToReload } from '../api/lazy-with-retry.ts'
 import { onTheme } from '../preferences.ts'
 import { useFormat, useTexts } from '../texts/texts.tsx'
 import type { View } from './maplibre.ts'
+import type { PacedMap } from './paced-map.ts'
 import { readPalette } from './palette.ts'
 
 const RETRY_MS = 3_000
@@ -14,7 +15,7 @@ const hasWebgl = () => document.createElement('canvas').getContext('webgl2') !==
  * browser draws none. A page that waits unseen has none; when it is seen again, the next one shows what the one before did.
  */
 export function useMap<T>(container: RefObject<HTMLElement | null>, load: () => Promise<T>) {
-  const [opened, setOpened] = useState<{ map: MapLibre; scale: ScaleControl; loaded: T } | null>(null)
+  const [opened, setOpened] = useState<{ map: PacedMap; scale: ScaleControl; loaded: T } | null>(null)
   const [failed, setFailed] = useState(false)
   // An open map keeps its words: another language is no reason to draw it anew.
   const words = useRef(useTexts().mapWords)
