@@ -1,7 +1,7 @@
 import { createBrowserRouter, type LazyRouteFunction, type RouteObject } from 'react-router'
 import { withRetry } from './api/lazy-with-retry.ts'
+import { BrokenPage, MissingPage } from './pages/error-pages.tsx'
 import { MapPage } from './pages/map/map-page.tsx'
-import { BrokenPage, MissingPage } from './pages/missing.tsx'
 import { SignInPage } from './pages/sign-in-page.tsx'
 import { type PageName, pathOf } from './paths.ts'
 import { Shell } from './shell/shell.tsx'

@@ -1,11 +1,11 @@
 import { createCamera } from '../map/camera.ts'
 import { type Clustering, cluster } from '../map/clusters.ts'
+import type { MapColors } from '../map/colors.ts'
 import { createLabels } from '../map/labels.ts'
 import { createMarkers, FLOATS, NO_DIRECTION } from '../map/markers.ts'
 import { TILE_PX, toLngLat, toX, toY } from '../map/mercator.ts'
 import { createPace } from '../map/pace.ts'
 import type { PacedMap } from '../map/paced-map.ts'
-import type { Palette } from '../map/palette.ts'
 import { coveredOf, paddingOf } from '../map/room.ts'
 import type { Fleet } from './fleet.ts'
 
@@ -42,7 +42,7 @@ export interface OverlayOptions {
   fleet: Fleet
   markers: HTMLCanvasElement
   labels: HTMLCanvasElement
-  palette: Palette
+  colors: MapColors
   /** Whether a slot passes the filters of the page. */
   isShown: (slot: number) => boolean
   writeCount: (count: number) => string
@@ -67,7 +67,7 @@ export type Overlay = ReturnType<typeof createOverlay>
  */
 export function createOverlay(options: OverlayOptions) {
   const { map, fleet } = options
-  let { palette, isShown } = options
+  let { colors, isShown } = options
   const painter = createMarkers(options.markers)
   const labels = createLabels(options.labels)
   const isSoftware = painter?.isSoftware ?? true
@@ -213,10 +213,10 @@ export function createOverlay(options: OverlayOptions) {
   }
 
   function paint() {
-    painter?.draw(data, count, width, height, ratio, palette.markers)
+    painter?.draw(data, count, width, height, ratio, colors.markers)
     labels.begin(width, height, ratio)
     for (const { x, y, r, members, states } of onScreen) {
-      labels.cluster(x, y, r - 3, states, options.writeCount(members.length), palette.labels)
+      labels.cluster(x, y, r - 3, states, options.writeCount(members.length), colors.labels)
     }
     const candidates: { key: string; text: string; x: number; y: number }[] = []
     for (let index = 0; index < count; index++) {
@@ -228,7 +228,7 @@ export function createOverlay(options: OverlayOptions) {
     }
     const named = count > MAX_NAMED ? candidates.slice(0, 1) : candidates
     const free = count > MAX_KEPT_FREE ? [] : candidates.map(({ x, y }) => ({ x, y, r: MARKER_PX }))
-    labels.names(named, selected, [...onScreen, ...free], ratio, palette.labels)
+    labels.names(named, selected, [...onScreen, ...free], ratio, colors.labels)
     painted = { data: data.slice(0, count * FLOATS), count, clusters: onScreen, members: fleet.members }
     isStale = false
   }
@@ -332,14 +332,14 @@ export function createOverlay(options: OverlayOptions) {
         selected: string | null
         follow: boolean
         picks: boolean
-        palette: Palette
+        colors: MapColors
         isShown: (slot: number) => boolean
       }>,
     ) {
       if (next.selected !== undefined) selected = next.selected
       if (next.follow !== undefined) follow = next.follow
       if (next.picks !== undefined) picks = next.picks
-      if (next.palette) palette = next.palette
+      if (next.colors) colors = next.colors
       if (next.isShown) {
         isShown = next.isShown
         shownVersion++

@@ -6,7 +6,7 @@ import { type Changes, createChanges, type Message } from './changes.ts'
  */
 
 /** What the page asks for. */
-export type Order =
+export type ToThread =
   | { do: 'open'; socket: number; url: string; token: string }
   | { do: 'say'; text: string }
   | { do: 'close' }
@@ -14,7 +14,7 @@ export type Order =
   | { do: 'taken' }
 
 /** What it is told, of which socket. */
-export type Told = { socket: number } & (
+export type FromThread = { socket: number } & (
   | { what: 'opened' }
   | { what: 'closed'; code: number }
   | { what: 'changed'; changes: Changes }
@@ -26,7 +26,7 @@ let say = (_text: string) => {}
 let goOn = () => {}
 let isTaking = false
 
-addEventListener('message', ({ data }: MessageEvent<Order>) => {
+addEventListener('message', ({ data }: MessageEvent<ToThread>) => {
   if (data.do === 'open') open(data)
   else if (data.do === 'say') say(data.text)
   else if (data.do === 'close') close()
@@ -36,7 +36,7 @@ addEventListener('message', ({ data }: MessageEvent<Order>) => {
   }
 })
 
-const tell = (told: Told) => postMessage(told)
+const tell = (message: FromThread) => postMessage(message)
 
 function open({ socket, url, token }: { socket: number; url: string; token: string }): void {
   close()

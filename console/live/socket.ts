@@ -1,5 +1,5 @@
 import type { Changes } from './changes.ts'
-import type { Order, Told } from './socket-thread.ts'
+import type { FromThread, ToThread } from './socket-thread.ts'
 
 interface SocketEvents {
   onOpened(): void
@@ -12,11 +12,11 @@ interface SocketEvents {
 export function createSocket(events: SocketEvents) {
   let thread: Worker | null = null
   let socket = 0
-  const ask = (order: Order) => thread?.postMessage(order)
+  const ask = (order: ToThread) => thread?.postMessage(order)
 
   function start(): Worker {
     const started = new Worker(new URL('./socket-thread.ts', import.meta.url), { type: 'module' })
-    started.onmessage = ({ data }: MessageEvent<Told>) => {
+    started.onmessage = ({ data }: MessageEvent<FromThread>) => {
       try {
         if (data.socket !== socket) return
         if (data.what === 'opened') events.onOpened()

@@ -5,8 +5,8 @@ import {
   type Map as MapLibre,
   type StyleSpecification,
 } from 'maplibre-gl'
-import type { Palette } from './palette.ts'
-import { readShown } from './shown.ts'
+import { readBasemapSetting } from './basemap-setting.ts'
+import type { MapColors } from './colors.ts'
 
 /** From here on the coarse outlines look coarse. */
 const FINE_FROM_ZOOM = 3.5
@@ -14,12 +14,12 @@ const FINE_FROM_ZOOM = 3.5
 const WORLD_MAX_ZOOM = 10
 
 /** The style of the map below everything, in the page's colours. */
-export async function createStyle(palette: Palette): Promise<StyleSpecification> {
-  const shown = readShown()
+export async function createStyle(colors: MapColors): Promise<StyleSpecification> {
+  const shown = readBasemapSetting()
   const style: StyleSpecification = {
     version: 8,
     sources: {},
-    layers: [{ id: 'blank', type: 'background', paint: { 'background-color': palette.blank } }],
+    layers: [{ id: 'blank', type: 'background', paint: { 'background-color': colors.blank } }],
   }
   if (shown.kind === 'world') {
     style.sources.world = {
@@ -35,7 +35,7 @@ export async function createStyle(palette: Palette): Promise<StyleSpecification>
         type: 'fill',
         source: 'world',
         paint: {
-          'fill-color': ['case', ['has', 'sea'], palette.water, palette.land],
+          'fill-color': ['case', ['has', 'sea'], colors.water, colors.land],
           'fill-antialias': false,
         },
       },
@@ -44,9 +44,9 @@ export async function createStyle(palette: Palette): Promise<StyleSpecification>
         type: 'line',
         source: 'world',
         filter: ['!', ['has', 'sea']],
-        paint: { 'line-color': palette.border, 'line-width': 0.8 },
+        paint: { 'line-color': colors.border, 'line-width': 0.8 },
       },
-      { id: 'grid', type: 'line', source: 'grid', paint: { 'line-color': palette.grid, 'line-width': 1 } },
+      { id: 'grid', type: 'line', source: 'grid', paint: { 'line-color': colors.grid, 'line-width': 1 } },
     )
     return style
   }
@@ -55,7 +55,7 @@ export async function createStyle(palette: Palette): Promise<StyleSpecification>
   const source = shown.kind === 'file' ? { url: `pmtiles://${url}` } : { tiles: [shown.url] }
   if (shown.vector) {
     style.sources.tiles = { type: 'vector', ...source, attribution: '© OpenStreetMap' }
-    style.layers.push(...vectorLayers(palette))
+    style.layers.push(...vectorLayers(colors))
   } else {
     style.sources.tiles = { type: 'raster', tileSize: 256, ...source, attribution: '© OpenStreetMap' }
     style.layers.push({ id: 'tiles', type: 'raster', source: 'tiles' })
@@ -65,7 +65,7 @@ export async function createStyle(palette: Palette): Promise<StyleSpecification>
 
 /** Outlines become finer where somebody looks closer, and a grid says how far things move where there are no roads. */
 export function refineWorld(map: MapLibre): () => void {
-  if (readShown().kind !== 'world') return () => {}
+  if (readBasemapSetting().kind !== 'world') return () => {}
   /** A style of another theme begins coarse again. */
   let refined: unknown
   /** The server was away: the next look tries again. */
@@ -191,7 +191,7 @@ async function addFileProtocol(): Promise<void> {
 }
 
 /** Of the layers that Protomaps and its files have: what is needed to know where one is, in calm colours. */
-function vectorLayers(palette: Palette): LayerSpecification[] {
+function vectorLayers(colors: MapColors): LayerSpecification[] {
   const fill = (id: string, layer: string, color: string): LayerSpecification => ({
     id,
     type: 'fill',
@@ -201,15 +201,15 @@ function vectorLayers(palette: Palette): LayerSpecification[] {
     paint: { 'fill-color': color, 'fill-antialias': false },
   })
   return [
-    fill('earth', 'earth', palette.land),
-    fill('lakes', 'water', palette.water),
+    fill('earth', 'earth', colors.land),
+    fill('lakes', 'water', colors.water),
     {
       id: 'roads',
       type: 'line',
       source: 'tiles',
       'source-layer': 'roads',
       paint: {
-        'line-color': palette.road,
+        'line-color': colors.road,
         'line-width': [
           'interpolate',
           ['exponential', 1.5],
@@ -228,7 +228,7 @@ function vectorLayers(palette: Palette): LayerSpecification[] {
       type: 'line',
       source: 'tiles',
       'source-layer': 'boundaries',
-      paint: { 'line-color': palette.border, 'line-width': 1, 'line-dasharray': [3, 2] },
+      paint: { 'line-color': colors.border, 'line-width': 1, 'line-dasharray': [3, 2] },
     },
   ]
 }

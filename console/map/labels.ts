@@ -1,5 +1,5 @@
 import { fromRem } from '../parts/rem.ts'
-import { isolate } from '../texts/names.ts'
+import { isolate } from '../texts/isolate.ts'
 
 /** More than anybody reads at once, and what 2D drawing does in a millisecond or two. */
 const MAX_LABELS = 120

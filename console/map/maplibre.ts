@@ -4,8 +4,8 @@ import { type MapOptions, ScaleControl, setWorkerUrl } from 'maplibre-gl'
 import workerUrl from 'maplibre-gl/dist/maplibre-gl-worker.mjs?worker&url'
 import { fromRem } from '../parts/rem.ts'
 import { createStyle } from './basemap.ts'
+import type { MapColors } from './colors.ts'
 import { PacedMap } from './paced-map.ts'
-import type { Palette } from './palette.ts'
 import { drawPictures } from './pictures.ts'
 
 setWorkerUrl(workerUrl)
@@ -22,10 +22,15 @@ export interface MapWords {
 }
 
 /** A map that always has the north above, with its scale: everything that moves on it is drawn by ourselves. */
-export async function openMap(container: HTMLElement, palette: Palette, words: MapWords, view: View = WORLD) {
+export async function openMap(
+  container: HTMLElement,
+  colors: MapColors,
+  words: MapWords,
+  view: View = WORLD,
+) {
   const map = new PacedMap({
     container,
-    style: await createStyle(palette),
+    style: await createStyle(colors),
     ...view,
     maxZoom: 19,
     maxPitch: 0,

@@ -1,7 +1,7 @@
 import type { Map as MapLibre } from 'maplibre-gl'
 import { fromRem } from '../parts/rem.ts'
+import { readMapColors } from './colors.ts'
 import { shorten } from './labels.ts'
-import { readPalette } from './palette.ts'
 
 // The map has no letters of its own: a name, as the mark of a hub, is a picture that is drawn when the map asks for it. What it
 // is called says all of it, and another theme has other colours.
@@ -49,7 +49,7 @@ interface Pen {
 function createPen(color: string): Pen {
   const fontPx = fromRem(FONT_REM)
   const font = `600 ${fontPx * RATIO}px ${getComputedStyle(document.body).fontFamily}`
-  const { halo, surface } = readPalette().labels
+  const { halo, surface } = readMapColors().labels
   return { color, halo, surface, fontPx, font }
 }
 

@@ -3,9 +3,9 @@ import { type RefObject, useEffect, useRef, useState } from 'react'
 import { orAskToReload } from '../api/lazy-with-retry.ts'
 import { onTheme } from '../preferences.ts'
 import { useFormat, useTexts } from '../texts/texts.tsx'
+import { readMapColors } from './colors.ts'
 import type { View } from './maplibre.ts'
 import type { PacedMap } from './paced-map.ts'
-import { readPalette } from './palette.ts'
 
 const RETRY_MS = 3_000
 const hasWebgl = () => document.createElement('canvas').getContext('webgl2') !== null
@@ -31,11 +31,11 @@ export function useMap<T>(container: RefObject<HTMLElement | null>, load: () => 
         Promise.all([import('./maplibre.ts'), import('./basemap.ts'), load()]),
       )
       if (gone || !container.current) return
-      const { map, scale } = await openMap(container.current, readPalette(), words.current, view.current)
+      const { map, scale } = await openMap(container.current, readMapColors(), words.current, view.current)
       if (gone) return map.remove()
       const unrefine = refineWorld(map)
       const unfollow = onTheme(() => {
-        void createStyle(readPalette()).then(style => map.setStyle(style))
+        void createStyle(readMapColors()).then(style => map.setStyle(style))
       })
       close = () => {
         unfollow()

@@ -6,11 +6,11 @@ import { answered, api } from '../api/client.ts'
 import { useWorkspace } from '../api/workspace.ts'
 import { serverNow } from '../clock.ts'
 import { useSubjectName } from '../live/subject-names.ts'
-import { orderOf, type PageQuery, useList } from '../parts/list.ts'
 import { Modal } from '../parts/modal.tsx'
 import { ActionButton } from '../parts/parts.tsx'
 import { Question, type QuestionProps } from '../parts/question.tsx'
 import { type Column, Table } from '../parts/table.tsx'
+import { orderOf, type PageQuery, useList } from '../parts/use-list.ts'
 import { useFormat, useTexts } from '../texts/texts.tsx'
 
 type Link = Awaited<ReturnType<typeof readLinks>>['data'][number]

@@ -3,10 +3,10 @@ import { ToggleButton, ToggleButtonGroup } from 'react-aria-components'
 import { Link, useSearchParams } from 'react-router'
 import { answered, api } from '../api/client.ts'
 import { ChooseRecord } from '../parts/choose-record.tsx'
-import { type PageQuery, useList } from '../parts/list.ts'
 import { ActionButton } from '../parts/parts.tsx'
-import { Said } from '../parts/said.tsx'
+import { ServerSentence } from '../parts/server-sentence.tsx'
 import { type Column, Table } from '../parts/table.tsx'
+import { type PageQuery, useList } from '../parts/use-list.ts'
 import type { Texts } from '../texts/en/en.ts'
 import { useFormat, useTexts } from '../texts/texts.tsx'
 import { urls } from '../urls.ts'
@@ -95,7 +95,12 @@ export function Component() {
           { id: 'received', title: t.received, cell: one => format.dateTime(one.receivedAt), whole: true },
           ...(deviceId === '' ? [subject] : []),
           { id: 'reason', title: t.reason, cell: one => reasonText(one.reason), whole: true, minor: true },
-          { id: 'message', title: t.message, cell: one => <Said sentence={one.message} />, whole: true },
+          {
+            id: 'message',
+            title: t.message,
+            cell: one => <ServerSentence sentence={one.message} />,
+            whole: true,
+          },
           {
             id: 'payload',
             title: t.payload,

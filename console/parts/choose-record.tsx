@@ -19,9 +19,9 @@ import type { KindName } from '../kinds.ts'
 import { useTexts } from '../texts/texts.tsx'
 import { Icon } from './icon.tsx'
 import type { Choice } from './parts.tsx'
-import { named, useName, useRecords } from './records.ts'
-import { FieldSays } from './said.tsx'
-import { useSettled } from './settled.ts'
+import { filterByName, useName, useRecords } from './records.ts'
+import { FieldErrorText } from './server-sentence.tsx'
+import { useDebounced } from './use-debounced.ts'
 
 interface Props {
   label: string
@@ -44,11 +44,11 @@ export function ChooseRecord({ kind, none, ...rest }: RecordProps) {
   const nobody = none ?? form.none
   const [text, setText] = useState('')
   const wanted = text.trim()
-  const settled = useSettled(wanted)
-  const records = useRecords(kind, settled)
+  const debounced = useDebounced(wanted)
+  const records = useRecords(kind, debounced)
   const chosen = useName(kind, value)
   // What does not fit is gone at once: where nothing is left, the first that is found has the focus then.
-  const fitting = wanted === settled ? records : named(records, wanted)
+  const fitting = wanted === debounced ? records : filterByName(records, wanted)
   const choices = wanted === '' ? [{ id: '', name: nobody }, ...fitting] : fitting
   return <ChooseFound {...rest} {...{ text, setText, choices }} chosen={value === '' ? nobody : chosen} />
 }
@@ -82,7 +82,7 @@ export function ChooseFound(props: FoundProps) {
         <SelectValue>{() => chosen}</SelectValue>
         <Icon name="down" />
       </Button>
-      <FieldSays />
+      <FieldErrorText />
       <Popover className="popover choose-record">
         <Autocomplete inputValue={text} onInputChange={setText}>
           <RecordSearch />
@@ -144,7 +144,7 @@ export function ChooseRecords(props: {
 }) {
   const { kind, label, name, value, onChange } = props
   const [text, setText] = useState('')
-  const records = useRecords(kind, useSettled(text.trim()))
+  const records = useRecords(kind, useDebounced(text.trim()))
   /** As they stood when the form was opened: what is ticked stays where it is. */
   const [first] = useState(value)
   const ids = [...new Set([...(text.trim() === '' ? first : []), ...records.map(({ id }) => id)])]
@@ -162,7 +162,7 @@ export function ChooseRecords(props: {
           </Checkbox>
         ))}
       </div>
-      <FieldSays />
+      <FieldErrorText />
     </CheckboxGroup>
   )
 }

@@ -16,7 +16,7 @@ import {
 import { Failure, retryAfterOf } from '../api/failure.ts'
 import { useTexts } from '../texts/texts.tsx'
 import { Icon, type IconName } from './icon.tsx'
-import { FieldSays, Said } from './said.tsx'
+import { FieldErrorText, ServerSentence } from './server-sentence.tsx'
 
 type Looks = 'primary' | 'plain' | 'quiet' | 'danger'
 
@@ -62,7 +62,7 @@ export function Field({
           {hint}
         </Text>
       )}
-      <FieldSays />
+      <FieldErrorText />
     </TextField>
   )
 }
@@ -96,7 +96,7 @@ export function Choose(props: {
         <SelectValue />
         <Icon name="down" />
       </Button>
-      <FieldSays />
+      <FieldErrorText />
       <Popover className="popover">
         <ListBox items={choices} className="menu">
           {choice => (
@@ -184,7 +184,7 @@ export function Trouble(props: { error: unknown; onRetry?: () => void; isDeed?: 
 
 export function sayFailure(error: unknown, texts: ReturnType<typeof useTexts>): ReactNode {
   if (!(error instanceof Failure)) return texts.errors.failed
-  return error.status === 0 ? texts.errors.unreachable : <Said sentence={error.message} />
+  return error.status === 0 ? texts.errors.unreachable : <ServerSentence sentence={error.message} />
 }
 
 /** Of what somebody did: nobody does it again for them. */

@@ -13,7 +13,7 @@ const FOUND = 50
 type Named = readonly { _id: string; name: string }[]
 
 /** Those of them that are shown until the server has answered what there is. */
-export const named = (choices: readonly Choice[], search: string): Choice[] =>
+export const filterByName = (choices: readonly Choice[], search: string): Choice[] =>
   choices.filter(({ name }) => name.toLowerCase().includes(search.toLowerCase()))
 
 /** Records of a kind whose name holds a text: the first of them, found by the server. */
@@ -22,7 +22,7 @@ export function useRecords(kind: KindName, search: string): Choice[] {
   const { data } = useQuery<Choice[]>({
     queryKey: [kind, 'choices', search],
     enabled: may(permissionTo('view', kind)),
-    placeholderData: before => before && named(before, search),
+    placeholderData: before => before && filterByName(before, search),
     queryFn: async ({ signal }) => {
       const query = search ? { search, limit: FOUND } : { limit: FIRST }
       const found: Named = await readList(kind, { ...query, sort: 'name' }, signal)

@@ -13,10 +13,10 @@ import {
 } from 'react'
 import { useFormat, useTexts } from '../texts/texts.tsx'
 import { Icon } from './icon.tsx'
-import type { Page } from './list.ts'
 import { Trouble } from './parts.tsx'
 import { fromRem } from './rem.ts'
 import { stepTo } from './rows.ts'
+import type { Page } from './use-list.ts'
 
 const ROW_PX = fromRem(2.5)
 /** A page that is printed is not scrolled: all rows that are loaded are on it. */

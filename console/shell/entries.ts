@@ -5,9 +5,9 @@ import type { State } from '../live/packed.ts'
 import type { IconName } from '../parts/icon.tsx'
 import { useTexts } from '../texts/texts.tsx'
 import { urls } from '../urls.ts'
-import { useSignOut, useSwitchOrganization } from './account.ts'
-import { useChoices } from './choices.ts'
 import { usePages } from './pages.ts'
+import { useChoices } from './preference-choices.ts'
+import { useSignOut, useSwitchOrganization } from './session-actions.ts'
 
 /** Something that the palette leads to or does. */
 export interface Entry {

@@ -26,18 +26,18 @@ interface Found {
 }
 
 /** What has this text in its name: subjects that are loaded at once, and whatever the server finds. */
-export function useFoundEntries(text: string, settled: string) {
+export function useFoundEntries(text: string, debounced: string) {
   const texts = useTexts()
   const { may } = useWorkspace()
   const { fleet } = useLive()
   const hintFences = useFenceHints()
   const hasMap = may('view/location')
   const server = useQuery({
-    queryKey: ['palette', settled],
-    enabled: settled !== '',
+    queryKey: ['palette', debounced],
+    enabled: debounced !== '',
     placeholderData: keepPreviousData,
     queryFn: async ({ signal }) => {
-      const query = { search: settled, limit: MAX_OF_KIND, sort: 'name' } as const
+      const query = { search: debounced, limit: MAX_OF_KIND, sort: 'name' } as const
       const find = async <Kind extends KindName>(kind: Kind) =>
         may(permissionTo('view', kind)) ? await readList(kind, query, signal) : []
       const [devices, users, ...tables] = await Promise.all([
@@ -91,8 +91,8 @@ export function useFoundEntries(text: string, settled: string) {
     }))
   }
   // Until the answer to this text is here, of the one before it what fits this text too.
-  const isUnsettled = settled !== text.trim()
-  const isOld = isUnsettled || server.isPlaceholderData
+  const isTyping = debounced !== text.trim()
+  const isOld = isTyping || server.isPlaceholderData
   const fits = ({ name, hint = '' }: Entry) => !isOld || contains(`${name} ${hint}`)
   const { compare } = new Intl.Collator(useLocale(), { numeric: true })
   const shown = (group: Group) =>
@@ -105,7 +105,7 @@ export function useFoundEntries(text: string, settled: string) {
   return {
     found: GROUPS.map(group => [group, shown(group)] as const),
     // What went wrong with the text before says nothing of this one.
-    isSearching: text.trim() !== '' && (isUnsettled || ((isOld || server.isFetching) && !server.error)),
+    isSearching: text.trim() !== '' && (isTyping || ((isOld || server.isFetching) && !server.error)),
     error: server.error,
   }
 }

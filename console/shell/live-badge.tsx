@@ -4,7 +4,7 @@ import { useFormat, useTexts } from '../texts/texts.tsx'
 /** Whether what is shown is what is. */
 export function LiveBadge() {
   const { state } = useLive()
-  const said = useLiveSaid()
+  const said = useLiveText()
   return (
     <p className={`live-badge ${state.name}`} role="status" title={said}>
       <span className="dot" aria-hidden="true" />
@@ -17,7 +17,7 @@ export function LiveBadge() {
 export function LostBar() {
   const texts = useTexts()
   const { state, known } = useLive()
-  const said = useLiveSaid()
+  const said = useLiveText()
   if (!known || state.name === 'live') return null
   return (
     <p className="lost">
@@ -26,7 +26,7 @@ export function LostBar() {
   )
 }
 
-function useLiveSaid(): string {
+function useLiveText(): string {
   const { live: t } = useTexts()
   const format = useFormat()
   const { state } = useLive()

@@ -5,9 +5,9 @@ import { useWorkspace } from '../api/workspace.ts'
 import { Icon } from '../parts/icon.tsx'
 import { useTexts } from '../texts/texts.tsx'
 import { urls } from '../urls.ts'
-import { SWITCHING, useSignOut, useSwitchOrganization } from './account.ts'
-import { useChoices } from './choices.ts'
 import type { PageEntry } from './pages.ts'
+import { useChoices } from './preference-choices.ts'
+import { SWITCHING, useSignOut, useSwitchOrganization } from './session-actions.ts'
 
 export function OrganizationMenu() {
   const texts = useTexts()

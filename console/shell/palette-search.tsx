@@ -8,7 +8,7 @@ import type { PageKind } from '../kinds.ts'
 import { afterDialog, focusHeading } from '../parts/focus.ts'
 import { Icon, StateMark } from '../parts/icon.tsx'
 import { sayFailure } from '../parts/parts.tsx'
-import { useSettled } from '../parts/settled.ts'
+import { useDebounced } from '../parts/use-debounced.ts'
 import { useTexts } from '../texts/texts.tsx'
 import { containing, type Entry, namesBegin, useFixedEntries } from './entries.ts'
 import { useFoundEntries } from './found.ts'
@@ -22,9 +22,9 @@ export function Search({ onDone }: { onDone: () => void }) {
   const { user, may } = useWorkspace()
   const whose = `${user.organizationId}/${user._id}`
   const [text, setText] = useState('')
-  const settled = useSettled(text.trim())
+  const debounced = useDebounced(text.trim())
   const { pages, actions } = useFixedEntries()
-  const { found, isSearching, error } = useFoundEntries(text, settled)
+  const { found, isSearching, error } = useFoundEntries(text, debounced)
 
   const fixed = new Map([...pages, ...actions].map(entry => [entry.id, entry]))
   const contains = containing(text)

@@ -12,7 +12,7 @@ import { loadReplacement } from '../api/lazy-with-retry.ts'
 import { getPreferences, onPreferences } from '../preferences.ts'
 import type { Texts } from './en/en.ts'
 import { createFormat, type Format } from './format.ts'
-import { isolateNames } from './names.ts'
+import { isolateNames } from './isolate.ts'
 import { unitsOf } from './region.ts'
 
 type Language = 'en' | 'de'

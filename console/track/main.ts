@@ -2,13 +2,13 @@ import '../styles/track.css'
 import '../preferences.ts'
 import { serverNow } from '../clock.ts'
 import type { State } from '../live/packed.ts'
+import { readMapColors } from '../map/colors.ts'
 import { nearX, toX, toY } from '../map/mercator.ts'
-import { readPalette } from '../map/palette.ts'
 import { onTheme } from '../preferences.ts'
 import { de } from '../texts/de/de.ts'
 import { en } from '../texts/en/en.ts'
 import { createFormat } from '../texts/format.ts'
-import { isolateNames } from '../texts/names.ts'
+import { isolateNames } from '../texts/isolate.ts'
 import { unitsOf } from '../texts/region.ts'
 import { followLink, type Heard, type Point } from './link.ts'
 import { createMiniMap } from './mini-map.ts'
@@ -48,7 +48,7 @@ const canvas = make('canvas', {})
 canvas.setAttribute('role', 'img')
 const button = (text: string, label: string, onclick: () => void) =>
   make('button', { type: 'button', textContent: text, ariaLabel: label, onclick })
-const map = createMiniMap(canvas, readPalette)
+const map = createMiniMap(canvas, readMapColors)
 const buttons = make(
   'div',
   { className: 'buttons' },

@@ -1,8 +1,8 @@
 import type { FeatureCollection, MultiPolygon, Polygon, Position } from 'geojson'
 import { STATES, type State } from '../live/packed.ts'
+import { readBasemapSetting } from '../map/basemap-setting.ts'
+import type { MapColors } from '../map/colors.ts'
 import { nearX, TILE_PX, toX, toY } from '../map/mercator.ts'
-import type { Palette } from '../map/palette.ts'
-import { readShown } from '../map/shown.ts'
 
 /** A map in some kilobytes, since this page is opened over a phone's network: outlines or image tiles, a trail, a marker. */
 export interface Place {
@@ -24,9 +24,9 @@ interface Shape {
   south: number
 }
 
-export function createMiniMap(canvas: HTMLCanvasElement, palette: () => Palette) {
+export function createMiniMap(canvas: HTMLCanvasElement, readColors: () => MapColors) {
   const pen = canvas.getContext('2d') as CanvasRenderingContext2D
-  const shown = readShown()
+  const shown = readBasemapSetting()
   const images = shown.kind === 'tiles' && !shown.vector ? shown.url : null
   const tiles = new Map<string, HTMLImageElement>()
   let shapes: Shape[] = []
@@ -57,7 +57,7 @@ export function createMiniMap(canvas: HTMLCanvasElement, palette: () => Palette)
       canvas.width = width * ratio
       canvas.height = height * ratio
     }
-    const colors = palette()
+    const colors = readColors()
     const world = TILE_PX * 2 ** zoom
     const left = center.x * world - width / 2
     const top = center.y * world - height / 2
@@ -80,7 +80,7 @@ export function createMiniMap(canvas: HTMLCanvasElement, palette: () => Palette)
   }
 
   function drawLand(
-    colors: Palette,
+    colors: MapColors,
     left: number,
     top: number,
     width: number,
@@ -105,7 +105,7 @@ export function createMiniMap(canvas: HTMLCanvasElement, palette: () => Palette)
 
   /** So that a movement shows where there are no roads. */
   function drawGrid(
-    colors: Palette,
+    colors: MapColors,
     left: number,
     top: number,
     width: number,
@@ -156,7 +156,7 @@ export function createMiniMap(canvas: HTMLCanvasElement, palette: () => Palette)
     return image
   }
 
-  function drawTrail(colors: Palette, left: number, top: number, world: number) {
+  function drawTrail(colors: MapColors, left: number, top: number, world: number) {
     let x = trail[0]?.x
     if (x === undefined) return
     pen.beginPath()
@@ -172,7 +172,7 @@ export function createMiniMap(canvas: HTMLCanvasElement, palette: () => Palette)
     pen.globalAlpha = 1
   }
 
-  function drawMarker(x: number, y: number, one: NonNullable<typeof marker>, colors: Palette) {
+  function drawMarker(x: number, y: number, one: NonNullable<typeof marker>, colors: MapColors) {
     pen.save()
     pen.translate(x, y)
     pen.beginPath()

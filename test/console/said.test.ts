@@ -4,7 +4,7 @@ import { expect, it } from 'vitest'
 import { z } from 'zod'
 import { readSpeed } from '../../console/pages/map/speed.ts'
 import { de } from '../../console/texts/de/de.ts'
-import { translate } from '../../console/texts/server.ts'
+import { translate } from '../../console/texts/translate.ts'
 import { useOwnSentences } from '../../src/http/validation.ts'
 
 const ROOT = resolve(import.meta.dirname, '../..')

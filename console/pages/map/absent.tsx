@@ -6,7 +6,7 @@ import { isMissing } from '../../api/failure.ts'
 import { lazyWithRetry } from '../../api/lazy-with-retry.ts'
 import { useWorkspace } from '../../api/workspace.ts'
 import { useLive } from '../../live/live.tsx'
-import { Missing } from '../../parts/missing.tsx'
+import { MissingRecord } from '../../parts/missing-record.tsx'
 import { ActionButton, Trouble } from '../../parts/parts.tsx'
 import { useFormat, useTexts } from '../../texts/texts.tsx'
 import { urls } from '../../urls.ts'
@@ -36,7 +36,7 @@ export default function Absent(props: {
     ? { type: 'device', id: device._id }
     : user && { type: 'user', id: user._id }
   const anomaly = useNewestAnomaly(subject)
-  if (isMissing(error)) return <Missing>{records.missing}</Missing>
+  if (isMissing(error)) return <MissingRecord>{records.missing}</MissingRecord>
   if (error) return <Trouble error={error} />
   if (state.name === 'forbidden') {
     return (

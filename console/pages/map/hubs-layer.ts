@@ -1,5 +1,5 @@
 import type { LayerSpecification, Map as MapLibre } from 'maplibre-gl'
-import { readPalette } from '../../map/palette.ts'
+import { readMapColors } from '../../map/colors.ts'
 import { HUB_PX, hubPicture, namePicture } from '../../map/pictures.ts'
 import { showLayer } from './trail-layer.ts'
 
@@ -20,7 +20,7 @@ export function showHubs(map: MapLibre, hubs: readonly Hub[]): () => void {
     })),
   })
   const layer = showLayer(map, 'hubs', describe, () => {
-    const { text } = readPalette()
+    const { text } = readMapColors()
     return [
       {
         id: 'hub-names',

@@ -4,13 +4,13 @@ import { ToggleButton, ToggleButtonGroup } from 'react-aria-components'
 import { lazyWithRetry, preload } from '../../api/lazy-with-retry.ts'
 import { useWorkspace } from '../../api/workspace.ts'
 import { useFleetVersion, useLive } from '../../live/live.tsx'
-import { readShown } from '../../map/shown.ts'
-import { useSettled } from '../../parts/settled.ts'
+import { readBasemapSetting } from '../../map/basemap-setting.ts'
+import { useDebounced } from '../../parts/use-debounced.ts'
 import { LostBar } from '../../shell/live-badge.tsx'
 import { useLocale, useTexts } from '../../texts/texts.tsx'
-import { findArea } from './fences/area.ts'
+import { findArea } from './fences/address-area.ts'
 import { FenceButtons, FenceParts, findFenceAt } from './fences/fence-parts.tsx'
-import { useFences } from './fences/queries.ts'
+import { useFences } from './fences/fence-queries.ts'
 import { createTest, listSubjects, NO_FILTERS, orderByName, useFilters } from './filters.ts'
 import { MapView } from './map-view.tsx'
 import { Nobody, SubjectList } from './subject-list.tsx'
@@ -35,7 +35,7 @@ export function MapPage() {
   const version = useDeferredValue(useFleetVersion(fleet, SORT_EVERY_MS))
   const { search, state, sort, hub, team, subject, fence } = filters
   // Whoever goes through the list by keys has the history read of the one where that ends.
-  const settled = useSettled(subject)
+  const debounced = useDebounced(subject)
   const [map, setMap] = useState<MapLibre | null>(null)
   const [isSelecting, setSelecting] = useState(false)
   const { fences, isWhole } = useFences()
@@ -102,7 +102,7 @@ export function MapPage() {
           <SubjectPanel
             key={subject}
             subjectId={subject}
-            isSettled={settled === subject}
+            isDebounced={debounced === subject}
             follow={filters.follow}
             onFollow={follow => change({ follow })}
             isFiltered={hub !== '' || team !== ''}
@@ -114,7 +114,7 @@ export function MapPage() {
           isShown={isShown}
           isAnybody={ids.length > 0}
           subject={subject}
-          isSettled={settled === subject}
+          isDebounced={debounced === subject}
           follow={filters.follow}
           isElsewhere={fence !== null && fence !== 'new'}
           isDrawing={isSelecting || isEditing}
@@ -143,7 +143,7 @@ export function MapPage() {
             if (next !== null) change({ area: next })
           }}
         />
-        {map && may('update/organization') && readShown().kind === 'world' && (
+        {map && may('update/organization') && readBasemapSetting().kind === 'world' && (
           <Suspense>
             <StreetsHint map={map} />
           </Suspense>

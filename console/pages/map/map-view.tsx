@@ -3,14 +3,14 @@ import { type ReactNode, useEffect, useRef, useState } from 'react'
 import { useLive } from '../../live/live.tsx'
 import type { Overlay } from '../../live/overlay.ts'
 import type { createOverview } from '../../live/overview.ts'
-import { readPalette } from '../../map/palette.ts'
+import { readMapColors } from '../../map/colors.ts'
 import { useMap } from '../../map/use-map.ts'
-import { usePainted } from '../../parts/painted.ts'
 import { IconButton } from '../../parts/parts.tsx'
+import { useAfterPaint } from '../../parts/use-after-paint.ts'
 import { onTheme } from '../../preferences.ts'
 import { useFormat, useTexts } from '../../texts/texts.tsx'
 import { showHubs } from './hubs-layer.ts'
-import { useHubs, useTrail } from './queries.ts'
+import { useHubs, useTrail } from './subject-queries.ts'
 import { showTrail } from './trail-layer.ts'
 
 interface Props {
@@ -18,7 +18,7 @@ interface Props {
   /** Whether it is anybody who is shown. */
   isAnybody: boolean
   subject: string | null
-  isSettled: boolean
+  isDebounced: boolean
   follow: boolean
   /** Something else has the first look, and the clicks. */
   isElsewhere: boolean
@@ -40,10 +40,10 @@ const loadDrawing = async () => {
 
 /** The map, opened once; what is given to it changes what it shows. */
 export function MapView(props: Props) {
-  const { isShown, isAnybody, isSettled, follow, isElsewhere, isDrawing } = props
+  const { isShown, isAnybody, isDebounced, follow, isElsewhere, isDrawing } = props
   const { onMap, onSelect, onStray, children } = props
   // First its panel: a frame of the map takes longer than everything else that a click does.
-  const subject = usePainted(props.subject)
+  const subject = useAfterPaint(props.subject)
   const texts = useTexts()
   const format = useFormat()
   const { fleet, known, state } = useLive()
@@ -57,7 +57,7 @@ export function MapView(props: Props) {
   const handlers = useRef({ onSelect, onStray, isShown, write: format.count })
   handlers.current = { onSelect, onStray, isShown, write: format.count }
   const { data: hubs } = useHubs()
-  const trail = useTrail(subject, isSettled && subject === props.subject)
+  const trail = useTrail(subject, isDebounced && subject === props.subject)
 
   useEffect(() => {
     if (!opened || !markers.current || !labels.current) return
@@ -67,12 +67,12 @@ export function MapView(props: Props) {
       fleet,
       markers: markers.current,
       labels: labels.current,
-      palette: readPalette(),
+      colors: readMapColors(),
       isShown: slot => handlers.current.isShown(slot),
       writeCount: count => handlers.current.write(count),
       onSelect: (id, point) => handlers.current.onSelect(id, point),
     })
-    const unfollow = onTheme(() => overlay.set({ palette: readPalette() }))
+    const unfollow = onTheme(() => overlay.set({ colors: readMapColors() }))
     const onStray = () => {
       seen.current = true
       handlers.current.onStray()
@@ -96,7 +96,7 @@ export function MapView(props: Props) {
   useEffect(() => overlay?.set({ picks: !isDrawing }), [overlay, isDrawing])
   useEffect(() => overlay?.set({ isShown }), [overlay, isShown])
   // biome-ignore lint/correctness/useExhaustiveDependencies: the colours are others with it
-  useEffect(() => overlay?.set({ palette: readPalette() }), [overlay, state.name])
+  useEffect(() => overlay?.set({ colors: readMapColors() }), [overlay, state.name])
   useEffect(() => overlay?.set({ selected: subject, follow }), [overlay, subject, follow])
   /** Whether the map is where somebody wants it: from then on no filter moves it. */
   const seen = useRef(false)

@@ -15,14 +15,14 @@ import { useFleetVersion, useLive, useNow } from '../../live/live.tsx'
 import { STATES, type State } from '../../live/packed.ts'
 import { afterDialog, focusHeading } from '../../parts/focus.ts'
 import { Icon, StateMark } from '../../parts/icon.tsx'
-import { usePainted } from '../../parts/painted.ts'
 import { ActionButton, Choose } from '../../parts/parts.tsx'
 import { useRecords } from '../../parts/records.ts'
 import { fromRem } from '../../parts/rem.ts'
 import { stepTo } from '../../parts/rows.ts'
+import { useAfterPaint } from '../../parts/use-after-paint.ts'
 import { useFormat, useTexts } from '../../texts/texts.tsx'
-import { findArea, isDrawn } from './fences/area.ts'
-import type { Fence } from './fences/queries.ts'
+import { findArea, isDrawn } from './fences/address-area.ts'
+import type { Fence } from './fences/fence-queries.ts'
 import { createTest, type Filters, NO_FILTERS, SORTS, type Sort } from './filters.ts'
 import { readSpeed } from './speed.ts'
 
@@ -195,7 +195,7 @@ const ListHead = memo(function ListHead(props: HeadProps) {
           choices={sorts}
         />
       </div>
-      {/* Said when somebody has changed what is listed, and not with everybody who moves in or out. */}
+      {/* ServerSentence when somebody has changed what is listed, and not with everybody who moves in or out. */}
       <p className="hint" role="status" aria-live={calm === filtered ? 'off' : 'polite'}>
         {live.name !== 'forbidden' && texts.map.count(format.count(listed), format.count(fleet.size))}
       </p>
@@ -221,7 +221,7 @@ function Rows(
   })
   const at = selected === null ? -1 : ids.indexOf(selected)
   const { scrollToIndex } = rows
-  const shown = usePainted(selected)
+  const shown = useAfterPaint(selected)
   const now = useNow(AGES_EVERY_MS)
   // biome-ignore lint/correctness/useExhaustiveDependencies: another subject is scrolled to, another order is not
   useEffect(() => {

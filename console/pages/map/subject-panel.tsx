@@ -12,8 +12,8 @@ import { Icon, StateMark } from '../../parts/icon.tsx'
 import { ActionButton, Copyable, IconButton } from '../../parts/parts.tsx'
 import { useFormat, useTexts } from '../../texts/texts.tsx'
 import { urls } from '../../urls.ts'
-import { TRIP_FROM_M, useHubs, useSubjectRecords, useToday } from './queries.ts'
 import { readSpeed } from './speed.ts'
+import { TRIP_FROM_M, useHubs, useSubjectRecords, useToday } from './subject-queries.ts'
 
 const Absent = lazyWithRetry(() => import('./absent.tsx'))
 const ShareDialog = lazyWithRetry(() => import('../share-dialog.tsx'))
@@ -21,7 +21,7 @@ const ShareDialog = lazyWithRetry(() => import('../share-dialog.tsx'))
 interface Props {
   subjectId: string
   /** Whether it is more than passed by: then its records and its day are read. */
-  isSettled: boolean
+  isDebounced: boolean
   follow: boolean
   onFollow: (follow: boolean) => void
   onClose: () => void
@@ -33,7 +33,7 @@ interface Props {
 /** Everything about one subject, as it changes. */
 export function SubjectPanel({
   subjectId,
-  isSettled,
+  isDebounced,
   follow,
   onFollow,
   onClose,
@@ -53,7 +53,7 @@ export function SubjectPanel({
   const fixedAt = position ? Date.parse(position.timestamp) : 0
   const speed = position ? readSpeed(position) : null
   const isAway = state.name === 'offline'
-  const { data: records, error } = useSubjectRecords(subjectId, isSettled)
+  const { data: records, error } = useSubjectRecords(subjectId, isDebounced)
   const hub = useHubs().data?.find(one => one._id === records?.hubId)
   const t = texts.subject
   const name =
@@ -122,7 +122,7 @@ export function SubjectPanel({
             </Fact>
           </dl>
           {Math.abs(position.lat) > MAX_LAT && <p className="hint">{t.atEdge}</p>}
-          <Today {...{ subjectId, isSettled, isAway, position }} />
+          <Today {...{ subjectId, isDebounced, isAway, position }} />
           {records && (
             <dl className="facts wide">
               {records.vehicle && (
@@ -154,11 +154,11 @@ export function SubjectPanel({
   )
 }
 
-function Today(props: Pick<Props, 'subjectId' | 'isSettled'> & { isAway: boolean; position: Position }) {
-  const { subjectId, isSettled, isAway, position } = props
+function Today(props: Pick<Props, 'subjectId' | 'isDebounced'> & { isAway: boolean; position: Position }) {
+  const { subjectId, isDebounced, isAway, position } = props
   const { subject: t } = useTexts()
   const format = useFormat()
-  const { data: today } = useToday(subjectId, isSettled)
+  const { data: today } = useToday(subjectId, isDebounced)
   if (!today) return isAway ? <p className="hint">{t.comesLater}</p> : null
   const fixedAt = Date.parse(position.timestamp)
   const isToday = fixedAt >= format.startOfDay()

@@ -1,8 +1,8 @@
 import type { FeatureCollection } from 'geojson'
 import type { GeoJSONSource, LayerSpecification, Map as MapLibre } from 'maplibre-gl'
 import type { Fleet } from '../../live/fleet.ts'
+import { readMapColors } from '../../map/colors.ts'
 import { shortWay } from '../../map/geometry.ts'
-import { readPalette } from '../../map/palette.ts'
 
 const DRAWN_EVERY_MS = 1_000
 
@@ -35,7 +35,7 @@ export function showTrail(map: MapLibre, points: readonly Point[], fleet: Fleet,
     type: 'line',
     source: 'trail',
     layout: { 'line-cap': 'round', 'line-join': 'round' },
-    paint: { 'line-color': readPalette().trail, 'line-width': 3, 'line-opacity': 0.65 },
+    paint: { 'line-color': readMapColors().trail, 'line-width': 3, 'line-opacity': 0.65 },
   }))
   const unlisten = fleet.onChange(() => {
     const position = subjectId && points.length > 0 ? fleet.find(subjectId) : undefined

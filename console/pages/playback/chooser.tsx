@@ -4,10 +4,10 @@ import { MAX_SEARCH } from '../../api/lists.ts'
 import { useFleetVersion, useLive } from '../../live/live.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { IconButton } from '../../parts/parts.tsx'
-import { useSettled } from '../../parts/settled.ts'
+import { useDebounced } from '../../parts/use-debounced.ts'
 import { useLocale, useTexts } from '../../texts/texts.tsx'
-import { keyOf, MAX_SUBJECTS, type Subject, TYPES } from './choice.ts'
-import { useChosenNames, useVehicles } from './queries.ts'
+import { keyOf, MAX_SUBJECTS, type Subject, TYPES } from './address.ts'
+import { useChosenNames, useVehicles } from './track-queries.ts'
 
 /** A list that somebody reads; more are found by their names. */
 const OFFERED = 50
@@ -96,7 +96,7 @@ function useOffered(search: string, chosen: readonly Subject[]) {
   const locale = useLocale()
   const { fleet } = useLive()
   const version = useFleetVersion(fleet, REFRESH_MS)
-  const vehicles = useVehicles(useSettled(search))
+  const vehicles = useVehicles(useDebounced(search))
   return useMemo(() => {
     // Who is there changes the fleet in place.
     void version

@@ -1,11 +1,11 @@
 import { type ReactNode, useEffect, useMemo, useRef } from 'react'
 import { Button } from 'react-aria-components'
 import { useFormat, useTexts } from '../../texts/texts.tsx'
-import { TRIP_FROM_M } from '../map/queries.ts'
-import type { Span } from './choice.ts'
+import { TRIP_FROM_M } from '../map/subject-queries.ts'
+import type { Span } from './address.ts'
+import type { PlayedSubject } from './played-subject.ts'
 import { type Player, usePlayerTime } from './player.ts'
-import type { Trips } from './queries.ts'
-import type { Shown } from './shown.ts'
+import type { Trips } from './track-queries.ts'
 import { momentAt } from './tracks.ts'
 
 const SECOND_MS = 1_000
@@ -32,7 +32,7 @@ const toTimes = ({ startTime, endTime }: { startTime: string; endTime: string })
 })
 
 /** Trips and stops under the chart, at their times. The list says the same in words. */
-export function Strips({ shown, span }: { shown: readonly Shown[]; span: Span }) {
+export function Strips({ shown, span }: { shown: readonly PlayedSubject[]; span: Span }) {
   const share = (ms: number) => `${(ms / (span.to - span.from)) * 100}%`
   return (
     <div className="strips" aria-hidden="true">
@@ -52,7 +52,7 @@ export function Strips({ shown, span }: { shown: readonly Shown[]; span: Span })
 }
 
 /** What one of them did that day: in sums, now, and one trip and stop after the other. */
-export function DayList(props: { one: Shown; player: Player; isAlone: boolean }) {
+export function DayList(props: { one: PlayedSubject; player: Player; isAlone: boolean }) {
   const { one, player, isAlone } = props
   const { playback: t, subject: words } = useTexts()
   const format = useFormat()

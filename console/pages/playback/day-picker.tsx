@@ -20,7 +20,7 @@ import { serverNow } from '../../clock.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { IconButton } from '../../parts/parts.tsx'
 import { useFormat, useTexts } from '../../texts/texts.tsx'
-import { stepDay } from './choice.ts'
+import { stepDay } from './address.ts'
 
 /** The history goes back a year. */
 const KEPT_DAYS = 365

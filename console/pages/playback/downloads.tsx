@@ -3,8 +3,8 @@ import { Button, Menu, MenuItem, MenuTrigger, Popover } from 'react-aria-compone
 import { Icon } from '../../parts/icon.tsx'
 import { Trouble } from '../../parts/parts.tsx'
 import { useTexts } from '../../texts/texts.tsx'
-import type { Span, Subject } from './choice.ts'
-import { type FileFormat, readFile } from './queries.ts'
+import type { Span, Subject } from './address.ts'
+import { type FileFormat, readFile } from './track-queries.ts'
 
 const FORMATS: FileFormat[] = ['gpx', 'geojson', 'csv']
 

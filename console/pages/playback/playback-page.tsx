@@ -9,16 +9,23 @@ import { serverNow } from '../../clock.ts'
 import { useLive, useNow } from '../../live/live.tsx'
 import { ActionButton, Trouble } from '../../parts/parts.tsx'
 import { useFormat, useTexts } from '../../texts/texts.tsx'
-import { type Change, type Choice, keyOf, type Span, stepDay, useChoice } from './choice.ts'
+import {
+  type Change,
+  keyOf,
+  type PlaybackAddress,
+  type Span,
+  stepDay,
+  usePlaybackAddress,
+} from './address.ts'
 import { Chooser } from './chooser.tsx'
 import { DayList, partsOf, Strips } from './day-list.tsx'
 import { DayPicker } from './day-picker.tsx'
 import { Downloads } from './downloads.tsx'
+import type { PlayedSubject } from './played-subject.ts'
 import { createPlayer, type Player } from './player.ts'
-import { MAX_POINTS, useAnomalies, useChosenNames, useTracks, useTrips } from './queries.ts'
-import type { Shown } from './shown.ts'
 import { SpeedChart } from './speed-chart.tsx'
 import { TrackMap } from './track-map.tsx'
+import { MAX_POINTS, useAnomalies, useChosenNames, useTracks, useTrips } from './track-queries.ts'
 import { gapsOf } from './tracks.ts'
 import { TimeSlider, Transport } from './transport.tsx'
 import { useZoom, zoomInto } from './zoom.ts'
@@ -52,7 +59,7 @@ function Playback() {
   const texts = useTexts()
   const format = useFormat()
   const { filter } = useLive()
-  const [choice, change] = useChoice(format.dateOf, useNow(DAY_NOTICED_MS))
+  const [choice, change] = usePlaybackAddress(format.dateOf, useNow(DAY_NOTICED_MS))
   const { subjects, day } = choice
   const t = texts.playback
   const wholeDay = useMemo<Span>(
@@ -72,7 +79,7 @@ function Playback() {
   // Of a day without a track they say whether it is one on which nothing came.
   const anomalies = useAnomalies(subjects, wholeDay, choice.anomalies || isEmpty)
   const isWrong = isEmpty && anomalies.points.length > 0
-  const shown = useMemo<Shown[]>(
+  const shown = useMemo<PlayedSubject[]>(
     () =>
       subjects.flatMap((subject, color) => {
         const found = loaded.find(one => keyOf(one.subject) === keyOf(subject))
@@ -199,7 +206,7 @@ function Playback() {
 }
 
 /** From the first fix of all of them to the last. */
-function spanOf(shown: readonly Shown[]): Span | null {
+function spanOf(shown: readonly PlayedSubject[]): Span | null {
   if (shown.length === 0) return null
   const firsts = shown.map(({ track }) => track.times[0] as number)
   const lasts = shown.map(({ track }) => track.times[track.count - 1] as number)
@@ -210,7 +217,7 @@ function spanOf(shown: readonly Shown[]): Span | null {
 }
 
 /** When somebody begins to move, in their order. */
-const beginsOf = (shown: readonly Shown[]): number[] =>
+const beginsOf = (shown: readonly PlayedSubject[]): number[] =>
   shown
     .flatMap(({ trips }) => partsOf(trips))
     .flatMap(({ from, trip }) => (trip ? [from] : []))
@@ -231,7 +238,7 @@ function usePlayed(
   span: Span | null,
   gaps: readonly Span[],
   day: string,
-  { at, zoom, rate }: Choice,
+  { at, zoom, rate }: PlaybackAddress,
   change: Change,
 ) {
   const wound = useRef('')
@@ -307,10 +314,10 @@ function Notes(props: { loaded: boolean; anomalies: ReturnType<typeof useAnomali
 }
 
 interface StateProps {
-  choice: Choice
+  choice: PlaybackAddress
   day: string
   isPending: boolean
-  shown: readonly Shown[]
+  shown: readonly PlayedSubject[]
   onDay: (day: string) => void
 }
 

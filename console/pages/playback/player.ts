@@ -1,5 +1,5 @@
 import { useSyncExternalStore } from 'react'
-import type { Span } from './choice.ts'
+import type { Span } from './address.ts'
 
 /**
  * A clock that somebody winds: it runs at `rate` times the speed of time, leaves out the gaps in which there is nothing to see,

@@ -4,9 +4,9 @@ import uPlot from 'uplot'
 import { fromRem } from '../../parts/rem.ts'
 import { onTheme } from '../../preferences.ts'
 import { useFormat, useTexts } from '../../texts/texts.tsx'
-import type { Span } from './choice.ts'
+import type { Span } from './address.ts'
+import type { PlayedSubject } from './played-subject.ts'
 import type { Player } from './player.ts'
-import type { Shown } from './shown.ts'
 import { GAP_MS, type Track } from './tracks.ts'
 import type { Zoom } from './zoom.ts'
 
@@ -27,7 +27,7 @@ const LABEL_PX = fromRem(3.5)
 const [RETAIN_NULLS, EXPAND_NULLS] = [1, 2] as const
 
 interface Props {
-  shown: readonly Shown[]
+  shown: readonly PlayedSubject[]
   /** What is left out when it plays. */
   gaps: readonly Span[]
   span: Span

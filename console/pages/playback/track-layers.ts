@@ -1,6 +1,6 @@
 import type { Feature, FeatureCollection } from 'geojson'
 import type { Map as MapLibre } from 'maplibre-gl'
-import { readPalette } from '../../map/palette.ts'
+import { readMapColors } from '../../map/colors.ts'
 import { showLayer } from '../map/trail-layer.ts'
 import type { HistoryPoint } from './tracks.ts'
 
@@ -24,7 +24,7 @@ export function showTracks(
   tracks: readonly TrackLine[],
   anomalies: readonly HistoryPoint[],
 ): () => void {
-  const colorOf = ({ color }: TrackLine) => readPalette().tracks[color] as string
+  const colorOf = ({ color }: TrackLine) => readMapColors().tracks[color] as string
   const ways = () =>
     collect(
       tracks.map(track => ({
@@ -41,7 +41,7 @@ export function showTracks(
         type: 'line',
         source: 'tracks',
         layout: round,
-        paint: { 'line-color': readPalette().labels.halo, 'line-width': 6, 'line-opacity': 0.8 },
+        paint: { 'line-color': readMapColors().labels.halo, 'line-width': 6, 'line-opacity': 0.8 },
       },
       {
         id: 'tracks',
@@ -61,7 +61,7 @@ export function showTracks(
         source: 'track-stops',
         paint: {
           'circle-radius': 5,
-          'circle-color': readPalette().labels.surface,
+          'circle-color': readMapColors().labels.surface,
           'circle-stroke-width': 2.5,
           'circle-stroke-color': ['get', 'color'],
         },
@@ -70,7 +70,7 @@ export function showTracks(
     showLayer(
       map,
       'track-anomalies',
-      () => collect(anomalies.map(point => pointAt(point, readPalette().bad))),
+      () => collect(anomalies.map(point => pointAt(point, readMapColors().bad))),
       () => ({
         id: 'track-anomalies',
         type: 'circle',
@@ -79,7 +79,7 @@ export function showTracks(
           'circle-radius': 4,
           'circle-color': ['get', 'color'],
           'circle-stroke-width': 1.5,
-          'circle-stroke-color': readPalette().labels.surface,
+          'circle-stroke-color': readMapColors().labels.surface,
         },
       }),
     ),

@@ -3,8 +3,8 @@ import { boundsAroundWays } from '../../map/geometry.ts'
 import { useMap } from '../../map/use-map.ts'
 import { IconButton } from '../../parts/parts.tsx'
 import { useTexts } from '../../texts/texts.tsx'
+import type { PlayedSubject } from './played-subject.ts'
 import type { Player } from './player.ts'
-import type { Shown } from './shown.ts'
 import { type HistoryPoint, linesOf } from './tracks.ts'
 
 const PADDING_PX = 48
@@ -14,7 +14,7 @@ const loadDrawing = async () => ({
 })
 
 interface Props {
-  shown: readonly Shown[]
+  shown: readonly PlayedSubject[]
   anomalies: readonly HistoryPoint[]
   player: Player
 }

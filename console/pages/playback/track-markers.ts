@@ -1,8 +1,8 @@
 import type { Map as MapLibre } from 'maplibre-gl'
+import { readMapColors } from '../../map/colors.ts'
 import { shortWay } from '../../map/geometry.ts'
 import { shorten } from '../../map/labels.ts'
 import { MAX_LAT } from '../../map/mercator.ts'
-import { readPalette } from '../../map/palette.ts'
 import { fromRem } from '../../parts/rem.ts'
 import { onTheme } from '../../preferences.ts'
 import type { Player } from './player.ts'
@@ -44,7 +44,7 @@ export function drawMarkers(
 ) {
   const context = canvas.getContext('2d') as CanvasRenderingContext2D
   const font = `600 ${fromRem(0.75)}px ${getComputedStyle(document.body).fontFamily}`
-  let palette = readPalette()
+  let palette = readMapColors()
   let frame = 0
   let [width, height] = [0, 0]
   /** Somebody looks elsewhere until it is played again. */
@@ -152,7 +152,7 @@ export function drawMarkers(
       if (player.playing) strayed = false
     }),
     onTheme(() => {
-      palette = readPalette()
+      palette = readMapColors()
       request()
     }),
   ]

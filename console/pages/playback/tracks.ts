@@ -1,6 +1,6 @@
 import { distanceM, shortWay } from '../../map/geometry.ts'
 import { ZERO_MPS } from '../../texts/format.ts'
-import type { Span } from './choice.ts'
+import type { Span } from './address.ts'
 
 /** A point of the history, as far as it is shown. */
 export interface HistoryPoint {

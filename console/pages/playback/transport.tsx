@@ -2,7 +2,7 @@ import { type KeyboardEvent, useEffect, useRef } from 'react'
 import { ToggleButton, ToggleButtonGroup } from 'react-aria-components'
 import { IconButton } from '../../parts/parts.tsx'
 import { useFormat, useTexts } from '../../texts/texts.tsx'
-import { RATES, type Span } from './choice.ts'
+import { RATES, type Span } from './address.ts'
 import { type Player, useIsPlaying, usePlayerTime } from './player.ts'
 import type { Zoom } from './zoom.ts'
 

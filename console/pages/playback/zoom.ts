@@ -1,5 +1,5 @@
 import { useEffect, useMemo } from 'react'
-import type { Change, Span } from './choice.ts'
+import type { Change, Span } from './address.ts'
 import type { Player } from './player.ts'
 
 /** Where the chart has room for two minutes on its axis and the fixes of most devices lie apart. */

@@ -3,11 +3,11 @@ import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { type ReactNode, useMemo, useState } from 'react'
 import { Form } from 'react-aria-components'
 import { OwnFailure } from '../../api/failure.ts'
+import { useFormErrors } from '../../parts/form-errors.ts'
 import { Modal } from '../../parts/modal.tsx'
 import { ActionButton, Trouble } from '../../parts/parts.tsx'
 import { Question } from '../../parts/question.tsx'
-import { useRefused } from '../../parts/refused.ts'
-import { SaidByServer } from '../../parts/said.tsx'
+import { ErrorsFromServer } from '../../parts/server-sentence.tsx'
 import { useUnsaved } from '../../parts/unsaved.ts'
 import { useTexts } from '../../texts/texts.tsx'
 import type { RecordDraft } from './record-draft.ts'
@@ -72,11 +72,11 @@ export function RecordFields<Whole>({
   const queries = useQueryClient()
   const [asking, setAsking] = useState(false)
   const refresh = (what: string[]) => queries.invalidateQueries({ queryKey: [name, ...what] })
-  const { form, refused, clear, place, focusFirst } = useRefused()
+  const { form, errors, clear, show, focusFirst } = useFormErrors()
   const saving = useMutation({
     mutationFn: async () => save?.(await draft.agree()),
     onMutate: clear,
-    onError: place,
+    onError: show,
     onSuccess: () => {
       void refresh([])
       leaving.letGo()
@@ -94,12 +94,12 @@ export function RecordFields<Whole>({
       onClose()
     },
   })
-  const error = removing.error ?? (refused.isMore && !draft.theirs ? saving.error : null)
+  const error = removing.error ?? (errors.hasOthers && !draft.theirs ? saving.error : null)
   // What is said of a field goes when it is changed, and not when it is left: then the button would move under the pointer.
   const [changed, setChanged] = useState<readonly string[]>([])
   const fields = useMemo(
-    () => Object.fromEntries(Object.entries(refused.fields).filter(([name]) => !changed.includes(name))),
-    [refused, changed],
+    () => Object.fromEntries(Object.entries(errors.fields).filter(([name]) => !changed.includes(name))),
+    [errors, changed],
   )
   const question = leaving.isAsking ? (
     <Question
@@ -138,7 +138,7 @@ export function RecordFields<Whole>({
           if (fields[name] !== undefined) setChanged([...changed, name])
         }}
       >
-        <SaidByServer value={!(saving.error instanceof OwnFailure)}>{children}</SaidByServer>
+        <ErrorsFromServer value={!(saving.error instanceof OwnFailure)}>{children}</ErrorsFromServer>
       </div>
       {error && <Trouble error={error} isDeed />}
       {draft.theirs && (

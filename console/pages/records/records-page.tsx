@@ -8,12 +8,12 @@ import { MAX_SEARCH } from '../../api/lists.ts'
 import { useWorkspace } from '../../api/workspace.ts'
 import { type PageKind, permissionTo } from '../../kinds.ts'
 import { Icon } from '../../parts/icon.tsx'
-import { orderOf, type Page, type PageQuery, type ReadPage, useList } from '../../parts/list.ts'
-import { Missing } from '../../parts/missing.tsx'
+import { MissingRecord } from '../../parts/missing-record.tsx'
 import { Modal } from '../../parts/modal.tsx'
 import { ActionButton, Trouble } from '../../parts/parts.tsx'
-import { useSettled } from '../../parts/settled.ts'
 import { type Column, Table } from '../../parts/table.tsx'
+import { useDebounced } from '../../parts/use-debounced.ts'
+import { orderOf, type Page, type PageQuery, type ReadPage, useList } from '../../parts/use-list.ts'
 import { useTexts } from '../../texts/texts.tsx'
 import { urls } from '../../urls.ts'
 
@@ -38,7 +38,7 @@ export function RecordsPage<T extends { _id: string }, Whole, Sort extends strin
   const navigate = useNavigate()
   const { id } = useParams()
   const [params, setParams] = useSearchParams()
-  const search = useSettled(params.get('search') ?? '')
+  const search = useDebounced(params.get('search') ?? '')
   const sort = orderOf(params.get('sort'), columns, 'name')
   const list = useList([kind, 'list', search, sort], (page, signal) =>
     read({ ...page, search: search || undefined, sort }, signal),
@@ -131,7 +131,7 @@ function Opened<Whole>(props: {
     <Modal title={title} onClose={onClose}>
       <div className="stack">
         {isMissing(found.error) ? (
-          <Missing>{t.missing}</Missing>
+          <MissingRecord>{t.missing}</MissingRecord>
         ) : (
           <Trouble error={found.error} onRetry={() => void found.refetch()} />
         )}

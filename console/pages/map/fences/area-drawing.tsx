@@ -6,7 +6,7 @@ import { useEscape, useReturnFocus } from '../../../parts/focus.ts'
 import { ActionButton } from '../../../parts/parts.tsx'
 import { useFormat, useTexts } from '../../../texts/texts.tsx'
 import { createTest, type Filters } from '../filters.ts'
-import { areaOfRing } from './area.ts'
+import { areaOfRing } from './address-area.ts'
 import { openDrawing } from './drawing.ts'
 
 interface Props {

@@ -1,10 +1,10 @@
 import { useState } from 'react'
 import { ChooseFound } from '../../../parts/choose-record.tsx'
-import { named } from '../../../parts/records.ts'
+import { filterByName } from '../../../parts/records.ts'
 import { useFenceHints } from '../../../shell/fence-hints.ts'
 import { useTexts } from '../../../texts/texts.tsx'
-import { areaOf, isDrawn } from './area.ts'
-import type { Fence } from './queries.ts'
+import { areaOf, isDrawn } from './address-area.ts'
+import type { Fence } from './fence-queries.ts'
 
 /** More than that nobody looks through without a letter, and each is an element of the page. */
 const SHOWN = 100
@@ -25,7 +25,7 @@ export default function ChooseArea({ fences, isWhole, value, onChange }: Props) 
   const others = [{ id: '', name: t.anywhere }, ...(isDrawn(value) ? [{ id: value, name: t.drawn }] : [])]
   const hints = useFenceHints()(fences)
   const areas = fences.map(({ _id, name }) => ({ id: areaOf(_id), name, hint: hints.get(_id) }))
-  const found = named(areas, wanted).slice(0, SHOWN)
+  const found = filterByName(areas, wanted).slice(0, SHOWN)
   return (
     <ChooseFound
       compact

@@ -1,6 +1,6 @@
 import type { Feature, FeatureCollection } from 'geojson'
 import type { LayerSpecification, Map as MapLibre } from 'maplibre-gl'
-import { readPalette } from '../../../map/palette.ts'
+import { readMapColors } from '../../../map/colors.ts'
 import { showLayer } from '../trail-layer.ts'
 import type { Corner } from './handles.ts'
 
@@ -33,7 +33,7 @@ export function showDrawing(map: MapLibre, drawn: () => Drawn) {
     }
   }
   const layers = () => {
-    const { fence, labels } = readPalette()
+    const { fence, labels } = readMapColors()
     const { surface } = labels
     const isFilled = ['in', ['get', 'kind'], ['literal', ['whole', 'edge', 'chosen']]]
     return [

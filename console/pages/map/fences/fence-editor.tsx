@@ -9,14 +9,14 @@ import { findCrossing, type Shape } from '../../../map/areas.ts'
 import { ChooseRecord } from '../../../parts/choose-record.tsx'
 import { useEscape, useReturnFocus } from '../../../parts/focus.ts'
 import { ActionButton, Field, IconButton } from '../../../parts/parts.tsx'
-import { FieldSays } from '../../../parts/said.tsx'
+import { FieldErrorText } from '../../../parts/server-sentence.tsx'
 import { useFormat, useTexts } from '../../../texts/texts.tsx'
 import { useRecordDraft } from '../../records/record-draft.ts'
 import { RecordFields, useLeaving } from '../../records/record-form.tsx'
 import { CORNERS, draftOf, readDraft, type ShapeDraft, shapeOf } from './draft.ts'
+import type { Fence } from './fence-queries.ts'
 import { HistoryButtons, useHistory } from './history.tsx'
 import { useNamedLine } from './named-line.ts'
-import type { Fence } from './queries.ts'
 import { useDrawing } from './use-drawing.ts'
 import { circleInView } from './view.ts'
 
@@ -209,7 +209,7 @@ export default function FenceEditor({ fence, map, onDone }: Props) {
             <Text slot="description" className="hint">
               {t.cornersHint}
             </Text>
-            <FieldSays />
+            <FieldErrorText />
           </TextField>
         )}
       </RecordFields>

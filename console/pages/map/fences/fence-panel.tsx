@@ -12,8 +12,8 @@ import { ActionButton, IconButton, Trouble } from '../../../parts/parts.tsx'
 import { useShapeText } from '../../../shell/fence-hints.ts'
 import { useFormat, useTexts } from '../../../texts/texts.tsx'
 import { urls } from '../../../urls.ts'
-import { useHubs } from '../queries.ts'
-import { type Fence, useFenceEvents } from './queries.ts'
+import { useHubs } from '../subject-queries.ts'
+import { type Fence, useFenceEvents } from './fence-queries.ts'
 
 const COUNT_EVERY_MS = 1_000
 

@@ -6,13 +6,13 @@ import { useWorkspace } from '../../../api/workspace.ts'
 import type { Shape } from '../../../map/areas.ts'
 import { useReturnFocus } from '../../../parts/focus.ts'
 import { Icon } from '../../../parts/icon.tsx'
-import { Missing } from '../../../parts/missing.tsx'
+import { MissingRecord } from '../../../parts/missing-record.tsx'
 import { ActionButton, IconButton } from '../../../parts/parts.tsx'
 import { useTexts } from '../../../texts/texts.tsx'
 import type { Filters } from '../filters.ts'
-import { areaOf, isDrawn } from './area.ts'
+import { areaOf, isDrawn } from './address-area.ts'
+import type { Fence } from './fence-queries.ts'
 import { FENCE_LAYER } from './layer-name.ts'
-import type { Fence } from './queries.ts'
 
 // Whoever has no geofences loads nothing of them, and nobody what draws before something is drawn.
 const Fences = lazyWithRetry(() => import('./fences.tsx'))
@@ -120,7 +120,7 @@ export function FenceParts({ map, fences, isWhole, filters, area, isSelecting, o
             <h2>{texts.kinds.geofences.title}</h2>
             <IconButton icon="close" label={texts.subject.close} onPress={() => onOpen(null)} />
           </header>
-          <Missing>{texts.fences.missing}</Missing>
+          <MissingRecord>{texts.fences.missing}</MissingRecord>
         </aside>
       )}
     </Suspense>

@@ -1,7 +1,7 @@
 import type { Feature, FeatureCollection } from 'geojson'
 import type { LayerSpecification, Map as MapLibre } from 'maplibre-gl'
 import { ringOf, type Shape } from '../../../map/areas.ts'
-import { readPalette } from '../../../map/palette.ts'
+import { readMapColors } from '../../../map/colors.ts'
 import { namePicture } from '../../../map/pictures.ts'
 import { showLayer } from '../trail-layer.ts'
 import { FENCE_LAYER } from './layer-name.ts'
@@ -38,7 +38,7 @@ export function showFences(map: MapLibre, { fences, selected, area }: Shown): ()
   const byKind = (fence: number, chosen: number) =>
     ['match', ['get', 'kind'], 'fence', fence, chosen] as never
   const layers = () => {
-    const { fence, trail } = readPalette()
+    const { fence, trail } = readMapColors()
     const color = ['match', ['get', 'kind'], 'area', trail, fence] as never
     const name = {
       'icon-image': namePicture(fence),

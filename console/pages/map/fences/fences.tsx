@@ -1,8 +1,8 @@
 import type { Map as MapLibre } from 'maplibre-gl'
 import { useEffect } from 'react'
 import type { Shape } from '../../../map/areas.ts'
+import type { Fence } from './fence-queries.ts'
 import { hideFences, showFences } from './fences-layer.ts'
-import type { Fence } from './queries.ts'
 import { goToFence } from './view.ts'
 
 interface Props {

@@ -1,14 +1,14 @@
 import { useEffect, useState } from 'react'
 
 /** How long nobody types before the server is asked. */
-const SETTLED_MS = 120
+const DEBOUNCE_MS = 120
 
 /** What has not changed for a moment. */
-export function useSettled<T>(value: T): T {
-  const [settled, setSettled] = useState(value)
+export function useDebounced<T>(value: T): T {
+  const [debounced, setDebounced] = useState(value)
   useEffect(() => {
-    const timer = setTimeout(() => setSettled(() => value), SETTLED_MS)
+    const timer = setTimeout(() => setDebounced(() => value), DEBOUNCE_MS)
     return () => clearTimeout(timer)
   }, [value])
-  return settled
+  return debounced
 }

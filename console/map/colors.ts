@@ -2,7 +2,7 @@ import type { LabelColors } from './labels.ts'
 import type { MarkerColors } from './markers.ts'
 
 /** The colours of the map, from the page's own custom properties. */
-export interface Palette {
+export interface MapColors {
   markers: MarkerColors
   labels: LabelColors
   /** Of what is not known yet: neither land nor water. */
@@ -22,7 +22,7 @@ export interface Palette {
 
 const TRACKS = ['track-1', 'track-2', 'track-3', 'track-4', 'track-5', 'track-6']
 
-export function readPalette(): Palette {
+export function readMapColors(): MapColors {
   const style = getComputedStyle(document.documentElement)
   const read = (name: string) => style.getPropertyValue(`--${name}`).trim()
   const states = [read('moving-mark'), read('idle-mark'), read('offline-mark')] as const

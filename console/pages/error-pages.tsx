@@ -3,7 +3,7 @@ import { useRouteError } from 'react-router'
 import { LoadFailure } from '../api/lazy-with-retry.ts'
 import { ActionButton } from '../parts/parts.tsx'
 import { getSession } from '../session.ts'
-import { signOut } from '../shell/account.ts'
+import { signOut } from '../shell/session-actions.ts'
 import { useTexts } from '../texts/texts.tsx'
 import { urls } from '../urls.ts'
 

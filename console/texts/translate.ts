@@ -1,4 +1,4 @@
-import { isolate } from './names.ts'
+import { isolate } from './isolate.ts'
 
 const NUMBER = /-?\d+(?:\.\d+)?/g
 

@@ -51,12 +51,12 @@ function useSubjectQuery(subjectId: string | null) {
 }
 
 /** The way of today, in the organization's day. */
-export function useTrail(subjectId: string | null, isSettled: boolean) {
+export function useTrail(subjectId: string | null, isDebounced: boolean) {
   const format = useFormat()
   const subject = useSubjectQuery(subjectId)
   return useQuery({
     queryKey: ['trail', subjectId],
-    enabled: subject !== null && isSettled,
+    enabled: subject !== null && isDebounced,
     queryFn: async ({ signal }) => {
       const from = new Date(format.startOfDay()).toISOString()
       const query = { ...subject, from, maxPoints: TRAIL_POINTS }
@@ -68,12 +68,12 @@ export function useTrail(subjectId: string | null, isSettled: boolean) {
   })
 }
 
-export function useToday(subjectId: string, isSettled: boolean) {
+export function useToday(subjectId: string, isDebounced: boolean) {
   const format = useFormat()
   const subject = useSubjectQuery(subjectId)
   return useQuery({
     queryKey: ['today', subjectId],
-    enabled: subject !== null && isSettled,
+    enabled: subject !== null && isDebounced,
     queryFn: async ({ signal }) => {
       const from = new Date(format.startOfDay()).toISOString()
       const query = { ...subject, from, to: new Date(serverNow()).toISOString() }
@@ -86,7 +86,7 @@ export function useToday(subjectId: string, isSettled: boolean) {
 }
 
 /** What a subject is in the records of the organization: its device, vehicle, driver, hub. */
-export function useSubjectRecords(subjectId: string, isSettled: boolean) {
+export function useSubjectRecords(subjectId: string, isDebounced: boolean) {
   const { fleet, known, state } = useLive()
   const { may } = useWorkspace()
   // Who is not on the map is asked for too: a device first, else a person.
@@ -97,7 +97,7 @@ export function useSubjectRecords(subjectId: string, isSettled: boolean) {
     queryKey: ['subject', subjectId, type, name],
     placeholderData: (before, query) => (query?.queryKey[1] === subjectId ? before : undefined),
     meta: { everyMs: RECORDS_EVERY_MS },
-    enabled: type !== undefined && isSettled,
+    enabled: type !== undefined && isDebounced,
     queryFn: async () => {
       const path = (id: string) => ({ params: { path: { id } } })
       const device =

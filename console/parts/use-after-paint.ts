@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'react'
 
 /** A value, one painted frame later: for what is heavy and follows from it. */
-export function usePainted<T>(value: T): T {
+export function useAfterPaint<T>(value: T): T {
   const [painted, setPainted] = useState(value)
   useEffect(() => {
     let timer: ReturnType<typeof setTimeout> | undefined

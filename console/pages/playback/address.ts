@@ -20,7 +20,7 @@ export interface Span {
   to: number
 }
 
-export interface Choice {
+export interface PlaybackAddress {
   subjects: Subject[]
   /** 2026-11-21. An address that names neither a day nor a time means the day on which it is opened. */
   day: string
@@ -51,10 +51,15 @@ const isDay = (text: string): boolean =>
 export const keyOf = ({ type, id }: Subject): string => `${type}:${id}`
 
 /** A day of null is the one on which somebody goes to it. */
-export type Change = (next: Partial<Omit<Choice, 'day' | 'isOver'>> & { day?: string | null }) => void
+export type Change = (
+  next: Partial<Omit<PlaybackAddress, 'day' | 'isOver'>> & { day?: string | null },
+) => void
 
 /** What is played back is in the address: it can be sent, gone back to, and loaded again. `dateOf` is of its calendar. */
-export function useChoice(dateOf: (at: number) => string, now: number): readonly [Choice, Change] {
+export function usePlaybackAddress(
+  dateOf: (at: number) => string,
+  now: number,
+): readonly [PlaybackAddress, Change] {
   const [params, setParams] = useSearchParams()
   // The same ones as long as the address names the same: another time draws no chart anew under the hand that drags over it.
   const named = params.getAll('subject').join(' ')
@@ -67,7 +72,7 @@ export function useChoice(dateOf: (at: number) => string, now: number): readonly
   if (opened.named !== named || opened.written !== written)
     setOpened({ named, written, at: isDay(written) ? opened.at : serverNow() })
   const today = dateOf(now)
-  const choice = useMemo<Choice>(() => {
+  const choice = useMemo<PlaybackAddress>(() => {
     const rate = Number(params.get('rate'))
     const at = Date.parse(params.get('at') ?? '')
     const day = isDay(written) ? written : dateOf((Number.isNaN(at) ? zoom?.from : at) ?? opened.at)

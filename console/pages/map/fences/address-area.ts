@@ -1,5 +1,5 @@
 import { readRing, type Shape, writeRing } from '../../../map/areas.ts'
-import type { Fence } from './queries.ts'
+import type { Fence } from './fence-queries.ts'
 
 const FENCE = 'fence:'
 

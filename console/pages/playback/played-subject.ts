@@ -1,9 +1,9 @@
-import type { Subject } from './choice.ts'
-import type { Trips } from './queries.ts'
+import type { Subject } from './address.ts'
+import type { Trips } from './track-queries.ts'
 import type { Track } from './tracks.ts'
 
 /** One of those that are played back, with what is known of it. */
-export interface Shown {
+export interface PlayedSubject {
   key: string
   subject: Subject
   name: string

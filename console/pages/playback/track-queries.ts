@@ -7,7 +7,7 @@ import { useWorkspace } from '../../api/workspace.ts'
 import { serverNow } from '../../clock.ts'
 import { useNames } from '../../live/subject-names.ts'
 import { useTexts } from '../../texts/texts.tsx'
-import { keyOf, type Span, type Subject } from './choice.ts'
+import { keyOf, type Span, type Subject } from './address.ts'
 import { createTrack, type HistoryPoint, isSameTrack, type Track } from './tracks.ts'
 
 /** As many as the interface simplifies a track to: one in eight seconds of a day, more where it turns. */

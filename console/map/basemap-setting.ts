@@ -1,0 +1,7 @@
+/** What the server says of its map (BASEMAP). */
+export type BasemapSetting = { kind: 'world' } | { kind: 'tiles' | 'file'; url: string; vector: boolean }
+
+export function readBasemapSetting(): BasemapSetting {
+  const content = document.querySelector<HTMLMetaElement>('meta[name="basemap"]')?.content ?? ''
+  return content.startsWith('{') ? (JSON.parse(content) as BasemapSetting) : { kind: 'world' }
+}
