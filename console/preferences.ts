@@ -1,16 +1,16 @@
 import { keep, onKept, readKept } from './storage.ts'
 
 const KEY = 'fieldline.preferences'
-/** What there is to choose; the first is what nobody has chosen. */
+/** The values to choose from. The first one is the default. */
 const VALUES = {
   theme: ['system', 'light', 'dark'],
   language: ['system', 'en', 'de'],
   units: ['region', 'metric', 'imperial'],
-  /** Whether it is said that the server can give the map streets. */
+  /** Whether to show the hint that the server can add streets to the map. */
   streetsHint: [true, false],
 } as const
 
-/** What somebody chose for this browser: kept, and the same in all tabs. */
+/** The choices of one person for this browser. The browser keeps them, and all tabs share them. */
 export type Preferences = { [Name in keyof typeof VALUES]: (typeof VALUES)[Name][number] }
 
 const listeners = new Set<() => void>()
@@ -27,7 +27,7 @@ function read(): Preferences {
 
 const darkSystem = window.matchMedia('(prefers-color-scheme: dark)')
 
-/** Tells the style sheets which theme it is, and whoever draws. */
+/** Sets the theme for the style sheets, and calls the listeners. */
 function apply(): void {
   const system = darkSystem.matches ? 'dark' : 'light'
   document.documentElement.dataset.theme = current.theme === 'system' ? system : current.theme
@@ -47,7 +47,7 @@ export function onPreferences(listener: () => void): () => void {
   return () => listeners.delete(listener)
 }
 
-/** Hears of another theme, whoever changed it. */
+/** Calls the listener whenever the theme changes, in whichever tab. */
 export function onTheme(listener: () => void): () => void {
   const { dataset } = document.documentElement
   let shown = dataset.theme

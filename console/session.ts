@@ -13,7 +13,7 @@ export interface Session {
 
 const KEY = 'fieldline.session'
 const listeners = new Set<() => void>()
-/** Input that is not saved, and secrets that are shown only once, by who holds them. */
+/** Input that is not saved, and secrets that are shown only once, each by the object that holds it. */
 const unsaved = new Map<object, Unsaved>()
 
 interface State {
@@ -105,7 +105,7 @@ export function holdUnsaved(kind: Unsaved): () => void {
 export const hasUnsaved = (kind?: Unsaved): boolean =>
   kind === undefined ? unsaved.size > 0 : [...unsaved.values()].includes(kind)
 
-/** The account of a token and its organization. Throws when the token is no JWT. */
+/** Reads the account and the organization of a token. Throws when the token is no JWT. */
 export function readClaims({ token }: Pick<Session, 'token'>): { sub: string; org: string } {
   const [, claims] = /^[\w-]+\.([\w-]+)\.[\w-]+$/.exec(token) ?? []
   return JSON.parse(atob((claims as string).replaceAll('-', '+').replaceAll('_', '/')))

@@ -1,9 +1,9 @@
 /**
- * What this browser keeps, the same in all tabs. An older version may have written it, or somebody by hand, and a browser may
- * keep nothing at all: whoever reads says what fits, and what does not is as if it were not there.
+ * The browser's storage, which all tabs share. Its content may come from an older version or from somebody's hand, and a
+ * browser may keep nothing at all: each reader checks the content, and content that does not fit counts as absent.
  */
 
-/** The fields of what is kept; `read` answers null, or throws, where they are not what it knows. */
+/** Reads the fields under a key. `read` returns null, or throws, when the fields do not fit. */
 export function readKept<T>(key: string, read: (fields: Record<string, unknown>) => T | null): T | null {
   try {
     const kept: unknown = JSON.parse(localStorage.getItem(key) ?? 'null')
@@ -20,7 +20,7 @@ export function keep(key: string, fields: object): void {
   try {
     localStorage.setItem(key, JSON.stringify(fields))
   } catch {
-    // It is full, or nothing may be kept: then it holds as long as this page.
+    // The storage is full or forbidden: the value holds as long as this page.
   }
 }
 
@@ -30,7 +30,7 @@ export function forget(key: string): void {
   } catch {}
 }
 
-/** Hears of what another tab keeps under a name, or of everything being forgotten. */
+/** Calls the listener when another tab writes this key, or clears the storage. */
 export function onKept(key: string, listener: () => void): void {
   window.addEventListener('storage', event => {
     if (event.key === key || event.key === null) listener()

@@ -11,16 +11,16 @@ export const urls = {
     KINDS[kind].opens === 'on-map' ? urls.fence(id) : `/${kind}/${id}`,
   subject: (subjectId: string) => `/?subject=${encodeURIComponent(subjectId)}`,
   playback: '/playback',
-  /** Of one subject; without a day it is the one on which it is opened. */
+  /** One subject's day; without `day` the current one. */
   playbackOf: (type: 'device' | 'user' | 'vehicle', id: string, day?: string) =>
     `/playback?subject=${type}:${id}${day === undefined ? '' : `&day=${day}`}`,
-  /** The day of a device on which nothing but anomalies is known of it. */
+  /** A day of a subject of which only anomalies are known. */
   anomaliesOf: (type: 'device' | 'user', id: string, day: string) =>
     `/playback?subject=${type}:${id}&day=${day}&anomalies=true`,
-  /** One day of one subject, at a time of it. */
+  /** A subject's day at one time. */
   playbackAt: (type: 'device' | 'user', id: string, day: string, at: string) =>
     `/playback?subject=${type}:${id}&day=${day}&at=${encodeURIComponent(at)}`,
-  /** On the map; `new` is one that is to be drawn. */
+  /** A geofence on the map; `new` draws one. */
   fence: (fenceId: string): string => `/?fence=${fenceId}`,
   signIn: (next: string) => (next === '/' ? '/sign-in' : `/sign-in?next=${encodeURIComponent(next)}`),
   links: '/links',
@@ -29,7 +29,7 @@ export const urls = {
   interface: '/api/v3/docs',
 }
 
-/** The path of an address of this origin, else null: `//elsewhere` is another host, also with a tab between. */
+/** The path of an address of this origin, else null: `//elsewhere` is another host, also with a tab between the slashes. */
 export function ownPath(address: string): string | null {
   try {
     const { origin, pathname, search, hash } = new URL(address, location.origin)

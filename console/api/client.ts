@@ -5,7 +5,10 @@ import { Failure } from './failure.ts'
 import type { paths } from './interface.d.ts'
 import { readRetryAfter } from './retry-after.ts'
 
-/** A server that stands still takes a connection and says nothing. What it says after that may take its time. */
+/**
+ * A server that hangs accepts a connection and sends nothing. This bounds the wait for the response's head; its body may take
+ * longer.
+ */
 const ANSWER_WITHIN_MS = 20_000
 const AGAIN_AFTER_MS = 5_000
 
@@ -19,7 +22,7 @@ async function fetchInTime(request: Request): Promise<Response> {
   }
 }
 
-/** The interface, typed by its own document. */
+/** The API's client, typed by the OpenAPI document. */
 export const api = createClient<paths>({ fetch: fetchInTime })
 
 api.use({
@@ -37,7 +40,7 @@ api.use({
 
 const refusals = new Set<() => void>()
 
-/** Whenever the role may not what was asked: it may be another one than it was. */
+/** Calls the listener whenever a request is forbidden: the role may have changed. */
 export function onRefusal(listener: () => void): () => void {
   refusals.add(listener)
   return () => void refusals.delete(listener)
@@ -45,7 +48,7 @@ export function onRefusal(listener: () => void): () => void {
 
 type Answered<T> = { data?: T; error?: unknown; response: Response }
 
-/** What was answered. Throws a Failure with the server's own words. */
+/** The response's body. Throws a Failure with the server's own sentence. */
 export async function answered<T>(request: Promise<Answered<T>>): Promise<NonNullable<T>> {
   const { data, error, response } = await request.catch((cause: unknown) => {
     if (cause instanceof Failure) throw cause

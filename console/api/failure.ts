@@ -1,9 +1,9 @@
-/** What a request came to that did not succeed. Status 0 is a server that was not reached. */
+/** A request that did not succeed. Status 0 means that the server was not reached. */
 export class Failure extends Error {
   readonly status: number
-  /** The server's sentences, by the field that they are about. */
+  /** The server's sentences, by the path of the field that each is about. */
   readonly fields: Record<string, string>
-  /** When a server that cannot answer now wants to be asked again. */
+  /** When a busy server wants the next request. */
   readonly retryAfterMs: number | undefined
 
   constructor(
@@ -19,16 +19,16 @@ export class Failure extends Error {
   }
 }
 
-/** What the page itself finds wrong before it asks the server, in its own language. */
+/** An error that the page finds before it asks the server, in the language of the page. */
 export class OwnFailure extends Failure {}
 
 export const retryAfterOf = (error: unknown): number | undefined =>
   error instanceof Failure ? error.retryAfterMs : undefined
-/** What is wrong stays wrong; a server that is away comes back. */
+/** Whether a retry may help: a server that is away comes back, an invalid request stays invalid. */
 export const isAway = (error: unknown): boolean =>
   error instanceof Failure && (error.status === 0 || error.status >= 500)
 const AGAIN_EVERY_MS = 5_000
-/** When to ask again what came to nothing, where it may come to something. */
+/** The wait before a failed query is sent again; undefined when a retry cannot help. */
 export const againAfter = (error: unknown): number | undefined =>
   retryAfterOf(error) ?? (isAway(error) ? AGAIN_EVERY_MS : undefined)
 export const isForbidden = (error: unknown): boolean => error instanceof Failure && error.status === 403

@@ -1,7 +1,7 @@
 import { lazy, useSyncExternalStore } from 'react'
 
 const AGAIN_AFTER_MS = 2_000
-/** A server that stands still takes a connection and says nothing. */
+/** A server that hangs accepts a connection and sends nothing. */
 const REACHED_WITHIN_MS = 5_000
 /** The tiles of the map load first. */
 const PRELOAD_AFTER_MS = 2_000

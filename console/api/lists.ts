@@ -2,7 +2,7 @@ import type { KindName } from '../kinds.ts'
 import { answered, api } from './client.ts'
 import type { paths } from './interface.d.ts'
 
-/** The interface takes no more characters to search for. */
+/** The API's limit for search texts. */
 export const MAX_SEARCH = 200
 
 interface Query {
@@ -28,9 +28,11 @@ export async function readList<Kind extends KindName>(
   return data as Listed<Kind>
 }
 
-/** As many fit into an address with room to spare. */
+/** So many identifiers fit into an address with room to spare. */
 const MAX_IDS = 100
-/** What a table needs that is scrolled is asked for at once, and nobody sees that it came later. */
+/**
+ * A table that scrolls asks for many names within this time: one request fetches them all, and the delay is not noticeable.
+ */
 const GATHER_MS = 30
 
 function gatherNames(kind: KindName) {

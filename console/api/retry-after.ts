@@ -1,13 +1,13 @@
 import { serverNow } from '../clock.ts'
 
 const BUSY: ReadonlySet<number> = new Set([429, 503])
-/** Nobody looks at a page for longer that says it is tried again. */
+/** Nobody watches a page for longer that says it will retry. */
 const MAX_RETRY_AFTER_MS = 60_000
 const MIN_RETRY_AFTER_MS = 1_000
 
 /**
- * When a server that cannot answer now wants to be asked again: seconds or a date (RFC 9110, 10.2.3), and up to a fifth more, as
- * pages that were refused at once do not come back at once.
+ * The wait that a busy server asks for, in seconds or as a date (RFC 9110, 10.2.3). Up to a fifth is added, so that pages
+ * that were refused at the same time do not all return at the same time.
  */
 export function readRetryAfter({ status, headers }: Response): number | undefined {
   if (!BUSY.has(status)) return undefined

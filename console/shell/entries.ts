@@ -9,20 +9,20 @@ import { usePages } from './pages.ts'
 import { useChoices } from './preference-choices.ts'
 import { useSignOut, useSwitchOrganization } from './session-actions.ts'
 
-/** Something that the palette leads to or does. */
+/** A place that the palette leads to, or an action that it runs. */
 export interface Entry {
   id: string
   name: string
-  /** What tells those of one name apart. */
+  /** Tells entries of the same name apart. */
   hint?: string
   icon: IconName
   state?: State
-  /** Where it leads; what does something instead has `run`. */
+  /** The address that it leads to; an action has `run` instead. */
   to?: string
   run?: () => void
 }
 
-/** Of most names nothing is to be taken away. */
+/** Most names are plain ASCII and need no normalization. */
 const isPlain = (text: string) => !/[^ -~]/.test(text)
 const fold = (text: string) =>
   (isPlain(text) ? text : text.normalize('NFD').replace(/\p{M}/gu, '')).toLowerCase()
@@ -34,13 +34,13 @@ export function namesBegin(name: string, query: string): boolean {
   return parts.every(part => words.some(word => word.startsWith(part)))
 }
 
-/** Of many texts: the query is read once. */
+/** A test for many texts. It folds the query once. */
 export function containing(query: string): (text: string) => boolean {
   const wanted = fold(query).trim()
   return text => fold(text).includes(wanted)
 }
 
-/** Pages, and what can be done from anywhere. */
+/** The pages, and the actions that are possible on every page. */
 export function useFixedEntries(): { pages: Entry[]; actions: Entry[] } {
   const texts = useTexts()
   const navigate = useNavigate()

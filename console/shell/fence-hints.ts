@@ -20,7 +20,7 @@ export function useShapeText(): (shape: Shape) => string {
       : t.polygonOf(format.count(shape.coordinates.length - 1))
 }
 
-/** By their identifiers: what tells geofences apart that share their name with another one, their hub and their shape. */
+/** The hints, by identifier, for geofences that share their name with another one: their hub and their shape. */
 export function useFenceHints(): (fences: readonly HintedFence[]) => ReadonlyMap<string, string> {
   const hubs = useRecords('hubs', '')
   const say = useShapeText()

@@ -8,7 +8,7 @@ import { urls } from '../urls.ts'
 import { containing, type Entry } from './entries.ts'
 import { type HintedFence, useFenceHints } from './fence-hints.ts'
 
-/** Of each kind: more than fit on a screen nobody reads, and another letter leaves fewer. */
+/** Per group. More would not be read, and another letter leaves fewer. */
 const MAX_OF_KIND = 6
 
 /** Devices and users are found as subjects of the map. */
@@ -25,7 +25,7 @@ interface Found {
   deviceId?: string | null
 }
 
-/** What has this text in its name: subjects that are loaded at once, and whatever the server finds. */
+/** The records with this text in their name: the loaded subjects at once, and the records that the server finds. */
 export function useFoundEntries(text: string, debounced: string) {
   const texts = useTexts()
   const { may } = useWorkspace()
@@ -73,7 +73,7 @@ export function useFoundEntries(text: string, debounced: string) {
   const elsewhere = [
     ...devices.map(({ _id, name, lastSeenAt }) => {
       const entry = onMap(_id, name, 'device')
-      // What was never heard of is on no map.
+      // A device that never reported is not on the map.
       return hasMap && (lastSeenAt || entry.state) ? entry : { ...entry, to: urls.record('devices', _id) }
     }),
     ...(hasMap ? users : []).map(({ _id, name, email }) => ({ ...onMap(_id, name, 'user'), hint: email })),
@@ -90,7 +90,7 @@ export function useFoundEntries(text: string, debounced: string) {
       to: deviceId && hasMap ? urls.subject(deviceId) : urls.record(group, _id),
     }))
   }
-  // Until the answer to this text is here, of the one before it what fits this text too.
+  // Until the response to this text arrives, the entries of the previous text that also fit this one are shown.
   const isTyping = debounced !== text.trim()
   const isOld = isTyping || server.isPlaceholderData
   const fits = ({ name, hint = '' }: Entry) => !isOld || contains(`${name} ${hint}`)
@@ -104,7 +104,7 @@ export function useFoundEntries(text: string, debounced: string) {
           .slice(0, MAX_OF_KIND)
   return {
     found: GROUPS.map(group => [group, shown(group)] as const),
-    // What went wrong with the text before says nothing of this one.
+    // An error about the previous text says nothing about this one.
     isSearching: text.trim() !== '' && (isTyping || ((isOld || server.isFetching) && !server.error)),
     error: server.error,
   }

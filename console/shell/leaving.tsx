@@ -18,10 +18,10 @@ type Leave = (title: string, go: () => void) => void
 
 const Context = createContext<Leave>((_, go) => go())
 
-/** Does what ends the session: after a question where something is typed and not saved. */
+/** Runs an action that ends the session. It asks first when there is unsaved input. */
 export const useLeave = (): Leave => use(Context)
 
-/** What of an address says which form, and whose dialog, is open; the rest is what is shown beside it. */
+/** The parameters of an address that name the open form or dialog. The other parameters only change the view beside it. */
 const OPENS = { typed: ['fence', 'edit'], shown: ['fence', 'subject'] } as const
 
 function isLost(kind: Unsaved, here: Location, there: Location): boolean {
@@ -39,8 +39,8 @@ const onBlocked = (listener: () => void) => {
 }
 
 /**
- * Stops who goes elsewhere while something is typed. It stands above what is hidden while somebody signs in again: hidden and
- * shown once more, React Router 7.18 would hold two of them, of which one is nobody's.
+ * Stops navigation while there is unsaved input. It stands outside of the part that is hidden during a new sign-in: hidden
+ * and shown again, React Router 7.18 would register the blocker twice and never remove one of the two.
  */
 export function WayBlocker(): null {
   const way = useBlocker(
@@ -54,13 +54,13 @@ export function WayBlocker(): null {
   return null
 }
 
-/** Nothing that is typed goes without a question: with the session, by a link, the way back, the palette, or the tab. */
+/** Asks before unsaved input is lost: with the session, by a link, the back button, the palette, or by closing the tab. */
 export function LeavingProvider({ children }: { children: ReactNode }) {
   const { form } = useTexts()
   const [asked, setAsked] = useState<{ title: string; go: () => void; stay?: () => void } | null>(null)
   const leave = useCallback<Leave>((title, go) => {
     if (!hasUnsaved()) return go()
-    // The menu or the palette in which it was chosen gives the focus back first: there one is again who stays.
+    // The menu or the palette returns the focus first, so that it is there again after "Keep editing".
     afterDialog(() => setAsked({ title, go }))
   }, [])
   const way = useSyncExternalStore(onBlocked, () => blocked)

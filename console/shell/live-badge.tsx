@@ -1,7 +1,7 @@
 import { useLive } from '../live/live.tsx'
 import { useFormat, useTexts } from '../texts/texts.tsx'
 
-/** Whether what is shown is what is. */
+/** The state of the live connection. */
 export function LiveBadge() {
   const { state } = useLive()
   const said = useLiveText()
@@ -13,7 +13,7 @@ export function LiveBadge() {
   )
 }
 
-/** Above what must not be taken for live: nothing as long as it is. The badge tells screen readers. */
+/** The warning above values that are no longer live. Empty while they are. Screen readers hear it from the badge. */
 export function LostBar() {
   const texts = useTexts()
   const { state, known } = useLive()

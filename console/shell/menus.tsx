@@ -53,7 +53,7 @@ export function OrganizationMenu() {
   )
 }
 
-/** On a phone: the pages that have no room in the bar. */
+/** On a phone, the pages for which the bar has no room. */
 export function MorePages({ pages }: { pages: readonly PageEntry[] }) {
   const { nav } = useTexts()
   const { pathname } = useLocation()

@@ -5,7 +5,7 @@ import { ActionButton, sayUndone } from '../parts/parts.tsx'
 import { discardHeld, readClaims, type Session, startSession } from '../session.ts'
 import { useTexts } from '../texts/texts.tsx'
 
-/** Somebody is in another organization meanwhile, and something half typed waits for the one before. */
+/** Shown when another tab has switched the organization while unsaved input waits for the previous one. */
 export function OtherOrganization({ held }: { held: Session }) {
   const texts = useTexts()
   const [failure, setFailure] = useState<unknown>(null)

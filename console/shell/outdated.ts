@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from 'react'
 import { useLive } from '../live/live.tsx'
 import { urls } from '../urls.ts'
 
-/** Whether the server has a newer version of the page than the one that is open: it is asked whenever it was away. */
+/** Whether the server has a newer version of the page than the open one. It is asked whenever the server was away. */
 export function useIsOutdated(): boolean {
   const { name } = useLive().state
   const [isOutdated, setOutdated] = useState(false)
@@ -13,7 +13,7 @@ export function useIsOutdated(): boolean {
     wasAway.current = false
     readPage().then(
       page => setOutdated(!page.includes(ownScript())),
-      // It is away again, and asked when it is back.
+      // The server is away again: it is asked once it is back.
       () => {
         wasAway.current = true
       },

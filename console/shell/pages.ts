@@ -10,7 +10,7 @@ export interface PageEntry {
   text: string
 }
 
-/** The pages that a role may see, in the order in which they are listed. */
+/** The pages that the role may see, in the order of the navigation. */
 export function usePages(): PageEntry[] {
   const { nav, kinds } = useTexts()
   const { may } = useWorkspace()

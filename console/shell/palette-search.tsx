@@ -14,7 +14,7 @@ import { containing, type Entry, namesBegin, useFixedEntries } from './entries.t
 import { useFoundEntries } from './found.ts'
 import { keepRecent, readRecent } from './recent.ts'
 
-/** What is typed there, and what it finds. */
+/** The field of the palette, and the entries that match it. */
 export function Search({ onDone }: { onDone: () => void }) {
   const texts = useTexts()
   const t = texts.palette
@@ -48,9 +48,9 @@ export function Search({ onDone }: { onDone: () => void }) {
   const count = groups.reduce((sum, [, entries]) => sum + entries.length, 0)
 
   const [first] = groups.flatMap(([, entries]) => entries)
-  /** Whether somebody has gone down the list since the last letter. */
+  /** Whether an arrow key has moved through the list since the last letter. */
   const hasGone = useRef(false)
-  /** Whether Enter waits for the server: nothing that is here has this text in its name. */
+  /** Whether Enter waits for the server, as no loaded entry matches the text. */
   const [isWaiting, setWaiting] = useState(false)
   const type = (text: string) => {
     hasGone.current = false
@@ -63,11 +63,12 @@ export function Search({ onDone }: { onDone: () => void }) {
     onDone()
     if (!to) return entry.run?.()
     void Promise.resolve(navigate(to)).then(() =>
-      // Or it is asked first what becomes of a form.
+      // A question about unsaved input may be open instead.
       afterDialog(() => document.querySelector('.modal-overlay') ?? focusHeading()),
     )
   }
-  // As a rule an entry is active some time after the last letter only, so that a screen reader can say the letters.
+  // React Aria activates an entry only some time after the last letter, so that a screen reader can read the letters out.
+  // Enter must not wait for that.
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.key.startsWith('Arrow') || event.key.startsWith('Page')) hasGone.current = true
     if (event.key !== 'Enter' || event.nativeEvent.isComposing || hasGone.current || text.trim() === '')

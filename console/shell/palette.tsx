@@ -6,7 +6,7 @@ import { Search } from './palette-search.tsx'
 
 const isMac = /Mac|iPhone|iPad/.test(navigator.platform)
 
-/** The way to everything: a button, and Ctrl-K (Cmd-K on a Mac) wherever one is. */
+/** The palette leads to everything: by its button, and by Ctrl-K (Cmd-K on a Mac) from everywhere. */
 export function Palette() {
   const { nav } = useTexts()
   const [isOpen, setOpen] = useState(false)
@@ -17,7 +17,7 @@ export function Palette() {
       event.preventDefault()
       setOpen(open => !open)
     }
-    // Before anything in the page has a say: the palette is reached from every field.
+    // In the capture phase, so that the palette opens from every field.
     window.addEventListener('keydown', onKeyDown, true)
     return () => window.removeEventListener('keydown', onKeyDown, true)
   }, [])

@@ -10,7 +10,7 @@ interface Choice {
   values: [value: string, name: string][]
 }
 
-/** What somebody chooses for this browser: in the menu of the account, and by a few letters. */
+/** The preferences of this browser, for the account menu and the palette. */
 export function useChoices() {
   const { account: t } = useTexts()
   const preferences = useSyncExternalStore(onPreferences, getPreferences)

@@ -1,18 +1,18 @@
 import { forget, isFields, keep, readKept } from '../storage.ts'
 
-/** What somebody chose lately: names of the organization, so they go when whoever it was signs out. */
+/** A recent choice in the palette. It may hold names of the organization, so signing out deletes it. */
 export interface Recent {
   id: string
   name: string
   hint?: string
-  /** Absent for what is found among pages and actions. */
+  /** Absent for pages and actions, which are found by their `id`. */
   to?: string
 }
 
 const KEY = 'fieldline.recent'
 const MAX_KEPT = 8
 
-/** Of one person in one organization; somebody else's are none. */
+/** The recent choices of one person in one organization; empty when those of another person are stored. */
 export function readRecent(whose: string): Recent[] {
   const kept = readKept(KEY, ({ whose: owner, chosen }) =>
     owner === whose && Array.isArray(chosen) ? chosen.filter(isRecent) : null,

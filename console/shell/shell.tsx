@@ -31,23 +31,23 @@ import { SignIn } from './sign-in.tsx'
 import { WorkspaceProvider } from './workspace-provider.tsx'
 
 const MAX_RETRIES = 3
-/** As many have room for their names beside each other (styles/shell.css hides the others). */
+/** The bar has room for so many pages with their names (styles/shell.css hides the others). */
 const PAGES_ON_PHONE = 4
-/** A table that somebody has scrolled further down is read again when they come back to it, and not by itself. */
+/** A table that is scrolled further is not refreshed by itself, but when its page is opened again. */
 const MAX_PAGES = 5
 const isShort = (data: unknown) =>
   ((data as InfiniteData<unknown> | undefined)?.pages?.length ?? 1) <= MAX_PAGES
 declare module '@tanstack/react-query' {
   interface Register {
-    /** How often what others may change is read again while somebody looks at it. */
+    /** The refresh interval for data that others may change. */
     queryMeta: { everyMs?: number }
   }
 }
 
 /**
- * What is around every page of somebody who is signed in. Another account, or another organization, is another world: nothing
- * is carried over, and it begins with the map. Where something typed would be lost with the session, it waits unseen and
- * still beneath the sign-in, or beneath the question whether to go back to its organization.
+ * The frame around every page for somebody who is signed in. Another account or organization starts from the map and takes
+ * over no state. If unsaved input would be lost with the session, it stays mounted and hidden below the sign-in form, or
+ * below the question whether to switch back to its organization.
  */
 export function Shell() {
   const session = useSyncExternalStore(onSession, getSession)
@@ -81,7 +81,7 @@ function ToMap({ onThere }: { onThere: () => void }) {
   return isThere ? null : <Navigate to={urls.map} replace />
 }
 
-/** Apart from the shell, which is not drawn anew with every address. */
+/** A component of its own, so that the shell does not render again with every address. */
 function ToSignIn() {
   const { pathname, search } = useLocation()
   return <Navigate to={urls.signIn(hasLeft() ? urls.map : pathname + search)} replace />
@@ -92,16 +92,16 @@ function SignedIn({ token }: { token: string }) {
     () =>
       new QueryClient({
         queryCache: new QueryCache({
-          // It was seen by the role of before.
+          // The previous role was allowed to see the data.
           onError: (error, query) => isForbidden(error) && query.setState({ data: undefined }),
         }),
         defaultOptions: {
-          // What cannot be sent fails, and is not kept to be sent when nobody expects it any more.
+          // A request that cannot be sent fails, and is not sent later when nobody expects it any more.
           mutations: { networkMode: 'always' },
           queries: {
             networkMode: 'always',
             staleTime: 10_000,
-            // Who wants to be asked later is not asked at once, and it is said (parts/parts.tsx).
+            // A busy server gets no request before the time that it names. The page shows that time (parts/parts.tsx).
             retry: (count, error) =>
               count < MAX_RETRIES && isAway(error) && retryAfterOf(error) === undefined,
             refetchInterval: ({ state: { data, error }, meta }) =>
@@ -128,7 +128,7 @@ function SignedIn({ token }: { token: string }) {
 function Frame() {
   const texts = useTexts()
   const pages = usePages()
-  // What had the focus is gone: it goes on with what the page is called.
+  // The sign-in form had the focus and is gone: the heading gets it.
   useEffect(() => {
     if (hasJustEntered() && !document.querySelector('.modal-overlay')) focusHeading()
   }, [])
@@ -162,7 +162,7 @@ function Frame() {
   )
 }
 
-/** Other pages than the map, which lets its tiles go first. */
+/** Preloads the other pages. On the map its tiles load first. */
 function LoadAhead() {
   const { pathname } = useLocation()
   const isFree = useLive().state.name === 'live' && pathname !== urls.map
@@ -171,8 +171,8 @@ function LoadAhead() {
 }
 
 /**
- * What is not loaded yet cannot be shown while the server is away: then somebody who opens it is told. Why everything here is
- * something else now, or why it is not, is said until somebody closes it or goes to another page.
+ * One line of news: that an opened page waits for the server, that the organization or the role has changed, or that a switch
+ * failed. It stays until it is closed or another page is opened.
  */
 function News() {
   const texts = useTexts()

@@ -6,7 +6,7 @@ import { ActionButton, Field, sayUndone } from '../parts/parts.tsx'
 import { startSession } from '../session.ts'
 import { useTexts } from '../texts/texts.tsx'
 
-/** Whoever was here before goes on. */
+/** The sign-in form. `isAgain`: the person was signed in before, and continues there. */
 export function SignIn({ isAgain }: { isAgain: boolean }) {
   const texts = useTexts()
   const [failure, setFailure] = useState<unknown>(null)
@@ -39,7 +39,7 @@ export function SignIn({ isAgain }: { isAgain: boolean }) {
         <Field
           label={texts.signIn.email}
           name="email"
-          // Of type email, browsers refuse RFC 6531 and send domains as punycode.
+          // With type="email", browsers refuse addresses of RFC 6531 and send domains as punycode.
           inputMode="email"
           autoComplete="username"
           isRequired

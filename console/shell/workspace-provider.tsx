@@ -5,15 +5,15 @@ import { ME, readMe, WorkspaceContext } from '../api/workspace.ts'
 import { Trouble } from '../parts/parts.tsx'
 import { TextsProvider, useTexts } from '../texts/texts.tsx'
 
-/** Who is signed in, where, and how things are written there. */
+/** Provides the account, its organization and permissions, and the organization's language and time zone. */
 export function WorkspaceProvider({ children }: { children: ReactNode }) {
   const texts = useTexts()
   const me = useQuery({ queryKey: ME, queryFn: readMe })
   const roleChanges = useRoleChanges(me.data && JSON.stringify(me.data.user.permissionDetails))
-  // Asked again, it is unknown for a moment what is wrong: it stays said until an answer comes.
+  // While the query is sent again its error is empty: the last error stays visible until a response arrives.
   const trouble = useRef<unknown>(null)
   trouble.current = me.error ?? trouble.current
-  // What was answered once holds while the server is away.
+  // The last response holds while the server is away.
   if (!me.data && trouble.current) {
     return (
       <main className="middle" id="content">
@@ -45,7 +45,7 @@ export function WorkspaceProvider({ children }: { children: ReactNode }) {
   )
 }
 
-/** What another role saw is forgotten, and what is shown is read again. */
+/** When the role changes, data that the previous role saw is dropped, and visible data is read again. */
 function useRoleChanges(rights: string | undefined): number {
   const queries = useQueryClient()
   const [known, setKnown] = useState({ rights, changes: 0 })

@@ -5,21 +5,21 @@ const MINUTE_S = 60
 const HOUR_S = 3_600
 const DAY_S = 86_400
 
-/** In which lengths and speeds are said. */
+/** The system of lengths and speeds. */
 export type Units = 'metric' | 'imperial'
 
-/** What is short, what is long, and what goes so many of the long ones an hour. */
+/** The short and the long unit of length, and the unit of speed: long units an hour. */
 const MEASURES = {
   metric: { shortM: 1, longM: 1_000, short: 'metres', long: 'kilometres', speed: 'kmh' },
   imperial: { shortM: 0.3048, longM: 1_609.344, short: 'feet', long: 'miles', speed: 'mph' },
 } as const
-/** From so many short ones on it is said in long ones. */
+/** From so many short units on, a length is written in long ones. */
 const LONG_FROM = 1_000
 
-/** Slower is said to be 0, in miles or in kilometres an hour. */
+/** Slower speeds are written as 0, in miles and in kilometres an hour. */
 export const ZERO_MPS = (0.5 * MEASURES.imperial.longM) / HOUR_S
 
-/** How this organization writes numbers and times. `timeZone` undefined is the browser's. */
+/** Writes numbers and times as the organization does. Without `timeZone` it uses the browser's. */
 export function createFormat(locale: string, timeZone: string | undefined, texts: Texts, system: Units) {
   const { units } = texts
   const measures = MEASURES[system]
@@ -41,7 +41,7 @@ export function createFormat(locale: string, timeZone: string | undefined, texts
   })
   const zone = new Intl.DateTimeFormat(locale, { hour: 'numeric', timeZoneName: 'short', timeZone })
   const isTwice = createTwiceTest(datedSeconds)
-  /** Where clocks are put back a time comes twice: then the name of the zone says which of the two it is. */
+  /** When clocks are put back, a time comes twice. The name of the time zone tells the two apart. */
   const zoneOf = (at: number) =>
     isTwice(at) ? ` ${zone.formatToParts(at).find(({ type }) => type === 'timeZoneName')?.value}` : ''
   const write = (format: Intl.DateTimeFormat) => (at: number | string) => {
@@ -60,7 +60,7 @@ export function createFormat(locale: string, timeZone: string | undefined, texts
     count: (value: number) => integer.format(value),
     units: system,
     speed: (mps: number) => units[measures.speed](integer.format(perHour(mps))),
-    /** The number of a speed, and what it counts. */
+    /** A speed in the unit of `speedUnit`. */
     perHour,
     speedUnit: units[measures.speed]('').trim(),
     distance: (metres: number) =>
@@ -71,7 +71,7 @@ export function createFormat(locale: string, timeZone: string | undefined, texts
     compass: (degrees: number) => units.compass[Math.round(degrees / 45) % 8] as string,
     duration,
     clock: write(clock),
-    /** Of times beside each other: the zone is named where it becomes another one. */
+    /** Times in a row. The name of the time zone appears where it changes. */
     clocks: (times: readonly number[]) =>
       times.map((at, index) => {
         const named = zoneOf(at)
@@ -79,11 +79,11 @@ export function createFormat(locale: string, timeZone: string | undefined, texts
       }),
     seconds: write(seconds),
     dateTime: write(dated),
-    /** A time of today; of another day with its date. */
+    /** A time of today; for another day with its date. */
     since: (at: number) => write(isToday(at) ? clock : dated)(at),
-    /** The same to the second. */
+    /** The same with seconds. */
     sinceSeconds: (at: number) => write(isToday(at) ? seconds : datedSeconds)(at),
-    /** "2 min. ago": whole and rough, as one says it. */
+    /** "2 min. ago": a rough age in whole units. */
     ago: (at: number, now = serverNow()) => {
       const s = (now - at) / 1_000
       if (s <= -MINUTE_S) return units.ahead(duration(-s))
@@ -92,26 +92,26 @@ export function createFormat(locale: string, timeZone: string | undefined, texts
       if (s < DAY_S) return relative.format(-Math.floor(s / HOUR_S), 'hour')
       return relative.format(-Math.floor(s / DAY_S), 'day')
     },
-    /** 2026-11-21, as the clock there shows it. */
+    /** The date in the organization's time zone: 2026-11-21. */
     dateOf: (at: number) => day.format(at),
     /** "Sat, 21 Nov 2026". */
     longDate: (date: string) => named.format(Date.parse(`${date}T12:00:00Z`)),
-    /** When a date begins there. */
+    /** The instant at which a date begins in the organization's time zone. */
     startOf: (date: string) => startOf(date, day),
-    /** When the day began there. */
+    /** The instant at which the current day began there. */
     startOfDay: (now = serverNow()) => startOf(day.format(now), day),
   }
 }
 
 export type Format = ReturnType<typeof createFormat>
 
-/** So far are clocks put back: by an hour, on Lord Howe by half of it, at Troll by two. */
+/** How far clocks are put back: by an hour, on Lord Howe by half an hour, at Troll by two hours. */
 const PUT_BACK_MS = [HOUR_S * 1_000, (HOUR_S / 2) * 1_000, 2 * HOUR_S * 1_000]
-/** They are put back at such times. A chart or a player asks of the same ones again and again. */
+/** Clocks are put back at quarters of an hour. A chart or a player asks for the same ones again and again. */
 const QUARTER_MS = (HOUR_S / 4) * 1_000
 const MAX_KNOWN = 1_000
 
-/** Whether a clock shows the same date and time before or after as at a time. */
+/** Whether a clock shows the same date and time a second time, before or after this instant. */
 function createTwiceTest(dated: Intl.DateTimeFormat): (at: number) => boolean {
   const known = new Map<number, boolean>()
   return at => {
@@ -129,10 +129,10 @@ function createTwiceTest(dated: Intl.DateTimeFormat): (at: number) => boolean {
   }
 }
 
-/** No clock is further than this from UTC. */
+/** No time zone is further than this from UTC. */
 const MAX_OFFSET_MS = 15 * HOUR_S * 1_000
 
-/** The first instant that has this date there: looked for, as clocks are put forward at midnight too. */
+/** The first instant of a date there. It is searched for, as some clocks are put forward at midnight. */
 function startOf(date: string, day: Intl.DateTimeFormat): number {
   const middle = Date.parse(`${date}T00:00:00Z`)
   let before = middle - MAX_OFFSET_MS

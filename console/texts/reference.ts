@@ -1,4 +1,4 @@
-/** Of the interface's page, which the console has no use for: in English, as the document that it shows. */
+/** The texts of the API reference, in English as the OpenAPI document that it shows. The console does not load them. */
 export const referenceTexts = {
   title: 'API reference',
   skip: 'Skip to content',

@@ -17,14 +17,14 @@ import { unitsOf } from './region.ts'
 
 type Language = 'en' | 'de'
 
-/** Only the one that somebody reads is loaded. */
+/** Only the chosen language is loaded. */
 const LOADERS: Record<Language, () => Promise<Texts>> = {
   en: async () => (await import('./en/en.ts')).en,
   de: async () => (await import('./de/de.ts')).de,
 }
 const loading: Partial<Record<Language, Promise<Texts>>> = {}
 
-/** The first one comes with the page. */
+/** The first language is loaded together with the page. */
 async function load(name: Language): Promise<Texts> {
   const isFirst = Object.keys(loading).length === 0
   return isolateNames(await (isFirst ? LOADERS[name]() : loadReplacement(LOADERS[name])))
@@ -32,7 +32,7 @@ async function load(name: Language): Promise<Texts> {
 
 const Words = createContext<{ texts: Texts; format: Format; locale: string } | null>(null)
 
-/** The language that was chosen, else the organization's, else the browser's. */
+/** The chosen language, else the organization's, else the browser's. */
 function chooseLanguage(chosen: string, organization: string | null | undefined): Language {
   if (chosen === 'en' || chosen === 'de') return chosen
   const wished = [organization, ...navigator.languages].map(name => name?.slice(0, 2))
@@ -40,9 +40,9 @@ function chooseLanguage(chosen: string, organization: string | null | undefined)
 }
 
 interface Props {
-  /** What a page speaks that has no other language. */
+  /** The language of a page that exists in no other one. */
   only?: Language
-  /** The organization's, where somebody has set one. */
+  /** The organization's language, if it is set. */
   language?: string | null
   timeZone?: string
   children: ReactNode
@@ -50,7 +50,7 @@ interface Props {
 
 export function TextsProvider(props: Props) {
   const chosen = useSyncExternalStore(onPreferences, () => getPreferences().language)
-  // Deferred, the page stays in the language that it has until another one is there.
+  // Deferred: the page stays in its language until the texts of the new one are loaded.
   const name = useDeferredValue(props.only ?? chooseLanguage(chosen, props.language))
   return (
     <Suspense>
@@ -59,7 +59,10 @@ export function TextsProvider(props: Props) {
   )
 }
 
-/** English of no country is American to a browser: elsewhere the day comes before the month, and a clock has 24 hours. */
+/**
+ * Browsers take English without a country for American. Outside of America the day comes before the month, and clocks have 24
+ * hours.
+ */
 const plain = (name: Language, timeZone = '') =>
   name === 'en' && !/^(America|US)\//.test(timeZone) ? 'en-GB' : name
 
@@ -68,7 +71,7 @@ function Provide({ name, language, timeZone, children }: { name: Language } & Pr
   const texts = use(loading[name])
   const chosen = useSyncExternalStore(onPreferences, () => getPreferences().units)
   const value = useMemo(() => {
-    // A region says how numbers are written: de-AT of the browser stays that.
+    // A region determines how numbers are written: de-AT of the browser stays de-AT.
     const locale =
       [...navigator.languages, language].find(one => one?.startsWith(`${name}-`)) ?? plain(name, timeZone)
     document.documentElement.lang = name

@@ -4,9 +4,12 @@ const NUMBER = /-?\d+(?:\.\d+)?/g
 
 type List = Readonly<Record<string, string>>
 
-/** A sentence of the server by a list in which each number is a `#`, and a name a `$`. Undefined is one that is not in it. */
+/**
+ * Translates a sentence of the server. In the list a `#` stands for each number, and a `$` for a name. Undefined when the
+ * list does not have the sentence.
+ */
 export function translate(sentence: string, list: List): string | undefined {
-  // Of a corner among many: "2: This has to be a number."
+  // A sentence about one corner of many: "2: This has to be a number."
   const [, which = '', said = ''] = /^(\d+: )?(.*)$/s.exec(sentence) ?? []
   const numbers = said.match(NUMBER) ?? []
   const found = list[said.replace(NUMBER, '#')]
@@ -14,7 +17,7 @@ export function translate(sentence: string, list: List): string | undefined {
   return nameIn(sentence, list)
 }
 
-/** A name may be anything, so it is what stands between the words before and after it. */
+/** A name may be any text: it is the part between the words before and after it. */
 function nameIn(sentence: string, list: List): string | undefined {
   for (const [pattern, translated] of Object.entries(list)) {
     const [before = '', after] = pattern.split('$')

@@ -1,7 +1,7 @@
 import type { Texts } from '../en/en.ts'
 import type { mapTexts as english } from '../en/map.ts'
 
-/** What is said by the map: subjects, playback and geofences. */
+/** The texts of the map: subjects, playback and geofences. */
 export const mapTexts: Pick<Texts, keyof typeof english> = {
   states: { moving: 'Unterwegs', idle: 'Steht', offline: 'Offline' },
   mapWords: { canvas: 'Karte', sources: 'Kartenquellen ein- oder ausblenden' },

@@ -1,7 +1,7 @@
 import type { Texts } from '../en/en.ts'
 import type { recordTexts as english } from '../en/records.ts'
 
-/** What is said by tables and forms. */
+/** The texts of tables and forms. */
 export const recordTexts: Pick<Texts, keyof typeof english> = {
   links: {
     title: 'Tracking-Links',

@@ -1,4 +1,4 @@
-/** What the server says, by its own sentence; a number is a `#`, a name a `$`. */
+/** The server's sentences with their translation. A `#` stands for a number, a `$` for a name. */
 export const serverInGerman: Readonly<Record<string, string>> = {
   'This is required.': 'Bitte ausfüllen.',
   'This must not be empty.': 'Darf nicht leer sein.',
@@ -63,7 +63,7 @@ export const serverInGerman: Readonly<Record<string, string>> = {
   'Too many failed attempts. Wait before you try again.': 'Zu viele Fehlversuche. Bitte kurz warten.',
   'Something went wrong on our side.': 'Auf dem Server ist ein Fehler aufgetreten.',
   'The e-mail address or the password is wrong.': 'E-Mail-Adresse oder Passwort ist falsch.',
-  // Why points were rejected.
+  // The reasons for which points are rejected.
   'lat has to be a number from # to # and lng one from # to #.':
     'lat muss eine Zahl von # bis # sein und lng eine von # bis #.',
   'lat and lng are exactly #, which devices send when they have no fix.':

@@ -115,7 +115,7 @@ export const en = {
     unloaded: 'Part of this page couldn’t be loaded',
     reload: 'Reload',
   },
-  /** What the server says, by its own sentence, where a form says it shorter; a number is a `#`, a name a `$`. */
+  /** Shorter words for sentences of the server. A `#` stands for a number, a `$` for a name. */
   server: {
     'This has at most # characters.': 'Use at most # characters.',
     'This has at least # characters.': 'Use at least # characters.',
@@ -186,5 +186,5 @@ export const en = {
   ...recordTexts,
 }
 
-/** Every language has the same texts. */
+/** The texts that every language has. */
 export type Texts = typeof en

@@ -1,4 +1,4 @@
-/** What is said by the map: subjects, playback and geofences. */
+/** The texts of the map: subjects, playback and geofences. */
 export const mapTexts = {
   states: { moving: 'Moving', idle: 'Idle', offline: 'Offline' },
   mapWords: { canvas: 'Map', sources: 'Show or hide map sources' },

@@ -1,6 +1,6 @@
 import type { PageKind } from '../../kinds.ts'
 
-/** The texts that the page of every kind of records needs, and those of its own. */
+/** The texts that every kind of records needs, beside texts of its own. */
 interface KindTexts {
   title: string
   lead: string
@@ -8,7 +8,7 @@ interface KindTexts {
   [own: string]: unknown
 }
 
-/** What is said by tables and forms. */
+/** The texts of tables and forms. */
 export const recordTexts = {
   links: {
     title: 'Tracking links',
