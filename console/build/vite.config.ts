@@ -6,7 +6,7 @@ import { PATHS } from '../paths.ts'
 
 const CONSOLE = resolve(import.meta.dirname, '..')
 
-/** React Aria speaks thirty languages; we have texts in two, and it says its own sentences in those. */
+/** React Aria has texts in thirty languages. The console has two, so only those are bundled. */
 const ownLanguages: Plugin = {
   name: 'own-languages',
   load(id) {
@@ -15,10 +15,13 @@ const ownLanguages: Plugin = {
   },
 }
 
-/** As much coarser is less than half a pixel where the coarse outlines are shown (console/map/basemap.ts), and 6 kB less. */
+/**
+ * The coarser arcs differ by less than half a pixel where the coarse outlines are shown (console/map/basemap.ts), and save 6
+ * kB.
+ */
 const COARSER = 6
 
-/** The arcs of a topology in larger steps. Each place is rounded by itself: what met still meets. */
+/** Rounds the arcs of a topology to larger steps. Each point is rounded by itself, so arcs that met still meet. */
 function coarsen(arcs: [number, number][][]): [number, number][][] {
   return arcs.map(arc => {
     let [x, y, lastX, lastY] = [0, 0, 0, 0]
@@ -34,7 +37,7 @@ function coarsen(arcs: [number, number][][]): [number, number][][] {
   })
 }
 
-/** Of the world's countries we draw the outlines: their names and codes stay behind. */
+/** Only the outlines of the countries are drawn: their names and codes are left out. */
 const outlines: Plugin = {
   name: 'outlines',
   enforce: 'pre',
@@ -52,7 +55,7 @@ const outlines: Plugin = {
   },
 }
 
-/** Of MapLibre's controls we show who made the map: the others, 64 kB with the pictures of their buttons, stay behind. */
+/** Only MapLibre's attribution control is used: the styles of the others, 64 kB with their images, are left out. */
 const UNUSED_CONTROL =
   /[^{}]*maplibregl-(?:ctrl-(?:icon|logo|scale)|popup|marker|user-location|cooperative)[^{}]*\{[^{}]*\}/g
 const mapStyles: Plugin = {
@@ -77,16 +80,16 @@ export default defineConfig({
   plugins: [react(), ownLanguages, outlines, mapStyles, addresses],
   build: {
     target: 'es2022',
-    // A file of its own is kept forever; data: would be in the way of the policy.
+    // A separate file is cached forever, and the page's policy forbids data: URLs.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
-    // MapLibre alone has 900 kB; what matters is compressed, and test/console/ measures it.
+    // MapLibre alone has 900 kB. The compressed size matters, which test/console/ measures.
     chunkSizeWarningLimit: 1_200,
     rolldownOptions: {
       input: ['index', 'track', 'reference'].map(page => resolve(CONSOLE, `${page}.html`)),
     },
   },
   worker: { format: 'es' },
-  // `npm run dev:console` with a server beside it.
+  // For `npm run dev:console` with a server beside it.
   server: { proxy: { '/api': { target: 'http://127.0.0.1:3000', ws: true } } },
 })

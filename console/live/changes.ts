@@ -1,6 +1,6 @@
 import { type Packed, type Position, pack } from './packed.ts'
 
-/** What the live socket sends. */
+/** The messages of the live socket. */
 export type Message =
   | { type: 'snapshot' | 'positions'; cursor: string; positions: Position[] }
   | { type: 'gone'; subjectIds: string[] }
@@ -8,24 +8,24 @@ export type Message =
   | { type: 'geofence' }
   | { type: 'error'; message: string }
 
-/** What is different since the last ones were taken: first who is gone, then where the others are. */
+/** The changes since the last ones were taken: first the removed subjects, then the new positions. */
 export interface Changes {
-  /** Whether these are all there are. */
+  /** Whether the positions are a snapshot of all subjects. */
   isAll: boolean
   gone: string[]
   positions: Packed
-  /** Where to go on from, when all before it has been taken. */
+  /** The cursor to resume from, once all changes before it are taken. */
   cursor: string | null
-  /** Somebody went into a geofence or out of it; also when there may be more that nobody told of. */
+  /** A subject may have entered or left a geofence. */
   crossings: boolean
 }
 
-/** So many are taken in a millisecond or two: whoever clicks meanwhile comes next. */
+/** So many positions take a millisecond or two, after which a click is handled. */
 const MOST = 2_000
 
 /**
- * What has come and was not taken yet, of each subject what is newest: so it stays as large as the fleet, however long nobody
- * takes it.
+ * Collects changes until they are taken, and keeps only the newest position of each subject. It grows no larger than the
+ * fleet, however late they are taken.
  */
 export function createChanges() {
   let isAll = false
@@ -55,7 +55,7 @@ export function createChanges() {
         crossings = true
       }
     },
-    /** All that are there at once, or at most `most` that have moved; what is left is for the next time. */
+    /** Takes a whole snapshot, or at most `most` new positions. The others remain for the next call. */
     take(most = MOST): { changes: Changes; isLast: boolean } {
       const taken: Position[] = []
       for (const position of moved.values()) {

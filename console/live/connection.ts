@@ -10,7 +10,7 @@ export interface Filter {
 
 export type LiveState =
   | { name: 'connecting' | 'live' | 'catching-up' | 'forbidden' }
-  /** `since`: when it was heard last. */
+  /** `since`: the time of the last message. */
   | { name: 'offline'; since: number }
 
 export interface LiveEvents {
@@ -18,9 +18,9 @@ export interface LiveEvents {
   onPositions(positions: Packed): void
   onGone(subjectIds: string[]): void
   onState(state: LiveState): void
-  /** Somebody went into a geofence or out of it; also when there may be more that nobody told of. */
+  /** A subject may have entered or left a geofence. */
   onCrossings(): void
-  /** The token has ended. */
+  /** The session of the token has ended. */
   onEnded(): void
 }
 
@@ -29,20 +29,20 @@ const PERMISSION_LOST = 4403
 const RETRY_FIRST_MS = 500
 const RETRY_LAST_MS = 10_000
 /**
- * The server's pings are not shown to a page: where nothing came it asks something itself, and a network that has died or a
- * server that stands still answers nothing. Both together are how long a screen shows as live what is not.
+ * Browsers do not show a page the server's pings. When no message comes, the page sends a request of its own, which a dead
+ * network or a hanging server does not answer. Both times together bound how long a screen shows stale positions as live.
  */
 const ASK_AFTER_MS = 4_000
 const ANSWER_WITHIN_MS = 5_000
-/** A connection is open, and on it what there is, maybe 10,000 positions over a bad mobile line. */
+/** Time to connect and to receive the snapshot, which may hold 10,000 positions over a bad mobile connection. */
 const OPEN_WITHIN_MS = 30_000
-/** Nothing else keeps timers from running for so long: those of a page that nobody sees run once a minute. */
+/** Only a sleeping machine stops timers for this long: those of a hidden page run once a minute. */
 const SLEPT_MS = 90_000
 const TICK_MS = 1_000
 
 /**
- * The live socket, kept open: a lost one is opened again with the cursor of the last message, so nothing is missed. It is
- * "catching up" from the moment when it is open again until the server has sent what changed meanwhile.
+ * Keeps the live socket open. A lost one is opened again with the cursor of the last message, so nothing is missed. The state
+ * is "catching-up" from then until the server has sent what changed meanwhile.
  */
 export function openLive(token: string, filter: Filter, events: LiveEvents) {
   let phase: 'closed' | 'opening' | 'open' = 'closed'
@@ -78,7 +78,7 @@ export function openLive(token: string, filter: Filter, events: LiveEvents) {
     phase = 'open'
     if (wasLive) events.onState({ name: 'catching-up' })
     heardAt = Date.now()
-    // Answered at once, with what was missed: from then on it is live.
+    // The server answers at once with everything missed: after that the state is live.
     socket.say({ type: 'subscribe', filter: wanted, since: cursor })
     ask()
   }
@@ -128,7 +128,7 @@ export function openLive(token: string, filter: Filter, events: LiveEvents) {
     const slept = now - ticked > SLEPT_MS
     ticked = now
     if (phase === 'closed') return
-    // Timers stood still: the machine slept, and what was open then rarely is any more.
+    // The machine slept. A connection rarely survives that.
     if (slept) {
       lose()
       hurry()

@@ -1,18 +1,18 @@
 import { toX, toY } from '../map/mercator.ts'
 import { NUMERIC, type Packed, type Position, TYPES, unpack } from './packed.ts'
 
-/** What reports every few seconds moves all the time; what reports every minute goes there and waits. */
+/** A subject that reports every few seconds moves all the time. One that reports every minute moves there and waits. */
 const LONGEST_MOVE_MS = 5_000
 const SHORTEST_MOVE_MS = 250
-/** Further than anything drives between two fixes: it is simply there. A share of the world's width, 4 km at the equator. */
+/** Nothing drives further between two fixes: the marker jumps there. A share of the world's width, 4 km at the equator. */
 const JUMP = 0.0001
 
 const COLUMNS = ['x', 'y', 'fromX', 'fromY', 'startedAt', 'movesMs', 'heardAt', ...NUMERIC] as const
 type Column = (typeof COLUMNS)[number]
 
 /**
- * The newest state of every subject, in columns: 10,000 of them change four times a second, and a frame reads them all.
- * What is shown moves from where it was shown to the newest fix, and never past it.
+ * The newest state of every subject, in columns: 10,000 of them change four times a second, and each frame reads them all. A
+ * marker moves from its shown place to the newest fix, and never past it.
  */
 export function createFleet() {
   let capacity = 256
@@ -30,7 +30,7 @@ export function createFleet() {
     get size() {
       return ids.length
     },
-    /** Counts every change, and those of who is there or what they are called. */
+    /** `version` counts every change, `members` the changes of subjects or their names. */
     version: 0,
     members: 0,
     slotOf: (id: string) => slots.get(id),
@@ -53,7 +53,7 @@ export function createFleet() {
       for (const id of gone) remove(id)
       changed()
     },
-    /** Where it is shown at `now`, as a share of its way to the newest fix. */
+    /** The share of the way to the newest fix that is covered at `now`. */
     progress(slot: number, now: number): number {
       const moves = columns.movesMs[slot] as number
       if (moves === 0) return 1
@@ -82,7 +82,7 @@ export function createFleet() {
     }
   }
 
-  /** Goes there from where it is shown, and answers its slot. */
+  /** Starts to move a subject from its shown place, and returns its slot. */
   function move(id: string, name: string, nextX: number, nextY: number, now: number): number {
     let slot = slots.get(id)
     if (slot === undefined) {
@@ -129,7 +129,7 @@ export function createFleet() {
     }
   }
 
-  /** The last one takes its slot. */
+  /** The last subject moves into the free slot. */
   function remove(id: string) {
     const slot = slots.get(id)
     if (slot === undefined) return

@@ -18,17 +18,17 @@ import { createFleet, type Fleet } from './fleet.ts'
 interface Live {
   fleet: Fleet
   state: LiveState
-  /** Whether the server has said what is there; before that, nothing is known to be absent. */
+  /** Whether the server has sent a snapshot. Before that, no subject counts as absent. */
   known: boolean
   filter(hubIds: string[], teamIds: string[]): void
-  /** Whenever the list of crossings is another one. */
+  /** Calls the listener whenever the list of geofence events may have changed. */
   onCrossings(listener: () => void): () => void
 }
 
 const Context = createContext<Live | null>(null)
 const FORBIDDEN: LiveState = { name: 'forbidden' }
 
-/** One socket for the whole page, whichever part of it is shown. */
+/** One live socket for the whole console. */
 export function LiveProvider({ token, children }: { token: string; children: ReactNode }) {
   const fleet = useMemo(createFleet, [])
   const queries = useQueryClient()
@@ -40,7 +40,7 @@ export function LiveProvider({ token, children }: { token: string; children: Rea
   const wanted = useRef<{ hubIds?: string[]; teamIds?: string[] }>({})
 
   useEffect(() => {
-    // The server would refuse to show any.
+    // The server would refuse the subscription.
     if (!isAllowed) {
       fleet.remove([...fleet.ids])
       return setKnown(false)
@@ -52,17 +52,17 @@ export function LiveProvider({ token, children }: { token: string; children: Rea
       onSnapshot(positions) {
         fleet.replace(positions, performance.now())
         setKnown(true)
-        // Another one comes when others are to be seen than before, maybe by another role.
+        // The server sends a new snapshot when the visible subjects have changed, maybe because the role has.
         if (hasSnapshot) askWhoOneIs()
         hasSnapshot = true
       },
       onPositions: positions => fleet.update(positions, performance.now()),
       onGone: ids => fleet.remove(ids),
       onState(next) {
-        // Colours say it too (styles/tokens.css), those of the map among them.
+        // Style sheets read it too (styles/tokens.css), and so do the colours of the map.
         document.documentElement.dataset.live = next.name
         setState(now => (now.name === next.name ? now : next))
-        // The role is another one than it was, or may be after a while away: so is what else it may.
+        // The role has changed, or may have changed while the page was offline, and with it other permissions.
         if (next.name === 'forbidden' || (next.name === 'live' && isReturning)) askWhoOneIs()
         isReturning = next.name === 'catching-up'
       },
@@ -109,7 +109,7 @@ export function useLive(): Live {
   return live
 }
 
-/** Counts changes of the fleet, at most once in `everyMs`: for what is read and not watched moving. */
+/** A version of the fleet that changes at most once in `everyMs`, for values that are read and not watched moving. */
 export function useFleetVersion(fleet: Fleet, everyMs: number): number {
   const store = useMemo(() => {
     let shown = fleet.version
@@ -135,7 +135,7 @@ export function useFleetVersion(fleet: Fleet, everyMs: number): number {
   return useSyncExternalStore(store.subscribe, store.read)
 }
 
-/** The time, again every `everyMs`. */
+/** The server's time, updated every `everyMs`. */
 export function useNow(everyMs: number): number {
   const [now, setNow] = useState(serverNow)
   useEffect(() => {

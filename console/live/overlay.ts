@@ -9,32 +9,35 @@ import type { PacedMap } from '../map/paced-map.ts'
 import { coveredOf, paddingOf } from '../map/room.ts'
 import type { Fleet } from './fleet.ts'
 
-/** From here on everything is shown for itself. */
+/** From this zoom on there are no clusters. */
 const CLUSTERS_BELOW_ZOOM = 14
-/** Who stands with whom is looked at this often where nothing else asks for it. */
+/** The interval at which clusters are computed again when nothing else requires it. */
 const CLUSTER_EVERY_MS = 1_000
-/** What has moved by less than this since it was painted is not painted again; by as much it is looked at again. */
+/** A marker is painted again when it has moved by this much. */
 const SEEN_PX = 0.5
 /**
- * Without a graphics card each painting is the whole page put together by the processor, 40 ms of two cores, behind which
- * whoever clicks waits.
+ * Without a graphics card, the processor composes the whole page for each painting: 40 ms of two cores, during which a click
+ * waits.
  */
 const SEEN_PX_IN_SOFTWARE = 1
-/** A little is allowed for: it is looked at when it should have moved that far. */
+/** The check comes at about the time of a visible move: slightly less counts too. */
 const ALLOWANCE = 0.9
 /** Radians. */
 const UNSEEN_TURN = 0.05
 const CLICK_PX = 16
-/** A screen that is full of them shows no names but those that are chosen. */
+/** With more markers on the screen, only the selected one has a name. */
 const MAX_NAMED = 600
 const RADIANS = Math.PI / 180
 const MARGIN_PX = 40
-/** So far inside of where the world ends, at 85°, that a marker is seen as a whole: whoever is at a pole is drawn there. */
+/**
+ * Markers near the edge of the world, at 85°, are moved inside by this much, so that they are seen whole. Subjects at a pole
+ * are drawn there.
+ */
 const EDGE_PX = 17
-/** Up to as many markers no name lies on another marker. */
+/** Up to this number of markers, no name covers another marker. */
 const MAX_KEPT_FREE = 300
 const MARKER_PX = 8
-/** What the ring around the chosen one takes of the space before its name. */
+/** The ring around the selected marker needs this much space before its name. */
 const RING_PX = 6
 
 export interface OverlayOptions {
@@ -46,7 +49,7 @@ export interface OverlayOptions {
   /** Whether a slot passes the filters of the page. */
   isShown: (slot: number) => boolean
   writeCount: (count: number) => string
-  /** Of nobody where nobody is: `point` is where on the screen. */
+  /** Null for a click beside all markers; `point` is the place on the screen. */
   onSelect(subjectId: string | null, point: { x: number; y: number }): void
 }
 
@@ -55,15 +58,15 @@ interface OnScreen {
   y: number
   r: number
   members: number[]
-  /** How many are in which state, in the order of STATES. */
+  /** The number of members in each state, in the order of STATES. */
   states: [number, number, number]
 }
 
 export type Overlay = ReturnType<typeof createOverlay>
 
 /**
- * Everything that moves, above the map and in its camera: one pass over the fleet's columns a frame, one call of WebGL. No
- * frame is drawn where nothing has moved by half a pixel.
+ * Draws everything that moves, above the map and in its camera: one pass over the fleet's columns a frame, one WebGL call. It
+ * draws no frame in which nothing has moved by half a pixel.
  */
 export function createOverlay(options: OverlayOptions) {
   const { map, fleet } = options
@@ -76,7 +79,7 @@ export function createOverlay(options: OverlayOptions) {
   let selected: string | null = null
   let hovered: string | null = null
   let follow = false
-  /** Whether a click chooses somebody: not while something is drawn. */
+  /** Whether a click selects a subject: not while somebody draws. */
   let picks = true
   let data = new Float32Array(1_024 * FLOATS)
   let drawnSlots = new Int32Array(1_024)
@@ -85,7 +88,7 @@ export function createOverlay(options: OverlayOptions) {
   let clusteredAt = 0
   let clusteredFor = ''
   let onScreen: OnScreen[] = []
-  /** What the last painting was made from. */
+  /** The input of the last painting. */
   let painted = { data: new Float32Array(), count: 0, clusters: onScreen, members: -1 }
   let isStale = true
   let width = 0
@@ -107,12 +110,12 @@ export function createOverlay(options: OverlayOptions) {
 
   function group(zoom: number, now: number): Clustering | null {
     if (zoom >= CLUSTERS_BELOW_ZOOM) return null
-    // In steps of half a level, so that clusters stay while somebody zooms.
+    // In steps of half a level, so that clusters stay the same during a zoom.
     const step = Math.round(zoom * 2) / 2
     const wanted = `${step} ${fleet.members} ${shownVersion}`
     if (clustering && wanted === clusteredFor && now - clusteredAt < CLUSTER_EVERY_MS) return clustering
     const { x, y } = fleet.columns
-    // What the filters leave out stands beside the world.
+    // Filtered subjects are moved outside of the world.
     const shownX = x.slice(0, fleet.size)
     const shownY = y.slice(0, fleet.size)
     for (let slot = 0; slot < fleet.size; slot++) {
@@ -125,7 +128,7 @@ export function createOverlay(options: OverlayOptions) {
   }
   let shownVersion = 0
 
-  /** The map where it asks for it, and in the same frame what moves on it. */
+  /** Draws the map if it has requested a frame, and the overlay in the same frame. */
   function drawAll() {
     if (follow && selected) keepInView(selected, performance.now())
     if (isMapAsking) {
@@ -135,7 +138,7 @@ export function createOverlay(options: OverlayOptions) {
     draw()
   }
 
-  /** Looks where everybody is, and paints it where that can be seen. */
+  /** Computes where every marker is, and paints if the difference is visible. */
   function draw() {
     if (width === 0) return
     const now = performance.now()
@@ -162,7 +165,7 @@ export function createOverlay(options: OverlayOptions) {
       const wayX = (x[slot] as number) - (fromX[slot] as number)
       const wayY = (y[slot] as number) - (fromY[slot] as number)
       let dx = (fromX[slot] as number) + wayX * share - centerX
-      // The world goes on beyond its edge.
+      // The world repeats beyond its edge.
       dx -= Math.round(dx)
       const px = dx * worldPx + width / 2
       const offY = (fromY[slot] as number) + wayY * share - centerY
@@ -197,7 +200,7 @@ export function createOverlay(options: OverlayOptions) {
     scheduleNext(fastest)
   }
 
-  /** Whether what is painted looks different from what is. */
+  /** Whether the painting differs visibly from the current markers. */
   function isSeen(): boolean {
     if (fleet.members !== painted.members || count !== painted.count) return true
     if (onScreen.length !== painted.clusters.length) return true
@@ -258,13 +261,13 @@ export function createOverlay(options: OverlayOptions) {
     if (off > 0.3) map.jumpTo({ center: toLngLat(middleX, middleY) })
   }
 
-  /** Where the middle of the map is when a place lies in the middle of what the panel leaves free. */
+  /** The map's center that puts a place into the middle of the area beside the panel. */
   function middleFor(px: number, py: number, worldPx: number): [number, number] {
     const { right, bottom } = coveredOf(map)
     return [px + right / 2 / worldPx, py + bottom / 2 / worldPx]
   }
 
-  /** The slot that is drawn at a place of the screen, the nearest one. */
+  /** The slot of the nearest marker at a point of the screen. */
   function slotAt(px: number, py: number): number {
     let best = -1
     let bestOff = CLICK_PX * CLICK_PX
@@ -299,7 +302,7 @@ export function createOverlay(options: OverlayOptions) {
     pace.request()
   }
 
-  /** Zooms to where they are. */
+  /** Zooms to the members of a cluster. */
   function showAll(slots: readonly number[]): void {
     const { x, y } = fleet.columns
     let [west, north, east, south] = [2, 2, -1, -1]

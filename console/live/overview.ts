@@ -5,10 +5,10 @@ import { toLngLat } from '../map/mercator.ts'
 import { paddingOf } from '../map/room.ts'
 import type { Fleet } from './fleet.ts'
 
-/** Closer than that there is nothing around who stands alone. */
+/** Closer than this, a single subject would have nothing around it. */
 const MAX_ZOOM = 15
 
-/** Goes to where all of the fleet is seen that is shown. Of nobody the map stays where it is: false. */
+/** Moves the map so that every shown subject is visible. Returns false, and moves nothing, when there is none. */
 export function createOverview(map: MapLibre, fleet: Fleet) {
   const travel = createCamera(map, false)
   return (isShown: (slot: number) => boolean, glides = true): boolean => {

@@ -1,4 +1,4 @@
-/** A position as the live socket sends it: degrees, metres a second, percent. */
+/** A position of the live socket: degrees, metres a second, percent. */
 export interface Position {
   subjectId: string
   subjectType: 'user' | 'device'
@@ -17,7 +17,7 @@ export const STATES = ['moving', 'idle', 'offline'] as const
 export type State = (typeof STATES)[number]
 export const TYPES = ['user', 'device'] as const
 
-/** What of a position is a number, or becomes one: a time in milliseconds, NaN where nothing is known. */
+/** The fields of a position as numbers: a time in milliseconds, NaN for unknown values. */
 const NUMBERS = {
   lat: one => one.lat,
   lng: one => one.lng,
@@ -33,7 +33,7 @@ const NUMBERS = {
 type Numeric = keyof typeof NUMBERS
 export const NUMERIC = Object.keys(NUMBERS) as Numeric[]
 
-/** Positions as one thread hands them to another: each of thousands of objects would be made anew, a column is copied. */
+/** Positions as one thread passes them to another. Objects would be cloned one by one; a column is copied at once. */
 export interface Packed {
   ids: string[]
   names: string[]
@@ -51,7 +51,7 @@ export function pack(positions: readonly Position[]): Packed {
   return { ids: positions.map(one => one.subjectId), names: positions.map(one => one.name), columns }
 }
 
-/** One of them as it came. */
+/** One of the positions in its original form. */
 export function unpack({ ids, names, columns }: Packed, at: number): Position {
   const number = (name: Numeric) => columns[name][at] as number
   const known = (name: Numeric) => (Number.isNaN(number(name)) ? null : number(name))

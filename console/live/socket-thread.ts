@@ -1,19 +1,19 @@
 import { type Changes, createChanges, type Message } from './changes.ts'
 
 /**
- * The thread of the live socket (socket.ts). Ten thousand subjects that move are megabytes of text four times a second: read
- * here, they are in nobody's way. The page is told of changes piece by piece, the next one when it has taken the one before.
+ * The thread of the live socket (socket.ts). Ten thousand moving subjects are megabytes of text four times a second: parsed
+ * here, they do not block the page. The page gets the changes piece by piece, each after it has taken the one before.
  */
 
-/** What the page asks for. */
+/** Messages from the page. */
 export type ToThread =
   | { do: 'open'; socket: number; url: string; token: string }
   | { do: 'say'; text: string }
   | { do: 'close' }
-  /** It has taken the changes that it was told of. */
+  /** The page has taken the last changes. */
   | { do: 'taken' }
 
-/** What it is told, of which socket. */
+/** Messages to the page about one of its sockets. */
 export type FromThread = { socket: number } & (
   | { what: 'opened' }
   | { what: 'closed'; code: number }
@@ -22,7 +22,7 @@ export type FromThread = { socket: number } & (
 
 let close = () => {}
 let say = (_text: string) => {}
-/** Tells of more, when the page has taken what it was told of. */
+/** Sends the next changes, once the page has taken the last ones. */
 let goOn = () => {}
 let isTaking = false
 

@@ -4,11 +4,11 @@ import type { FromThread, ToThread } from './socket-thread.ts'
 interface SocketEvents {
   onOpened(): void
   onChanged(changes: Changes): void
-  /** `code`: the server's, where it is one. */
+  /** `code`: the close code of the server, if there is one. */
   onClosed(code?: number): void
 }
 
-/** One live socket after the other, in a thread of its own. Nothing is heard of one that was closed or followed by another. */
+/** A live socket in a thread of its own, one after the other. Events of a socket that was closed or replaced are ignored. */
 export function createSocket(events: SocketEvents) {
   let thread: Worker | null = null
   let socket = 0
@@ -26,7 +26,7 @@ export function createSocket(events: SocketEvents) {
         if (data.what === 'changed') ask({ do: 'taken' })
       }
     }
-    // Its file could not be loaded, or what came was no message: whoever opens again starts another one.
+    // The thread's file could not be loaded, or a message was invalid: the next open starts a new thread.
     started.onerror = () => {
       end()
       events.onClosed()

@@ -13,8 +13,8 @@ interface Subject {
 }
 
 /**
- * What subjects are called: as the live map says, else, of whom its filters leave out too, as the records do. Null is one of whom
- * nobody here may know the name, undefined one who is asked for.
+ * The names of subjects: from the live map, or from the records for subjects that its filters exclude. Null means that the
+ * role may not know the name, undefined that the request is running.
  */
 export function useNames(subjects: readonly Subject[]): (string | null | undefined)[] {
   const { fleet, known, state } = useLive()
@@ -36,7 +36,7 @@ export function useNames(subjects: readonly Subject[]): (string | null | undefin
   })
 }
 
-/** What a subject is called: as the live map says, else as its record does. */
+/** The name of one subject, from the live map or its record. */
 export function useSubjectName(type: 'device' | 'user', id: string): string {
   const { fleet } = useLive()
   const live = fleet.find(id)?.name

@@ -1,6 +1,6 @@
 import { distanceM, type Place, shortWay } from './geometry.ts'
 
-/** An area as the interface has them: metres on a sphere, or a ring whose edges are straight in degrees. */
+/** An area as the API has it: metres on a sphere, or a ring whose edges are straight in degrees. */
 export type Shape =
   | { type: 'circle'; center: Place; radius: number }
   | { type: 'polygon'; coordinates: [lng: number, lat: number][] }
@@ -9,7 +9,7 @@ const CIRCLE_CORNERS = 64
 const RADIANS = Math.PI / 180
 const METRES_PER_DEGREE = 111_195
 
-/** The closed ring of an area, without a jump where it crosses the 180th meridian. */
+/** The closed ring of an area, without a jump at the 180th meridian. */
 export function ringOf(shape: Shape): [number, number][] {
   if (shape.type === 'circle') return circleRing(shape.center, shape.radius)
   let lng = shape.coordinates[0]?.[0] ?? 0
@@ -22,7 +22,7 @@ export function ringOf(shape: Shape): [number, number][] {
   return ring
 }
 
-/** Where one comes to from the middle in all directions, on the sphere. */
+/** The points at a distance from the center in all directions, on the sphere. */
 function circleRing({ lat, lng }: Place, radius: number): [number, number][] {
   const away = (radius / METRES_PER_DEGREE) * RADIANS
   const from = lat * RADIANS
@@ -40,14 +40,14 @@ function circleRing({ lat, lng }: Place, radius: number): [number, number][] {
   return [...ring, ring[0] as [number, number]]
 }
 
-/** Whether a place lies in an area. */
+/** Makes a test whether a place lies inside of an area. */
 export function createInside(shape: Shape): (place: Place) => boolean {
   if (shape.type === 'circle') return place => distanceM(shape.center, place) <= shape.radius
   const ring = ringOf(shape)
   const lngs = ring.map(([lng]) => lng)
   const west = Math.min(...lngs)
   return ({ lat, lng }) => {
-    // In the turn of the world that the ring is in.
+    // The longitude on the ring's copy of the world.
     const x = lng + Math.ceil((west - lng) / 360) * 360
     let inside = false
     for (let at = 1; at < ring.length; at++) {
@@ -59,7 +59,7 @@ export function createInside(shape: Shape): (place: Place) => boolean {
   }
 }
 
-/** The corners, counted from 0, at which two edges of a polygon begin that meet and are no neighbours. */
+/** Finds two edges of a polygon that meet and are not neighbours. Returns the corners at which they begin, counted from 0. */
 export function findCrossing(shape: Shape): [one: number, other: number] | null {
   if (shape.type === 'circle') return null
   const ring = ringOf(shape)
@@ -82,11 +82,11 @@ function meet(a: Corner, b: Corner, c: Corner, d: Corner): boolean {
   return sideOf(a, b, c) * sideOf(a, b, d) <= 0 && sideOf(c, d, a) * sideOf(c, d, b) <= 0
 }
 
-/** On which side of the line from a to b c is; 0 on it. */
+/** The side of the line from a to b on which c lies; 0 on the line. */
 const sideOf = (a: Corner, b: Corner, c: Corner): number =>
   Math.sign((b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0]))
 
-/** To the metre: what somebody draws by hand. */
+/** To the metre: enough for a shape that is drawn by hand. */
 const DIGITS = 5
 
 /** A ring in an address: `13.37,52.51;13.38,52.51;13.38,52.52`. */

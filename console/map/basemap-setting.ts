@@ -1,4 +1,4 @@
-/** What the server says of its map (BASEMAP). */
+/** The server's setting BASEMAP, which it writes into the page. */
 export type BasemapSetting = { kind: 'world' } | { kind: 'tiles' | 'file'; url: string; vector: boolean }
 
 export function readBasemapSetting(): BasemapSetting {

@@ -8,12 +8,12 @@ import {
 import { readBasemapSetting } from './basemap-setting.ts'
 import type { MapColors } from './colors.ts'
 
-/** From here on the coarse outlines look coarse. */
+/** From this zoom on the coarse outlines look coarse. */
 const FINE_FROM_ZOOM = 3.5
-/** Closer, the outlines say no more: whoever goes from street to street loads nothing and waits for nothing. */
+/** Beyond this zoom the outlines show nothing new, so no further tiles are made. */
 const WORLD_MAX_ZOOM = 10
 
-/** The style of the map below everything, in the page's colours. */
+/** The style of the base map, in the page's colours. */
 export async function createStyle(colors: MapColors): Promise<StyleSpecification> {
   const shown = readBasemapSetting()
   const style: StyleSpecification = {
@@ -63,12 +63,12 @@ export async function createStyle(colors: MapColors): Promise<StyleSpecification
   return style
 }
 
-/** Outlines become finer where somebody looks closer, and a grid says how far things move where there are no roads. */
+/** Loads finer outlines when the map is zoomed in, and draws a grid that makes movements visible where there are no roads. */
 export function refineWorld(map: MapLibre): () => void {
   if (readBasemapSetting().kind !== 'world') return () => {}
-  /** A style of another theme begins coarse again. */
+  /** The style of another theme begins with coarse outlines again. */
   let refined: unknown
-  /** The server was away: the next look tries again. */
+  /** The server was away: the next zoom tries again. */
   const forget = () => {
     refined = undefined
   }
@@ -82,7 +82,7 @@ export function refineWorld(map: MapLibre): () => void {
     }, forget)
   }
   let grid: { source: unknown; step: number; around: Bounds } | undefined
-  /** Reaches some way beyond what is seen, and is drawn anew where that ends. */
+  /** The grid reaches beyond the view, and is drawn again when the view leaves it. */
   const refineGrid = () => {
     const source = map.getSource('grid')
     if (!source || !('setData' in source)) return
@@ -106,7 +106,7 @@ async function readWorld(detail: 'coarse' | 'fine'): Promise<FeatureCollection> 
   return { ...world, features: [SEA, ...features] }
 }
 
-/** Below the land, and there when it is: until then nothing says that this is water. */
+/** The sea lies below the land and appears together with it: until then no area looks like water. */
 const SEA: Feature = {
   type: 'Feature',
   properties: { sea: true },
@@ -145,7 +145,7 @@ function boundsOf(map: MapLibre): Bounds {
   }
 }
 
-/** By as much again to each side. */
+/** Widens the bounds by their own size to each side. */
 function widen({ west, east, south, north }: Bounds): Bounds {
   const [across, up] = [east - west, north - south]
   return {
@@ -162,7 +162,7 @@ const contains = (one: Bounds, other: Bounds) =>
 const stepOf = ({ west, east }: Bounds) =>
   STEPS.find(one => (east - west) / one >= LINES_ACROSS) ?? (STEPS.at(-1) as number)
 
-/** Meridians and parallels at round degrees, some across the screen. */
+/** Meridians and parallels at round degrees, several across the screen. */
 function gridOf({ west, east, south, north }: Bounds, step: number): FeatureCollection {
   const lines: [number, number][][] = []
   for (let lng = Math.ceil(west / step) * step; lng <= east; lng += step)
@@ -190,7 +190,7 @@ async function addFileProtocol(): Promise<void> {
   addProtocol('pmtiles', new Protocol().tile)
 }
 
-/** Of the layers that Protomaps and its files have: what is needed to know where one is, in calm colours. */
+/** The layers of Protomaps files that are needed for orientation, in calm colours. */
 function vectorLayers(colors: MapColors): LayerSpecification[] {
   const fill = (id: string, layer: string, color: string): LayerSpecification => ({
     id,

@@ -1,15 +1,15 @@
 import type { JumpToOptions, Map as MapLibre } from 'maplibre-gl'
 
 const GLIDE_MS = 500
-/** With fewer frames than one in so long nothing glides, and whoever clicks meanwhile waits behind each of them. */
+/** With frames slower than this the map does not glide: a click would wait behind each of them. */
 const SLOW_FRAME_MS = 60
 const JUDGED_AFTER_MS = 150
-/** A machine that was busy for a moment glides again. */
+/** After this time the map glides again, in case the machine was only busy. */
 const JUMPS_FOR_MS = 60_000
 
 /**
- * Goes to places: it glides where this machine draws the map fluently, and is simply there where it does not. Without a
- * graphics card (`isSoftware`) it never does.
+ * Moves the map to a place. It glides where this machine draws fluently, and jumps where it does not. Without a graphics card
+ * (`isSoftware`) it always jumps.
  */
 export function createCamera(map: MapLibre, isSoftware: boolean) {
   let jumpsUntil = isSoftware ? Number.POSITIVE_INFINITY : 0
@@ -23,7 +23,7 @@ export function createCamera(map: MapLibre, isSoftware: boolean) {
       jumpsUntil = now + JUMPS_FOR_MS
       map.jumpTo(target)
     }
-    // What it was on its way to before ends before this is heard.
+    // Ends the previous move first, so that its `moveend` is not taken for this one's.
     map.stop()
     map.on('render', judge)
     map.once('moveend', () => map.off('render', judge))

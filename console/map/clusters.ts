@@ -1,10 +1,10 @@
-/** Nearer to each other than this on the screen, they are shown as one. */
+/** Subjects that are nearer to each other on the screen form a cluster. */
 const RADIUS_PX = 40
-/** Fewer than this stay what they are. */
+/** Fewer subjects than this form no cluster. */
 const MIN_MEMBERS = 4
 
 export interface Cluster {
-  /** Their middle, in shares of the world. */
+  /** The center, in shares of the world. */
   x: number
   y: number
   members: number[]
@@ -12,15 +12,17 @@ export interface Cluster {
 
 export interface Clustering {
   clusters: Cluster[]
-  /** By slot: whether it is shown for itself. */
+  /** By slot: 1 for a subject outside of all clusters. */
   alone: Uint8Array
 }
 
-/** Whoever stands close together at this scale (pixels that the world is wide). Some milliseconds for 10,000. */
+/**
+ * Groups subjects that are close together at a scale (the world's width in pixels). It takes some milliseconds for 10,000.
+ */
 export function cluster(x: Float64Array, y: Float64Array, size: number, worldPx: number): Clustering {
   const alone = new Uint8Array(size).fill(1)
   const radius = RADIUS_PX / worldPx
-  // As many as go round the world, which begins again behind the last one.
+  // The number of columns around the world, after the last of which the first follows.
   const columns = Math.max(3, Math.floor(1 / radius))
   const cells = new Map<number, number[]>()
   const columnOf = (x: number) => Math.floor(x * columns)

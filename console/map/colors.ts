@@ -1,11 +1,11 @@
 import type { LabelColors } from './labels.ts'
 import type { MarkerColors } from './markers.ts'
 
-/** The colours of the map, from the page's own custom properties. */
+/** The colours of the map, from the custom properties of the page. */
 export interface MapColors {
   markers: MarkerColors
   labels: LabelColors
-  /** Of what is not known yet: neither land nor water. */
+  /** For areas that are not loaded yet: neither land nor water. */
   blank: string
   land: string
   water: string
@@ -14,7 +14,7 @@ export interface MapColors {
   trail: string
   road: string
   text: string
-  /** Of each subject that is played back. */
+  /** One for each subject in a playback. */
   tracks: readonly string[]
   bad: string
   fence: string
@@ -47,7 +47,7 @@ export function readMapColors(): MapColors {
   }
 }
 
-/** `#rrggbb`, or `#rgb` as whoever makes style sheets small writes it, in shares of 1. */
+/** `#rrggbb`, or `#rgb` as minified style sheets have it, in shares of 1. */
 function toRgb(color: string): readonly [number, number, number] {
   const digits =
     color.length === 4 ? [...color.slice(1)].map(digit => digit + digit).join('') : color.slice(1)

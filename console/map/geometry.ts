@@ -6,7 +6,7 @@ export interface Place {
   lng: number
 }
 
-/** On a sphere, as the server measures. */
+/** The distance on a sphere, as the server measures it. */
 export function distanceM(a: Place, b: Place): number {
   const north = Math.sin(((b.lat - a.lat) * RADIANS) / 2)
   const east = Math.sin(((b.lng - a.lng) * RADIANS) / 2)
@@ -14,12 +14,12 @@ export function distanceM(a: Place, b: Place): number {
   return 2 * EARTH_RADIUS_M * Math.asin(Math.min(1, Math.sqrt(half)))
 }
 
-/** Degrees from one longitude to another, the shorter way round the world. */
+/** A difference of longitudes, the shorter way round the world. */
 export const shortWay = (degrees: number): number => degrees - Math.round(degrees / 360) * 360
 
 export type Bounds = [[west: number, south: number], [east: number, north: number]]
 
-/** What holds all of them, in degrees; null of none. */
+/** The bounds of places in degrees; null without places. */
 export function boundsOf(places: Iterable<readonly [lng: number, lat: number]>): Bounds | null {
   let [west, south, east, north] = [Infinity, Infinity, -Infinity, -Infinity]
   for (const [lng, lat] of places) {
@@ -36,11 +36,11 @@ export function boundsOf(places: Iterable<readonly [lng: number, lat: number]>):
       ]
 }
 
-/** What holds all of them in as few degrees as it can: where that is less, across the 180th meridian to an east beyond it. */
+/** The narrowest bounds of places. They cross the 180th meridian, to an east beyond 180, where that is narrower. */
 export const boundsAround = (places: readonly (readonly [lng: number, lat: number])[]): Bounds | null =>
   boundsAroundWays(places.map(place => [place]))
 
-/** The same of ways, none of which it cuts: their longitudes go on beyond 180 where they cross there. */
+/** The same for lines, none of which is cut: their longitudes continue beyond 180 at the meridian. */
 export function boundsAroundWays(
   ways: readonly (readonly (readonly [lng: number, lat: number])[])[],
 ): Bounds | null {
@@ -50,14 +50,14 @@ export function boundsAroundWays(
   const spans = ways
     .flatMap(way => {
       const [[from], [to]] = boundsOf(way) ?? [[NaN], [NaN]]
-      // Each in the turn of the world in which it begins.
+      // Each line on the copy of the world on which it begins.
       const turn = Math.ceil((from - 180) / 360) * 360
       return Number.isNaN(from) ? [] : [{ west: from - turn, east: to - turn }]
     })
     .sort((one, other) => one.west - other.west)
   let west = spans[0]?.west ?? 0
   let east = spans.reduce((most, span) => Math.max(most, span.east), west)
-  // It leaves out the widest stretch in which nobody is.
+  // The bounds leave out the widest gap between the lines.
   let widest = west + 360 - east
   let reached = east - 360
   for (const span of spans) {

@@ -1,12 +1,12 @@
 import { fromRem } from '../parts/rem.ts'
 import { isolate } from '../texts/isolate.ts'
 
-/** More than anybody reads at once, and what 2D drawing does in a millisecond or two. */
+/** More names than anybody reads at once. Drawing them takes a millisecond or two. */
 const MAX_LABELS = 120
 const FONT_REM = 0.6875
 const HEIGHT_REM = 0.9375
 const BESIDE = 12
-/** A longer name would cover the ones of its neighbours. */
+/** A longer name would cover the names of its neighbours. */
 const MAX_WIDTH_REM = 11.25
 const MAX_CACHED = 2_000
 const TAU = Math.PI * 2
@@ -14,9 +14,9 @@ const TAU = Math.PI * 2
 export interface LabelColors {
   text: string
   halo: string
-  /** Behind the number of a cluster. */
+  /** The background of a cluster's number. */
   surface: string
-  /** By state, in the order of STATES. */
+  /** In the order of STATES. */
   states: readonly [string, string, string]
 }
 
@@ -27,7 +27,7 @@ interface Candidate {
   y: number
 }
 
-/** A name as it fits beside a marker, in the font that is set. */
+/** A name that fits beside a marker, in the current font of the context. */
 export function shorten(context: CanvasRenderingContext2D, name: string, ratio = 1): string {
   const max = fromRem(MAX_WIDTH_REM) * ratio
   const fits = (text: string) => context.measureText(text).width <= max
@@ -37,14 +37,14 @@ export function shorten(context: CanvasRenderingContext2D, name: string, ratio =
   return isolate(`${letters.join('').trimEnd()}…`)
 }
 
-/** Names beside markers that do not lie on each other, and clusters with their numbers. */
+/** Draws names beside markers, without overlaps, and clusters with their numbers. */
 export function createLabels(canvas: HTMLCanvasElement) {
   const context = canvas.getContext('2d') as CanvasRenderingContext2D
   const font = `600 ${fromRem(FONT_REM)}px system-ui, sans-serif`
   const height = Math.ceil(fromRem(HEIGHT_REM))
   const rem = fromRem(1)
   const drawn = new Map<string, { image: HTMLCanvasElement; width: number }>()
-  /** Those of the frame before, so that names do not flicker in and out. */
+  /** The names of the previous frame, so that names do not flicker. */
   let placed = new Set<string>()
 
   function drawText(text: string, ratio: number, colors: LabelColors) {
@@ -74,13 +74,13 @@ export function createLabels(canvas: HTMLCanvasElement) {
   }
 
   return {
-    /** Of a cluster, in pixels: its number has room in it. */
+    /** The radius of a cluster in pixels, with room for its number. */
     radiusOf: (members: number) => rem * (0.75 + Math.min(0.875, Math.log2(members) * 0.1)),
     begin(width: number, high: number, ratio: number) {
       context.setTransform(ratio, 0, 0, ratio, 0, 0)
       context.clearRect(0, 0, width, high)
     },
-    /** A ring that says how many of them are in which state, around their number. */
+    /** A ring with the shares of the states around the number of members. */
     cluster(
       x: number,
       y: number,
@@ -112,7 +112,7 @@ export function createLabels(canvas: HTMLCanvasElement) {
       context.fillText(written, x, y + 0.5)
       context.textAlign = 'start'
     },
-    /** The first ones first, those of the last frame before those that are new; `chosen` whatever it lies on. */
+    /** Draws names in order, those of the previous frame first. `chosen` is always drawn. */
     names(
       candidates: readonly Candidate[],
       chosen: string | null,

@@ -1,6 +1,6 @@
 import 'maplibre-gl/dist/maplibre-gl.css'
 import { type MapOptions, ScaleControl, setWorkerUrl } from 'maplibre-gl'
-// A file of ours: the policy of the page allows no other worker.
+// The worker is a file of our own, as the page's policy allows no other worker.
 import workerUrl from 'maplibre-gl/dist/maplibre-gl-worker.mjs?worker&url'
 import { fromRem } from '../parts/rem.ts'
 import { createStyle } from './basemap.ts'
@@ -10,18 +10,18 @@ import { drawPictures } from './pictures.ts'
 
 setWorkerUrl(workerUrl)
 
-/** Where a map is looked at. */
+/** The center and zoom of a map. */
 export type View = Pick<MapOptions, 'center' | 'zoom'>
 
 const WORLD: View = { center: [10, 25], zoom: 1.3 }
 
-/** What MapLibre says by itself to a screen reader. */
+/** The texts of MapLibre for screen readers. */
 export interface MapWords {
   canvas: string
   sources: string
 }
 
-/** A map that always has the north above, with its scale: everything that moves on it is drawn by ourselves. */
+/** Opens a map with a scale and north at the top. Everything that moves on it is drawn by ourselves. */
 export async function openMap(
   container: HTMLElement,
   colors: MapColors,
@@ -41,13 +41,13 @@ export async function openMap(
     fadeDuration: 0,
     locale: { 'Map.Title': words.canvas, 'AttributionControl.ToggleAttribution': words.sources },
   })
-  // Of the round lengths up to it the shortest is half as long, which has to hold "1000 km".
+  // The scale shows a round length. The shortest bar is half of this width and has to hold "1000 km".
   const scale = new ScaleControl({ maxWidth: fromRem(7.5) })
   map.addControl(scale, 'bottom-left')
   map.touchZoomRotate.disableRotation()
   map.keyboard.disableRotation()
   drawPictures(map)
-  // What is added to a map is added to its style, which is there with a frame.
+  // Layers are added to the style, which exists after the first frame.
   if (!map.getStyle()) await map.once('style.load')
   return { map, scale }
 }

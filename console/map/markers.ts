@@ -1,4 +1,4 @@
-/** What a marker is drawn from: x, y in pixels, direction in radians (or none), kind, emphasis. */
+/** The values of a marker: x and y in pixels, direction in radians (or none), kind, emphasis. */
 export const FLOATS = 5
 export const NO_DIRECTION = -100
 
@@ -21,7 +21,7 @@ void main() {
   vEmphasis = emphasis;
 }`
 
-// Shape says the state as well as colour does: an arrow or drop moves, a disc stands, a ring is silent.
+// Shape shows the state as well as colour: an arrow or a drop moves, a disc stands still, a ring is silent.
 const FRAGMENT = `#version 300 es
 precision mediump float;
 in float vDirection;
@@ -34,7 +34,7 @@ out vec4 color;
 
 float disc(vec2 p, float r) { return length(p) - r; }
 float arrow(vec2 p) {
-  // A dart: its nose to the north, a notch behind.
+  // A dart: its nose points north, with a notch at the back.
   p.x = abs(p.x);
   vec2 nose = vec2(0.0, -9.5);
   vec2 wing = vec2(7.0, 7.5);
@@ -73,17 +73,17 @@ export interface MarkerColors {
   accent: Rgb
 }
 
-/** How drivers without a graphics card call themselves. */
+/** The names of drivers without a graphics card. */
 const SOFTWARE = /swiftshader|llvmpipe|softpipe|software|basic render/i
 
-/** Chrome says it by this extension alone, and Firefox complains about whoever asks for that. */
+/** Chrome reveals the driver only by this extension; Firefox logs a warning when it is requested. */
 function drawsInSoftware(gl: WebGL2RenderingContext): boolean {
   const renderer = String(gl.getParameter(gl.RENDERER))
   const info = renderer.startsWith('WebKit') ? gl.getExtension('WEBGL_debug_renderer_info') : null
   return SOFTWARE.test(info ? String(gl.getParameter(info.UNMASKED_RENDERER_WEBGL)) : renderer)
 }
 
-/** Draws thousands of markers in one call. Null where the browser has no WebGL 2. */
+/** Draws thousands of markers in one call. Null if the browser has no WebGL 2. */
 export function createMarkers(canvas: HTMLCanvasElement) {
   const context = canvas.getContext('webgl2', { premultipliedAlpha: true, antialias: false })
   if (!context) return null

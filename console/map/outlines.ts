@@ -1,10 +1,10 @@
 import type { FeatureCollection, MultiPolygon, Polygon, Position } from 'geojson'
 import { feature } from 'topojson-client'
 
-/** Antarctica goes round the pole along the edge of the map. */
+/** Antarctica surrounds the pole along the edge of the map. */
 const POLE_LAT = -85
 
-/** The countries of the world. Those that lie on both sides of the 180th meridian go on beyond it. */
+/** The countries of the world. Those on both sides of the 180th meridian continue beyond it. */
 export async function readOutlines(detail: 'coarse' | 'fine'): Promise<FeatureCollection> {
   const { default: world } = await (detail === 'coarse'
     ? import('world-atlas/countries-110m.json')

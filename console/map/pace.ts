@@ -1,17 +1,17 @@
-/** What somebody does, as the browser tells of it. */
+/** The events of a person's input. */
 const INPUTS = ['pointerdown', 'click', 'keydown'] as const
-/** A key that is held down is many: in between it is drawn all the same. */
+/** A held key fires many events. The map is drawn in between after this time. */
 const LONGEST_HOLD_MS = 100
 
 /**
- * When the map is drawn: once a frame at most, and never in the frame that answers somebody. Where a browser draws in
- * software, a frame of the map takes longer than everything else that a click does. What is done to the map itself it answers
- * at once: `own` is where that is.
+ * Schedules the drawing of the map: at most once a frame, and never in the frame that responds to input. Where a browser
+ * draws in software, a frame of the map takes longer than everything else that a click does. Input to the map itself, inside
+ * of `own`, is answered at once.
  */
 export function createPace(own: Element, draw: () => void) {
   let frame = 0
   let timer: ReturnType<typeof setTimeout> | undefined
-  /** Since when it has been held, and not been drawn. */
+  /** The time since which a drawing is postponed. */
   let heldAt = 0
 
   const cancel = () => {
@@ -43,9 +43,9 @@ export function createPace(own: Element, draw: () => void) {
   for (const input of INPUTS) window.addEventListener(input, hold, { capture: true })
 
   return {
-    /** With the next frame. */
+    /** Draws in the next frame. */
     request,
-    /** With the one after so long, unless another is asked for before. */
+    /** Draws after this time, unless another drawing is requested before. */
     requestIn(ms: number) {
       if (frame === 0) timer ??= setTimeout(request, ms)
     },

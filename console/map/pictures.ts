@@ -3,30 +3,30 @@ import { fromRem } from '../parts/rem.ts'
 import { readMapColors } from './colors.ts'
 import { shorten } from './labels.ts'
 
-// The map has no letters of its own: a name, as the mark of a hub, is a picture that is drawn when the map asks for it. What it
-// is called says all of it, and another theme has other colours.
+// The map has no fonts: a name, as well as the mark of a hub, is a picture that is drawn when the map requests it. The
+// picture's identifier holds everything about it, so another theme requests other pictures.
 
 const NAME = ' name '
 const HUB = ' hub'
 const RATIO = 2
 const FONT_REM = 0.6875
 const PADDING_PX = 4
-/** How wide the mark of a hub is. */
+/** The width of a hub's mark. */
 export const HUB_PX = fromRem(1.125)
-/** Of the square that icons are drawn on, with room around the house. */
+/** The square of an icon with room around the house. */
 const HUB_SQUARE = 24
-/** As in `parts/icon.tsx`, which the map would have to wait for. */
+/** A copy of the path in `parts/icon.tsx`, which the map does not load. */
 const HOUSE = 'M2 14V6.500L8 2.500l6 4V14M6 14v-4.500h4V14M1 14h14'
 
 /** The `icon-image` of features with a `name`. */
 export const namePicture = (color: string) => ['concat', color, NAME, ['get', 'name']]
 export const hubPicture = (color: string): string => color + HUB
 
-/** Gives a map each picture that it asks for. */
+/** Draws each picture that a map requests. */
 export function drawPictures(map: MapLibre): void {
   let pen: Pen | undefined
   const takePen = (color: string) => {
-    // To read the style sheets takes as long as to draw.
+    // Reading the style sheets takes as long as drawing.
     if (pen?.color !== color) pen = createPen(color)
     return pen
   }
@@ -63,7 +63,7 @@ function drawName(name: string, { color, halo, fontPx, font }: Pen): ImageData {
   const said = shorten(context, name, RATIO)
   canvas.width = Math.ceil(context.measureText(said).width) + 2 * PADDING_PX * RATIO
   canvas.height = (fontPx + 2 * PADDING_PX) * RATIO
-  // Another size has made it a new canvas.
+  // A new size resets the canvas and its font.
   context.font = font
   context.textBaseline = 'middle'
   context.lineJoin = 'round'
@@ -75,7 +75,7 @@ function drawName(name: string, { color, halo, fontPx, font }: Pen): ImageData {
   return context.getImageData(0, 0, canvas.width, canvas.height)
 }
 
-/** A house on a tile: nothing that moves is angular, or looks like one that is silent. */
+/** A house on a square tile, unlike the mark of any moving or silent subject. */
 function drawHub({ color, surface }: Pen): ImageData {
   const context = createContext()
   const { canvas } = context

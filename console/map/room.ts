@@ -1,7 +1,10 @@
 import type { Map as MapLibre } from 'maplibre-gl'
 import { fromRem } from '../parts/rem.ts'
 
-/** As in the style sheets: a panel with its margin; on a phone a sheet over so much of the map, or above a map that is low. */
+/**
+ * The measures of the style sheets: a panel with its margin; on a phone a sheet over a part of the map, or above a map that
+ * is low.
+ */
 const PANEL_REM = 19.5
 const PANEL_MARGIN_PX = 12
 const PHONE = '(width <= 45em)'
@@ -10,7 +13,7 @@ const SHEET = 0.55
 const SHEET_MARGIN_PX = 8
 const AROUND_PX = 80
 
-/** What of a map lies below the panel that is open. */
+/** The part of a map that the open panel covers. */
 export function coveredOf(map: MapLibre, isOpen = hasPanel(map)): { right: number; bottom: number } {
   if (!isOpen) return { right: 0, bottom: 0 }
   if (!window.matchMedia(PHONE).matches) return { right: fromRem(PANEL_REM) + PANEL_MARGIN_PX, bottom: 0 }
@@ -18,7 +21,7 @@ export function coveredOf(map: MapLibre, isOpen = hasPanel(map)): { right: numbe
   return { right: 0, bottom: map.getContainer().clientHeight * SHEET + SHEET_MARGIN_PX }
 }
 
-/** What is left free around what somebody wants to see all of. */
+/** The padding around an area that should be visible as a whole. */
 export function paddingOf(map: MapLibre, isOpen?: boolean) {
   const { right, bottom } = coveredOf(map, isOpen)
   const { clientWidth, clientHeight } = map.getContainer()

@@ -11,13 +11,13 @@ const RETRY_MS = 3_000
 const hasWebgl = () => document.createElement('canvas').getContext('webgl2') !== null
 
 /**
- * A map in an element, opened once and in the colours of the theme, with what `load` brings meanwhile. `failed` where this
- * browser draws none. A page that waits unseen has none; when it is seen again, the next one shows what the one before did.
+ * Opens a map in an element, once, in the colours of the theme, and loads the parts of `load` meanwhile. `failed` means that
+ * this browser cannot draw one. A hidden page has no map; when it is visible again, a new map shows the same view.
  */
 export function useMap<T>(container: RefObject<HTMLElement | null>, load: () => Promise<T>) {
   const [opened, setOpened] = useState<{ map: PacedMap; scale: ScaleControl; loaded: T } | null>(null)
   const [failed, setFailed] = useState(false)
-  // An open map keeps its words: another language is no reason to draw it anew.
+  // An open map keeps its texts: a change of language does not open it anew.
   const words = useRef(useTexts().mapWords)
   const { units } = useFormat()
   const view = useRef<View>(undefined)
@@ -47,7 +47,7 @@ export function useMap<T>(container: RefObject<HTMLElement | null>, load: () => 
     }
     const attempt = () => {
       open().catch(() => {
-        // Without WebGL it is drawn by no other attempt; without the server by the next.
+        // Without WebGL another attempt does not help; without the server it does.
         if (!hasWebgl()) setFailed(true)
         else if (!gone) timer = setTimeout(attempt, RETRY_MS)
       })

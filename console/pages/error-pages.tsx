@@ -21,7 +21,7 @@ export function MissingPage() {
   )
 }
 
-/** Whatever it is that fails with this session, signing out leads to a page that needs none. */
+/** Whatever fails with this session, signing out leads to a page that works without one. */
 export function BrokenPage() {
   const texts = useTexts()
   const error = useRouteError()

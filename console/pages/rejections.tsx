@@ -23,7 +23,7 @@ const readAll = (query: Query, signal: AbortSignal) =>
 const readOf = (id: string, query: Query, signal: AbortSignal) =>
   answered(api.GET('/api/v3/device/{id}/rejections', { params: { path: { id }, query }, signal }))
 
-/** What was sent that is no position, and why: the first thing to look at when something does not appear. */
+/** The rejected messages with their reasons: the first thing to look at when a device does not appear. */
 export function Component() {
   const texts = useTexts()
   const format = useFormat()

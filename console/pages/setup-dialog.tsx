@@ -14,20 +14,20 @@ import { useFormat, useTexts } from '../texts/texts.tsx'
 import { urls } from '../urls.ts'
 
 const KEY = 'DEVICE_KEY'
-/** What runs elsewhere than on a phone, maybe here. */
+/** Clients that run on other machines than phones, maybe on this one. */
 const ANYWHERE = ['MQTT', 'Home Assistant']
 const LOOPBACK = /^((.+\.)?localhost|127(\.\d+){3}|\[::1\])$/
-/** What came with the key before and is still on its way to this page is not the first one with this key. */
+/** A position that was sent before, and is still on its way to this page, is not the first one of this setup. */
 const ON_ITS_WAY_MS = 2_000
 
 interface Props {
   device: { _id: string; name: string }
-  /** Known once, right after the device or its key was made. */
+  /** Known only right after the device or its key was created. */
   deviceKey?: string
   onClose: () => void
 }
 
-/** What to enter in which app, until the first point is there. */
+/** The settings to enter in each app, until the first position arrives. */
 export default function SetupDialog({ device, deviceKey: known, onClose }: Props) {
   const texts = useTexts()
   const format = useFormat()
@@ -102,10 +102,10 @@ export default function SetupDialog({ device, deviceKey: known, onClose }: Props
   )
 }
 
-/** For whoever has lost the one that is in use. */
+/** Creates a new key, for a key that is lost. */
 function NewKey({ device, onKey }: Pick<Props, 'device'> & { onKey: (key: string) => void }) {
   const { devices: t } = useTexts().kinds
-  /** False: it was asked before. */
+  /** False after the question was answered with no. */
   const [isAsking, setAsking] = useState<boolean>()
   const params = { path: { id: device._id } }
   const rotate = useMutation({
@@ -134,7 +134,7 @@ function NewKey({ device, onKey }: Pick<Props, 'device'> & { onKey: (key: string
   )
 }
 
-/** The first position that comes after the dialog has opened: where it was before says nothing of what is set up here. */
+/** The first position that arrives after the dialog has opened. An older one says nothing about this setup. */
 function useArrival(deviceId: string): Position | undefined {
   const { fleet, known } = useLive()
   useFleetVersion(fleet, 500)
@@ -170,7 +170,7 @@ function Scan({ url }: { url: string }) {
   )
 }
 
-/** The same as a line to paste, with the time of now. */
+/** The same settings as a command to paste, with the current time. */
 function Terminal(props: { steps: { label: string; value: string }[]; fill: (value: string) => string }) {
   const { setup: t } = useTexts()
   const value = (label: string) => props.fill(props.steps.find(step => step.label === label)?.value ?? '')

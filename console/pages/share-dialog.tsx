@@ -15,7 +15,7 @@ interface Props {
   onClose: () => void
 }
 
-/** Makes a link that shows somebody outside where one subject is. */
+/** Creates a link that shows people outside of the organization where one subject is. */
 export default function ShareDialog({ subject, onClose }: Props) {
   const texts = useTexts()
   const format = useFormat()

@@ -9,7 +9,7 @@ export function SignInPage() {
   const [search] = useSearchParams()
   const next = search.get('next')
   const target = (next && ownPath(next)) || urls.map
-  // What the address says was of another organization.
+  // The `next` address belongs to the previous organization.
   if (session) return <Navigate to={wasMoved() ? urls.map : target} replace />
   return <SignIn isAgain={next !== null} />
 }

@@ -33,11 +33,11 @@ interface Props {
 
 interface RecordProps extends Props {
   kind: KindName
-  /** What stands for no record, where that is not just none. */
+  /** The text for no record; without it the word "None". */
   none?: string
 }
 
-/** One record of a kind, however many there are: the list is searched by the server. */
+/** A field for one record of a kind. The server searches the list, so there may be any number of records. */
 export function ChooseRecord({ kind, none, ...rest }: RecordProps) {
   const { form } = useTexts()
   const { value } = rest
@@ -47,7 +47,7 @@ export function ChooseRecord({ kind, none, ...rest }: RecordProps) {
   const debounced = useDebounced(wanted)
   const records = useRecords(kind, debounced)
   const chosen = useName(kind, value)
-  // What does not fit is gone at once: where nothing is left, the first that is found has the focus then.
+  // A choice that does not match disappears at once. If it stayed, the first choice found would not get the focus.
   const fitting = wanted === debounced ? records : filterByName(records, wanted)
   const choices = wanted === '' ? [{ id: '', name: nobody }, ...fitting] : fitting
   return <ChooseFound {...rest} {...{ text, setText, choices }} chosen={value === '' ? nobody : chosen} />
@@ -56,15 +56,15 @@ export function ChooseRecord({ kind, none, ...rest }: RecordProps) {
 interface FoundProps extends Props {
   text: string
   setText: (text: string) => void
-  /** What the text finds. */
+  /** The choices that match the text. */
   choices: readonly Choice[]
-  /** What that is called which is chosen, found or not. */
+  /** The name of the chosen record, whether or not the text matches it. */
   chosen: string
-  /** What there is to say of them. */
+  /** A sentence about the list. */
   note?: string | undefined
 }
 
-/** One of many, by a few letters. */
+/** A field for one of many choices, found by a few letters. */
 export function ChooseFound(props: FoundProps) {
   const { label, value, onChange, compact, name, text, setText, choices, chosen, note } = props
   const { map } = useTexts()
@@ -134,7 +134,7 @@ function RecordSearch(props: { value?: string; onChange?: (text: string) => void
   )
 }
 
-/** Several records of a kind: the chosen ones first, then what the search finds. */
+/** A field for several records of a kind: the chosen ones first, then those that the search finds. */
 export function ChooseRecords(props: {
   kind: KindName
   label: string
@@ -145,7 +145,7 @@ export function ChooseRecords(props: {
   const { kind, label, name, value, onChange } = props
   const [text, setText] = useState('')
   const records = useRecords(kind, useDebounced(text.trim()))
-  /** As they stood when the form was opened: what is ticked stays where it is. */
+  /** The records that were chosen when the form opened: a checked record keeps its place. */
   const [first] = useState(value)
   const ids = [...new Set([...(text.trim() === '' ? first : []), ...records.map(({ id }) => id)])]
   return (

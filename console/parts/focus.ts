@@ -5,7 +5,7 @@ window.addEventListener('keydown', event => {
   if (event.key === 'Escape' && !event.defaultPrevented && !event.isComposing) closers.at(-1)?.()
 })
 
-/** Escape closes what was opened last; menus and fields within it take the key first. */
+/** Escape closes whatever was opened last. Menus and fields inside it handle the key first. */
 export function useEscape(onEscape: () => void): void {
   const latest = useRef(onEscape)
   latest.current = onEscape
@@ -16,19 +16,19 @@ export function useEscape(onEscape: () => void): void {
   }, [])
 }
 
-/** Where one goes on when what had the focus is gone as well. */
+/** The places that get the focus when the element that opened something is gone as well. */
 const ELSEWHERE = ['.panel .button', '.rows', '.table-box tr[tabindex]', 'main .button']
 
-/** It has the focus of whoever came here by no button. */
+/** It has the focus after a navigation that no button started. */
 const PAGE_HEADING = '#content h1'
 
-/** What had the focus when this opened has it again when it is gone, unless the focus went elsewhere meanwhile. */
+/** Returns the focus to the element that had it before this part opened, unless it moved elsewhere meanwhile. */
 export function useReturnFocus(): void {
   const [opener] = useState(() => document.activeElement)
   useEffect(() => {
     const page = document.getElementById('content')
     return () => {
-      // Another page is not where one was: it begins with its heading.
+      // A new page begins with its heading instead.
       if (!page?.isConnected) return
       if (document.activeElement === document.body && opener?.matches(PAGE_HEADING)) focusHeading()
       for (const one of [opener, ...ELSEWHERE.map(place => document.querySelector(place))]) {
@@ -39,12 +39,12 @@ export function useReturnFocus(): void {
   }, [opener])
 }
 
-/** On with what is open, by its name: a panel, else the page. */
+/** Focuses the heading of the open panel, or else of the page. */
 export function focusHeading(): void {
   goTo(document.querySelector<HTMLElement>('.panel h2') ?? document.querySelector<HTMLElement>(PAGE_HEADING))
 }
 
-/** On with the page, whatever is open on it. */
+/** Focuses the heading of the page, whatever is open on it. */
 export const focusPage = (): void => goTo(document.querySelector<HTMLElement>(PAGE_HEADING))
 
 function goTo(heading: HTMLElement | null): void {
@@ -53,18 +53,18 @@ function goTo(heading: HTMLElement | null): void {
   heading.focus({ preventScroll: true })
 }
 
-/** For a panel that has to be loaded: whoever came for it is at the heading of the page meanwhile. */
+/** For a panel that loads late: until it is there, the heading of the page has the focus. */
 export function useLateHeading(): void {
   useEffect(() => {
     if (document.activeElement?.matches(PAGE_HEADING)) focusHeading()
   }, [])
 }
 
-/** When a dialog has given the focus back, which it does with the next frame. */
+/** Runs after a closed dialog has returned the focus, which it does in the next frame. */
 export const afterDialog = (then: () => void): number =>
   requestAnimationFrame(() => requestAnimationFrame(then))
 
-/** What had the focus may go with its record, its dialog or its page, or be disabled: then it is nobody's no more than a moment. */
+/** Restores a lost focus. The focused element may be disabled, or removed with its record, dialog or page. */
 export function useKeptFocus(): void {
   useEffect(() => {
     let last: EventTarget | null = document.activeElement
@@ -72,7 +72,7 @@ export function useKeptFocus(): void {
     const remember = ({ target }: Event) => {
       last = target
     }
-    /** Somebody has clicked where nothing takes it. */
+    /** A click on the background takes the focus away on purpose. */
     const forget = () => {
       if (isNowhere()) last = null
     }
@@ -80,11 +80,11 @@ export function useKeptFocus(): void {
       if (!(last instanceof Element) || (last.isConnected && !last.matches(':disabled'))) return
       const left = last
       afterDialog(() => {
-        // A browser takes it from what is disabled when it draws that, or a little later.
+        // A browser takes the focus from a disabled element when it draws it, or a little later.
         const isLost = isNowhere() || document.activeElement === left
         if (last !== left || !isLost || document.querySelector('.modal-overlay')) return
         last = null
-        // A button that its own press disables leaves one beside it.
+        // A button that is disabled by its own press leaves the focus to the one beside it.
         const beside = left.isConnected && left.parentElement?.querySelector<HTMLElement>('button:enabled')
         if (beside) beside.focus()
         else focusHeading()

@@ -1,4 +1,4 @@
-/** Drawn on a square of 16, in the colour of the text. */
+/** Paths on a square of 16, drawn in the colour of the text. */
 const PATHS = {
   map: 'M2 4.2 6 2.5l4 1.7 4-1.7v9.3l-4 1.7-4-1.7-4 1.7zM6 2.5v9.3M10 4.2v9.3',
   device: 'M5 1.5h6a1 1 0 0 1 1 1v11a1 1 0 0 1-1 1H5a1 1 0 0 1-1-1v-11a1 1 0 0 1 1-1zM7 12.2h2',
@@ -55,7 +55,7 @@ export function Icon({ name }: { name: IconName }) {
   )
 }
 
-/** The state of a subject as a shape: what the map shows too. */
+/** The state of a subject as a shape, the same as on the map. */
 export function StateMark({ state }: { state: 'moving' | 'idle' | 'offline' }) {
   return (
     <svg className={`mark ${state}`} viewBox="0 0 16 16" aria-hidden="true">

@@ -1,7 +1,10 @@
 import { useWorkspace } from '../api/workspace.ts'
 import { useTexts } from '../texts/texts.tsx'
 
-/** Of a record that is not there. The server does not tell which organization has it, and somebody may be in several. */
+/**
+ * The notice about a record that does not exist here. The server does not reveal which organization has it, and a person may
+ * belong to several.
+ */
 export function MissingRecord({ children }: { children: string }) {
   const { records } = useTexts()
   const { organizations } = useWorkspace()

@@ -5,10 +5,13 @@ import { useEscape } from './focus.ts'
 import { ActionButton, IconButton } from './parts.tsx'
 import { useUnsaved } from './unsaved.ts'
 
-/** What had the focus before a dialog; one that takes the place of another gives it back to the same. */
+/**
+ * The element that had the focus before a dialog opened. A dialog that replaces another one returns the focus to the same
+ * element.
+ */
 const openers = new WeakMap<Element, Element | null>()
 
-/** For the element of a dialog. */
+/** Returns a ref for the element of a dialog. */
 function useOpener() {
   const [opener] = useState(() => {
     const { activeElement } = document
@@ -31,9 +34,9 @@ interface Props {
   title: string
   onClose: () => void
   wide?: boolean
-  /** What is shown this once: only a button closes it, and Escape leads there. */
+  /** For a secret that is shown only once: only a button closes the dialog, and Escape focuses that button. */
   isKept?: boolean
-  /** With a button at its end that closes it. */
+  /** Whether a button at the end closes it. */
   hasDone?: boolean
   children: ReactNode
 }

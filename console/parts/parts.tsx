@@ -21,7 +21,8 @@ import { FieldErrorText, ServerSentence } from './server-sentence.tsx'
 type Looks = 'primary' | 'plain' | 'quiet' | 'danger'
 
 /**
- * A button that does nothing more while it works. React Aria's own way of it announces an element that is gone by then.
+ * A button that ignores presses while its action runs. React Aria's own `isPending` announces an element that is gone by
+ * then.
  */
 export function ActionButton(props: ButtonProps & { looks?: Looks; icon?: IconName; children?: ReactNode }) {
   const { looks = 'plain', icon, children, className, isPending = false, ...rest } = props
@@ -46,7 +47,7 @@ export function IconButton({ icon, label, ...rest }: ButtonProps & { icon: IconN
   )
 }
 
-/** A field with what the server says of it. */
+/** A text field with the server's error about it. */
 export function Field({
   label,
   placeholder,
@@ -70,7 +71,7 @@ export function Field({
 export interface Choice {
   id: string
   name: string
-  /** What tells those of one name apart. */
+  /** Tells choices of the same name apart. */
   hint?: string | undefined
 }
 
@@ -110,7 +111,7 @@ export function Choose(props: {
   )
 }
 
-/** A value with a button that copies it, and says that it did. */
+/** A value with a button that copies it and confirms that. */
 export function Copyable(props: { value: string; label: string; autoFocus?: boolean; children?: ReactNode }) {
   const { value, label, autoFocus, children } = props
   const texts = useTexts()
@@ -136,7 +137,7 @@ export function Copyable(props: { value: string; label: string; autoFocus?: bool
   )
 }
 
-/** Over plain HTTP there is no clipboard interface: what is shown is selected, and stays so where it cannot be copied. */
+/** Over plain HTTP there is no clipboard API: the shown value is selected, and stays selected when it cannot be copied. */
 async function writeClipboard(value: string, shown: Node | null): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(value)
@@ -150,7 +151,7 @@ function copyBySelection(value: string, shown: Node | null): boolean {
   const selection = getSelection()
   if (!selection || !shown) return false
   selection.selectAllChildren(shown)
-  // What is shown may be shorter than what it stands for.
+  // The shown text may be an abbreviation of the value.
   const write = (event: ClipboardEvent) => {
     event.preventDefault()
     event.clipboardData?.setData('text/plain', value)
@@ -162,13 +163,13 @@ function copyBySelection(value: string, shown: Node | null): boolean {
   return isCopied
 }
 
-/** What failed, and what to do about it. Of a session that has ended the sign-in tells, and after it that is past. */
+/** An error, and a way to retry. An ended session is not shown: the sign-in form tells of it, and it is over after that. */
 export function Trouble(props: { error: unknown; onRetry?: () => void; isDeed?: boolean }) {
   const { error, onRetry, isDeed } = props
   const texts = useTexts()
   const status = error instanceof Failure ? error.status : 0
   if (status === 401) return null
-  // What is not there, or not for this role, is the same the next time.
+  // A retry does not help when the record is missing or the role may not see it.
   const mayHelp = status !== 403 && status !== 404
   const retryAfterMs = retryAfterOf(error)
   return (
@@ -187,6 +188,6 @@ export function sayFailure(error: unknown, texts: ReturnType<typeof useTexts>): 
   return error.status === 0 ? texts.errors.unreachable : <ServerSentence sentence={error.message} />
 }
 
-/** Of what somebody did: nobody does it again for them. */
+/** An error of an action, which is not retried automatically. */
 export const sayUndone = (error: unknown, texts: ReturnType<typeof useTexts>): ReactNode =>
   error instanceof Failure && error.status === 0 ? texts.errors.undone : sayFailure(error, texts)

@@ -11,7 +11,7 @@ export interface QuestionProps {
   onNo: () => void
 }
 
-/** What cannot be taken back is asked in place of the buttons; the answer that changes nothing is the next one. */
+/** Asks before an irreversible action, in place of the buttons. The focus is on the answer that changes nothing. */
 export function Question({ ask, yes, no, isPending, onYes, onNo }: QuestionProps) {
   const { form } = useTexts()
   useReturnFocus()

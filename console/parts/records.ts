@@ -5,18 +5,18 @@ import { type KindName, permissionTo } from '../kinds.ts'
 import { useTexts } from '../texts/texts.tsx'
 import type { Choice } from './parts.tsx'
 
-/** As many as a list answers at once: most organizations have no more of a kind, and their names are known then. */
+/** The most that a list returns at once. Most organizations have no more records of a kind, so all names are known. */
 const FIRST = 500
-/** Of what a search found: more than that nobody looks through without another letter. */
+/** The most that a search shows. Another letter finds fewer. */
 const FOUND = 50
 
 type Named = readonly { _id: string; name: string }[]
 
-/** Those of them that are shown until the server has answered what there is. */
+/** The choices that match a text, shown until the server has answered. */
 export const filterByName = (choices: readonly Choice[], search: string): Choice[] =>
   choices.filter(({ name }) => name.toLowerCase().includes(search.toLowerCase()))
 
-/** Records of a kind whose name holds a text: the first of them, found by the server. */
+/** The first records of a kind whose name contains a text, found by the server. */
 export function useRecords(kind: KindName, search: string): Choice[] {
   const { may } = useWorkspace()
   const { data } = useQuery<Choice[]>({
@@ -32,7 +32,7 @@ export function useRecords(kind: KindName, search: string): Choice[] {
   return data ?? []
 }
 
-/** The name of a record, whichever of thousands it is. */
+/** The name of any record of a kind. */
 export function useName(kind: KindName, id: string | null | undefined): string {
   const { form } = useTexts()
   const { may } = useWorkspace()

@@ -1,4 +1,4 @@
-/** Where a key leads from a row, of so many rows of which a page is seen at once; undefined for a key that leads nowhere. */
+/** The row that a key leads to, from row `at` of `count` rows with `page` rows on the screen; undefined for other keys. */
 export function stepTo(key: string, at: number, { count, page }: { count: number; page: number }) {
   const steps: { [key: string]: number } = {
     ArrowDown: at + 1,

@@ -3,15 +3,15 @@ import { FieldError } from 'react-aria-components'
 import { useTexts } from '../texts/texts.tsx'
 import { translate } from '../texts/translate.ts'
 
-/** Whether it is the server that says what is wrong with the fields of a form; the page itself speaks its own language. */
+/** Whether the errors of a form are the server's sentences. Those of the page are already in its language. */
 export const ErrorsFromServer = createContext(true)
 
-/** What the server said, in the language of the page; where that has no such sentence, in the server's, and marked as that. */
+/** A sentence of the server in the language of the page. Without a translation it stays English and is marked as that. */
 export function ServerSentence({ sentence }: { sentence: string }) {
   return translate(sentence, useTexts().server) ?? <span lang="en">{sentence}</span>
 }
 
-/** What is wrong with a field. */
+/** The error about a field. */
 export function FieldErrorText() {
   const { form } = useTexts()
   const isServers = use(ErrorsFromServer)

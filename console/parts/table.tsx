@@ -19,7 +19,7 @@ import { stepTo } from './rows.ts'
 import type { Page } from './use-list.ts'
 
 const ROW_PX = fromRem(2.5)
-/** A page that is printed is not scrolled: all rows that are loaded are on it. */
+/** A printed page does not scroll: it has all loaded rows. */
 const paper = window.matchMedia('print')
 const onPrint = (then: () => void) => {
   paper.addEventListener('change', then)
@@ -30,11 +30,11 @@ export interface Column<T> {
   id: string
   title: string
   cell: (record: T) => ReactNode
-  /** Left out where there is little room. */
+  /** Hidden where there is little room. */
   minor?: boolean
-  /** Of the interface, where it sorts by this. */
+  /** The API's name of the sort order, if it sorts by this column. */
   sort?: string
-  /** Broken into lines where it is long, and not cut. */
+  /** Whether long values wrap instead of being cut off. */
   whole?: boolean
 }
 
@@ -45,14 +45,14 @@ interface Props<T> {
   empty: string
   emptyHint: ReactNode
   onOpen?: (record: T) => void
-  /** The one that is open in a dialog: whoever closes that goes on at its row. */
+  /** The record that is open in a dialog. Its row gets the focus when the dialog closes. */
   opened?: string
-  /** By which of the columns it is sorted; with a minus from the end. */
+  /** The sort order; a minus means descending. */
   order?: string
   onOrder?: (order: string) => void
 }
 
-/** A list of the interface, page by page as it is scrolled; arrow keys go from row to row, Enter opens. */
+/** A list of the API that loads pages while it scrolls. Arrow keys move between rows, Enter opens one. */
 export function Table<T extends { _id: string }>({
   label,
   columns,
@@ -80,16 +80,16 @@ export function Table<T extends { _id: string }>({
   const last = items.at(-1)?.index ?? -1
   const { hasNextPage, isFetching, isError, fetchNextPage } = list
   const total = list.data?.pages[0]?.pagination.total ?? (hasNextPage ? undefined : records.length)
-  /** Whether somebody wants its end, of which pages are missing yet. */
+  /** Whether the End key waits for pages that are not loaded yet. */
   const [toEnd, setToEnd] = useState(false)
   useEffect(() => {
-    // What is refused is asked for again by the query itself, and no sooner.
+    // After an error the query retries by itself, not earlier.
     if (hasNextPage && !isFetching && !isError && last >= records.length - 1) void fetchNextPage()
   }, [last, records.length, hasNextPage, isFetching, isError, fetchNextPage])
 
-  /** Of the row that has the focus; where it is not drawn, the box keeps the focus for it. */
+  /** The index of the focused row. When that row is not rendered, the box holds the focus for it. */
   const at = useRef<number | null>(null)
-  /** Tab leads to one of them, as to every grid: to the one where one was, while it is drawn. */
+  /** Tab stops at one row, as in every grid: at the last focused one while it is rendered. */
   const [stop, setStop] = useState(0)
   const stopAt = items.some(({ index }) => index === stop) ? stop : (rows.range?.startIndex ?? 0)
   const goes = useRef(false)
@@ -107,7 +107,7 @@ export function Table<T extends { _id: string }>({
   useLayoutEffect(() => {
     if (goes.current) focusRow()
     if (at.current === null || document.activeElement !== document.body) return
-    // Where a row is gone the next one is in its place, or it was the last.
+    // After a row is deleted, the next one takes its index, unless it was the last.
     at.current = Math.min(at.current, records.length - 1)
     focusRow()
     if (document.activeElement === document.body) box.current?.focus()
@@ -120,7 +120,7 @@ export function Table<T extends { _id: string }>({
     if (isElsewhere || !hasNextPage || isError) setToEnd(false)
   })
   const openedAt = useRef(-1)
-  // After all that looks for a place by itself when a dialog closes.
+  // Runs after everything else that moves the focus when a dialog closes.
   useEffect(() => {
     if (opened) {
       const index = records.findIndex(({ _id }) => _id === opened)
@@ -131,7 +131,7 @@ export function Table<T extends { _id: string }>({
     openedAt.current = -1
     const { activeElement } = document
     const isNowhere = activeElement === document.body || box.current?.contains(activeElement)
-    // A button of a row that opened it has the focus again.
+    // A button inside the row that opened the dialog already has the focus again.
     if (index >= 0 && isNowhere && !(activeElement instanceof HTMLButtonElement)) goTo(index)
   })
 
@@ -172,7 +172,7 @@ export function Table<T extends { _id: string }>({
         onWheel={() => setToEnd(false)}
         onPointerDown={() => setToEnd(false)}
         onBlur={({ relatedTarget }) => {
-          // A row that is not drawn any more tells nobody.
+          // A row that is no longer rendered fires no event.
           if (box.current?.contains(relatedTarget)) return
           at.current = null
           if (relatedTarget) setToEnd(false)
@@ -202,7 +202,7 @@ export function Table<T extends { _id: string }>({
                   aria-rowindex={item.index + 2}
                   data-index={item.index}
                   className={onOpen ? 'opens' : undefined}
-                  // Its link leads there by itself, or into another tab.
+                  // The link in the row navigates by itself, or into another tab.
                   onClick={({ target }) => (target as Element).closest('a') ?? onOpen?.(record)}
                   onFocus={() => {
                     at.current = item.index

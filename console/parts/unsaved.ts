@@ -2,8 +2,8 @@ import { useEffect, useRef } from 'react'
 import { holdUnsaved, type Unsaved } from '../session.ts'
 
 /**
- * While something is typed that is not saved, or is shown this once: neither the end of the session (shell/shell.tsx) nor a way to elsewhere
- * (shell/leaving.tsx) takes it without a question. What is answered lets it go.
+ * Marks unsaved input, or a secret that is shown only once. The end of the session (shell/shell.tsx) and navigation
+ * (shell/leaving.tsx) then ask before they discard it. The returned function releases it.
  */
 export function useUnsaved(isUnsaved: boolean, kind: Unsaved = 'typed'): () => void {
   const letGo = useRef(() => {})

@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'react'
 
-/** A value, one painted frame later: for what is heavy and follows from it. */
+/** Follows a value one painted frame later, for expensive work that depends on it. */
 export function useAfterPaint<T>(value: T): T {
   const [painted, setPainted] = useState(value)
   useEffect(() => {

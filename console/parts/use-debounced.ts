@@ -1,9 +1,9 @@
 import { useEffect, useState } from 'react'
 
-/** How long nobody types before the server is asked. */
+/** The pause in typing after which the server is asked. */
 const DEBOUNCE_MS = 120
 
-/** What has not changed for a moment. */
+/** Follows a value once it has not changed for a moment. */
 export function useDebounced<T>(value: T): T {
   const [debounced, setDebounced] = useState(value)
   useEffect(() => {

@@ -1,8 +1,8 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
 
-/** What others have changed meanwhile appears while somebody looks. */
+/** Changes by others appear at this interval. */
 const EVERY_MS = 60_000
-/** What a screen shows at first; whoever goes on wants more, and the end of 10,000 is 23 pages away. */
+/** Enough for the first screen. Each page doubles: the end of 10,000 records is 23 pages away. */
 const FIRST_ROWS = 50
 const MAX_ROWS = 500
 
@@ -16,10 +16,10 @@ export interface PageQuery {
   limit: number
 }
 
-/** A page of it, for as long as somebody wants that. */
+/** Reads one page of a list. */
 export type ReadPage<Query, P> = (query: Query, signal: AbortSignal) => Promise<P>
 
-/** A list of the interface, page by page; while the next one is asked for another search or order the one before stays. */
+/** A list of the API that is read page by page. A new search or order shows the previous rows until its own are there. */
 export function useList<P extends Page<unknown>>(queryKey: readonly unknown[], read: ReadPage<PageQuery, P>) {
   return useInfiniteQuery({
     queryKey,
@@ -32,7 +32,7 @@ export function useList<P extends Page<unknown>>(queryKey: readonly unknown[], r
   })
 }
 
-/** The order that an address asks for, where the columns have it: `-name` is from the end. */
+/** The sort order of an address if a column has it, else the usual one. `-name` is descending. */
 export function orderOf<Sort extends string>(
   asked: string | null,
   columns: readonly { sort?: Sort | undefined }[],

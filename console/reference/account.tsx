@@ -5,14 +5,14 @@ import { useTexts } from '../texts/texts.tsx'
 
 export interface Account {
   token: string
-  /** Null until the server has said who it is. */
+  /** Null until the server has answered. */
   name: string | null
   permissions: ReadonlySet<string>
 }
 
 const NOBODY: ReadonlySet<string> = new Set()
 
-/** Who is signed in here: the session is the console's, in every tab. */
+/** The account of the console's session, which all tabs share. */
 export function useAccount(): Account | null {
   const session = useSyncExternalStore(onSession, getSession)
   const [found, setFound] = useState<Account | null>(null)
@@ -29,7 +29,7 @@ export function useAccount(): Account | null {
       const permissions = new Set(data.permissionDetails.map(({ permissionName }) => permissionName))
       setFound({ token, name: data.email, permissions })
     }
-    // Without an answer the token still counts: whatever is tried says what is wrong.
+    // Without an answer the token is used all the same: the requests themselves show an error.
     read().catch(() => {})
   }, [token])
   if (!token) return null

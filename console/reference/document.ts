@@ -1,4 +1,4 @@
-/** The interface's document, as this page reads it. */
+/** The parts of the OpenAPI document that this page reads. */
 export interface Schema {
   $ref?: string
   type?: string | string[]
@@ -64,15 +64,15 @@ export interface Body extends Media {
 export interface Operation {
   id: string
   group: string
-  /** `GET`; of an event that is sent to a webhook `EVENT`. */
+  /** `GET`; for an event of webhooks `EVENT`. */
   method: string
   path: string
   summary: string
   description: string
-  /** What the caller needs; null of an event. */
+  /** The permission that the caller needs; null for an event. */
   permission: string | null
   parameters: Parameter[]
-  /** The first way in which a body is taken. */
+  /** The first content type of the request body. */
   body: Body | null
   answers: { status: string; description: string; types: string[]; body: Body | null }[]
   isSocket: boolean
@@ -113,7 +113,7 @@ function toOperation(
   }
 }
 
-/** Every operation and every event, in the order of the document's tags. */
+/** All operations and events, in the order of the document's tags. */
 export function listGroups({ tags, paths, webhooks, components }: Document): Group[] {
   const { responses } = components
   const operations = [
@@ -131,7 +131,7 @@ export function listGroups({ tags, paths, webhooks, components }: Document): Gro
     .filter(group => group.operations.length > 0)
 }
 
-/** The operations that have every word of `query` in what is said of them. */
+/** The operations whose texts contain every word of `query`. */
 export function searchGroups(groups: readonly Group[], query: string): Group[] {
   const words = query.toLowerCase().split(/\s+/).filter(Boolean)
   if (words.length === 0) return [...groups]

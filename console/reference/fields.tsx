@@ -2,7 +2,7 @@ import { referenceTexts as t } from '../texts/reference.ts'
 import { type Document, resolveSchema, type Schema } from './document.ts'
 import { Line } from './prose.tsx'
 
-/** Deeper than anything is: a schema may name itself. */
+/** Deeper than any schema; a schema may refer to itself. */
 const MAX_DEPTH = 6
 
 interface Field {
@@ -12,7 +12,7 @@ interface Field {
   description?: string
 }
 
-/** A list of fields with what may stand in each. */
+/** A list of fields with their types and limits. */
 export function Fields(props: { fields: Field[]; document: Document; depth?: number }) {
   const { fields, document, depth = 0 } = props
   return (
@@ -50,7 +50,7 @@ export function Fields(props: { fields: Field[]; document: Document; depth?: num
   )
 }
 
-/** The fields of an object, or of the objects of a list. */
+/** The fields of an object, or of the objects in a list. */
 export function fieldsOf(given: Schema, document: Document): Field[] {
   const schema = resolveSchema(document, given)
   const choices = [...(schema.anyOf ?? []), ...(schema.oneOf ?? [])]
@@ -64,7 +64,7 @@ export function fieldsOf(given: Schema, document: Document): Field[] {
   }))
 }
 
-/** As TypeScript writes it, which most read. */
+/** A type in the notation of TypeScript. */
 export function describeType(given: Schema, document: Document): string {
   const schema = resolveSchema(document, given)
   const name = given.$ref

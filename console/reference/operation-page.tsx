@@ -15,12 +15,12 @@ interface Props {
   account: Account | null
   deviceKey: string
   onDeviceKey: (key: string) => void
-  /** Identifiers of what was made here, by kind: `device`. */
+  /** Identifiers of the records that were created on this page, by kind: `device`. */
   made: { [kind: string]: string }
   onAnswer: (operation: Operation, body: unknown) => void
 }
 
-/** What an operation promises, and a place to try it. */
+/** An operation's documentation, and a form to try it. */
 export function OperationPage(props: Props) {
   const { document, operation, account, deviceKey, onDeviceKey, made, onAnswer } = props
   const { product } = useTexts()
@@ -130,7 +130,7 @@ export function OperationPage(props: Props) {
   )
 }
 
-/** What the caller needs, in words, and whether the one who is signed in has it. */
+/** The permission that the caller needs, and whether the signed-in account has it. */
 function Permission({ permission, account }: { permission: string | null; account: Account | null }) {
   const words = { public: t.needsNothing, session: t.needsSession, device: t.needsKey }
   if (permission === null) return t.isEvent
@@ -145,7 +145,7 @@ function Permission({ permission, account }: { permission: string | null; accoun
   )
 }
 
-/** The examples, with the identifiers of what was made here: of `/device/{id}` the device's. */
+/** The examples, with the identifiers of records that were created here: `/device/{id}` gets the device's. */
 function fillIn(operation: Operation, made: { [kind: string]: string }): Values {
   const values = exampleValues(operation)
   for (const { name, in: place } of operation.parameters) {

@@ -1,4 +1,4 @@
-/** The document's own sentences: paragraphs with `code` and **what matters**. */
+/** The document's texts: paragraphs with `code` and **emphasis**. */
 export function Prose({ text }: { text: string }) {
   return (
     <div className="prose">
@@ -14,7 +14,7 @@ export function Prose({ text }: { text: string }) {
 export function Line({ text }: { text: string }) {
   const parts = text.split(/(`[^`]+`|\*\*[^*]+\*\*)/)
   return parts.map((part, index) => {
-    // The parts of a text that never changes.
+    // The text never changes, so the index can be part of the key.
     const key = `${index} ${part}`
     if (part.startsWith('`')) return <code key={key}>{part.slice(1, -1)}</code>
     return part.startsWith('**') ? <b key={key}>{part.slice(2, -2)}</b> : part

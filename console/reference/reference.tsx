@@ -9,7 +9,7 @@ import { OperationPage } from './operation-page.tsx'
 import { Prose } from './prose.tsx'
 
 const RETRY_MS = 3_000
-/** The way of whoever connects something, by the names of its operations. */
+/** The first steps of an integration, by operation. */
 const FIRST_STEPS = ['postAuthLogin', 'postDevice', 'postLocationHistoryBulk', 'getLive'] as const
 
 const onHash = (listener: () => void) => {
@@ -18,7 +18,7 @@ const onHash = (listener: () => void) => {
 }
 const readHash = () => location.hash.slice(1)
 
-/** The interface, to be read and tried. */
+/** The API reference. */
 export function Reference() {
   const { loading } = useTexts()
   const [document, setDocument] = useState<Document | null>(null)
@@ -56,7 +56,7 @@ function Loaded({ document }: { document: Document }) {
   const [made, setMade] = useState<{ [kind: string]: string }>({})
   const current = groups.flatMap(({ operations }) => operations).find(({ id }) => id === hash)
 
-  // What is created here is what the next steps are tried with.
+  // Records that are created here fill the forms of the next steps.
   const onAnswer = ({ method, path }: Operation, body: unknown) => {
     const { data } = (body ?? {}) as { data?: { _id?: unknown; key?: unknown } }
     if (method !== 'POST' || typeof data?._id !== 'string') return
@@ -66,7 +66,7 @@ function Loaded({ document }: { document: Document }) {
   }
   return (
     <div className="reference">
-      {/* No link: the hash says which operation is read. */}
+      {/* A button, as a link would change the hash, which names the open operation. */}
       <button type="button" className="skip" onClick={() => content.current?.focus()}>
         {t.skip}
       </button>
@@ -164,7 +164,7 @@ function Contents({ groups, current, account }: ContentsProps) {
   )
 }
 
-/** Where one begins: the way from signing in to seeing something move, and what holds everywhere. */
+/** The start page: the way from signing in to seeing something move, and the rules for all operations. */
 function Overview({ document, groups }: { document: Document; groups: Group[] }) {
   const { product } = useTexts()
   const operations = new Map(groups.flatMap(group => group.operations).map(one => [one.id, one]))

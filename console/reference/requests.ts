@@ -1,23 +1,23 @@
 import type { Operation, Parameter } from './document.ts'
 
-/** What somebody has entered for an operation, by the names of its parameters. */
+/** The input for an operation, by parameter. */
 export interface Values {
   parameters: { [name: string]: string }
-  /** As text: JSON, or what stands in the file. */
+  /** As text: JSON, or the content of the file. */
   body: string
 }
 
-/** A request, whoever sends it: this page, or a program that is pasted somewhere. */
+/** A request, ready for this page or for a sample program. */
 export interface Prepared {
   method: string
   url: string
   headers: { [name: string]: string }
   json?: unknown
-  /** Of a form with a file: its other fields, and the file. */
+  /** The other fields of a form with a file, and the file. */
   form?: { fields: [string, string][]; fileName: string; file: string }
 }
 
-/** Keys of devices count here as much as tokens. */
+/** Permissions of operations that also accept device keys. */
 const TAKES_KEYS = ['device', 'create/location']
 
 export const takesKey = ({ permission }: Operation): boolean => TAKES_KEYS.includes(permission ?? '')
@@ -26,7 +26,7 @@ export const needsToken = ({ permission }: Operation): boolean =>
 export const takesIdempotencyKey = ({ parameters }: Operation): boolean =>
   parameters.some(({ name }) => name === 'Idempotency-Key')
 
-/** Random where `crypto.randomUUID` is not: over plain HTTP from elsewhere. */
+/** Random also without `crypto.randomUUID`, which browsers lack over plain HTTP from another host. */
 export function newIdempotencyKey(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16))
   return [...bytes].map(byte => byte.toString(16).padStart(2, '0')).join('')
@@ -37,18 +37,18 @@ const isForm = ({ body }: Operation) => body?.type === 'multipart/form-data'
 
 const DAY_MS = 86_400_000
 
-/** What an operation is tried with at first: the examples of its document, with times that mean something now. */
+/** The first input for an operation: the document's examples, with current times. */
 export function exampleValues(operation: Operation, now = new Date()): Values {
   const days = (count: number) => new Date(now.getTime() + count * DAY_MS).toISOString()
   const range: { [name: string]: string } = { from: days(-1), to: days(0) }
-  // One of several identifiers that an operation needs has an example.
+  // An operation that needs one of several identifiers has an example for one of them.
   const isNeeded = (one: Parameter) => one.required || (one.name.endsWith('Id') && one.example !== undefined)
   const parameters = Object.fromEntries(
     operation.parameters
       .filter(one => one.in === 'path' || (one.in === 'query' && isNeeded(one)))
       .map(one => [one.name, range[one.name] ?? String(one.example ?? '')]),
   )
-  // A point of last year is on no map, and a link that has expired is none.
+  // A point of last year is not on the map, and an expired link does not work.
   const times: { [name: string]: unknown } = {
     timestamp: days(0),
     tst: Math.floor(now.getTime() / 1_000),
@@ -62,7 +62,7 @@ export function exampleValues(operation: Operation, now = new Date()): Values {
   return { parameters, body: JSON.stringify(example, current, 2) }
 }
 
-/** The request of an operation with these values. Throws a SyntaxError where the body is no JSON. */
+/** Builds the request of an operation. Throws a SyntaxError if the body is not JSON. */
 export function prepare(
   operation: Operation,
   values: Values,
@@ -94,7 +94,10 @@ export function prepare(
   return { method, url, headers, form: { fields, fileName: 'records.csv', file } }
 }
 
-/** `status=open&kind=x` for `filter` is `filter[status]=open&filter[kind]=x`, in which curl would take brackets for a range. */
+/**
+ * `status=open&kind=x` for `filter` becomes `filter[status]=open&filter[kind]=x`. The brackets are encoded, as curl takes
+ * them for a range.
+ */
 function readDeep(name: string, text: string): string[] {
   return [...new URLSearchParams(text)].map(
     ([key, value]) => `${encodeURIComponent(`${name}[${key}]`)}=${encodeURIComponent(value)}`,

@@ -11,12 +11,12 @@ const KEY = 'fieldline.samples'
 const readLanguage = (): Language =>
   readKept(KEY, kept => LANGUAGES.find(one => one === kept.language) ?? null) ?? LANGUAGES[0]
 
-/** The request as a program. What is copied holds the token; what is shown, only its beginning. */
+/** The request as a program. The copied text has the whole token, the shown one only its beginning. */
 export function SampleBox(props: { operation: Operation; values: Values; secret: string | null }) {
   const { operation, values, secret } = props
   const { copy } = useTexts()
   const [language, setLanguage] = useState(readLanguage)
-  /** Counts the copies: each has an Idempotency-Key of its own. */
+  /** The number of copies: each has an Idempotency-Key of its own. */
   const [copies, setCopies] = useState(0)
   const [isCopied, setCopied] = useState(false)
   const placeholder = operation.permission === 'device' ? 'DEVICE_KEY' : 'TOKEN'
@@ -73,7 +73,7 @@ export function SampleBox(props: { operation: Operation; values: Values; secret:
   )
 }
 
-/** Over plain HTTP there is no clipboard interface. */
+/** Over plain HTTP there is no clipboard API. */
 async function writeClipboard(text: string): Promise<void> {
   try {
     await navigator.clipboard.writeText(text)

@@ -4,17 +4,17 @@ import { newIdempotencyKey, type Prepared, takesIdempotencyKey } from './request
 export const LANGUAGES = ['curl', 'TypeScript', 'Python'] as const
 export type Language = (typeof LANGUAGES)[number]
 
-/** A program that sends the request and shows the answer, to be pasted as it is; null where the language has no way to. */
+/** A program that sends the request and prints the response, complete as it is; null if the language cannot send it. */
 export function writeSample(language: Language, operation: Operation, request: Prepared): string | null {
   if (operation.isSocket) return writeSocketSample(language, request)
   return { curl: writeCurl, TypeScript: writeTypeScript, Python: writePython }[language](operation, request)
 }
 
-/** In the shell nothing but a quote has a meaning within quotes. */
+/** In a quoted shell string, only the quote has a meaning. */
 const shell = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`
-/** What would end a line or a file, is half a character, or is not seen where it is pasted. */
+/** Characters that would end a line or a file, that are half a character, or that are invisible after pasting. */
 const UNWRITTEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu
-/** A text as TypeScript and Python both write it; neither wants more for a character beyond the first 65,536. */
+/** A string literal that TypeScript and Python share; both accept characters beyond the first 65,536 as they are. */
 const quote = (text: string) =>
   `'${text
     .replaceAll(/[\\']/g, '\\$&')
@@ -22,7 +22,7 @@ const quote = (text: string) =>
     .replaceAll(UNWRITTEN, one =>
       one.length > 1 ? one : `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`,
     )}'`
-/** In a form, as browsers write it. [HTML, 4.10.21.8] */
+/** In a form, as browsers encode it. [HTML, 4.10.21.8] */
 const formName = (name: string) => name.replaceAll('"', '%22').replaceAll('\r', '%0D').replaceAll('\n', '%0A')
 const indent = (text: string, spaces: number) => text.replaceAll('\n', `\n${' '.repeat(spaces)}`)
 
@@ -36,7 +36,7 @@ function writeCurl(operation: Operation, { method, url, headers, json, form }: P
   if (json !== undefined) lines.push(`-d ${shell(JSON.stringify(json, null, 2))}`)
   for (const [name, value] of form?.fields ?? []) lines.push(`--form-string ${shell(`${name}=${value}`)}`)
   if (form) lines.push(`-F ${shell(`file=@${form.fileName}`)}`)
-  // Under the name that the answer gives it.
+  // Saves the file under the name in the response.
   if (isFile(operation)) lines.push(`-OJ -w '%{http_code} %{filename_effective}\\n'`)
   const file = form ? `printf '%s\\n' ${shell(form.file)} > ${form.fileName}\n` : ''
   return `${file}${lines.join(' \\\n  ')}`
@@ -61,7 +61,7 @@ function writeTypeScript(operation: Operation, { method, url, headers, json, for
     : ''
   const call =
     options.length > 0 ? `fetch(${quote(url)}, {\n  ${options.join('\n  ')}\n})` : `fetch(${quote(url)})`
-  // What runs at the top of a file is a module.
+  // `await` at the top of a file needs a module, so the sample ends with an export.
   return `${before}const response = await ${call}
 console.log(response.status, await response.text())
 
@@ -111,7 +111,7 @@ print(response.status, response.read().decode(errors='replace'))`
 function writeSocketSample(language: Language, { url, headers }: Prepared): string | null {
   const token = headers.Authorization?.slice('Bearer '.length)
   if (language === 'curl') {
-    // What is shown is that it opens: frames are for programs.
+    // The sample shows that the socket opens; frames need a program.
     return [
       `curl --include --no-buffer --max-time 3 ${shell(url)}`,
       ...(token ? [`-H ${shell(`Authorization: Bearer ${token}`)}`] : []),
@@ -121,13 +121,13 @@ function writeSocketSample(language: Language, { url, headers }: Prepared): stri
       `-H 'Sec-WebSocket-Key: ${btoa(newIdempotencyKey().slice(0, 16))}'`,
     ].join(' \\\n  ')
   }
-  // Python comes without a WebSocket.
+  // Python has no WebSocket client in its standard library.
   if (language === 'Python' || url.endsWith('/mqtt')) return null
   const protocols = token ? `, ['bearer', ${quote(token)}]` : ''
   const subscribe = token
     ? `socket.onopen = () => socket.send(JSON.stringify({ type: 'subscribe', filter: {}, since: null }))\n`
     : ''
-  return `// A WebSocket of its own has Node from 22 on, as Deno, Bun and every browser have.
+  return `// Node has WebSocket from version 22 on. Deno, Bun and every browser have it too.
 const socket = new WebSocket(${quote(url.replace(/^http/, 'ws'))}${protocols})
 ${subscribe}socket.onmessage = ({ data }) => console.log(data)
 socket.onclose = ({ code, reason }) => console.log('closed', code, reason)
@@ -136,12 +136,12 @@ export {}`
 }
 
 function literalName(name: string): string {
-  // Written otherwise it is no field, but what the object inherits from.
+  // Without brackets it would set the prototype instead of a field.
   if (name === '__proto__') return `['__proto__']`
   return /^[A-Za-z_$][\w$]*$/.test(name) ? name : quote(name)
 }
 
-/** A value as people write it in TypeScript. */
+/** A value as a TypeScript literal. */
 export function toTypeScript(value: unknown): string {
   if (typeof value === 'string') return quote(value)
   if (Array.isArray(value)) return list('[', ']', value.map(toTypeScript))
@@ -153,7 +153,7 @@ export function toTypeScript(value: unknown): string {
 export function toPython(value: unknown): string {
   if (typeof value === 'string') return quote(value)
   if (Array.isArray(value)) return list('[', ']', value.map(toPython), 4)
-  // Of JSON, a number that is too large for one is null.
+  // A JSON number that is too large becomes null.
   if (value === null || value === Number.POSITIVE_INFINITY || value === Number.NEGATIVE_INFINITY)
     return 'None'
   if (typeof value === 'boolean') return value ? 'True' : 'False'

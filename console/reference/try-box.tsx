@@ -18,18 +18,18 @@ interface Props {
   operation: Operation
   values: Values
   onChange: (values: Values) => void
-  /** The token or device key that it is sent with. */
+  /** The token or device key of the request. */
   secret: string | null
   deviceKey: string
   onDeviceKey: (key: string) => void
-  /** What was answered with success, so that its identifiers are at hand. */
+  /** Called with successful responses, whose identifiers fill other forms. */
   onAnswer: (operation: Operation, body: unknown) => void
 }
 
-/** More than this nobody reads, and it would hold up the page. */
+/** Longer responses are cut off: they would block the page. */
 const MAX_SHOWN = 100_000
 
-/** Sends the request, and shows the answer as it came. */
+/** Sends the request and shows the response. */
 export function TryBox({ operation, values, onChange, secret, deviceKey, onDeviceKey, onAnswer }: Props) {
   const { errors } = useTexts()
   const [answer, setAnswer] = useState<Answer | null>(null)

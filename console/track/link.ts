@@ -1,7 +1,7 @@
 import { readRetryAfter } from '../api/retry-after.ts'
 import { fetchTimed } from '../clock.ts'
 
-/** What a tracking link shows, and how it goes on. */
+/** A position of a tracking link. */
 export interface Point {
   lat: number
   lng: number
@@ -17,27 +17,30 @@ interface Tracked {
   expiresAt: string
 }
 
-/** Silent: nothing was heard for so long that what was heard last says nothing of now. Lost: nobody answers. Busy: who answers wants to be asked later. */
+/**
+ * `silent`: no message for so long that the last one says nothing about now. `lost`: no server answers. `busy`: the server
+ * asks for a later request.
+ */
 export type Heard = 'live' | 'silent' | 'lost' | 'busy'
 
 interface Frame {
   type: string
-  /** Of a frame that says that it is another. */
+  /** In a frame that changes the name. */
   name?: string
   positions?: Point[]
-  /** Of a snapshot. */
+  /** In a snapshot. */
   trailMinutes?: number
 }
 
 export interface LinkEvents {
   onTracked(tracked: Tracked): void
   onPoint(point: Point): void
-  /** How much of its way the link shows, said before the first point that is new. */
+  /** The length of the trail that the link shows, before the first new point. */
   onTrailMinutes(minutes: number): void
-  /** What it is called now. */
+  /** The current name of the subject. */
   onName(name: string): void
   onHeard(heard: Heard): void
-  /** It is unknown, expired or revoked. */
+  /** The link is unknown, expired or revoked. */
   onGone(): void
 }
 
@@ -45,12 +48,12 @@ const LINK_ENDED = 4403
 const RETRY_FIRST_MS = 1_000
 const RETRY_LAST_MS = 5_000
 const ANSWER_WITHIN_MS = 10_000
-/** Every 15 seconds the server says something, if nothing else then that it is there. */
+/** The server sends a message at least every 15 seconds. */
 const SILENT_MS = 20_000
 
 /**
- * Reads what is there, then follows it live. A socket that was silent for long is replaced, also as soon as somebody looks
- * again or the network is back; what was missed meanwhile comes with the next one.
+ * Reads the current state of a link, then follows it live. A silent socket is replaced, also as soon as the page is visible
+ * again or the network is back. The next read brings everything missed meanwhile.
  */
 export function followLink(token: string, events: LinkEvents): void {
   const path = encodeURIComponent(token)
@@ -61,10 +64,10 @@ export function followLink(token: string, events: LinkEvents): void {
   let heard: Heard = 'live'
   let heardAt = 0
   let reading = false
-  /** Until when nobody is asked again. */
+  /** No request is sent before this time. */
   let busyUntil = 0
   let newest = ''
-  /** Whether there is a part of the trail that nobody told of. */
+  /** Whether a part of the trail is missing. */
   let misses = false
 
   function next(step: () => void, ms: number): void {
@@ -90,7 +93,7 @@ export function followLink(token: string, events: LinkEvents): void {
       if (!socket) connect()
     } catch {
       if (over.signal.aborted) return
-      // Where the socket is open, the connection that was asked over alone may have died.
+      // While the socket is open, only the connection of the request may have died.
       if (!socket) lose()
       else setTimeout(() => misses && void read(), RETRY_FIRST_MS)
     } finally {
@@ -98,7 +101,7 @@ export function followLink(token: string, events: LinkEvents): void {
     }
   }
 
-  /** Always over a new connection, whatever the browser believes of those it has. */
+  /** Always over a new connection, whatever the browser believes about its old ones. */
   function connect(): void {
     leave()
     const scheme = location.protocol === 'https:' ? 'wss' : 'ws'
@@ -156,7 +159,7 @@ export function followLink(token: string, events: LinkEvents): void {
     retryMs = Math.min(RETRY_LAST_MS, retryMs * 2)
   }
 
-  /** Whether the link has ended meanwhile is told to who reads, and not to a socket that was not let in. */
+  /** A read tells whether the link has ended; a refused socket does not. */
   function tryAgain(): void {
     connect()
     void read()

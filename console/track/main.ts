@@ -13,9 +13,9 @@ import { unitsOf } from '../texts/region.ts'
 import { followLink, type Heard, type Point } from './link.ts'
 import { createMiniMap } from './mini-map.ts'
 
-/** Above this it drives; the live socket of a link says no more than the speed. */
+/** Faster than this counts as driving; the live socket of a link sends no state. */
 const MOVING_MPS = 1
-/** As the server has it: a speed that is older says nothing of now. */
+/** The server's own limit: an older speed says nothing about now. */
 const FRESH_MS = 60_000
 const SPOKEN_EVERY_MS = 15_000
 const WRITTEN_EVERY_MS = 1_000
@@ -24,7 +24,7 @@ const MINUTE_MS = 60_000
 
 const language = navigator.languages.find(name => /^(en|de)/.test(name)) ?? 'en'
 const texts = isolateNames(language.startsWith('de') ? de : en)
-// English of no country is American to a browser.
+// Browsers take English without a country for American.
 const locale = language === 'en' ? 'en-GB' : language
 const format = createFormat(locale, undefined, texts, unitsOf(navigator.language))
 const { track: t, errors } = texts
@@ -76,7 +76,7 @@ let trailMs = 0
 const ageOf = ({ timestamp }: Point) => serverNow() - Date.parse(timestamp)
 
 function stateOf(point: Point): State {
-  // What is not heard of is no more than what was seen last.
+  // Without messages only the last known position is certain.
   if (heard !== 'live' || ageOf(point) >= FRESH_MS) return 'offline'
   return (point.speed ?? 0) > MOVING_MPS ? 'moving' : 'idle'
 }
@@ -86,7 +86,7 @@ function describe(point: Point): string {
   const { speed, heading: degrees, timestamp } = point
   const state = stateOf(point)
   const ago = format.ago(Date.parse(timestamp))
-  // "Just now" would say that it still is there.
+  // "Just now" would mean that it is still there.
   if (state === 'offline') return t.seen(ageOf(point) < FRESH_MS ? format.seconds(timestamp) : ago)
   const moving = state === 'moving'
   const parts = [moving ? t.moving : t.standing]
@@ -101,9 +101,9 @@ function write(): void {
   canvas.ariaLabel = said ? `${heading.textContent}: ${said}` : heading.textContent
   if (trailMs > 0) map.cutTrail(serverNow() - trailMs)
   const state = newest && stateOf(newest)
-  // What stops sending comes to rest on the map too.
+  // A subject that stops sending stops on the map too.
   if (state !== drawn) move()
-  // Every turn is read out, and only now and then a metre.
+  // A change of state is always announced, movements only now and then.
   const turn = `${isKnown} ${heard} ${state}`
   if (turn === spokenOf && performance.now() - spokenAt < SPOKEN_EVERY_MS) return
   spokenAt = performance.now()
@@ -111,7 +111,7 @@ function write(): void {
   say(said, note.textContent)
 }
 
-/** Nothing is read out twice. */
+/** Announces a sentence only once. */
 function say(...sentences: string[]): void {
   if (sentences.join('') === spoken.textContent) return
   spoken.replaceChildren(...sentences.map(textContent => make('p', { textContent })))

@@ -4,7 +4,7 @@ import { readBasemapSetting } from '../map/basemap-setting.ts'
 import type { MapColors } from '../map/colors.ts'
 import { nearX, TILE_PX, toX, toY } from '../map/mercator.ts'
 
-/** A map in some kilobytes, since this page is opened over a phone's network: outlines or image tiles, a trail, a marker. */
+/** A map of a few kilobytes, as this page is opened over mobile networks: outlines or image tiles, a trail, a marker. */
 export interface Place {
   x: number
   y: number
@@ -64,7 +64,7 @@ export function createMiniMap(canvas: HTMLCanvasElement, readColors: () => MapCo
     pen.setTransform(ratio, 0, 0, ratio, 0, 0)
     pen.fillStyle = colors.water
     pen.fillRect(0, 0, width, height)
-    // Once round the world it begins again, and a trail goes on from one turn into the next.
+    // The world repeats, and a trail continues from one copy into the next.
     const lefts: number[] = []
     for (let turn = Math.floor(left / world) - 1; (turn - 1) * world < left + width; turn++)
       lefts.push(left - turn * world)
@@ -103,7 +103,7 @@ export function createMiniMap(canvas: HTMLCanvasElement, readColors: () => MapCo
     }
   }
 
-  /** So that a movement shows where there are no roads. */
+  /** A grid makes movements visible where there are no roads. */
   function drawGrid(
     colors: MapColors,
     left: number,
@@ -247,13 +247,13 @@ export function createMiniMap(canvas: HTMLCanvasElement, readColors: () => MapCo
     addToTrail(point: Timed) {
       trail.push(toPlace(point))
     },
-    /** Leaves out what was before. */
+    /** Removes older points. */
     cutTrail(since: number) {
       const left = trail.filter(({ at }) => at >= since)
       if (left.length < trail.length) request()
       trail = left
     },
-    /** Moves the marker; the map goes with it until somebody drags it away. */
+    /** Moves the marker. The map follows it until somebody drags the map away. */
     setMarker(next: NonNullable<typeof marker>) {
       const isFirst = marker === null
       marker = next

@@ -18,7 +18,7 @@ interface Subject {
 
 const SetupDialog = lazyWithRetry(() => import('../setup-dialog.tsx'))
 
-/** Why somebody is not on the map, and what to do about it. */
+/** The reason why a subject is not on the map, and the next step. */
 export default function Absent(props: {
   error: unknown
   device: { _id: string; name: string; lastSeenAt: string | null } | null
@@ -92,7 +92,7 @@ export default function Absent(props: {
   )
 }
 
-/** Whoever is on no map may have sent fixes all the same, of which none can be right. */
+/** A subject that is not on the map may have sent positions that are all anomalies. */
 function useNewestAnomaly(subject: Subject | null) {
   const { may } = useWorkspace()
   const { data } = useQuery({

@@ -16,11 +16,11 @@ export interface Filters {
   sort: Sort
   subject: string | null
   follow: boolean
-  /** Whether geofences are on the map, which one is open, and whether it is being changed. */
+  /** Whether geofences are shown, which one is open, and whether it is being edited. */
   fences: boolean
   fence: string | null
   edit: boolean
-  /** Who is inside of what: a geofence (`fence:` and its identifier), or a ring that was drawn. */
+  /** The area filter: a geofence (`fence:` and its identifier), or a drawn ring. */
   area: string
 }
 
@@ -38,10 +38,10 @@ const DEFAULTS: Filters = {
   area: '',
 }
 
-/** Of what keeps somebody off the list. */
+/** The filters that exclude subjects. */
 export const NO_FILTERS = { search: '', state: 'all', hub: '', team: '', area: '' } as const
 
-/** What is shown is in the address: it can be sent, gone back to, and loaded again. */
+/** The state of the map page is in the address, so it can be shared, loaded again, and reached by the back button. */
 export function useFilters() {
   const [params, setParams] = useSearchParams()
   const filters = useMemo<Filters>(() => {
@@ -73,15 +73,15 @@ export function useFilters() {
         }
         return changed
       },
-      // Going back leads from one that was opened to the one before, not from letter to letter nor from step to step. What
-      // somebody does is shown with the next frame: as a transition it waits behind whatever comes in.
+      // The back button leads to the subject opened before, not through letters or steps. Changes are shown in the next
+      // frame: a transition would wait behind live updates.
       { replace: isStep || (!next.subject && !next.fence), flushSync: true },
     )
   }, [])
   return [filters, change] as const
 }
 
-/** Whether a slot passes what is looked for here; hub and team are the server's business. */
+/** Whether a slot passes the filters of this page. The server filters by hub and team. */
 export function createTest(
   fleet: Fleet,
   { search, state }: Pick<Filters, 'search' | 'state'>,
@@ -96,7 +96,7 @@ export function createTest(
     isInside(slot)
 }
 
-/** Every frame asks it of everybody, and an area may have 500 corners: it is looked at where somebody has moved. */
+/** Every frame tests every subject, and an area may have 500 corners: the result is kept until the subject moves. */
 function createAreaTest(fleet: Fleet, area: Shape): (slot: number) => boolean {
   const isInside = createInside(area)
   const seen: { lat: number; lng: number }[] = []
@@ -111,7 +111,7 @@ function createAreaTest(fleet: Fleet, area: Shape): (slot: number) => boolean {
   }
 }
 
-/** The identifiers that pass, in order. `byName`: the slots, ordered by name. */
+/** The identifiers that pass, in order. `byName`: the slots in the order of names. */
 export function listSubjects(
   fleet: Fleet,
   byName: readonly number[],
@@ -128,14 +128,14 @@ export function listSubjects(
   return slots.map(slot => fleet.ids[slot] as string)
 }
 
-/** By the speed that is shown of it; whoever has fallen silent comes last. */
+/** The shown speed; silent subjects come last. */
 function rankSpeed({ columns }: Fleet, slot: number): number {
   const state = STATES[columns.state[slot] as number] as State
   const speed = columns.speed[slot] as number
   return state === 'offline' ? -1 : (readSpeed({ state, speed: Number.isNaN(speed) ? null : speed }) ?? 0)
 }
 
-/** The slots of everybody, ordered by name: 20 ms for 10,000, so only when who is there or what they are called changes. */
+/** All slots in the order of names. It takes 20 ms for 10,000, so it runs only when subjects or names change. */
 export function orderByName(fleet: Fleet, locale: string): number[] {
   const { compare } = new Intl.Collator(locale, { numeric: true })
   return [...fleet.ids.keys()].sort((a, b) => compare(fleet.names[a] as string, fleet.names[b] as string))

@@ -9,7 +9,7 @@ interface Hub {
   lng: number
 }
 
-/** Hubs as houses that stand still below what moves, each with its name where there is room. */
+/** Draws hubs as houses below everything that moves, each with its name where there is room. */
 export function showHubs(map: MapLibre, hubs: readonly Hub[]): () => void {
   const describe = () => ({
     type: 'FeatureCollection' as const,
@@ -41,9 +41,9 @@ export function showHubs(map: MapLibre, hubs: readonly Hub[]): () => void {
         layout: {
           'icon-image': hubPicture(text),
           'icon-overlap': 'always',
-          // Else its own house would have the place of a name.
+          // Otherwise its house would block the place of a name.
           'icon-ignore-placement': true,
-          // A country full of them is not all houses.
+          // Small houses at low zoom, where a country may be full of them.
           'icon-size': ['interpolate', ['linear'], ['zoom'], 4, 0.5, 10, 1],
         },
       },

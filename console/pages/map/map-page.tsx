@@ -20,7 +20,7 @@ import type { MadeDevice } from './welcome.tsx'
 const Welcome = lazyWithRetry(() => import('./welcome.tsx'))
 const StreetsHint = lazyWithRetry(() => import('./streets-hint.tsx'))
 const SetupDialog = lazyWithRetry(() => import('../setup-dialog.tsx'))
-/** How often the list is sorted anew. */
+/** The interval at which the list is sorted again. */
 const SORT_EVERY_MS = 1_000
 
 export function MapPage() {
@@ -29,12 +29,12 @@ export function MapPage() {
   const { may } = useWorkspace()
   const { fleet, known, state: live, filter } = useLive()
   const [filters, change] = useFilters()
-  /** The first device, whose dialog stays open when its first point has ended the emptiness. */
+  /** The first device. Its dialog stays open when its first position replaces the welcome. */
   const [made, setMade] = useState<MadeDevice | null>(null)
   const [shown, setShown] = useState<'map' | 'list'>('map')
   const version = useDeferredValue(useFleetVersion(fleet, SORT_EVERY_MS))
   const { search, state, sort, hub, team, subject, fence } = filters
-  // Whoever goes through the list by keys has the history read of the one where that ends.
+  // Somebody who moves through the list by keys loads only the history of the last subject.
   const debounced = useDebounced(subject)
   const [map, setMap] = useState<MapLibre | null>(null)
   const [isSelecting, setSelecting] = useState(false)
@@ -64,7 +64,7 @@ export function MapPage() {
     change({ fence: id, edit, ...(id !== null && { subject: null, follow: false, fences: true }) })
     if (id !== null) setShown('map')
   }
-  /** A click on the map where nobody is: on a geofence, or on nothing. */
+  /** A click beside all subjects: on a geofence, or on nothing. */
   const selectAt = (id: string | null, point: { x: number; y: number }) => {
     const hit = id === null && filters.fences ? findFenceAt(map, point) : null
     if (hit) openFence(hit)
@@ -97,7 +97,7 @@ export function MapPage() {
         onStep={id => select(id, { isStep: true })}
       />
       <div className="map-area">
-        {/* It is what follows after the list, not behind the buttons of the map. */}
+        {/* In the tab order it follows the list, not the buttons of the map. */}
         {subject && (
           <SubjectPanel
             key={subject}

@@ -15,12 +15,12 @@ import { showTrail } from './trail-layer.ts'
 
 interface Props {
   isShown: (slot: number) => boolean
-  /** Whether it is anybody who is shown. */
+  /** Whether the filters leave any subject. */
   isAnybody: boolean
   subject: string | null
   isDebounced: boolean
   follow: boolean
-  /** Something else has the first look, and the clicks. */
+  /** Whether a geofence has the first view and the clicks. */
   isElsewhere: boolean
   isDrawing: boolean
   onMap: (map: MapLibre | null) => void
@@ -38,11 +38,11 @@ const loadDrawing = async () => {
   return { ...overlay, ...overview }
 }
 
-/** The map, opened once; what is given to it changes what it shows. */
+/** The map. It is opened once, and changed by its props. */
 export function MapView(props: Props) {
   const { isShown, isAnybody, isDebounced, follow, isElsewhere, isDrawing } = props
   const { onMap, onSelect, onStray, children } = props
-  // First its panel: a frame of the map takes longer than everything else that a click does.
+  // The panel renders first: a frame of the map takes longer than everything else that a click does.
   const subject = useAfterPaint(props.subject)
   const texts = useTexts()
   const format = useFormat()
@@ -77,7 +77,7 @@ export function MapView(props: Props) {
       seen.current = true
       handlers.current.onStray()
     }
-    // The arrow keys look elsewhere as a drag does.
+    // The arrow keys move the view as a drag does.
     const onKey = ({ key }: KeyboardEvent) => key.startsWith('Arrow') && onStray()
     map.on('dragstart', onStray)
     map.getCanvas().addEventListener('keydown', onKey)
@@ -98,9 +98,9 @@ export function MapView(props: Props) {
   // biome-ignore lint/correctness/useExhaustiveDependencies: the colours are others with it
   useEffect(() => overlay?.set({ colors: readMapColors() }), [overlay, state.name])
   useEffect(() => overlay?.set({ selected: subject, follow }), [overlay, subject, follow])
-  /** Whether the map is where somebody wants it: from then on no filter moves it. */
+  /** Whether somebody has moved the map: after that no filter moves it. */
   const seen = useRef(false)
-  /** Who was gone to: another map, which shows what the one before did, need not. */
+  /** The last subject that the map moved to. A new map with the same view does not move there again. */
   const goneTo = useRef<string>(null)
   useEffect(() => {
     if (!overlay || !known || subject === goneTo.current) return
@@ -111,7 +111,7 @@ export function MapView(props: Props) {
     seen.current = true
   }, [overlay, known, subject, fleet])
   useEffect(() => {
-    // The first look is at everything, or at what the address names; of nobody it waits until there is somebody.
+    // The first view shows everything, or the subject of the address. Without subjects it waits for the first one.
     if (!overlay || !known || seen.current) return
     seen.current = isElsewhere || (isAnybody && showAll.current?.(handlers.current.isShown, false) === true)
   }, [overlay, known, isElsewhere, isAnybody])

@@ -1,11 +1,11 @@
 import { ZERO_MPS } from '../../texts/format.ts'
 
-/** The server takes what is faster for moving, as long as it is news. */
+/** The server's limit: a faster subject counts as moving, while its position is new. */
 const IDLE_MPS = 1
 
 /**
- * The speed of its newest fix, where that goes with what is seen of it: some of what moves by its way say 0, and one that
- * has fallen silent says how fast it was.
+ * The speed of the newest fix, if it agrees with the state. Some devices send 0 while they move, and a silent one keeps its
+ * last speed.
  */
 export function readSpeed({
   state,

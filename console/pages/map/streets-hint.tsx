@@ -4,10 +4,10 @@ import { IconButton } from '../../parts/parts.tsx'
 import { getPreferences, onPreferences, setPreferences } from '../../preferences.ts'
 import { useTexts } from '../../texts/texts.tsx'
 
-/** From here on one looks for streets. */
+/** From this zoom on people look for streets. */
 const NEAR_ZOOM = 11
 
-/** What the map lies on is a matter of the server: said to those who look closely, until they have read it. */
+/** The base map is a setting of the server. The hint about it is shown at close zoom until it is dismissed. */
 export default function StreetsHint({ map }: { map: MapLibre }) {
   const { map: t, form } = useTexts()
   const isWanted = useSyncExternalStore(onPreferences, () => getPreferences().streetsHint)

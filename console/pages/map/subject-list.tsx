@@ -41,7 +41,7 @@ interface Props {
   areFencesWhole: boolean
   onChange: (next: Partial<Filters>) => void
   onSelect: (subjectId: string) => void
-  /** From one to the next by keys. */
+  /** Moves to the next subject by keys. */
   onStep: (subjectId: string) => void
 }
 
@@ -49,7 +49,7 @@ export function SubjectList({ ids, filters, fences, areFencesWhole, onChange, on
   const texts = useTexts()
   const { search, state, hub, team, sort, area, subject } = filters
   const rows = useRef<HTMLDivElement>(null)
-  /** Down from what is searched leads to what was found. */
+  /** Arrow down moves from the search to its results. */
   const onKeyDown = (event: KeyboardEvent) => {
     const isSearch = event.target instanceof HTMLInputElement && event.target.type === 'search'
     const [first] = ids
@@ -73,7 +73,7 @@ export function SubjectList({ ids, filters, fences, areFencesWhole, onChange, on
   )
 }
 
-/** What to do about filters that leave nobody. */
+/** Offers to clear the filters when no subject passes them. */
 export function Nobody({
   className,
   ids,
@@ -98,10 +98,10 @@ interface HeadProps
   listed: number
 }
 
-/** As long as the server takes to answer for another hub. */
+/** The time that the server needs to answer for another hub. */
 const SAID_FOR_MS = 2_000
 
-/** Not drawn anew because another subject is chosen. */
+/** Memoized: it does not render again when another subject is selected. */
 const ListHead = memo(function ListHead(props: HeadProps) {
   const { search, state, hub, team, sort, area, fences, areFencesWhole, listed, onChange } = props
   const texts = useTexts()
@@ -110,7 +110,7 @@ const ListHead = memo(function ListHead(props: HeadProps) {
   useFleetVersion(fleet, COUNTED_EVERY_MS)
   const hubs = useRecords('hubs', '')
   const teams = useRecords('teams', '')
-  // How many each button would leave of what is listed by all else.
+  // The number of subjects that each state button would leave, given all other filters.
   const isListed = useMemo(
     () => createTest(fleet, { search, state: 'all' }, findArea(area, fences)),
     [fleet, search, area, fences],
@@ -195,7 +195,7 @@ const ListHead = memo(function ListHead(props: HeadProps) {
           choices={sorts}
         />
       </div>
-      {/* ServerSentence when somebody has changed what is listed, and not with everybody who moves in or out. */}
+      {/* Announced when somebody has changed the filters, and not whenever a subject moves in or out. */}
       <p className="hint" role="status" aria-live={calm === filtered ? 'off' : 'polite'}>
         {live.name !== 'forbidden' && texts.map.count(format.count(listed), format.count(fleet.size))}
       </p>
@@ -203,7 +203,7 @@ const ListHead = memo(function ListHead(props: HeadProps) {
   )
 })
 
-/** As many rows as are seen, of as many as there are. */
+/** Renders only the visible rows. */
 function Rows(
   props: Pick<Props, 'ids' | 'onSelect' | 'onStep'> & {
     box: RefObject<HTMLDivElement | null>
@@ -227,7 +227,7 @@ function Rows(
   useEffect(() => {
     if (at >= 0) scrollToIndex(at, { align: 'auto' })
   }, [shown, scrollToIndex])
-  // A chosen one that is seen stays so where the filters above take more room.
+  // A visible selected row stays visible when the filters above it grow.
   const heightPx = rows.scrollRect?.height ?? 0
   const heightBefore = useRef(heightPx)
   useEffect(() => {
@@ -238,10 +238,10 @@ function Rows(
   }, [heightPx, at, box, scrollToIndex])
 
   const onKeyDown = (event: KeyboardEvent) => {
-    // On into what is said of the one that is chosen.
+    // Moves on to the panel of the selected subject.
     if (event.key === 'Enter' && at >= 0) return focusHeading()
     const page = Math.floor((box.current?.clientHeight ?? ROW_PX) / ROW_PX)
-    // Up from none is the last one.
+    // Arrow up without a selection leads to the last one.
     const from = at === -1 && event.key === 'ArrowUp' ? ids.length : at
     const next = stepTo(event.key, from, { count: ids.length, page })
     if (next === undefined) return
@@ -310,7 +310,7 @@ function Row({ id, index, all, top, isSelected, now, onSelect }: RowProps) {
       style={{ transform: `translateY(${top}px)` }}
       onClick={({ detail }) => {
         onSelect(id)
-        // Clicked by no pointer, but by what reads the page.
+        // A screen reader clicks without a pointer.
         if (detail === 0) afterDialog(focusHeading)
       }}
     >

@@ -20,17 +20,17 @@ const ShareDialog = lazyWithRetry(() => import('../share-dialog.tsx'))
 
 interface Props {
   subjectId: string
-  /** Whether it is more than passed by: then its records and its day are read. */
+  /** Whether the subject stays selected for a moment: then its records and its day are read. */
   isDebounced: boolean
   follow: boolean
   onFollow: (follow: boolean) => void
   onClose: () => void
-  /** Whether the server leaves somebody out. */
+  /** Whether the server filters subjects. */
   isFiltered: boolean
   onClearFilters: () => void
 }
 
-/** Everything about one subject, as it changes. */
+/** The panel of one subject, updated live. */
 export function SubjectPanel({
   subjectId,
   isDebounced,
@@ -162,7 +162,7 @@ function Today(props: Pick<Props, 'subjectId' | 'isDebounced'> & { isAway: boole
   if (!today) return isAway ? <p className="hint">{t.comesLater}</p> : null
   const fixedAt = Date.parse(position.timestamp)
   const isToday = fixedAt >= format.startOfDay()
-  /** Who sent nothing today has another day to be seen. */
+  /** A subject without positions today offers its last day instead. */
   const lastDay = isToday ? undefined : format.dateOf(fixedAt)
   const distance = today.trips.reduce((sum, trip) => sum + trip.distance, 0)
   const driving = today.trips.reduce((sum, trip) => sum + trip.duration, 0)

@@ -6,15 +6,15 @@ import { serverNow } from '../../clock.ts'
 import { useLive } from '../../live/live.tsx'
 import { useFormat } from '../../texts/texts.tsx'
 
-/** As many as a list answers at once. */
+/** The most that a list returns at once. */
 const PAGE = 500
 const TRAIL_POINTS = 1_000
 const TRAIL_EVERY_MS = 30_000
 const RECORDS_EVERY_MS = 30_000
 const HUBS_EVERY_MS = 60_000
-/** The first trip of a day is waited for. */
+/** The refresh interval until the day has its first trip. */
 const BEGUN_EVERY_MS = 5_000
-/** What goes less far is no trip to the server. */
+/** The server counts shorter ways as no trip. */
 export const TRIP_FROM_M = 100
 
 type Hub = Awaited<ReturnType<typeof readHubs>>['data'][number]
@@ -22,7 +22,7 @@ type Hub = Awaited<ReturnType<typeof readHubs>>['data'][number]
 const readHubs = (cursor: string | undefined) =>
   answered(api.GET('/api/v3/hubs', { params: { query: { limit: PAGE, sort: 'name', cursor } } }))
 
-/** All that the role may see: what stands on the map. */
+/** All hubs that the role may see. */
 export function useHubs() {
   const { may } = useWorkspace()
   return useQuery({
@@ -42,7 +42,7 @@ export function useHubs() {
   })
 }
 
-/** Whose history: the subject as the live positions call it. */
+/** The subject whose history is read, as the live positions name it. */
 function useSubjectQuery(subjectId: string | null) {
   const { fleet } = useLive()
   const type = subjectId ? fleet.find(subjectId)?.subjectType : undefined
@@ -50,7 +50,7 @@ function useSubjectQuery(subjectId: string | null) {
   return type === 'user' ? { userId: subjectId } : { deviceId: subjectId }
 }
 
-/** The way of today, in the organization's day. */
+/** The trail of today in the organization's time zone. */
 export function useTrail(subjectId: string | null, isDebounced: boolean) {
   const format = useFormat()
   const subject = useSubjectQuery(subjectId)
@@ -61,7 +61,7 @@ export function useTrail(subjectId: string | null, isDebounced: boolean) {
       const from = new Date(format.startOfDay()).toISOString()
       const query = { ...subject, from, maxPoints: TRAIL_POINTS }
       const answer = await answered(api.GET('/api/v3/location-histories', { params: { query }, signal }))
-      // A text is what other formats are.
+      // A string is the response in another format.
       return typeof answer === 'string' ? [] : answer.data
     },
     refetchInterval: ({ state: { error } }) => againAfter(error) ?? TRAIL_EVERY_MS,
@@ -85,15 +85,15 @@ export function useToday(subjectId: string, isDebounced: boolean) {
   })
 }
 
-/** What a subject is in the records of the organization: its device, vehicle, driver, hub. */
+/** The records of a subject: its device, vehicle, driver and hub. */
 export function useSubjectRecords(subjectId: string, isDebounced: boolean) {
   const { fleet, known, state } = useLive()
   const { may } = useWorkspace()
-  // Who is not on the map is asked for too: a device first, else a person.
+  // A subject that is not on the map is looked up as a device first, then as a person.
   const isAbsent = known || state.name === 'forbidden'
   const { subjectType: type = isAbsent ? 'either' : undefined, name } = fleet.find(subjectId) ?? {}
   return useQuery({
-    // With another name it may have another vehicle.
+    // A new name may come with a new vehicle.
     queryKey: ['subject', subjectId, type, name],
     placeholderData: (before, query) => (query?.queryKey[1] === subjectId ? before : undefined),
     meta: { everyMs: RECORDS_EVERY_MS },

@@ -12,10 +12,10 @@ interface Point {
   timestamp: string
 }
 
-/** Where something was, as a line below the markers that grows with its fixes. */
+/** Draws the trail of a subject below the markers, and extends it with each fix. */
 export function showTrail(map: MapLibre, points: readonly Point[], fleet: Fleet, subjectId: string | null) {
   const line: [number, number][] = []
-  /** Longitudes go on beyond 180 where it crosses there. */
+  /** Longitudes continue beyond 180 at the meridian. */
   const goOn = ({ lat, lng }: Pick<Point, 'lat' | 'lng'>) => {
     const before = line.at(-1)?.[0] ?? lng
     line.push([before + shortWay(lng - before), lat])
@@ -54,20 +54,20 @@ export function showTrail(map: MapLibre, points: readonly Point[], fleet: Fleet,
   }
 }
 
-/** The sources with something in them. What is empty and stays so is not there: for each the map would load tiles, and be drawn. */
+/** The sources with data. Empty ones are not added, as the map would load tiles and draw for each of them. */
 const filled = new WeakSet<object>()
 
-/** Layers with their data, now and again whenever the style below it is another. */
+/** Adds layers with their data, now and again whenever the style is replaced. */
 export function showLayer(
   map: MapLibre,
   name: string,
   data: () => FeatureCollection,
   describe: () => LayerSpecification | LayerSpecification[],
-  /** Of a tile of 512 pixels: what is simpler by this looks the same. */
+  /** In pixels of a tile of 512: simplifying by this is not visible. */
   tolerance = 0.375,
 ) {
   const show = () => {
-    // Every picture that is added to the style calls this: of 2,000 names each one.
+    // Each picture added to the style, one for each of 2,000 names, fires this event.
     if (map.getSource(name)) return
     const first = data()
     if (first.features.length === 0) return
@@ -87,7 +87,7 @@ export function showLayer(
     try {
       show()
     } catch {
-      // There is no style yet: it says when.
+      // The style is not loaded yet: its event follows.
     }
   }
   update()

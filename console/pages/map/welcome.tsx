@@ -12,14 +12,14 @@ import { useTexts } from '../../texts/texts.tsx'
 export interface MadeDevice {
   _id: string
   name: string
-  /** Known right after it was made, and nowhere later. */
+  /** Known only right after the device was created. */
   key?: string | undefined
 }
 
-/** For a shell. */
+/** Quotes an argument for a shell. */
 const quote = (text: string) => (/^[\w@.+-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`)
 
-/** What an organization shows that has nothing to show: the way to its first point. */
+/** Shown instead of an empty map: the way to the first position. */
 export default function Welcome({ onMade }: { onMade: (device: MadeDevice) => void }) {
   const texts = useTexts()
   const { may, user } = useWorkspace()
@@ -34,7 +34,7 @@ export default function Welcome({ onMade }: { onMade: (device: MadeDevice) => vo
       onMade(device)
     },
   })
-  // Nothing has sent yet: the newest device is the one that somebody is setting up.
+  // Without any position, the newest device is the one that is being set up.
   const { data: newest } = useQuery({
     queryKey: ['devices', 'newest'],
     enabled: may('view/device'),
@@ -43,7 +43,7 @@ export default function Welcome({ onMade }: { onMade: (device: MadeDevice) => vo
       return (await answered(api.GET('/api/v3/devices', { params: { query } }))).data[0] ?? null
     },
   })
-  // The port of MQTT is the server's own business; over WebSocket it is the one that this page came from.
+  // The server does not publish its MQTT port. MQTT over WebSocket uses the page's own.
   const mqtt = `${location.origin.replace('http', 'ws')}/mqtt`
   const command = `npm run simulate -- --url ${location.origin} --mqtt ${mqtt} --email ${quote(user.email)} --password ${t.fleetPassword}`
   return (

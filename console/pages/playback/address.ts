@@ -8,9 +8,9 @@ export interface Subject {
   id: string
 }
 
-/** As many as have a colour of their own. */
+/** Each subject has a colour of its own. */
 export const MAX_SUBJECTS = 6
-/** How many times faster than it was. */
+/** Playback speeds, as multiples of real time. */
 export const RATES = [1, 2, 5, 10, 30, 60] as const
 const STANDARD_RATE = 10
 
@@ -22,13 +22,13 @@ export interface Span {
 
 export interface PlaybackAddress {
   subjects: Subject[]
-  /** 2026-11-21. An address that names neither a day nor a time means the day on which it is opened. */
+  /** 2026-11-21. An address without a day and a time means the day on which it is opened. */
   day: string
-  /** Whether that was today when it was opened, and is over. */
+  /** Whether the day was today when the page was opened, and is over now. */
   isOver: boolean
-  /** Milliseconds since 1970; null is the beginning. */
+  /** Milliseconds since 1970; null means the beginning. */
   at: number | null
-  /** What the chart shows of the day; null is all of it. */
+  /** The part of the day in the chart; null means all of it. */
   zoom: Span | null
   rate: number
   anomalies: boolean
@@ -36,11 +36,11 @@ export interface PlaybackAddress {
 
 const DAY_MS = 86_400_000
 
-/** So many days after a day, by the calendar alone. */
+/** The date some days later in the calendar. */
 export const stepDay = (day: string, days: number): string =>
   new Date(Date.parse(day) + days * DAY_MS).toISOString().slice(0, 10)
 
-/** Of a year with four digits, as the day after it. Browsers parse the 30th of February as well. */
+/** A date with a four-digit year, which its next day has too. Browsers also parse the 30th of February. */
 const isDay = (text: string): boolean =>
   /^\d{4}-\d\d-\d\d$/.test(text) &&
   !Number.isNaN(Date.parse(text)) &&
@@ -50,24 +50,27 @@ const isDay = (text: string): boolean =>
 
 export const keyOf = ({ type, id }: Subject): string => `${type}:${id}`
 
-/** A day of null is the one on which somebody goes to it. */
+/** A null day means the current day. */
 export type Change = (
   next: Partial<Omit<PlaybackAddress, 'day' | 'isOver'>> & { day?: string | null },
 ) => void
 
-/** What is played back is in the address: it can be sent, gone back to, and loaded again. `dateOf` is of its calendar. */
+/**
+ * The state of the playback is in the address, so it can be shared, loaded again, and reached by the back button. `dateOf`
+ * gives dates in the organization's time zone.
+ */
 export function usePlaybackAddress(
   dateOf: (at: number) => string,
   now: number,
 ): readonly [PlaybackAddress, Change] {
   const [params, setParams] = useSearchParams()
-  // The same ones as long as the address names the same: another time draws no chart anew under the hand that drags over it.
+  // The same object while the address names the same subjects: otherwise a new time would draw the chart again during a drag.
   const named = params.getAll('subject').join(' ')
   const subjects = useMemo(() => readSubjects(named.split(' ')), [named])
   const [from, to] = [params.get('from'), params.get('to')]
   const zoom = useMemo(() => readZoom(from, to), [from, to])
   const written = params.get('day') ?? ''
-  // The day stays where it is when midnight passes: it is found anew where somebody goes to a day that has no name.
+  // The day stays the same after midnight. It is determined again when an address without a day is opened.
   const [opened, setOpened] = useState({ named, written, at: serverNow() })
   if (opened.named !== named || opened.written !== written)
     setOpened({ named, written, at: isDay(written) ? opened.at : serverNow() })
@@ -92,7 +95,7 @@ export function usePlaybackAddress(
       if (next.day !== undefined) setOpened(before => ({ ...before, at: serverNow() }))
       setParams(
         () => {
-          // Of the address itself: what was changed a moment ago may not be drawn yet.
+          // From the address itself, as the last change may not be rendered yet.
           const changed = new URLSearchParams(location.search)
           const set = (name: string, value: string | null) =>
             value === null ? changed.delete(name) : changed.set(name, value)
@@ -106,14 +109,14 @@ export function usePlaybackAddress(
             set('from', next.zoom && new Date(next.zoom.from).toISOString())
             set('to', next.zoom && new Date(next.zoom.to).toISOString())
           }
-          // A time is one of its day, and a day that is over no other.
+          // A time belongs to its day, and a day that is over does not become another one.
           const isOfDay = changed.has('at') || changed.has('from') || day !== dateOf(serverNow())
           if (next.day === undefined && isOfDay) set('day', day)
           if (next.rate !== undefined) set('rate', next.rate === STANDARD_RATE ? null : String(next.rate))
           if (next.anomalies !== undefined) set('anomalies', next.anomalies ? 'true' : null)
           return changed
         },
-        // Going back leads from day to day and from subject to subject, not from second to second.
+        // The back button leads from day to day and from subject to subject, not from second to second.
         { replace: next.subjects === undefined && next.day === undefined },
       )
     },

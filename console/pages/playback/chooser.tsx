@@ -9,7 +9,7 @@ import { useLocale, useTexts } from '../../texts/texts.tsx'
 import { keyOf, MAX_SUBJECTS, type Subject, TYPES } from './address.ts'
 import { useChosenNames, useVehicles } from './track-queries.ts'
 
-/** A list that somebody reads; more are found by their names. */
+/** A readable number; others are found by name. */
 const OFFERED = 50
 const REFRESH_MS = 5_000
 
@@ -18,13 +18,13 @@ interface Props {
   onChange: (subjects: Subject[]) => void
 }
 
-/** Whose day it is: everything that has ever sent a position, and the vehicles. */
+/** Chooses the subjects of the playback: everything that has ever sent a position, and the vehicles. */
 export function Chooser({ subjects, onChange }: Props) {
   const { playback: t } = useTexts()
   const names = useChosenNames(subjects)
   const [search, setSearch] = useState('')
   const offered = useOffered(search, subjects)
-  /** Whoever has added or removed one goes on in a field that is new and closed. */
+  /** After a subject is added or removed, the field is a new and closed one, and gets the focus. */
   const changed = useRef(false)
   const isFull = subjects.length >= MAX_SUBJECTS
   const add = (key: unknown) => {
@@ -98,7 +98,7 @@ function useOffered(search: string, chosen: readonly Subject[]) {
   const version = useFleetVersion(fleet, REFRESH_MS)
   const vehicles = useVehicles(useDebounced(search))
   return useMemo(() => {
-    // Who is there changes the fleet in place.
+    // The fleet changes in place, and the version tells when.
     void version
     const text = search.trim().toLowerCase()
     const taken = new Set(chosen.map(keyOf))

@@ -31,7 +31,7 @@ const toTimes = ({ startTime, endTime }: { startTime: string; endTime: string })
   to: Date.parse(endTime),
 })
 
-/** Trips and stops under the chart, at their times. The list says the same in words. */
+/** Trips and stops under the chart, at their times. The list has the same information as text. */
 export function Strips({ shown, span }: { shown: readonly PlayedSubject[]; span: Span }) {
   const share = (ms: number) => `${(ms / (span.to - span.from)) * 100}%`
   return (
@@ -51,7 +51,7 @@ export function Strips({ shown, span }: { shown: readonly PlayedSubject[]; span:
   )
 }
 
-/** What one of them did that day: in sums, now, and one trip and stop after the other. */
+/** The day of one subject: totals, the current state, and its trips and stops. */
 export function DayList(props: { one: PlayedSubject; player: Player; isAlone: boolean }) {
   const { one, player, isAlone } = props
   const { playback: t, subject: words } = useTexts()
@@ -110,7 +110,7 @@ export function DayList(props: { one: PlayedSubject; player: Player; isAlone: bo
 
 interface EntryProps {
   isCurrent: boolean
-  /** Whether the list goes along with it. */
+  /** Whether the list scrolls along. */
   isFollowed: boolean
   onGo: () => void
   children: ReactNode
@@ -130,7 +130,7 @@ function Entry({ isCurrent, isFollowed, onGo, children }: EntryProps) {
   )
 }
 
-/** While it plays the list goes along, and a page that scrolls as a whole stays. */
+/** The list scrolls along during playback; a page that scrolls as a whole does not. */
 function scrollListTo(entry: HTMLElement): void {
   const list = entry.closest('.playback-days')
   if (!list || list.scrollHeight <= list.clientHeight) return

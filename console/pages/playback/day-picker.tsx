@@ -22,14 +22,14 @@ import { IconButton } from '../../parts/parts.tsx'
 import { useFormat, useTexts } from '../../texts/texts.tsx'
 import { stepDay } from './address.ts'
 
-/** The history goes back a year. */
+/** The history is kept for a year. */
 const KEPT_DAYS = 365
 
-/** One day after the other, as the calendar of the organization has them and writes them: a browser's own field has its own language. */
+/** The day, in the calendar and format of the organization. The browser's own date field has the browser's language. */
 export function DayPicker({ day, onChange }: { day: string; onChange: (day: string | null) => void }) {
   const { playback: t } = useTexts()
   const format = useFormat()
-  /** Of the field itself until it is gone to: another key may come first, and on its way there a year is the year 2. */
+  /** The field's own value until its date is opened: while a year is typed, it is the year 2 at first. */
   const [typed, setTyped] = useState<DateValue | null>(null)
   const today = format.dateOf(serverNow())
   const earliest = stepDay(today, -KEPT_DAYS)
@@ -40,7 +40,7 @@ export function DayPicker({ day, onChange }: { day: string; onChange: (day: stri
     if (date >= earliest && date <= today) go(date)
   }
   useEffect(() => setTyped(now => (now?.toString() === day ? null : now)), [day])
-  // The field begins anew with every other object, even of the same day.
+  // The same object for the same day, as a new one resets the field.
   const value = useMemo(() => parseDate(day), [day])
   return (
     <div className="day-picker">

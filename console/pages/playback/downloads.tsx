@@ -15,7 +15,7 @@ interface Props {
   anomalies: boolean
 }
 
-/** Every point of the day as a file. */
+/** Downloads every point of the day as a file. */
 export function Downloads({ subjects, span, day, anomalies }: Props) {
   const { playback: t } = useTexts()
   const load = useMutation({
@@ -44,13 +44,13 @@ export function Downloads({ subjects, span, day, anomalies }: Props) {
   )
 }
 
-/** A link could not carry the token of the session. */
+/** A plain link could not send the session's token. */
 function save(file: Blob, name: string): void {
   const link = document.createElement('a')
   link.href = URL.createObjectURL(file)
   link.download = name
   link.click()
-  // The browser has taken it by then.
+  // The browser has read the file by then.
   setTimeout(() => URL.revokeObjectURL(link.href), REVOKE_AFTER_MS)
 }
 

@@ -30,13 +30,13 @@ import { gapsOf } from './tracks.ts'
 import { TimeSlider, Transport } from './transport.tsx'
 import { useZoom, zoomInto } from './zoom.ts'
 
-/** What is shown begins and ends at such times, so that the first and the last fix are not at the very edge. */
+/** The chart begins and ends at multiples of this, so that the first and the last fix are not at its very edge. */
 const ROUND_MS = 5 * 60_000
-/** An address that changed with every step of a slider would be too much for a browser. */
+/** Browsers limit how often the address may change, so it does not follow every step of a slider. */
 const SAVE_AFTER_MS = 500
-/** A new day is said soon after it has begun. */
+/** A new day is noticed soon after it has begun. */
 const DAY_NOTICED_MS = 20_000
-/** As long as it takes to read what was left out. */
+/** The time to read the notice about a skipped gap. */
 const SAID_FOR_MS = 5_000
 
 export function Component() {
@@ -54,7 +54,7 @@ export function Component() {
   )
 }
 
-/** The day of some subjects, played again. */
+/** Plays back the day of some subjects. */
 function Playback() {
   const texts = useTexts()
   const format = useFormat()
@@ -68,7 +68,7 @@ function Playback() {
   )
   const goTo = (next: string | null) => change({ day: next, at: null, zoom: null })
   const player = useMemo(createPlayer, [])
-  // What the live map leaves out can be played back all the same.
+  // The filters of the live map do not apply here.
   useEffect(() => filter([], []), [filter])
 
   const names = useChosenNames(subjects)
@@ -76,7 +76,7 @@ function Playback() {
   const { trips, error: tripsError, retry: retryTrips } = useTrips(subjects, wholeDay)
   const isEmpty =
     !isPending && !error && subjects.length > 0 && loaded.every(({ track }) => track.count === 0)
-  // Of a day without a track they say whether it is one on which nothing came.
+  // On a day without a track they tell whether all of its positions are anomalies.
   const anomalies = useAnomalies(subjects, wholeDay, choice.anomalies || isEmpty)
   const isWrong = isEmpty && anomalies.points.length > 0
   const shown = useMemo<PlayedSubject[]>(
@@ -205,7 +205,7 @@ function Playback() {
   )
 }
 
-/** From the first fix of all of them to the last. */
+/** From the first fix of all subjects to the last. */
 function spanOf(shown: readonly PlayedSubject[]): Span | null {
   if (shown.length === 0) return null
   const firsts = shown.map(({ track }) => track.times[0] as number)
@@ -216,14 +216,14 @@ function spanOf(shown: readonly PlayedSubject[]): Span | null {
   }
 }
 
-/** When somebody begins to move, in their order. */
+/** The starts of all trips, in order. */
 const beginsOf = (shown: readonly PlayedSubject[]): number[] =>
   shown
     .flatMap(({ trips }) => partsOf(trips))
     .flatMap(({ from, trip }) => (trip ? [from] : []))
     .sort((a, b) => a - b)
 
-/** Another one wherever somebody went back or forward to. */
+/** A new key whenever the back or the forward button was used. */
 function useGoneTo(): string {
   const { key } = useLocation()
   const isGone = useNavigationType() === NavigationType.Pop
@@ -232,7 +232,7 @@ function useGoneTo(): string {
   return goneTo
 }
 
-/** Winds the clock as the address says, and writes down in the address where it stands still. */
+/** Sets the player to the time in the address, and writes its time into the address when it stands still. */
 function usePlayed(
   player: Player,
   span: Span | null,
@@ -249,7 +249,8 @@ function usePlayed(
   useEffect(() => {
     if (!span) return player.stop()
     player.setRange(span, gaps)
-    // Another subject joins at the time that is shown; another day, or one that was gone back to, begins where the address says.
+    // A new subject joins at the current time. Another day, or an address that was gone back to, begins at the time of the
+    // address.
     if (wound.current === wanted) return
     wound.current = wanted
     player.stop()
@@ -267,7 +268,7 @@ function usePlayed(
         change({ at: player.time === player.begin ? null : Math.round(player.time) })
       }, SAVE_AFTER_MS)
     }
-    // A subject that has joined meanwhile makes it begin anew.
+    // The effect also runs again when a subject is added: then the timer starts again.
     if (isUnsaved.current) save()
     const leaves = [player.onTime(save), player.onState(save)]
     return () => {
@@ -277,7 +278,7 @@ function usePlayed(
   }, [player, span, change])
 }
 
-/** What was left out because nobody knows anything of it, for a moment. */
+/** A short notice about a gap that the player has skipped. */
 function Skipped({ player }: { player: Player }) {
   const { playback: t } = useTexts()
   const format = useFormat()
@@ -321,7 +322,7 @@ interface StateProps {
   onDay: (day: string) => void
 }
 
-/** What there is instead of a track, and what to do about it. */
+/** Shown instead of a track: the reason and the next step. */
 function State({ choice, day, isPending, shown, onDay }: StateProps) {
   const texts = useTexts()
   const format = useFormat()

@@ -2,12 +2,12 @@ import type { Subject } from './address.ts'
 import type { Trips } from './track-queries.ts'
 import type { Track } from './tracks.ts'
 
-/** One of those that are played back, with what is known of it. */
+/** One subject of the playback with its data. */
 export interface PlayedSubject {
   key: string
   subject: Subject
   name: string
-  /** Which of the colours of tracks. */
+  /** The index of its colour. */
   color: number
   track: Track
   trips: Trips | undefined

@@ -1,10 +1,7 @@
 import { useSyncExternalStore } from 'react'
 import type { Span } from './address.ts'
 
-/**
- * A clock that somebody winds: it runs at `rate` times the speed of time, leaves out the gaps in which there is nothing to see,
- * and stops at its end.
- */
+/** The clock of the playback: it runs at `rate` times real time, skips gaps without data, and stops at the end. */
 export function createPlayer() {
   let [from, to] = [0, 0]
   let gaps: readonly Span[] = []
@@ -18,7 +15,7 @@ export function createPlayer() {
   const onSkip = new Set<(gap: Span) => void>()
 
   function tick(now: number) {
-    // A page that was hidden goes on where it was.
+    // A hidden page continues where it was.
     const passed = Math.min(now - before, MAX_STEP_MS)
     before = now
     const next = time + passed * rate
@@ -59,25 +56,25 @@ export function createPlayer() {
     setRate(next: number) {
       rate = next
     },
-    /** `gaps`: in their order. */
+    /** `gaps` are in order. */
     setRange(next: Span, within: readonly Span[]) {
       from = next.from
       to = next.to
       gaps = within
       set(time)
     },
-    /** When there is something to see for the first time. */
+    /** The first time with data. */
     get begin() {
       return findBegin()
     },
-    /** And for the last. */
+    /** The last time with data. */
     get end() {
       return findEnd()
     },
     seek: set,
     play() {
       if (playing || to <= from) return
-      // At its end it begins again.
+      // At the end it starts again from the beginning.
       if (time >= findEnd()) set(findBegin())
       playing = true
       before = performance.now()
@@ -85,7 +82,7 @@ export function createPlayer() {
       for (const listener of onState) listener()
     },
     stop,
-    /** At every change of the time: sixty times a second while it plays. */
+    /** Calls the listener at every change of the time: sixty times a second while it plays. */
     onTime(listener: () => void): () => void {
       onTime.add(listener)
       return () => onTime.delete(listener)
@@ -94,7 +91,7 @@ export function createPlayer() {
       onState.add(listener)
       return () => onState.delete(listener)
     },
-    /** Where it has just left out a gap in the middle. */
+    /** Calls the listener after a gap was skipped. */
     onSkip(listener: (gap: Span) => void): () => void {
       onSkip.add(listener)
       return () => onSkip.delete(listener)
@@ -109,6 +106,6 @@ const MAX_STEP_MS = 250
 export const useIsPlaying = (player: Player): boolean =>
   useSyncExternalStore(player.onState, () => player.playing)
 
-/** The time in steps: for what is read and not watched moving. */
+/** The time in steps, for values that are read and not watched moving. */
 export const usePlayerTime = (player: Player, stepMs: number): number =>
   useSyncExternalStore(player.onTime, () => Math.floor(player.time / stepMs) * stepMs)

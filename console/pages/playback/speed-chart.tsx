@@ -10,32 +10,34 @@ import type { Player } from './player.ts'
 import { GAP_MS, type Track } from './tracks.ts'
 import type { Zoom } from './zoom.ts'
 
-/** Of the unit above the numbers. */
+/** Room for the unit above the numbers. */
 const CHART_TOP_PX = fromRem(1.125)
-/** Of the numbers at the left and of the last time at the right: what stands below lies under the same times (playback.css). */
+/**
+ * Room for the numbers on the left and the last time on the right: the strips below lie under the same times (playback.css).
+ */
 const CHART_LEFT_PX = fromRem(2.75)
 const CHART_RIGHT_PX = fromRem(1.75)
-/** A press that trembles is no drag. */
+/** A shorter movement is a click. */
 const DRAG_PX = 6
 const AXIS_PX = fromRem(1.5)
-/** The axis goes at least so far, in whatever unit. */
+/** The axis reaches at least this speed, in either unit. */
 const MIN_PER_HOUR = 20
 const HOUR_MS = 3_600_000
 const STEPS_MS = [1 / 60, 1 / 30, 1 / 12, 1 / 6, 1 / 4, 1 / 2, 1, 2, 3, 4, 6].map(hours => hours * HOUR_MS)
 const LABEL_PX = fromRem(3.5)
-/** How uPlot joins tables. */
+/** The modes in which uPlot joins tables. */
 const [RETAIN_NULLS, EXPAND_NULLS] = [1, 2] as const
 
 interface Props {
   shown: readonly PlayedSubject[]
-  /** What is left out when it plays. */
+  /** The gaps that the player skips. */
   gaps: readonly Span[]
   span: Span
   player: Player
   zoom: Zoom
 }
 
-/** The speed of each of them over the time; whoever presses on it goes there, and who drags over it looks closer. */
+/** The speeds of all subjects over time. A press moves the player there, a drag zooms in. */
 export function SpeedChart({ shown, gaps, span, player, zoom }: Props) {
   const { playback: t } = useTexts()
   const format = useFormat()
@@ -92,7 +94,7 @@ export function SpeedChart({ shown, gaps, span, player, zoom }: Props) {
             grid,
             size: AXIS_PX,
             gap: 4,
-            // At whole hours of the clock there, whatever the offset; the one that is put forward is left out.
+            // At full hours of local time, whatever the offset. The hour that is put forward is left out.
             splits: chart =>
               roundTimes(span, chart.width - CHART_LEFT_PX - CHART_RIGHT_PX, format.startOfDay(span.from)),
             values: (_chart, times) => format.clocks(times),
@@ -117,7 +119,7 @@ export function SpeedChart({ shown, gaps, span, player, zoom }: Props) {
         ],
       }
       const tables = shown.map(({ track }) => toTable(track, format.perHour))
-      // Where one has a gap, the times of the others are none of its own: it is as wide as they leave it.
+      // The times of other subjects must not fill a subject's gap: it stays as wide as it is.
       const modes = tables.map(() => [RETAIN_NULLS, EXPAND_NULLS])
       return new uPlot(options, uPlot.join(tables, modes), target as HTMLElement)
     }
@@ -154,7 +156,9 @@ export function SpeedChart({ shown, gaps, span, player, zoom }: Props) {
   )
 }
 
-/** Times and speeds, with nothing where nobody knows. A null is a gap for uPlot, what `join` leaves out is none. */
+/**
+ * Times and speeds, with nothing for unknown values. uPlot draws a gap for null, and none for values that `join` leaves out.
+ */
 function toTable(
   { times, speeds, implied, count }: Track,
   perHour: (mps: number) => number,
@@ -170,7 +174,7 @@ function toTable(
       x.push(time - 1)
       y.push(null)
     } else if (implied[index] && time - before > 1) {
-      // All the way long.
+      // An implied speed holds for the whole way to the fix.
       x.push(before + 1)
       y.push(shown)
     }
@@ -189,7 +193,7 @@ function roundTimes({ from, to }: Span, width: number, startOfDay: number): numb
   return times
 }
 
-/** The line at the time of the player, and the time where somebody presses or a finger goes. */
+/** The line at the time of the player, and the selection of a time by a press or a finger. */
 function followTime(chart: uPlot, player: Player): () => void {
   const head = document.createElement('div')
   head.className = 'play-head'
@@ -200,7 +204,7 @@ function followTime(chart: uPlot, player: Player): () => void {
   const onPointer = (event: PointerEvent) => {
     if (event.buttons !== 1) return
     const begins = event.type === 'pointerdown'
-    // Of a mouse the way is a drag, which looks closer.
+    // A drag with the mouse zooms.
     if (!begins && event.pointerType === 'mouse') return
     if (begins && event.pointerType !== 'mouse') chart.over.setPointerCapture(event.pointerId)
     player.seek(chart.posToVal(event.clientX - chart.over.getBoundingClientRect().left, 'x'))

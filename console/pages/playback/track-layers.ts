@@ -5,7 +5,7 @@ import { showLayer } from '../map/trail-layer.ts'
 import type { HistoryPoint } from './tracks.ts'
 
 export interface TrackLine {
-  /** Which of the colours of tracks. */
+  /** The index of its colour. */
   color: number
   lines: [number, number][][]
   stops: readonly { lat: number; lng: number }[]
@@ -18,7 +18,7 @@ const pointAt = ({ lat, lng }: { lat: number; lng: number }, color: string): Fea
   geometry: { type: 'Point', coordinates: [lng, lat] },
 })
 
-/** The way of the whole day below what moves on it, where it stood, and what was taken for wrong. */
+/** Draws the tracks of the whole day below the markers, with stops and anomalies. */
 export function showTracks(
   map: MapLibre,
   tracks: readonly TrackLine[],

@@ -19,7 +19,7 @@ interface Props {
   player: Player
 }
 
-/** The ways of the day, and where each of them is at the time of the player. */
+/** The tracks of the day, and the position of each subject at the time of the player. */
 export function TrackMap({ shown, anomalies, player }: Props) {
   const texts = useTexts()
   const container = useRef<HTMLElement>(null)
@@ -35,13 +35,13 @@ export function TrackMap({ shown, anomalies, player }: Props) {
     if (opened && canvas.current) return opened.loaded.drawMarkers(opened.map, canvas.current, player, shown)
   }, [opened, player, shown])
 
-  /** The first look at other tracks is at all of them, and so it is where anomalies are shown. */
+  /** The first view of new tracks, and of newly shown anomalies, shows all of them. */
   const key = `${shown.map(({ key }) => key).join(' ')} ${anomalies.length > 0}`
   const showAll = (animate: boolean) => {
     const ways = lines.flatMap(one => one.lines)
     const bounds = boundsAroundWays([...ways, ...anomalies.map(({ lng, lat }) => [[lng, lat] as const])])
     if (!opened || !bounds) return
-    // The chart below has just taken its room.
+    // The chart below has just taken its space.
     opened.map.resize()
     opened.map.fitBounds(bounds, { padding: PADDING_PX, maxZoom: 16, animate, duration: 500 })
   }

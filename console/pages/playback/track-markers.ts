@@ -11,16 +11,16 @@ import { momentAt, type Track } from './tracks.ts'
 export interface Marked {
   track: Track
   name: string
-  /** Which of the colours of tracks. */
+  /** The index of its colour. */
   color: number
 }
 
 const RADIUS_PX = 11
-/** So far inside of where the world ends, at 85°, a marker is seen as a whole. */
+/** Markers near the edge of the world, at 85°, are moved inside by this much, so that they are seen whole. */
 const EDGE_PX = RADIUS_PX + 2
 const LABEL_PX = 16
 const RADIANS = Math.PI / 180
-/** Nearer to the edge than this share of the map, the only one that plays is brought to the middle again. */
+/** Closer to the edge than this share of the map, the only subject that plays is centered again. */
 const EDGE = 0.12
 const FOLLOW_MS = 400
 
@@ -31,11 +31,14 @@ interface Box {
 }
 
 const boxAt = (left: number, y: number, width: number): Box => ({ left, right: left + width, y })
-/** All of them are as high as a marker. */
+/** All of them have the height of a marker. */
 const overlaps = (one: Box, other: Box) =>
   one.left < other.right && other.left < one.right && Math.abs(one.y - other.y) < 2 * RADIUS_PX
 
-/** Where each of them is at the time of the player, on a canvas in the camera of the map: a handful, so it is drawn anew. */
+/**
+ * Draws each subject at the time of the player on a canvas in the camera of the map. They are few, so all are drawn each
+ * time.
+ */
 export function drawMarkers(
   map: MapLibre,
   canvas: HTMLCanvasElement,
@@ -47,7 +50,7 @@ export function drawMarkers(
   let palette = readMapColors()
   let frame = 0
   let [width, height] = [0, 0]
-  /** Somebody looks elsewhere until it is played again. */
+  /** Whether somebody has moved the map since playback started. */
   let strayed = false
 
   function draw() {
@@ -58,14 +61,14 @@ export function drawMarkers(
     const seen = marked.flatMap(({ track, name, color }) => {
       const moment = momentAt(track, player.time)
       if (!moment) return []
-      // In the turn of the world that is looked at.
+      // On the copy of the world that is in view.
       const lng = middle + shortWay(moment.lng - middle)
       const lat = Math.min(MAX_LAT, Math.max(-MAX_LAT, moment.lat))
       const { x, y } = map.project([lng, lat])
       return [{ moment, name, color, x, y: Math.min(south.y - EDGE_PX, Math.max(north.y + EDGE_PX, y)) }]
     })
     const taken = seen.map(({ x, y }) => boxAt(x - RADIUS_PX, y, 2 * RADIUS_PX))
-    // The first one lies above the others, and its name has the first choice.
+    // The first subject is drawn on top, and its name is placed first.
     for (const { moment, color, x, y } of [...seen].reverse()) {
       context.globalAlpha = moment.known ? 1 : 0.6
       drawMarker(x, y, moment.heading, palette.tracks[color] as string)
@@ -103,7 +106,7 @@ export function drawMarkers(
     context.restore()
   }
 
-  /** Beside its marker, where it covers none and no other name. */
+  /** Draws a name beside its marker if it covers no marker and no other name. */
   function drawName(name: string, x: number, y: number, taken: Box[]) {
     context.font = font
     context.textBaseline = 'middle'

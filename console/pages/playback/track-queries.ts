@@ -10,13 +10,16 @@ import { useTexts } from '../../texts/texts.tsx'
 import { keyOf, type Span, type Subject } from './address.ts'
 import { createTrack, type HistoryPoint, isSameTrack, type Track } from './tracks.ts'
 
-/** As many as the interface simplifies a track to: one in eight seconds of a day, more where it turns. */
+/** The API simplifies a track to this many points: one in eight seconds of a day, more in curves. */
 export const MAX_POINTS = 10_000
-/** Where it leaves out anomalies, it leaves more than these. */
+/** When anomalies are left out, more than these were found. */
 const ALL_ANOMALIES = MAX_POINTS / 4
-/** What was sent late appears without loading the page again, and a day that is not over grows. */
+/** Late points appear without a reload, and the current day grows. */
 const STALE_MS = 60_000
-/** A day is read again for so long after it: devices may be ahead of the clock, and come late from where no network is. */
+/**
+ * A day is read again for this long after its end: device clocks may be ahead, and points come late from places without a
+ * network.
+ */
 const LATE_MS = 3_600_000
 const ofDay = ({ to }: Span) => ({
   staleTime: STALE_MS,
@@ -28,7 +31,7 @@ const ofDay = ({ to }: Span) => ({
 export interface Loaded {
   subject: Subject
   track: Track
-  /** Whether points were left out. */
+  /** Whether the track was simplified. */
   isReduced: boolean
 }
 
@@ -46,22 +49,22 @@ async function readPoints(subject: Subject, span: Span, includeAnomalies: boolea
     ...(includeAnomalies && { includeAnomalies: 'true' as const }),
   }
   const answer = await answered(api.GET('/api/v3/location-histories', { params: { query }, signal }))
-  // A text is what other formats are.
+  // A string is the response in another format.
   return typeof answer === 'string' ? [] : answer.data
 }
 
-/** Asks again for what failed, and for nothing else. */
+/** Retries the failed requests only. */
 const retryOf = (results: readonly { error: unknown; refetch: () => unknown }[]) => () => {
   for (const result of results) if (result.error) void result.refetch()
 }
 
-/** What was loaded of every subject so far; those that failed say why. */
+/** The tracks that are loaded so far, and the errors of the others. */
 export function useTracks(subjects: readonly Subject[], span: Span) {
   return useQueries({
     queries: subjects.map(subject => ({
       queryKey: ['playback', keyOf(subject), span.from, span.to],
       ...ofDay(span),
-      // What is as it was is not drawn anew, under the hand of whoever drags over it.
+      // Unchanged tracks keep their identity: the chart is not drawn again during a drag.
       structuralSharing: (before: unknown, now: unknown) =>
         before && isSameTrack((before as Loaded).track, (now as Loaded).track) ? before : now,
       queryFn: async ({ signal }: { signal: AbortSignal }): Promise<Loaded> => {
@@ -78,7 +81,7 @@ export function useTracks(subjects: readonly Subject[], span: Span) {
   })
 }
 
-/** What counts as wrong, of all of them. */
+/** The anomalies of all subjects. */
 export function useAnomalies(subjects: readonly Subject[], span: Span, wanted: boolean) {
   return useQueries({
     queries: subjects.map(subject => ({
@@ -100,7 +103,7 @@ export function useAnomalies(subjects: readonly Subject[], span: Span, wanted: b
 
 export type Trips = NonNullable<ReturnType<typeof useTrips>['trips'][number]>
 
-/** The trips and stops of each subject, as far as they are there. */
+/** The trips and stops of each subject, as far as they are loaded. */
 export function useTrips(subjects: readonly Subject[], span: Span) {
   return useQueries({
     queries: subjects.map(subject => ({
@@ -121,7 +124,7 @@ export function useTrips(subjects: readonly Subject[], span: Span) {
 
 export type FileFormat = 'gpx' | 'geojson' | 'csv'
 
-/** Everything of that day as the interface writes it into a file, not only what is drawn. */
+/** Every point of the day in a file format of the API, not only the drawn ones. */
 export async function readFile(
   subjects: readonly Subject[],
   span: Span,
@@ -146,7 +149,7 @@ export async function readFile(
   return answered(request) as Promise<Blob>
 }
 
-/** How many vehicles are offered at once. */
+/** The number of vehicles that are offered at once. */
 const OFFERED_VEHICLES = 20
 
 export function useVehicles(search: string) {
@@ -161,7 +164,7 @@ export function useVehicles(search: string) {
   return data
 }
 
-/** What the chosen ones are called on the page. */
+/** The names of the chosen subjects. */
 export function useChosenNames(subjects: readonly Subject[]): string[] {
   const { form } = useTexts()
   const names = useNames(subjects)

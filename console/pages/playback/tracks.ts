@@ -2,7 +2,7 @@ import { distanceM, shortWay } from '../../map/geometry.ts'
 import { ZERO_MPS } from '../../texts/format.ts'
 import type { Span } from './address.ts'
 
-/** A point of the history, as far as it is shown. */
+/** The fields of a point of the history that are used here. */
 export interface HistoryPoint {
   lat: number
   lng: number
@@ -12,22 +12,25 @@ export interface HistoryPoint {
   anomaly: 'speed' | 'accuracy' | null
 }
 
-/** The way of a subject in columns: a day may have 86,400 points. */
+/** The track of a subject in columns: a day may have 86,400 points. */
 export interface Track {
   count: number
   /** Milliseconds since 1970, ascending. */
   times: Float64Array
   lats: Float64Array
   lngs: Float64Array
-  /** Metres a second: what the fix says, else what the way from the one before or to the next implies. NaN where nothing does. */
+  /**
+   * Metres a second: the speed of the fix, or else the one implied by the distance from the fix before or to the next. NaN if
+   * neither is known.
+   */
   speeds: Float32Array
-  /** 1 where the fix does not say it. */
+  /** 1 for an implied speed. */
   implied: Uint8Array
-  /** Degrees; NaN where the fix says nothing. */
+  /** Degrees; NaN if the fix has none. */
   headings: Float32Array
 }
 
-/** As the server counts trips: nobody knows where it was in between. */
+/** The server's limit for trips: the way in between is unknown. */
 export const GAP_MS = 30 * 60_000
 
 export function createTrack(points: readonly HistoryPoint[]): Track {
@@ -50,14 +53,14 @@ export function createTrack(points: readonly HistoryPoint[]): Track {
     speeds[index] = speed ?? impliedSpeed(track, index)
     implied[index] = speed === null ? 1 : 0
   })
-  // The first one, and the first after a gap, have no way before them.
+  // The first fix, and the first one after a gap, have no way before them.
   speeds.forEach((speed, index) => {
     if (Number.isNaN(speed)) speeds[index] = impliedSpeed(track, index + 1)
   })
   return track
 }
 
-/** Whether two say the same, point by point. */
+/** Whether two tracks are equal point by point. */
 export function isSameTrack(one: Track, other: Track): boolean {
   const columns = ['times', 'lats', 'lngs', 'speeds', 'implied', 'headings'] as const
   return (
@@ -66,7 +69,7 @@ export function isSameTrack(one: Track, other: Track): boolean {
   )
 }
 
-/** Of the way to a fix. NaN where nobody knows it. */
+/** The speed on the way to a fix; NaN if it is unknown. */
 function impliedSpeed({ times, lats, lngs, count }: Track, index: number): number {
   if (index === 0 || index === count) return Number.NaN
   const place = (at: number) => ({ lat: lats[at] as number, lng: lngs[at] as number })
@@ -79,14 +82,14 @@ function impliedSpeed({ times, lats, lngs, count }: Track, index: number): numbe
 export interface Moment {
   lat: number
   lng: number
-  /** NaN where nothing says it, each. */
+  /** Both NaN if unknown. */
   heading: number
   speed: number
-  /** Whether it is known where it was: not before its first fix, after its last, or in a gap. */
+  /** Whether the place is known: not before the first fix, after the last, or in a gap. */
   known: boolean
 }
 
-/** Where it was: between two fixes on the straight way between them. Null before the first fix. */
+/** The state at a time: between two fixes on the straight line between them. Null before the first fix. */
 export function momentAt(track: Track, time: number): Moment | null {
   const { times, lats, lngs, speeds, headings, count } = track
   if (count === 0 || time < (times[0] as number)) return null
@@ -115,12 +118,12 @@ export function momentAt(track: Track, time: number): Moment | null {
   }
 }
 
-/** Less than that trembles what stands still. */
+/** The fixes of a standing subject differ slightly, which implies speeds of up to this. */
 const MOVING_MPS = 1
 
 /**
- * The speed on the way from a fix to the next: that of the way, where the next one says none. A zero that both of them say
- * says nothing where that way is long.
+ * The speed between two fixes: implied by the distance if the next fix has none. Two zeros count for nothing if the distance
+ * is long.
  */
 function speedBetween(track: Track, index: number, share: number): number {
   if (track.implied[index + 1]) return track.speeds[index + 1] as number
@@ -131,7 +134,7 @@ function speedBetween(track: Track, index: number, share: number): number {
     : before + (after - before) * share
 }
 
-/** The last one that is no later than `time`. */
+/** The last index that is no later than `time`. */
 function indexAt(times: Float64Array, count: number, time: number): number {
   let low = 0
   let high = count - 1
@@ -143,7 +146,7 @@ function indexAt(times: Float64Array, count: number, time: number): number {
   return low
 }
 
-/** Less is how a fix trembles that stands still: a millionth of a degree is 10 cm. */
+/** The fixes of a standing subject differ by less: a millionth of a degree is 10 cm. */
 const STILL_DEGREES = 1e-6
 
 function directionOf(dLat: number, dLng: number, lat: number): number {
@@ -152,7 +155,7 @@ function directionOf(dLat: number, dLng: number, lat: number): number {
   return ((Math.atan2(east, dLat) * 180) / Math.PI + 360) % 360
 }
 
-/** When nobody knows where any of them was: before their first fix, after the last, and where all of them are silent for long. */
+/** The times without known places: before the first fix, after the last, and where all subjects are silent for long. */
 export function gapsOf(tracks: readonly Track[], { from, to }: Span): Span[] {
   const known = tracks.flatMap(spansOf).sort((a, b) => a.from - b.from)
   const gaps: Span[] = []
@@ -164,7 +167,7 @@ export function gapsOf(tracks: readonly Track[], { from, to }: Span): Span[] {
   return gaps
 }
 
-/** From fix to fix, as long as none is far from the one before. */
+/** Spans of fixes without a long gap between two of them. */
 function spansOf({ times, count }: Track): Span[] {
   const spans: Span[] = []
   for (let index = 0; index < count; index++) {
@@ -176,7 +179,7 @@ function spansOf({ times, count }: Track): Span[] {
   return spans
 }
 
-/** The track in pieces without gaps; of a single point it is there twice. Longitudes go on beyond 180 where it crosses there. */
+/** The track in lines without gaps; a single point is there twice. Longitudes continue beyond 180 at the meridian. */
 export function linesOf({ times, lats, lngs, count }: Track): [number, number][][] {
   const lines: [number, number][][] = []
   let line: [number, number][] = []

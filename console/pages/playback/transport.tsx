@@ -11,13 +11,13 @@ const STEP_MS = 10 * SECOND_MS
 const MINUTE_MS = 60 * SECOND_MS
 const PAGE_MS = 10 * MINUTE_MS
 
-/** The next time that somebody begins to move. */
+/** The start of the next trip. */
 const nextOf = (begins: readonly number[], time: number) => begins.find(begin => begin >= time + SECOND_MS)
 
-/** Play and pause, how fast, and what the clock showed. */
+/** Play and pause, the speed, and the time. */
 export function Transport(props: {
   player: Player
-  /** When somebody begins to move, in their order. */
+  /** The starts of all trips, in order. */
   begins: readonly number[]
   zoom: Zoom
   rate: number
@@ -68,8 +68,8 @@ export function Transport(props: {
 }
 
 /**
- * The time as a slider under the chart: arrow keys go by ten seconds, with Shift by minutes, N to the next trip, the space bar
- * plays, plus and minus go closer and further.
+ * The time as a slider under the chart. Arrow keys move by ten seconds, with Shift by minutes, N to the next trip, the space
+ * bar plays, plus and minus zoom.
  */
 export function TimeSlider(props: { player: Player; begins: readonly number[]; span: Span; zoom: Zoom }) {
   const { player, begins, span, zoom } = props
@@ -92,7 +92,7 @@ export function TimeSlider(props: { player: Player; begins: readonly number[]; s
   }, [player, format, span])
 
   const onKeyDown = (event: KeyboardEvent) => {
-    // The browser's own: Ctrl and plus is larger text, Alt and an arrow the way back.
+    // With these modifiers the keys belong to the browser: Ctrl and plus enlarges text, Alt and an arrow goes back.
     if (event.ctrlKey || event.metaKey || event.altKey) return
     const step = event.shiftKey ? MINUTE_MS : STEP_MS
     const moves: Record<string, () => void> = {

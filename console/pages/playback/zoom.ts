@@ -2,14 +2,14 @@ import { useEffect, useMemo } from 'react'
 import type { Change, Span } from './address.ts'
 import type { Player } from './player.ts'
 
-/** Where the chart has room for two minutes on its axis and the fixes of most devices lie apart. */
+/** At this zoom the axis has room for two minutes, and the fixes of most devices lie apart. */
 const CLOSEST_MS = 2 * 60_000
 const STEP = 2
 
 export interface Zoom {
-  /** Whether all of it is shown. */
+  /** Whether the whole span is shown. */
   isWhole: boolean
-  /** Whether it goes no closer. */
+  /** Whether the zoom is at its closest. */
   isClosest: boolean
   show(next: Span): void
   closer(): void
@@ -17,7 +17,7 @@ export interface Zoom {
   whole(): void
 }
 
-/** The part of a span that somebody looks at closely. It goes along with the time: no press of a button leads out of sight. */
+/** The zoomed part of a span. It follows the time of the player, so no button leads out of view. */
 export function useZoom(
   span: Span | null,
   player: Player,
@@ -31,7 +31,7 @@ export function useZoom(
     const turn = () => {
       const { time } = player
       if (time >= view.from && time <= view.to) return
-      // As a page is turned: the time is where the part begins, or ends where it went back.
+      // Turns pages: the time is at the beginning of the new part, or at its end after going back.
       const wide = view.to - view.from
       const from = time > view.to ? time : time - wide
       change({ zoom: { from, to: from + wide } })
@@ -44,7 +44,7 @@ export function useZoom(
     const show = (next: Span) => {
       if (!span) return
       const shown = zoomInto(span, next)
-      // The time is in it, also in the address, which would lead to another part where it learned of it later.
+      // The time stays inside of the part, also in the address: an address that is updated later would lead to another part.
       const at = Math.round(Math.min(shown.to, Math.max(shown.from, player.time)))
       player.seek(at)
       change({ zoom: shown === span ? null : shown, at })
@@ -70,7 +70,7 @@ export function useZoom(
   }, [span, view, player, change])
 }
 
-/** A part of a span, as wide as one can look at, and moved to where the span is; the span itself where it is all of it. */
+/** A part of a span with an allowed width, moved inside of the span; the span itself if the part covers it. */
 export function zoomInto(span: Span, zoom: Span | null): Span {
   if (!zoom) return span
   const begin = Math.floor(zoom.from)

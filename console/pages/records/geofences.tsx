@@ -5,7 +5,7 @@ import { useFormat, useTexts } from '../../texts/texts.tsx'
 import { urls } from '../../urls.ts'
 import { RecordsPage } from './records-page.tsx'
 
-/** Geofences are seen and changed on the map: here they are found. */
+/** The list of geofences. They are shown and edited on the map. */
 export function Component() {
   const texts = useTexts()
   const format = useFormat()

@@ -43,7 +43,7 @@ function HubForm({ hub, onClose }: { hub: Hub | null; onClose: () => void }) {
   const { values, field } = draft
   const t = texts.records
   const save = async () => {
-    // As people write it: 52,52 is a number too.
+    // A decimal comma is accepted: 52,52.
     const read = (text: string) => Number(text.trim().replace(',', '.'))
     const body = {
       name: values.name,

@@ -4,7 +4,7 @@ import { readName } from '../../api/lists.ts'
 import type { KindName } from '../../kinds.ts'
 import { useTexts } from '../../texts/texts.tsx'
 
-/** What a field names that holds an identifier. */
+/** The kind of record that a field refers to. */
 const KIND_OF: { [field: string]: KindName | undefined } = {
   hubId: 'hubs',
   deviceId: 'devices',
@@ -14,16 +14,18 @@ const KIND_OF: { [field: string]: KindName | undefined } = {
 
 export interface RecordDraft<Whole> {
   isChanged: boolean
-  /** What somebody else has made meanwhile of what is changed here, until it is said which of them counts. */
+  /**
+   * The values that somebody else has saved meanwhile for fields that are changed here, until one of both versions is chosen.
+   */
   theirs: object | null
   takeTheirs: () => void
-  /** The record as it is now, null of a new one. Throws where somebody else has changed the same, once. */
+  /** Reads the current record; null for a new one. Throws once if somebody else has changed the same fields. */
   agree: () => Promise<Whole | null>
 }
 
 const isSame = (one: unknown, other: unknown) => JSON.stringify(one) === JSON.stringify(other)
 
-/** What somebody has entered of a record, beside what was there first and what others make of it meanwhile. */
+/** The input of a form, beside the values at its start and those that others save meanwhile. */
 export function useRecordDraft<Whole extends { _id: string }, Values extends object>(
   record: Whole | null,
   valuesOf: (record: Whole | null) => Values,
@@ -33,7 +35,7 @@ export function useRecordDraft<Whole extends { _id: string }, Values extends obj
   const { form: t } = useTexts()
   const [first] = useState(() => valuesOf(record))
   const [values, setValues] = useState(first)
-  /** As they were first, or as somebody else has changed them since and it was said here. */
+  /** The values at the start, or those that somebody else has saved since and that the form has shown. */
   const [known, setKnown] = useState(first)
   const [theirs, setTheirs] = useState<Partial<Values> | null>(null)
   const changed = (Object.keys(values) as Name[]).filter(name => !isSame(values[name], known[name]))
@@ -42,7 +44,7 @@ export function useRecordDraft<Whole extends { _id: string }, Values extends obj
     if (!record) return null
     const whole = await read(record._id)
     const now = valuesOf(whole)
-    // A list is put together of what either has added and removed.
+    // Lists are merged: both people's additions and removals count.
     const overtaken = changed.filter(
       name => ![known, values].some(one => isSame(one[name], now[name])) && !Array.isArray(now[name]),
     )
@@ -62,10 +64,10 @@ export function useRecordDraft<Whole extends { _id: string }, Values extends obj
     values,
     first,
     set,
-    /** What its field in a form is given. */
+    /** The props of a field in the form. */
     field: <N extends Name>(name: N) => ({ name, value: values[name], onChange: set(name) }),
     isChanged: changed.length > 0,
-    /** What is changed here alone: the rest may be what the role cannot see, and so cannot name again. */
+    /** The changed fields only. The others may refer to records that the role cannot see and must not name. */
     changesOf: <Body extends { [name in keyof Body]: name extends Name ? unknown : never }>(body: Body) =>
       Object.fromEntries(
         Object.entries(body).filter(([name]) => changed.includes(name as Name)),

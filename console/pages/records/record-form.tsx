@@ -13,22 +13,22 @@ import { useTexts } from '../../texts/texts.tsx'
 import type { RecordDraft } from './record-draft.ts'
 
 interface Props<Whole> {
-  /** Of the queries that are read again: `devices`. */
+  /** The kind, whose queries are read again: `devices`. */
   name: string
   title: string
   onClose: () => void
   draft: RecordDraft<Whole>
-  /** Of the record as it is now; absent where the role may not. */
+  /** Gets the current record; absent when the role may not save. */
   save?: (now: Whole | null) => Promise<unknown>
   remove?: { ask: string; run: () => Promise<unknown> }
   onSaved?: () => void
   children: ReactNode
   actions?: ReactNode
-  /** A question of one of the actions. */
+  /** The question of one of the actions. */
   asked?: ReactNode
 }
 
-/** A record in a dialog. */
+/** A record's form in a dialog. */
 export function RecordForm<Whole>(props: Props<Whole>) {
   const leaving = useLeaving(props.save !== undefined && props.draft.isChanged, props.onClose)
   return (
@@ -38,7 +38,7 @@ export function RecordForm<Whole>(props: Props<Whole>) {
   )
 }
 
-/** What was typed does not go without a question. */
+/** Asks before a form with unsaved input is closed. */
 export function useLeaving(isChanged: boolean, onClose: () => void) {
   const [isAsking, setAsking] = useState(false)
   const letGo = useUnsaved(isChanged)
@@ -46,7 +46,7 @@ export function useLeaving(isChanged: boolean, onClose: () => void) {
     isAsking,
     leave: () => (isChanged ? setAsking(true) : onClose()),
     stay: () => setAsking(false),
-    /** What is typed is saved, or not wanted: whoever goes elsewhere is not asked. */
+    /** Releases the input, which is saved or discarded: navigation no longer asks. */
     letGo,
     close: () => {
       letGo()
@@ -55,7 +55,7 @@ export function useLeaving(isChanged: boolean, onClose: () => void) {
   }
 }
 
-/** A record as a form: what the server says of a field stands at the field, the rest above the buttons. */
+/** The form of a record. An error about a field stands at the field, all others above the buttons. */
 export function RecordFields<Whole>({
   name,
   onClose,
@@ -87,7 +87,7 @@ export function RecordFields<Whole>({
   const removing = useMutation({
     mutationFn: async () => remove?.run(),
     onSuccess: () => {
-      // The record itself is not there to be read again.
+      // The record itself is deleted and cannot be read again.
       void refresh(['list'])
       void refresh(['choices'])
       leaving.letGo()
@@ -95,7 +95,8 @@ export function RecordFields<Whole>({
     },
   })
   const error = removing.error ?? (errors.hasOthers && !draft.theirs ? saving.error : null)
-  // What is said of a field goes when it is changed, and not when it is left: then the button would move under the pointer.
+  // An error disappears when its field is changed, and not when the focus leaves: then the button would move under the
+  // pointer.
   const [changed, setChanged] = useState<readonly string[]>([])
   const fields = useMemo(
     () => Object.fromEntries(Object.entries(errors.fields).filter(([name]) => !changed.includes(name))),
@@ -161,7 +162,7 @@ export function RecordFields<Whole>({
           <ActionButton
             looks="primary"
             type="submit"
-            // A browser sends no form of which something is said to be wrong: here that is to be saved all the same.
+            // A browser does not submit a form with invalid fields. Here it must, to keep this version.
             formNoValidate={draft.theirs !== null}
             isPending={saving.isPending}
           >

@@ -23,11 +23,11 @@ interface Props<T, Whole, Sort extends string> {
   columns: (Column<T> & { sort?: Sort })[]
   read: ReadPage<PageQuery & { search?: string | undefined; sort: Sort | `-${Sort}` }, Page<T>>
   readOne: (id: string) => Promise<Whole>
-  /** Of the record that is opened, or of a new one. */
+  /** The form of the open record, or of a new one. */
   form: (record: Whole | null, onClose: () => void) => ReactNode
 }
 
-/** A table of records with a search; the address says which of them is open. */
+/** A table of records with a search. The address names the open record. */
 export function RecordsPage<T extends { _id: string }, Whole, Sort extends string = 'name'>(
   props: Props<T, Whole, Sort | 'name'>,
 ) {
@@ -54,11 +54,11 @@ export function RecordsPage<T extends { _id: string }, Whole, Sort extends strin
         }
         return before
       },
-      // At once: as a transition a letter would put back what was typed before the one after it.
+      // Synchronously: a transition would overwrite the letters typed meanwhile.
       { replace: true, flushSync: true },
     )
   const [first, ...others] = columns as [Column<T>, ...Column<T>[]]
-  // Arrow keys go from row to row, and Enter opens: for them its link would be a second stop.
+  // Rows are reached by arrow keys and opened by Enter: their links would be second tab stops.
   const linked: Column<T> = {
     ...first,
     cell: record => (
@@ -85,7 +85,7 @@ export function RecordsPage<T extends { _id: string }, Whole, Sort extends strin
               <Icon name="close" />
             </Button>
           </SearchField>
-          {/* Whether the list turns out empty or not: a button that moves when its answer comes is missed by who presses it. */}
+          {/* Shown whether or not the list is empty: a button that moves when the response arrives is easily missed. */}
           {mayCreate && (
             <ActionButton looks="primary" icon="plus" onPress={() => go('/new')}>
               {create}

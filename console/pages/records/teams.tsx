@@ -51,11 +51,11 @@ function TeamForm({ team, onClose }: { team: Team | null; onClose: () => void })
     const { memberIds } = values
     const own = { name: values.name, hubId: values.hubId || null }
     if (!now) return answered(api.POST('/api/v3/team', { body: { ...own, memberIds } }))
-    // All of it is replaced: what somebody else has made of it since it was opened stays.
+    // PUT replaces the whole record: changes by others since the form was opened stay.
     const added = memberIds.filter(id => !first.memberIds.includes(id))
     const kept = now.memberIds.filter(id => memberIds.includes(id) || !first.memberIds.includes(id))
     const members = [...new Set([...kept, ...added])]
-    // Who is no member any more leads no more.
+    // A leader has to be a member.
     const leaderIds = now.leaderIds.filter(id => members.includes(id))
     const body = { name: now.name, hubId: now.hubId, ...draft.changesOf(own), memberIds: members, leaderIds }
     return answered(api.PUT('/api/v3/team/{id}', { ...path(now._id), body }))

@@ -16,12 +16,12 @@ interface Props {
   onCancel: () => void
 }
 
-/** As far as the arrow keys move the map itself. */
+/** The step of the map's own arrow keys. */
 const STEP_PX = 100
-/** Degrees. Once round the world is everywhere; a bit more would begin again at the other side. */
+/** Degrees. A whole turn means everywhere; slightly more would wrap around. */
 const WORLD = 359.999
 
-/** Somebody draws around those that the list shall show, or moves the map until they are in view. */
+/** Draws an area whose subjects the list shows. Without a mouse, the current view is selected. */
 export default function AreaDrawing({ map, filters, onDone, onCancel }: Props) {
   const { fences: t, form } = useTexts()
   const format = useFormat()
@@ -51,7 +51,7 @@ export default function AreaDrawing({ map, filters, onDone, onCancel }: Props) {
   }, [map, fleet, filters, readFrame])
   const onKeyDown: ComponentProps<typeof ActionButton>['onKeyDown'] = event => {
     const move = MOVES[event.key]
-    // With those keys they are the browser's own: Ctrl and plus is larger text, Alt and an arrow the way back.
+    // With these modifiers the keys belong to the browser: Ctrl and plus enlarges text, Alt and an arrow goes back.
     if (!move || event.ctrlKey || event.metaKey || event.altKey) return event.continuePropagation()
     event.preventDefault()
     move(map)
@@ -93,7 +93,9 @@ const MOVES: Record<string, (map: MapLibre) => void> = {
   '-': map => void map.zoomOut(),
 }
 
-/** What of the map lies behind an element. Edges go the shorter way round the world: a long one has a corner on its way. */
+/**
+ * The area of the map behind an element. Edges take the shorter way round the world, so a long one gets a corner in between.
+ */
 function ringBehind(map: MapLibre, element: Element): [number, number][] {
   const [box, all] = [element.getBoundingClientRect(), map.getContainer().getBoundingClientRect()]
   const { lng: west, lat: north } = map.unproject([box.left - all.left, box.top - all.top])

@@ -6,18 +6,18 @@ import { useTexts } from '../../../texts/texts.tsx'
 import { areaOf, isDrawn } from './address-area.ts'
 import type { Fence } from './fence-queries.ts'
 
-/** More than that nobody looks through without a letter, and each is an element of the page. */
+/** More choices would not be read without a letter, and each is an element of the page. */
 const SHOWN = 100
 
 interface Props {
   fences: readonly Fence[]
-  /** Whether there are no others. */
+  /** Whether all geofences are loaded. */
   isWhole: boolean
   value: string
   onChange: (area: string) => void
 }
 
-/** A geofence as an area, by a few letters of its name. What was drawn is one of them as long as it counts. */
+/** Chooses a geofence as the area by its name. A drawn area is one of the choices while it is selected. */
 export default function ChooseArea({ fences, isWhole, value, onChange }: Props) {
   const { fences: t, form } = useTexts()
   const [text, setText] = useState('')

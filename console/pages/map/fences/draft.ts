@@ -1,17 +1,17 @@
 import { OwnFailure } from '../../../api/failure.ts'
 import type { Shape } from '../../../map/areas.ts'
 
-/** A shape as somebody types it. */
+/** A shape as it is typed. */
 export interface ShapeDraft {
   kind: Shape['type']
   lat: string
   lng: string
   radius: string
-  /** A corner a line, latitude first, as places are written everywhere but in GeoJSON. */
+  /** One corner a line, latitude first, as everywhere except in GeoJSON. */
   corners: string
 }
 
-/** Where the interface and the form have the corners. */
+/** The path of the corners in the API and the name of their field. */
 export const CORNERS = 'shape.coordinates'
 
 const EMPTY: ShapeDraft = { kind: 'circle', lat: '', lng: '', radius: '', corners: '' }
@@ -25,15 +25,15 @@ export function draftOf(shape: Shape | null): ShapeDraft {
     const { center, radius } = shape
     return { ...EMPTY, lat: write(center.lat), lng: write(center.lng), radius: String(radius) }
   }
-  // The last one is the first again.
+  // The last corner repeats the first.
   const corners = shape.coordinates.slice(0, -1).map(([lng, lat]) => `${write(lat)}, ${write(lng)}`)
   return { ...EMPTY, kind: 'polygon', corners: corners.join('\n') }
 }
 
-/** As people write it: 52,52 is a number too. Nothing is none. */
+/** A decimal comma is accepted: 52,52. An empty text is no number. */
 const toNumber = (text: string) => (text.trim() === '' ? Number.NaN : Number(text.trim().replace(',', '.')))
 
-/** 1.500 and 1,500 are grouped: nobody enters millimetres. */
+/** 1.500 and 1,500 are grouped thousands: nobody enters millimetres. */
 function toMetres(text: string): number {
   const [, thousands, separator = ''] =
     /^([1-9]\d{0,2}(?:([.,'’\s])\d{3})(?:\2\d{3})*)(?:[.,]\d+)?$/.exec(text.trim()) ?? []
@@ -41,14 +41,17 @@ function toMetres(text: string): number {
   return toNumber(thousands.replaceAll(separator, '') + text.trim().slice(thousands.length))
 }
 
-/** Between two numbers stands what is not in one: in `52,5; 13,4` the semicolon, in `52.5,13.4` the comma. */
+/**
+ * The separator between two numbers is the sign that is not in a number: in `52,5; 13,4` the semicolon, in `52.5,13.4` the
+ * comma.
+ */
 function numbersIn(line: string): number[] {
   const parts = line.split(/[\s;]+/).map(part => part.replace(/^,|,$/g, ''))
   const found = parts.filter(part => part !== '')
   return (found.length === 1 ? line.split(',') : found).map(toNumber)
 }
 
-/** What is to be sent. What cannot be read as a corner is said at the field, before the server could. */
+/** The shape to send. An unreadable corner is an error at the field, before the server sees it. */
 export function readDraft(draft: ShapeDraft, badCorner: (line: number) => string): Shape {
   if (draft.kind === 'circle') {
     const center = { lat: toNumber(draft.lat), lng: toNumber(draft.lng) }
@@ -66,11 +69,11 @@ export function readDraft(draft: ShapeDraft, badCorner: (line: number) => string
 
 const isPlace = (lat: number, lng: number) => Math.abs(lat) <= 90 && Math.abs(lng) <= 180
 
-/** Whether nothing is entered yet. */
+/** Whether nothing is entered. */
 export const isBlank = ({ lat, lng, radius, corners }: ShapeDraft): boolean =>
   [lat, lng, radius, corners].every(text => text.trim() === '')
 
-/** What can be shown of it; null while it is being typed. */
+/** The shape to draw; null while the input is incomplete. */
 export function shapeOf(draft: ShapeDraft): Shape | null {
   try {
     const shape = readDraft(draft, String)

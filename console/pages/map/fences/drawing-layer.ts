@@ -4,17 +4,17 @@ import { readMapColors } from '../../../map/colors.ts'
 import { showLayer } from '../trail-layer.ts'
 import type { Corner } from './handles.ts'
 
-/** Beside the kinds of handles: `chosen` is the corner that was taken last, `first` the one that closes what is drawn. */
+/** Kinds beside those of handles: `chosen` is the selected corner, `first` the corner that closes the polygon. */
 export type PointKind = 'corner' | 'edge' | 'radius' | 'whole' | 'chosen' | 'first'
 
 export interface Drawn {
   ring: readonly Corner[]
   points: readonly { kind: PointKind; place: Corner }[]
-  /** The form says something else by now. */
+  /** Whether the values in the form do not form a shape. */
   isStale?: boolean
 }
 
-/** What is being drawn, with its handles, in the colours of the theme. */
+/** Draws the shape and its handles in the colours of the theme. */
 export function showDrawing(map: MapLibre, drawn: () => Drawn) {
   const describe = (): FeatureCollection => {
     const { ring, points, isStale } = drawn()

@@ -5,13 +5,13 @@ import { toLat, toLng, toX, toY } from '../../../map/mercator.ts'
 import { type Drawn, showDrawing } from './drawing-layer.ts'
 import { type Corner, cornersOf, type Handle, handlesOf } from './handles.ts'
 
-/** A tenth of a metre: more digits of a place that was drawn mean nothing. */
+/** A tenth of a metre: a drawn place has no more digits. */
 const DIGITS = 6
-/** Of circles: the interface takes 1 m to 500 km. */
+/** The API accepts circles of 1 m to 500 km. */
 const RADIUS_RANGE_M = [1, 500_000] as const
-/** How far beside a handle it is still taken. */
+/** The distance at which a handle is still hit. */
 const REACH_PX = { mouse: 10, finger: 22 }
-/** Who moves less has clicked. */
+/** A shorter movement is a click. */
 const STILL_PX = 3
 const MIN_CORNERS = 3
 
@@ -19,13 +19,13 @@ export type Drawing = ReturnType<typeof openDrawing>
 
 interface Begun {
   kind: Shape['type']
-  /** Of a circle the middle. */
+  /** The center of a circle. */
   corners: Corner[]
-  /** Where the next one would be. */
+  /** The place of the next corner. */
   pointer: Corner | null
 }
 
-/** What is dragged, and from where. */
+/** The dragged handle and its start. */
 interface Grabbed {
   handle: Handle
   from: Shape
@@ -34,10 +34,9 @@ interface Grabbed {
 }
 
 /**
- * One shape on the map, drawn with the mouse or a finger and then changed by its handles; beside them the map is moved.
- * Longitudes go on beyond 180 where it crosses there. `onShape` hears what somebody has drawn or changed, and not what is
- * shown by `show`; `onFewest` that a corner cannot go, because a polygon has three; `onHalf` what is half drawn, as it
- * grows and goes.
+ * One shape on the map, drawn with the mouse or a finger and then changed by its handles. A drag beside them moves the map.
+ * Longitudes continue beyond 180 at the meridian. `onShape` gets every drawn or changed shape, not those from `show`;
+ * `onFewest` is called when a corner cannot be removed because a polygon needs three; `onHalf` gets the unfinished shape.
  */
 export function openDrawing(
   map: MapLibre,
@@ -48,7 +47,7 @@ export function openDrawing(
   let shown: Shape | null = null
   let isStale = false
   let begun: Begun | null = null
-  /** The corner that was taken last. */
+  /** The selected corner. */
   let chosen: number | null = null
   let grabbed: Grabbed | null = null
   let isRemoved = false
@@ -70,7 +69,7 @@ export function openDrawing(
   }
 
   const pixelsTo = (at: Corner, place: Corner): number => {
-    // In the turn of the world that is on the screen there.
+    // On the copy of the world that is on the screen there.
     const [one, other] = [map.project(at), map.project([at[0] + shortWay(place[0] - at[0]), place[1]])]
     return Math.hypot(one.x - other.x, one.y - other.y)
   }
@@ -141,7 +140,7 @@ export function openDrawing(
     grabbed = null
     if (isMoved && shown) finish(shown)
   }
-  /** The map stays where it is while a handle is moved. */
+  /** The map does not move while a handle is dragged. */
   const holdMap = (event: { preventDefault(): void }) => {
     if (grabbed) event.preventDefault()
   }
@@ -179,7 +178,7 @@ export function openDrawing(
     finish(toPolygon(corners))
   }
   const onKey = ({ key, target }: KeyboardEvent) => {
-    // Elsewhere the keys mean something else.
+    // Elsewhere the keys have other meanings.
     if (target !== map.getCanvas() && target !== document.body) return
     if (key === 'Enter') close()
     if ((key === 'Delete' || key === 'Backspace') && chosen !== null) remove(chosen)
@@ -199,7 +198,7 @@ export function openDrawing(
   map.on('moveend', rearrange)
 
   function show(next: Shape | null, stale = false): void {
-    // What one has just changed comes back as it is written: the corner stays chosen.
+    // A change that comes back from the form keeps the selected corner.
     if (!next || !shown || cornersOf(next).length !== cornersOf(shown).length) chosen = null
     begun = null
     grabbed = null
@@ -209,15 +208,15 @@ export function openDrawing(
   }
 
   return {
-    /** One to change; one that holds no more is only to be seen. */
+    /** Shows a shape to change; with `stale` only to look at. */
     show,
-    /** Begins a new one in place of what is there, or goes on with one that was half drawn. */
+    /** Starts a new shape, or continues an unfinished one. */
     begin(kind: Shape['type'], half: readonly Corner[] = []): void {
       show(null)
       begun = { kind, corners: [...half], pointer: null }
       layer.update()
     },
-    /** What is half drawn begins anew: whether there was any. */
+    /** Discards the unfinished shape. Returns whether there was one. */
     giveUp(): boolean {
       if (!begun || begun.corners.length === 0) return false
       begun = { kind: begun.kind, corners: [], pointer: null }
@@ -225,7 +224,7 @@ export function openDrawing(
       layer.update()
       return true
     },
-    /** Takes back the last click of what is half drawn: whether there was any. */
+    /** Takes back the last click of an unfinished shape. Returns whether there was one. */
     stepBack(): boolean {
       if (!begun?.corners.pop()) return false
       onHalf([...begun.corners])
@@ -243,7 +242,7 @@ export function openDrawing(
       map.off('click', onClick)
       map.off('contextmenu', onContextMenu)
       map.off('moveend', rearrange)
-      // A map that went first took along what was drawn on it.
+      // A map that was removed first has taken the layers with it.
       if (isRemoved) return
       show(null)
       layer.close()
@@ -271,7 +270,7 @@ function describeBegun({ kind, corners, pointer }: Begun): Drawn {
   return { ring: [...corners, ...next], points }
 }
 
-/** What becomes of a shape when a handle of it is dragged. */
+/** The shape after a handle is dragged. */
 function moveHandle({ handle, from, at }: Grabbed, to: Corner): Shape {
   const [x, y] = [toX(at[0] + shortWay(to[0] - at[0])) - toX(at[0]), toY(to[1]) - toY(at[1])]
   const move = ([lng, lat]: Corner): Corner => [toLng(toX(lng) + x), toLat(toY(lat) + y)]

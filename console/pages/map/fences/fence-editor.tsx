@@ -21,7 +21,7 @@ import { useDrawing } from './use-drawing.ts'
 import { circleInView } from './view.ts'
 
 interface Props {
-  /** Null is a new one. */
+  /** Null for a new one. */
   fence: Fence | null
   map: MapLibre | null
   onDone: (fenceId: string | null) => void
@@ -37,7 +37,7 @@ const valuesOf = (fence: Fence | null) => ({
   shape: draftOf(fence?.shape ?? null),
 })
 
-/** A geofence as fields and on the map at once: whoever changes the one changes the other. */
+/** A geofence as fields and on the map: a change of one changes the other. */
 export default function FenceEditor({ fence, map, onDone }: Props) {
   const texts = useTexts()
   const format = useFormat()
@@ -48,9 +48,9 @@ export default function FenceEditor({ fence, map, onDone }: Props) {
   const { values, set, field } = draft
   const { shape } = values
   const history = useHistory(shape, set('shape'))
-  /** What is said of a field that was empty is not said any more of the one that the map has filled. */
+  /** The error about an empty field disappears when the map fills the field. */
   const [filled, setFilled] = useState(0)
-  /** Whether somebody has just tried to take one of three corners away. */
+  /** Whether somebody has just tried to remove one of three corners. */
   const [isFewest, setFewest] = useState(false)
   const change: typeof history.change = (next, field) => {
     setFewest(false)
@@ -69,7 +69,7 @@ export default function FenceEditor({ fence, map, onDone }: Props) {
     onFewest: () => setFewest(true),
   })
   const type = (next: Partial<ShapeDraft>) => change({ ...shape, ...next }, Object.keys(next).join())
-  /** Of the kind that is not chosen, as it was left. */
+  /** The last input of the other kind of shape. */
   const left = useRef<Partial<Record<Shape['type'], ShapeDraft>>>({})
   const choose = (kind: Shape['type']) => {
     left.current[shape.kind] = shape
@@ -93,12 +93,12 @@ export default function FenceEditor({ fence, map, onDone }: Props) {
     })
   const store = async () => {
     const body = { name: values.name, hubId: values.hubId || null, shape: readDraft(shape, t.badCorner) }
-    // With another shape it is as if it were new; with the same one it is not.
+    // The server treats a geofence with a new shape as a new geofence. An unchanged shape is not sent.
     const request = fence
       ? api.PATCH('/api/v3/geofence/{id}', { ...path(fence._id), body: draft.changesOf(body) })
       : api.POST('/api/v3/geofence', { body })
     const { data } = await answered<{ data: { _id: string } }>(request)
-    // The map has it before the panel of it opens.
+    // The map shows it before its panel opens.
     await queries.invalidateQueries({ queryKey: ['geofences', 'all'] })
     leaving.letGo()
     onDone(data._id)
@@ -115,7 +115,7 @@ export default function FenceEditor({ fence, map, onDone }: Props) {
   const leaving = useLeaving(draft.isChanged || isHalf, back)
   useReturnFocus()
   useEscape(() => {
-    // What is half drawn is given up first.
+    // An unfinished shape is discarded first.
     if (!drawing.current?.giveUp()) leaving.leave()
   })
   const title = fence ? t.changeOf(fence.name) : texts.kinds.geofences.create

@@ -19,16 +19,16 @@ const COUNT_EVERY_MS = 1_000
 
 interface Props {
   fence: Fence
-  /** Whether the list shows who is inside of it. */
+  /** Whether the list is filtered by this geofence. */
   isArea: boolean
-  /** Whether it was changed just now: one goes on where that began. */
+  /** Whether it was just edited: the focus returns to the edit button. */
   isBack: boolean
   onArea: (wanted: boolean) => void
   onEdit: () => void
   onClose: () => void
 }
 
-/** What a geofence is, who is inside, and who went in and out last. */
+/** A geofence, the subjects inside of it, and its recent events. */
 export default function FencePanel({ fence, isArea, isBack, onArea, onEdit, onClose }: Props) {
   const texts = useTexts()
   const format = useFormat()
@@ -38,7 +38,7 @@ export default function FencePanel({ fence, isArea, isBack, onArea, onEdit, onCl
   const version = useFleetVersion(fleet, COUNT_EVERY_MS)
   const isInside = useMemo(() => createInside(fence.shape), [fence.shape])
   const inside = useMemo(() => {
-    // Who is there changes the fleet in place.
+    // The fleet changes in place, and the version tells when.
     void version
     const { lat, lng } = fleet.columns
     return fleet.ids.filter((_, slot) => isInside({ lat: lat[slot] as number, lng: lng[slot] as number }))

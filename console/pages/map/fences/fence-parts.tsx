@@ -14,7 +14,7 @@ import { areaOf, isDrawn } from './address-area.ts'
 import type { Fence } from './fence-queries.ts'
 import { FENCE_LAYER } from './layer-name.ts'
 
-// Whoever has no geofences loads nothing of them, and nobody what draws before something is drawn.
+// An organization without geofences loads no code for them, and the code for drawing loads with the first drawing.
 const Fences = lazyWithRetry(() => import('./fences.tsx'))
 const FencePanel = lazyWithRetry(() => import('./fence-panel.tsx'))
 const FenceEditor = lazyWithRetry(() => import('./fence-editor.tsx'))
@@ -28,7 +28,7 @@ interface ButtonProps {
   onCreate: () => void
 }
 
-/** What of geofences is asked for beside the map. */
+/** The questions and forms about geofences beside the map. */
 export function FenceButtons({ filters, isSelecting, onShow, onSelecting, onCreate }: ButtonProps) {
   const { fences: t, kinds } = useTexts()
   const { may } = useWorkspace()
@@ -60,28 +60,28 @@ export function FenceButtons({ filters, isSelecting, onShow, onSelecting, onCrea
 interface Props {
   map: MapLibre | null
   fences: readonly Fence[]
-  /** Whether there are no others. */
+  /** Whether all geofences are loaded. */
   isWhole: boolean
   filters: Filters
   area: Shape | null
   isSelecting: boolean
   onOpen: (fenceId: string | null, edit?: boolean) => void
-  /** Null is what there was before. */
+  /** Null for the area before it. */
   onArea: (area: string | null) => void
 }
 
-/** Geofences on the map, the panel of the one that is open, and what draws. */
+/** Geofences on the map, the panel of the open one, and the drawing. */
 export function FenceParts({ map, fences, isWhole, filters, area, isSelecting, onOpen, onArea }: Props) {
   const texts = useTexts()
   const { fence: id, edit } = filters
   const opened = fences.find(({ _id }) => _id === id)
-  /** What is typed of one stays where somebody else deletes it: saving says so. */
+  /** Input about a geofence stays when somebody else deletes it: saving shows the error. */
   const [begun, setBegun] = useState<Fence | null>(null)
   if (edit && opened && opened !== begun) setBegun(opened)
   const edited = edit ? (opened ?? (begun?._id === id ? begun : undefined)) : undefined
   const shown = useMemo(() => {
     if (!filters.fences) return []
-    // The one that is changed is drawn by what changes it.
+    // The edited geofence is drawn by its editor.
     return edit ? fences.filter(({ _id }) => _id !== id) : fences
   }, [filters.fences, fences, edit, id])
   const drawn = isDrawn(filters.area) ? area : null
@@ -91,7 +91,7 @@ export function FenceParts({ map, fences, isWhole, filters, area, isSelecting, o
   }, [edit, id])
   return (
     <Suspense>
-      {/* A form is not hidden because something else comes. */}
+      {/* A form stays open when another subject or geofence is selected. */}
       <Suspense>
         {map && (fences.length > 0 || drawn) && (
           <Fences map={map} fences={shown} opened={opened} area={drawn} />
@@ -127,7 +127,7 @@ export function FenceParts({ map, fences, isWhole, filters, area, isSelecting, o
   )
 }
 
-/** Beside the map too: on a phone the list, which says where one looks, is out of sight. */
+/** Also beside the map: on a phone the list, which names the area, is hidden. */
 function ClearArea({ onPress }: { onPress: () => void }) {
   const { fences: t } = useTexts()
   useReturnFocus()
@@ -138,7 +138,7 @@ function ClearArea({ onPress }: { onPress: () => void }) {
   )
 }
 
-/** Which geofence is drawn at a place of the screen, the topmost. */
+/** The topmost geofence at a point of the screen. */
 export function findFenceAt(map: MapLibre | null, { x, y }: { x: number; y: number }): string | null {
   if (!map?.getLayer(FENCE_LAYER)) return null
   const hits = map.queryRenderedFeatures([x, y], { layers: [FENCE_LAYER] })

@@ -6,10 +6,10 @@ import { useLive } from '../../../live/live.tsx'
 import type { Shape } from '../../../map/areas.ts'
 
 type Listed = Awaited<ReturnType<typeof readPage>>['data'][number]
-/** A corner has two numbers, which the document of the interface does not say. */
+/** A corner has two numbers, which the OpenAPI document does not express. */
 export type Fence = Omit<Listed, 'shape'> & { shape: Shape }
 
-/** As many as a list answers at once; an organization has at most 2,000. */
+/** The most that a list returns at once; an organization has at most 2,000. */
 const PAGE = 500
 const EVENTS = 20
 const EVENTS_EVERY_MS = 1_000
@@ -20,12 +20,12 @@ const readPage = (cursor: string | undefined) =>
 
 interface Fences {
   fences: readonly Fence[]
-  /** Whether these are all that the role may see, not the first of them. */
+  /** Whether these are all geofences that the role may see, not only the first ones. */
   isWhole: boolean
 }
 const NONE: Fences = { fences: [], isWhole: false }
 
-/** What there is to draw: page by page as long as they are read for the first time. */
+/** The geofences to draw. The first read shows them page by page. */
 export function useFences(): Fences {
   const { may } = useWorkspace()
   const { data } = useQuery({
@@ -40,7 +40,7 @@ export function useFences(): Fences {
         const page = await readPage(cursor)
         fences.push(...(page.data as Fence[]))
         cursor = page.pagination.nextCursor ?? undefined
-        // Every time all are drawn anew: whenever there are twice as many.
+        // Every update draws all of them again: it comes when their number has doubled.
         if (fences.length >= 2 * drawn && !client.getQueryData<Fences>(queryKey)?.isWhole) {
           client.setQueryData<Fences>(queryKey, { fences: [...fences], isWhole: false })
           drawn = fences.length
@@ -52,14 +52,14 @@ export function useFences(): Fences {
   return data ?? NONE
 }
 
-/** Who went in and out last, as it happens. */
+/** The latest events of a geofence, updated live. */
 export function useFenceEvents(geofenceId: string) {
   const queries = useQueryClient()
   const { onCrossings } = useLive()
   const { may } = useWorkspace()
   useEffect(() => {
     let [isReading, isMore, isGone] = [false, false, false]
-    // One reading after the other: each that began before the last one has answered would end that.
+    // One request after the other: a request that began earlier would be cancelled by the next one.
     const read = async () => {
       isMore = isReading
       if (isReading) return

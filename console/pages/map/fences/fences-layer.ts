@@ -6,7 +6,7 @@ import { namePicture } from '../../../map/pictures.ts'
 import { showLayer } from '../trail-layer.ts'
 import { FENCE_LAYER } from './layer-name.ts'
 
-/** A circle of 64 corners stays one. */
+/** A circle of 64 corners stays round. */
 const ROUND = 0.05
 
 interface Named {
@@ -18,11 +18,11 @@ interface Named {
 interface Shown {
   fences: readonly Named[]
   selected: string | null
-  /** What was drawn to select who is inside. */
+  /** The drawn area filter. */
   area: Shape | null
 }
 
-/** Geofences below what moves, each with its name where there is room. */
+/** Draws geofences below everything that moves, each with its name where there is room. */
 export function showFences(map: MapLibre, { fences, selected, area }: Shown): () => void {
   const describe = (): FeatureCollection => ({
     type: 'FeatureCollection',
@@ -71,7 +71,7 @@ export function showFences(map: MapLibre, { fences, selected, area }: Shown): ()
         layout: name as never,
       },
       {
-        // Who comes last is placed first: the others yield to it.
+        // The last symbols are placed first: the others make room.
         id: 'fence-name-selected',
         type: 'symbol',
         source: 'fences',
@@ -84,7 +84,7 @@ export function showFences(map: MapLibre, { fences, selected, area }: Shown): ()
   return () => layer.close()
 }
 
-/** Takes them off the map again. */
+/** Removes them from the map. */
 export function hideFences(map: MapLibre): void {
   showFences(map, { fences: [], selected: null, area: null })()
 }
@@ -95,7 +95,7 @@ const toFeature = (ring: [number, number][], properties: Record<string, string>)
   geometry: { type: 'Polygon', coordinates: [ring] },
 })
 
-/** Above its northern corner, where nobody stands in the middle of it. */
+/** Above the northern corner, where it covers no subject in the middle. */
 const toLabel = (ring: [number, number][], properties: Record<string, string>): Feature => ({
   type: 'Feature',
   properties,

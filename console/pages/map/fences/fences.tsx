@@ -12,7 +12,7 @@ interface Props {
   area: Shape | null
 }
 
-/** Geofences on the map; the one that is opened is gone to where it is not seen. */
+/** Draws geofences on the map, and moves to the open one if it is not visible. */
 export default function Fences({ map, fences, opened, area }: Props) {
   const selected = opened?._id ?? null
   useEffect(() => showFences(map, { fences, selected, area }), [map, fences, selected, area])

@@ -4,30 +4,30 @@ import { TILE_PX, toLat, toLng, toX, toY } from '../../../map/mercator.ts'
 
 export type Corner = [lng: number, lat: number]
 
-/** What a shape is taken by: a corner, the middle of an edge, the edge of a circle, or all of it. */
+/** A handle of a shape: a corner, the middle of an edge, the edge of a circle, or the whole shape. */
 export interface Handle {
   kind: 'corner' | 'edge' | 'radius' | 'whole'
-  /** Of the corner, or of the one that an edge begins at. */
+  /** The index of the corner, or of the corner at which the edge begins. */
   index: number
   place: Corner
 }
 
-/** Nearer to each other none could be picked, nor its neighbour. */
+/** Handles that are closer to each other could not be hit. */
 const APART_PX = 22
-/** Between the corners by which a circle of 64 is taken. */
+/** A circle has 64 corners, so this many lie between two handles. */
 const QUARTER = 16
 
 /** The corners of a shape, each once, without a jump at the 180th meridian. */
 export const cornersOf = (shape: Shape): Corner[] => ringOf(shape).slice(0, -1)
 
-/** What of the world is on the screen. */
+/** The visible part of the world. */
 export interface View {
   zoom: number
   middle: Corner
   isSeen: (place: Corner) => boolean
 }
 
-/** What there is room for, the corner that is chosen first. */
+/** The handles for which there is room, the selected corner first. */
 export function handlesOf(shape: Shape, { zoom, middle, isSeen }: View, chosen: number | null): Handle[] {
   const scale = TILE_PX * 2 ** zoom
   const room: [x: number, y: number][] = []
@@ -45,7 +45,7 @@ export function handlesOf(shape: Shape, { zoom, middle, isSeen }: View, chosen: 
     add('whole', 0, [shape.center.lng, shape.center.lat])
     const quarters = corners.filter((_, index) => index % QUARTER === 0)
     for (const [index, corner] of quarters.entries()) add('radius', index, corner)
-    // Of a circle that is larger than the screen none of them may be on it.
+    // The edge of a circle that is larger than the screen may have no visible handle.
     if (!quarters.some(isSeen)) add('radius', quarters.length, nearestOn(corners, middle))
     return handles
   }
@@ -54,13 +54,13 @@ export function handlesOf(shape: Shape, { zoom, middle, isSeen }: View, chosen: 
   add('whole', 0, middleOf(corners))
   corners.forEach((corner, index) => {
     const next = (index + 1) % corners.length
-    // Between two of which one is left out, more of them come with the zoom.
+    // Where handles are left out, more of them appear with the zoom.
     if (shown[index] && shown[next]) add('edge', index, between(corner, corners[next] as Corner))
   })
   return handles
 }
 
-/** The place on a ring that is nearest to another one, on a map. */
+/** The nearest point of a ring to a place on the map. */
 function nearestOn(corners: readonly Corner[], [lng, lat]: Corner): Corner {
   const points = corners.map(([lng, lat]) => [toX(lng), toY(lat)] as const)
   const first = corners[0] as Corner
@@ -82,5 +82,5 @@ const middleOf = (corners: readonly Corner[]): Corner | null => {
   return bounds && between(...bounds)
 }
 
-/** The last edge ends in the first corner, which is no way round the world: a ring has no jump. */
+/** The last edge ends in the first corner without a jump: a ring goes not round the world. */
 const between = ([ax, ay]: Corner, [bx, by]: Corner): Corner => [(ax + bx) / 2, (ay + by) / 2]

@@ -2,18 +2,18 @@ import { useEffect, useRef, useState } from 'react'
 import { IconButton } from '../../../parts/parts.tsx'
 import { useTexts } from '../../../texts/texts.tsx'
 
-/** Keys in one field that follow each other sooner are one step. */
+/** Keys in one field that follow each other sooner form one step. */
 const TOGETHER_MS = 1_000
 const MAX_STEPS = 100
 
 export interface History<T> {
-  /** `field` is where it was typed. */
+  /** `field` is the name of the field that was typed into. */
   change: (next: T, field?: string) => void
   undo?: () => void
   redo?: () => void
 }
 
-/** What something was before each of its changes, whoever made them, and what it was before they were undone. */
+/** Undo and redo for a value, whichever part of the page changes it. */
 export function useHistory<T>(value: T, set: (value: T) => void): History<T> {
   const [{ past, future }, setSteps] = useState<{ past: T[]; future: T[] }>({ past: [], future: [] })
   const last = useRef({ field: '', at: 0 })
@@ -41,13 +41,13 @@ export function useHistory<T>(value: T, set: (value: T) => void): History<T> {
 }
 
 interface Props extends Pick<History<unknown>, 'undo' | 'redo'> {
-  /** What is taken back first: whether there was any. */
+  /** Takes back an unfinished step first. Returns whether there was one. */
   stepBack: () => boolean
-  /** Where a name of a field begins like this the keys mean these steps, in others what was typed there. */
+  /** The keys mean these steps in fields whose name begins with this, and text editing in other fields. */
   fields: string
 }
 
-/** Undo and redo, by buttons and by the keys that everybody knows. */
+/** Undo and redo, by buttons and by the usual keys. */
 export function HistoryButtons({ undo, redo, stepBack, fields }: Props) {
   const { fences: t } = useTexts()
   const handlers = useRef({ undo, redo, stepBack, fields })

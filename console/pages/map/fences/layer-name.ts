@@ -1,2 +1,2 @@
-/** What a click on the map looks for. */
+/** The layer in which a click finds geofences. */
 export const FENCE_LAYER = 'fences'

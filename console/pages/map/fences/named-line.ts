@@ -2,10 +2,10 @@ import { type FocusEvent, useRef } from 'react'
 import { Failure } from '../../../api/failure.ts'
 import { CORNERS } from './draft.ts'
 
-/** How a corner is named, by the server and here. */
+/** A corner in the sentences of the server and of the page. */
 const NAMED = /(?:vertex|line|zeile) (\d+)/i
 
-/** The line of the corner that is said to be wrong: selected when its field has the focus, once. */
+/** Selects the line of the corner that an error names, once, when its field gets the focus. */
 export function useNamedLine() {
   const named = useRef<number | null>(null)
   return {
@@ -22,7 +22,7 @@ export function useNamedLine() {
   }
 }
 
-/** The first is 1; an empty one does not count. */
+/** Counts from 1, without empty lines. */
 function selectLine(area: HTMLTextAreaElement, wanted: number): void {
   const lines = area.value.split('\n')
   let [counted, from] = [0, 0]

@@ -6,7 +6,7 @@ import { type Drawing, openDrawing } from './drawing.ts'
 import type { Corner } from './handles.ts'
 import { goToFence } from './view.ts'
 
-/** How long nobody types before the map goes there. */
+/** The pause in typing after which the map moves to the shape. */
 const REST_MS = 600
 
 interface Heard {
@@ -15,8 +15,8 @@ interface Heard {
 }
 
 /**
- * What the map shows of a draft, whoever changes that: the shape, with which one goes on there; as long as it is none the one
- * before it, to look at; and where nothing is entered, a new one is drawn.
+ * Keeps the map and a draft the same: a complete shape can be changed on the map, an incomplete one shows the shape before
+ * it, and without input a new shape is drawn.
  */
 export function useDrawing(map: MapLibre | null, draft: ShapeDraft, heard: Heard) {
   const drawing = useRef<Drawing | null>(null)
@@ -28,7 +28,7 @@ export function useDrawing(map: MapLibre | null, draft: ShapeDraft, heard: Heard
   if (last && isBlank(draft)) setLast(null)
   const { kind } = draft
   const stale = !shape && last?.type === kind ? last : null
-  /** What is half drawn outlasts the map that it is drawn on, as what is typed does. */
+  /** An unfinished shape survives its map, as typed input does. */
   const [half, setHalf] = useState<{ kind: Shape['type']; corners: readonly Corner[] } | null>(null)
   const latestKind = useRef(kind)
   latestKind.current = kind
@@ -59,7 +59,7 @@ export function useDrawing(map: MapLibre | null, draft: ShapeDraft, heard: Heard
     else if (stale) drawing.current?.show(stale, true)
     else drawing.current?.begin(kind, latestHalf.current?.corners)
   }, [map, shape, stale, kind])
-  /** As it was when somebody last saw it. */
+  /** The shape at the last time that it was visible. */
   const seen = useRef(shape)
   useEffect(() => {
     if (!map || !shape || shape === seen.current) return
@@ -79,7 +79,7 @@ export function useDrawing(map: MapLibre | null, draft: ShapeDraft, heard: Heard
   return { drawing, shape, isStale: stale !== null, isHalf: half !== null }
 }
 
-/** The corners that were not there before. */
+/** The corners that are new. */
 function changedOf(shape: Shape, before: Shape | null): [number, number][] {
   const known = new Set(before ? ringOf(before).map(String) : [])
   return ringOf(shape).filter(corner => !known.has(String(corner)))

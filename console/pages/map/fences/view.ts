@@ -4,18 +4,20 @@ import { boundsOf, distanceM, shortWay } from '../../../map/geometry.ts'
 import { coveredOf, paddingOf } from '../../../map/room.ts'
 
 const MAX_ZOOM = 16
-/** Of the smaller side of what is in view: the radius of a circle that begins there. */
+/** A new circle's radius as a share of the smaller side of the view. */
 const SHARE = 5
 const MAX_RADIUS_M = 500_000
 
 type Places = readonly (readonly [lng: number, lat: number])[]
 
-/** Goes to all of an area where these places of it are out of view, or it is too small to be seen. Its panel may be on its way. */
+/**
+ * Moves the map to an area if these places of it are out of view, or if it is too small to be seen. Its panel may open later.
+ */
 export function goToFence(map: MapLibre, shape: Shape, places: Places = ringOf(shape)): void {
   const [bounds, wanted] = [boundsOf(ringOf(shape)), boundsOf(places)]
   if (!bounds || !wanted) return
   const { from, to } = freeOf(map)
-  // In the turn of the world that is in view.
+  // On the copy of the world that is in view.
   const turn = Math.round(((from.lng + to.lng) / 2 - (bounds[0][0] + bounds[1][0]) / 2) / 360) * 360
   const [[west, south], [east, north]] = wanted
   const isSeen = west + turn >= from.lng && north <= from.lat && east + turn <= to.lng && south >= to.lat
@@ -24,7 +26,7 @@ export function goToFence(map: MapLibre, shape: Shape, places: Places = ringOf(s
   map.fitBounds(bounds, { padding: paddingOf(map, true), maxZoom: MAX_ZOOM, duration: 500 })
 }
 
-/** A circle in the middle of what is in view, for whoever draws none. */
+/** A circle in the middle of the view, for people who do not draw. */
 export function circleInView(map: MapLibre): Extract<Shape, { type: 'circle' }> {
   const { size, middle } = freeOf(map)
   const { lat, lng } = map.unproject(middle)
@@ -37,7 +39,7 @@ export function circleInView(map: MapLibre): Extract<Shape, { type: 'circle' }> 
   }
 }
 
-/** What of a map an open panel leaves free. */
+/** The part of a map beside an open panel. */
 function freeOf(map: MapLibre) {
   const { right, bottom } = coveredOf(map, true)
   const { clientWidth, clientHeight } = map.getContainer()
