@@ -13,10 +13,10 @@ export const serverNow = (): number => Date.now() + aheadMs
 export async function fetchTimed(...asked: Parameters<typeof fetch>): Promise<Response> {
   const askedAt = Date.now()
   const answer = await fetch(...asked)
-  const said = Date.parse(answer.headers.get('date') ?? '')
+  const serverMs = Date.parse(answer.headers.get('date') ?? '')
   // The header was written between request and response, and leaves out the fraction of its second.
-  const least = said - SLACK_MS - Date.now()
-  const most = said + 1_000 + SLACK_MS - askedAt
+  const least = serverMs - SLACK_MS - Date.now()
+  const most = serverMs + 1_000 + SLACK_MS - askedAt
   // An offset within these bounds is kept, so that ages do not jump.
   if (aheadMs < least || aheadMs > most) aheadMs = (least + most) / 2
   return answer

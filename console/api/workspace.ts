@@ -28,6 +28,6 @@ export async function readMe() {
 /** The account that is signed in, its organization and its permissions. Throws outside of the shell, which provides them. */
 export function useWorkspace(): Workspace {
   const workspace = use(WorkspaceContext)
-  if (!workspace) throw new Error('Nobody is signed in above this part')
+  if (!workspace) throw new Error('There is no WorkspaceProvider above this component')
   return workspace
 }

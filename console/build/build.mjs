@@ -12,14 +12,15 @@ import {
 import { dirname, join, relative, resolve } from 'node:path'
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
 
-// Bundles the pages into dist/console, and writes the interface's document and its types from the program that was just compiled. What
-// is up to date is left alone, so that `npm start` costs nothing; each file is whole before it gets its place, and a page comes
-// after what it names, so that several may build at once and a server that starts meanwhile finds the old pages or the new ones.
+// Bundles the pages into dist/console, and writes the OpenAPI document and its types from the server that was just compiled. Products
+// that are up to date are left alone, so that `npm start` costs nothing. Each file is complete before it gets its place, and a page
+// comes after the files that it names: several builds may run at once, and a server that starts meanwhile finds the old pages or the
+// new ones.
 const ROOT = resolve(import.meta.dirname, '../..')
 const OUTPUT = join(ROOT, 'dist/console')
 const DOCUMENT = join(ROOT, 'dist/openapi.json')
 const TYPES = join(ROOT, 'console/api/interface.d.ts')
-/** Smaller ones fit into a packet as they are. */
+/** Smaller files fit into one packet uncompressed. */
 const COMPRESSED_FROM = 1_000
 const COMPRESSIBLE = /\.(js|css|html|svg|json|txt)$/
 
@@ -55,7 +56,7 @@ async function describeInterface() {
   for (const suffix of ['.br', '.gz', '']) renameSync(`${written}${suffix}`, `${DOCUMENT}${suffix}`)
 }
 
-/** Beside it, as browsers rather take it. */
+/** Writes the compressed versions beside the file. */
 function compress(path) {
   const bytes = readFileSync(path)
   const params = { [constants.BROTLI_PARAM_QUALITY]: 11, [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length }
@@ -64,7 +65,7 @@ function compress(path) {
 }
 
 async function bundle() {
-  // Tests build too, and nobody ships what React is in a test.
+  // Tests build too, with another NODE_ENV, in which React would be bundled for development.
   process.env.NODE_ENV = 'production'
   const { build } = await import('vite')
   const partial = join(ROOT, `dist/console.${process.pid}`)
@@ -78,7 +79,7 @@ async function bundle() {
     const path = join(partial, file)
     if (statSync(path).size >= COMPRESSED_FROM) compress(path)
   }
-  // Pages last: what they name is there by then. What no page names any more goes.
+  // Pages come last, after the files that they name. Files of older builds are deleted.
   const made = listFiles(partial).sort((one, other) => isPage(one) - isPage(other))
   for (const file of made) {
     mkdirSync(join(OUTPUT, dirname(file)), { recursive: true })

@@ -2,16 +2,16 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { pino } from 'pino'
 
-// The OpenAPI document, which the program itself writes, and the TypeScript of it: what openapi-fetch reads. Only what that
-// document uses is known here; anything else fails the build.
+// The OpenAPI document, which the server's routes describe, and its TypeScript types for openapi-fetch. Only the constructs that the
+// document uses are supported; any other one fails the build.
 
-/** Whatever the routes take from the services before they work: they only pass it on. */
+/** Stands for every service: routes only pass them on before the first request. */
 const unopened = new Proxy(() => {}, {
   get: (_target, name) => (name === 'then' || typeof name === 'symbol' ? undefined : unopened),
   apply: () => unopened,
 })
 
-/** The document of a program that is never started: the routes say what they promise before they work. */
+/** Reads the document from a server that is created and never started. */
 export async function readDocument(root) {
   const load = file => import(pathToFileURL(join(root, 'dist/src', file)))
   const [{ createApp }, { gatherRoutes }, { toConfig }] = await Promise.all(

@@ -105,7 +105,7 @@ export function LiveProvider({ token, children }: { token: string; children: Rea
 
 export function useLive(): Live {
   const live = use(Context)
-  if (!live) throw new Error('There are no live positions above this part')
+  if (!live) throw new Error('There is no LiveProvider above this component')
   return live
 }
 

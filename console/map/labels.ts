@@ -52,8 +52,8 @@ export function createLabels(canvas: HTMLCanvasElement) {
     const known = drawn.get(key)
     if (known) return known
     context.font = font
-    const said = shorten(context, text)
-    const width = Math.ceil(context.measureText(said).width) + 6
+    const shown = shorten(context, text)
+    const width = Math.ceil(context.measureText(shown).width) + 6
     const image = document.createElement('canvas')
     image.width = width * ratio
     image.height = height * ratio
@@ -65,8 +65,8 @@ export function createLabels(canvas: HTMLCanvasElement) {
     pen.lineWidth = 3
     pen.strokeStyle = colors.halo
     pen.fillStyle = colors.text
-    pen.strokeText(said, 3, height / 2 + 0.5)
-    pen.fillText(said, 3, height / 2 + 0.5)
+    pen.strokeText(shown, 3, height / 2 + 0.5)
+    pen.fillText(shown, 3, height / 2 + 0.5)
     if (drawn.size >= MAX_CACHED) drawn.clear()
     const made = { image, width }
     drawn.set(key, made)

@@ -60,8 +60,8 @@ function drawName(name: string, { color, halo, fontPx, font }: Pen): ImageData {
   const context = createContext()
   const { canvas } = context
   context.font = font
-  const said = shorten(context, name, RATIO)
-  canvas.width = Math.ceil(context.measureText(said).width) + 2 * PADDING_PX * RATIO
+  const shown = shorten(context, name, RATIO)
+  canvas.width = Math.ceil(context.measureText(shown).width) + 2 * PADDING_PX * RATIO
   canvas.height = (fontPx + 2 * PADDING_PX) * RATIO
   // A new size resets the canvas and its font.
   context.font = font
@@ -69,9 +69,9 @@ function drawName(name: string, { color, halo, fontPx, font }: Pen): ImageData {
   context.lineJoin = 'round'
   context.lineWidth = 3 * RATIO
   context.strokeStyle = halo
-  context.strokeText(said, PADDING_PX * RATIO, canvas.height / 2)
+  context.strokeText(shown, PADDING_PX * RATIO, canvas.height / 2)
   context.fillStyle = color
-  context.fillText(said, PADDING_PX * RATIO, canvas.height / 2)
+  context.fillText(shown, PADDING_PX * RATIO, canvas.height / 2)
   return context.getImageData(0, 0, canvas.width, canvas.height)
 }
 

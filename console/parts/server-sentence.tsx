@@ -19,8 +19,8 @@ export function FieldErrorText() {
     <FieldError className="field-error">
       {({ validationDetails, validationErrors }) => {
         if (validationDetails.valueMissing) return form.required
-        const said = validationErrors.join(' ')
-        return isServers ? <ServerSentence sentence={said} /> : said
+        const sentence = validationErrors.join(' ')
+        return isServers ? <ServerSentence sentence={sentence} /> : sentence
       }}
     </FieldError>
   )

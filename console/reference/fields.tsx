@@ -19,7 +19,7 @@ export function Fields(props: { fields: Field[]; document: Document; depth?: num
     <ul className="fields">
       {fields.map(({ name, schema, isRequired, description }) => {
         const inner = depth < MAX_DEPTH ? fieldsOf(schema, document) : []
-        const said = description ?? schema.description ?? resolveSchema(document, schema).description
+        const text = description ?? schema.description ?? resolveSchema(document, schema).description
         const limits = [
           ...describeLimits(schema),
           ...(schema.default === undefined ? [] : [t.standard(JSON.stringify(schema.default))]),
@@ -31,9 +31,9 @@ export function Fields(props: { fields: Field[]; document: Document; depth?: num
               <code className="field-type">{describeType(schema, document)}</code>
               {isRequired && <span className="field-needed">{t.required}</span>}
             </div>
-            {said && (
+            {text && (
               <p>
-                <Line text={said} />
+                <Line text={text} />
               </p>
             )}
             {limits.length > 0 && <p className="hint">{limits.join(', ')}</p>}

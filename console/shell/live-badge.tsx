@@ -4,11 +4,11 @@ import { useFormat, useTexts } from '../texts/texts.tsx'
 /** The state of the live connection. */
 export function LiveBadge() {
   const { state } = useLive()
-  const said = useLiveText()
+  const text = useLiveText()
   return (
-    <p className={`live-badge ${state.name}`} role="status" title={said}>
+    <p className={`live-badge ${state.name}`} role="status" title={text}>
       <span className="dot" aria-hidden="true" />
-      <span>{said}</span>
+      <span>{text}</span>
     </p>
   )
 }
@@ -17,11 +17,11 @@ export function LiveBadge() {
 export function LostBar() {
   const texts = useTexts()
   const { state, known } = useLive()
-  const said = useLiveText()
+  const text = useLiveText()
   if (!known || state.name === 'live') return null
   return (
     <p className="lost">
-      <b>{said}</b> {state.name === 'offline' && texts.live.asOfThen}
+      <b>{text}</b> {state.name === 'offline' && texts.live.asOfThen}
     </p>
   )
 }

@@ -205,12 +205,12 @@ function News() {
   )
   const news = refusal || (roleChanges > heard.roleChanges ? account.roleChanged : move)
   const reload = failed > heard.failed ? errors.unloaded : isOutdated && errors.outdated
-  const said = isWaiting ? nav.opensLater : news || reload
+  const text = isWaiting ? nav.opensLater : news || reload
   return (
     <p className="waiting" role="status">
-      {said}
-      {reload && said === reload && <a href={location.href}>{errors.reload}</a>}
-      {news && said === news && <IconButton icon="close" label={form.close} onPress={hear} />}
+      {text}
+      {reload && text === reload && <a href={location.href}>{errors.reload}</a>}
+      {news && text === news && <IconButton icon="close" label={form.close} onPress={hear} />}
     </p>
   )
 }

@@ -11,7 +11,7 @@ export function isolateNames<T extends object>(texts: T): T {
     if (typeof value === 'function') {
       return [
         key,
-        (...said: unknown[]) => value(...said.map(one => (typeof one === 'string' ? isolate(one) : one))),
+        (...values: unknown[]) => value(...values.map(one => (typeof one === 'string' ? isolate(one) : one))),
       ]
     }
     return [key, typeof value === 'object' && !Array.isArray(value) ? isolateNames(value) : value]

@@ -87,7 +87,7 @@ function Provide({ name, language, timeZone, children }: { name: Language } & Pr
 
 function useWords() {
   const words = use(Words)
-  if (!words) throw new Error('There are no texts above this part')
+  if (!words) throw new Error('There is no TextsProvider above this component')
   return words
 }
 

@@ -10,9 +10,9 @@ type List = Readonly<Record<string, string>>
  */
 export function translate(sentence: string, list: List): string | undefined {
   // A sentence about one corner of many: "2: This has to be a number."
-  const [, which = '', said = ''] = /^(\d+: )?(.*)$/s.exec(sentence) ?? []
-  const numbers = said.match(NUMBER) ?? []
-  const found = list[said.replace(NUMBER, '#')]
+  const [, which = '', rest = ''] = /^(\d+: )?(.*)$/s.exec(sentence) ?? []
+  const numbers = rest.match(NUMBER) ?? []
+  const found = list[rest.replace(NUMBER, '#')]
   if (found) return which + found.replace(/#/g, () => numbers.shift() ?? '')
   return nameIn(sentence, list)
 }

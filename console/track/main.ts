@@ -96,9 +96,9 @@ function describe(point: Point): string {
 }
 
 function write(): void {
-  const said = newest ? describe(newest) : isKnown ? t.waiting : ''
-  sentence.textContent = said
-  canvas.ariaLabel = said ? `${heading.textContent}: ${said}` : heading.textContent
+  const description = newest ? describe(newest) : isKnown ? t.waiting : ''
+  sentence.textContent = description
+  canvas.ariaLabel = description ? `${heading.textContent}: ${description}` : heading.textContent
   if (trailMs > 0) map.cutTrail(serverNow() - trailMs)
   const state = newest && stateOf(newest)
   // A subject that stops sending stops on the map too.
@@ -108,7 +108,7 @@ function write(): void {
   if (turn === spokenOf && performance.now() - spokenAt < SPOKEN_EVERY_MS) return
   spokenAt = performance.now()
   spokenOf = turn
-  say(said, note.textContent)
+  say(description, note.textContent)
 }
 
 /** Announces a sentence only once. */

@@ -12,7 +12,7 @@ import { openServer } from '../support/server.ts'
 import { until } from '../support/wait.ts'
 import { useBrowser } from './browser.ts'
 
-/** A tile of one colour, which no theme has. */
+/** A tile of one colour that no theme has. */
 const MAGENTA = [255, 0, 255] as const
 const SIZE = 256
 
@@ -27,7 +27,7 @@ function writePng(): Buffer {
   const header = Buffer.alloc(13)
   header.writeUInt32BE(SIZE, 0)
   header.writeUInt32BE(SIZE, 4)
-  // 8 bits of red, green and blue.
+  // 8 bits each of red, green and blue.
   header[8] = 8
   header[9] = 2
   const row = Buffer.concat([Buffer.from([0]), ...Array.from({ length: SIZE }, () => Buffer.from(MAGENTA))])
@@ -36,7 +36,7 @@ function writePng(): Buffer {
   return Buffer.concat([magic, chunk('IHDR', header), chunk('IDAT', pixels), chunk('IEND', Buffer.alloc(0))])
 }
 
-/** PNG's check sum, which node:zlib does not have everywhere. */
+/** PNG's checksum, which node:zlib does not have in every version. */
 function checksum(bytes: Buffer): number {
   let sum = -1
   for (const byte of bytes) {
@@ -46,7 +46,7 @@ function checksum(bytes: Buffer): number {
   return ~sum >>> 0
 }
 
-/** PMTiles 3 with one tile of the whole world: header, directory, metadata, tile, nothing compressed. */
+/** PMTiles 3 with one tile of the whole world: header, directory, metadata, tile, all uncompressed. */
 function writeArchive(tile: Buffer): Buffer {
   const varint = (value: number): number[] =>
     value < 128 ? [value] : [(value & 127) | 128, ...varint(value >> 7)]
@@ -74,7 +74,7 @@ function writeArchive(tile: Buffer): Buffer {
   return Buffer.concat([header, directory, metadata, tile])
 }
 
-describe('The map below', () => {
+describe('The base map', () => {
   const screens = useBrowser({ map: 'drawn' })
   const folder = mkdtempSync(join(tmpdir(), 'fieldline-tiles-'))
   const tile = writePng()
@@ -114,7 +114,7 @@ describe('The map below', () => {
       })
       expect(asked.length > 0).toBe(!isFile)
       for (const path of asked) expect(path).toMatch(/^\/tiles\/\d+\/\d+\/\d+\.png$/)
-      // It still loads what may be opened next.
+      // The page still preloads other pages.
       await page.close()
     } finally {
       await server.stop()

@@ -10,43 +10,43 @@ import { until } from '../support/wait.ts'
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core'), 'utf8')
 const SHOWN_WITHIN_MS = 60_000
-/** Chromium plays the graphics card for maps alone, and reads back what they drew: the page as a whole is quicker without. */
+/** The graphics card is emulated for maps alone: the rest of the page is faster without. */
 const SAID_OF_ITSELF = /^\[\.WebGL-\S+\]GL Driver Message .* GPU stall due to ReadPixels/
-/** A server of a local network: over plain HTTP, and not of this machine by its name, a browser holds back interfaces. */
+/** A server in a local network: over plain HTTP, and under another name than localhost, a browser withholds APIs. */
 export const PLAIN_HOST = 'field.test'
 
 export interface Look {
-  /** Who is signed in already. */
+  /** The account that is already signed in. */
   as?: Client
   theme?: 'light' | 'dark'
   size?: { width: number; height: number }
-  /** Usually the English of Europe, with kilometres. */
+  /** By default the English of Europe, with kilometres. */
   locale?: string
-  /** Data is dear: nothing is loaded before it is opened. */
+  /** The browser saves data: nothing is preloaded. */
   savesData?: boolean
   /**
-   * `none`: this browser cannot draw maps, and the page says so: to open one takes 0.7 instead of 2.4 s of processor. `still`, the usual:
-   * the map is there and answers, but its picture stays blank: 1.9 s. `drawn`: for tests that look at the picture.
+   * `none`: this browser cannot draw maps, and the page says so. Opening one takes 0.7 instead of 2.4 s of processor.
+   * `still`, the default: the map works, but its picture stays blank: 1.9 s. `drawn`: for tests that look at the picture.
    */
   map?: 'none' | 'still' | 'drawn'
-  /** What the browser may complain about: a server that is away. */
+  /** Errors that the browser may report: a server that is away. */
   mayFail?: RegExp
 }
 
 export interface Screens {
-  /** Opens a page as a person who has never been here, or who is signed in. */
+  /** Opens a page as a new visitor, or with an account that is signed in. */
   open(url: string, look?: Look): Promise<Page>
 }
 
-/** Modules live as long as their worker, which runs one test file after the other: its browser serves all of them. */
+/** Modules live as long as their worker, which runs one test file after the other: all of them share its browser. */
 let shared: Promise<Browser> | undefined
 
 /**
- * Contexts that no test uses now, by what one has for as long as it lives. One that has loaded the pages before has their files, and their
- * scripts compiled: loading a table in it takes 0.63 instead of 0.79 s of processor.
+ * Contexts that are free, by their permanent options. A used one has cached the files of the pages and compiled their
+ * scripts: loading a table in it takes 0.63 instead of 0.79 s of processor.
  */
 const idle = new Map<string, BrowserContext[]>()
-/** Contexts in which a test did what its end does not undo, such as to install a clock. */
+/** Contexts with changes that the end of a test does not undo, such as an installed clock. */
 const changed = new WeakSet<BrowserContext>()
 
 async function launch(executablePath: string): Promise<Browser> {
@@ -59,7 +59,10 @@ async function launch(executablePath: string): Promise<Browser> {
   return chromium.launch({ executablePath, args })
 }
 
-/** The worker's browser, in which pages look as `usual` says where a test says nothing else. A test in which it complains about anything fails. */
+/**
+ * The worker's browser. `usual` are the options of pages for which a test names no others. A test during which the browser
+ * reports an error fails.
+ */
 export function useBrowser(usual: Look = {}): Screens {
   const found = inject('chromium')
   let browser: Browser
@@ -145,7 +148,7 @@ async function createContext(
   return context
 }
 
-/** Notes that a context is changed when one of these methods is called. */
+/** Marks a context as changed when one of these methods is called. */
 function noteChanges<Owner extends object>(
   context: BrowserContext,
   owner: Owner,
@@ -161,9 +164,9 @@ function noteChanges<Owner extends object>(
   }
 }
 
-/** What a page finds that is opened in a browser: nothing that another left there, and, as after signing in, a session. */
+/** The storage of a new page: empty, or with a session as after signing in. */
 function begin(session: object | undefined): void {
-  // Once, so that whoever signs out stays out.
+  // Only once, so that signing out lasts.
   if (!location.protocol.startsWith('http') || sessionStorage.getItem('begun')) return
   sessionStorage.setItem('begun', 'yes')
   localStorage.clear()
@@ -179,13 +182,13 @@ function refuseMaps(): void {
   })
 }
 
-/** Chromium plays the graphics card by the processor: a third of what a map costs. */
+/** Chromium emulates the graphics card on the processor: a third of the cost of a map. */
 function keepMapsBlank(): void {
   const skip = () => {}
   Object.assign(WebGL2RenderingContext.prototype, { drawArrays: skip, drawElements: skip, clear: skip })
 }
 
-/** What is in the way of somebody, by axe's rules: `color-contrast: .hint`. */
+/** Accessibility violations by axe's rules: `color-contrast: .hint`. */
 export async function findBarriers(page: Page): Promise<string[]> {
   if (!(await page.evaluate(() => 'axe' in globalThis))) await page.evaluate(AXE)
   return page.evaluate(async () => {
@@ -203,19 +206,21 @@ export async function findBarriers(page: Page): Promise<string[]> {
   })
 }
 
-/** What is in the way in the light and in the dark theme, to which the page changes while it is open: it is loaded once. */
+/** Violations in the light and in the dark theme. The page is loaded once and changes the theme while it is open. */
 export async function findBarriersInThemes(page: Page): Promise<string[]> {
   const found: string[] = []
   for (const theme of ['light', 'dark'] as const) {
     await page.emulateMedia({ colorScheme: theme })
-    // A page hears of it before the next frame.
+    // The page applies it before the next frame.
     await page.evaluate(() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done))))
     for (const barrier of await findBarriers(page)) found.push(`${theme} ${barrier}`)
   }
   return found
 }
 
-/** Presses a key some times without a pause, whatever the machine: what follows from one is done before the next. */
+/**
+ * Presses a key several times without a pause, whatever the machine: the effects of one press are complete before the next.
+ */
 export const pressAtOnce = (page: Page, key: string, times: number) =>
   page.evaluate(
     async ([key, times]) => {
@@ -225,14 +230,14 @@ export const pressAtOnce = (page: Page, key: string, times: number) =>
     [key, times] as const,
   )
 
-/** Presses a button that copies, and waits until it says so, which it does for two seconds. */
+/** Presses a copy button, and waits for its confirmation, which lasts two seconds. */
 export async function copyBy(within: Locator, name: string): Promise<void> {
   const said = within.getByRole('button', { name: 'Copied' }).waitFor()
   await within.getByRole('button', { name, exact: true }).click()
   await said
 }
 
-/** Until what has this name, or these words, has the focus. */
+/** Waits until an element with this name or text has the focus. */
 export const hasFocus = (page: Page, text: string) =>
   until(`the focus is on ${text}`, async () => {
     const said = await page.evaluate(() => {
@@ -242,7 +247,7 @@ export const hasFocus = (page: Page, text: string) =>
     return said === text
   })
 
-/** A server that may be killed and comes back under the same address. */
+/** A server that can be killed and restarted under the same address. */
 export async function startLastingServer(): Promise<{
   server: () => ServerProcess
   restart(): Promise<void>

@@ -5,16 +5,16 @@ import { useOrganization } from '../support/shared-server.ts'
 import { until } from '../support/wait.ts'
 import { useBrowser } from './browser.ts'
 
-describe('A server that wants to be asked later', () => {
+describe('A busy server', () => {
   const { server, owner } = useOrganization()
   const screens = useBrowser({ map: 'none' })
-  /** A page on which nothing is asked for any more. */
+  /** A page that sends no more requests. */
   const open = async () => {
     const page = await screens.open(server.url, { as: owner, mayFail: /status of (429|503)/ })
     await page.getByRole('heading', { name: 'Live map' }).waitFor()
     return page
   }
-  /** Refuses what is asked for once, and says when it was asked for. */
+  /** Refuses the first request, and collects the times of all. */
   const refuseOnce = async (page: Page, path: RegExp, status: number, retryAfter: () => string) => {
     const asked: number[] = []
     await page.route(path, route => {
@@ -29,7 +29,7 @@ describe('A server that wants to be asked later', () => {
   const said = (page: Page) => page.getByRole('alert').getByText('Retrying automatically within')
   const waited = (asked: number[]) => (asked[1] ?? 0) - (asked[0] ?? 0)
 
-  it('is asked again then, and not before, at the first load and for a table', async () => {
+  it('gets the next request at the time that it names and not before, for the first load and for a table', async () => {
     await createDevice(owner, 'Van 1')
     const page = await open()
     const first = await refuseOnce(page, /\/api\/v3\/user$/, 429, () => '3')
@@ -46,7 +46,7 @@ describe('A server that wants to be asked later', () => {
     expect(waited(list)).toBeGreaterThanOrEqual(2_500)
   })
 
-  it('is not waited for longer than a minute', async () => {
+  it('delays a page by a minute at most', async () => {
     const page = await open()
     const asked = await refuseOnce(page, /\/api\/v3\/user$/, 503, () => '3600')
     await page.clock.install()
@@ -57,7 +57,7 @@ describe('A server that wants to be asked later', () => {
     await page.getByRole('heading', { name: 'Live map' }).waitFor()
   })
 
-  it('is asked for the rest of a list again then, and not without end', async () => {
+  it('gets one retry for the next page of a list, not an endless row of them', async () => {
     for (let n = 0; n < 110; n++) await createDevice(owner, `Tracker ${n}`)
     const page = await open()
     const asked = await refuseOnce(page, /\/api\/v3\/devices\?.*cursor=/, 429, () => '2')
@@ -73,7 +73,7 @@ describe('A server that wants to be asked later', () => {
     expect(waited(asked)).toBeGreaterThanOrEqual(2_000)
   })
 
-  it('does nothing twice by itself', async () => {
+  it('gets no action a second time by itself', async () => {
     const page = await open()
     const asked = await refuseOnce(page, /\/api\/v3\/team$/, 429, () => '1')
     await page.goto(`${server.url}/teams/new`)

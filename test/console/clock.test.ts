@@ -7,14 +7,14 @@ import { useBrowser } from './browser.ts'
 
 const MINUTE_MS = 60_000
 const CONSOLE = resolve(import.meta.dirname, '../../console')
-/** They measure how long something takes, or are the clock. */
+/** The files that measure durations, and the clock itself. */
 const OWN_CLOCK = ['clock.ts', 'session.ts', 'live/connection.ts', 'track/link.ts']
 
-describe('The time', () => {
+describe('The console’s clock', () => {
   const { server, owner } = useOrganization()
   const screens = useBrowser({ map: 'none' })
 
-  it.each([-45, 20])('is the server’s, where a computer is %i minutes off', async minutes => {
+  it.each([-45, 20])('is the server’s when the computer’s is off by %i minutes', async minutes => {
     const { id, key } = await createDevice(owner, `Van ${minutes}`)
     const send = (minutesAgo: number, speed: number) => {
       const timestamp = new Date(Date.now() - minutesAgo * MINUTE_MS).toISOString()
@@ -29,7 +29,7 @@ describe('The time', () => {
     const panel = page.getByRole('complementary', { name: `Van ${minutes}` })
     for (const part of [row, panel]) await part.getByText(/^(30|31) min\.? ago$/).waitFor()
 
-    // A link lasts as long as was chosen.
+    // A link is valid for the chosen time.
     await panel.getByRole('button', { name: 'Share' }).click()
     await page.getByRole('button', { name: 'Create link' }).click()
     await page.getByText('The link is only shown once.').waitFor()
@@ -52,7 +52,7 @@ describe('The time', () => {
     await shared.getByRole('img', { name: /: moving, 36 km\/h, just now$/ }).waitFor()
   })
 
-  it('of a device whose clock is ahead is said to be that', async () => {
+  it('marks the time of a device whose clock is ahead', async () => {
     const { id, key } = await createDevice(owner, 'Van 9')
     const points = [
       { lat: 52.52, lng: 13.4, timestamp: new Date(Date.now() + 9.5 * MINUTE_MS).toISOString() },
@@ -66,7 +66,7 @@ describe('The time', () => {
     for (const part of parts) await part.getByText(/^clock (9|10) min ahead$/).waitFor()
   })
 
-  it('of the list is when it was heard, where the server is not reached', async () => {
+  it('keeps the ages in the list at the last contact while the server is away', async () => {
     const { id, key } = await createDevice(owner, 'Van 10')
     const points = [{ lat: 52.52, lng: 13.4, timestamp: new Date().toISOString() }]
     await createClient(server, key).post('/location-history/bulk', { points })
@@ -83,7 +83,7 @@ describe('The time', () => {
     await row.getByText('just now').waitFor()
   })
 
-  it('is asked of one clock', () => {
+  it('is read in one place', () => {
     const files = readdirSync(CONSOLE, { recursive: true, encoding: 'utf8' })
     const asking = files.filter(
       name => /\.tsx?$/.test(name) && /\bDate\.now\b/.test(readFileSync(resolve(CONSOLE, name), 'utf8')),

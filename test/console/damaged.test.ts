@@ -6,8 +6,8 @@ import { useOrganization } from '../support/shared-server.ts'
 import { until } from '../support/wait.ts'
 import { useBrowser } from './browser.ts'
 
-/** What no page may fail at: what a browser kept of an older version, addresses cut short, numbers that no device measures. */
-describe('The console with what does not fit', () => {
+/** Input that must not break a page: storage of an older version, truncated addresses, impossible numbers. */
+describe('The console with damaged data', () => {
   const { server, owner } = useOrganization()
   const screens = useBrowser({ map: 'none' })
 
@@ -20,7 +20,7 @@ describe('The console with what does not fit', () => {
   }
   const isLive = (page: Page) => page.getByRole('status').getByText('Live').waitFor()
 
-  it('a session that fits nothing is none: one signs in', async () => {
+  it('a damaged session counts as none and leads to the sign-in', async () => {
     const claims = (text: string) => `a.${Buffer.from(text).toString('base64url')}.c`
     const expiresAt = Date.now() + 3_600_000
     const person = await addPerson(server, owner)
@@ -49,7 +49,7 @@ describe('The console with what does not fit', () => {
     await page.getByRole('heading', { name: 'Tracking links' }).waitFor()
   })
 
-  it('preferences that nobody can choose are those that nobody has chosen', async () => {
+  it('invalid preferences count as the defaults', async () => {
     const page = await screens.open(`${server.url}/sign-in`)
     for (const damaged of [
       '{"language":{"toString":1},"theme":"__proto__","units":7}',
@@ -65,7 +65,7 @@ describe('The console with what does not fit', () => {
     }
   })
 
-  it('the palette opens with whatever it finds of what was chosen lately, and lists eight at most', async () => {
+  it('the palette opens with damaged recent choices, and lists eight at most', async () => {
     const page = await screens.open(`${server.url}/links`, { as: owner })
     const { organizationId, _id } = (await owner.get('/user')).body.data
     const named = Array.from({ length: 20_000 }, (_, at) => ({
@@ -93,7 +93,7 @@ describe('The console with what does not fit', () => {
     }
   })
 
-  it('a browser that keeps nothing holds the session as long as the page', async () => {
+  it('a browser without storage keeps the session as long as the page is open', async () => {
     const page = await screens.open(`${server.url}/sign-in`)
     await page.context().addInitScript(() => {
       Object.defineProperty(window, 'localStorage', { get: () => undefined })
@@ -103,7 +103,7 @@ describe('The console with what does not fit', () => {
     await isLive(page)
   })
 
-  it('a page that fails leads out of the session', async () => {
+  it('a page that fails offers to sign out', async () => {
     const { client } = await addPerson(server, owner)
     const page = await screens.open(`${server.url}/sign-in`, { mayFail: /./ })
     await page.route('**/api/v3/user', route => route.fulfill({ json: { data: {} } }))
@@ -119,7 +119,7 @@ describe('The console with what does not fit', () => {
     await until('the server has heard of it', async () => (await client.get('/user')).status === 401)
   })
 
-  it('a map of which a part does not come says so, and is there when the page is loaded again', async () => {
+  it('a map with a missing part says so, and works after a reload', async () => {
     const page = await screens.open(`${server.url}/links`, { as: owner, mayFail: /overlay-/, map: 'still' })
     await page.getByRole('heading', { name: 'Tracking links' }).waitFor()
     await page.route('**/assets/overlay-*', route => route.abort())
@@ -131,7 +131,7 @@ describe('The console with what does not fit', () => {
     await page.locator('.maplibregl-canvas').waitFor()
   })
 
-  it('a day that no calendar has is today', async () => {
+  it('an invalid day in the address means today', async () => {
     const page = await screens.open(`${server.url}/playback`, { as: owner })
     const day = () => page.locator('.day-picker').getByRole('group').innerText()
     const today = await day()
@@ -143,7 +143,7 @@ describe('The console with what does not fit', () => {
     expect(await day()).not.toBe(today)
   })
 
-  it('what follows the sign-in is a page of this origin, however it is written', async () => {
+  it('the sign-in leads only to pages of this origin, however the address is written', async () => {
     const page = await screens.open(`${server.url}/links`, { as: owner })
     const elsewhere = ['//a.example', '/\\a.example', '/\t/a.example', '/\n/a.example', '/\r/a.example']
     for (const next of [...elsewhere, 'https://a.example/', 'javascript:alert(1)', 'http://[']) {
@@ -160,7 +160,7 @@ describe('The console with what does not fit', () => {
     expect(page.url()).toBe(`${server.url}/hubs?search=north`)
   })
 
-  it('no number that a device sends widens a page, and none that none can measure is shown', async () => {
+  it('no number of a device widens a page, and impossible numbers are not shown', async () => {
     const { id, key } = await createDevice(owner, 'Van 7')
     const many = 3e38
     const point = { lat: 48, lng: 11, timestamp: Date.now(), speed: many, accuracy: many, altitude: many }
@@ -189,10 +189,10 @@ describe('The console with what does not fit', () => {
     expect(await tooWide()).toEqual([])
   })
 
-  describe('with the 2,000 geofences that there may be', () => {
+  describe('with the maximum of 2,000 geofences', () => {
     const ALL = 2_000
     const PAGE = 500
-    /** As the server answers them, page by page; what is asked for again is held back. */
+    /** The pages that the server returns; a repeated request is held back. */
     const answerFences = async (page: Page, beforeLast: Promise<void>) =>
       page.route('**/api/v3/geofences?*', async route => {
         const from = Number(new URL(route.request().url()).searchParams.get('cursor') ?? 0)
@@ -214,13 +214,13 @@ describe('The console with what does not fit', () => {
         })
       })
 
-    it('those that have come are there before the others', async () => {
+    it('shows the loaded geofences before all of them are loaded', async () => {
       let answer = () => {}
       const page = await screens.open(`${server.url}/links`, { as: owner })
       await answerFences(page, new Promise(done => (answer = () => done())))
       await page.goto(`${server.url}/?fence=00000000-0000-7000-8000-000000000007`)
       await page.getByRole('complementary', { name: 'Yard 0007' }).waitFor()
-      // Nobody says that one is not there which may still come.
+      // A geofence that may still be loaded must not be reported as missing.
       await page.goto(`${server.url}/?fence=00000000-0000-7000-8000-000000001999`)
       await page.getByRole('button', { name: / Area$/ }).waitFor()
       expect(await page.getByRole('complementary').count()).toBe(0)
@@ -228,7 +228,7 @@ describe('The console with what does not fit', () => {
       await page.getByRole('complementary', { name: 'Yard 1999' }).waitFor()
     })
 
-    it('an area is chosen by a few letters, from a list of no more than somebody looks through', async () => {
+    it('finds an area by a few letters, in a list of bounded length', async () => {
       const page = await screens.open(`${server.url}/links`, { as: owner })
       await answerFences(page, Promise.resolve())
       await page.goto(server.url)

@@ -5,7 +5,7 @@ import { useOrganization } from '../support/shared-server.ts'
 import { until } from '../support/wait.ts'
 import { hasFocus, useBrowser } from './browser.ts'
 
-describe('Whoever deletes a record goes on', () => {
+describe('The focus after deleting a record', () => {
   const { server, owner } = useOrganization()
   const screens = useBrowser({ map: 'none' })
 
@@ -26,7 +26,7 @@ describe('Whoever deletes a record goes on', () => {
     await row(page, name).waitFor({ state: 'detached' })
   }
 
-  it('at the next row, at the one before where it was the last, and at the heading of an empty table', async () => {
+  it('goes to the next row, after the last record to the one before, and in an empty table to the heading', async () => {
     const page = await screens.open(`${server.url}/teams`, { as: owner })
     await row(page, 'Team C').press('Enter')
     await deleteTeam(page, 'Team C')
@@ -40,7 +40,7 @@ describe('Whoever deletes a record goes on', () => {
     await deleteTeam(page, 'Team A')
     await isAt(page, 'Team B')
 
-    // As does whoever came by a link, and closes it or deletes it.
+    // Also after the record was opened by a link, and is closed or deleted.
     const [last] = (await owner.get('/teams?search=Team%20D')).body.data
     await page.goto(`${server.url}/teams/${last._id}`)
     await page.getByRole('dialog').waitFor()
@@ -56,7 +56,7 @@ describe('Whoever deletes a record goes on', () => {
     await hasFocus(page, 'Teams')
   })
 
-  it('where a link is revoked, and a geofence deleted on the map', async () => {
+  it('goes on after a link is revoked, and after a geofence is deleted on the map', async () => {
     const expiresAt = new Date(Date.now() + 3_600_000).toISOString()
     for (const letter of 'ABC') {
       const { id } = await createDevice(owner, `Van ${letter}`)

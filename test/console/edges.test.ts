@@ -9,7 +9,7 @@ import { useBrowser } from './browser.ts'
 
 const MINUTE_MS = 60_000
 const DAY_MS = 86_400_000
-/** Over wherever the test runs. */
+/** In the past in every time zone of a test machine. */
 const DAY = new Date(Date.now() - 2 * DAY_MS).toISOString().slice(0, 10)
 const AT_NINE = Date.parse(`${DAY}T09:00:00Z`)
 
@@ -37,12 +37,12 @@ describe('At the 180th meridian', () => {
       [...Array(21).keys()].map(n => fix(from + n * MINUTE_MS, lng + n * step))
     await send(ferry, [
       ...leg(AT_NINE, 179.9, 0.01),
-      // It is seen again where the world is written the other way.
+      // It is visible again on the other copy of the world.
       ...leg(AT_NINE + 180 * MINUTE_MS, 180.08, -0.008),
     ])
   })
 
-  /** What is painted above the map: from where to where, in shares of its width; null of nothing. */
+  /** The horizontal extent of the paint above the map, in shares of its width; null without any. */
   const readPainted = (page: Page) =>
     page.locator('canvas.map-layer').evaluate((canvas: HTMLCanvasElement) => {
       const { width, height } = canvas
@@ -53,7 +53,7 @@ describe('At the 180th meridian', () => {
       return columns.length === 0 ? null : [(columns[0] ?? 0) / width, (columns.at(-1) ?? 0) / width]
     })
 
-  it('playback shows the short way, and who is on it on both sides', async () => {
+  it('playback draws the short way, and shows a subject on both sides', async () => {
     const url = `${server.url}/playback?subject=device:${ferry.id}&day=${DAY}`
     const page = await screens.open(url, { as: owner, mayFail: /willReadFrequently/ })
     const parts = page.getByRole('list', { name: 'Trips and stops' }).getByRole('button')
@@ -87,7 +87,7 @@ describe('At the 180th meridian', () => {
     expect(seen[4]).toBeLessThan(seen[1] ?? 0)
   })
 
-  it('the page behind a link draws the short way, and the map goes on', async () => {
+  it('a tracking link’s page draws the short way across it, and its map repeats', async () => {
     const boat = await createDevice(owner, 'Boat 1')
     const now = Date.now()
     await send(boat, [
@@ -102,7 +102,7 @@ describe('At the 180th meridian', () => {
       .getByText(/^moving, 36 km\/h/)
       .first()
       .waitFor()
-    /** Whether a line goes through there, beside the marker in the middle. */
+    /** Whether a line passes there, beside the marker in the middle. */
     const isLine = (offPx: number) =>
       page.locator('canvas').evaluate((canvas: HTMLCanvasElement, off) => {
         const context = canvas.getContext('2d')
@@ -117,11 +117,11 @@ describe('At the 180th meridian', () => {
   })
 })
 
-describe('Beyond 85°, where the map ends', () => {
+describe('Beyond 85°, the edge of the map', () => {
   const { server, owner } = useOrganization()
   const screens = useBrowser()
 
-  it('somebody is wholly seen at the edge, and the panel says so', async () => {
+  it('a subject is drawn whole at the edge, and the panel says so', async () => {
     await owner.patch('/organization', { timeZone: 'UTC', language: 'en' })
     const sledge = await createDevice(owner, 'Sledge')
     const send = async (time: number, lat: number) => {
@@ -137,7 +137,7 @@ describe('Beyond 85°, where the map ends', () => {
     await panel.getByText('The map ends at 85°').waitFor()
     const map = page.getByRole('region', { name: /^Map of all/ })
     const box = await map.boundingBox()
-    // In the middle of what the panel leaves free, and a marker's width below the edge.
+    // In the middle of the area beside the panel, and a marker's width below the edge.
     const position = { x: ((box?.width ?? 0) - 324) / 2, y: 28 }
     await until('it is chosen by a click there', async () => {
       await panel.getByRole('button', { name: 'Close' }).click()
@@ -163,8 +163,8 @@ describe('Beyond 85°, where the map ends', () => {
   })
 })
 
-describe('What holds ways', () => {
-  it('goes across the 180th meridian with them, and cuts none', () => {
+describe('Bounds of lines', () => {
+  it('cross the 180th meridian with the lines, and cut none of them', () => {
     const east = [
       [179.9, 0],
       [180.1, 1],
@@ -177,7 +177,7 @@ describe('What holds ways', () => {
       [expect.closeTo(179.8, 9), 0],
       [expect.closeTo(180.2, 9), 3],
     ])
-    // Between its points there is nobody, but the way.
+    // Between its points there is only the line.
     const far = [0, 120, 240].map(lng => [lng, 0] as const)
     expect(boundsAroundWays([far])).toEqual([
       [0, 0],
@@ -189,7 +189,7 @@ describe('What holds ways', () => {
     expect(boundsAroundWays([])).toBeNull()
   })
 
-  it('holds each as a whole, in no more degrees than any other that does', () => {
+  it('hold each line whole, in the fewest degrees possible', () => {
     const way = fc
       .tuple(fc.integer({ min: -180, max: 180 }), fc.integer({ min: 0, max: 300 }))
       .map(([west, wide]) => ({ west, wide }))
@@ -198,7 +198,7 @@ describe('What holds ways', () => {
         const lines = ways.map(({ west, wide }) => [[west, 0] as const, [west + wide, 0] as const])
         const [[west], [east]] = boundsAroundWays(lines) ?? [[0], [0]]
         const after = (start: number, lng: number) => (((lng - start) % 360) + 360) % 360
-        /** How far one has to go from there to have all of them. */
+        /** The distance from there that covers all of them. */
         const widthFrom = (start: number) => Math.max(...ways.map(one => after(start, one.west) + one.wide))
         if (east - west < 360) expect(widthFrom(west)).toBe(east - west)
         expect(Math.min(360, east - west)).toBe(Math.min(360, ...ways.map(one => widthFrom(one.west))))

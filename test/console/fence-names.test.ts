@@ -4,7 +4,7 @@ import { useOrganization } from '../support/shared-server.ts'
 import { pause, until } from '../support/wait.ts'
 import { findBarriers, useBrowser } from './browser.ts'
 
-describe('Geofences by their names', () => {
+describe('The names of geofences', () => {
   const { server, owner } = useOrganization()
   const screens = useBrowser({ map: 'none' })
   let van: TestDevice
@@ -32,7 +32,7 @@ describe('Geofences by their names', () => {
     })
   })
 
-  it('are told apart where two have the same one, and only there', async () => {
+  it('get a hint where two are the same, and only there', async () => {
     const page = await screens.open(server.url, { as: owner })
     await page.getByRole('button', { name: /Everywhere/ }).click()
     const options = page.getByRole('listbox', { name: 'Area' }).getByRole('option')
@@ -51,14 +51,14 @@ describe('Geofences by their names', () => {
     await page.getByRole('menuitem', { name: /Yard.*North · Circle, 500 m/ }).waitFor()
   })
 
-  it('name who entered them, though the filters leave it out', async () => {
+  it('come with the name of a subject that entered, also one that the filters exclude', async () => {
     const page = await screens.open(`${server.url}/?fence=${depotId}&hub=${hubId}`, { as: owner })
     await page.getByText('0 on the map').waitFor()
     const panel = page.getByRole('complementary', { name: 'Depot' })
     await panel.getByText('Van 7 entered').waitFor()
   })
 
-  it('leave the list where it is on a phone as long as somebody steps through it, and the map to the arrow keys', async () => {
+  it('leave the list in place while keys move through it on a phone, and leave the arrow keys to the map', async () => {
     await createClient(server, (await createDevice(owner, 'Van 8')).key).post('/location-history/bulk', {
       points: [{ lat: 52.4, lng: 13.4, timestamp: Date.now() }],
     })
@@ -81,7 +81,7 @@ describe('Geofences by their names', () => {
     await page.waitForURL(url => !url.search.includes('follow'))
   })
 
-  it('stand on the map beside those of hubs', async () => {
+  it('are drawn on the map beside those of hubs', async () => {
     const page = await screens.open(`${server.url}/links`, { as: owner, map: 'still' })
     await page.context().addInitScript(() => {
       const { fillText } = CanvasRenderingContext2D.prototype
@@ -103,7 +103,7 @@ describe('Geofences by their names', () => {
       )
   })
 
-  it('begin in the middle of the map by a button, which keeps the focus', async () => {
+  it('belong to shapes that a button starts in the middle of the map, and the button keeps the focus', async () => {
     const page = await screens.open(`${server.url}/?fence=new`, { as: owner, map: 'still' })
     const button = page.getByRole('button', { name: 'Center of the map' })
     await button.press('Enter')
@@ -112,7 +112,7 @@ describe('Geofences by their names', () => {
     expect(await button.evaluate(one => one === document.activeElement)).toBe(true)
   })
 
-  it('keep what is typed of one that somebody else deletes', async () => {
+  it('stay in the form when somebody else deletes the geofence', async () => {
     const shape = { type: 'circle', center: { lat: 52.5, lng: 13.4 }, radius: 300 }
     const { _id } = (await owner.post('/geofence', { name: 'Gone soon', shape })).body.data
     const page = await screens.open(`${server.url}/links`, { as: owner, mayFail: /404/ })
@@ -132,7 +132,7 @@ describe('Geofences by their names', () => {
     expect(await name.inputValue()).toBe('An hour of work')
   })
 
-  it('read their events one time after the other, however many come', async () => {
+  it('come with events that are read one request after the other, however many arrive', async () => {
     const page = await screens.open(`${server.url}/?fence=${depotId}`, { as: owner })
     await page.getByText('Van 7 entered').waitFor()
     let [finished, failed] = [0, 0]
@@ -153,7 +153,7 @@ describe('Geofences by their names', () => {
     expect(failed).toBe(0)
   })
 
-  it('are said to be more while they come', async () => {
+  it('come with a notice while more are loading', async () => {
     const page = await screens.open(`${server.url}/sign-in`)
     let goOn = () => {}
     const held = new Promise<void>(resolve => {

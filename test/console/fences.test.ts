@@ -13,7 +13,7 @@ describe('The geofences of the console', () => {
   const { server, owner } = useOrganization()
   const screens = useBrowser()
 
-  // The map begins at both sides of the 180th meridian.
+  // The map starts with the 180th meridian in view.
   beforeAll(async () => {
     await owner.patch('/organization', { language: 'en' })
     for (const lng of [178, -178]) {
@@ -26,7 +26,7 @@ describe('The geofences of the console', () => {
     }
   })
 
-  /** The form of a new one, and the middle of the map. */
+  /** The form of a new geofence, and the middle of the map. */
   async function openNew(kind: 'Circle' | 'Polygon', mayFail?: RegExp) {
     const page = await screens.open(server.url, { as: owner, mayFail, size: { width: 1_500, height: 700 } })
     await page.getByText('2 on the map').waitFor()
@@ -71,7 +71,7 @@ describe('The geofences of the console', () => {
     return { ...opened, pixels }
   }
 
-  it('one across the 180th meridian is changed on the map as soon as it is drawn, and after it was saved', async () => {
+  it('a geofence across the 180th meridian can be changed on the map right after drawing and after saving', async () => {
     const { page, form, corners, pixels } = await drawSquare()
     const drawn = await linesOf(corners)
     expect(drawn.filter(line => /, -1/.test(line))).toHaveLength(2)
@@ -93,7 +93,7 @@ describe('The geofences of the console', () => {
     expect((await linesOf(again)).slice(0, 3)).toEqual(saved.slice(0, 3))
   })
 
-  it('a circle across the 180th meridian is drawn, made larger by its edge and moved by its middle', async () => {
+  it('a circle across the 180th meridian is drawn, resized by its edge and moved by its center', async () => {
     const { page, form, middle } = await openNew('Circle')
     const radius = form.getByRole('textbox', { name: /^Radius/ })
     const lat = form.getByRole('textbox', { name: 'Latitude' })
@@ -110,7 +110,7 @@ describe('The geofences of the console', () => {
     expect(Number(await lat.inputValue())).toBeLessThan(Number(where))
   })
 
-  it('a drag inside moves the map, and all of it is moved by the dot in its middle alone', async () => {
+  it('a drag inside a shape moves the map, and only the dot in its middle moves the shape', async () => {
     const { page, corners, middle } = await drawSquare()
     const drawn = await linesOf(corners)
     const inside = beside(middle, 30, 30)
@@ -119,11 +119,11 @@ describe('The geofences of the console', () => {
     await drag(page, beside(middle, -100, 0), beside(middle, -100, 60))
     const moved = await linesOf(corners)
     expect(moved.filter((line, index) => line !== drawn[index])).toHaveLength(4)
-    // It went south, and no further east or west.
+    // It moved south, and not east or west.
     expect(moved.map(line => line.split(',')[1])).toEqual(drawn.map(line => line.split(',')[1]))
   })
 
-  it('a dot between two corners makes another; a right click or Delete removes one, and of three says why not', async () => {
+  it('a dot between two corners adds one; a right click or Delete removes one, and explains why three have to stay', async () => {
     const { page, form, corners, middle, pixels } = await drawSquare()
     await drag(page, beside(middle, 60, 0), beside(middle, 40, -30))
     expect(await linesOf(corners)).toHaveLength(5)
@@ -134,14 +134,14 @@ describe('The geofences of the console', () => {
     expect(await linesOf(corners)).toHaveLength(3)
     await page.mouse.click(...pixels[1], { button: 'right' })
     await form.getByRole('status').getByText('A polygon needs at least three corners.').waitFor()
-    // In a field the key deletes what is typed there.
+    // In a field the key deletes text.
     await click(page, pixels[1])
     await form.getByRole('textbox', { name: 'Name' }).fill('Reef')
     await page.keyboard.press('Delete')
     expect(await linesOf(corners)).toHaveLength(3)
   })
 
-  it('what is done on the map and in the text is undone and done again in one order', async () => {
+  it('changes on the map and in the text share one undo history', async () => {
     const { page, form, corners, pixels } = await drawSquare()
     const drawn = await corners.inputValue()
     await drag(page, pixels[1], beside(pixels[1], -20, -40))
@@ -155,7 +155,7 @@ describe('The geofences of the console', () => {
     expect(await corners.inputValue()).toBe(dragged)
     await page.keyboard.press('Control+z')
     expect(await corners.inputValue()).toBe(drawn)
-    // The map has it too: the corner is where it was drawn.
+    // The map agrees: the corner is where it was drawn.
     await drag(page, pixels[1], beside(pixels[1], -20, -40))
     expect(await corners.inputValue()).toBe(dragged)
     await page.keyboard.press('Control+z')
@@ -168,7 +168,7 @@ describe('The geofences of the console', () => {
     await hasFocus(page, 'Undo')
   })
 
-  it('what was entered of a polygon is there again after a look at the circle', async () => {
+  it('the input of a polygon returns after a switch to the circle', async () => {
     const { page, form, corners } = await openNew('Polygon')
     const typed = '-17, 178\n-17, 179\n-18, 179'
     await corners.fill(typed)
@@ -182,7 +182,7 @@ describe('The geofences of the console', () => {
     expect(await corners.inputValue()).toBe(typed)
   })
 
-  it('while the values are no shape the map lets nobody change the one before, and says so', async () => {
+  it('while the values form no shape, the previous one cannot be changed on the map, and the form says so', async () => {
     const { page, form, middle } = await openNew('Circle')
     const [lat, lng, radius] = ['Latitude', 'Longitude', /^Radius/].map(name =>
       form.getByRole('textbox', { name }),
@@ -205,17 +205,17 @@ describe('The geofences of the console', () => {
     const before = await values()
     await drag(page, beside(middle, 0, 60), middle)
     expect(await values()).toEqual(before)
-    // With nothing entered it begins anew.
+    // Without input the drawing starts again.
     for (const field of [lat, lng, radius]) await field.fill('')
     await form.getByText(/^Click the center on the map/).waitFor()
     await draw()
   })
 
-  it('the map goes to what was typed and is out of view; a circle begins in the middle of the map by a button', async () => {
+  it('the map moves to a typed shape that is out of view; a button starts a circle in the middle of the map', async () => {
     const { page, form, middle } = await openNew('Circle')
     const lat = form.getByRole('textbox', { name: 'Latitude' })
     await form.getByRole('button', { name: 'Center of the map' }).press('Enter')
-    // Between the two, in the middle of what is free of the map.
+    // Between both, in the middle of the free part of the map.
     expect(Number(await lat.inputValue())).toBeCloseTo(-17, 0)
     expect(Number(await form.getByRole('textbox', { name: /^Radius/ }).inputValue())).toBeGreaterThan(1_000)
     const scale = () => page.locator('.maplibregl-ctrl-scale').innerText()
@@ -230,7 +230,7 @@ describe('The geofences of the console', () => {
     expect(Number(await lat.inputValue())).toBeCloseTo(52.52, 1)
   })
 
-  it('a polygon that crosses itself is said to before it is saved, and what the server names is where the caret goes', async () => {
+  it('a polygon that crosses itself is reported before it is saved, and the caret moves to the corner that the server names', async () => {
     const { page, form, corners } = await openNew('Polygon', /400 \(Bad Request\)/)
     await form.getByRole('textbox', { name: 'Name' }).fill('Bow tie')
     await corners.fill('-17, 178\n-17, 179\n-18, 178\n-18, 179')
@@ -248,7 +248,7 @@ describe('The geofences of the console', () => {
     expect(await page.evaluate(() => document.activeElement?.tagName)).toBe('TEXTAREA')
   })
 
-  /** How many values of two pictures are not the same, but for a rounding. */
+  /** The number of values that differ between two pictures by more than rounding. */
   const differing = (page: Page, ...pictures: [string, string]) =>
     page.evaluate(async pictures => {
       const [one, other] = await Promise.all(
@@ -264,12 +264,12 @@ describe('The geofences of the console', () => {
       return one?.filter((value, index) => Math.abs(value - (other?.[index] ?? 0)) > 8).length ?? 0
     }, pictures)
 
-  it('the opened one has its name on the map, whoever else would have the place', async () => {
+  it('the open geofence always has its name on the map', async () => {
     const shape = { type: 'circle', center: { lat: 52.52, lng: 13.4 }, radius: 1_000 }
     const { data } = (await owner.post('/geofence', { name: 'Yard by the river', shape })).body
     const page = await screens.open(`${server.url}/?fence=${data._id}`, { as: owner })
     const panel = page.getByRole('complementary', { name: 'Yard by the river' })
-    /** Above the circle, which is as wide as there is room for it beside the panel. */
+    /** Above the circle, which is as wide as the space beside the panel. */
     const photograph = async () => {
       await panel.getByText('Inside now').waitFor()
       const box = await page.getByRole('region', { name: /^Map of all/ }).boundingBox()
@@ -300,7 +300,7 @@ describe('The geofences of the console', () => {
     )
   })
 
-  it('corners too near to each other to be picked have handles when the map is nearer', () => {
+  it('corners that are too close to each other get handles at a closer zoom', () => {
     const corners = [...Array(500).keys()].map((index): [number, number] => {
       const direction = (index / 500) * 2 * Math.PI
       return [13 + 0.1 * Math.cos(direction), 52 + 0.06 * Math.sin(direction)]
@@ -316,7 +316,7 @@ describe('The geofences of the console', () => {
     expect(near.filter(({ kind }) => kind === 'edge')).toHaveLength(500)
   })
 
-  it('the edge of a circle of which the map shows a piece alone has a handle there', () => {
+  it('a circle that is only partly on the map has a handle on its visible edge', () => {
     const shape = { type: 'circle' as const, center: { lat: 0, lng: 179.9 }, radius: 20_000 }
     const edgesOf = (middle: [number, number], reach: number) =>
       handlesOf(

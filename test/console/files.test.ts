@@ -11,7 +11,7 @@ const tilesFile = join(folder, 'city.pmtiles')
 
 const TILES_BYTES = 9 * 1024 * 1024
 
-/** As far as the server looks into it: the header of a file with vector tiles, and something to ask a piece of. */
+/** The part that the server checks: the header of a file with vector tiles. The rest is for range requests. */
 function writeTiles(path: string, type: number): void {
   const bytes = Buffer.alloc(TILES_BYTES, 'tiles')
   bytes.write('PMTiles', 0, 'latin1')
@@ -38,7 +38,7 @@ describe('The files of the console', () => {
     await database.remove()
   })
 
-  it('a page allows no script but ours, nothing of other origins, and no frame around it', async () => {
+  it('a page allows only our own scripts, nothing of other origins, and no frame around it', async () => {
     for (const path of ['/', '/links?x=1', '/sign-in', `/track/${'a'.repeat(43)}`]) {
       const answer = await get(path)
       expect([path, answer.status, answer.headers.get('content-type')]).toEqual([
@@ -58,7 +58,7 @@ describe('The files of the console', () => {
     }
   })
 
-  it('what a page names is kept forever, and is sent compressed to whoever takes it', async () => {
+  it('the files of a page are cached forever, and sent compressed to clients that accept it', async () => {
     const page = await (await get('/')).text()
     const [script = ''] = /\/assets\/index-[\w-]+\.js/.exec(page) ?? []
     const plain = await get(script, { 'accept-encoding': 'identity' })
@@ -93,7 +93,7 @@ describe('The files of the console', () => {
     ['identity;q=0.5, br;q=0.5', 'br'],
     ['zstd, deflate', null],
     ['br;q=x,,;', null],
-  ])('what is sent to whoever accepts %s: %s', async (accepted, encoding) => {
+  ])('a client that accepts %s gets the encoding %s', async (accepted, encoding) => {
     const page = await (await get('/')).text()
     const [script = ''] = /\/assets\/index-[\w-]+\.js/.exec(page) ?? []
     const answer = await get(script, { 'accept-encoding': accepted })
@@ -101,7 +101,7 @@ describe('The files of the console', () => {
     await answer.body?.cancel()
   })
 
-  it('HEAD says what GET would, and other methods are 405', async () => {
+  it('HEAD answers as GET without a body, and other methods get 405', async () => {
     const [page = ''] = /\/assets\/index-[\w-]+\.js/.exec(await (await get('/')).text()) ?? []
     for (const path of ['/', page]) {
       const [head, got] = [await get(path, {}, 'HEAD'), await get(path)]
@@ -112,7 +112,7 @@ describe('The files of the console', () => {
     }
   })
 
-  it('whoever follows a link to nowhere reads a page, and whoever calls the interface the envelope', async () => {
+  it('a wrong link shows a page to people and the envelope to API clients', async () => {
     const html = { accept: 'text/html,application/xhtml+xml' }
     const nowhere = await get('/nowhere/at/all', html)
     expect([nowhere.status, nowhere.headers.get('content-type')]).toEqual([404, 'text/html; charset=utf-8'])
@@ -141,7 +141,7 @@ describe('The files of the console', () => {
     }
   })
 
-  it('a file of tiles is read piece by piece, and no piece is larger than 8 MiB', async () => {
+  it('a file of tiles is served in ranges of at most 8 MiB', async () => {
     const page = await (await get('/')).text()
     expect(page).toContain('{&quot;kind&quot;:&quot;file&quot;,&quot;url&quot;:&quot;/basemap.pmtiles&quot;')
     const piece = await get('/basemap.pmtiles', { range: 'bytes=0-6' })
@@ -163,7 +163,7 @@ describe('The files of the console', () => {
     expect((await get('/basemap.pmtiles')).status).toBe(416)
   })
 
-  it('a process without the role api has no page', async () => {
+  it('a process without the role api serves no pages', async () => {
     const other = await openServer(database, {
       ROLES: 'jobs',
       ...(database.url ? {} : { DATA_DIR: folder }),
@@ -181,7 +181,7 @@ describe('BASEMAP', () => {
     writeFileSync(join(folder, 'none.pmtiles'), 'nothing')
   })
 
-  it('is the outlines of the world, a tile URL or a file of tiles', () => {
+  it('means the outlines of the world, a tile URL or a file of tiles', () => {
     expect(basemapOf()).toEqual({ kind: 'world' })
     const url = 'https://tiles.example/{z}/{x}/{y}.png'
     expect(basemapOf(url)).toEqual({ kind: 'tiles', url, vector: false })
@@ -195,11 +195,11 @@ describe('BASEMAP', () => {
     ['/nowhere/at/all.pmtiles', 'BASEMAP names a file that cannot be read'],
     [join(folder, 'none.pmtiles'), 'BASEMAP has to be a file of PMTiles, version 3'],
     [join(folder, 'odd.pmtiles'), 'BASEMAP has tiles of an unknown kind'],
-  ])('is refused at the start where it is wrong: %s', (value, message) => {
+  ])('is refused at the start when it is wrong: %s', (value, message) => {
     expect(() => basemapOf(value)).toThrow(message)
   })
 
-  it('is said by a server that does not start', async () => {
+  it('is named in the error of a server that does not start', async () => {
     const database = await createTestDatabase(usualKind())
     const { code, stderr } = await startRefused(database, { BASEMAP: 'maps' })
     expect(code).toBe(1)
@@ -207,7 +207,7 @@ describe('BASEMAP', () => {
     await database.remove()
   })
 
-  it('lets the page load from the origin of its tiles, and from no other', async () => {
+  it('lets the page load from the origin of its tiles and from no other', async () => {
     const { writePolicy } = await import('../../src/resources/console/pages.ts')
     const basemap = basemapOf('https://tiles.example:8443/{z}/{x}/{y}.png')
     const policy = writePolicy(basemap, 'n')

@@ -9,12 +9,12 @@ describe('The first run', () => {
   const { server } = useServer()
   const screens = useBrowser({ map: 'none' })
 
-  it('leads by the hand from an empty map to the first point', async () => {
+  it('guides from an empty map to the first position', async () => {
     const owner = (await addOrganization(server, await signIn(server))).client
     const page = await screens.open(server.url, { as: owner, map: 'still' })
     const welcome = page.getByRole('heading', { name: 'Nothing on the map yet' })
     await welcome.waitFor()
-    // It does not stand where somebody draws.
+    // It is hidden while somebody draws.
     await page.getByRole('button', { name: 'New geofence' }).click()
     await welcome.waitFor({ state: 'detached' })
     await page.getByRole('button', { name: 'Cancel' }).click()
@@ -29,14 +29,14 @@ describe('The first run', () => {
     await dialog.getByText('Waiting for the first position…').waitFor()
     expect(await findBarriers(page)).toEqual([])
 
-    // What is copied is what the app needs: the key of the device, and where to send.
+    // The copied values are those that the app needs: the key of the device, and the address.
     await dialog.getByRole('button', { name: 'Copy Password' }).click()
     const key = await page.evaluate(() => navigator.clipboard.readText())
     await page.keyboard.press('Escape')
     await hasFocus(page, 'Done')
     await dialog.getByRole('button', { name: 'Copy URL' }).click()
     const url = await page.evaluate(() => navigator.clipboard.readText())
-    // Under 127.0.0.1 a phone looks for the server on itself.
+    // Under 127.0.0.1 a phone would look for the server on itself.
     await dialog.getByText(/^Phones can’t reach 127\.0\.0\.1/).waitFor()
     expect(await dialog.getByRole('img', { name: 'Or scan with your phone' }).count()).toBe(0)
     const point = { _type: 'location', lat: 52.52, lon: 13.4, tst: Math.floor(Date.now() / 1_000) }
@@ -53,7 +53,7 @@ describe('The first run', () => {
     expect(new URL(page.url()).searchParams.get('subject')).toMatch(/^[\da-f-]{36}$/)
   })
 
-  it('goes on after a reload with the device that was made, whose key may be lost by then', async () => {
+  it('continues after a reload with the device, also when its key is lost', async () => {
     const owner = (await addOrganization(server, await signIn(server))).client
     const page = await screens.open(server.url, { as: owner })
     await page.getByLabel('Device name').fill('Van 12')
@@ -78,7 +78,7 @@ describe('The first run', () => {
     await dialog.getByText(/^First position received at/).waitFor()
   })
 
-  it('shows nothing as water before it knows what is land, and looks at who is there when there is somebody', async () => {
+  it('shows no water before the land is loaded, and moves to the first subjects', async () => {
     const owner = (await addOrganization(server, await signIn(server))).client
     const van = createClient(server, (await createDevice(owner, 'Van 7')).key)
     const point = { lat: 52.52, lng: 13.4, timestamp: new Date().toISOString() }
@@ -96,7 +96,7 @@ describe('The first run', () => {
     await page.getByRole('button', { name: 'Clear all filters' }).waitFor()
     const box = await page.getByRole('region', { name: /^Map of all/ }).boundingBox()
     if (!box) throw new Error('There is no map')
-    // Libya is near the middle; in the west of it lies the Atlantic.
+    // Libya is near the middle; to its west lies the Atlantic.
     const [land, sea] = [
       { x: box.x + box.width / 2 + 45, y: 350 },
       { x: box.x + 140, y: 350 },
@@ -124,7 +124,7 @@ describe('The first run', () => {
     )
   })
 
-  it('looks at everything beside an open panel, not beneath it, and answers a click before it draws the map', async () => {
+  it('shows all subjects beside an open panel, and answers a click before the map is drawn', async () => {
     const owner = (await addOrganization(server, await signIn(server))).client
     for (const [name, lat] of [
       ['North', 52.8],
@@ -150,7 +150,7 @@ describe('The first run', () => {
       await map.click({ position: { x: free / 2, y: Math.min(80, free / 6) } })
       return (await page.getByRole('complementary', { name: 'North' }).count()) === 1
     })
-    // What is drawn of it waits for the frame that shows who was clicked.
+    // Its drawing waits for the frame that shows the selection.
     const early = await page.evaluate(async () => {
       let drawn = 0
       const { clear } = WebGL2RenderingContext.prototype
@@ -168,16 +168,16 @@ describe('The first run', () => {
     })
     expect(early).toBe(0)
     await page.getByRole('complementary', { name: 'South' }).waitFor()
-    // A click of no pointer, but of what reads the page: it goes on in what is said of who was clicked.
+    // The click of a screen reader: the focus moves to the panel of the subject.
     await hasFocus(page, 'South')
-    // On a phone the panel is a sheet, and nothing that can be done with the map lies below it.
+    // On a phone the panel is a sheet, and no control of the map lies below it.
     await page.setViewportSize({ width: 390, height: 844 })
     const buttons = await page.locator('.map-buttons button').all()
     expect(buttons.length).toBeGreaterThan(3)
     for (const button of buttons) await button.click({ trial: true })
   })
 
-  it('tells who may change it where streets come from, close up, until it is read', async () => {
+  it('explains at close zoom how the server gets streets, until the hint is dismissed', async () => {
     const owner = (await addOrganization(server, await signIn(server))).client
     const places = { 'Van 7': [13.4, 0], 'Van 8': [20, 2] } as const
     for (const [name, [lng, daysAgo]] of Object.entries(places)) {
@@ -190,7 +190,7 @@ describe('The first run', () => {
     const hint = page.getByText('This map has no streets yet')
     await page.getByRole('option', { name: /^Van 7/ }).click()
     await hint.waitFor()
-    // Beside the scale at every width, and a heading that is cut short is whole in its title.
+    // Beside the scale at every width; a shortened heading is whole in its title.
     await page.setViewportSize({ width: 760, height: 700 })
     const scale = page.locator('.maplibregl-ctrl-scale')
     const [left, right] = [await scale.boundingBox(), await hint.boundingBox()]
@@ -199,7 +199,7 @@ describe('The first run', () => {
     await page.getByRole('button', { name: 'Show everything' }).click()
     await hint.waitFor({ state: 'detached' })
     await page.getByRole('option', { name: /^Van 8/ }).click()
-    // A time without a day is one of today.
+    // A time without a date is one of today.
     const silent = page.getByRole('complementary', { name: 'Van 8' })
     await silent.getByText(/^\d+ \w+ \d{4}, \d\d:\d\d:\d\d$/).waitFor()
     await hint.getByRole('button', { name: 'Close' }).click()
@@ -210,7 +210,7 @@ describe('The first run', () => {
     expect(await hint.count()).toBe(0)
   })
 
-  it('keeps the focus on the page, whatever it was that had it, and says what waits for the server', async () => {
+  it('keeps the focus on the page, and says what waits for the server', async () => {
     const owner = (await addOrganization(server, await signIn(server))).client
     const van = createClient(server, (await createDevice(owner, 'Van 7')).key)
     const points = [{ lat: 52.52, lng: 13.4, timestamp: new Date().toISOString() }]
@@ -240,7 +240,7 @@ describe('The first run', () => {
     await page.unroute(away)
     await page.getByRole('heading', { name: 'Hubs' }).waitFor()
 
-    // Into what is said of somebody or of an area: from everywhere, and from the list.
+    // Into the panel of a subject or an area: from everywhere, and from the list.
     const shape = { type: 'circle', center: { lat: 52.52, lng: 13.4 }, radius: 100 }
     expect((await owner.post('/geofence', { name: 'Yard 3', shape })).status).toBe(201)
     await page.keyboard.press('Control+k')
@@ -289,7 +289,7 @@ describe('The first run', () => {
         const found = await loadedAt(new RegExp(`/assets/${part}-[^/]+\\.js`))
         return (found?.responseEnd ?? 0) > 0
       })
-    // It kept nothing waiting that is looked at.
+    // Nothing visible had to wait for it.
     const [map, ahead] = await Promise.all([loadedAt(/countries-110m/), loadedAt(/playback-page/)])
     expect(ahead?.startTime).toBeGreaterThan(map?.responseEnd as number)
     await page.route('**', route => route.abort())
@@ -301,7 +301,7 @@ describe('The first run', () => {
     await page.getByPlaceholder('Search or go to…').waitFor()
   })
 
-  it('a key is copied where the browser has no clipboard interface, over plain HTTP in a local network', async () => {
+  it('copies a key over plain HTTP in a local network, without the clipboard API', async () => {
     const owner = await signIn(server)
     const device = await createDevice(owner, 'Phone 1')
     const url = server.url.replace('127.0.0.1', PLAIN_HOST)
@@ -330,7 +330,7 @@ describe('The first run', () => {
     expect((await client.post('/location-history/bulk', { points: [point] })).status).toBe(200)
   })
 
-  it('what is wrong with a field is said in the language of the page, else in English and marked as that', async () => {
+  it('shows the error of a field in the language of the page, else in English and marked as that', async () => {
     const owner = await signIn(server)
     await owner.post('/team', { name: 'Nord' })
     const page = await screens.open(`${server.url}/hubs/new`, { as: owner, mayFail: /40[09]/ })
@@ -357,7 +357,7 @@ describe('The first run', () => {
     await page.locator('[role=alert] [lang=en]').getByText('Nobody has said this in German.').waitFor()
   })
 
-  it('a role that sees no positions is told so, and is led to what it sees', async () => {
+  it('tells a role without positions so, and leads to the pages that it may see', async () => {
     const owner = (await addOrganization(server, await signIn(server))).client
     const van = await createDevice(owner, 'Van 12')
     const point = { lat: 52.52, lng: 13.4, timestamp: new Date().toISOString() }

@@ -28,7 +28,7 @@ const at = (subjectId: string, lng: number, lat: number, more: Partial<Position>
   ...more,
 })
 
-/** Where a subject is shown at a time, in degrees. */
+/** The place in degrees at which a subject is shown at a time. */
 function shown(fleet: ReturnType<typeof createFleet>, id: string, now: number): [number, number] {
   const slot = fleet.slotOf(id) as number
   const { x, y, fromX, fromY } = fleet.columns
@@ -47,7 +47,7 @@ describe('The fleet of the live map', () => {
     for (const later of [4_000, 5_000, 60_000]) expect(shown(fleet, 'a', later)[0]).toBeCloseTo(13.01, 9)
   })
 
-  it('is always on the way between two fixes, whatever comes when', () => {
+  it('is always between two fixes, whatever arrives when', () => {
     const steps = fc.array(
       fc.record({
         lng: fc.double({ min: 13, max: 13.02, noNaN: true }),
@@ -65,7 +65,7 @@ describe('The fleet of the live map', () => {
           now += after
           const before = shown(fleet, 'a', now)[0]
           fleet.update(pack([at('a', lng, 52)]), now)
-          // A fix never makes it jump: it goes on from where it is shown.
+          // A fix never makes a marker jump: it continues from its shown place.
           expect(shown(fleet, 'a', now)[0]).toBeCloseTo(before, 6)
           ;[low, high] = [Math.min(lng, before), Math.max(lng, before)]
           for (const later of [10, 100, 1_000, 10_000]) {
@@ -79,14 +79,14 @@ describe('The fleet of the live map', () => {
     )
   })
 
-  it('is simply there where it is too far to have driven', () => {
+  it('jumps where the distance is too long to have been driven', () => {
     const fleet = createFleet()
     fleet.replace(pack([at('a', 13, 52)]), 0)
     fleet.update(pack([at('a', 2, 48)]), 1_000)
     expect(shown(fleet, 'a', 1_000)).toEqual([expect.closeTo(2, 9), expect.closeTo(48, 9)])
   })
 
-  it('forgets who is gone and mixes up nobody, whatever comes and goes', () => {
+  it('forgets removed subjects and confuses none, whatever comes and goes', () => {
     const ids = fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f')
     const change = fc.oneof(
       fc.record({
@@ -123,7 +123,7 @@ describe('The fleet of the live map', () => {
     )
   })
 
-  it('lists by the speed that is shown of each: whoever has fallen silent comes last, however fast it was', () => {
+  it('sorts by the shown speed: silent subjects come last, however fast they were', () => {
     const fleet = createFleet()
     const all = [
       at('silent', 13, 52, { speed: 30, state: 'offline' }),
@@ -138,7 +138,7 @@ describe('The fleet of the live map', () => {
     expect(listed).toEqual(['fast', 'slow', 'unknown', 'waits', 'silent'])
   })
 
-  it('takes 10,000 and shows each once, alone or in one cluster', () => {
+  it('holds 10,000 and shows each once, alone or in one cluster', () => {
     const fleet = createFleet()
     const all = Array.from({ length: 10_000 }, (_, index) =>
       at(`s${index}`, 13 + (index % 100) * 0.002, 52 + Math.floor(index / 100) * 0.001),
@@ -158,7 +158,7 @@ describe('The fleet of the live map', () => {
   })
 
   it.each([13.4, 179.999, -179.999, 180])(
-    'shows as one who stands close together, also around longitude %s',
+    'clusters subjects that are close together, also around longitude %s',
     lng => {
       const fleet = createFleet()
       const all = Array.from({ length: 6 }, (_, index) => {
@@ -175,7 +175,7 @@ describe('The fleet of the live map', () => {
     },
   )
 
-  it('reads a position as it came, whatever of it is unknown', () => {
+  it('returns a position as it was sent, whichever values are unknown', () => {
     const number = fc.option(fc.double({ noNaN: true }))
     const position = fc.record<Position>({
       subjectId: fc.uuid(),
@@ -198,7 +198,7 @@ describe('The fleet of the live map', () => {
     )
   })
 
-  it('is the same, however late and in whatever pieces what has changed is taken', () => {
+  it('is the same, however late and in whatever pieces the changes are taken', () => {
     const ids = fc.constantFrom('a', 'b', 'c', 'd')
     const message = fc.oneof(
       fc.record({
@@ -233,7 +233,7 @@ describe('The fleet of the live map', () => {
             fleet.update(next.positions, 0)
           }
           took = next.cursor ?? took
-          // Where to go on is not said before all is taken that came until there.
+          // No cursor is given before all changes up to it are taken.
           if (isLast) expect(took).toBe(cursor)
           else expect(next.cursor).toBeNull()
           heard ||= next.crossings
@@ -258,7 +258,7 @@ describe('The fleet of the live map', () => {
     )
   })
 
-  it('projects there and back', () => {
+  it('projects a place and back', () => {
     for (const [lng, lat] of [
       [13.4, 52.5],
       [-179.9, -84],
@@ -271,7 +271,7 @@ describe('The fleet of the live map', () => {
 })
 
 describe('The trail of today', () => {
-  it('goes on beyond the 180th meridian, and with each fix that comes', async () => {
+  it('continues beyond the 180th meridian, and with each new fix', async () => {
     const fleet = createFleet()
     fleet.replace(pack([at('ferry', -179.8, -17, { timestamp: '2026-11-21T10:01:00.000Z' })]), 0)
     let drawn: FeatureCollection | undefined
@@ -303,8 +303,8 @@ describe('The trail of today', () => {
   })
 })
 
-describe('What is looked at', () => {
-  it('holds everybody in the fewest degrees, across the 180th meridian too', () => {
+describe('The first view', () => {
+  it('shows all subjects in the fewest degrees, also across the 180th meridian', () => {
     const fiji = [
       [178, -18],
       [-179, -17],
@@ -335,7 +335,7 @@ describe('What is looked at', () => {
         const [[west], [east]] = boundsAround(places) ?? [[0], [0]]
         const from = (start: number, lng: number) => (((lng - start) % 360) + 360) % 360
         for (const [lng] of places) expect(from(west - 1e-9, lng)).toBeLessThanOrEqual(east - west + 2e-9)
-        // Whoever it begins with, to go to the last one eastwards is no shorter.
+        // Whichever subject is first, the way east to the last one is no shorter.
         const widths = places.map(([start]) => Math.max(...places.map(([lng]) => from(start, lng))))
         expect(east - west).toBeCloseTo(Math.min(...widths), 6)
       }),
@@ -355,7 +355,7 @@ describe('An area', () => {
     ],
   }
 
-  it('of a circle is what is no further from its middle than its radius, as its ring says too', () => {
+  it('of a circle contains the places within its radius, and so does its ring', () => {
     for (const [lng, lat] of ringOf(circle))
       expect(distanceM({ lat, lng }, { lat: 52.52, lng: 13.4 })).toBeCloseTo(1_000, 0)
     expect(createInside(circle)({ lat: 52.5289, lng: 13.4 })).toBe(true)
@@ -369,7 +369,7 @@ describe('An area', () => {
     expect(isInside({ lat: -15.9, lng: 179.5 })).toBe(false)
   })
 
-  it('of a ring that is bent inwards leaves out what lies in the bend', () => {
+  it('of a concave ring excludes the places in the bend', () => {
     const bent: Shape = {
       type: 'polygon',
       coordinates: [
@@ -384,7 +384,7 @@ describe('An area', () => {
     expect([isInside({ lng: 2, lat: 0.5 }), isInside({ lng: 2, lat: 2 })]).toEqual([true, false])
   })
 
-  it('stands in an address, and what is none there is none', () => {
+  it('can be part of an address, and an invalid one counts as none', () => {
     const ring: [number, number][] = [
       [13.4, 52.5],
       [13.5, 52.5],

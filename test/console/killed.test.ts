@@ -7,10 +7,10 @@ import { startLastingServer, useBrowser } from './browser.ts'
 
 const MINUTE_MS = 60_000
 
-describe('A server that is killed while somebody looks', () => {
+describe('A server that is killed while pages are open', () => {
   const screens = useBrowser({ map: 'none' })
 
-  it('takes nothing from any page, and each goes on by itself when it is back', async () => {
+  it('takes nothing away from any page, and each page continues when the server is back', async () => {
     const { server, restart, remove } = await startLastingServer()
     const send = async (device: TestDevice, ...points: object[]) => {
       const answer = await createClient(server(), device.key).post('/location-history/bulk', { points })
@@ -26,7 +26,7 @@ describe('A server that is killed while somebody looks', () => {
         ['Van 7', 'Van 8', 'Van 9'].map(name => createDevice(owner, name)),
       )
       if (!van || !silent || !faulty) throw new Error('not made')
-      // Yesterday too: today may have begun just now.
+      // Yesterday too: today may have just begun.
       const day = [...Array(9).keys()].map(n => fix(24 * 60 + 9 - n, 13.39 + n / 1_000, 10))
       await send(van, ...day, fix(0, 13.4, 10))
       await send(faulty, fix(1, 13.4, 10), { ...fix(0, 13.4, 10), lat: 95 })
@@ -97,11 +97,11 @@ describe('A server that is killed while somebody looks', () => {
   })
 })
 
-describe('A page that nobody sees', () => {
+describe('A hidden page', () => {
   const { server, owner } = useOrganization()
   const screens = useBrowser({ map: 'none' })
 
-  it('keeps its connection, though its timers run once a minute, and opens another one after the machine slept', async () => {
+  it('keeps its connection although its timers run once a minute, and opens a new one after the machine slept', async () => {
     const page = await screens.open(`${server.url}/devices`, { as: owner })
     await page.clock.install()
     await page.addInitScript(() => {
@@ -140,12 +140,12 @@ describe('A page that nobody sees', () => {
   })
 })
 
-describe('A network that is away, or a server that stands still', () => {
+describe('A lost network, or a server that hangs', () => {
   const { server, owner } = useOrganization()
   const screens = useBrowser({ map: 'none' })
   const MAY_FAIL = { mayFail: /ERR_|WebSocket|404|Failed to fetch|could not be loaded/ }
 
-  it('is said at once of what could not be sent, and nothing of it is sent later', async () => {
+  it('is reported at once for an action, which is not sent later', async () => {
     const { id, key } = await createDevice(owner, 'Van 7')
     const points = [{ lat: 52.52, lng: 13.4, timestamp: new Date().toISOString() }]
     expect((await createClient(server, key).post('/location-history/bulk', { points })).status).toBe(200)
@@ -162,12 +162,12 @@ describe('A network that is away, or a server that stands still', () => {
     await page.getByRole('link', { name: 'Play back today' }).click()
     await page.getByText('The server can’t be reached').first().waitFor()
     await page.context().setOffline(false)
-    // What was asked meanwhile is asked again, after whatever would have waited to be sent.
+    // The requests of the meantime are sent again, after any that would have waited.
     await page.getByRole('slider', { name: 'Time' }).waitFor()
     expect((await owner.get('/tracking-links')).body.data).toEqual([])
   })
 
-  it('is said of what is not answered, while it is asked again', async () => {
+  it('is reported for a query without an answer, which is retried', async () => {
     const page = await screens.open(`${server.url}/devices`, { as: owner })
     await page.clock.install()
     await page.goto(`${server.url}/teams`)
@@ -185,8 +185,8 @@ describe('A network that is away, or a server that stands still', () => {
     })
   })
 
-  it('with another version when it is back, says so, and what is missing of a page leaves the frame', async () => {
-    // Where data is dear nothing is loaded before it is opened.
+  it('that returns with another version says so, and a missing part of a page leaves the frame in place', async () => {
+    // A browser that saves data preloads nothing.
     const look = { as: owner, savesData: true, ...MAY_FAIL }
     const page = await screens.open(`${server.url}/devices`, look)
     await page.getByRole('status').getByText('Live').waitFor()
@@ -212,7 +212,7 @@ describe('A network that is away, or a server that stands still', () => {
     await page.getByText('A newer version of this page is available').waitFor({ state: 'detached' })
   })
 
-  it('loads every page ahead, whichever was opened', async () => {
+  it('preloads every page, whichever is open', async () => {
     const page = await screens.open(`${server.url}/devices`, { as: owner })
     await until('it has loaded the map of playback', () =>
       page.evaluate(() =>

@@ -8,7 +8,7 @@ import { useBrowser } from './browser.ts'
 const { server, owner } = useOrganization()
 const screens = useBrowser({ map: 'none' })
 
-it('the language is the browser’s, until somebody sets that of the organization', async () => {
+it('the language is the browser’s until the organization’s is set', async () => {
   const page = await screens.open(`${server.url}/links`, { as: owner, locale: 'de-DE' })
   await page.getByRole('heading', { name: 'Tracking-Links' }).waitFor()
   expect((await owner.patch('/organization', { language: 'en' })).status).toBe(200)
@@ -20,7 +20,7 @@ it('the language is the browser’s, until somebody sets that of the organizatio
   await page.getByRole('heading', { name: 'Tracking-Links' }).waitFor()
 })
 
-it('another language is waited for: the page stays in the one that it has, and does so where that does not come', async () => {
+it('the page keeps its language until another one is loaded, also when that fails', async () => {
   const page = await screens.open(`${server.url}/links`, {
     as: owner,
     locale: 'en-150',
@@ -85,7 +85,7 @@ it('no German word is cut off, on a tablet and on a phone', async () => {
   expect(cut).toEqual([])
 })
 
-/** Words that go beyond what holds them, or that it hides, and which no title says either. */
+/** Words that overflow or are hidden, and that no title shows either. */
 const findCutWords = (page: Page): Promise<string[]> =>
   page.evaluate(() => {
     const cut: string[] = []
@@ -98,7 +98,7 @@ const findCutWords = (page: Page): Promise<string[]> =>
       range.selectNodeContents(text)
       const { left, right } = range.getBoundingClientRect()
       for (let box: HTMLElement | null = parent; box; box = box.parentElement) {
-        // What is there for a screen reader alone.
+        // Elements for screen readers alone.
         if (box.offsetWidth <= 1) break
         const { overflowX } = getComputedStyle(box)
         if (!['hidden', 'clip'].includes(overflowX) && !box.matches('button, a, td, th')) continue

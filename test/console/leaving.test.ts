@@ -5,7 +5,7 @@ import { useOrganization } from '../support/shared-server.ts'
 import { until } from '../support/wait.ts'
 import { findBarriers, hasFocus, useBrowser } from './browser.ts'
 
-describe('What is half typed', () => {
+describe('Unsaved input', () => {
   const { server, owner } = useOrganization()
   const screens = useBrowser({ map: 'none' })
 
@@ -25,7 +25,7 @@ describe('What is half typed', () => {
     await page.keyboard.press('Enter')
   }
 
-  it('nor is what is shown once', async () => {
+  it('and a secret that is shown only once are not lost without a question', async () => {
     const page = await screens.open(`${server.url}/teams`, { as: owner })
     const shown = page.getByRole('dialog', { name: 'Only shown once' })
     const [stay, leave] = ['Go back to it', 'Close'].map(name =>
@@ -42,7 +42,7 @@ describe('What is half typed', () => {
     await shown.waitFor({ state: 'detached' })
     await key.waitFor()
     expect(pathOf(page)).toBe('/devices/new')
-    // Its own button says that somebody has it.
+    // Its own button confirms that the secret is stored elsewhere.
     await page.getByRole('button', { name: 'Done' }).click()
     await key.waitFor({ state: 'detached' })
     expect(await shown.count()).toBe(0)
@@ -60,22 +60,22 @@ describe('What is half typed', () => {
 
   const WAYS: [string, string, string, (page: Page) => Promise<unknown>][] = [
     ['a link', '/?fence=new', '/teams', page => page.getByRole('link', { name: 'Teams' }).click()],
-    ['the way back', '/?fence=new', '/teams', page => page.evaluate(() => history.back())],
+    ['the back button', '/?fence=new', '/teams', page => page.evaluate(() => history.back())],
     ['the palette', '/?fence=new', '/hubs', page => go(page, 'hub')],
     [
-      'what else the map shows',
+      'a click on another subject',
       '/?fence=new',
       '/?subject=',
       page => page.getByRole('option').first().click(),
     ],
     ['the palette, over a dialog', '/teams/new', '/hubs', page => go(page, 'hub')],
-    ['the way back from a dialog', '/vehicles/new', '/teams', page => page.evaluate(() => history.back())],
+    ['the back button of a dialog', '/vehicles/new', '/teams', page => page.evaluate(() => history.back())],
   ]
 
   it.each(WAYS)('is not lost to %s without a question', async (_name, from, to, leave) => {
     const page = await screens.open(`${server.url}/teams`, { as: owner })
     await page.getByRole('heading', { name: 'Teams' }).waitFor()
-    // By a link of the page: the way back leads to the page before.
+    // By a link of the page, so that the back button leads to the page before.
     await page.evaluate(path => history.pushState({ idx: 1 }, '', path), from)
     await page.evaluate(() => dispatchEvent(new PopStateEvent('popstate', { state: { idx: 1 } })))
     await page.getByRole('option').or(page.getByRole('dialog')).first().waitFor()
@@ -102,7 +102,7 @@ describe('What is half typed', () => {
     expect(await question(page).count()).toBe(0)
   })
 
-  it('is asked for where it would go, and nowhere else', async () => {
+  it('causes a question where it would be lost, and nowhere else', async () => {
     const page = await screens.open(`${server.url}/teams`, { as: owner, map: 'still' })
     await page.getByRole('button', { name: 'Add team' }).first().click()
     await nameOf(page).fill('North')
@@ -113,7 +113,7 @@ describe('What is half typed', () => {
 
     await page.goto(`${server.url}/?fence=new`)
     await nameOf(page).fill('Yard')
-    // It stays while somebody looks for another one in the list.
+    // It stays while the list is searched.
     await page.getByRole('searchbox', { name: 'Search' }).first().fill('van')
     await until('the address says what is looked for', () => pathOf(page).includes('search=van'))
     expect(await nameOf(page).inputValue()).toBe('Yard')
@@ -125,7 +125,7 @@ describe('What is half typed', () => {
     expect(await question(page).count()).toBe(0)
   })
 
-  it('is asked for by the browser before the page itself goes', async () => {
+  it('makes the browser ask before the page is closed', async () => {
     const page = await screens.open(`${server.url}/hubs/new`, { as: owner })
     const asked: string[] = []
     page.on('dialog', dialog => {
@@ -141,7 +141,7 @@ describe('What is half typed', () => {
     expect(asked).toEqual(['beforeunload'])
   })
 
-  it('is there when switching the organization fails, which is said', async () => {
+  it('stays when switching the organization fails, and the error is shown', async () => {
     const page = await screens.open(`${server.url}/teams`, { as: owner, mayFail: /503/ })
     await page.route('**/auth/switch-organization', route =>
       route.fulfill({

@@ -25,7 +25,7 @@ describe('Lists of records', () => {
     }
   })
 
-  it('have room for all of their columns at every width: what is too long ends in an ellipsis', async () => {
+  it('fit all of their columns at every width: long values end in an ellipsis', async () => {
     const page = await screens.open(`${server.url}/vehicles`, { as: owner })
     const table = page.getByRole('table', { name: 'Vehicles' })
     for (const width of [390, 768, 820, 1_120, 1_440]) {
@@ -40,12 +40,12 @@ describe('Lists of records', () => {
     expect(await name.evaluate(one => one.scrollWidth <= one.clientWidth)).toBe(true)
   })
 
-  it('ask for all names that a screen shows at once', async () => {
+  it('request all names of a screen at once', async () => {
     const page = await screens.open(`${server.url}/sign-in`)
     const asked: string[] = []
     await page.context().route('**/api/v3/hubs?*', async route => {
       const url = new URL(route.request().url())
-      // As where there are more than a list answers at once.
+      // As with more than a list returns at once.
       if (url.searchParams.get('limit') === '500')
         return route.fulfill({
           json: { status: true, data: [], pagination: { nextCursor: null, limit: 500 } },
@@ -71,7 +71,7 @@ describe('Lists of records', () => {
     }
   })
 
-  it('are one stop of the Tab key, where one was before', async () => {
+  it('are one tab stop, at the last focused row', async () => {
     const page = await screens.open(`${server.url}/vehicles`, { as: owner })
     await page.getByRole('row', { name: /Van 1 / }).waitFor()
     await page.getByRole('columnheader', { name: 'Plate' }).getByRole('button').focus()
@@ -83,7 +83,7 @@ describe('Lists of records', () => {
     await hasFocus(page, /^Plate/)
     await page.keyboard.press('Tab')
     await hasFocus(page, new RegExp(`^${second}`))
-    // Who has scrolled elsewhere goes on with what is there.
+    // A list that was scrolled elsewhere stays there.
     await page.keyboard.press('Shift+Tab')
     await page.mouse.move(500, 400)
     await until('it is not drawn', async () => {
@@ -94,7 +94,7 @@ describe('Lists of records', () => {
     await hasFocus(page, /^Van /)
   })
 
-  it('lead back to the button by which a record was made, also after what is shown once', async () => {
+  it('return the focus to the button that created a record, also after a secret was shown', async () => {
     await createDevice(owner)
     const page = await screens.open(`${server.url}/devices`, { as: owner })
     await page.getByRole('button', { name: 'Add device' }).press('Enter')
@@ -105,7 +105,7 @@ describe('Lists of records', () => {
     await hasFocus(page, /^Add device$/)
   })
 
-  it('say how many there are, and End leads to the last of all of them', async () => {
+  it('show the number of records, and End leads to the very last one', async () => {
     const page = await screens.open(`${server.url}/vehicles`, { as: owner })
     const { total } = (await owner.get('/vehicles?limit=1')).body.pagination
     expect(total).toBeGreaterThanOrEqual(VEHICLES)
@@ -134,7 +134,7 @@ describe('Lists of records', () => {
     expect(await field.inputValue()).toBe('Lieferwagen 31')
   })
 
-  it('are searched for as much as the interface takes, there and in the palette', async () => {
+  it('limit the search text as the API does, and so does the palette', async () => {
     const page = await screens.open(`${server.url}/vehicles`, { as: owner })
     const long = 'x'.repeat(300)
     await page.getByRole('main').getByRole('searchbox').focus()
@@ -148,7 +148,7 @@ describe('Lists of records', () => {
     await page.getByRole('dialog').getByText('No matches').waitFor()
   })
 
-  it('give way to whoever goes elsewhere while End loads what is missing', async () => {
+  it('stop loading for End when the focus goes elsewhere', async () => {
     const page = await screens.open(`${server.url}/vehicles`, { as: owner })
     await page.getByRole('row', { name: /Van 1 / }).waitFor()
     for (const leave of [
@@ -195,7 +195,7 @@ describe('Lists of records', () => {
     }
   })
 
-  it('are sorted by what has a button in its heading, which the address keeps', async () => {
+  it('are sorted by columns with a button in the heading, and the address keeps the order', async () => {
     const page = await screens.open(`${server.url}/vehicles`, { as: owner })
     const first = (name: RegExp) =>
       until(`the first is ${name}`, async () =>
@@ -221,7 +221,7 @@ describe('Lists of records', () => {
     }
   })
 
-  it('have a link to each record, which a browser opens in another tab', async () => {
+  it('have a link to each record, which opens in another tab', async () => {
     const page = await screens.open(`${server.url}/vehicles?search=van+12+`, { as: owner })
     const link = page.getByRole('link', { name: 'Van 12 with' })
     const opened = page.context().waitForEvent('page')
@@ -239,7 +239,7 @@ describe('Lists of records', () => {
     await dialog.waitFor()
   })
 
-  it('of teams keep what somebody else has made of one since it was opened', async () => {
+  it('of teams keep the changes by others since a team was opened', async () => {
     const { _id: ownId } = (await owner.patch('/user', { name: 'Ada' })).body.data
     const { userId } = await addPerson(server, owner)
     const team = (await owner.post('/team', { name: 'North', memberIds: [ownId] })).body.data
@@ -256,7 +256,7 @@ describe('Lists of records', () => {
     })
   })
 
-  it('of rejected points have those of all devices, or of one, and of one reason', async () => {
+  it('of rejected points show all devices or one, and one reason', async () => {
     for (const name of ['Loader', 'Trailer']) {
       const device = await createDevice(owner, name)
       const points = [{ lat: name === 'Loader' ? 91 : 0, lng: 0, timestamp: Date.now() }]
@@ -281,7 +281,7 @@ describe('Lists of records', () => {
     await row(/Trailer No fix/).waitFor()
   })
 
-  it('say of a record that is not there in which organizations it may be, where there are several', async () => {
+  it('say that a missing record may belong to another organization, for people in several', async () => {
     const { client } = await addPerson(server, owner, { role: 'Admin' })
     const said = 'It may belong to another of your organizations'
     for (const [as, isSaid] of [
@@ -294,7 +294,7 @@ describe('Lists of records', () => {
     }
   })
 
-  it('say of what was not saved that it is to be saved again, and keep what was typed', async () => {
+  it('say that a failed save has to be repeated, and keep the input', async () => {
     const page = await screens.open(`${server.url}/teams/new`, { as: owner, mayFail: /ERR_/ })
     const name = page.getByRole('dialog').getByRole('textbox', { name: 'Name' })
     await name.fill('East')
@@ -307,7 +307,7 @@ describe('Lists of records', () => {
     await page.getByRole('row', { name: /East/ }).waitFor()
   })
 
-  it('are printed on white, with every row that is loaded, and without what is pressed', async () => {
+  it('are printed on white, with every loaded row and without buttons', async () => {
     const page = await screens.open(`${server.url}/vehicles`, { as: owner, theme: 'dark' })
     const rows = page.getByRole('row', { name: /Van/ })
     await rows.first().waitFor()

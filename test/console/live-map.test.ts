@@ -7,7 +7,7 @@ describe('The live map', () => {
   const { server, owner, van } = useMovingFleet()
   const screens = useBrowser({ map: 'none' })
 
-  it('lists what is on the map, filtered and sorted as the address says', async () => {
+  it('lists the subjects of the map, filtered and sorted as the address says', async () => {
     const page = await screens.open(server.url, { as: owner })
     await isLive(page)
     await until('four are listed', async () => (await names(page)).length === 4)
@@ -35,7 +35,7 @@ describe('The live map', () => {
     await page.getByText('4 on the map').waitFor()
   })
 
-  it('says everything of the chosen one as it changes, by keyboard as well', async () => {
+  it('shows everything about the selected subject as it changes, by keyboard as well', async () => {
     const page = await screens.open(server.url, { as: owner })
     await until('four are listed', async () => (await names(page)).length === 4)
     await list(page).focus()
@@ -48,7 +48,7 @@ describe('The live map', () => {
     await panel.getByText('0° north').waitFor()
     await panel.getByText('72 km/h').first().waitFor()
     await panel.getByText('52.52100, 13.40200').waitFor()
-    // From one to the next is one way back, and what is passed by is not read.
+    // Steps through the list are one step of the back button, and passed subjects are not read.
     const ways = await page.evaluate(() => history.length)
     const asked: string[] = []
     page.on('request', request => asked.push(request.url()))
@@ -57,7 +57,7 @@ describe('The live map', () => {
     const day = /^(Nothing recorded today|No trips or stops yet|Stops)/
     await bike.getByText(day).first().waitFor()
     expect(asked.filter(url => url.includes('/trips'))).toHaveLength(1)
-    // Escape closes what was opened last, and leads back to where it was opened from.
+    // Escape closes what was opened last, and returns the focus.
     expect(await page.evaluate(() => history.length)).toBe(ways)
     await page.keyboard.press('Escape')
     await bike.waitFor({ state: 'detached' })
@@ -71,7 +71,7 @@ describe('The live map', () => {
     )
   })
 
-  it('leads by keys from the search into what it found, and from there to what can be done', async () => {
+  it('leads by keys from the search to its results, and from there to the actions', async () => {
     const page = await screens.open(server.url, { as: owner })
     await until('four are listed', async () => (await names(page)).length === 4)
     await page.getByRole('searchbox', { name: 'Search by name' }).fill('k')
@@ -88,10 +88,10 @@ describe('The live map', () => {
     await hasFocus(page, 'Follow')
   })
 
-  it('answers a click with the next frame, and paints markers anew only where they look different', async () => {
+  it('answers a click in the next frame, and repaints markers only when they look different', async () => {
     const page = await screens.open(server.url, { as: owner, map: 'still' })
     await until('four are listed', async () => (await names(page)).length === 4)
-    // When the click has been dispatched, whatever is heavy and follows from it has not begun.
+    // When the click is dispatched, its expensive effects have not begun.
     const chosen = await page.getByRole('option', { name: 'Van 7' }).evaluate(row => {
       ;(row as HTMLElement).click()
       return document.querySelector('aside.panel h2')?.textContent
@@ -112,7 +112,7 @@ describe('The live map', () => {
     await send(server, van, { lng: 13.401, speed: 11, heading: 90 })
     await until('it is painted where it went', async () => (await paintings()) > 0)
     await panel.getByText('52.52000, 13.40100').waitFor()
-    // It stands there when it is told twice; the second time the way there is over.
+    // It stands still after the same fix twice: by then it has arrived.
     await send(server, van, { lng: 13.401, speed: 12, heading: 90 })
     await panel.getByText('43 km/h').first().waitFor()
     await until('it has come to rest', async () => {
@@ -126,7 +126,7 @@ describe('The live map', () => {
     expect(await paintings()).toBe(before)
   })
 
-  it('draws them where they are: a click on the map chooses what is there', async () => {
+  it('draws subjects at their places: a click on the map selects the subject there', async () => {
     const page = await screens.open(`${server.url}/?subject=${van.id}&follow=true`, {
       as: owner,
       map: 'still',
@@ -136,7 +136,7 @@ describe('The live map', () => {
     const map = page.getByRole('region', { name: /^Map of all/ })
     const box = await map.boundingBox()
     if (!box) throw new Error('There is no map')
-    // Of what the panel leaves free of the map.
+    // In the free part of the map.
     const middle = { x: (box.width - 324) / 2, y: box.height / 2 }
     await panel.getByRole('button', { name: 'Close' }).click()
     await panel.waitFor({ state: 'detached' })
@@ -144,7 +144,7 @@ describe('The live map', () => {
       await map.click({ position: middle })
       return (await panel.count()) === 1
     })
-    // Filters that leave nobody leave the map where it is.
+    // Filters without a match leave the map in place.
     await panel.getByRole('button', { name: 'Close' }).click()
     await page.getByRole('searchbox', { name: 'Search by name' }).fill('nobody')
     await page.getByRole('button', { name: 'Clear all filters' }).click()
@@ -154,7 +154,7 @@ describe('The live map', () => {
     })
   })
 
-  it('nothing is in the way of anybody, and nothing is wider than the screen', async () => {
+  it('is accessible, and nothing is wider than the screen', async () => {
     const page = await screens.open(`${server.url}/?subject=${van.id}`, { as: owner, map: 'still' })
     await page.getByRole('complementary', { name: 'Van 7' }).waitFor()
     await isLive(page)

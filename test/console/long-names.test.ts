@@ -6,7 +6,7 @@ import { useOrganization } from '../support/shared-server.ts'
 import { until } from '../support/wait.ts'
 import { findBarriers, useBrowser } from './browser.ts'
 
-describe('Names as long as they may be', () => {
+describe('Names of the maximum length', () => {
   const { server, owner } = useOrganization()
   const screens = useBrowser({ map: 'none' })
   const LONG = 'W'.repeat(100)
@@ -35,7 +35,7 @@ describe('Names as long as they may be', () => {
   const speak = async (language: string) =>
     expect((await crowd.patch('/organization', { language })).status).toBe(200)
 
-  it('every page fits a phone, in German too: nothing is cut off, nothing is left out of its bar', async () => {
+  it('every page fits a phone, also in German: nothing is cut off, and the bar is complete', async () => {
     const size = { width: 390, height: 844 }
     await speak('de')
     const page = await screens.open(`${server.url}/hubs`, { as: crowd, size, locale: 'de-DE' })
@@ -71,7 +71,7 @@ describe('Names as long as they may be', () => {
     expect(await findCutOff(page)).toEqual([])
   })
 
-  it('the filters of the map stand beside each other, and a panel has two lines of a name', async () => {
+  it('the filters of the map are side by side, and a panel shows two lines of a name', async () => {
     const { _id } = (await crowd.get('/devices')).body.data[0]
     for (const locale of ['en-GB', 'de-DE']) {
       const size = { width: 1_280, height: 720 }
@@ -105,7 +105,7 @@ describe('Names as long as they may be', () => {
     }
   })
 
-  it('says what is not there, why, and leads on', async () => {
+  it('a missing page and record explain themselves, and lead on', async () => {
     await speak('en')
     const [device] = (await crowd.get('/devices?search=W')).body.data
     const silent = await createDevice(crowd, `Silent ${Date.now()}`)
@@ -139,7 +139,7 @@ describe('Names as long as they may be', () => {
     await page.getByRole('option', { name: /WWW/ }).waitFor()
     await page.getByRole('complementary').getByRole('button', { name: 'Follow' }).waitFor()
 
-    // What has no words says at a glance what it is for.
+    // A button without text has a tooltip.
     for (const name of ['Zoom in', 'Geofences on the map', 'Moving: 0']) {
       const button = page.getByRole(name === 'Moving: 0' ? 'radio' : 'button', { name })
       await button.hover()
@@ -153,7 +153,7 @@ describe('Names as long as they may be', () => {
   })
 })
 
-/** What stands beside the window: the page itself, and whatever somebody presses or types into. */
+/** Elements that overflow the window: the page itself, and all buttons and fields. */
 async function findCutOff(page: Page): Promise<string[]> {
   return page.evaluate(() => {
     const { scrollWidth, clientWidth } = document.documentElement

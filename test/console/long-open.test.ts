@@ -4,14 +4,14 @@ import { useOrganization } from '../support/shared-server.ts'
 import { until } from '../support/wait.ts'
 import { pressAtOnce, useBrowser } from './browser.ts'
 
-describe('What is open for long', () => {
+describe('A page that is open for long', () => {
   const { server, owner } = useOrganization()
   const screens = useBrowser({ map: 'none' })
   const add = async (path: string, body: object) =>
     (await owner.post(path, body)).body.data as { _id: string; name: string }
   const mayFail = /WebSocket/
 
-  it('has the names of now in the panel of the map', async () => {
+  it('shows current names in the panel of the map', async () => {
     const tracker = await createDevice(owner, 'Tracker A1')
     const vehicle = await add('/vehicle', { name: 'Ambulance 1', deviceId: tracker.id, plate: 'B-AA 1' })
     const points = [{ lat: 52.52, lng: 13.4, timestamp: new Date().toISOString() }]
@@ -27,13 +27,13 @@ describe('What is open for long', () => {
     await panel.getByRole('heading', { name: 'Ambulance 2' }).waitFor()
     for (const text of ['B-BB 2', 'Tracker B2']) await panel.getByText(text).waitFor()
 
-    // What its name does not tell.
+    // A change that its name does not show.
     await owner.patch(`/vehicle/${vehicle._id}`, { plate: 'B-CC 3' })
     await page.clock.fastForward(31_000)
     await panel.getByText('B-CC 3').waitFor()
   })
 
-  it('has them in tables too, which stay where they are scrolled to, with the row that has the focus', async () => {
+  it('shows them in tables too, which keep their scroll position and the focused row', async () => {
     for (let n = 10; n < 40; n++) await add('/team', { name: `Team ${n}` })
     const team = await add('/team', { name: 'Team 40' })
     const size = { width: 1_120, height: 500 }

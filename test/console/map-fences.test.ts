@@ -8,7 +8,7 @@ describe('Geofences on the live map', () => {
   const { server, owner, van } = useMovingFleet()
   const screens = useBrowser({ map: 'none' })
 
-  /** A circle of a kilometre around where the van is. */
+  /** A circle of a kilometre around the van. */
   const createFence = async (name: string) => {
     const shape = { type: 'circle', center: { lat: 52.52, lng: 13.4 }, radius: 1_000 }
     return (await owner.post('/geofence', { name, shape })).body.data._id as string
@@ -22,7 +22,7 @@ describe('Geofences on the live map', () => {
     return { x: box.x + box.width / 2 - 160, y: box.y + box.height / 2 }
   }
 
-  it('a geofence is drawn, changed by its values, and deleted; what is wrong is said at its field', async () => {
+  it('are drawn, changed by their values, and deleted; errors are shown at their fields', async () => {
     await deleteFences()
     const mayFail = /400 \(Bad Request\)/
     const page = await screens.open(`${server.url}/?subject=${van.id}`, { as: owner, mayFail, map: 'still' })
@@ -64,7 +64,7 @@ describe('Geofences on the live map', () => {
     await page.getByRole('button', { name: 'Save' }).click()
     await panel.getByText('Polygon, 4 corners').waitFor()
 
-    // By keyboard: into the form, out of it, and not out of it where something was typed.
+    // By keyboard: into the form and out of it, but not out of it with unsaved input.
     const change = page.getByRole('complementary', { name: 'Edit Yard' })
     const name = change.getByRole('textbox', { name: 'Name' })
     await panel.getByRole('button', { name: 'Edit' }).press('Enter')
@@ -78,7 +78,7 @@ describe('Geofences on the live map', () => {
     await page.keyboard.press('Escape')
     await change.getByText('You have unsaved changes.').waitFor({ state: 'detached' })
     expect(await name.inputValue()).toBe('Another yard')
-    // Another page takes the map along with what is drawn on it.
+    // Another page removes the map with everything drawn on it.
     await page.getByRole('link', { name: 'Teams' }).click()
     await page.getByRole('dialog').getByRole('button', { name: 'Discard' }).click()
     await page.getByRole('heading', { name: 'Teams' }).waitFor()
@@ -93,7 +93,7 @@ describe('Geofences on the live map', () => {
     await until('it is gone', async () => (await owner.get('/geofences')).body.data.length === 0)
   })
 
-  it('tells who goes out of a geofence as it happens, and lists who is inside', async () => {
+  it('report live who leaves, and list who is inside', async () => {
     await deleteFences()
     await createFence('Depot')
     const page = await screens.open(`${server.url}/geofences`, { as: owner })
@@ -114,7 +114,7 @@ describe('Geofences on the live map', () => {
     await page.getByRole('region', { name: 'Van 7' }).waitFor()
   })
 
-  it('keeps what is half typed when something else of the page cannot be loaded, and says so', async () => {
+  it('keep unsaved input when another part of the page cannot be loaded, and the page says so', async () => {
     await deleteFences()
     await createFence('Depot')
     const page = await screens.open(`${server.url}/sign-in`, {
@@ -130,7 +130,7 @@ describe('Geofences on the live map', () => {
     expect(await name.inputValue()).toBe('Half typed')
   })
 
-  it('lists who is in an area that is drawn on the map, as its address does', async () => {
+  it('and drawn areas filter the list, by the map or by the address', async () => {
     const page = await screens.open(`${server.url}/?subject=${van.id}`, { as: owner, map: 'still' })
     await page.getByRole('complementary', { name: 'Van 7' }).waitFor()
     await until('four are listed', async () => (await names(page)).length === 4)
@@ -160,14 +160,14 @@ describe('Geofences on the live map', () => {
     await page.getByText('1 of 4').waitFor()
     expect((await names(page))[0]).toContain('Van 7')
 
-    // On a phone the list is out of sight.
+    // On a phone the list is hidden.
     await page.setViewportSize({ width: 390, height: 844 })
     await page.getByRole('button', { name: 'Clear area' }).click()
     await until('it is everywhere again', () => !new URL(page.url()).searchParams.has('area'))
     await until('the focus is somewhere', () => page.evaluate(() => document.activeElement !== document.body))
   })
 
-  it('lists by keys alone who is in the part of the map that is in view', async () => {
+  it('and the current view filter the list by keys alone', async () => {
     const page = await screens.open(server.url, { as: owner, map: 'still' })
     await until('four are listed', async () => (await names(page)).length === 4)
     const begin = page.getByRole('button', { name: 'Draw an area to select' })
@@ -181,7 +181,7 @@ describe('Geofences on the live map', () => {
     await hasFocus(page, 'Draw an area to select')
     await begin.press('Enter')
     await hasFocus(page, 'Select the current view')
-    // To the north, the southernmost goes out of view.
+    // To the north: the southernmost one leaves the view.
     await page.keyboard.press('ArrowUp')
     await page.getByText('3 in view').waitFor()
     await page.keyboard.press('Enter')
@@ -190,7 +190,7 @@ describe('Geofences on the live map', () => {
     await hasFocus(page, 'Draw an area to select')
   })
 
-  it('nothing of geofences is in the way of anybody', async () => {
+  it('are accessible', async () => {
     await deleteFences()
     const fence = await createFence('Depot')
     const page = await screens.open(`${server.url}/?fence=${fence}`, { as: owner, map: 'still' })

@@ -21,10 +21,10 @@ export const list = (page: Page) => page.getByRole('listbox', { name: 'What is o
 export const names = (page: Page) => list(page).getByRole('option').allInnerTexts()
 export const isLive = (page: Page) => page.getByRole('status').getByText('Live').waitFor()
 
-/** A server of the test file's own with four devices on its map; `Van 7` moves, with a fix for each test. */
+/** A server for the test file with four devices on its map; `Van 7` moves, with a fix for each test. */
 export function useMovingFleet(): { server: Server; owner: Client; van: TestDevice } {
   const { server } = useServer()
-  // Filled later, so that a file names them once and before anything runs.
+  // Filled later, so that a file can use the names before anything runs.
   const owner = {} as Client
   const van = {} as TestDevice
 

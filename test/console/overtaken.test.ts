@@ -4,7 +4,7 @@ import { useOrganization } from '../support/shared-server.ts'
 import { until } from '../support/wait.ts'
 import { findBarriers, useBrowser } from './browser.ts'
 
-describe('What somebody else has changed since a form was opened', () => {
+describe('A change by somebody else since a form was opened', () => {
   const { server, owner } = useOrganization()
   const screens = useBrowser({ map: 'none' })
   const field = (page: Page, name: string) => page.getByLabel(name, { exact: true })
@@ -15,7 +15,7 @@ describe('What somebody else has changed since a form was opened', () => {
   const change = async (path: string, body: object) =>
     expect((await owner.patch(path, body)).status).toBe(200)
 
-  it('is said at its field, and counts unless it is saved once more', async () => {
+  it('is shown at its field, and holds unless the form is saved once more', async () => {
     const path = `/vehicle/${await make('/vehicle', { name: 'Van 1', plate: 'B-FL 1', tags: ['cold'] })}`
     const hubId = await make('/hub', { name: 'Depot', lat: 52, lng: 13 })
     await make('/hub', { name: 'Yard', lat: 52, lng: 13 })
@@ -35,7 +35,7 @@ describe('What somebody else has changed since a form was opened', () => {
     await page.getByRole('row', { name: /Van 2 B-FL 2 .* Yard cold, tall/ }).waitFor()
   })
 
-  it('is taken where somebody wants it, with the rest of what is changed', async () => {
+  it('can be taken over, together with the other changes of the form', async () => {
     const path = `/hub/${await make('/hub', { name: 'North', address: 'One street', lat: 52, lng: 13 })}`
     const page = await screens.open(`${server.url}/hubs${path.slice(4)}`, { as: owner })
     await field(page, 'Name').fill('South')
@@ -49,14 +49,14 @@ describe('What somebody else has changed since a form was opened', () => {
     await until('it has the focus', () =>
       field(page, 'Address').evaluate(one => one === document.activeElement),
     )
-    // What is the same by now is nobody's contradiction.
+    // Values that are the same by now are no conflict.
     await change(path, { name: 'South' })
     await save(page)
     await page.getByRole('row', { name: /South –/ }).waitFor()
     expect(await read(path)).toMatchObject({ name: 'South', address: null })
   })
 
-  it('stays where nothing is changed here, also when the page has read it anew', async () => {
+  it('holds for fields that are not changed here, also when the page has read the record again', async () => {
     const path = `/device/${await make('/device', { name: 'Tracker' })}`
     const hubId = await make('/hub', { name: 'East', lat: 52, lng: 13 })
     const page = await screens.open(`${server.url}/devices${path.slice(7)}`, { as: owner })
@@ -73,7 +73,7 @@ describe('What somebody else has changed since a form was opened', () => {
     expect(await read(path)).toMatchObject({ name: 'Tracker 2', hubId })
   })
 
-  it('is drawn on the map where it is the shape of a geofence', async () => {
+  it('is drawn on the map if it is the shape of a geofence', async () => {
     const shape = { type: 'circle', center: { lat: 52.5, lng: 13.4 }, radius: 500 }
     const id = await make('/geofence', { name: 'Depot', shape })
     const page = await screens.open(`${server.url}/?fence=${id}&edit=true`, { as: owner, map: 'still' })

@@ -5,7 +5,7 @@ import { addPerson } from '../support/people.ts'
 import { useOrganization } from '../support/shared-server.ts'
 import { useBrowser } from './browser.ts'
 
-/** As fast as somebody types who does not look: nothing is waited for between the keys. */
+/** Types as fast as somebody who does not look, without a pause between the keys. */
 async function typeAtOnce(page: Page, text: string): Promise<void> {
   await page.keyboard.press('Control+k')
   await page.keyboard.type(text)
@@ -31,7 +31,7 @@ describe('The palette', () => {
     ['geof', '/geofences'],
     ['hu', '/hubs'],
     ['dev', '/devices'],
-  ])('leads where the letters lead, however soon Enter follows: %s', async (text, path) => {
+  ])('leads to the first match, however soon Enter follows: %s', async (text, path) => {
     const page = await open()
     await typeAtOnce(page, text)
     await page.keyboard.press('Enter')
@@ -39,7 +39,7 @@ describe('The palette', () => {
     expect(await page.getByRole('dialog').count()).toBe(0)
   })
 
-  it('names no page on which a role would see nothing', async () => {
+  it('lists no page on which a role would see nothing', async () => {
     const look = async (...permissions: string[]) => {
       const permissionDetails = permissions.map(permissionName => ({ permissionName, scope: 'all' }))
       const role = await owner.post('/role', { name: permissions.join(), permissionDetails })
@@ -57,7 +57,7 @@ describe('The palette', () => {
     ])
   })
 
-  it('takes what was typed last, and nothing of an older text', async () => {
+  it('uses the last typed text, and no results of an older one', async () => {
     const page = await open()
     await typeAtOnce(page, 'dev')
     for (let letter = 0; letter < 3; letter++) await page.keyboard.press('Backspace')
@@ -66,7 +66,7 @@ describe('The palette', () => {
     await page.waitForURL(`${server.url}/playback`)
   })
 
-  it('waits with Enter for what only the server knows, until another letter is typed', async () => {
+  it('makes Enter wait for the server’s results, until another letter is typed', async () => {
     const page = await open()
     let answer = () => {}
     const held = new Promise<void>(resolve => {
@@ -92,7 +92,7 @@ describe('The palette', () => {
     await page.waitForURL(`${server.url}/vehicles/${vehicleId}`)
   })
 
-  it('stays where nothing has such a name, and takes what the arrows chose where something has', async () => {
+  it('stays open without a match, and follows the choice of the arrow keys', async () => {
     const page = await open()
     await typeAtOnce(page, 'qqqq')
     await page.keyboard.press('Enter')

@@ -11,11 +11,11 @@ const SECOND_MS = 1_000
 const MINUTE_MS = 60 * SECOND_MS
 const HOUR_MS = 60 * MINUTE_MS
 const DAY_MS = 24 * HOUR_MS
-/** The day before yesterday, which is over wherever the test runs. */
+/** The day before yesterday: over in every time zone of a test machine. */
 const MIDNIGHT = Math.floor(Date.now() / DAY_MS - 2) * DAY_MS
 const DAY = new Date(MIDNIGHT).toISOString().slice(0, 10)
 
-describe('A day that is played back', () => {
+describe('The day of a playback', () => {
   const { server, owner } = useOrganization()
   const screens = useBrowser({ map: 'none' })
   let van: TestDevice
@@ -35,11 +35,11 @@ describe('A day that is played back', () => {
   const slider = (page: Page) => page.getByRole('slider', { name: 'Time' })
   const shownTime = (page: Page) => slider(page).getAttribute('aria-valuetext')
 
-  /** By the clock of a browser in which it is `now`. */
+  /** With the clock of a browser in which it is `now`. */
   async function openAt(now: number, query: string): Promise<Page> {
     const page = await screens.open(`${server.url}/playback`, { as: owner })
     await page.clock.install({ time: now })
-    // The page goes by the server's clock where an answer tells it.
+    // The page follows the server's clock once a response reveals it.
     await page.route('**/api/**', async route => {
       const response = await route.fetch()
       await route.fulfill({ response, headers: { ...response.headers(), date: '' } })
@@ -58,7 +58,7 @@ describe('A day that is played back', () => {
     van = await createDevice(owner, 'Van 7')
   })
 
-  it('says of a device of which every fix is an anomaly that it is so, and shows them', async () => {
+  it('says that every fix of a device is an anomaly, and shows them', async () => {
     const phone = await createDevice(owner, 'Coarse phone')
     const points = [...Array(12).keys()].map(n =>
       fix(MIDNIGHT + (8 + n / 60) * HOUR_MS, 48.1 + n / 500, 11.5, { accuracy: 4_000 }),
@@ -73,7 +73,7 @@ describe('A day that is played back', () => {
     expect(await page.getByText('are anomalies').count()).toBe(0)
     await page.getByRole('button', { name: 'Anomalies' }).click()
     await page.getByRole('heading', { name: /^All 12 positions on .* are anomalies$/ }).waitFor()
-    // A file of what is not shown yet has it all the same: there is nothing else.
+    // A file contains the anomalies although they are not shown: there is nothing else.
     await page.getByRole('button', { name: 'Download' }).click()
     const download = page.waitForEvent('download')
     await page.getByRole('menuitem', { name: 'CSV' }).click()
@@ -82,18 +82,18 @@ describe('A day that is played back', () => {
     expect(await findBarriers(page)).toEqual([])
     await page.getByRole('button', { name: 'Show on the map' }).click()
     await page.getByRole('heading', { name: /are anomalies$/ }).waitFor({ state: 'detached' })
-    // The day before nothing came, right or wrong.
+    // On the day before there was nothing, right or wrong.
     await page.getByRole('button', { name: 'Previous day' }).click()
     await page.getByRole('heading', { name: /^Nothing recorded on/ }).waitFor()
   })
 
-  it('says the same of a person, and asks again for what failed where nothing else is', async () => {
+  it('says the same for a person, and retries a failed request', async () => {
     const { userId, client } = await addPerson(server, owner)
     const points = [...Array(3).keys()].map(n => fix(MIDNIGHT + n * HOUR_MS, 48.1, 11.5, { accuracy: 4_000 }))
     expect((await client.post('/location-history/bulk', { points })).status).toBe(200)
     const page = await screens.open(`${server.url}/?subject=${userId}`, {
       as: owner,
-      // Who is not on the map is looked for among the devices first.
+      // A subject that is not on the map is looked up among the devices first.
       mayFail: /api\/v3\/device\/|includeAnomalies/,
     })
     await page.getByText('Every position it has sent is an anomaly').waitFor()
@@ -110,7 +110,7 @@ describe('A day that is played back', () => {
     await page.getByRole('status').getByText('3 shown as red dots').waitFor()
   })
 
-  it('is nobody’s to see for a role that sees no positions, which is said', async () => {
+  it('is not shown to a role without positions, and the page says so', async () => {
     const role = await owner.post('/role', {
       name: 'Clerk',
       permissionDetails: [{ permissionName: 'view/device' }, { permissionName: 'view/vehicle' }],
@@ -122,8 +122,8 @@ describe('A day that is played back', () => {
     expect(await findBarriers(page)).toEqual([])
   })
 
-  it('is nobody’s in an address that names nobody', async () => {
-    // Where nobody has a position there is nothing to choose from.
+  it('is empty for an address without subjects', async () => {
+    // Without positions there is nothing to choose from.
     await send(await createDevice(owner, 'Van 8'), [fix(MIDNIGHT, 0, 0.5)])
     const page = await screens.open(`${server.url}/playback?subject=device:nobody&subject=van`, { as: owner })
     await page.getByRole('heading', { name: 'Whose day do you want to see?' }).waitFor()
@@ -143,7 +143,7 @@ describe('A day that is played back', () => {
       await send(van, seconds)
     })
 
-    it('says what was at each of them, though the page has fewer', async () => {
+    it('shows the state at each second, though the page has fewer points', async () => {
       const url = `${server.url}/playback?subject=device:${van.id}&day=${DAY}`
       const page = await screens.open(`${url}&at=${new Date(MIDNIGHT + 90 * MINUTE_MS).toISOString()}`, {
         as: owner,
@@ -176,20 +176,20 @@ describe('A day that is played back', () => {
       await page.getByText('42 shown as red dots').waitFor()
     })
 
-    it('is the same day in an address with a time, whenever it is opened', async () => {
+    it('is the same in an address with a time, whenever that is opened', async () => {
       const page = await openAt(MIDNIGHT + 23 * HOUR_MS, `subject=device:${van.id}`)
       const named = (name: string) => new URL(page.url()).searchParams.get(name)
       expect(named('day')).toBeNull()
       await slider(page).press('PageUp')
       await until('the address says when', () => named('at') !== null)
       expect(named('day')).toBe(DAY)
-      // One that names a time alone, too.
+      // An address with only a time, too.
       const at = new Date(MIDNIGHT + HOUR_MS).toISOString()
       const later = await openAt(MIDNIGHT + 30 * HOUR_MS, `subject=device:${van.id}&at=${at}`)
       expect(await shownTime(later)).toBe('01:00:00')
     })
 
-    it('is where it was for whoever goes back, and its buttons keep the focus', async () => {
+    it('returns to its place with the back button, and its buttons keep the focus', async () => {
       const name = `Van ${Date.now()}`
       const other = await createDevice(owner, name)
       await send(other, [fix(MIDNIGHT + HOUR_MS, 0, 1), fix(MIDNIGHT + 2 * HOUR_MS, 0, 1.1)])
@@ -208,7 +208,7 @@ describe('A day that is played back', () => {
       await until('it is where it was', async () => (await shownTime(page)) === before)
       await page.goForward()
       await until('it is at the end again', async () => (await shownTime(page)) !== before)
-      // The last step leaves nothing to press for.
+      // The last step leaves nothing to press.
       const dock = page.getByRole('region', { name: 'Playback', exact: true })
       const closer = dock.getByRole('button', { name: 'Zoom in' })
       await until('no step is left', async () => {
@@ -229,7 +229,7 @@ describe('A day that is played back', () => {
       )
     })
 
-    it('stays when midnight passes, and the page says that a new one has begun', async () => {
+    it('stays after midnight, and the page says that a new day has begun', async () => {
       const page = await openAt(MIDNIGHT + DAY_MS - MINUTE_MS, `subject=device:${van.id}`)
       const hint = page.getByText('A new day has begun:')
       await slider(page).press('PageUp')

@@ -9,12 +9,12 @@ import { findBarriers, findBarriersInThemes, useBrowser } from './browser.ts'
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 const DAY_MS = 24 * HOUR_MS
-/** Of India, which never puts its clocks forward. */
+/** India never puts its clocks forward. */
 const OFFSET_MS = 5.5 * HOUR_MS
-/** The day before yesterday there: over wherever the test runs. */
+/** The day before yesterday there: over in every time zone of a test machine. */
 const DAY = new Date(Date.now() + OFFSET_MS - 2 * DAY_MS).toISOString().slice(0, 10)
 const MIDNIGHT = Date.parse(`${DAY}T00:00:00Z`) - OFFSET_MS
-/** Kept points of a track. */
+/** The points that a simplified track keeps. */
 const MAX_POINTS = 10_000
 
 const hours = (h: number, m = 0) => MIDNIGHT + h * HOUR_MS + m * MINUTE_MS
@@ -53,7 +53,7 @@ describe('Playback', () => {
         heading: 90,
       })
     })
-    // Seen twice, with nothing in between: two minutes east, and three hours later two minutes west.
+    // Two legs with nothing in between: two minutes east, and three hours later two minutes west.
     ferry = await createDevice(owner, 'Ferry 2')
     const leg = (from: number, lng: number, step: number) =>
       [...Array(13).keys()].map(n => fix(from + n * 10_000, 28.5, lng + n * step))
@@ -62,7 +62,7 @@ describe('Playback', () => {
     const before = fix(MIDNIGHT - MINUTE_MS, 28.6, 76)
     const after = fix(MIDNIGHT + DAY_MS, 28.6, 79)
     await send(van, [before, ...day, jump, after])
-    // Every second, for more points than a track keeps; and nothing on the day itself.
+    // One point a second, more than a simplified track keeps; and nothing on the day itself.
     await send(
       bike,
       [...Array(MAX_POINTS + 500).keys()].map(n =>
@@ -76,7 +76,7 @@ describe('Playback', () => {
   const parts = (page: Page) => page.getByRole('list', { name: 'Trips and stops' }).getByRole('button')
   const ofVan = () => `${server.url}/playback?subject=device:${van.id}&day=${DAY}`
 
-  it('plays a day of the organization again: its trips and stops, by keyboard, as the address says', async () => {
+  it('plays back a day in the organization’s time zone: trips and stops, by keyboard, as the address says', async () => {
     const page = await screens.open(ofVan(), { as: owner, map: 'still' })
     await until('its parts are listed', async () => (await parts(page).count()) === 3)
     expect((await parts(page).allInnerTexts()).map(text => text.replaceAll('\n', ' '))).toEqual([
@@ -88,7 +88,7 @@ describe('Playback', () => {
     expect(await shownTime(page)).toBe('08:40:00')
     for (const key of ['PageDown', 'PageUp', 'Shift+ArrowRight', 'ArrowLeft']) await page.keyboard.press(key)
     expect(await shownTime(page)).toBe('08:50:50')
-    // The browser's own keys are not taken from it.
+    // The browser's own shortcuts still work.
     for (const key of ['Control+Equal', 'Control+n']) await page.keyboard.press(key)
     expect(await shownTime(page)).toBe('08:50:50')
     await page.keyboard.press('Space')
@@ -97,7 +97,7 @@ describe('Playback', () => {
     await page.keyboard.press('Space')
     await page.getByRole('button', { name: 'Play' }).waitFor()
 
-    // Whoever presses on a trip is at its beginning, and so is who loads the page again.
+    // A press on a trip leads to its beginning, also after a reload.
     await parts(page).nth(1).click()
     expect(await shownTime(page)).toBe('09:00:00')
     const nine = new Date(hours(9)).toISOString()
@@ -113,13 +113,13 @@ describe('Playback', () => {
     await until('the address says how fast', () => new URL(page.url()).searchParams.get('rate') === '60')
   })
 
-  it('looks closely at a part of the day: by a drag over the chart, by keys, and as the address says', async () => {
+  it('zooms into a part of the day: by a drag over the chart, by keys, and as the address says', async () => {
     const page = await screens.open(`${ofVan()}&at=${new Date(hours(9, 20)).toISOString()}`, { as: owner })
     await until('its parts are listed', async () => (await parts(page).count()) === 3)
     const bound = async (name: 'min' | 'max') => Number(await slider(page).getAttribute(name))
     expect([await bound('min'), await bound('max')]).toEqual([hours(8, 40), hours(10, 5)])
     const chart = page.getByRole('img', { name: 'Speed over the day' }).locator('.u-over')
-    // What stands above it may still come, and a drag that began elsewhere is none of it.
+    // Content above it may still load, and a drag that began elsewhere does not count.
     let box = { x: 0, y: 0, width: 0, height: 0 }
     await until('the chart stands still', async () => {
       const before = box
@@ -136,7 +136,7 @@ describe('Playback', () => {
     await page.mouse.move(xOf(hours(9, 10)), box.y + 40, { steps: 4 })
     await page.mouse.move(xOf(hours(9, 20)), box.y + 40, { steps: 4 })
     await page.mouse.up()
-    // To the pixel, of which one is some seconds wide.
+    // To the pixel, which is some seconds wide.
     const isAbout = (time: number, wanted: number) => Math.abs(time - wanted) < MINUTE_MS
     const shows = (from: number, to: number) => async () =>
       isAbout(await bound('min'), from) && isAbout(await bound('max'), to)
@@ -146,7 +146,7 @@ describe('Playback', () => {
     await until('its parts are listed again', async () => (await parts(page).count()) === 3)
     await until('the part is shown again', shows(hours(9), hours(9, 20)))
 
-    // From the time of the player: the end of the part, and then a page further.
+    // From the time of the player: the end of the part, and then one page further.
     await slider(page).focus()
     await page.keyboard.press('End')
     await page.keyboard.press('+')
@@ -164,7 +164,7 @@ describe('Playback', () => {
     await until('a double click leads back', shows(hours(8, 40), hours(10, 5)))
   })
 
-  it('begins where there is somebody, leaves out and shows when there was nobody, and goes from trip to trip', async () => {
+  it('begins at the first fix, skips and marks gaps, and jumps from trip to trip', async () => {
     const page = await screens.open(ofVan().replace(van.id, ferry.id), { as: owner })
     await until('its parts are listed', async () => (await parts(page).count()) === 2)
     await slider(page).focus()
@@ -193,10 +193,10 @@ describe('Playback', () => {
     expect(await shownTime(page)).toBe('10:02:00')
   })
 
-  it('keeps the map and what moves its time in view on a phone, whatever is scrolled', async () => {
+  it('keeps the map and the time controls in view on a phone, however far the page is scrolled', async () => {
     const page = await screens.open(ofVan(), { as: owner, size: { width: 390, height: 664 }, map: 'still' })
     await until('its parts are listed', async () => (await parts(page).count()) === 3)
-    /** Whether its middle is what somebody touches there. */
+    /** Whether a touch at its middle hits it. */
     const isReached = (selector: string) =>
       page.evaluate(one => {
         const box = document.querySelector(one)?.getBoundingClientRect()
@@ -218,7 +218,7 @@ describe('Playback', () => {
     await areReached()
   })
 
-  it('plays today where the address names a day that no calendar here has', async () => {
+  it('plays today if the address names an invalid day', async () => {
     const page = await screens.open(ofVan().replace(DAY, '9999-12-31'), { as: owner })
     const today = page.getByRole('group', { name: 'Day', exact: true })
     await until('today is there', async () =>
@@ -226,7 +226,7 @@ describe('Playback', () => {
     )
   })
 
-  it('takes and writes a day as the organization does, whatever the browser speaks', async () => {
+  it('accepts and writes a day in the organization’s format, whatever the browser’s language', async () => {
     const page = await screens.open(ofVan(), { as: owner, locale: 'en-US' })
     const dayOf = () => new URL(page.url()).searchParams.get('day')
     const [year, month, date] = DAY.split('-')
@@ -239,7 +239,7 @@ describe('Playback', () => {
     await tag.getByRole('spinbutton').first().waitFor()
     expect((await tag.innerText()).replaceAll(/\s/g, '')).toBe(`${date}.${month}.${year}`)
 
-    // Typed digit by digit; a year on its way is no day, and one that is not kept is not gone to.
+    // Typed digit by digit: an incomplete year is no day, and a day outside of the history is not opened.
     const wanted = new Date(Date.UTC(Number(year), Number(month) - 2, 1)).toISOString().slice(0, 10)
     const [wantedYear = '', wantedMonth = '', wantedDate = ''] = wanted.split('-')
     const segment = (index: number) => tag.getByRole('spinbutton').nth(index)
@@ -264,7 +264,7 @@ describe('Playback', () => {
     await until('the day before is gone to', () => dayOf() === before)
   })
 
-  it('leads from the live map to the day of whoever is chosen, and says where there is one', async () => {
+  it('is reached from the live map for the selected subject, on a day with data', async () => {
     const page = await screens.open(`${server.url}/?subject=${van.id}`, { as: owner })
     await page.getByRole('link', { name: /^Play back \w{3}, / }).click()
     await page.getByRole('region', { name: 'Van 7' }).waitFor()
@@ -275,7 +275,7 @@ describe('Playback', () => {
 
     await page.getByRole('button', { name: 'Remove Van 7' }).click()
     await page.getByRole('heading', { name: 'Whose day do you want to see?' }).waitFor()
-    // One goes on where another one is added.
+    // The focus stays in the field when another subject is added.
     const field = page.getByRole('combobox', { name: 'Add to playback' })
     await until('the field has the focus', () => field.evaluate(one => one === document.activeElement))
     await field.fill('bik')
@@ -286,7 +286,7 @@ describe('Playback', () => {
     expect(new URL(page.url()).searchParams.getAll('subject')).toEqual([`device:${bike.id}`])
   })
 
-  it('shows what was taken for wrong when it is asked, and hands out everything as a file', async () => {
+  it('shows anomalies on request, and downloads everything as a file', async () => {
     const page = await screens.open(ofVan(), { as: owner })
     await page.getByRole('button', { name: 'Anomalies' }).click()
     await page.getByText('1 shown as red dots').waitFor()
@@ -308,7 +308,7 @@ describe('Playback', () => {
     expect(features[0].geometry.coordinates).toHaveLength(41)
   })
 
-  it('says where points are left out, and plays several at once', async () => {
+  it('says when points are left out, and plays several subjects at once', async () => {
     const day = new Date(Date.parse(DAY) - DAY_MS).toISOString().slice(0, 10)
     const subjects = `subject=device:${bike.id}&subject=device:${van.id}&rate=60&at=${day}T03:54%2B05:30`
     const page = await screens.open(`${server.url}/playback?${subjects}&day=${day}`, { as: owner })
@@ -321,7 +321,7 @@ describe('Playback', () => {
     expect(await shownTime(page)).toBe('23:59:00')
   })
 
-  it('nothing is in the way of anybody', async () => {
+  it('is accessible', async () => {
     const page = await screens.open(`${ofVan()}&anomalies=true`, { as: owner, map: 'still' })
     await page.getByText('1 shown as red dots').waitFor()
     await until('its parts are listed', async () => (await parts(page).count()) === 3)

@@ -22,7 +22,7 @@ describe('The tables of the console', () => {
   const save = (page: Page) => page.getByRole('dialog').getByRole('button', { name: 'Save' }).click()
   const row = (page: Page, name: string | RegExp) => page.getByRole('row', { name })
 
-  it('make, change and delete records, with what the server says at the field', async () => {
+  it('create, change and delete records, with the server’s errors at the fields', async () => {
     const page = await screens.open(`${server.url}/hubs`, { as: owner, mayFail: /400/ })
     await page.getByText('Nothing here yet').waitFor()
     await page.getByRole('button', { name: 'Add hub' }).click()
@@ -61,7 +61,7 @@ describe('The tables of the console', () => {
     await page.keyboard.press('Enter')
     await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
     await page.getByText('Delete North? Its members are kept.').waitFor()
-    // Enter answers what changes nothing, and leads back to the button that asked.
+    // Enter takes the answer that changes nothing, and returns the focus to the button.
     await hasFocus(page, 'Cancel')
     await page.keyboard.press('Enter')
     await hasFocus(page, 'Delete')
@@ -72,7 +72,7 @@ describe('The tables of the console', () => {
     expect((await owner.get('/teams')).body.data).toEqual([])
   })
 
-  it('a button that is held down while the list answers is pressed, though nothing is in the list', async () => {
+  it('keep a button in place while an empty list is loaded', async () => {
     const page = await screens.open('about:blank', { as: owner })
     const asked: Route[] = []
     await page.route('**/api/v3/teams?**', route => void asked.push(route))
@@ -86,7 +86,7 @@ describe('The tables of the console', () => {
     await page.getByRole('dialog', { name: 'Add team' }).waitFor()
   })
 
-  it('a device gets a new key, and what it sent in vain is listed by reason', async () => {
+  it('give a device a new key, and list its rejected points by reason', async () => {
     const device = await createDevice(owner, 'Tracker 1')
     const at = (lat: number) => ({ lat, lng: 13, timestamp: new Date().toISOString() })
     const statusOf = async (secret: string, points: object[] = [at(52)]) =>
@@ -98,17 +98,17 @@ describe('The tables of the console', () => {
     await page.getByRole('status').getByText('Live').waitFor()
     await page.getByRole('dialog').getByRole('button', { name: 'New key' }).click()
     await page.getByText('Create a new key for Tracker 1? The device can’t send until').waitFor()
-    // Asked, nothing has happened yet.
+    // The question alone changes nothing.
     expect(await statusOf(device.key, [])).not.toBe(401)
     await page.getByRole('alert').getByRole('button', { name: 'New key' }).click()
     const setup = page.getByRole('dialog', { name: 'Set up Tracker 1' })
-    // What it has sent before is no sign that the new key is in it.
+    // Earlier positions do not prove that the new key works.
     await setup.getByText('Waiting for the first position…').waitFor()
     await setup.getByRole('button', { name: 'Copy Password' }).click()
     const key = await page.evaluate(() => navigator.clipboard.readText())
     expect(key).not.toBe(device.key)
     expect(await statusOf(device.key)).toBe(401)
-    // Shown this once, it goes neither with a click beside it nor with a key.
+    // A secret is closed neither by a click beside it nor by a key.
     await page.mouse.click(5, 5)
     await page.keyboard.press('Escape')
     await setup.getByText('Waiting for the first position…').waitFor()
@@ -125,12 +125,12 @@ describe('The tables of the console', () => {
     expect(new URL(page.url()).search).toBe(`?device=${device.id}&reason=bad-coordinates`)
   })
 
-  it('read as far as somebody scrolls, and are found by name', async () => {
+  it('load pages as they are scrolled, and find records by name', async () => {
     for (let index = 0; index < 60; index++) await createDevice(owner, `Bulk ${index}`)
     const page = await screens.open(`${server.url}/devices`, { as: owner })
     await row(page, /Bulk 0/).waitFor()
     await row(page, /Bulk 0/).focus()
-    // More than a page of the interface has, and than is drawn at once.
+    // More than a page of the API has, and than is rendered at once.
     for (let step = 0; step < 61 && (await row(page, /Tracker 1/).count()) === 0; step++) {
       await page.keyboard.press('ArrowDown')
     }
@@ -155,7 +155,7 @@ describe('The tables of the console', () => {
     await page.keyboard.press('PageDown')
     await page.keyboard.press('PageUp')
     await hasRow(2)
-    // Scrolled away by hand, the row with the focus is not drawn any more: the next key goes on from there.
+    // Scrolled away by hand, the focused row is no longer rendered: the next key continues from it.
     await page.mouse.move(500, 400)
     await until('the first row is not drawn', async () => {
       await page.mouse.wheel(0, 4_000)
@@ -168,7 +168,7 @@ describe('The tables of the console', () => {
     await row(page, /Bulk 5 /).waitFor({ state: 'detached' })
   })
 
-  it('choose another record among more than a list answers at once, by what the server finds', async () => {
+  it('choose a related record by the server’s search, among more than a list returns at once', async () => {
     const word = `zebra${Date.now()}`
     const made = Array.from({ length: 510 }, (_, index) => ({
       name: index === 0 ? `Yard of ${word}` : `Hub ${Date.now()} ${index}`,
@@ -191,7 +191,7 @@ describe('The tables of the console', () => {
       .first()
       .waitFor()
     expect(await page.getByRole('option', { name: last.name }).count()).toBe(0)
-    // The answers come when nobody types any more, also those to the first letters of it.
+    // The responses come after the typing, also those to its first letters.
     const asked: Route[] = []
     await page.route(/search=z/, route => void asked.push(route))
     await page.keyboard.type(word)
@@ -199,7 +199,7 @@ describe('The tables of the console', () => {
     await until('all of it is asked for', () => asked.some(route => route.request().url().includes(word)))
     for (const route of asked) await route.continue().catch(() => undefined)
     await page.locator('[role=option][data-focused]').getByText(last.name).waitFor()
-    // What is said of it follows half a second later, so that it does not talk into the typing.
+    // The announcement follows half a second later, so that it does not interrupt the typing.
     await until('the found one is said', () =>
       page.evaluate(() => {
         const id = document.activeElement?.getAttribute('aria-activedescendant')
@@ -220,7 +220,7 @@ describe('The tables of the console', () => {
       .waitFor()
   })
 
-  it('nothing is in the way of anybody', async () => {
+  it('are accessible', async () => {
     const page = await screens.open(`${server.url}/devices`, { as: owner })
     for (const [link, button] of [
       ['Devices', 'Add device'],

@@ -17,7 +17,10 @@ import { until } from '../support/wait.ts'
 import { copyBy, findBarriers, useBrowser } from './browser.ts'
 
 const ROOT = resolve(import.meta.dirname, '../..')
-/** Of the page with all that it reads, as it travels. It was 2.5 MB as another program's page, which sent nothing compressed. */
+/**
+ * The page with all of its files, as transferred. The previous page, made by another program, had 2.5 MB, as it sent nothing
+ * compressed.
+ */
 const PAGE_BYTES = 150_000
 
 const { server } = useServer({ RATE_LIMIT_PER_MINUTE: '0' })
@@ -25,15 +28,15 @@ const page = () => `${server.url}/api/v3/docs`
 const readDocument = async () =>
   (await (await fetch(`${server.url}/api/v3/openapi.json`)).json()) as Document & { openapi: string }
 
-describe('What the interface is described with', () => {
-  it('finds every file that the page names', async () => {
+describe('The description of the API', () => {
+  it('has every file that its page names', async () => {
     const html = await (await fetch(page())).text()
     const files = [...html.matchAll(/(?:src|href)="([^"]+)"/g)].map(match => match[1] as string)
     expect(files.length).toBeGreaterThan(2)
     for (const file of files) expect((await fetch(new URL(file, server.url))).status, file).toBe(200)
   })
 
-  it('runs no script but its own files, has no style but its own, and nobody frames it', async () => {
+  it('runs only its own scripts and styles, and cannot be framed', async () => {
     const policy = (await fetch(page())).headers.get('content-security-policy')
     expect(policy).toContain(`default-src 'none'; script-src 'self'; style-src 'self'`)
     expect(policy).toContain(`connect-src 'self';`)
@@ -41,7 +44,7 @@ describe('What the interface is described with', () => {
     expect(policy).not.toMatch(/unsafe|https?:|\*/)
   })
 
-  it('takes no parameters, as little as any other route', async () => {
+  it('has no unknown parameters, as any other route', async () => {
     for (const path of ['docs', 'docs/', 'openapi.json']) {
       const answer = await fetch(`${server.url}/api/v3/${path}?shoe=1`)
       expect([path, answer.status]).toEqual([path, 400])
@@ -49,7 +52,7 @@ describe('What the interface is described with', () => {
     }
   })
 
-  it('sends the document compressed, and once to whoever has it', async () => {
+  it('is sent compressed, and not again to a client that has it', async () => {
     const get = (headers: Record<string, string>) => fetch(`${server.url}/api/v3/openapi.json`, { headers })
     const plain = await get({ 'accept-encoding': 'identity' })
     const text = await plain.text()
@@ -64,7 +67,7 @@ describe('What the interface is described with', () => {
     expect([known.status, await known.text()]).toEqual([304, ''])
   })
 
-  it('comes in the order in which somebody connects something: the process is last', async () => {
+  it('is in the order of an integration: the process comes last', async () => {
     const document = await readDocument()
     expect(document.paths['/api/v3/live']?.get).toMatchObject({ 'x-permission': 'session' })
     const groups = listGroups(document)
@@ -83,7 +86,7 @@ describe('What the interface is described with', () => {
   })
 })
 
-/** They end the session that the others need. */
+/** These end the session that the others need. */
 const ENDING = [
   'postAuthLogout',
   'postAuthSwitchOrganization',
@@ -91,7 +94,7 @@ const ENDING = [
   'postOrganization',
   'postAuthCreateOrganization',
 ]
-/** Their examples name a data type, a role or no subject, which is 400 and says so. */
+/** Their examples name a data type, a role or no subject, so they get 400 with a reason. */
 const NAMING = [
   'getLocationHistoriesTrips',
   'postTrackingLink',
@@ -129,7 +132,7 @@ describe('The samples', () => {
       writeSample(language, operation, prepare(operation, exampleValues(operation), server.url, secret)) ?? ''
     )
   }
-  /** Not synchronously: the server that is called runs in this process. */
+  /** Not synchronously: the called server runs in this process. */
   const run = async (command: string, args: string[]) => {
     const running = promisify(execFile)(command, args, {
       cwd: folder,
@@ -139,7 +142,10 @@ describe('The samples', () => {
     running.child.stdin?.end()
     return (await running).stdout
   }
-  /** What each came to, said after the line with its name. An example may name what is not there; it is never nonsense. */
+  /**
+   * The status of each sample, printed after the line with its name. An example may name a missing record, but is never
+   * invalid.
+   */
   const expectAnswers = (output: string, status: RegExp) => {
     const parts = output.split(/^=== (\w+)\n/m).slice(1)
     const bad: string[] = []
@@ -159,13 +165,13 @@ describe('The samples', () => {
     expect(operations.length).toBeGreaterThan(60)
   }
 
-  it('in curl run as they are', async () => {
+  it('in curl run without changes', async () => {
     const lines = operations.map(one => `echo; echo '=== ${one.id}'\n${sampleOf('curl', one)}\n`)
     writeFileSync(join(folder, 'samples.sh'), lines.join('\n'))
     expectAnswers(await run('sh', ['samples.sh']), /(?:^|\n)(\d{3})(?: \S+)?\n*$/)
   })
 
-  it('in TypeScript fit their types and run', async () => {
+  it('in TypeScript compile and run', async () => {
     const files = operations.map(one => {
       writeFileSync(join(folder, `${one.id}.ts`), sampleOf('TypeScript', one))
       return `${one.id}.ts`
@@ -185,7 +191,7 @@ describe('The samples', () => {
     expectAnswers(await run(process.execPath, ['--import', tsx, 'samples.ts']), /^(\d{3}) /)
   })
 
-  it.skipIf(!hasPython)('in Python run as they are', async () => {
+  it.skipIf(!hasPython)('in Python run without changes', async () => {
     const all = operations.map(one => {
       writeFileSync(join(folder, `${one.id}.py`), sampleOf('Python', one))
       return `print('\\n=== ${one.id}', flush=True)\nrunpy.run_path('${one.id}.py')\n`
@@ -194,11 +200,11 @@ describe('The samples', () => {
     expectAnswers(await run('python3', ['samples.py']), /^(\d{3}) /)
   })
 
-  it('of the live socket opens in curl, and shows in TypeScript where everything is', async () => {
+  it('of the live socket opens it in curl, and shows every position in TypeScript', async () => {
     const live = listGroups(await readDocument())
       .flatMap(group => group.operations)
       .find(({ id }) => id === 'getLive') as Operation
-    // It lasts until it is ended, which curl says with a number of its own.
+    // It runs until it is stopped, which curl reports with an exit code of its own.
     const curl = spawn('sh', ['-c', sampleOf('curl', live)], { env: { PATH: process.env.PATH } })
     curl.stdin.end()
     expect(await text(curl.stdout)).toMatch(/^HTTP\/1.1 101 /)
@@ -218,7 +224,7 @@ describe('The samples', () => {
   })
 })
 
-describe('The page of the interface', () => {
+describe('The API reference', () => {
   const screens = useBrowser()
   const enter = async (shown: Page) => {
     await shown.getByRole('button', { name: 'Sign in' }).click()
@@ -235,7 +241,7 @@ describe('The page of the interface', () => {
   const answer = async (shown: Page) =>
     JSON.parse(await shown.getByRole('region', { name: 'Try it' }).locator('pre').innerText())
 
-  it('leads from signing in over a device to its points, without anything copied by hand', async () => {
+  it('leads from the sign-in to a device and its points without copying anything by hand', async () => {
     const shown = await screens.open(page())
     await enter(shown)
     await shown.getByRole('searchbox').fill('create device')
@@ -249,7 +255,7 @@ describe('The page of the interface', () => {
     await shown.getByText('Permission create/device Your role has it.').waitFor()
     await send(shown, '201')
     const first = (await answer(shown)).data._id
-    // Another try is another request: it makes another one, and is no repetition of the first.
+    // Another try is another request: it creates another record, and does not repeat the first.
     await shown.getByLabel('Body').fill('{ "name": "Van 13" }')
     await shown.getByRole('button', { name: 'Send' }).click()
     await until('another device was made', async () => (await answer(shown)).data._id !== first)
@@ -280,7 +286,7 @@ describe('The page of the interface', () => {
     await shown.getByRole('button', { name: 'Sign in' }).waitFor()
   })
 
-  it('says what is wrong: with a password, a body, a session that has ended', async () => {
+  it('shows errors: of a password, a body, an ended session', async () => {
     const owner = await signIn(server)
     const shown = await screens.open(`${page()}#postHub`, { as: owner, mayFail: /40[01]/ })
     await shown.getByText(`Signed in as ${OWNER.email}`).waitFor()
@@ -301,9 +307,9 @@ describe('The page of the interface', () => {
   it.each([
     ['light', { width: 1_280, height: 800 }, 'en-GB'],
     ['dark', { width: 390, height: 844 }, 'de-DE'],
-  ] as const)('nothing is in the way of anybody: %s %o %s', async (theme, size, locale) => {
+  ] as const)('is accessible: %s %o %s', async (theme, size, locale) => {
     const shown = await screens.open(page(), { theme, size, locale })
-    // All of it is English, as the document is, whatever the browser speaks.
+    // All of it is English, as the document is, whatever the browser's language.
     await shown.getByRole('heading', { level: 1, name: 'API reference' }).waitFor()
     await shown.getByRole('heading', { level: 2, name: 'Contents' }).waitFor()
     expect(await shown.evaluate(() => document.documentElement.lang)).toBe('en')
@@ -316,7 +322,7 @@ describe('The page of the interface', () => {
     }
   })
 
-  it('stays with the operation where its contents are skipped, and begins anew at an address of none', async () => {
+  it('keeps the operation when its contents are skipped, and shows the start page for an unknown one', async () => {
     const screen = await screens.open(`${page()}#postDevice`)
     const title = screen.getByRole('heading', { level: 1 })
     await screen.getByRole('heading', { name: 'Create a device' }).waitFor()
@@ -333,7 +339,7 @@ describe('The page of the interface', () => {
     }
   })
 
-  it('is small, and asks nobody else', async () => {
+  it('is small, and requests nothing from other hosts', async () => {
     const shown = await screens.open(page())
     await shown.getByRole('heading', { name: 'Contents' }).waitFor()
     const asked = await shown.evaluate(() =>
@@ -347,7 +353,7 @@ describe('The page of the interface', () => {
     expect(bytes).toBeLessThan(PAGE_BYTES)
   })
 
-  it('a link into the console shows the whole row of its subject, whatever takes room above it later', async () => {
+  it('leads to the console, which shows the whole row of the subject', async () => {
     const { client: owner } = await addOrganization(server, await signIn(server))
     expect((await owner.post('/hub', { name: 'Second hub', lat: 48, lng: 11 })).status).toBe(201)
     expect((await owner.post('/team', { name: 'North' })).status).toBe(201)

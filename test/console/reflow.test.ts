@@ -11,13 +11,13 @@ const SIZES = [
   { width: 640, height: 400 },
   { width: 390, height: 844 },
 ]
-/** Any less of a control is nothing that somebody hits. */
+/** A smaller control is hard to hit. */
 const HIT_PX = 12
 
-/** From 16 to 32, in spite of the layout of a phone, which writes some names smaller. */
+/** From 16 to 32, although the layout of a phone writes some names smaller. */
 const MIN_GROWTH = 1.6
 
-describe('A screen that is small, or enlarged', () => {
+describe('A small or enlarged screen', () => {
   const { server, owner } = useOrganization()
   const screens = useBrowser({ map: 'none' })
   const ids = { van: '', vehicle: '', fence: '', polygon: '' }
@@ -85,7 +85,7 @@ describe('A screen that is small, or enlarged', () => {
     ['the interface', () => '/api/v3/docs'],
   ]
 
-  /** What stands on a map, or beside what stands there; the map is the same beneath all others. */
+  /** Pages on a map or beside one; below all others the map is the same. */
   const ON_MAP = [
     'the map',
     'a new geofence',
@@ -113,7 +113,7 @@ describe('A screen that is small, or enlarged', () => {
     expect(lost).toEqual([])
   })
 
-  it.each(SIZES)('shows all of the way in, at $width by $height', async size => {
+  it.each(SIZES)('shows all of the sign-in, at $width by $height', async size => {
     const page = await screens.open(server.url, { size })
     await page.getByRole('button', { name: 'Sign in' }).waitFor()
     expect(await findLost(page)).toEqual([])
@@ -124,7 +124,7 @@ describe('A screen that is small, or enlarged', () => {
     ['playback', () => `/playback?subject=device:${ids.van}`],
     ['vehicles', () => '/vehicles/new'],
     ['the interface', () => '/api/v3/docs'],
-  ])('writes as large as somebody wants it in the browser: %s', async (_name, path) => {
+  ])('follows the browser’s font size: %s', async (_name, path) => {
     const size = { width: 1_280, height: 800 }
     const page = await screens.open(server.url + path(), { as: owner, size, map: 'still' })
     await settle(page)
@@ -149,7 +149,7 @@ describe('A screen that is small, or enlarged', () => {
     for (const path of ['/', '/playback', '/devices', '/devices/new', '/vehicles', '/links', '/rejections']) {
       await page.goto(server.url + path)
       await settle(page)
-      // A table alone is looked at sideways.
+      // Only a table may scroll sideways.
       const lost = (await findLost(page)).filter(
         what => !/^(div\.table-box|tr\.|button\.sort|a\.)/.test(what),
       )
@@ -161,7 +161,7 @@ describe('A screen that is small, or enlarged', () => {
   it.each([
     ['the live map', () => `/?subject=${ids.van}`, '600 22px'],
     ['playback', () => `/playback?subject=device:${ids.van}`, '600 24px'],
-  ])('writes names as large on the map: %s', async (_name, path, font) => {
+  ])('draws names on the map in the browser’s font size: %s', async (_name, path, font) => {
     const page = await screens.open(`${server.url}/links`, { as: owner, map: 'still' })
     const browser = await page.context().newCDPSession(page)
     await browser.send('Page.setFontSizes', { fontSizes: { standard: 32, fixed: 26 } })
@@ -186,7 +186,7 @@ describe('A screen that is small, or enlarged', () => {
     }
   })
 
-  it('shows the whole name of an account on the page of the interface', async () => {
+  it('shows the whole name of an account in the API reference', async () => {
     const page = await screens.open(`${server.url}/api/v3/docs`, {
       as: owner,
       size: { width: 1_280, height: 800 },
@@ -198,7 +198,7 @@ describe('A screen that is small, or enlarged', () => {
     expect(await said.evaluate(one => one.scrollWidth <= one.clientWidth)).toBe(true)
   })
 
-  it('shows where the focus is, in a dialog and at a heading', async () => {
+  it('shows the focus in a dialog and at a heading', async () => {
     const page = await screens.open(`${server.url}/vehicles`, { as: owner })
     const ring = () =>
       page.evaluate(() => {
@@ -217,7 +217,7 @@ describe('A screen that is small, or enlarged', () => {
     await until('the heading shows the focus', async () => (await ring()) === 'H1 solid')
   })
 
-  it('says why Escape does not close what is shown once, and leads to what closes it', async () => {
+  it('explains why Escape does not close a secret, and focuses the button that does', async () => {
     const page = await screens.open(`${server.url}/?subject=${ids.van}`, { as: owner })
     await page.getByRole('button', { name: 'Share' }).click()
     await page.getByRole('button', { name: 'Create link' }).click()
@@ -239,7 +239,7 @@ describe('A screen that is small, or enlarged', () => {
     }
   })
 
-  it('has some rows of a table in sight, which lead on by keys', async () => {
+  it('shows some rows of a table, which lead on by keys', async () => {
     const page = await screens.open(`${server.url}/vehicles`, { as: owner, size: SIZES[0] })
     await page.getByRole('row', { name: /^Van 1 / }).focus()
     for (const name of [/^Van 10 /, /^Van 11 /, /^Van 12 /]) {
@@ -252,7 +252,7 @@ describe('A screen that is small, or enlarged', () => {
     expect(await findLost(page)).toEqual([])
   })
 
-  it('has the whole form of a geofence, and the map after it', async () => {
+  it('shows the whole form of a geofence, and the map after it', async () => {
     const page = await screens.open(`${server.url}/?fence=new`, { as: owner, size: SIZES[1], map: 'still' })
     const panel = page.getByRole('complementary', { name: 'New geofence' })
     await panel.getByLabel('Name', { exact: true }).waitFor()
@@ -264,7 +264,7 @@ describe('A screen that is small, or enlarged', () => {
   })
 })
 
-/** Until what is loaded is there, and the page has its size. */
+/** Waits until everything is loaded and the page has its size. */
 async function settle(page: Page): Promise<void> {
   await page.locator('[aria-busy="true"]').first().waitFor({ state: 'detached' })
   await page.waitForLoadState('networkidle')
@@ -280,7 +280,7 @@ function hasRoomForPlaceholder(one: Element): boolean {
   return pen.measureText(placeholder).width <= clientWidth - padding
 }
 
-/** Of every element with words of its own, by its tag, its class and its words. */
+/** The font size of every element with text of its own, by its tag, class and text. */
 const readFontSizes = (page: Page): Promise<Record<string, number>> =>
   page.evaluate(() => {
     const sizes: Record<string, number> = {}
@@ -293,7 +293,7 @@ const readFontSizes = (page: Page): Promise<Record<string, number>> =>
     return sizes
   })
 
-/** Buttons and rows whose words stick out of them. */
+/** Buttons and rows whose text overflows. */
 const findCut = (page: Page): Promise<string[]> =>
   page.evaluate(() =>
     [...document.querySelectorAll<HTMLElement>('button, input, .row, td')]
@@ -301,7 +301,7 @@ const findCut = (page: Page): Promise<string[]> =>
       .map(one => `${one.className} ${one.textContent}: ${one.scrollHeight} px in ${one.offsetHeight}`),
   )
 
-/** What is wider than the screen, and every control that somebody who comes to it by keys does not see or cannot click. */
+/** Elements that are wider than the screen, and controls that cannot be seen or clicked when they have the focus. */
 const findLost = (page: Page): Promise<string[]> =>
   page.evaluate(async hitPx => {
     const lost: string[] = []
@@ -320,14 +320,14 @@ const findLost = (page: Page): Promise<string[]> =>
     for (const one of document.querySelectorAll<HTMLElement>(controls)) {
       const isAway = one.closest('[inert], [aria-hidden="true"], :disabled, [data-disabled]') !== null
       if (isAway || one.tabIndex < 0 || !one.checkVisibility({ visibilityProperty: true })) continue
-      // The map goes on beneath what is open.
+      // The map continues beneath an open panel.
       if (one instanceof HTMLCanvasElement) continue
       one.focus()
       if (document.activeElement !== one) continue
-      // What a browser draws for it may be its label.
+      // Its visible element may be its label.
       const target = one.offsetWidth > 2 ? one : one.closest('label')
       if (!target) continue
-      // Of a text with many lines the focus shows one.
+      // In a text with many lines the focus shows one.
       if (target instanceof HTMLTextAreaElement) target.scrollIntoView({ block: 'center' })
       const { left, right, top, bottom } = target.getBoundingClientRect()
       const [from, to] = [Math.max(top, 0), Math.min(bottom, innerHeight)]
@@ -344,7 +344,7 @@ const findLost = (page: Page): Promise<string[]> =>
     return lost
   }, HIT_PX)
 
-/** Words of which a part is not seen, but for names that somebody has given and what a field is for. */
+/** Partly hidden text, except for names given by people and the labels of fields. */
 const findCutWords = (page: Page): Promise<string[]> =>
   page.evaluate(() =>
     [...document.querySelectorAll<HTMLElement>('h1, h2, th, td, .nav-item span, .button, .switch > button')]

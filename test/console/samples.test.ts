@@ -14,7 +14,7 @@ import { type Language, writeSample } from '../../console/reference/samples.ts'
 
 const TSX = resolve(import.meta.dirname, '../../node_modules/tsx/dist/loader.mjs')
 
-/** What ends a quotation, a line or a file somewhere, or means something to a shell, a form or a language. */
+/** Characters that end a string, a line or a file somewhere, or that have a meaning in a shell, a form or a language. */
 const HOSTILE = [
   ...[`it's`, '"quoted"', '\\', '\\\\', `\\'`, '`id`', '$(touch pwned)', '$HOME', '%s%n', '!!', '#', '{a,b}'],
   ...['[1-3]', '*', '@/etc/hostname', '-o pwned', '~', ';type=x', 'a\nb', 'a\rb', 'a\r\nb', '\t', '\u007f'],
@@ -38,7 +38,7 @@ const HOSTILE = [
   ],
   ...['{__import__("os")}', '"\r\n\r\nx', '--b--', 'None', '__proto__', 'constructor', '=', '1e400'],
 ]
-/** In a body of JSON alone: no argument of a program holds a NUL, and no text in UTF-8 half a character. */
+/** Only in JSON bodies: arguments of programs cannot hold a NUL, and UTF-8 no half character. */
 const UNENCODABLE = ['\u0000', '\ud800', 'a\udfff']
 
 const parameter = (name: string, place: 'path' | 'query', style?: string): Parameter => ({
@@ -65,14 +65,14 @@ interface Case {
   request: Prepared
 }
 
-/** What a program sent, as a server reads it. */
+/** The request of a program as a server reads it. */
 interface Received {
   target: string
   headers: IncomingMessage['headers']
   body: Buffer
 }
 
-describe('A sample with any values', () => {
+describe('A sample program with arbitrary values', () => {
   const folder = mkdtempSync(join(tmpdir(), 'fieldline-values-'))
   const received = new Map<string, Received>()
   const cases: Case[] = []
@@ -109,7 +109,7 @@ describe('A sample with any values', () => {
       seed: 1,
     }))
       add(post, {}, JSON.stringify(json))
-    // curl ends the name of a field at the first such sign, and knows no way around that.
+    // curl ends the name of a field at the first such sign, and cannot escape it.
     for (const text of HOSTILE)
       add(form, {}, JSON.stringify({ [`x${text.replaceAll('=', '')}`]: text, list: [text], none: null }))
   })
@@ -149,14 +149,14 @@ describe('A sample with any values', () => {
     received.clear()
   }
 
-  it('in curl sends what the page shows', async () => {
+  it('in curl sends the request of the page', async () => {
     writeFileSync(join(folder, '.curlrc'), 'silent\nshow-error\n')
     writeFileSync(join(folder, 'samples.sh'), cases.map(one => `${sampleOf('curl', one)}\n`).join(''))
     await run('sh', ['samples.sh'])
     await expectAll()
   })
 
-  it('in TypeScript sends what the page shows', async () => {
+  it('in TypeScript sends the request of the page', async () => {
     for (const one of cases) writeFileSync(join(folder, `${one.name}.ts`), sampleOf('TypeScript', one))
     writeFileSync(
       join(folder, 'samples.ts'),
@@ -166,7 +166,7 @@ describe('A sample with any values', () => {
     await expectAll()
   })
 
-  it('in Python sends what the page shows', async ({ skip }) => {
+  it('in Python sends the request of the page', async ({ skip }) => {
     const hasPython = await run('python3', ['--version']).catch(() => null)
     if (!hasPython) skip()
     for (const one of cases) writeFileSync(join(folder, `${one.name}.py`), sampleOf('Python', one))

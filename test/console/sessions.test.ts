@@ -7,7 +7,7 @@ import { OWNER } from '../support/server.ts'
 import { until } from '../support/wait.ts'
 import { findBarriers, useBrowser } from './browser.ts'
 
-describe('What changes for somebody who is signed in', () => {
+describe('The session of a person', () => {
   const { server } = useServer()
   const screens = useBrowser({ map: 'none' })
   const MAY_BE_REFUSED = { mayFail: /40[13]|503/ }
@@ -18,7 +18,7 @@ describe('What changes for somebody who is signed in', () => {
     return tab
   }
 
-  it('signing out ends the session at once, in every tab, and as soon as it can on the server', async () => {
+  it('ends at once in every tab after signing out, and as soon as possible on the server', async () => {
     const client = await signIn(server)
     const page = await screens.open(server.url, { as: client, ...MAY_BE_REFUSED })
     await isLive(page)
@@ -32,14 +32,14 @@ describe('What changes for somebody who is signed in', () => {
     expect(await page.getByText('Sign in to continue').count()).toBe(0)
     await other.getByRole('button', { name: 'Sign in' }).waitFor()
     expect((await client.get('/user')).status).toBe(200)
-    // Told that it is busy it is asked again.
+    // A busy server gets the request again.
     await held[0]?.fulfill({ status: 503 })
     await until('it is asked again', () => held.length === 2)
     await held[1]?.continue()
     await until('the server has heard of it', async () => (await client.get('/user')).status === 401)
   })
 
-  it('another role shows at once what it may, as to whoever never had more, and says that it is another one', async () => {
+  it('shows only what a changed role may see, at once, and says that the role has changed', async () => {
     const owner = await signIn(server)
     const van = await createDevice(owner, 'Van 12')
     const points = [{ lat: 52.52, lng: 13.4, timestamp: new Date().toISOString() }]
@@ -69,7 +69,7 @@ describe('What changes for somebody who is signed in', () => {
     await said.locator('..').getByRole('button', { name: 'Close' }).click()
     await said.waitFor({ state: 'detached' })
 
-    // Where no socket tells: the next refusal does.
+    // Without a socket, the next refused request reveals it.
     await become('Planner')
     await page.reload()
     await link('Teams').click()
@@ -84,7 +84,7 @@ describe('What changes for somebody who is signed in', () => {
     await link('Geofences').waitFor({ state: 'detached' })
   })
 
-  it('shows who signs in again what the map showed, where something is half drawn', async () => {
+  it('returns to the same map after a new sign-in, with an unfinished drawing', async () => {
     const page = await screens.open(`${server.url}/sign-in?next=/?fence=new`, {
       ...MAY_BE_REFUSED,
       map: 'still',
@@ -105,7 +105,7 @@ describe('What changes for somebody who is signed in', () => {
       await closer.click()
       return /^\d+\s?m$/.test(await scale.innerText())
     })
-    /** Where a click on the same place of the screen is in the world. */
+    /** The place in the world of a click on the same point of the screen. */
     const draw = async () => {
       const box = await page.getByRole('region', { name: /^Map of all/ }).boundingBox()
       if (!box) throw new Error('There is no map')
@@ -134,7 +134,7 @@ describe('What changes for somebody who is signed in', () => {
     expect(after.lat).toBeCloseTo(before.lat, 4)
     expect(after.lng).toBeCloseTo(before.lng, 4)
 
-    // The corners of what is not closed yet are there too.
+    // The corners of an unfinished shape return too.
     await form.getByRole('radio', { name: 'Polygon' }).click()
     const box = await page.getByRole('region', { name: /^Map of all/ }).boundingBox()
     if (!box) throw new Error('There is no map')
@@ -180,7 +180,7 @@ describe('What changes for somebody who is signed in', () => {
       await page.getByRole('button', { name: 'Sign in' }).click()
       await menu(page).waitFor()
     }
-    /** What the organization is called that is here, and the other one. */
+    /** The names of the current organization and of the other one. */
     const namesAt = async (page: Page) => {
       const label = await menu(page).innerText()
       const [here, there] = label.includes(names[0]) ? names : ([names[1], names[0]] as const)
@@ -194,7 +194,7 @@ describe('What changes for somebody who is signed in', () => {
       return { page, beside, ...(await namesAt(page)) }
     }
 
-    it('asks before what is half typed goes with the organization, or with signing out', async () => {
+    it('asks before unsaved input is lost by switching the organization or signing out', async () => {
       const page = await screens.open(`${server.url}/sign-in?next=/?fence=new`, MAY_BE_REFUSED)
       await enter(page)
       const { here, there } = await namesAt(page)
@@ -239,7 +239,7 @@ describe('What changes for somebody who is signed in', () => {
       await change(page, here)
     })
 
-    it('says in another tab why it is in another organization, until one goes on', async () => {
+    it('tells another tab why its organization has changed, until somebody continues there', async () => {
       const { page, beside, there } = await openBoth('/links')
       await beside.getByRole('heading', { name: 'Tracking links' }).waitFor()
       await change(page, there)
@@ -251,7 +251,7 @@ describe('What changes for somebody who is signed in', () => {
       await said.waitFor({ state: 'detached' })
     })
 
-    it('keeps in another tab what is half typed while the organization is another one', async () => {
+    it('keeps the unsaved input of another tab while the organization is another one', async () => {
       const { page, beside, here, there } = await openBoth('/?fence=new')
       const name = beside.getByRole('textbox', { name: 'Name', exact: true })
       await name.fill('Half typed')
@@ -260,7 +260,7 @@ describe('What changes for somebody who is signed in', () => {
       await question.waitFor()
       expect(await name.or(beside.getByRole('link')).count()).toBe(0)
       expect(await findBarriers(beside)).toEqual([])
-      // It is there again when the other tab goes back, or this one does.
+      // It returns when the other tab switches back, or this one does.
       await change(page, here)
       await isLive(beside)
       expect(await name.inputValue()).toBe('Half typed')
@@ -270,7 +270,7 @@ describe('What changes for somebody who is signed in', () => {
       await name.waitFor()
       expect(await name.inputValue()).toBe('Half typed')
       await page.getByRole('button', { name: `Organization ${here}` }).waitFor()
-      // Or it is not wanted.
+      // Or it is discarded.
       await change(page, there)
       await beside.getByRole('button', { name: 'Discard' }).click()
       await beside.getByRole('button', { name: `Organization ${there}` }).waitFor()

@@ -7,11 +7,11 @@ import { startProxy } from '../support/proxy.ts'
 import { until } from '../support/wait.ts'
 import { findBarriers, findBarriersInThemes, useBrowser } from './browser.ts'
 
-/** Goals of the product: the first load of the console, and of the page behind a tracking link. */
+/** Goals of the product: the first load of the console, and of a tracking link's page. */
 const CONSOLE_BYTES = 600_000
 const TRACK_BYTES = 350_000
 
-/** Bytes that the server has sent for a page, as they travel. */
+/** The bytes that the server has sent for a page, as transferred. */
 async function weigh(page: Page): Promise<{ bytes: number; names: string[] }> {
   return page.evaluate(() => {
     const entries = performance.getEntriesByType('resource') as PerformanceResourceTiming[]
@@ -41,7 +41,7 @@ describe('Sharing', () => {
     const points = [{ lat: 52.52, lng: 13.4, timestamp, ...point }]
     expect((await createClient(server, van.key).post('/location-history/bulk', { points })).status).toBe(200)
   }
-  /** Whether the marker, in the middle of the map, is painted as what moves, stands or is silent. */
+  /** Whether the marker, in the middle of the map, is drawn as moving, idle or silent. */
   const isMarked = (page: Page, state: 'moving' | 'idle' | 'offline') =>
     page.locator('canvas').evaluate((canvas: HTMLCanvasElement, name) => {
       const probe = document.body.appendChild(document.createElement('i'))
@@ -66,7 +66,7 @@ describe('Sharing', () => {
     for (const lng of [13.39, 13.395, 13.4]) await send({ lng, speed: 10, heading: 0 })
   })
 
-  it('makes a link that somebody without an account opens, and revokes it', async () => {
+  it('creates a link that opens without an account, and revokes it', async () => {
     const page = await screens.open(`${server.url}/?subject=${van.id}`, { as: owner })
     await page.getByRole('button', { name: 'Share' }).click()
     const dialog = page.getByRole('dialog', { name: 'Share where Van 7 is' })
@@ -86,7 +86,7 @@ describe('Sharing', () => {
     await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).press('Enter')
     await until('it has the focus again', () => revoke.evaluate(one => one === document.activeElement))
     await revoke.press('Enter')
-    // Enter once more takes nothing from anybody.
+    // Enter once more revokes no other link.
     const question = page.getByRole('dialog')
     await until('what changes nothing has the focus', () =>
       question.getByRole('button', { name: 'Cancel' }).evaluate(one => one === document.activeElement),
@@ -96,17 +96,17 @@ describe('Sharing', () => {
     await outside.getByRole('heading', { name: 'This link no longer works' }).waitFor()
   })
 
-  it('says to everybody what the map shows, and goes on saying it', async () => {
+  it('describes the map to screen readers, and keeps the description current', async () => {
     const { url } = await share()
     const size = { width: 390, height: 844 }
     const page = await screens.open(url, { size, mayFail: /willReadFrequently/ })
-    /** What the page takes for now, in the future. */
+    /** The page's current time, in the future. */
     const setAhead = (ms: number) =>
       page.evaluate(ahead => {
         Date.now = () => performance.timeOrigin + performance.now() + ahead
       }, ms)
     await setAhead(600_000)
-    // Where it stopped sending, the speed of its last fix says nothing of now.
+    // After it stopped sending, the speed of its last fix says nothing about now.
     await page.getByRole('img', { name: /^Where Van 7 is: last seen \d+ min/ }).waitFor()
     await until('its marker is grey', () => isMarked(page, 'offline'))
     await setAhead(0)
@@ -128,7 +128,7 @@ describe('Sharing', () => {
     expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(390)
   })
 
-  it('finds out that its connection has died without a word, and goes on', async () => {
+  it('notices a silently dead connection, and reconnects', async () => {
     const { pathname } = new URL((await share()).url)
     const proxy = await startProxy(() => Number(new URL(server.url).port))
     const size = { width: 390, height: 844 }
@@ -149,7 +149,7 @@ describe('Sharing', () => {
       await waiting.close()
 
       const page = await screens.open('about:blank', { size, mayFail: /WebSocket|ERR_/ })
-      // A fifth of its patience: what it would find out after half a minute.
+      // A fifth of its timeout: the page would notice after half a minute.
       await page.addInitScript(() => {
         const wait = window.setTimeout
         const sooner = (step: () => void, ms = 0) => wait(step, ms / 5)
@@ -176,18 +176,18 @@ describe('Sharing', () => {
     }
   })
 
-  it('keeps the connection on which nothing is new, and gives up the one on which nothing comes', async () => {
+  it('keeps a connection without news, and replaces a silent one', async () => {
     const page = await screens.open('about:blank')
     await page.clock.install()
     const sockets: WebSocketRoute[] = []
     await page.routeWebSocket(/live\/tracking/, socket => void sockets.push(socket))
     await page.goto((await share()).url)
     await until('it has connected', () => sockets.length === 1)
-    // What has passed by then is refused.
+    // The clock refuses a time that has passed.
     await page.clock.pauseAt(Date.now() + 5_000)
     for (let n = 0; n < 8; n++) {
       sockets[0]?.send('{"type":"positions","positions":[]}')
-      // What a page hears it hears before what it is asked later.
+      // The page handles a message before a later call.
       await page.evaluate(() => {})
       await page.clock.runFor(15_000)
     }
@@ -196,7 +196,7 @@ describe('Sharing', () => {
     await until('it has connected anew', () => sockets.length === 2)
   })
 
-  it('a name without a blank breaks, and leaves the map where it is', async () => {
+  it('breaks a long name without spaces, and leaves the map in place', async () => {
     const { id } = await createDevice(owner, 'W'.repeat(100))
     const expiresAt = new Date(Date.now() + 3_600_000).toISOString()
     const body = { subjectId: id, subjectType: 'device', trailMinutes: 0, expiresAt }
@@ -207,13 +207,13 @@ describe('Sharing', () => {
     await page.getByRole('button', { name: 'Zoom in' }).click({ trial: true })
   })
 
-  it('speaks German to who reads German', async () => {
+  it('is German in a German browser', async () => {
     const page = await screens.open((await share()).url, { locale: 'de-DE' })
     await page.getByRole('heading', { name: 'Standort von Van 7' }).waitFor()
     await page.getByText(/^Link gültig bis/).waitFor()
   })
 
-  it('nothing is in the way of anybody', async () => {
+  it('is accessible', async () => {
     const page = await screens.open((await share()).url)
     await page.getByRole('heading', { name: 'Where Van 7 is' }).waitFor()
     expect(await findBarriersInThemes(page)).toEqual([])
@@ -222,7 +222,7 @@ describe('Sharing', () => {
     expect(await findBarriersInThemes(links)).toEqual([])
   })
 
-  it('shows what is chosen where the system takes the colours', async () => {
+  it('shows the selection in forced colours', async () => {
     const page = await screens.open(`${server.url}/?subject=${van.id}&follow=true`, { as: owner })
     const chosen = [
       page.getByRole('option', { name: /Van 7/, selected: true }),
@@ -243,12 +243,12 @@ describe('Sharing', () => {
     expect(await dot.evaluate(one => getComputedStyle(one).borderTopWidth)).toBe('4px')
   })
 
-  it('an unknown link says what to do', async () => {
+  it('explains an unknown link', async () => {
     const page = await screens.open(`${server.url}/track/${'a'.repeat(43)}`, { mayFail: /404/ })
     await page.getByRole('heading', { name: 'This link no longer works' }).waitFor()
   })
 
-  it('what was wrong with a rejected point is read as a whole, on a phone too', async () => {
+  it('shows the whole message about a rejected point, also on a phone', async () => {
     const { id, key } = await createDevice(owner, `Tracker ${Date.now()}`)
     const points = [{ lat: 95, lng: 13.4, timestamp: 'some time' }]
     await createClient(server, key).post('/location-history/bulk', { points })
@@ -260,7 +260,7 @@ describe('Sharing', () => {
     expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(390)
   })
 
-  it('a role that sees little names again nothing that it cannot see, and reads the clock of its organization', async () => {
+  it('lets a restricted role save records whose other fields it cannot see, and uses the organization’s time zone', async () => {
     const { client: owner, hubIds } = await addOrganization(server, await signIn(server))
     expect((await owner.patch('/organization', { timeZone: 'Asia/Tokyo' })).status).toBe(200)
     const device = await createDevice(owner, 'Old name')
@@ -296,7 +296,7 @@ describe('Sharing', () => {
     await asked
     await page.getByRole('heading', { name: /^Nothing recorded on/ }).waitFor()
     await page.getByRole('button', { name: 'Remove New name' }).waitFor()
-    // What has never sent has a name as well.
+    // A device that never reported has a name as well.
     const links = await screens.open(`${server.url}/links`, { as: owner })
     await links.getByRole('button', { name: 'Revoke: New name' }).click()
     await links
@@ -305,7 +305,7 @@ describe('Sharing', () => {
       .waitFor()
   })
 
-  it('the page of a link is small, and so is the first load of the console', async () => {
+  it('has a small page, and the first load of the console is small too', async () => {
     const track = await screens.open((await share()).url)
     await until('the outlines are there', async () =>
       (await weigh(track)).names.some(name => /countries/.test(name)),
@@ -313,16 +313,16 @@ describe('Sharing', () => {
     await until('they are whole', async () => (await weigh(track)).bytes > 100_000)
     expect((await weigh(track)).bytes).toBeLessThan(TRACK_BYTES)
 
-    // What is loaded ahead comes after it, and not at all here.
+    // Preloaded files come later, and here not at all.
     const page = await screens.open(server.url, { as: owner, savesData: true, map: 'still' })
     await page.getByRole('option', { name: /Van 7/ }).waitFor()
     await until('the map is drawn', async () =>
       (await weigh(page)).names.some(name => /countries-110m/.test(name)),
     )
     const { bytes, names } = await weigh(page)
-    // The finer outlines come when there is nothing else to do, and are not waited for.
+    // The finer outlines load when the page is idle, and are not waited for.
     const fine = await sizeOf(names.filter(name => /countries-50m/.test(name)))
-    // The files of threads are not among what the page lists.
+    // The page's list does not include the files of threads.
     const threads = await Promise.all(
       [/maplibre-gl-worker-[\w-]+\.js/, /socket-thread-[\w-]+\.js/].map(findFile),
     )
@@ -340,7 +340,7 @@ describe('Sharing', () => {
     return bytes
   }
 
-  /** Of what the page's scripts name. */
+  /** The files that the page's scripts name. */
   async function findFile(wanted: RegExp): Promise<string> {
     const files = ['/']
     for (const file of files) {
@@ -353,7 +353,7 @@ describe('Sharing', () => {
     throw new Error(`No file names ${wanted}`)
   }
 
-  it('a screen notices within some ten seconds that its server stands still, and goes on with it', async () => {
+  it('notices within some ten seconds that the server hangs, and continues when it is back', async () => {
     const still = await createDevice(owner, 'Van 8')
     const points = [{ lat: 52.52, lng: 13.4, timestamp: new Date().toISOString() }]
     await createClient(server, still.key).post('/location-history/bulk', { points })
@@ -368,19 +368,19 @@ describe('Sharing', () => {
     await live.waitFor()
     const panel = page.getByRole('complementary', { name: 'Van 8' })
     await panel.getByText('Nothing recorded today').or(panel.getByText('No trips or stops yet')).waitFor()
-    // The first trip of a day is waited for.
+    // The refresh until the first trip of the day.
     await page.clock.fastForward(6_000)
     await until('its day is read again', async () => days > 1)
     process.kill(server.pid, 'SIGSTOP')
     try {
-      // What has passed by then is refused.
+      // The clock refuses a time that has passed.
       await page.clock.pauseAt((await page.evaluate(() => Date.now())) + 5_000)
       await page.clock.runFor(8_000)
       await page
         .getByRole('status')
         .getByText(/^Offline since/)
         .waitFor()
-      // What is said of it is said as of when it was heard.
+      // Values are shown with the time of the last message.
       await panel.getByText(/^as of \d/).waitFor()
     } finally {
       process.kill(server.pid, 'SIGCONT')

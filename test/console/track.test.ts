@@ -22,7 +22,7 @@ describe('The page of a tracking link', () => {
     const body = { subjectId: id, subjectType: 'device', trailMinutes: 60, expiresAt, ...more }
     return (await owner.post('/tracking-link', body)).body.data as { _id: string; url: string; token: string }
   }
-  /** What the page takes for now, in the future. */
+  /** The page's current time, in the future. */
   const setAhead = (page: Page, ms: number) =>
     page.evaluate(ahead => {
       Date.now = () => performance.timeOrigin + performance.now() + ahead
@@ -30,14 +30,14 @@ describe('The page of a tracking link', () => {
   const see = (page: Page, sentence: RegExp) =>
     page.getByRole('img', { name: new RegExp(`: ${sentence.source}`) }).waitFor()
 
-  it('draws no trail where the link has none, and else that of its last minutes, however long it is open', async () => {
+  it('draws no trail for a link without one, else that of the last minutes, however long it is open', async () => {
     const van = await createDevice(owner, 'Van 1')
     await send(van, { speed: 10 })
     const look = async (trailMinutes: number) =>
       screens.open((await share(van, { trailMinutes })).url, { size: PHONE, mayFail: /willReadFrequently/ })
     const minute = await look(1)
     await see(minute, /moving, 36 km\/h/)
-    // Opened later, its marker is there sooner: it takes as long as the point before was shown.
+    // A later page shows the marker sooner: its move takes as long as the previous point was shown.
     const none = await look(0)
     /** Whether something is drawn to the left of the marker, and nothing above and below that. */
     const hasTrail = (page: Page) =>
@@ -56,7 +56,7 @@ describe('The page of a tracking link', () => {
     await until('what is longer ago is not', async () => !(await hasTrail(minute)))
   })
 
-  it('opens where a mail program has put a slash behind it, or has encoded a letter', async () => {
+  it('opens although a mail program has appended a slash or encoded a letter', async () => {
     const van = await createDevice(owner, 'Van 9')
     await send(van, { speed: 10 })
     const { url, token } = await share(van)
@@ -66,7 +66,7 @@ describe('The page of a tracking link', () => {
     }
   })
 
-  it('says that the server is busy where it is, and asks again when that wants it', async () => {
+  it('says that the server is busy, and retries when the server wants it', async () => {
     const van = await createDevice(owner, 'Van 10')
     await send(van, { speed: 10 })
     const { url } = await share(van)
@@ -85,7 +85,7 @@ describe('The page of a tracking link', () => {
     expect(asked).toBe(2)
   })
 
-  it('says that there is no position yet when it knows, and not while it asks', async () => {
+  it('says that there is no position once it knows that, and not while it loads', async () => {
     const { url } = await share(await createDevice(owner, 'Van 2'))
     const page = await screens.open('about:blank', { size: PHONE, mayFail: /WebSocket|ERR_/ })
     await page.clock.install()
@@ -104,11 +104,11 @@ describe('The page of a tracking link', () => {
     const spoken = page.getByRole('status')
     await spoken.getByText('The server can’t be reached.').waitFor()
 
-    // However long it is away, it is tried every few seconds.
+    // However long the server is away, the page retries every few seconds.
     const run = async (seconds: number) => {
       for (let s = 0; s < seconds; s++) {
         await page.clock.runFor(1_000)
-        // What a page hears it hears before what it is asked later.
+        // The page handles a message before a later call.
         await page.evaluate(() => {})
       }
     }
@@ -123,12 +123,12 @@ describe('The page of a tracking link', () => {
     expect(await spoken.textContent()).toMatch(/^No position yet/)
   })
 
-  it('speaks of a turn at once, and of the end of the link', async () => {
+  it('announces a change of state at once, and the end of the link', async () => {
     const van = await createDevice(owner, 'Van 3')
     await send(van, { speed: 10 })
     const link = await share(van)
     const page = await screens.open('about:blank', { size: PHONE })
-    // So that no turn is spoken of because enough time has passed.
+    // So that no change is announced only because enough time has passed.
     await page.addInitScript(() => {
       performance.now = () => 1_000
     })
@@ -140,7 +140,7 @@ describe('The page of a tracking link', () => {
     await hear(/^standing still, just now/)
     await send(van, { speed: 20 })
     await hear(/^moving, 72 km\/h/)
-    // What is no turn can wait.
+    // A movement without a change of state can wait.
     await send(van, { speed: 10 })
     await see(page, /moving, 36 km\/h/)
     expect(await spoken.textContent()).toMatch(/^moving, 72 km\/h/)
@@ -148,7 +148,7 @@ describe('The page of a tracking link', () => {
     await hear(/^This link no longer works/)
   })
 
-  it('says no more that it is just now when its server stands still', async () => {
+  it('no longer says "just now" when the server hangs', async () => {
     const van = await createDevice(owner, 'Van 4')
     const proxy = await startProxy(() => Number(new URL(server.url).port))
     try {
@@ -161,7 +161,7 @@ describe('The page of a tracking link', () => {
       await see(page, /moving, 36 km\/h, just now/)
       await isLive
       proxy.set('answers lost')
-      // What has passed by then is refused.
+      // The clock refuses a time that has passed.
       await page.clock.pauseAt((await page.evaluate(() => Date.now())) + 3_000)
       const sentence = page.locator('.sentence')
       let seconds = 0
@@ -180,7 +180,7 @@ describe('The page of a tracking link', () => {
     }
   })
 
-  it('has the name that its subject has now', async () => {
+  it('shows the current name of the subject', async () => {
     const van = await createDevice(owner, 'Van 5')
     const page = await screens.open((await share(van)).url, { size: PHONE })
     await page.getByRole('heading', { name: 'Where Van 5 is' }).waitFor()

@@ -8,7 +8,7 @@ import { createFormat } from '../../console/texts/format.ts'
 
 const HOUR_MS = 3_600_000
 
-it('a distance has no thousand metres', () => {
+it('a distance of a thousand metres is written in kilometres', () => {
   const { distance } = createFormat('en-GB', 'UTC', en, 'metric')
   expect([999.4, 999.7, 1_000].map(distance)).toEqual(['999 m', '1 km', '1 km'])
 })
@@ -22,12 +22,12 @@ it.each([
   ['1500,5', 1_500.5],
   ['12.5', 12.5],
   ['0.500', 0.5],
-])('a radius of %s is one of %s m', (radius, metres) => {
+])('a radius of %s is read as %s m', (radius, metres) => {
   const draft = { ...draftOf(null), lat: '52,5', lng: '13.405', radius }
   expect(shapeOf(draft)).toEqual({ type: 'circle', center: { lat: 52.5, lng: 13.405 }, radius: metres })
 })
 
-it('the closest look is as close wherever it begins, also between two milliseconds', () => {
+it('the closest zoom has the same width wherever it begins, also between two milliseconds', () => {
   for (const from of [1_000_000, 1_000_000.25, 1_000_000.75]) {
     const { from: begin, to } = zoomInto({ from: 0, to: 24 * HOUR_MS }, { from, to: from + 1_000 })
     expect([Number.isInteger(begin), to - begin]).toEqual([true, 120_000])
@@ -36,7 +36,7 @@ it('the closest look is as close wherever it begins, also between two millisecon
   }
 })
 
-it('a layer is described once, however often the style of its map says that it has changed', () => {
+it('a layer is added once, however often the style of its map reports a change', () => {
   let described = 0
   const heard: (() => void)[] = []
   const sources = new Map<string, object>()
@@ -58,7 +58,7 @@ it('a layer is described once, however often the style of its map says that it h
   showLayer(map as never, 'fences', data, () => [])
   for (let times = 0; times < 5; times++) for (const hear of heard) hear()
   expect(described).toBe(1)
-  // Another style has taken it away.
+  // Another style has removed it.
   sources.clear()
   for (const hear of heard) hear()
   expect(described).toBe(2)
@@ -75,7 +75,7 @@ describe('A track', () => {
     ...rest,
   })
 
-  it('is between two fixes on the shorter way between them, also across the 180th meridian', () => {
+  it('is on the shorter way between two fixes, also across the 180th meridian', () => {
     const track = createTrack([point(0, 179.99), point(60_000, -179.99, { speed: 40 })])
     const moment = momentAt(track, 30_000)
     expect(moment?.lng).toBeCloseTo(180, 6)
@@ -88,7 +88,7 @@ describe('A track', () => {
     ])
   })
 
-  it('is nowhere before its first fix, and in a gap where it was seen last', () => {
+  it('has no place before its first fix, and the last one in a gap', () => {
     const track = createTrack([point(1_000, 1), point(HOUR_MS, 2), point(HOUR_MS + 1_000, 2.0001)])
     expect(momentAt(track, 999)).toBeNull()
     expect(momentAt(track, HOUR_MS / 2)).toMatchObject({ lng: 1, known: false })
@@ -97,7 +97,7 @@ describe('A track', () => {
     expect(linesOf(track)).toHaveLength(2)
   })
 
-  it('has the speed that its way implies where a fix says none', () => {
+  it('has the speed implied by its way when a fix has none', () => {
     const track = createTrack([point(0, 0), point(10_000, 0.001)])
     expect(track.speeds[1]).toBeCloseTo(11.12, 2)
     expect(track.speeds[0]).toBeCloseTo(11.12, 2)
@@ -106,13 +106,13 @@ describe('A track', () => {
     expect(again.speeds[1]).toBeCloseTo(11.12, 2)
   })
 
-  it('has no speed where nothing says one, and none of zero on its way', () => {
+  it('has no speed when none is known, and does not stand still on a long way', () => {
     expect(momentAt(createTrack([point(0, 0)]), 0)?.speed).toBeNaN()
     const still = { speed: 0 }
     const moved = createTrack([point(0, 0, still), point(10_000, 0.001, still), point(20_000, 0.001, still)])
     expect(momentAt(moved, 5_000)?.speed).toBeNaN()
     expect(momentAt(moved, 15_000)?.speed).toBe(0)
-    // Where fixes say none, it is that of the way between them: none while it stands.
+    // Fixes without a speed get the speed of the way between them: none while it stands.
     const waits = createTrack([
       point(0, 0),
       point(10_000, 0.001),
@@ -135,7 +135,7 @@ describe('A day', () => {
     ['Europe/Berlin', '2026-03-29', '2026-03-28T23:00:00.000Z'],
     ['Europe/Berlin', '2026-03-30', '2026-03-29T22:00:00.000Z'],
     ['Asia/Kolkata', '2026-11-21', '2026-11-20T18:30:00.000Z'],
-    // Where clocks are put forward at midnight it begins at one.
+    // Where clocks are put forward at midnight, the day begins at one.
     ['America/Havana', '2026-03-08', '2026-03-08T05:00:00.000Z'],
     ['Pacific/Kiritimati', '2026-01-01', '2025-12-31T10:00:00.000Z'],
   ])('begins in %s on %s at %s', (timeZone, date, at) => {
@@ -144,7 +144,7 @@ describe('A day', () => {
 })
 
 describe('A time that comes twice', () => {
-  it('names its zone once where others of the same hour stand beside it', () => {
+  it('names its time zone once in a row of times of the same hour', () => {
     const times = [...Array(6).keys()].map(half => Date.parse('2026-10-24T23:30:00Z') + half * (HOUR_MS / 2))
     const { clocks } = createFormat('en-GB', 'Europe/Berlin', en, 'metric')
     expect(clocks(times)).toEqual(['01:30', '02:00 CEST', '02:30', '02:00 CET', '02:30', '03:00'])

@@ -8,7 +8,7 @@ import { useOrganization } from '../support/shared-server.ts'
 import { findBarriers, useBrowser } from './browser.ts'
 
 const DAY_MS = 86_400_000
-/** Over wherever the test runs. */
+/** In the past in every time zone of a test machine. */
 const DAY = new Date(Date.now() - 2 * DAY_MS).toISOString().slice(0, 10)
 
 describe('Units', () => {
@@ -39,7 +39,7 @@ describe('Units', () => {
     return send([{ lat: 52, lng: 13.4, timestamp, speed: 10, heading: 90, accuracy: 100 }])
   }
 
-  it('are those of the region, or those that somebody chooses, wherever something is measured', async () => {
+  it('are those of the region or the chosen ones, for every measure', async () => {
     await sendNow()
     const page = await screens.open(`${server.url}/?subject=${van.id}`, {
       as: owner,
@@ -61,7 +61,7 @@ describe('Units', () => {
     await panel.getByText('36 km/h').first().waitFor()
     await panel.getByText('100 m', { exact: true }).waitFor()
     await scale.getByText(/\d\s(m|km)$/).waitFor()
-    // It is kept, and said of what is asked for by a few letters.
+    // The choice is kept, and the palette can change it.
     await page.reload()
     await panel.getByText('100 m', { exact: true }).waitFor()
     await page.keyboard.press('Control+k')
@@ -70,7 +70,7 @@ describe('Units', () => {
     await panel.getByText('328 ft', { exact: true }).waitFor()
   })
 
-  it('of playback are the same in its list, its chart and on its map', async () => {
+  it('are the same in the list, the chart and the map of playback', async () => {
     const url = `${server.url}/playback?subject=device:${van.id}&day=${DAY}`
     const page = await screens.open(url, { as: owner, locale: 'en-GB', map: 'still' })
     const trip = page.getByRole('list', { name: 'Trips and stops' }).getByRole('button')
@@ -85,7 +85,7 @@ describe('Units', () => {
     await metric.getByText('12 km · 20 min · max. 36 km/h').waitFor()
   })
 
-  it('change nothing of a geofence that nobody has edited, whose radius is entered in metres', async () => {
+  it('do not change an unedited geofence, whose radius is entered in metres', async () => {
     const shape = { type: 'circle', center: { lat: 52, lng: 13.4 }, radius: 123.4 }
     const { _id } = (await owner.post('/geofence', { name: 'Yard', shape })).body.data
     const page = await screens.open(`${server.url}/?fence=${_id}`, { as: owner, locale: 'en-US' })
@@ -104,7 +104,7 @@ describe('Units', () => {
   it.each([
     ['en-US', /^moving, 22 mph/],
     ['en-150', /^moving, 36 km\/h/],
-  ])('of the page behind a link are those of the browser alone: %s', async (locale, said) => {
+  ])('of a tracking link’s page are those of the browser alone: %s', async (locale, said) => {
     const expiresAt = new Date(Date.now() + 3_600_000).toISOString()
     const body = { subjectId: van.id, subjectType: 'device', trailMinutes: 0, expiresAt }
     const { url } = (await owner.post('/tracking-link', body)).body.data
@@ -131,7 +131,7 @@ describe('A length', () => {
     expect(write('imperial').distance(metres)).toBe(imperial)
   })
 
-  it('and a speed are written as the language writes numbers', () => {
+  it('and a speed are written in the number format of the language', () => {
     expect(write('imperial', de, 'de').distance(42_195)).toBe('26,2 mi')
     expect(write('imperial').speed(44.704)).toBe('100 mph')
     expect(write('metric').speed(10)).toBe('36 km/h')
@@ -151,7 +151,7 @@ describe('The units of a region', () => {
     ['en-IE', 'en-US', 'America/New_York', 'metric'],
     ['de-DE', '', '', 'metric'],
     ['en-CA', '', '', 'metric'],
-    // The browser names no region: the organization's does.
+    // The browser names no region, so the organization's counts.
     ['en', 'en-US', 'Europe/Berlin', 'imperial'],
     ['en', 'de-AT', 'America/New_York', 'metric'],
     ['en', 'en', 'America/New_York', 'imperial'],

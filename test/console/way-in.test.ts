@@ -9,7 +9,7 @@ import { findBarriers, findBarriersInThemes, hasFocus, startLastingServer, useBr
 
 const POLLED = { timeout: 60_000 }
 
-describe('The way into the console', () => {
+describe('Signing in to the console', () => {
   const { server } = useServer()
   const screens = useBrowser({ map: 'none' })
 
@@ -18,7 +18,7 @@ describe('The way into the console', () => {
     const other = { organizationName: 'Southwind', hubName: 'Depot', hubLat: 48.1, hubLng: 11.5 }
     const made = await owner.post('/organization', other)
     expect(made.status).toBe(201)
-    // Back, so that this is the organization of the next sign-in.
+    // Back, so that the next sign-in leads to this organization.
     const client = createClient(server, made.body.token)
     const { organizationId } = made.body.organizations.find(
       (one: { organizationName: string }) => one.organizationName === 'My organization',
@@ -43,7 +43,7 @@ describe('The way into the console', () => {
   }
   const isLive = (page: Page) => page.getByRole('status').getByText('Live').waitFor()
 
-  it('leads through a wrong password and the right one to where the link pointed', async () => {
+  it('leads through a wrong and the right password to the address of the link', async () => {
     const page = await screens.open(`${server.url}/links`, { mayFail: /401/ })
     await enter(page, { ...OWNER, password: 'a wrong password' })
     await page.getByRole('alert').getByText('The e-mail address or the password is wrong.').waitFor()
@@ -52,13 +52,13 @@ describe('The way into the console', () => {
     expect(new URL(page.url()).pathname).toBe('/links')
   })
 
-  it('leads to no other page than ours, whatever the address says', async () => {
+  it('leads to our own pages only, whatever the address says', async () => {
     const [page] = await openAs('/sign-in?next=//elsewhere.example/')
     await page.getByRole('heading', { name: 'Live map' }).waitFor()
     expect(new URL(page.url()).origin).toBe(server.url)
   })
 
-  it('a session that ends elsewhere leads to the sign-in and from there back to where one was', async () => {
+  it('leads back to the same page after a session has ended elsewhere', async () => {
     const [page, client] = await openAs('/?state=idle&sort=speed', MAY_BE_REFUSED)
     await isLive(page)
     await client.post('/auth/logout')
@@ -68,12 +68,12 @@ describe('The way into the console', () => {
     expect(new URL(page.url()).search).toBe('?state=idle&sort=speed')
   })
 
-  it('what is half typed waits for the same account when the session ends elsewhere, and for nobody else', async () => {
+  it('keeps unsaved input for the same account, and for no other, when the session ends elsewhere', async () => {
     const page = await screens.open(`${server.url}/teams`, { mayFail: /401/ })
     await enter(page)
     const form = page.getByRole('dialog', { name: 'Add team' })
     const name = form.getByRole('textbox', { name: 'Name' })
-    /** Signs out elsewhere; nothing of the page is seen or reached then. */
+    /** Signs out elsewhere; then nothing of the page is visible or reachable. */
     const end = async () => {
       await signOut()
       await page.getByText('Sign in to continue where you left off.').waitFor()
@@ -96,7 +96,7 @@ describe('The way into the console', () => {
     expect(await name.inputValue()).toBe(team)
     await until('the focus is in it', () => form.evaluate(one => one.contains(document.activeElement)))
 
-    // It may end while it is being saved.
+    // The session may end during a save.
     const endFirst = (route: Route) => signOut().then(() => route.continue())
     await page.route('**/api/v3/team', endFirst, { times: 1 })
     await form.getByRole('button', { name: 'Save' }).click()
@@ -106,7 +106,7 @@ describe('The way into the console', () => {
     await form.getByRole('button', { name: 'Save' }).click()
     await page.getByRole('row', { name: team }).waitFor()
 
-    // A tab that signs in anew goes on as well; another account is shown nothing of it.
+    // A tab that signs in again continues as well; another account sees none of it.
     const other = await page.context().newPage()
     await page.getByRole('button', { name: 'Add team' }).click()
     await name.fill('Day shift')
@@ -124,7 +124,7 @@ describe('The way into the console', () => {
     expect(await page.locator('[role=dialog]').count()).toBe(0)
   })
 
-  it('switching the organization takes everything with it, the live socket and other tabs too', async () => {
+  it('switches the organization everywhere, also the live socket and other tabs', async () => {
     const [page, client] = await openAs('/?state=idle', MAY_BE_REFUSED)
     await isLive(page)
     const other = await page.context().newPage()
@@ -145,19 +145,19 @@ describe('The way into the console', () => {
     await page.keyboard.type(text)
   }
   const results = (page: Page) => page.getByRole('menuitem').allInnerTexts()
-  /** Enter counts for what is shown in front: one waits until it is what was meant. */
+  /** Enter acts on the entry in front, so the test waits for the right one. */
   const chooseFirst = async (page: Page, name: string) => {
     await page.locator('[role=menuitem][data-focused]').getByText(name, { exact: true }).waitFor()
     await page.keyboard.press('Enter')
     await page.getByRole('textbox', { name: 'Search or go to…' }).waitFor({ state: 'detached' })
   }
 
-  it('a few letters lead everywhere: to what only the server knows, to pages, to what can be done', async () => {
-    // What is read while the organization changes may come with the token that has just ended.
+  it('opens everything by a few letters: records on the server, pages, and actions', async () => {
+    // A request during the switch may carry the token that has just ended.
     const [page, client] = await openAs('/links', MAY_BE_REFUSED)
     const device = await createDevice(client, `Tracker ${Date.now()}`)
     const { name } = (await client.get(`/device/${device.id}`)).body.data
-    // Whoever signs in comes to where the account was last.
+    // A sign-in leads to the last organization of the account.
     const organizations = (await client.get('/auth/my-organizations')).body.data
     const isHere = (one: { isCurrent: boolean }) => one.isCurrent
     const here = organizations.find(isHere).organizationName
@@ -217,7 +217,7 @@ describe('The way into the console', () => {
     expect(await page.evaluate(() => localStorage.getItem('fieldline.recent'))).toBeNull()
   })
 
-  it('the token is in no address and no cookie, and another origin does not see it', async () => {
+  it('keeps the token out of addresses and cookies, and from other origins', async () => {
     const [page] = await openAs('/')
     await isLive(page)
     expect(await page.context().cookies()).toEqual([])
@@ -229,7 +229,7 @@ describe('The way into the console', () => {
     expect(await elsewhere.evaluate(read)).toBeNull()
   })
 
-  it('keeps the theme and the language that were chosen', async () => {
+  it('keeps the chosen theme and language', async () => {
     const [page] = await openAs('/links', { map: 'still' })
     const ground = () =>
       page.evaluate(() => getComputedStyle(document.body.parentElement as Element).backgroundColor)
@@ -247,7 +247,7 @@ describe('The way into the console', () => {
     await page.getByRole('heading', { name: 'Tracking-Links' }).waitFor()
     expect(await ground()).not.toBe(light)
     expect(await page.evaluate(() => document.documentElement.lang)).toBe('de')
-    // What others wrote, menus and the map, speaks it too, whatever the browser speaks.
+    // Parts of libraries, menus and the map, use it too, whatever the browser's language.
     await page.goto(server.url)
     await page.getByRole('region', { name: 'Karte', exact: true }).waitFor()
     await page.getByRole('button', { name: /^Konto von/ }).click()
@@ -263,7 +263,7 @@ describe('The way into the console', () => {
     expect(answer.status).toBe(200)
   }
 
-  it('a screen whose server is killed says since when it is offline, catches up with its cursor, and misses nothing', async () => {
+  it('shows since when a killed server is offline, catches up with its cursor, and misses nothing', async () => {
     const { server: lasting, restart, remove } = await startLastingServer()
     try {
       const owner = await signIn(lasting())
@@ -302,7 +302,7 @@ describe('The way into the console', () => {
           page.evaluate(wanted => (globalThis as { isGrey?: boolean }).isGrey === wanted, grey),
         )
       await lasting().kill9()
-      // Who looks at it again asks again, and again after that has failed: what is there stays.
+      // A second look sends the request again, also after a failure: the shown data stays.
       let failures = 0
       drawing.on('requestfailed', request => {
         if (new URL(request.url()).pathname === '/api/v3/user') failures++
@@ -321,7 +321,7 @@ describe('The way into the console', () => {
       await bar.waitFor()
       await isGrey(true)
       expect(await findBarriers(page)).toEqual([])
-      // Seconds lie between one time and the next.
+      // There are seconds between the two times.
       await until('it was asked once more than what gives up', async () => {
         await drawing.clock.fastForward(5_000)
         return failures > 4
@@ -341,7 +341,7 @@ describe('The way into the console', () => {
     }
   })
 
-  it('what was typed is not lost by a key or a click beside it', async () => {
+  it('does not lose input by a key or by a click beside it', async () => {
     const page = await screens.open(`${server.url}/hubs/new`, { as: await signIn(server) })
     const address = page.getByRole('dialog').getByLabel('Address', { exact: true })
     await address.fill('Harbour 5')
@@ -357,7 +357,7 @@ describe('The way into the console', () => {
     await page.keyboard.press('Escape')
     await page.getByRole('button', { name: 'Discard' }).click()
     await page.getByRole('dialog').waitFor({ state: 'detached' })
-    // Where nothing was typed, nothing is asked.
+    // Without input there is no question.
     await page.getByRole('button', { name: 'Add hub' }).click()
     await address.waitFor()
     await page.keyboard.press('Escape')
@@ -365,14 +365,14 @@ describe('The way into the console', () => {
     await hasFocus(page, 'Add hub')
   })
 
-  it('a link to nowhere is a page that says so', async () => {
+  it('shows a page for a wrong link', async () => {
     const [page] = await openAs('/nowhere', { mayFail: /404/ })
     await page.getByRole('heading', { name: 'Page not found' }).waitFor()
     await page.getByRole('link', { name: 'Go to the live map' }).click()
     await page.getByRole('heading', { name: 'Live map' }).waitFor()
   })
 
-  it('nothing is in the way of anybody', async () => {
+  it('is accessible', async () => {
     const page = await screens.open(`${server.url}/sign-in`)
     await page.getByRole('button', { name: 'Sign in' }).waitFor()
     expect(await findBarriersInThemes(page)).toEqual([])

@@ -296,7 +296,7 @@ function Row({ id, index, all, top, isSelected, now, onSelect }: RowProps) {
   const speed = readSpeed(position)
   const fixedAt = Date.parse(timestamp)
   const age = live.name === 'offline' ? texts.subject.asOf(format.since(fixedAt)) : format.ago(fixedAt, now)
-  const said = state === 'moving' && speed !== null ? format.speed(speed) : texts.states[state]
+  const shown = state === 'moving' && speed !== null ? format.speed(speed) : texts.states[state]
   return (
     // biome-ignore lint/a11y/useKeyWithClickEvents: keys are the list's, as for any option
     <div
@@ -316,7 +316,7 @@ function Row({ id, index, all, top, isSelected, now, onSelect }: RowProps) {
     >
       <StateMark state={state} />
       <span className="row-name">{name}</span>
-      <span className="row-speed">{said}</span>
+      <span className="row-speed">{shown}</span>
       <span className="row-age">{age}</span>
     </div>
   )

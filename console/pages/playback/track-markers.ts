@@ -113,16 +113,16 @@ export function drawMarkers(
     context.lineJoin = 'round'
     context.lineWidth = 4
     context.strokeStyle = palette.labels.halo
-    const said = shorten(context, name)
-    const { width } = context.measureText(said)
+    const shown = shorten(context, name)
+    const { width } = context.measureText(shown)
     const box = [x + LABEL_PX, x - LABEL_PX - width]
       .map(left => boxAt(left, y, width))
       .find(one => !taken.some(other => overlaps(one, other)))
     if (!box) return
     taken.push(box)
-    context.strokeText(said, box.left, y)
+    context.strokeText(shown, box.left, y)
     context.fillStyle = palette.labels.text
-    context.fillText(said, box.left, y)
+    context.fillText(shown, box.left, y)
   }
 
   function keepInView(x: number, y: number, { lng, lat }: { lng: number; lat: number }) {

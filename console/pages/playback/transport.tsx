@@ -78,14 +78,14 @@ export function TimeSlider(props: { player: Player; begins: readonly number[]; s
   const slider = useRef<HTMLInputElement>(null)
   // biome-ignore lint/correctness/useExhaustiveDependencies: other bounds move its thumb
   useEffect(() => {
-    let said = ''
+    let spoken = ''
     const show = () => {
       if (!slider.current) return
       slider.current.value = String(player.time)
       // In seconds, as the clock beside it.
       const text = format.seconds(Math.floor(player.time / SECOND_MS) * SECOND_MS)
-      if (text !== said) slider.current.setAttribute('aria-valuetext', text)
-      said = text
+      if (text !== spoken) slider.current.setAttribute('aria-valuetext', text)
+      spoken = text
     }
     show()
     return player.onTime(show)

@@ -10,8 +10,8 @@ export function useNamedLine() {
   const named = useRef<number | null>(null)
   return {
     hear(error: unknown): void {
-      const said = error instanceof Failure ? error.fields[CORNERS] : undefined
-      const [, line] = NAMED.exec(said ?? '') ?? []
+      const sentence = error instanceof Failure ? error.fields[CORNERS] : undefined
+      const [, line] = NAMED.exec(sentence ?? '') ?? []
       named.current = line === undefined ? null : Number(line)
     },
     onFocus({ target }: FocusEvent): void {

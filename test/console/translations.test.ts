@@ -17,7 +17,7 @@ const read = (folder: string): string =>
 const points = read('ingest') + read('stream')
 const source = read('src') + points
 
-/** What the server says of a value that a schema does not take. */
+/** The server's sentence about a value that does not fit a schema. */
 function say(schema: z.ZodType, value: unknown): string {
   useOwnSentences()
   return schema.safeParse(value).error?.issues[0]?.message ?? ''
@@ -39,7 +39,7 @@ const GENERAL = [
   say(z.number().lt(1), 1),
 ]
 
-it('what the server says of any value is said in German, with its numbers', () => {
+it('the server’s general sentences are translated into German, with their numbers', () => {
   for (const sentence of GENERAL) {
     const said = translate(sentence, de.server)
     expect(said, sentence).toBeDefined()
@@ -49,14 +49,14 @@ it('what the server says of any value is said in German, with its numbers', () =
   expect(translate('Nobody says this.', de.server)).toBeUndefined()
 })
 
-it.each(['Nord', '2', 'team named $ already.', '$&'])('a name stays as it is in what is said: %s', name => {
+it.each(['Nord', '2', 'team named $ already.', '$&'])('a name in a sentence is not translated: %s', name => {
   expect(translate(`There is a team named ${name} already.`, de.server)).toBe(
     `Ein Team namens ${name} gibt es bereits.`,
   )
   expect(translate('There is a team named  already.', de.server)).toBeUndefined()
 })
 
-it('every sentence that is translated is one of the server', () => {
+it('every translated sentence is one of the server', () => {
   const general = new Set(GENERAL.map(sentence => sentence.replace(/-?\d+(\.\d+)?/g, '#')))
   const literally = (text: string) => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
   const written = (sentence: string) =>
@@ -72,7 +72,7 @@ it('every sentence that is translated is one of the server', () => {
   expect(unknown).toEqual([])
 })
 
-/** What the resources of the pages refuse, and who may come at all. */
+/** The files whose errors the pages can show: their resources, and the access checks. */
 const REFUSING = [
   'hubs',
   'devices',
@@ -86,7 +86,7 @@ const REFUSING = [
 )
 REFUSING.push('resources/auth/routes.ts', 'http/plugins/authentication.ts', 'http/reauthorize.ts')
 
-it('what is refused of whatever the pages show is said in German', () => {
+it('every error that the pages can show is translated into German', () => {
   const sentences = REFUSING.flatMap(file => {
     const written = readFileSync(join(SRC, file), 'utf8')
     const thrown = written.matchAll(/(?:conflict|forbidden|invalid)\([^)]*?(['`])([A-Z][^'`]+\.)\1\)/g)
@@ -101,7 +101,7 @@ it('what is refused of whatever the pages show is said in German', () => {
     ]
   })
   expect(sentences.length).toBeGreaterThan(20)
-  // The pages change no password, and do not come with the key of a device.
+  // The pages change no password, and send no device keys.
   const unsaid = new Set(sentences.filter(sentence => translate(sentence, de.server) === undefined))
   expect([...unsaid]).toEqual([
     'This is not the present password.',
@@ -111,7 +111,7 @@ it('what is refused of whatever the pages show is said in German', () => {
   ])
 })
 
-it('why a point is rejected is said in German', () => {
+it('every reason for a rejected point is translated into German', () => {
   const literals = points.matchAll(/(?:NoPoint\(|reject\(\w+,)\s*'[a-z-]+',\s*(['`])([^'`]+)\1/g)
   const sentences = [...literals].map(([, , sentence = '']) => sentence.replace(/\$\{.+?\}/g, '7'))
   expect(sentences).toContain('The point cannot be stored.')
@@ -127,6 +127,6 @@ it.each([
   ['idle', 0, 0],
   ['idle', 20, null],
   ['offline', 20, null],
-] as const)('says of what is %s at %s m/s as much as is known of now: %s', (state, speed, said) => {
+] as const)('the shown speed of a subject that is %s at %s m/s is %s', (state, speed, said) => {
   expect(readSpeed({ state, speed })).toBe(said)
 })
