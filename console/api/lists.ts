@@ -28,7 +28,7 @@ export async function readList<Kind extends KindName>(
   return data as Listed<Kind>
 }
 
-/** So many identifiers fit into an address with room to spare. */
+/** This many identifiers fit into an address with room to spare. */
 const MAX_IDS = 100
 /**
  * A table that scrolls asks for many names within this time: one request fetches them all, and the delay is not noticeable.

@@ -20,7 +20,7 @@ export interface Changes {
   crossings: boolean
 }
 
-/** So many positions take a millisecond or two, after which a click is handled. */
+/** Taking this many positions lasts a millisecond or two, after which a click is handled. */
 const MOST = 2_000
 
 /**

@@ -62,7 +62,7 @@ describe('At the 180th meridian', () => {
       expect.stringContaining('21.3 km'),
       expect.stringContaining('17 km'),
     ])
-    // Of 0.2 degrees.
+    // The track spans 0.2 degrees, so the scale is that small.
     await page
       .locator('.maplibregl-ctrl-scale')
       .getByText(/^[1-5]\skm$/)
