@@ -50,6 +50,7 @@ const CROSSING: readonly string[] = [
   'src/jobs/runner.ts',
   'src/log.ts',
   'src/open.ts',
+  'src/resources/audit-log/routes.ts',
   'src/resources/auth/first-account.ts',
   'src/resources/auth/routes.ts',
   'src/resources/data-types/evolve.ts',

@@ -15,6 +15,7 @@ export interface NewAuditEntry {
   resource: string
   resourceId: string | null
   changes: Changes
+  dataTypeIds: string[]
 }
 
 /** Who did what to which record. Written in the transaction that does it. */
@@ -23,7 +24,10 @@ export async function insertAuditEntry(tx: Queryable, entry: NewAuditEntry): Pro
 }
 
 /** Whether there is an entry of the last hour that says the same. */
-export async function hasAuditEntry(tx: Queryable, entry: NewAuditEntry): Promise<boolean> {
+export async function hasAuditEntry(
+  tx: Queryable,
+  entry: Omit<NewAuditEntry, 'dataTypeIds'>,
+): Promise<boolean> {
   const { organizationId, userId, action, resource, resourceId, changes } = entry
   const rows = await tx.query(
     `SELECT FROM audit_log WHERE organization_id = $1 AND resource_id IS NOT DISTINCT FROM $2::uuid
@@ -34,8 +38,15 @@ export async function hasAuditEntry(tx: Queryable, entry: NewAuditEntry): Promis
   return rows.length > 0
 }
 
+/**
+ * Where names of values are hidden from the reader, the length of a page must not tell how many an entry has: each counts
+ * as much as lets a page of the usual 50 through. A task's entry names at most the keys of 128 KiB of content.
+ */
+const BYTES_OF_HIDDEN = `CASE WHEN l.resource IN ('data', 'task', 'task-schedule') THEN ${20 * 1024} ELSE ${storedBytes('l.changes')} END`
+
 export const AUDIT_SORTS = { at: { sql: 'l.at', type: 'timestamptz' } } as const
 
+/** `hidesSizes`: the reader may not see all names of values, and the lengths of pages do not tell of them. */
 export function listAuditEntries(
   tx: Queryable,
   filter: {
@@ -47,6 +58,7 @@ export function listAuditEntries(
     to?: Date
   },
   page: PageRequest,
+  { hidesSizes }: { hidesSizes: boolean },
 ): Promise<Page<AuditEntry>> {
   const { where, values, add } = conditions()
   // What is over a year old is on its way out.
@@ -64,7 +76,7 @@ export function listAuditEntries(
       from: 'audit_log l',
       where,
       values,
-      bytes: storedBytes('l.changes'),
+      bytes: hidesSizes ? BYTES_OF_HIDDEN : storedBytes('l.changes'),
       id: 'l.id',
       sorts: AUDIT_SORTS,
       search: ['l.resource', 'l.action'],

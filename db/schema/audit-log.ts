@@ -14,4 +14,6 @@ export const auditLog = pgTable('audit_log', {
   resource: text('resource').notNull(),
   resourceId: uuid('resource_id'),
   changes: jsonb('changes').$type<Changes>().notNull(),
+  /** The types of the records whose values `changes` names; null in entries from before this was kept. */
+  dataTypeIds: uuid('data_type_ids').array(),
 })

@@ -53,9 +53,16 @@ export async function recordChange<Record extends { _id: string } | null>(
 export function record(
   tx: Queryable,
   { organizationId, userId }: Actor,
-  what: { action: string; resource: string; resourceId: string | null; changes?: Changes },
+  what: {
+    action: string
+    resource: string
+    resourceId: string | null
+    changes?: Changes
+    /** The types of the data records whose values `changes` names. */
+    dataTypeIds?: string[]
+  },
 ): Promise<void> {
-  return insertAuditEntry(tx, { organizationId, userId, changes: {}, ...what })
+  return insertAuditEntry(tx, { organizationId, userId, changes: {}, dataTypeIds: [], ...what })
 }
 
 /** As `record`, and once in an hour: of what changes nothing, however often somebody does it. */

@@ -96,6 +96,74 @@ describe('The audit log', () => {
     expect((await other.client.get(`/audit-log?resourceId=${hubId}`)).body.data).toEqual([])
   })
 
+  describe('for a reader whose role hides fields of data', () => {
+    const fields = ['name', 'pay'].map(key => ({ key, label: key, type: 'text' }))
+
+    const addType = async () => {
+      const { body } = await owner.post('/data-type', { name: crypto.randomUUID(), fields })
+      return body.data._id as string
+    }
+    const addReader = async (dataTypeId: string) => {
+      const view = { permissionName: 'view/data', dataTypes: [{ dataTypeId, restrictedFields: ['pay'] }] }
+      const permissionDetails = [view, { permissionName: 'view/audit' }, { permissionName: 'update/data' }]
+      const role = await owner.post('/role', { name: crypto.randomUUID(), permissionDetails })
+      return (await addPerson(server, owner, { roleId: role.body.data._id })).client
+    }
+
+    it('says nothing of hidden values, and names to others what has changed', async () => {
+      const dataTypeId = await addType()
+      const reader = await addReader(dataTypeId)
+      const data = { name: 'Ada', pay: '1' }
+      const recordId = (await owner.post('/data', { dataTypeId, data })).body.data._id
+      for (const pay of ['1', '2']) await reader.put(`/data/${recordId}`, { data: { name: 'Ada', pay } })
+      await reader.patch(`/data/${recordId}`, { data: { name: 'Eve' } })
+      await owner.delete(`/data/${recordId}`)
+      const changesFor = async (client: typeof owner) =>
+        (await client.get(`/audit-log?resourceId=${recordId}`)).body.data.map(
+          ({ changes }: { changes: object }) => Object.keys(changes).sort().join(),
+        )
+      expect(await changesFor(owner)).toEqual(['name,pay', 'name', 'pay', '', 'name,pay'])
+      expect(await changesFor(reader)).toEqual(['name', 'name', '', '', 'name'])
+    })
+
+    it.runIf(usualKind() === 'postgres')('has pages that end at no hidden size', async () => {
+      const dataTypeId = await addType()
+      const reader = await addReader(dataTypeId)
+      const db = await openTestDatabase(database)
+      const { organizationId } = organization
+      /** Where the first page ends whose entries name so many hidden fields. */
+      const lengthWith = async (count: number) => {
+        const resourceId = crypto.randomUUID()
+        const changes = Object.fromEntries(Array.from({ length: count }, () => [crypto.randomUUID(), {}]))
+        await db.system.query(
+          `INSERT INTO audit_log (id, organization_id, action, resource, resource_id, changes, data_type_ids)
+           SELECT gen_random_uuid(), $1, 'update', 'data', $2, $3::jsonb, ARRAY[$4::uuid] FROM generate_series(1, 400)`,
+          [organizationId, resourceId, JSON.stringify(changes), dataTypeId],
+        )
+        const { body } = await reader.get(`/audit-log?resourceId=${resourceId}&limit=500`)
+        return body.data.length
+      }
+      const lengths = [await lengthWith(0), await lengthWith(200)]
+      await db.close()
+      expect(lengths[0]).toBe(lengths[1])
+      expect(lengths[0]).toBeGreaterThanOrEqual(50)
+    })
+
+    it.runIf(usualKind() === 'postgres')('names nothing where the types are unknown', async () => {
+      const reader = await addReader(await addType())
+      const db = await openTestDatabase(database)
+      const resourceId = crypto.randomUUID()
+      await db.system.query(
+        `INSERT INTO audit_log (id, organization_id, action, resource, resource_id, changes)
+         VALUES (gen_random_uuid(), $1, 'update', 'data', $2, '{"pay": {}}')`,
+        [organization.organizationId, resourceId],
+      )
+      await db.close()
+      expect((await of(resourceId))[0].changes).toEqual({ pay: {} })
+      expect((await reader.get(`/audit-log?resourceId=${resourceId}`)).body.data[0].changes).toEqual({})
+    })
+  })
+
   it.runIf(usualKind() === 'postgres')(
     'holds every change that any operation of the document makes',
     async () => {

@@ -1,6 +1,8 @@
 import { AUDIT_SORTS, listAuditEntries } from '../../../db/queries/audit-log.ts'
 import { listed, readPageRequest, splitIds } from '../../http/lists.ts'
 import type { App, Services } from '../../services.ts'
+import { dataAccess } from '../data/access.ts'
+import { createEntryPresenter } from './present.ts'
 import * as operations from './schemas.ts'
 
 export function auditRoutes(app: App, { db }: Services): void {
@@ -14,6 +16,11 @@ export function auditRoutes(app: App, { db }: Services): void {
       to: query.to === undefined ? undefined : new Date(query.to),
     }
     const page = readPageRequest(query, AUDIT_SORTS)
-    return listed(await db.tenant(caller.organizationId, tx => listAuditEntries(tx, filter, page)), query)
+    const { seesEverything } = dataAccess(caller, 'view/data')
+    const entries = await db.tenant(caller.organizationId, tx =>
+      listAuditEntries(tx, filter, page, { hidesSizes: !seesEverything }),
+    )
+    const present = await createEntryPresenter(db.system, caller, entries.rows)
+    return listed({ ...entries, rows: entries.rows.map(present) }, query)
   })
 }

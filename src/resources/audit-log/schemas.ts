@@ -15,7 +15,9 @@ const entry = z.object({
   changes: z
     .record(z.string(), z.object({ from: anyValue.optional(), to: anyValue.optional() }))
     .meta({ examples: [{ name: { from: 'North', to: 'North-east' } }] })
-    .describe('Each field that changed, with its value before and after'),
+    .describe(
+      'Each field that changed, with its value before and after. Values of data records are named only, and not where your role hides them',
+    ),
 })
 
 nameSchemas({ AuditEntry: entry })

@@ -61,7 +61,7 @@ export async function createRecord(tx: Queryable, caller: Caller, given: Given) 
     dataTypeId: type._id,
     payloads: [JSON.stringify(data)],
   })
-  await recordKeys(tx, caller, 'create', _id, {}, data)
+  await recordKeys(tx, caller, 'create', type, _id, {}, data)
   const record = found('data', await findRecord(tx, organizationId, _id))
   return presentRecord(record, type, shownAfterWrite(access, type, given.data))
 }
@@ -89,7 +89,7 @@ export async function changeRecord(
   const changed = [{ _id: record._id, data }]
   rejectBroken(await listBrokenReferences(tx, organizationId, type, changed))
   rejectTaken(await updateRecord(tx, organizationId, type, record, data), type, access)
-  await recordKeys(tx, caller, 'update', record._id, record.data, data)
+  await recordKeys(tx, caller, 'update', type, record._id, record.data, data)
   const after = found('data', await findRecord(tx, organizationId, record._id))
   return presentRecord(after, type, shownAfterWrite(access, type, given.data))
 }
@@ -111,7 +111,7 @@ export async function removeRecord(tx: Queryable, caller: Caller, recordId: stri
     })
   }
   await deleteRecord(tx, organizationId, type, record)
-  await recordKeys(tx, caller, 'delete', record._id, record.data, {})
+  await recordKeys(tx, caller, 'delete', type, record._id, record.data, {})
 }
 
 /** A record that the caller may do this with, locked with its type until the transaction ends. The type goes first. */
@@ -131,11 +131,12 @@ async function lockRecord(
   return { type, record: found('data', await findRecord(tx, organizationId, recordId, 'FOR UPDATE')) }
 }
 
-/** The audit log names the fields and not their values: not everybody who reads it may see them. */
+/** The audit log names the fields and not their values, and shows a reader only the names that it may see. */
 async function recordKeys(
   tx: Queryable,
   caller: Caller,
   action: string,
+  type: DataType,
   recordId: string,
   before: Values,
   after: Values,
@@ -144,5 +145,6 @@ async function recordKeys(
     key => JSON.stringify(before[key]) !== JSON.stringify(after[key]),
   )
   const changes = Object.fromEntries(keys.map(key => [key, {}]))
-  await record(tx, caller, { action, resource: 'data', resourceId: recordId, changes })
+  const dataTypeIds = [type._id]
+  await record(tx, caller, { action, resource: 'data', resourceId: recordId, changes, dataTypeIds })
 }

@@ -265,9 +265,9 @@ function tell(
   before: Schedule | null,
   after: Schedule | null,
 ): Promise<void> {
-  const resourceId = (after ?? before)?._id ?? null
+  const { _id = null, dataTypeIds = [] } = after ?? before ?? {}
   const changes = differ(before, after)
-  return record(tx, caller, { action, resource: 'task-schedule', resourceId, changes })
+  return record(tx, caller, { action, resource: 'task-schedule', resourceId: _id, changes, dataTypeIds })
 }
 
 function* replan({ before, ...timing }: Basis, now: number, budget: Budget): Generator<void, Plan> {

@@ -44,7 +44,9 @@ export function createContentFilter(
   const access = dataAccess(caller, 'view/data')
   return values =>
     Object.fromEntries(
-      Object.entries(values).filter(([key]) => Object.hasOwn(set, key) || !hides(access, of, types, key)),
+      Object.entries(values).filter(
+        ([key]) => Object.hasOwn(set, key) || !hidesContent(access, of, types, key),
+      ),
     )
 }
 
@@ -88,7 +90,7 @@ function readSeenThrough(text: string): SeenThrough {
 }
 
 /** A type that the role does not grant hides its fields, and one that is gone and was not granted everything. */
-const hides = (
+export const hidesContent = (
   access: DataAccess,
   { dataTypeIds }: Pick<Task, 'dataTypeIds'>,
   types: Types,

@@ -134,6 +134,7 @@ export async function removeTask(tx: Queryable, caller: Caller, taskId: string):
     resource: 'task',
     resourceId: taskId,
     changes: differ(before, null),
+    dataTypeIds: before.dataTypeIds,
   })
 }
 
@@ -270,7 +271,13 @@ async function told(
   taskId: string,
 ): Promise<Task> {
   const after = found('task', await findTask(tx, everyTask(caller), taskId))
-  await record(tx, caller, { action, resource: 'task', resourceId: taskId, changes: differ(before, after) })
+  await record(tx, caller, {
+    action,
+    resource: 'task',
+    resourceId: taskId,
+    changes: differ(before, after),
+    dataTypeIds: after.dataTypeIds,
+  })
   return after
 }
 
