@@ -32,13 +32,14 @@ export function composeEmail(email: string): string {
 }
 
 /**
- * How addresses are compared, everywhere: by this text, which is composed, without spaces around it and without the case
- * of A to Z. No other letter is folded: what is one letter to one rule of folding is two to the next (`İ`), and PostgreSQL
- * folds by its locale. The SQL gives the same text of what is stored.
+ * The text that addresses are compared by, everywhere: two spellings of one mailbox give the same text. It is composed and in
+ * lower case by Unicode, as mailbox providers fold what stands before the @, and its domain is in ASCII (IDNA). SQL
+ * computes nothing of it, and finds it stored: `accounts.folded_email`, `data_keys.value`.
  */
 export function foldEmail(email: string): string {
-  return composeEmail(email).replace(/[A-Z]+/g, letters => letters.toLowerCase())
+  const text = composeEmail(email)
+  if (/^\p{ASCII}*$/u.test(text) || !isEmailAddress(text)) return text.toLowerCase()
+  const at = text.lastIndexOf('@')
+  const local = text.slice(0, at).toLowerCase().normalize('NFC')
+  return `${local}@${domainToASCII(text.slice(at + 1))}`
 }
-
-/** The folded text of a column that holds composed addresses; that of `accounts` is unique by it. */
-export const foldedEmail = (column: string) => `lower(${column} COLLATE "C")`

@@ -1,10 +1,16 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Driver } from './drivers/driver.ts'
+import type { Driver, SetUpSession } from './drivers/driver.ts'
 import { prepareExtensions } from './extensions.ts'
+import { foldStoredAddresses } from './fold-stored-addresses.ts'
 import { MIGRATIONS } from './folders.ts'
 import { lockUntilCommit } from './locks.ts'
 import { prepareTenantRole } from './tenant-role.ts'
+
+/** The parts of migrations that SQL cannot compute: each runs after its file, in the same transaction. */
+const COMPUTED: { [file: string]: (run: SetUpSession['run']) => Promise<void> } = {
+  '0087_folded_addresses.sql': foldStoredAddresses,
+}
 
 /**
  * Brings the schema up to date: the SQL files of the folder in the order of their names, each once, forward
@@ -45,6 +51,7 @@ export async function migrate(driver: Driver, folder = MIGRATIONS): Promise<{ ap
     for (const name of files) {
       if (done.has(name)) continue
       await exec(readFileSync(join(folder, name), 'utf8'))
+      await COMPUTED[name]?.(run)
       await run({ text: 'INSERT INTO schema_migrations (name) VALUES ($1)', values: [name] })
       applied.push(name)
     }

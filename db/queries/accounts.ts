@@ -1,6 +1,6 @@
 import { eq, sql } from 'drizzle-orm'
 import { newId, type Queryable } from '../client.ts'
-import { composeEmail, foldEmail, foldedEmail } from '../email-address.ts'
+import { composeEmail, foldEmail } from '../email-address.ts'
 import { accounts } from '../schema/accounts.ts'
 import { deleteSome } from './prune.ts'
 
@@ -27,9 +27,9 @@ export async function hasAccounts(db: Queryable): Promise<boolean> {
 
 const ACCOUNT = 'SELECT id, email, password_hash AS "passwordHash" FROM accounts WHERE'
 
-/** The account of an address (compared without case), or null. */
+/** The account of an address, in whatever spelling, or null. */
 export async function findAccount(db: Queryable, email: string): Promise<Account | null> {
-  const [row] = await db.query<Account>(`${ACCOUNT} ${foldedEmail('email')} = $1`, [foldEmail(email)])
+  const [row] = await db.query<Account>(`${ACCOUNT} folded_email = $1`, [foldEmail(email)])
   return row ?? null
 }
 
@@ -56,7 +56,10 @@ export async function insertAccount(
   account: { email: string; passwordHash: string | null; registeredIn: string | null },
 ): Promise<string> {
   const id = newId()
-  await tx.orm.insert(accounts).values({ id, ...account, email: composeEmail(account.email) })
+  const { email } = account
+  await tx.orm
+    .insert(accounts)
+    .values({ id, ...account, email: composeEmail(email), foldedEmail: foldEmail(email) })
   return id
 }
 
@@ -66,13 +69,11 @@ export async function insertAccount(
  */
 export async function claimAccount(tx: Queryable, email: string): Promise<Account> {
   await tx.query(
-    `INSERT INTO accounts (id, email) VALUES ($1, $2)
-     ON CONFLICT ((${foldedEmail('email')})) DO NOTHING`,
-    [newId(), composeEmail(email)],
+    `INSERT INTO accounts (id, email, folded_email) VALUES ($1, $2, $3)
+     ON CONFLICT (folded_email) DO NOTHING`,
+    [newId(), composeEmail(email), foldEmail(email)],
   )
-  const [row] = await tx.query<Account>(`${ACCOUNT} ${foldedEmail('email')} = $1 FOR UPDATE`, [
-    foldEmail(email),
-  ])
+  const [row] = await tx.query<Account>(`${ACCOUNT} folded_email = $1 FOR UPDATE`, [foldEmail(email)])
   return row as Account
 }
 

@@ -1,5 +1,5 @@
 import type { Queryable } from '../client.ts'
-import { searchText, type UniqueValue, uniqueValues } from '../record-text.ts'
+import { searchText } from '../record-text.ts'
 import type { Values } from '../schema/data-records.ts'
 import type { Field } from '../schema/flows.ts'
 import { insertKeys, type NewKey, type NewRecord, newKeys, type TakenValue } from './data.ts'
@@ -67,23 +67,29 @@ export async function updateRecords(
   changes: readonly RecordChange[],
 ): Promise<TakenValue[]> {
   if (changes.length === 0) return []
-  const leaving: UniqueValue[] = []
+  const leaving: NewKey[] = []
   const coming: NewKey[] = []
   for (const { _id, before, data } of changes) {
     const moved = type.fields.filter(
       field => field.unique && JSON.stringify(before[field.key]) !== JSON.stringify(data[field.key]),
     )
-    leaving.push(...uniqueValues(moved, before))
+    leaving.push(...newKeys(moved, [{ _id, data: before }]))
     coming.push(...newKeys(moved, [{ _id, data }]))
   }
   if (leaving.length > 0) {
     await tx.query(
       `DELETE FROM data_keys WHERE ctid = ANY (ARRAY(
-         SELECT k.ctid FROM unnest($3::text[], $4::text[]) AS w(field, value)
+         SELECT k.ctid FROM unnest($3::text[], $4::text[], $5::uuid[]) AS w(field, value, record_id)
          CROSS JOIN LATERAL (SELECT ctid FROM data_keys
            WHERE organization_id = $1 AND data_type_id = $2 AND field = w.field AND value = w.value
-           LIMIT 1 FOR UPDATE) k))`,
-      [organizationId, type._id, leaving.map(({ field }) => field), leaving.map(({ value }) => value)],
+             AND data_keys.record_id = w.record_id LIMIT 1 FOR UPDATE) k))`,
+      [
+        organizationId,
+        type._id,
+        leaving.map(({ field }) => field),
+        leaving.map(({ value }) => value),
+        leaving.map(({ recordId }) => recordId),
+      ],
     )
   }
   const taken = await insertKeys(tx, organizationId, type._id, coming)

@@ -100,14 +100,15 @@ async function deleteKeys(
   organizationId: string,
   dataTypeId: string,
   fields: readonly Field[],
-  data: Values,
+  { _id, data }: NewRecord,
 ): Promise<void> {
   const given = uniqueValues(fields, data)
   if (given.length === 0) return
   await tx.query(
     `DELETE FROM data_keys k USING unnest($3::text[], $4::text[]) AS w(field, value)
-     WHERE k.organization_id = $1 AND k.data_type_id = $2 AND k.field = w.field AND k.value = w.value`,
-    [organizationId, dataTypeId, given.map(({ field }) => field), given.map(({ value }) => value)],
+     WHERE k.organization_id = $1 AND k.data_type_id = $2 AND k.field = w.field AND k.value = w.value
+       AND k.record_id = $5`,
+    [organizationId, dataTypeId, given.map(({ field }) => field), given.map(({ value }) => value), _id],
   )
 }
 
@@ -193,7 +194,7 @@ export async function updateRecord(
   const changed = type.fields.filter(
     ({ key }) => JSON.stringify(before.data[key]) !== JSON.stringify(data[key]),
   )
-  await deleteKeys(tx, organizationId, type._id, changed, before.data)
+  await deleteKeys(tx, organizationId, type._id, changed, before)
   const taken = await insertKeys(tx, organizationId, type._id, newKeys(changed, [{ _id: before._id, data }]))
   if (taken.length > 0) return taken
   await tx.query(
@@ -210,7 +211,7 @@ export async function deleteRecord(
   type: DataType,
   record: DataRecord,
 ): Promise<void> {
-  await deleteKeys(tx, organizationId, type._id, type.fields, record.data)
+  await deleteKeys(tx, organizationId, type._id, type.fields, record)
   await tx.query('DELETE FROM data_records WHERE organization_id = $1 AND id = $2', [
     organizationId,
     record._id,

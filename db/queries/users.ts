@@ -1,7 +1,7 @@
 import { eq, sql } from 'drizzle-orm'
 import { newId, type Queryable } from '../client.ts'
 import { type Shown, shownColumns } from '../columns.ts'
-import { foldEmail, foldedEmail } from '../email-address.ts'
+import { foldEmail } from '../email-address.ts'
 import { subjects, userHubs, users } from '../schema/users.ts'
 import { conditions, type Page, type PageRequest, readPage } from './page.ts'
 
@@ -91,14 +91,13 @@ export async function findUser(tx: Queryable, id: string): Promise<User | null> 
   return row ?? null
 }
 
-/** A user whom the caller sees, by identifier or by address (compared without case), or null. */
+/** A user whom the caller sees, by identifier or by address in whatever spelling, or null. */
 export async function findVisibleUser(
   tx: Queryable,
   visibility: UserVisibility,
   by: { id: string } | { email: string },
 ): Promise<User | null> {
-  const [condition, value] =
-    'id' in by ? ['u.id = $5', by.id] : [`${foldedEmail('a.email')} = $5`, foldEmail(by.email)]
+  const [condition, value] = 'id' in by ? ['u.id = $5', by.id] : ['a.folded_email = $5', foldEmail(by.email)]
   const [row] = await tx.query<User>(`SELECT ${COLUMNS} FROM ${FROM} WHERE ${IS_VISIBLE} AND ${condition}`, [
     ...visibilityValues(visibility),
     value,

@@ -5,7 +5,7 @@ import { newName } from '../../http/names.ts'
 import { nameSchemas, operation } from '../../http/operation.ts'
 import { MAX_PASSWORD_LENGTH, MIN_PASSWORD_LENGTH } from './passwords.ts'
 
-/** An address as people write it; compared without case. */
+/** An address as people write it. */
 export const email = z
   .string()
   .max(320)

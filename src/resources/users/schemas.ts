@@ -72,7 +72,7 @@ export const getUserByEmail = operation({
   access: 'view/user',
   tags,
   summary: 'The user of an e-mail address',
-  description: 'Compared without case.',
+  description: 'In any spelling of the address: without case, and with its domain in letters or in ASCII.',
   params: z.object({ email: z.string().meta({ examples: ['anna@example.com'] }) }),
   response: { 200: success(user) },
 })
