@@ -1,5 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
-
 /** A part of the process that has connections and ends them in order. */
 export interface Draining {
   /**
@@ -53,3 +51,6 @@ export async function closeEvenly(endings: readonly (() => void)[], withinMs: nu
     if (ended < endings.length) await sleep(TICK_MS)
   }
 }
+
+/** By the global timer, which a test can move on; the one of `node:timers/promises` it cannot. */
+const sleep = (ms: number) => new Promise<void>(resolve => setTimeout(resolve, ms))

@@ -111,6 +111,7 @@ describe('Connections that stay', () => {
     await vi.advanceTimersByTimeAsync(withinMs + 100)
     await done
     expect(closedAt).toHaveLength(count)
+    expect(closedAt.filter(ms => ms > withinMs)).toEqual([])
     // In any tenth of a second its share, or the two that are few in any case.
     const mostInATenth = Math.max(4, (2 * count * 100) / Math.max(withinMs, 100))
     for (let tenth = 0; tenth < withinMs / 100; tenth++) {
