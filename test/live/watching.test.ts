@@ -72,7 +72,7 @@ describe('Watching records over the live socket', () => {
 
   it('goes on for everybody where one organization has no turn left in the database: the others hear, and it does later', async context => {
     if (!database.url) return context.skip('PGlite is one session, which nobody else can hold up')
-    const failed = () => server.output.stderr.split('Telling of changed records failed').length - 1
+    const failed = () => server.output.stderr.split('Sending changed records failed').length - 1
     const other = await addOrganization(server, (await addPerson(server, owner, { role: 'Admin' })).client)
     const sides = await Promise.all(
       [owner, other.client].map(async client => {

@@ -1,12 +1,12 @@
-/** What may be used at once, and how it comes back. */
+/** The amount that may be used at once, and how fast it is refilled. */
 export interface Rate {
   atOnce: number
   perSecond: number
 }
 
-/** A budget of one socket. */
+/** The budget of one socket. */
 export interface Budget {
-  /** Uses some of it. Returns whether there was enough. */
+  /** Uses some of the budget. Returns whether there was enough. */
   use(amount: number): boolean
 }
 

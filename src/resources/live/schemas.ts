@@ -5,11 +5,11 @@ import { operation } from '../../http/operation.ts'
 import { TOPIC_NAMES } from './topics.ts'
 
 const degrees = (max: number) => z.number().min(-max).max(max)
-/** Ours have 36 characters; another is one of nothing. */
+/** Fieldline's identifiers have 36 characters; a longer one identifies nothing. */
 const MAX_ID_LENGTH = 100
 const ids = (max: number) =>
   z.custom<string[]>(
-    // By hand: a list of thousands of wrong ones is one mistake and not thousands.
+    // Checked by hand: a list of thousands of wrong identifiers is one error, not thousands.
     value =>
       Array.isArray(value) &&
       value.length <= max &&
@@ -17,7 +17,7 @@ const ids = (max: number) =>
     `This has to be a list of at most ${max.toLocaleString('en')} identifiers.`,
   )
 
-/** What a live client sends. */
+/** The messages of a live client. */
 const clientMessage = z.discriminatedUnion('type', [
   z.strictObject({
     type: z.literal('subscribe'),
@@ -38,7 +38,7 @@ const clientMessage = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('watch'), topics: z.array(z.enum(TOPIC_NAMES)).max(TOPIC_NAMES.length) }),
 ])
 
-/** What a socket says, or a sentence on what is wrong with it. */
+/** Reads a message of a socket; returns a sentence if it is invalid. */
 export function readMessage(data: Buffer): z.infer<typeof clientMessage> | string {
   let value: unknown
   try {

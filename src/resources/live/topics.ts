@@ -10,31 +10,31 @@ import { visibleOf } from '../exports/visible.ts'
 import { showImport } from '../imports/present.ts'
 import { readTypes, tellTask } from '../tasks/present.ts'
 
-/** What may be watched (contract 7.5). */
+/** The topics that can be watched (contract 7.5). */
 export const TOPIC_NAMES = ['tasks', 'imports', 'exports', 'geofences'] as const
 export type TopicName = (typeof TOPIC_NAMES)[number]
 
-/** The message about a record for a caller, or null where there is none; `before` as in the notifications. */
-type Tell = (caller: Caller, before: readonly string[]) => object | null
+/** Returns the message about a record for a caller, or null for no message; `before` comes from the notifications. */
+type Present = (caller: Caller, before: readonly string[]) => object | null
 
-/** A kind of record that is sent when it changes. Whoever changes one says so: `notify(tx, { kind: 'record', topic, … })`. */
+/** A kind of record that is sent when it changes. Every change sends `notify(tx, { kind: 'record', topic, … })`. */
 interface Topic {
-  /** Whether somebody who may do this is told anything of it. */
+  /** Whether the topic has messages for a caller with these permissions. */
   isFor(may: (permission: Permission) => boolean): boolean
-  /** What is to be said of the records with these identifiers. */
-  read(tx: Queryable, ids: readonly string[], organizationId: string): Promise<Map<string, Tell>>
+  /** The messages about the records with these identifiers. */
+  read(tx: Queryable, ids: readonly string[], organizationId: string): Promise<Map<string, Present>>
 }
 
-/** Whether a caller may watch records of a kind. */
+/** Whether a caller may watch records of a topic. */
 export const mayWatch = ({ permissionDetails }: Caller, name: TopicName): boolean =>
   TOPICS[name].isFor(permission => scopeOf(permissionDetails, permission) !== null)
 
-/** Whether a caller's role shows it positions. */
+/** Whether a caller's role may see positions. */
 export const seesPositions = ({ permissionDetails }: Caller): boolean =>
   scopeOf(permissionDetails, 'view/location') !== null
 
-/** Whether the live socket has anything for a caller. */
-export const isToldAnything = (caller: Caller): boolean =>
+/** Whether the live socket has any messages for a caller. */
+export const hasLiveMessages = (caller: Caller): boolean =>
   seesPositions(caller) || TOPIC_NAMES.some(name => mayWatch(caller, name))
 
 export const TOPICS: { [name in TopicName]: Topic } = {
@@ -80,7 +80,7 @@ export const TOPICS: { [name in TopicName]: Topic } = {
     },
   },
   geofences: {
-    // As GET /geofence-events asks.
+    // The same permissions as for GET /geofence-events.
     isFor: may => may('view/geofence') && may('view/location'),
     async read(tx, ids) {
       const found = await listGeofenceEventsById(tx, ids)

@@ -1,27 +1,27 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { MAX_UNREAD_BYTES_PER_USER, READY_BELOW_BYTES, SUBSCRIBE_SHARE } from './limits.ts'
 
-/** A socket as far as its user's limits need it. */
+/** The part of a socket that its user's limits need. */
 interface Socket {
   readonly bufferedAmount: number
 }
 
 interface User {
   sockets: number
-  /** What each socket asks to be shown: the newest of it, for whoever pans a map subscribes many times. */
+  /** The pending view of each socket. Only the newest counts, because a user who pans a map subscribes many times. */
   asked: Map<Socket, () => void>
   serving: boolean
 }
 
 const LOOK_AGAIN_MS = 50
 
-/** What the sockets of each user have in common: how many they are, and whose turn it is to be shown something. */
+/** The limits shared by all sockets of a user: their number, and the turn of each view. */
 export function createUsers(maxSockets: number, onError: (error: unknown) => void) {
   const users = new Map<string, User>()
 
   /**
-   * To show something costs what its filter names and what its organization has. The next of the same user waits nine
-   * times as long as the last one took, so that one who asks without end takes a tenth of the server's time.
+   * The cost of a view depends on its filter and its organization. The next view of the same user waits nine times as long as
+   * the last one took, so that a user who subscribes without end takes a tenth of the server's time.
    */
   async function serve(user: User): Promise<void> {
     if (user.serving) return
@@ -45,7 +45,7 @@ export function createUsers(maxSockets: number, onError: (error: unknown) => voi
   }
 
   return {
-    /** Counts a socket that is about to be opened. Null where the user has as many as it may; else how to leave. */
+    /** Counts a socket that is about to open. Returns a function to call when it closes, or null at the user's limit. */
     enter(userId: string): (() => void) | null {
       const user = users.get(userId) ?? { sockets: 0, asked: new Map(), serving: false }
       if (maxSockets > 0 && user.sockets >= maxSockets) return null
@@ -57,7 +57,7 @@ export function createUsers(maxSockets: number, onError: (error: unknown) => voi
       }
     },
 
-    /** Calls `show` when it is the user's turn and the socket has read what it was sent, unless it asks again before. */
+    /** Calls `show` when it is the user's turn and the socket has read its messages; a newer call replaces it. */
     ask(userId: string, socket: Socket, show: () => void): void {
       const user = users.get(userId)
       if (!user) return
@@ -65,7 +65,7 @@ export function createUsers(maxSockets: number, onError: (error: unknown) => voi
       void serve(user)
     },
 
-    /** The socket wants nothing any more. */
+    /** Drops the pending view of a socket. */
     forget(userId: string, socket: Socket): void {
       users.get(userId)?.asked.delete(socket)
     },

@@ -9,11 +9,11 @@ import type { App, Services } from '../../services.ts'
 import { createBudget } from './budget.ts'
 import { MAX_UNREAD_BYTES, MESSAGE_BYTES, MESSAGES, UNREAD_WITHIN_MS } from './limits.ts'
 import { readMessage } from './schemas.ts'
-import { isToldAnything, seesPositions, type TopicName } from './topics.ts'
+import { hasLiveMessages, seesPositions, type TopicName } from './topics.ts'
 import type { createUsers } from './users.ts'
 import { createWatching } from './watching.ts'
 
-/** Close codes: of our own, and of RFC 6455. */
+/** Close codes of Fieldline, and of RFC 6455. */
 const TOKEN_ENDED = 4401
 const PERMISSION_LOST = 4403
 const SHUTDOWN = 1001
@@ -22,29 +22,29 @@ const POLICY = 1008
 const PING_EVERY_MS = 25_000
 const POLL_EVERY_MS = 500
 
-/** Whose socket it is. */
+/** The user of a socket. */
 type Owner = Extract<Credential, { kind: 'user' }>
 
 interface Viewer extends Watched {
   socket: WebSocket
   client: LiveClient
   owner: Owner
-  /** What its role lets it see: the client's, or what is about to be. */
+  /** The visibility by its role: the client's present one, or the one that it will have next. */
   visibility: Visibility
-  /** Whether its role sees positions at all. */
+  /** Whether its role may see positions at all. */
   seesPositions: boolean
-  /** Whether it has asked for them. */
+  /** Whether it has subscribed to positions. */
   subscribed: boolean
   answered: boolean
-  /** Since when it leaves too much unread, by `performance.now()`. */
+  /** Since when it has left too much unread, by `performance.now()`. */
   unreadSince: number | undefined
-  /** Messages that wait for their turn: what one read of the socket brought. */
+  /** Messages from one read of the socket that wait for their turn. */
   waiting: Buffer[]
-  /** The topics that it asks to watch, until that is answered. */
-  asks?: readonly TopicName[] | undefined
+  /** The requested topics, until the request is answered. */
+  requestedTopics?: readonly TopicName[] | undefined
 }
 
-/** Keeps the open sockets: reads what they say, follows what their users may see, and closes those that end. */
+/** Keeps the open sockets: reads their messages, applies changes of their users' permissions, and closes ended ones. */
 export function createViewers(
   app: App,
   { clients, positions }: NonNullable<Services['live']>,
@@ -52,9 +52,7 @@ export function createViewers(
   users: ReturnType<typeof createUsers>,
 ) {
   const viewers = new Set<Viewer>()
-  const watching = createWatching(db, error =>
-    app.log.warn({ err: error }, 'Telling of changed records failed'),
-  )
+  const watching = createWatching(db, error => app.log.warn({ err: error }, 'Sending changed records failed'))
 
   function add(socket: WebSocket, caller: Caller): void {
     const client: LiveClient = {
@@ -79,18 +77,18 @@ export function createViewers(
     }
     viewers.add(viewer)
     watcher.watch(viewer, viewer.owner)
-    // Its session was read before the upgrade.
+    // The session was read before the upgrade, so it is read again.
     watcher.recheck(viewer)
     const messages = createBudget(MESSAGES)
     const bytes = createBudget(MESSAGE_BYTES)
     const spend = (length: number): boolean => {
-      // What was read with the message that closed it is still handed over.
+      // Messages read together with the one that closed the socket still arrive.
       if (socket.readyState !== socket.OPEN) return false
       if (messages.use(1) && bytes.use(length)) return true
       end(viewer, POLICY, 'Too many messages')
       return false
     }
-    // At once: a message that comes before its listener is lost.
+    // Registered at once, because a message that comes before its listener is lost.
     socket.on('message', data => {
       const message = data as Buffer
       if (!spend(message.length)) return
@@ -104,7 +102,7 @@ export function createViewers(
     socket.on('error', error => app.log.info({ err: error }, 'A live socket failed'))
   }
 
-  /** Its messages wait for their turn, and it is not read meanwhile. */
+  /** Lets its messages wait for their turn, and stops reading the socket meanwhile. */
   function pause(viewer: Viewer, message: Buffer): void {
     const { socket, waiting, owner } = viewer
     waiting.push(message)
@@ -128,7 +126,7 @@ export function createViewers(
     watching.forget(viewer.socket)
   }
 
-  /** Closes it. Nothing more is sent, so that what it has not read does not grow. */
+  /** Closes the socket and sends nothing more, so that its unread bytes do not grow. */
   function end(viewer: Viewer, code: number, reason: string): void {
     remove(viewer)
     viewer.socket.close(code, reason)
@@ -152,8 +150,8 @@ export function createViewers(
         clients.subscribe(client, message.filter ?? {}, message.since ?? null),
       )
     } else if (message.type === 'watch') {
-      const isAsking = viewer.asks !== undefined
-      viewer.asks = message.topics
+      const isAsking = viewer.requestedTopics !== undefined
+      viewer.requestedTopics = message.topics
       if (!isAsking) void watch(viewer).catch(failed)
     } else {
       viewer.subscribed = false
@@ -162,29 +160,29 @@ export function createViewers(
     }
   }
 
-  /** A socket keeps nothing of what its role allows, so that is read; of what was asked meanwhile the newest counts. */
+  /** Reads the role, which a socket does not keep, and answers the newest of several requests. */
   async function watch(viewer: Viewer): Promise<void> {
     const { socket, owner } = viewer
-    while (viewer.asks) {
-      const asked = viewer.asks
+    while (viewer.requestedTopics) {
+      const asked = viewer.requestedTopics
       const caller = (await findCallers(db.system, [owner.sessionId])).get(owner.sessionId)
       if (!viewers.has(viewer)) return
-      if (viewer.asks !== asked) continue
-      viewer.asks = undefined
+      if (viewer.requestedTopics !== asked) continue
+      viewer.requestedTopics = undefined
       if (!caller) return viewer.end('credential')
       const topics = watching.watch(socket, caller, [...new Set(asked)])
       socket.send(JSON.stringify({ type: 'watching', topics }))
     }
   }
 
-  /** Shows a socket what its user may see now, where that is something else. Returns whether there is anything, and what it has subscribed to. */
+  /** Applies the user's present permissions. Returns whether the socket may stay open with its subscription. */
   function follow(viewer: Viewer, caller: Caller): boolean {
     viewer.seesPositions = seesPositions(caller)
-    if (viewer.subscribed ? !viewer.seesPositions : !isToldAnything(caller)) return false
+    if (viewer.subscribed ? !viewer.seesPositions : !hasLiveMessages(caller)) return false
     watching.update(viewer.socket, caller)
     viewer.visibility = visibilityOf(caller)
     if (isSame(viewer.visibility, viewer.client.visibility)) return true
-    // What changed whom it may see may have changed whom there is to see.
+    // A change of the user's visibility may have changed subjects too, so these are read first.
     positions.refresh(caller.organizationId).then(() => {
       if (!isSame(viewer.visibility, viewer.client.visibility))
         clients.changeVisibility(viewer.client, viewer.visibility)
@@ -193,7 +191,7 @@ export function createViewers(
   }
 
   const failed = (error: unknown) =>
-    app.log.warn({ err: error }, 'Following what a live socket may see failed')
+    app.log.warn({ err: error }, 'Applying changed permissions to a live socket failed')
 
   const stopListening = db.onChange(event => {
     if (event.kind === 'record') watching.change(event)

@@ -6,37 +6,37 @@ import type { Caller } from '../../../db/queries/sessions.ts'
 import { READY_BELOW_BYTES } from './limits.ts'
 import { mayWatch, TOPICS, type TopicName } from './topics.ts'
 
-/** A record that changes all the time is sent twice a second (contract 7.5). */
+/** A record that changes continuously is sent twice a second (contract 7.5). */
 const SEND_EVERY_MS = 500
-/** Records in one statement. */
+/** Records read in one statement. */
 const READ_AT_ONCE = 200
-/** Of records that a socket could not be sent yet, 40 bytes each; beyond it, it has to read again. */
+/** Records that could not be sent to a socket yet, 40 bytes each; beyond that the client has to read the lists again. */
 const MAX_PENDING = 10_000
-/** RFC 6455's registry: the client connects again, and reads again. */
+/** From RFC 6455's registry: the client connects again and reads the lists again. */
 const SERVICE_RESTART = 1012
 
 interface Watcher {
   socket: WebSocket
   caller: Caller
-  /** What it asked for; of these it is told what its role allows. */
+  /** The requested topics; the role decides which of them are sent. */
   topics: readonly TopicName[]
-  /** Records that changed since it was last sent something, with what the notifications say of before. */
+  /** Records that changed since the last message, with their earlier state from the notifications. */
   pending: Map<TopicName, Map<string, Set<string>>>
 }
 
 /**
- * Sockets that watch records. A change arrives as a notification that names the record; twice a second what changed is
- * read once for everybody of the organization, and sent to whoever may see it. A socket that reads slowly is sent the
- * newest state later, not each.
+ * Sockets that watch records. A change arrives as a notification that names the record. Twice a second the changed records
+ * are read once for the whole organization, and sent to the users who may see them. A socket that reads slowly gets the newest
+ * state later, and not every state.
  */
 export function createWatching(db: Database, onError: (error: unknown) => void) {
   const watchers = new Map<WebSocket, Watcher>()
-  /** The organizations that something is being read for. */
+  /** The organizations whose records are being read. */
   const sending = new Set<string>()
 
   const watched = ({ caller, topics }: Watcher) => topics.filter(name => mayWatch(caller, name))
 
-  /** Sends what waits for watchers of one organization. */
+  /** Sends pending records to the watchers of one organization. */
   async function send(organizationId: string, ready: readonly Watcher[]): Promise<void> {
     for (const name of Object.keys(TOPICS) as TopicName[]) {
       const asked = ready.flatMap(watcher => {
@@ -64,7 +64,7 @@ export function createWatching(db: Database, onError: (error: unknown) => void) 
     }
   }
 
-  /** What could not be read waits again, with what has changed meanwhile. */
+  /** Keeps records that could not be read, together with later changes. */
   function keep(
     watcher: Watcher,
     name: TopicName,
@@ -91,7 +91,7 @@ export function createWatching(db: Database, onError: (error: unknown) => void) 
       db.tenant(organizationId, async tx => TOPICS[name].read(tx, ids, organizationId)),
     )
 
-  /** Each organization by itself: one that is slow, or fails, is nobody else's affair. */
+  /** Organizations are handled independently, so that a slow or failing one does not affect others. */
   const timer = setInterval(() => {
     const ready = new Map<string, Watcher[]>()
     for (const watcher of watchers.values()) {
@@ -105,7 +105,7 @@ export function createWatching(db: Database, onError: (error: unknown) => void) 
       void send(organizationId, ofOne)
         .catch(error => {
           onError(error)
-          // Where the database is busy or away the next time may do; else they are to read again.
+          // While the database is busy or away the next attempt may succeed; otherwise the clients have to read again.
           if (!isAway(error)) restart(({ caller }) => caller.organizationId === organizationId)
         })
         .finally(() => sending.delete(organizationId))
@@ -121,7 +121,7 @@ export function createWatching(db: Database, onError: (error: unknown) => void) 
   }
 
   return {
-    /** Sends from now on what changes of these topics; none ends it. Returns those that the caller may watch. */
+    /** Watches these topics from now on; an empty list ends it. Returns the topics that the caller may watch. */
     watch(socket: WebSocket, caller: Caller, topics: readonly TopicName[]): TopicName[] {
       if (topics.length === 0) {
         watchers.delete(socket)
@@ -132,7 +132,10 @@ export function createWatching(db: Database, onError: (error: unknown) => void) 
       return watched(watcher)
     },
 
-    /** What a caller may see may be another thing now. Then it is told again of which topics, and reads the lists again. */
+    /**
+     * Applies changed permissions. If they differ, the socket gets its topics again, and its client reads the lists
+     * again.
+     */
     update(socket: WebSocket, caller: Caller): void {
       const watcher = watchers.get(socket)
       if (!watcher) return
@@ -156,7 +159,7 @@ export function createWatching(db: Database, onError: (error: unknown) => void) 
       }
     },
 
-    /** Notifications may have been missed: whoever watches connects and reads again. */
+    /** Notifications may have been missed, so every watcher has to connect and read again. */
     restart: () => restart(() => true),
 
     close: () => clearInterval(timer),
