@@ -1,7 +1,7 @@
 import { DAY_MS } from '../../calendar/days.ts'
 import { findTimeZone } from '../../calendar/time-zones.ts'
 
-/** On which date a time is in a time zone, and when the next date begins there; neighbours share their day. */
+/** Returns a function for the date of a time in a time zone and the end of that date; times of the last date are fast. */
 export function createDates(timeZone: string): (time: number) => { date: string; end: number } {
   const zone = findTimeZone(timeZone)
   let day = { date: '', begin: 0, end: 0 }

@@ -7,15 +7,15 @@ import { createDates } from './dates.ts'
 import { toIso } from './formats/iso.ts'
 import { createTripFold } from './trips.ts'
 
-/** Half a minute of PostgreSQL, and a point every six seconds of a year. */
+/** Half a minute of PostgreSQL, or a point every six seconds for a year. */
 const MAX_POINTS = 5_000_000
 /** 4 MB of text. */
 const MAX_FOUND = 20_000
-/** Points of one statement: 20 ms to read, 10 ms to go through. */
+/** Points of one statement: 20 ms to read, 10 ms to process. */
 const STEP_POINTS = 5_000
 const STEP_BYTES = 2 * 1024 * 1024
 
-/** The trips, stops and days of a track, as the interface shows them: read in steps and kept as sums. */
+/** The trips, stops and days of a track, in the form of the interface. Points are read in steps, and only sums are kept. */
 export async function findTrips(
   db: Queryable,
   visibility: Visibility,
@@ -54,5 +54,5 @@ export async function findTrips(
   }
 }
 
-/** To the decimetre: nothing here is known better. */
+/** Rounds to decimetres, because nothing here is more precise. */
 const round = (metres: number) => Math.round(metres * 10) / 10

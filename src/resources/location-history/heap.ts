@@ -1,11 +1,11 @@
-/** What can stand in a heap: it knows its place there, and what it costs to take it out. */
+/** An item of a heap, with its place there and the cost of removing it. */
 export interface Item {
-  /** -1 is nowhere. */
+  /** The index in the heap, or -1. */
   place: number
   cost: number
 }
 
-/** A heap of items whose costs change: the least is on top. */
+/** A heap of items whose costs change, with the lowest cost at the top. */
 export class Heap<T extends Item> {
   #items: T[] = []
 
@@ -22,7 +22,7 @@ export class Heap<T extends Item> {
     this.#rise(item)
   }
 
-  /** After its cost has changed. */
+  /** Moves an item after its cost has changed. */
   move(item: T): void {
     this.#rise(item)
     this.#sink(item)
@@ -37,7 +37,7 @@ export class Heap<T extends Item> {
     item.place = -1
   }
 
-  /** Calculates the costs of all of them anew. */
+  /** Computes the costs of all items again. */
   weigh(costOf: (item: T) => number): void {
     for (const item of this.#items) item.cost = costOf(item)
     for (let place = (this.#items.length >> 1) - 1; place >= 0; place--) this.#sink(this.#items[place] as T)

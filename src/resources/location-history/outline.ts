@@ -1,14 +1,14 @@
-/** Longer without a fix, and it is not known which way a subject has taken: a trip ends, and so does a line. */
+/** After a longer time without a fix the subject's way is unknown: a trip ends, and so does a line. */
 const GAP_MS = 30 * 60_000
 
 export const isGap = (from: number, to: number): boolean => Math.abs(to - from) > GAP_MS
 
-/** Where tracks have gaps, and between which longitudes they are, found among all of their points before some are left out. */
+/** Finds the gaps and the range of longitudes of tracks from all of their points, before some are left out. */
 export function createOutlines() {
   const tracks = new Map<number, { last: number; gaps: number[]; west: number; east: number }>()
 
   return {
-    /** The points of each subject come in order of time, forwards or backwards. */
+    /** The points of each subject must come in order of time, forwards or backwards. */
     add({ subject, recordedAt, lng }: { subject: number; recordedAt: number; lng: number }): void {
       const track = tracks.get(subject)
       if (!track) {
@@ -44,5 +44,5 @@ export function createOutlines() {
 
 export type Outlines = ReturnType<typeof createOutlines>
 
-/** Whether a line between neighbours may cross the antimeridian: the shorter way, as RFC 7946 has it. */
+/** Whether a line between neighbours may cross the antimeridian by the shorter way, as in RFC 7946. */
 export const mayCross = (west: number, east: number): boolean => east - west > 180

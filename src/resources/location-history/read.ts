@@ -14,11 +14,11 @@ import { isGap, mayCross } from './outline.ts'
 import { findShape, MAX_KEPT, readKept, type Simplification } from './simplified.ts'
 import { type Read, type Reading, startReading, type Tracks } from './stream.ts'
 
-/** What of the history is read, and how. */
+/** A request for history: which points are read, and in what form. */
 export interface HistoryRequest extends Simplification {
   visibility: Visibility
   filter: HistoryFilter
-  /** Whether subjects are named; otherwise the newest point of each is meant. */
+  /** Whether subjects are named; otherwise the request is for each subject's newest point. */
   named: boolean
   order: 'asc' | 'desc'
   limit: number
@@ -28,7 +28,7 @@ export interface HistoryRequest extends Simplification {
 const isSimplified = ({ simplify, maxPoints }: Simplification) =>
   simplify !== undefined || maxPoints !== undefined
 
-/** Points in order of time, of all subjects together. */
+/** Reads points in order of time, of all subjects together. */
 export async function readList(db: Queryable, request: HistoryRequest): Promise<Reading> {
   const { visibility, filter, order, limit, after } = request
   if (!request.named) return startReading(limit, after, readNewestOnes(db, request))
@@ -45,7 +45,7 @@ export async function readList(db: Queryable, request: HistoryRequest): Promise<
   return { ...reading, findNext: async () => next }
 }
 
-/** Points subject by subject, as a file has its tracks. */
+/** Reads points subject by subject, like the tracks of a file. */
 export async function readTracks(db: Queryable, request: HistoryRequest): Promise<Tracks> {
   const { visibility, filter, order, limit } = request
   if (!request.named) {
@@ -78,13 +78,13 @@ export async function readTracks(db: Queryable, request: HistoryRequest): Promis
   }
 }
 
-/** Points that are looked at in one statement; fewer where no more are asked for, but some may not be wanted. */
+/** Points read in one statement. Fewer are read if fewer are needed, but more than these, because some may not match. */
 const STEP_POINTS = 10_000
 const MIN_STEP_POINTS = 1_000
 
 /**
- * Whether the points of a subject that a file will hold lie on more than half of the globe: the first bytes of a line
- * say whether it is cut, which may be known at its last point only.
+ * Whether the points of a subject in a file span more than half of the globe. The first bytes of a line say whether it is cut,
+ * which may only be known at its last point.
  */
 async function spansHalf(db: Queryable, request: HistoryRequest, subject: number): Promise<boolean> {
   const { visibility, filter, order, limit } = request
@@ -105,7 +105,7 @@ function readNewestOnes(db: Queryable, { visibility, filter }: HistoryRequest): 
   return (page, key) => readNewest(db, visibility, filter, { ...page, after: key?.subject ?? 0 })
 }
 
-/** One subject after the other, each in order of time. */
+/** Reads one subject after the other, each in order of time. */
 async function readBySubject(db: Queryable, { visibility, filter, order }: HistoryRequest): Promise<Read> {
   const subjects = await listTracked(db, visibility, filter)
   let at = 0

@@ -11,7 +11,7 @@ import { type HistoryQuery, MAX_FILE, MAX_HISTORY, STANDARD_LIMIT, type TripsQue
 const newestKey = cursorKey.subject
 const historyKey = z.object({ recordedAt: cursorKey.time, subject: cursorKey.subject })
 
-/** What a query asks for. 400 where its parts do not go together. */
+/** The request of a query. Throws 400 if its parameters contradict each other. */
 export function toHistoryRequest(caller: Caller, query: HistoryQuery): HistoryRequest {
   const { userId, deviceId, vehicleId, format, simplify, maxPoints, cursor } = query
   const named = (userId ?? deviceId ?? vehicleId) !== undefined
@@ -51,7 +51,7 @@ export function toHistoryRequest(caller: Caller, query: HistoryQuery): HistoryRe
 
 const YEAR_MS = 366 * 24 * 3_600_000
 
-/** Whose trips a query asks for. 400 where that is not one subject, or a time that is too long. */
+/** The filter for the trips of a query. Throws 400 unless it names one subject, and if the time is too long. */
 export function toTripFilter({ userId, deviceId, vehicleId, from, to }: TripsQuery): HistoryFilter {
   const given = [userId, deviceId, vehicleId].filter(id => id !== undefined)
   if (given.length !== 1 || given[0]?.includes(',')) {

@@ -36,7 +36,7 @@ export function locationHistoryRoutes(app: App, { db, log, metrics, turns }: Ser
       throw new RequestError('unavailable', 'Too much is waiting to be stored. Send the request again.')
     const subjects = await findSubjects(db, publisher, caller, points)
     const result = await appendKnown(points, subjects, { log, metrics: metrics.ingest, turns })
-    // To write what many are answered with takes long as well.
+    // Writing the answer for many points also takes long.
     if (points.length > PIECE_POINTS) await turns.pass(publisher.organizationId)
     if (!result)
       throw new RequestError('unavailable', 'The points could not be stored yet. Send the request again.')
@@ -88,7 +88,7 @@ export function locationHistoryRoutes(app: App, { db, log, metrics, turns }: Ser
         ? await readPoint(db.system, visibilityOf(caller), subjectId, recordedAt)
         : null
     const answer = `{"status":true,"message":"Done","data":${writeJson(found('point', point), 1).subarray(1)}}`
-    // Text that is made already goes out as it is.
+    // The text is JSON already and is sent as it is.
     return reply
       .type(JSON_TYPE)
       .serializer((payload: unknown) => payload as string)

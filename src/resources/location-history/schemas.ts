@@ -11,9 +11,9 @@ export const MAX_POINTS = 5_000
 export const MAX_BYTES = 4 * 1024 * 1024
 export const MAX_HISTORY = 100_000
 export const STANDARD_LIMIT = 1_000
-/** Points of a file. */
+/** The points of a file. */
 export const MAX_FILE = 1_000_000
-/** The circumference of the Earth: beyond it nothing is left to simplify. */
+/** The circumference of the Earth; a larger tolerance makes no difference. */
 const MAX_TOLERANCE_M = 40_000_000
 const MAX_SHAPE = 10_000
 
@@ -26,8 +26,8 @@ const measured = (name: keyof typeof PLAUSIBLE, unit: string) => {
 }
 
 /**
- * A point is described here and validated one by one in `ingest/fix.ts`: a wrong one among good ones is rejected alone,
- * so the schema must let it through.
+ * A point is described here and validated in `ingest/fix.ts`: a wrong point among good ones is rejected alone, so the schema
+ * must let it through.
  */
 const point = z.unknown().meta({
   id: 'NewPoint',

@@ -1,36 +1,37 @@
 import type { HistoryKey } from '../../../db/queries/point-lines.ts'
 import { distanceToWayM, type Place } from '../../../stream/geometry.ts'
 
-/** A point as far as its track's shape needs it. */
+/** The part of a point that its track's shape depends on. */
 export interface Vertex extends HistoryKey, Place {
-  /** Metres a second; NaN where it says none. */
+  /** Metres per second; NaN if unknown. */
   speed: number
-  /** Whether it counts as wrong: such a point is no part of the shape, and is kept beside it. */
+  /** Whether it is an anomaly: such a point does not belong to the shape, and is kept separately. */
   isAnomaly: boolean
 }
 
-/** Takes the vertices of any number of tracks, each in the order of its time, and says which of them make their shape. */
+/** Takes the vertices of any number of tracks, each in order of time, and selects those that make their shape. */
 export interface Simplifier {
-  /** Returns whether that was so much work that others should have a turn. */
+  /** Returns whether the work was so long that others should have a turn. */
   add(vertex: Vertex): boolean
-  /** How many are kept so far. */
+  /** The number of vertices kept so far. */
   readonly count: number
-  /** Those that are kept. The first and the last of each track are among them. Others should have a turn at each step. */
+  /** The kept vertices, including the first and the last of each track. Others should have a turn at each step. */
   finish(): Generator<void, HistoryKey[]>
 }
 
-/** Worst, where each point is split off alone, these are 33,000 distances: 3 ms. */
+/** In the worst case, where each step splits off one point, a block needs 33,000 distances: 3 ms. */
 const BLOCK_POINTS = 256
 
 /**
- * Keeps what the tracks need to stay within `toleranceM` of where they were: Douglas and Peucker, block by block, so that
- * neither memory nor the longest step depends on how long a track is. The ends of a block stay as well.
+ * Keeps the vertices that the tracks need to stay within `toleranceM` of their shape, by the algorithm of Douglas and Peucker.
+ * It works block by block, so that neither memory nor the longest step depends on the length of a track. The ends of a block
+ * are kept as well.
  */
 export function createToleranceSimplifier(toleranceM: number): Simplifier {
   const kept: HistoryKey[] = []
   const blocks = new Map<number, Vertex[]>()
 
-  /** Keeps of a block what it needs beside its last vertex. */
+  /** Keeps the needed vertices of a block, except its last one. */
   function reduce(block: readonly Vertex[]): void {
     const needed = new Uint8Array(block.length)
     needed[0] = 1

@@ -8,31 +8,31 @@ import { createToleranceSimplifier, type Simplifier, type Vertex } from './shape
 import { createCountSimplifier } from './squish.ts'
 import type { Read } from './stream.ts'
 
-/** Points that one answer is made from; the next page goes on after them. At most 4 s of PostgreSQL, in steps of 20 ms. */
+/** Points read for one answer; the next page continues after them. At most 4 s of PostgreSQL, in steps of 20 ms. */
 export const MAX_LOOKED_AT = 1_000_000
-/** Points that are kept of them: of 16 bytes each until they are read. */
+/** Points kept of them, with 16 bytes each until they are read. */
 export const MAX_KEPT = 100_000
-/** Points of one statement; their tracks are 80 bytes each. */
+/** Points of one statement; their vertices take 80 bytes each. */
 const STEP_POINTS = 10_000
 const STEP_BYTES = 4 * 1024 * 1024
 
 export interface Simplification {
-  /** In metres. */
+  /** The tolerance in metres. */
   simplify?: number | undefined
   maxPoints?: number | undefined
 }
 
 export interface Kept {
   keys: HistoryKey[]
-  /** After what was looked at, where there may be more. */
+  /** The last point read, if there may be more after it. */
   rest: HistoryKey | null
-  /** Of all that was looked at. */
+  /** The outlines of all points read. */
   outlines: Outlines
 }
 
 /**
- * Finds which points make the shape of the tracks. It goes through them in order of time, stops where more than `enough`
- * are kept, and holds no more than those in memory.
+ * Selects the points that make the shape of the tracks. It reads them in order of time, stops once more than `enough` are
+ * kept, and holds only those in memory.
  */
 export async function findShape(
   db: Queryable,
@@ -89,7 +89,7 @@ const readVertex = (lines: Lines): Vertex => ({
   isAnomaly: lines.has(VALUE.anomaly),
 })
 
-/** Reads the points of keys, in the order of the keys, whatever is asked for next. */
+/** Reads the points of the given keys, in their order, whatever key the caller passes. */
 export function readKept(db: Queryable, visibility: Visibility, keys: readonly HistoryKey[]): Read {
   let at = 0
   return async ({ limit, rows, maxBytes }) => {

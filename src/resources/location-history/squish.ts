@@ -3,15 +3,15 @@ import { EARTH_RADIUS_M, turn } from '../../../stream/geometry.ts'
 import { Heap, type Item } from './heap.ts'
 import { type Simplifier, toKey, type Vertex } from './shape.ts'
 
-/** Where there are points, none of those that are kept is further from the next in time: what is longer is a gap of theirs. */
+/** Kept points are never further apart than this in time, unless the track itself has a longer gap. */
 const SILENCE_MS = 5 * 60_000
-/** Of what is kept may be there for that alone; where it would be more, that time is doubled. */
+/** The share of kept points that may serve only that purpose; above it the time is doubled. */
 const SILENCE_SHARE = 0.25
-/** Of what is kept may be anomalies; where there are more, every second is left out, and so on. */
+/** The share of kept points that may be anomalies; above it every second one is left out, and so on. */
 const ANOMALY_SHARE = 0.5
-/** A speed that is 1 m/s off is as bad as a place that is so many metres off. */
+/** A speed that is wrong by 1 m/s counts as much as a place that is wrong by this many metres. */
 const METRES_PER_MPS = 5
-/** More than leaving out any point costs, in metres. */
+/** A cost above that of leaving out any point, in metres. */
 const NEEDED = 1e15
 /** Points after which others should have a turn: 2 ms. */
 const TURN_POINTS = 1_000
@@ -21,17 +21,18 @@ const METRES_PER_DEGREE = (EARTH_RADIUS_M * Math.PI) / 180
 interface Candidate extends Vertex, Item {
   before: Candidate | undefined
   after: Candidate | undefined
-  /** How far off leaving it out would be, in metres, with what has been left out beside it. */
+  /** The deviation in metres that leaving it out would cause, including points already left out beside it. */
   error: number
-  /** The same of what has been left out beside it. */
+  /** The largest deviation of the points already left out beside it. */
   lost: number
 }
 
 /**
- * Keeps at most `maxPoints` of all tracks together (and the ends of each, even where these are more): whenever there is one
- * more, the one goes whose absence is seen least by whoever plays the track again. It is how far it stands from where and how
- * fast its neighbours say it was at its time, and no less than what went beside it before. This is SQUISH-E (Muckell et al.,
- * 2014), whose synchronized Euclidean distance keeps where a track stood and where it went on. Memory is that of what is kept.
+ * Keeps at most `maxPoints` of all tracks together, and always the ends of each. With each further point, the one whose absence
+ * is least visible when the track is played again is removed. Its cost is the distance from the place and speed that its
+ * neighbours imply for its time, and at least the cost of points removed beside it before. This is SQUISH-E (Muckell et al.,
+ * 2014), whose synchronized Euclidean distance keeps the places where a track stops and starts again. Memory depends on the kept
+ * points only.
  */
 export function createCountSimplifier(maxPoints: number): Simplifier {
   const heap = new Heap<Candidate>()
@@ -39,7 +40,7 @@ export function createCountSimplifier(maxPoints: number): Simplifier {
   const firsts: Candidate[] = []
   const anomalies = createSample<HistoryKey>(Math.floor(maxPoints * ANOMALY_SHARE))
   let silenceMs = SILENCE_MS
-  /** How many are there lest their track be silent. */
+  /** The number of points that are kept only because of `silenceMs`. */
   let needed = 0
   let added = 0
 
@@ -71,7 +72,7 @@ export function createCountSimplifier(maxPoints: number): Simplifier {
     }
   }
 
-  /** Takes longer times without a point, until there is room for the shape. */
+  /** Allows longer times without a point, until there is room for the shape. */
   function widen(): void {
     while (needed > maxPoints * SILENCE_SHARE) {
       silenceMs *= 2
@@ -141,7 +142,7 @@ export function createCountSimplifier(maxPoints: number): Simplifier {
 
 const isNeeded = ({ cost }: Candidate) => cost >= NEEDED && cost < Infinity
 
-/** How far off in place and speed it would be at its time, in metres, on the straight and even way between two others. */
+/** The deviation in place and speed, in metres, from a straight and even movement between two other points. */
 function errorOf(candidate: Vertex, before: Vertex, after: Vertex): number {
   const { recordedAt, lat, lng, speed } = candidate
   const share = (recordedAt - before.recordedAt) / (after.recordedAt - before.recordedAt || 1)
@@ -150,12 +151,12 @@ function errorOf(candidate: Vertex, before: Vertex, after: Vertex): number {
   const perLng = METRES_PER_DEGREE * Math.cos((lat * Math.PI) / 180)
   const east = between(turn(before.lng - lng), turn(after.lng - lng)) * perLng
   const faster = between(before.speed, after.speed) - speed
-  // Where one of them says no speed, it is none.
+  // Without all three speeds the speed does not count.
   const off = Number.isNaN(faster) ? 0 : faster * METRES_PER_MPS
   return Math.sqrt(north * north + east * east + off * off)
 }
 
-/** Keeps at most so many of what it is given, spread evenly. */
+/** Keeps at most `most` of the given items, evenly spread. */
 function createSample<T>(most: number) {
   let kept: T[] = []
   let given = 0

@@ -6,26 +6,26 @@ import { PIECE_BYTES } from '../../http/streams.ts'
 import type { FileFormat, TrackWriter } from './formats/format.ts'
 import { writeJson } from './formats/json.ts'
 
-/** Rows of one statement: without attributes 7,000 fill a piece. Where more do not fit, all are read for nothing. */
+/** Rows of one statement: without attributes 7,000 fill a piece. Rows that do not fit would be read in vain. */
 const FIRST_ROWS = 1_000
 const MAX_ROWS = 5_000
 const FILLED = 0.8
-/** Points that are written at a time: 1 ms, and 250 KiB. */
+/** Points written at a time: 1 ms, and 250 KiB. */
 const PIECE_POINTS = 1_000
 
-/** Reads what comes after a key. */
+/** Reads the points after a key. */
 export type Read = (page: ChunkLimits, after: HistoryKey | null) => Promise<HistoryChunk>
 
 export interface Reading {
-  /** What `take` makes of the next points, up to so many; null when nothing is left. */
+  /** Resolves to the result of `take` for the next points, at most the given number; null after the last one. */
   next<Piece>(take: (lines: Lines, most: number) => Piece): Promise<Piece | null>
-  /** Where to go on after what `next` gave; null where nothing is left. */
+  /** The key after which the next page begins; null if there is no more. */
   findNext(): Promise<HistoryKey | null>
 }
 
-/** Reads up to `limit` points, the next chunk while the one before is sent. The first is there when this resolves. */
+/** Reads up to `limit` points, each chunk while the one before is sent. Resolves once the first chunk is read. */
 export async function startReading(limit: number, after: HistoryKey | null, given: Read): Promise<Reading> {
-  // What is read later is asked for by the socket, and is on behalf of the request all the same (`db/demand.ts`).
+  // Later reads are triggered by the socket, but still count as the request's demand (`db/demand.ts`).
   const read = AsyncResource.bind(given)
   let count = 0
   let taken = after
@@ -46,12 +46,12 @@ export async function startReading(limit: number, after: HistoryKey | null, give
     const left = limit - count - chunk.lines.count
     if (chunk.ended || left <= 0) return undefined
     const next = readAfter(chunk.last, left)
-    // It is awaited when it is its turn, if ever.
+    // Awaited later, or never, so an error must not go unhandled.
     next.catch(() => {})
     return next
   }
 
-  /** What `take` makes of up to so many of the next points, as soon as there are any. */
+  /** Resolves to the result of `take` for the next points, as soon as there are any. */
   async function takeNext<Piece>(most: number, take: (lines: Lines, most: number) => Piece) {
     for (;;) {
       const { lines } = chunk
@@ -73,12 +73,12 @@ export async function startReading(limit: number, after: HistoryKey | null, give
       taken = chunk.lines.taken ?? taken
       return next ? next.piece : null
     },
-    // What is looked at next may all be outside of the box.
+    // Reads on until a point matches, because the next ones may all be outside of the box.
     findNext: async () => ((await takeNext(1, lines => lines.next())) ? taken : null),
   }
 }
 
-/** A list of points as the text of the whole answer; `toCursor` names where the next page begins. */
+/** Writes a list of points as the whole answer; `toCursor` makes the cursor of the next page. */
 export async function* writeList(
   limit: number,
   reading: Reading,
@@ -96,13 +96,13 @@ export async function* writeList(
   yield `],"pagination":{"limit":${limit},"nextCursor":${nextCursor}}}`
 }
 
-/** Points subject by subject, and what is known of each track before. */
+/** Points subject by subject, with facts about each track that are known before. */
 export interface Tracks extends Reading {
   hasGap(subject: number, from: number, to: number): boolean
   mayCross(subject: number): Promise<boolean>
 }
 
-/** Points as a file: those of one subject come one after another. */
+/** Writes points as a file; the points of each subject must be consecutive. */
 export async function* writeFile(format: FileFormat, reading: Tracks): AsyncGenerator<string> {
   yield format.begin()
   let track: TrackWriter | undefined
@@ -129,7 +129,7 @@ export async function* writeFile(format: FileFormat, reading: Tracks): AsyncGene
   yield format.end()
 }
 
-/** Neighbours of one subject together. */
+/** Splits the points into runs of one subject. */
 function* groupBySubject(points: readonly HistoryPoint[]): Generator<readonly HistoryPoint[]> {
   for (let from = 0; from < points.length; ) {
     const { key } = (points[from] as HistoryPoint).subject

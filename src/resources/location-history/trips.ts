@@ -2,15 +2,15 @@ import { distanceM, type Place, turn } from '../../../stream/geometry.ts'
 import { isGap } from './outline.ts'
 
 /**
- * Trips and stops of a track, as a fold over its fixes in the order of their times: what is in memory is the current trip's
- * sums and the fixes that may yet be the beginning of a stop.
+ * Computes the trips and stops of a track as a fold over its fixes in order of time. Memory holds the sums of the current trip
+ * and the fixes that may still become the beginning of a stop.
  *
- * A stop begins with the earliest fix that all later ones stay within 100 m of for `stopMinutes` at least, and ends with the
- * last of them. Between stops there are trips, from the last fix of one stop to the first of the next. More than 30 minutes
- * without a fix end a trip, and what has never been more than 100 m from its beginning is none.
+ * A stop begins with the earliest fix such that all later ones stay within 100 m of it for at least `stopMinutes`, and ends with
+ * the last of them. Between stops there are trips, from the last fix of one stop to the first of the next. More than 30
+ * minutes without a fix end a trip. A trip that never leaves the 100 m around its beginning does not count.
  *
- * Fixes closer together than a 300th of `stopMinutes`, a second for five minutes, count for the way and not for where a
- * stop begins: so that a stop is looked for among 300 fixes, however many there are.
+ * Fixes closer together than a 300th of `stopMinutes`, a second for five minutes, count for the distance but cannot begin a
+ * stop. So a stop is searched among 300 fixes, however many there are.
  */
 export interface Fix extends Place {
   /** Milliseconds since 1970. */
@@ -25,7 +25,7 @@ export interface Trip {
   end: Place
   /** Metres along the fixes. */
   distance: number
-  /** The fastest that a fix says, or, where none does, that two fixes imply. */
+  /** The fastest reported speed or, without reported ones, the fastest between two fixes. */
   maxSpeed: number
   points: number
 }
@@ -36,7 +36,7 @@ export interface Stop extends Place {
 }
 
 export interface Day {
-  /** YYYY-MM-DD, where the clock shows it. */
+  /** YYYY-MM-DD, in local time. */
   date: string
   /** Metres and seconds of trips. */
   distance: number
@@ -50,17 +50,17 @@ export interface Trips {
 }
 
 const STOP_RADIUS_M = 100
-/** Of a stop's shortest duration. */
+/** The number of samples in a stop's minimum duration. */
 const SAMPLES = 300
 
-/** The way from one sample to the next. */
+/** The movement from one sample to the next. */
 interface Leg {
   from: Fix
   to: Fix
   distance: number
   maxSpeed: number
   points: number
-  /** Nobody knows where it was in between. */
+  /** Whether the movement is unknown because of a gap. */
   gap: boolean
 }
 
@@ -70,20 +70,20 @@ interface OpenTrip {
   distance: number
   maxSpeed: number
   points: number
-  /** Whether it has been outside of the radius of its start. */
+  /** Whether it has left the radius around its start. */
   left: boolean
   days: Map<string, Day>
 }
 
 export interface TripFold {
-  /** Takes the next fix, which is no earlier than the one before. */
+  /** Adds the next fix, which must not be earlier than the one before. */
   add(fix: Fix): void
-  /** How many trips and stops there are so far. */
+  /** The number of trips and stops so far. */
   readonly count: number
   finish(): Trips
 }
 
-/** `dateOf` says on which date a time is, and when the next date begins. */
+/** `dateOf` returns the date of a time, and when the next date begins. */
 export function createTripFold(
   stopMs: number,
   dateOf: (time: number) => { date: string; end: number },
@@ -91,11 +91,11 @@ export function createTripFold(
   const trips: Trip[] = []
   const stops: Stop[] = []
   const days = new Map<string, Day>()
-  /** Since where it may yet turn out to stand: all later ones are within the radius of the first. */
+  /** The samples that may become a stop: all later ones are within the radius of the first. */
   let samples: Fix[] = []
   /** `legs[n]` leads to `samples[n + 1]`. */
   let legs: Leg[] = []
-  /** After the last sample. */
+  /** The movement after the last sample. */
   let tail: Leg | undefined
   let stop: { anchor: Fix; last: Fix; north: number; east: number; samples: number } | undefined
   let trip: OpenTrip | undefined
@@ -123,7 +123,7 @@ export function createTripFold(
     trip = undefined
   }
 
-  /** The way belongs to the trip: no stop begins before its end. */
+  /** Adds a leg to the trip, once no stop can begin before its end. */
   function travel(leg: Leg): void {
     if (leg.gap) {
       endTrip()
@@ -159,7 +159,7 @@ export function createTripFold(
     stop = undefined
   }
 
-  /** The samples are the beginning of a stop. */
+  /** Makes the samples the beginning of a stop. */
   function stand(): void {
     const [anchor] = samples as [Fix]
     endTrip()
@@ -177,7 +177,10 @@ export function createTripFold(
     stop.samples++
   }
 
-  /** The newest are looked at first: of something that drives they are the farthest. */
+  /**
+   * Whether a later sample is outside of the radius. The newest come first, because those of a moving subject are the
+   * farthest.
+   */
   function hasGone(first: number): boolean {
     for (let other = samples.length - 1; other > first; other--)
       if (!isNear(samples[first] as Fix, samples[other] as Fix)) return true
@@ -187,7 +190,8 @@ export function createTripFold(
   function move(sample: Fix, leg: Leg): void {
     samples.push(sample)
     legs.push(leg)
-    // Those before it are near the first. Where it has gone from there, the earliest that it has not gone from is next.
+    // All samples before are near the first. If the new one is not, the first that all later ones are near to becomes
+    // the first.
     let first = 0
     if (!isNear(samples[0] as Fix, sample)) while (hasGone(first)) first++
     for (const passed of legs.slice(0, first)) travel(passed)
@@ -196,7 +200,7 @@ export function createTripFold(
     if (sample.time - (samples[0] as Fix).time >= stopMs) stand()
   }
 
-  /** Its end is a sample. */
+  /** Ends the tail, whose end becomes a sample. */
   function takeTail(): void {
     const leg = tail as Leg
     tail = undefined
@@ -239,7 +243,7 @@ export function createTripFold(
   }
 }
 
-/** The way so far and from there to the next fix. */
+/** A leg extended to the next fix. */
 function join(so: Leg | undefined, from: Fix, to: Fix): Leg {
   const distance = distanceM(from, to)
   const took = (to.time - from.time) / 1000

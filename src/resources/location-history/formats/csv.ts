@@ -27,8 +27,8 @@ const COLUMNS: { [field: string]: (point: HistoryPoint) => string } = {
 const values = Object.values(COLUMNS)
 
 /**
- * RFC 4180. No spreadsheet takes a cell for a formula: all are identifiers, words of ours, times and numbers, but
- * `attributes`, which begins with its brace.
+ * RFC 4180. No spreadsheet takes a cell for a formula: all are identifiers, fixed words, times and numbers, except
+ * `attributes`, which begins with a brace.
  */
 export const csv: FileFormat = {
   type: 'text/csv; charset=utf-8; header=present',

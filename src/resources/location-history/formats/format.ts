@@ -6,18 +6,18 @@ export interface FileFormat {
   type: string
   extension: string
   begin(): string
-  /** Whether it has to know beforehand if a line crosses the antimeridian, which takes another look at the points. */
+  /** Whether it needs to know beforehand if a line crosses the antimeridian, for which the points are read once more. */
   cutsLines?: true
-  /** What writes the track of one subject, the `index`th of the file. It has a point at least. */
+  /** Creates the writer of one subject's track, the `index`th of the file. A track has at least one point. */
   createTrack(subject: HistorySubject, index: number, outline: Outline): TrackWriter
   end(): string
 }
 
-/** What is known of a track before it is written. */
+/** Facts about a track that are known before it is written. */
 export interface Outline {
-  /** Whether the subject was silent for long between the times of two neighbours. */
+  /** Whether the subject was silent for long between two consecutive times. */
   hasGap(from: number, to: number): boolean
-  /** Whether a line may cross the antimeridian; false where the format does not ask. */
+  /** Whether a line may cross the antimeridian; false if the format has no `cutsLines`. */
   mayCross: boolean
 }
 

@@ -9,9 +9,9 @@ const PIECE_CHARACTERS = 128 * 1024
 type Position = Pick<HistoryPoint, 'lat' | 'lng' | 'altitude' | 'recordedAt'>
 
 /**
- * RFC 7946: a FeatureCollection with a LineString a subject, and in `properties.coordTimes` when it was at each of its
- * positions. Where a line may cross the antimeridian it is a MultiLineString, cut there (3.1.9), and the times are a list for each
- * line as well. The coordinates are on their way before the times are known all, so the times are kept.
+ * RFC 7946: a FeatureCollection with a LineString for each subject, and the time of each position in `properties.coordTimes`.
+ * A line that may cross the antimeridian is a MultiLineString, cut there (3.1.9), and its times are one list for each line. The
+ * coordinates are sent before all times are known, so the times are kept.
  */
 export const geojson: FileFormat = {
   type: 'application/geo+json',
@@ -21,7 +21,7 @@ export const geojson: FileFormat = {
   cutsLines: true,
   createTrack({ id, type, name }, index, { mayCross }): TrackWriter {
     const times = createTimes()
-    /** How many positions each line has. */
+    /** The number of positions of each line. */
     const lengths = [0]
     let last: Position | undefined
     const [open, close] = mayCross ? ['[', ']'] : ['', '']
@@ -33,7 +33,7 @@ export const geojson: FileFormat = {
       last = position
       return (before > 0 ? ',' : '') + toPosition(position)
     }
-    /** A line has two positions at least. */
+    /** A line has at least two positions. */
     const finishLine = () => (last && lengths.at(-1) === 1 ? put(last) : '')
 
     return {
@@ -82,8 +82,8 @@ export const geojson: FileFormat = {
 }
 
 /**
- * Where the shorter way between two positions crosses the antimeridian, on the side of the first and on that of the
- * second; null where it does not. Who is on it already needs no further position there.
+ * The place where the shorter way between two positions crosses the antimeridian, once with the longitude of each side; null
+ * if it does not. A position on the antimeridian needs no further one there.
  */
 function findCrossing(from: Position, to: Position) {
   const [begin, end] = [Number(from.lng), Number(to.lng)]

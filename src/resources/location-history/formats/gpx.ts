@@ -6,7 +6,10 @@ const BEGIN = `<?xml version="1.0" encoding="UTF-8"?>
 <gpx version="1.1" creator="Fieldline" xmlns="http://www.topografix.com/GPX/1/1" xmlns:gpxtpx="http://www.garmin.com/xmlschemas/TrackPointExtension/v2">
 `
 
-/** GPX 1.1, elements in the order of its schema, with another trkseg after a gap, as its schema says; speed and heading are Garmin's extension, as most programs read it. */
+/**
+ * GPX 1.1 with its elements in the schema's order, and a new trkseg after a gap, as the schema demands. Speed and heading are
+ * in Garmin's extension, which most programs read.
+ */
 export const gpx: FileFormat = {
   type: 'application/gpx+xml',
   extension: 'gpx',
@@ -31,7 +34,7 @@ export const gpx: FileFormat = {
 }
 
 function toPoint({ lat, lng, altitude, recordedAt, speed, heading }: HistoryPoint): string {
-  // Its longitudes end before 180.
+  // GPX longitudes are below 180.
   const lon = Number(lng) === 180 ? '-180' : toDecimal(lng)
   const elevation = altitude && `<ele>${toDecimal(altitude)}</ele>`
   const extensions = [
@@ -44,17 +47,17 @@ function toPoint({ lat, lng, altitude, recordedAt, speed, heading }: HistoryPoin
   return `<trkpt lat="${toDecimal(lat)}" lon="${lon}">${elevation}<time>${toIso(recordedAt)}</time>${extension}</trkpt>\n`
 }
 
-/** xsd:decimal has no exponent. */
+/** Writes a number without exponent, which xsd:decimal does not have. */
 function toDecimal(number: string): string {
   if (!number.includes('e')) return number
   const digits = Number(number).toFixed(20)
-  // Beyond 1e21 toFixed gives an exponent again.
+  // Beyond 1e21 toFixed writes an exponent again.
   return digits.includes('e') ? BigInt(Number(number)).toString() : digits.replace(/\.?0+$/, '')
 }
 
 const ENTITIES: { [character: string]: string } = { '&': '&amp;', '<': '&lt;', '>': '&gt;' }
 
-/** What XML 1.0 cannot hold at all, control characters, is left out. */
+/** Escapes a text; control characters, which XML 1.0 cannot hold, are left out. */
 function escapeXml(text: string): string {
   return (
     text

@@ -4,12 +4,12 @@ const POINT = 46
 const Z = 90
 
 /**
- * Writes times in ISO 8601 with milliseconds, in UTC. Neighbours share their minute: a tenth of the time of Date's own, so
- * times that alternate have one each.
+ * Writes times in ISO 8601 with milliseconds, in UTC. Consecutive times share the text of their minute, which takes a tenth of
+ * Date's own time. Two alternating series of times therefore need one writer each.
  */
 export function createIso() {
   let minute = Number.NaN
-  /** Up to its seconds. */
+  /** The text up to the seconds. */
   let prefix = ''
 
   function restOf(time: number): number {
@@ -30,7 +30,7 @@ export function createIso() {
       return `${prefix}${seconds < 10 ? '0' : ''}${seconds}.${padding}${milliseconds}Z`
     },
 
-    /** As bytes; returns where they end. */
+    /** Writes the time as bytes; returns their end. */
     writeIso(time: number, out: Uint8Array, from: number): number {
       const rest = restOf(time)
       let at = from

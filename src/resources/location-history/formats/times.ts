@@ -1,10 +1,10 @@
 const BLOCK_BYTES = 64 * 1024
-/** 7 bits a byte: more than the milliseconds of a century, with its sign. */
+/** With 7 bits in a byte this is more than the milliseconds of a century, with a sign. */
 const LONGEST_BYTES = 7
 
 /**
- * Times in a few bytes each, as differences of whole milliseconds: two of a point a second, so that a million points of
- * a file that somebody reads slowly are 2 MB.
+ * Stores times in a few bytes each, as differences in milliseconds: two bytes for one point a second, so that the times of a
+ * million points take 2 MB while a client reads the file slowly.
  */
 export function createTimes() {
   const blocks: Uint8Array[] = []
@@ -24,7 +24,7 @@ export function createTimes() {
       }
       const block = blocks.at(-1) as Uint8Array
       const difference = time - last
-      // The sign in the lowest bit; bit operations end at 32 bits.
+      // The sign is the lowest bit. No bit operations, because they end at 32 bits.
       let rest = difference < 0 ? -difference * 2 - 1 : difference * 2
       for (; rest >= 128; rest = Math.floor(rest / 128)) block[used++] = 128 + (rest % 128)
       block[used++] = rest
