@@ -1,7 +1,7 @@
 import { type LookupAddress, lookup as lookupAddresses } from 'node:dns'
 import { BlockList, isIP, type LookupFunction } from 'node:net'
 
-// https://www.iana.org/assignments/iana-ipv4-special-registry: what is not reachable from everywhere, and multicast.
+// https://www.iana.org/assignments/iana-ipv4-special-registry: networks that are not globally reachable, and multicast.
 const SPECIAL_V4: readonly [string, number][] = [
   ['0.0.0.0', 8],
   ['10.0.0.0', 8],
@@ -18,7 +18,7 @@ const SPECIAL_V4: readonly [string, number][] = [
   ['203.0.113.0', 24],
   ['224.0.0.0', 3],
 ]
-// Of IPv6 only 2000::/3 is global; within it these lead elsewhere: Teredo and other protocols, documentation, 6to4.
+// Only 2000::/3 of IPv6 is global; these exceptions are inside it: Teredo and other protocols, documentation, 6to4.
 const SPECIAL_V6: readonly [string, number][] = [
   ['2001::', 23],
   ['2001:db8::', 32],
@@ -31,22 +31,22 @@ for (const [net, prefix] of SPECIAL_V6) special.addSubnet(net, prefix, 'ipv6')
 const globalV6 = new BlockList()
 globalV6.addSubnet('2000::', 3, 'ipv6')
 
-/** Whether an address belongs to everybody's network: neither private, loopback, link-local nor otherwise special. */
+/** Whether an address is public: neither private, loopback, link-local nor otherwise special. */
 export function isPublicAddress(address: string): boolean {
   const family = isIP(address)
   if (family === 4) return !special.check(address, 'ipv4')
-  // IPv4-mapped addresses are outside 2000::/3, and so not public as a whole.
+  // IPv4-mapped addresses are outside of 2000::/3, so none of them is public.
   return family === 6 && globalV6.check(address, 'ipv6') && !special.check(address, 'ipv6')
 }
 
-/** Does not say the address: whoever makes a webhook would read what names of the inner network resolve to. */
+/** The message omits the address: otherwise users could find out to what names of the internal network resolve. */
 export class AddressNotPublic extends Error {
   constructor() {
     super('The receiver has an address that is private, loopback or link-local')
   }
 }
 
-/** All addresses of a name. */
+/** Resolves all addresses of a name. */
 export type Resolve = (hostname: string) => Promise<LookupAddress[]>
 
 const resolveByDns: Resolve = hostname =>
@@ -57,8 +57,8 @@ const resolveByDns: Resolve = hostname =>
   )
 
 /**
- * A `lookup` for connecting that answers only addresses which were checked: what is checked is what is connected to,
- * whatever the name says a moment later. It is not called for literal addresses.
+ * A `lookup` for connecting that only returns checked addresses: the connection goes to the address that was checked, whatever
+ * the name resolves to a moment later. It is not called for literal addresses.
  */
 export function createPublicLookup(resolve: Resolve = resolveByDns): LookupFunction {
   return (hostname, options, callback) => {
@@ -76,7 +76,7 @@ export function createPublicLookup(resolve: Resolve = resolveByDns): LookupFunct
   }
 }
 
-/** The address where the host of a URL is one. */
+/** The address in a URL whose host is an IP address, or null. */
 export function literalAddress({ hostname }: URL): string | null {
   const host = hostname.replace(/^\[|\]$/g, '')
   return isIP(host) ? host : null

@@ -26,39 +26,39 @@ import type { WebhookSecrets } from './secrets.ts'
 import { createSender, type Sender, type Sent } from './send.ts'
 
 /**
- * Deliveries to webhooks. An event is one row, written in the transaction of its record. A job of the organization places
- * the events in their order and orders a job for each endpoint that listens. An endpoint has one job at a time, which makes
- * the next events its deliveries, sends what is due, a few at once, oldest first, and ends when nothing is; so an endpoint that is dead or slow holds up itself alone. When one kept us waiting it rests before it is tried
- * again, so that many of them do not occupy all slots either. Another job polls for what is due: retries,
- * and events that came when the job of their endpoint was just ending.
+ * Deliveries to webhooks. An event is one row, written in the transaction of its record. A job of the organization puts the
+ * events in order and starts a job for each endpoint that subscribes to them. An endpoint has one job at a time. It turns
+ * the next events into deliveries, sends the due ones, a few at once, oldest first, and ends when none is due. So a dead or
+ * slow endpoint delays only itself. After a slow failure the endpoint rests, so that many such endpoints do not occupy all slots.
+ * Another job polls for due deliveries: retries, and events that came while the job of their endpoint was ending.
  *
- * An attempt is written down after the answer. A process that dies in between leaves the delivery due, and it is sent
- * again with the same `webhook-id`: at least once.
+ * An attempt is recorded after the answer. If the process dies in between, the delivery stays due and is sent again with
+ * the same `webhook-id`: at least once.
  */
 
 const S = 1000
 const MIN = 60 * S
 const H = 60 * MIN
-/** The wait after each attempt but the last (contract section 5): the first is at once. */
+/** The delays after each attempt but the last (contract section 5); the first attempt is made at once. */
 const RETRY_MS = [5 * S, 5 * MIN, 30 * MIN, 2 * H, 5 * H, 10 * H, 14 * H, 20 * H, 24 * H]
 const JITTER = 0.2
 const MAX_RETRY_AFTER_MS = 24 * H
 const AT_ONCE = 4
-/** A job ends after this, so that endpoints take turns. */
+/** A job ends after this time, so that endpoints take turns. */
 const TURN_MS = 20 * S
 const FAN_OUT_TURN_MS = 2 * S
-/** A failure that takes longer occupies a slot that others could use. */
+/** A failure that takes longer is slow, because it occupies a slot that others could use. */
 const SLOW_MS = 2 * S
 const MAX_REST_MS = 60 * S
 const SWEEP_EVERY_MS = 2 * S
 const SWEEP_LIMIT = 500
-/** What is placed, ordered or taken in one transaction: 5 to 10 ms on PGlite. */
+/** Events placed, jobs started and events taken in one transaction: 5 to 10 ms on PGlite. */
 const PLACED_AT_ONCE = 500
 const ORDERED_AT_ONCE = 200
 const TAKEN_AT_ONCE = 100
-/** Steps of removing what is old or left over, in each sweep: 10,000 rows a second. */
+/** Steps in each sweep that remove old and orphaned rows: 10,000 rows a second. */
 const CLEARED_STEPS = 20
-/** How long an endpoint rests that has too many deliveries waiting for their next attempt. */
+/** How long an endpoint rests if too many of its deliveries wait for their next attempt. */
 const FULL_REST_MS = 10 * S
 
 export function webhookJobs(options: { allowPrivate: boolean; secrets: WebhookSecrets }): JobKind[] {
@@ -96,7 +96,7 @@ export function webhookJobs(options: { allowPrivate: boolean; secrets: WebhookSe
         let left = CLEARED_STEPS
         while (left-- > 0 && (await commit(step)));
       }
-      // It runs so often that what is done would fill the table.
+      // It runs so often that its finished jobs would fill the table.
       await commit(tx => tx.query(`DELETE FROM jobs WHERE kind = 'webhook-sweep' AND status = 'done'`))
     },
   }
@@ -118,7 +118,7 @@ async function passEventsOn({ job, signal, commit, passTurn }: JobContext<unknow
   }
 }
 
-/** What is due for an endpoint, after it took the next events where that leaves room. */
+/** The due deliveries of an endpoint; if there is room it first takes the next events. */
 async function listNext(tx: Queryable, organizationId: string, webhookId: string, endpoint: Endpoint) {
   const due = await listDue(tx, webhookId, AT_ONCE)
   if (due.length === AT_ONCE) return due
@@ -155,7 +155,7 @@ async function deliverDue(
         sent: secret === null ? unsigned() : await sender.send({ ...delivery, url, secrets }, signal),
       })),
     )
-    // An attempt that was broken off here says nothing of the receiver.
+    // An attempt that was aborted here says nothing about the receiver.
     signal.throwIfAborted()
     const rests = await commit(async tx => {
       for (const { delivery, sent: attempt } of sent) {
@@ -175,7 +175,7 @@ async function deliverDue(
   }
 }
 
-/** What comes of a delivery whose secret was sealed with another `JWT_SECRET`: nothing is sent without a signature. */
+/** The result of a delivery whose secret was sealed with another `JWT_SECRET`: nothing is sent without a signature. */
 const unsigned = (): Sent => ({
   at: new Date(timeOfDay()).toISOString(),
   statusCode: null,
@@ -194,7 +194,7 @@ function outcomeOf({ tries }: DueDelivery, { error, retryAfterMs, final }: Sent)
   return { retryMs: Math.max(retryMs * (1 + Math.random() * JITTER), asked) }
 }
 
-/** How long an endpoint rests that let every one of these wait and fail. */
+/** How long an endpoint rests after all of these attempts were slow and failed. */
 function restOf({ slowFailures }: Endpoint, sent: readonly Sent[]): number {
   const slow = sent.every(({ error, durationMs }) => error !== null && durationMs >= SLOW_MS)
   return slow ? Math.min(5 * S * 2 ** slowFailures, MAX_REST_MS) : 0

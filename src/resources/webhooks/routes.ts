@@ -124,7 +124,7 @@ export function webhookRoutes(app: App, { db, config }: Services): void {
 const getWebhook = async (tx: Queryable, webhookId: string) =>
   found('webhook', await findWebhook(tx, webhookId))
 
-/** A webhook is sent every field of every record, and all crossings, so it takes a role that sees them all: 403. */
+/** Throws 403 unless the role may see every field of every record and all crossings, because a webhook gets all of them. */
 function checkSeesAll(caller: Caller, events: readonly WebhookEvent[]): void {
   if (!dataAccess(caller, 'view/data').seesEverything)
     throw forbidden(

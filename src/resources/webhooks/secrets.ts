@@ -3,14 +3,14 @@ import type { Queryable } from '../../../db/client.ts'
 import { listPlainSecrets, replaceSecrets } from '../../../db/queries/webhooks.ts'
 import { createBox } from '../../http/secrets.ts'
 
-/** Secrets of webhooks as they are stored: sealed, so that a copy of the database signs nothing. */
+/** Stores secrets of webhooks sealed, so that a copy of the database is not enough to sign messages. */
 export interface WebhookSecrets {
   seal(secret: string, webhookId: string): string
-  /** Null where it was sealed with another `JWT_SECRET`. */
+  /** Null if it was sealed with another `JWT_SECRET`. */
   open(stored: string, webhookId: string): string | null
 }
 
-/** How a secret looks before it is sealed, as Standard Webhooks writes it. */
+/** The prefix of an unsealed secret, from Standard Webhooks. */
 const PLAIN = 'whsec_'
 
 export const newSecret = (): string => `${PLAIN}${randomBytes(32).toString('base64')}`
@@ -24,7 +24,7 @@ export function createWebhookSecrets(jwtSecret: string): WebhookSecrets {
   }
 }
 
-/** Seals what an earlier version stored as it is. Several processes may do it at once. */
+/** Seals secrets that an earlier version stored unsealed. Several processes may do so at once. */
 export async function sealStoredSecrets(db: Queryable, { seal }: WebhookSecrets): Promise<void> {
   for (const { _id, secret, previous } of await listPlainSecrets(db, PLAIN)) {
     const sealed = (text: string | null) => (text?.startsWith(PLAIN) ? seal(text, _id) : text)

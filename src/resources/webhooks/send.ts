@@ -11,7 +11,7 @@ import {
   type Resolve,
 } from './addresses.ts'
 
-/** A message as it goes to an endpoint. */
+/** A message for an endpoint. */
 export interface Message {
   url: string
   messageId: string
@@ -20,28 +20,27 @@ export interface Message {
   secrets: readonly string[]
 }
 
-/** What came of it. `retryAfterMs` is what the receiver asked for. */
+/** The result of an attempt. `retryAfterMs` comes from the receiver. */
 export interface Sent extends Attempt {
   retryAfterMs: number | null
-  /** Whether it would fail again, however often it were tried. */
+  /** Whether further attempts would fail too. */
   final: boolean
 }
 
 export interface Sender {
-  /** Sends a message once. Never rejects: what went wrong is in the answer. */
+  /** Sends a message once. Never rejects: the result contains the error. */
   send(message: Message, signal?: AbortSignal): Promise<Sent>
   close(): Promise<void>
 }
 
 const CONNECT_TIMEOUT_MS = 5_000
 const TIMEOUT_MS = 15_000
-/** What is read and kept of an answer; the rest is not fetched. */
+/** The bytes of an answer that are read and stored; the rest is not fetched. */
 const KEPT_BYTES = 1024
 
 /**
- * Sends messages as the Standard Webhooks specification says. Redirects are not followed. Unless private addresses are
- * allowed, no connection to them is opened, so that a name that changes its address between check and connection gains
- * nothing.
+ * Sends messages by the Standard Webhooks specification. Redirects are not followed. Unless private addresses are allowed, no
+ * connection to them is opened, even if a name changes its address between check and connection.
  */
 export function createSender(options: {
   allowPrivate: boolean
@@ -50,7 +49,7 @@ export function createSender(options: {
 }): Sender {
   const { allowPrivate, timeoutMs = TIMEOUT_MS } = options
   let agent: Agent | undefined
-  /** Loaded with the first message: most servers send none. */
+  /** Loaded with the first message, because most servers send none. */
   async function open() {
     const { Agent, request } = await import('undici')
     agent ??= new Agent({
@@ -101,7 +100,7 @@ export function createSender(options: {
           message,
           signal ? AbortSignal.any([signal, timeout]) : timeout,
         )
-        // The status has come; whether the rest of the answer does changes nothing.
+        // With the status the result is known, even if the rest of the answer does not come.
         const response = await readBeginning(body).catch(() => null)
         const retryAfterMs = readRetryAfter(headers['retry-after'])
         const error = statusCode >= 200 && statusCode < 300 ? null : explainStatus(statusCode)
@@ -115,7 +114,9 @@ export function createSender(options: {
   }
 }
 
-/** https://github.com/standard-webhooks/standard-webhooks: a signature per secret, so that a secret can be rotated. */
+/**
+ * https://github.com/standard-webhooks/standard-webhooks: one signature for each secret, so that secrets can be rotated.
+ */
 function signedHeaders({ messageId, event, payload, secrets }: Message, timestamp: number) {
   const sign = (secret: string) =>
     createHmac('sha256', Buffer.from(secret.replace(/^whsec_/, ''), 'base64'))
@@ -144,7 +145,7 @@ async function readBeginning(body: AsyncIterable<Buffer>): Promise<string> {
   return isStorable(text) ? text : text.replaceAll('\0', '\ufffd').toWellFormed()
 }
 
-/** Seconds or a date, as HTTP has it; in milliseconds from now. */
+/** Reads HTTP's seconds or date. Returns milliseconds from now. */
 function readRetryAfter(header: string | string[] | undefined): number | null {
   const text = [header].flat()[0]?.trim()
   if (!text) return null
