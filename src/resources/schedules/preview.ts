@@ -25,8 +25,8 @@ export function* planOrRefuse(
   now: number,
   budget: Budget,
 ): Generator<void, Plan> {
-  const plan = yield* asRequestErrors(planFrom(timing, from, now, budget))
-  if (plan.nextRunAt || (from > 0 && (yield* asRequestErrors(planFrom(timing, 0, now, budget))).nextRunAt))
+  const plan = yield* refuseInvalidRule(planFrom(timing, from, now, budget))
+  if (plan.nextRunAt || (from > 0 && (yield* refuseInvalidRule(planFrom(timing, 0, now, budget))).nextRunAt))
     return plan
   throw neverOccurs()
 }
@@ -38,14 +38,14 @@ export function* preview(
   now: number,
 ): Generator<void, { occurrences: string[]; past: number }> {
   const budget = { stepsLeft: MAX_STEPS }
-  const { past, next } = yield* asRequestErrors(
+  const { past, next } = yield* refuseInvalidRule(
     lookThrough(timing, { from: 0, now: now - 1, ahead: () => count, budget }),
   )
   if (past === 0 && next.length === 0) throw neverOccurs()
   return { occurrences: next.map(instant => new Date(instant).toISOString()), past }
 }
 
-function* asRequestErrors<Found>(work: Generator<void, Found>): Generator<void, Found> {
+function* refuseInvalidRule<Found>(work: Generator<void, Found>): Generator<void, Found> {
   try {
     return yield* work
   } catch (error) {
