@@ -8,7 +8,7 @@ import type { Store, Tier } from './tiers.ts'
 const WARM_UP_SECONDS = 3
 const FIRST_DAYS_AGO = 30
 
-/** Points that MQTT takes a second while something else is done, against as much without it. */
+/** Measures the points per second that MQTT takes during other work, and without it. */
 export async function ingestBeside(
   tier: Tier,
   options: Options,
@@ -31,7 +31,7 @@ export async function ingestBeside(
       await quietMoment(options.patienceSeconds)
       const without = await measure(FIRST_DAYS_AGO)
       const work = await begin(server)
-      // Points that are older than those of before would be late ones, which take longer.
+      // Points older than the ones before would be late, and late points take longer.
       const rate = await measure(FIRST_DAYS_AGO / 2)
       if (await work.isDone())
         throw new Error(`The ${beside} ended before the window did: take more --records`)

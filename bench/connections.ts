@@ -12,14 +12,14 @@ type Load = Generator<ConnectionOrder>
 const startLoad = () => startGenerator<ConnectionOrder>(new URL('load/connections.ts', import.meta.url))
 
 const CONNECTIONS = 10_000
-/** What a server has once and for all (code, caches, a heap that has grown) is not a connection's. */
+/** Excludes the memory that a server takes once (code, caches, a grown heap) from that of the connections. */
 const WARM_UP_CONNECTIONS = 500
-/** Until the garbage of connecting is what V8 leaves of it. */
+/** The time until V8 has collected the garbage of connecting. */
 const SETTLE_MS = 30_000
 const GOAL_BYTES = 20_000
 const DEFAULT_PER_SECOND = '1000'
 
-/** Memory of an idle MQTT connection, and how long it takes until all are back when all come back at once. */
+/** Measures the memory of an idle MQTT connection, and how long all take to reconnect at once. */
 export async function benchConnections(tier: Tier, options: Options): Promise<Row[]> {
   const memory: number[] = []
   const storms: Storm[] = []
@@ -65,12 +65,12 @@ export async function benchConnections(tier: Tier, options: Options): Promise<Ro
 
 interface Storm {
   seconds: number
-  /** Milliseconds to the acknowledgement of a point meanwhile. */
+  /** Milliseconds to the acknowledgement of a point during the storm. */
   p50: number
   p99: number
 }
 
-/** A server of its own, with the load in processes of their own: connections are to be held, and one publishes. */
+/** Starts a server with load generators in processes of their own: one holds connections, and one publishes. */
 async function withServer<T>(
   tier: Tier,
   options: Options,

@@ -14,7 +14,10 @@ import type { Tier } from './tiers.ts'
 const FEW = 100
 const MANY = 10_000
 const MOVES_PER_SECOND = 4
-/** As many positions a second as of many, each ten times as often: what a screen keeps of each of them comes ten times sooner. */
+/**
+ * As many positions per second as `MANY`, from a tenth of the subjects: the data that a screen keeps for each grows ten
+ * times as fast.
+ */
 const HURRIED = 1_000
 const HURRIED_PER_SECOND = 40
 const MINUTE_MS = 60_000
@@ -25,19 +28,22 @@ const BETWEEN_CLICKS_MS = 250
 const SETTLE_MS = 3_000
 const ROWS_IN_SIGHT = 10
 const METER = fileURLToPath(new URL('load/in-page.js', import.meta.url))
-/** A weak card, which the processor plays: what is painted, and the page put together, wait for it as the map does. */
+/** A graphics card emulated by the processor: painting and composing the page wait for it, as the map does. */
 const PLAYED_CARD = ['--no-sandbox', '--use-angle=swiftshader', '--enable-unsafe-swiftshader']
-/** What Chromium does by itself where there is no card, which the goal means: WebGL alone is played, the rest is the processor's own. */
+/**
+ * Chromium's default without a graphics card, which the goal means: only WebGL is emulated; everything else is software
+ * rendering.
+ */
 const NO_CARD = ['--no-sandbox', '--enable-unsafe-swiftshader']
 
 interface Watched {
   clicks: number[]
   framesPerSecond: number
-  /** Of the page's own heap, after a collection: at first, and after as long as the window. */
+  /** The page's own heap after a collection: at the beginning, and at the end of the window. */
   heapMb: [number, number]
 }
 
-/** How a screen feels on which much moves. */
+/** Measures how responsive a screen with many moving subjects is. */
 export async function benchConsole(tier: Tier, options: Options): Promise<Row[]> {
   const store = await tier.fresh()
   const server = await startFieldline(options, store)
@@ -106,7 +112,7 @@ async function openPage(browser: Browser, url: string, token: string): Promise<P
   return page
 }
 
-/** Shows subjects that move to a page, and ends both. */
+/** Shows moving subjects to a page, and ends both. */
 async function withMovers<Answer>(
   browser: Browser,
   token: string,
@@ -141,7 +147,7 @@ function watchMovers(browser: Browser, server: Server, token: string, subjects: 
   })
 }
 
-/** What a screen keeps that is left open while somebody goes from subject to subject, one after the other. */
+/** Measures the memory of a screen that is left open while a user selects one subject after the other. */
 function leaveOpen(browser: Browser, server: Server, token: string, minutes: number): Promise<Row> {
   const order = { upstream: server.url, subjects: HURRIED, movesPerSecond: HURRIED_PER_SECOND }
   return withMovers(browser, token, order, async page => {
@@ -181,7 +187,7 @@ function leaveOpen(browser: Browser, server: Server, token: string, minutes: num
   })
 }
 
-/** From when the browser has heard of the click until the frame with the panel is drawn. */
+/** The time from the browser's click event to the frame with the panel. */
 async function measureClicks(page: Page): Promise<number[]> {
   const list = page.getByRole('listbox')
   const box = await list.boundingBox()
@@ -206,7 +212,7 @@ async function heapMb(page: Page): Promise<number> {
   return usedSize / 1_000_000
 }
 
-/** MiB that the page's process holds in memory, with its threads and what it draws with. */
+/** The resident memory of the page's process in MiB, with its threads and graphics. */
 async function processMiB(browser: Browser): Promise<number> {
   const session = await browser.newBrowserCDPSession()
   const { processInfo } = await session.send('SystemInfo.getProcessInfo')

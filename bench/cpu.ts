@@ -4,17 +4,17 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { progress } from './report.ts'
 
 /**
- * Processor time from /proc (proc(5)), in seconds. Where others compute on the same machine, the time that a point
- * costs still says what the rate would be; on a quiet machine the two ratios agree.
+ * Processor time from /proc (proc(5)), in seconds. While others use the same machine, the processor time of a point still
+ * shows what the rate would be; on a quiet machine the ratios of both agree.
  */
 const TICKS_PER_SECOND = 100
 
-/** Of processes, and of their children that have ended. */
+/** The processor time of processes, and of their children that have ended. */
 export function cpuOf(pids: readonly number[]): number {
   return pids.reduce((sum, pid) => sum + cpuOfOne(pid), 0)
 }
 
-/** 0 when it is not there. */
+/** 0 if the process does not exist. */
 function cpuOfOne(pid: number): number {
   try {
     const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
@@ -26,11 +26,11 @@ function cpuOfOne(pid: number): number {
   }
 }
 
-/** The share of all cores that others may use while we begin, and how long we wait for less. */
+/** The share of all cores that others may use when a measurement begins, and the time between two looks at it. */
 const QUIET_SHARE = 0.1
 const LOOK_MS = 500
 
-/** Waits until the machine has little else to do, or `patienceSeconds` are over. */
+/** Waits until the machine has little else to do, or until `patienceSeconds` have passed. */
 export async function quietMoment(patienceSeconds: number): Promise<void> {
   const deadline = performance.now() + patienceSeconds * 1000
   for (;;) {
@@ -45,7 +45,7 @@ export async function quietMoment(patienceSeconds: number): Promise<void> {
   }
 }
 
-/** All cores together since the machine started: everything but idle and waiting for the disk. */
+/** The busy time of all cores since the machine started: everything except idle and waiting for the disk. */
 function busySeconds(): number {
   const [line = ''] = readFileSync('/proc/stat', 'utf8').split('\n')
   const [user = 0, nice = 0, system = 0, , , irq = 0, softirq = 0, steal = 0] = line

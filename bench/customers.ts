@@ -1,4 +1,4 @@
-/** The type of which records are imported and exported. */
+/** The data type of the records that are imported and exported. */
 export const CUSTOMERS = {
   name: 'Customers',
   primaryKey: 'code',

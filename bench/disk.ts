@@ -7,7 +7,7 @@ const ROWS = 1_000_000
 const DAY_MS = 24 * 3600_000
 
 /**
- * Traccar's positions as its changelogs make them on PostgreSQL, version 4.0 to 6.2: FLOAT and DOUBLE are float8
+ * Traccar's table of positions as its changelogs create it on PostgreSQL, version 4.0 to 6.2: FLOAT and DOUBLE are float8
  * there. Indexes: the primary key and `position_deviceid_fixtime`.
  * https://github.com/traccar/traccar/tree/master/schema
  */
@@ -33,10 +33,16 @@ const TRACCAR = `
   );
   CREATE INDEX position_deviceid_fixtime ON tc_positions (deviceid, fixtime)`
 
-/** What Traccar computes for every position and keeps in `attributes`, and the battery, which has no column there. */
+/**
+ * The values that Traccar computes for every position and stores in `attributes`, and the battery, which has no column
+ * there.
+ */
 const ATTRIBUTES = `'{"batteryLevel":87.0,"distance":12.31,"totalDistance":1234567.89,"motion":true}'`
 
-/** Bytes on disk a point, indexes included, beside Traccar's table with the same points in the same order. */
+/**
+ * Measures the bytes of a point on disk, including indexes, compared to Traccar's table with the same points in the same
+ * order.
+ */
 export async function benchDisk(tier: Tier): Promise<Row[]> {
   const store = await tier.fresh()
   try {

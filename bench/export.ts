@@ -15,7 +15,9 @@ import type { Store, Tier } from './tiers.ts'
 
 const GOALS = { json: '0.30', xlsx: '0.50' }
 
-/** A million data records into a file, as JSON beside COPY of the same rows and as XLSX beside exceljs alone. */
+/**
+ * Measures the export of a million data records: JSON compared to COPY of the same rows, XLSX compared to exceljs alone.
+ */
 export async function benchExport(tier: Tier, options: Options): Promise<Row[]> {
   const store = await tier.fresh()
   try {
@@ -61,7 +63,7 @@ export async function benchExport(tier: Tier, options: Options): Promise<Row[]> 
   }
 }
 
-/** Points of devices while records are exported. */
+/** Measures points of devices during an export. */
 export const benchBesideExport = (tier: Tier, options: Options): Promise<Row> =>
   ingestBeside(tier, options, 'export', async store => {
     const dataTypeId = await fill(store, options)
@@ -72,7 +74,10 @@ export const benchBesideExport = (tier: Tier, options: Options): Promise<Row> =>
     }
   })
 
-/** Straight in SQL, without the indexes of searches and filters, which nothing reads here. Returns the type. */
+/**
+ * Inserts the records by SQL, without the indexes of searches and filters, which the export does not use. Returns the
+ * type.
+ */
 async function fill(store: Store, options: Options): Promise<string> {
   progress(`filling ${count(options.records)} records`)
   const server = await startFieldline(options, store)

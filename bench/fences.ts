@@ -7,27 +7,30 @@ import { sustain } from './sustain.ts'
 import type { Tier } from './tiers.ts'
 
 const WARM_UP_SECONDS = 3
-/** Circles of 150 m every 900 m, over the square degree in which the devices drive: each comes through some of them. */
+/**
+ * Circles of 150 m every 900 m in the square degree in which the devices drive, so that each device crosses some of
+ * them.
+ */
 const ROW = 32
 const SPACING_DEGREES = 0.008
 const FIRST = { lat: 52.4, lng: 13.405 - (ROW / 2) * SPACING_DEGREES }
 const RADIUS_M = 150
-/** How long what is still to be judged is waited for. */
+/** How long to wait for the remaining crossings. */
 const JUDGED_WITHIN_MS = 60_000
 
 interface Measured {
   rate: number
   cpuMicroseconds: number
-  /** Crossings that were told. */
+  /** The number of recorded crossings. */
   crossings: number
 }
 
-/** MQTT beside itself: what is acknowledged and stored a second with so many geofences, and without any. */
+/** Compares MQTT with and without geofences: points acknowledged and stored per second. */
 export async function benchFences(tier: Tier, options: Options): Promise<Row[]> {
   const without: Measured[] = []
   const having: Measured[] = []
   for (let round = 1; round <= options.rounds; round++) {
-    // By turns, so that neither is always the first.
+    // The order alternates, so that neither is always the first.
     const both = [
       async () => without.push(await measure(tier, options, 0)),
       async () => having.push(await measure(tier, options, options.fences)),
@@ -44,7 +47,7 @@ export async function benchFences(tier: Tier, options: Options): Promise<Row[]> 
       goal: '0.90',
       note:
         `${of('cpuMicroseconds', having).toFixed(1)} µs of processor against ${of('cpuMicroseconds', without).toFixed(1)}; ` +
-        `${count(of('crossings', having))} crossings told`,
+        `${count(of('crossings', having))} crossings crossings`,
     },
   ]
 }
@@ -75,22 +78,22 @@ async function makeFences(server: Server, fences: number): Promise<void> {
   }
 }
 
-/** When no more are told. */
+/** Returns the number of crossings once it no longer grows. */
 async function countCrossings(server: Server): Promise<number> {
   const token = await signIn(server)
   const deadline = performance.now() + JUDGED_WITHIN_MS
   for (let last = -1; performance.now() < deadline; ) {
-    let told = 0
+    let crossings = 0
     for (let cursor: string | null = ''; cursor !== null; ) {
       const path = `/api/v3/geofence-events?limit=500${cursor && `&cursor=${cursor}`}`
       const answer = await fetch(server.url + path, { headers: { authorization: `Bearer ${token}` } })
       const page = (await answer.json()) as { data: unknown[]; pagination: { nextCursor: string | null } }
-      told += page.data.length
+      crossings += page.data.length
       cursor = page.pagination.nextCursor
     }
-    if (told === last) return told
-    last = told
+    if (crossings === last) return crossings
+    last = crossings
     await sleep(1_000)
   }
-  throw new Error('Crossings are still told')
+  throw new Error('Crossings are still crossings')
 }

@@ -2,12 +2,12 @@ import { openDatabase } from '../db/client.ts'
 import type { Store } from './tiers.ts'
 
 const DEVICES = 100
-/** PGlite holds what a statement makes in memory. */
+/** PGlite keeps the rows of a statement in memory. */
 const ROWS_PER_STATEMENT = 200_000
 
 /**
- * Fills the table straight in SQL, as time goes: one point of every device, then the next. The first device has a
- * day with a point a second, and the rest is spread over half a year before `dayFrom` plus two days.
+ * Fills the table by SQL in order of time: one point of every device, then the next. The first device has a day with a point
+ * per second, and the other points are spread over half a year before `dayFrom` plus two days.
  */
 export async function fillPoints(
   store: Store,

@@ -15,7 +15,7 @@ const PAGE = 1_000
 const READS_PER_ROUND = 5
 const PAGES_PER_ROUND = 20
 
-/** One subject's day as JSON against COPY of the same rows, and the first page of it as the table grows. */
+/** Measures one subject's day as JSON against COPY of the same rows, and its first page while the table grows. */
 export async function benchHistory(tier: Tier, options: Options): Promise<Row[]> {
   return [await benchDay(tier, options), await benchGrowth(tier, options)]
 }
@@ -62,7 +62,10 @@ async function benchDay(tier: Tier, options: Options): Promise<Row> {
   }
 }
 
-/** A point a second of the first device, through the API. Returns when the day begins, in milliseconds since 1970. */
+/**
+ * Sends a point per second for the first device through the API. Returns the beginning of the day, in milliseconds since
+ * 1970.
+ */
 async function sendDay(tier: Tier, options: Options, store: Store): Promise<number> {
   const server = await startFieldline(options, store)
   const from = Math.floor(Date.now() / DAY_MS) * DAY_MS - 10 * DAY_MS
@@ -80,7 +83,7 @@ async function sendDay(tier: Tier, options: Options, store: Store): Promise<numb
   return from
 }
 
-/** The same page beside ten or twenty times the rows: two servers, asked in turn. */
+/** Measures the same page with ten or twenty times the rows, on two servers in turn. */
 async function benchGrowth(tier: Tier, options: Options): Promise<Row> {
   const [less, more] = options.full ? [1e6, 20e6] : [2e5, 2e6]
   const from = Math.floor(Date.now() / DAY_MS) * DAY_MS - 10 * DAY_MS
@@ -94,7 +97,7 @@ async function benchGrowth(tier: Tier, options: Options): Promise<Row> {
   const small = await open(less)
   const large = await open(more)
   try {
-    // Autovacuum and the checkpoint of the filling are not what is measured.
+    // Waits, so that autovacuum and the checkpoint of filling are not measured.
     await sleep(5_000)
     const query = `deviceId=${tier.devices[0]?.id}&from=${from}&to=${from + DAY_MS}&limit=${PAGE}`
     const read = (place: typeof small) => () => get(place.server, place.token, query, PAGE)
@@ -105,7 +108,7 @@ async function benchGrowth(tier: Tier, options: Options): Promise<Row> {
       await quietMoment(options.patienceSeconds)
       const one = await repeat(PAGES_PER_ROUND, read(small))
       const other = await repeat(PAGES_PER_ROUND, read(large))
-      // The first round warms both up.
+      // The first round warms up both.
       if (round === 0) continue
       inSmall.push(one)
       inLarge.push(other)
@@ -126,7 +129,7 @@ async function benchGrowth(tier: Tier, options: Options): Promise<Row> {
   }
 }
 
-/** Reads the answer as bytes to its end; only its length and end are looked at, so that JSON.parse is not measured. */
+/** Reads the answer as bytes to its end, and only checks its length and end, so that JSON.parse is not measured. */
 async function get(server: Server, token: string, query: string, points: number): Promise<void> {
   const response = await fetch(`${server.url}/api/v3/location-histories?${query}`, {
     headers: { authorization: `Bearer ${token}` },
@@ -138,7 +141,7 @@ async function get(server: Server, token: string, query: string, points: number)
   if (found !== points) throw new Error(`${found} points instead of ${points}`)
 }
 
-/** The median of the milliseconds that each of several runs takes. */
+/** The median time of several runs in milliseconds. */
 async function repeat(times: number, work: () => Promise<void>): Promise<number> {
   const taken: number[] = []
   for (let time = 0; time < times; time++) {

@@ -23,15 +23,15 @@ const GOALS = { csv: '25,000 rows/s, within 512 MiB', xlsx: '15,000 rows/s, with
 const READ_GOAL = '0.50'
 const LINES_AT_ONCE = 1_000
 
-/** One measurement: how long it took, and what processor time. */
+/** The time and the processor time of one measurement. */
 interface Taken {
   ms: number
   cpuSeconds: number
 }
 
 /**
- * Records with a primary key out of a CSV file and out of a workbook, beside COPY of the same records into the same table
- * and beside exceljs reading that workbook.
+ * Measures the import of records with a primary key from a CSV file and from a workbook, compared to COPY of the same records
+ * into the same table, and to exceljs alone reading that workbook.
  */
 export async function benchImport(tier: Tier, options: Options): Promise<Row[]> {
   const folder = mkdtempSync(join(tmpdir(), 'fieldline-bench-import-'))
@@ -48,7 +48,7 @@ export async function benchImport(tier: Tier, options: Options): Promise<Row[]> 
   }
 }
 
-/** Points of devices while a file is imported. */
+/** Measures points of devices during an import. */
 export async function benchBesideImport(tier: Tier, options: Options): Promise<Row> {
   const folder = mkdtempSync(join(tmpdir(), 'fieldline-bench-import-'))
   const file = join(folder, 'rows.csv')
@@ -141,7 +141,10 @@ async function makeType(server: Server, token: string): Promise<string> {
   return (await call<{ data: { _id: string } }>(server, '/data-type', CUSTOMERS, token)).data._id
 }
 
-/** Records of a type in the empty table, with all its indexes; without the keys that an import writes beside them. */
+/**
+ * Copies the records of a type into the empty table with all its indexes, but without the keys that an import also
+ * writes.
+ */
 async function copyRecords(tier: Tier, options: Options): Promise<Taken> {
   const store = await tier.fresh()
   try {

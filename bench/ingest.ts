@@ -20,10 +20,10 @@ const GOALS = {
   cluster: { mqtt: '0.60', http: '0.60' },
 }
 
-/** A round of one measurement, with the limit of the moment beside it. */
+/** A round of one measurement, with the limit measured next to it. */
 type Round = Sustained & { limit: Limit }
 
-/** MQTT and HTTP bulk: what is acknowledged and stored a second, against what the database takes without a service. */
+/** Measures the points per second that MQTT and HTTP bulk acknowledge and store, against the database without a service. */
 export async function benchIngest(tier: Tier, options: Options): Promise<Row[]> {
   const times = { warmUpSeconds: WARM_UP_SECONDS, seconds: options.seconds }
   const way = options.limit ?? (await findLimit(tier, options.patienceSeconds))

@@ -12,7 +12,7 @@ import type { Tier } from './tiers.ts'
 const TICK_MS = 250
 const SCREENS = 200
 const PROBES = 10
-/** More than two cores can send: 1,000 screens of 2,000 subjects that all move between two ticks. */
+/** More than two cores can send: 1,000 screens with 2,000 subjects that all move between two ticks. */
 const MANY_SCREENS = 1_000
 const MANY_SUBJECTS = 2_000
 const MOVES_PER_SECOND = 8
@@ -22,7 +22,7 @@ const GOAL_BYTES = 20_000
 const WARM_UP_SECONDS = 3
 const SETTLE_MS = 30_000
 
-/** How soon a point is on screens, how much they can be sent, and what memory one takes. */
+/** Measures how soon a point appears on screens, how many positions can be sent, and the memory of a screen. */
 export async function benchLive(tier: Tier, options: Options): Promise<Row[]> {
   const probed: (Probed & { rate: number })[] = []
   const delivered: { ours: number; bare: number }[] = []
@@ -145,7 +145,7 @@ async function measureDelivery(
   return { ours, bare }
 }
 
-/** A position as the live stream shows it. */
+/** A position in the form of the live stream. */
 const toPosition = ({ id }: Device, index: number) => ({
   subjectId: id,
   subjectType: 'device',
@@ -176,7 +176,7 @@ async function measureMemory(server: Server, screens: Screens): Promise<number> 
 const publish = ({ mqtt }: Server, devices: Device[], pace: { seconds: number; perSecond?: number }) =>
   loadMqtt(mqtt, devices, {
     warmUpSeconds: WARM_UP_SECONDS,
-    // Later than what was sent before without a pace, so that every point moves its subject.
+    // Later than all points sent before at full speed, so that every point moves its subject.
     ...(pace.perSecond ? { firstTimeMs: Date.now() - 15 * 24 * 3600_000 } : {}),
     ...pace,
   })

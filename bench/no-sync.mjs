@@ -1,4 +1,5 @@
-// Loaded into a server that is measured without its syncs: none is made, as on a disk that says yes to everything.
+// Loaded into a server that is measured without syncs: it replaces them, like a disk that confirms every sync without
+// doing it.
 
 import fs from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'

@@ -24,27 +24,27 @@ export type Figure = (typeof FIGURES)[number]
 export interface Options extends Checkout {
   figures: Figure[]
   tiers: TierName[]
-  /** Of each window. */
+  /** The length of each window. */
   seconds: number
   rounds: number
-  /** Rows of files that are imported and exported. */
+  /** The rows of imported and exported files. */
   records: number
   /** 20 million rows in the growth figure instead of 2 million. */
   full: boolean
-  /** How long a measurement waits for the machine to have nothing else to do. */
+  /** How long a measurement waits for a quiet machine. */
   patienceSeconds: number
-  /** How long a screen is left open, whose memory is watched; not at all without. */
+  /** How long a screen is left open to watch its memory; 0 leaves the measurement out. */
   minutes: number
-  /** With so many geofences, ingest is measured with and without them instead of against its limit. */
+  /** With geofences, ingest is measured with and without them instead of against its limit. */
   fences: number
-  /** How the limit is run; searched for without. */
+  /** How the limit is run; without it the fastest way is searched. */
   limit?: Way
 }
 
 const USAGE = `npm run bench -- [${FIGURES.join(' ')}] [--tier ${TIERS.join('|')}] [--seconds N] [--rounds N] [--records N] [--full] [--patience SECONDS] [--fences N]
   [--minutes N] [--root FOLDER] [--node ARGUMENTS] [--limit ${FORMS.join('|')}:CONNECTIONS:ROWS]`
 
-/** The options of the command line. Throws with how to use it. */
+/** The options of the command line. Throws the usage text if they are wrong. */
 export function readOptions(args: string[]): Options {
   const { values, positionals } = parseArgs({
     args,

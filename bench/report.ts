@@ -1,10 +1,10 @@
-/** One line of the table: a figure of ours, what it is held against, and the goal. */
+/** One row of the table: a figure of Fieldline, its reference, and the goal. */
 export interface Row {
   figure: string
   ours: string
-  /** The limit or peer of the same run, measured in turn. */
+  /** The limit or peer measured in the same run, in turn. */
   beside: string
-  /** Ours by theirs, or theirs by ours where less is better: the median of the rounds. */
+  /** Fieldline's figure divided by the reference, or the inverse if less is better: the median of the rounds. */
   ratio?: number
   goal: string
   note?: string
@@ -29,7 +29,7 @@ export function median(values: readonly number[]): number {
     : ((sorted[middle - 1] as number) + (sorted[middle] as number)) / 2
 }
 
-/** A number with its thousands apart. */
+/** A number with thousands separators. */
 export function count(value: number): string {
   return Math.round(value).toLocaleString('en')
 }
@@ -40,7 +40,7 @@ export function ms(value: number): string {
 
 export const seconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`
 
-/** Tells whoever waits what is being measured; the table alone goes to standard output. */
+/** Reports to standard error what is being measured; only the table goes to standard output. */
 export function progress(text: string): void {
   process.stderr.write(`${new Date().toISOString().slice(11, 19)} ${text}\n`)
 }

@@ -1,6 +1,6 @@
 /**
- * `npm run bench`: the figures that we measure ourselves by, as a Markdown table. Everything is real and on this
- * machine, load generators included; speeds are ratios between two things measured in one run, in turn.
+ * `npm run bench`: Fieldline's benchmarks, printed as a Markdown table. Everything is real and on this machine, including load
+ * generators; speeds are ratios between two things that are measured in one run, in turn.
  */
 import { availableParallelism, cpus, loadavg } from 'node:os'
 import { benchConnections } from './connections.ts'
@@ -19,7 +19,7 @@ import { benchTasks } from './tasks.ts'
 import { openTier } from './tiers.ts'
 
 const options = readOptions(process.argv.slice(2))
-// An interrupted run takes its processes along: they hang on 'exit'.
+// An interrupted run ends its processes, which listen to 'exit'.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => process.exit(1))
 
 const rows: Row[] = []
@@ -31,7 +31,7 @@ for (const name of options.tiers) {
   try {
     if (options.figures.includes('ingest'))
       rows.push(...(await (options.fences > 0 ? benchFences : benchIngest)(tier, options)))
-    // Reading is the same with a Kafka beside it.
+    // Reading is the same in the cluster tier.
     if (options.figures.includes('history') && name !== 'cluster')
       rows.push(...(await benchHistory(tier, options)))
     if (options.figures.includes('disk') && name === 'one-machine') rows.push(...(await benchDisk(tier)))

@@ -9,7 +9,7 @@ import { type Sustained, sustain } from './sustain.ts'
 import { openTier, type Tier, type TierName } from './tiers.ts'
 
 const WARM_UP_SECONDS = 3
-/** What every tier takes with ease: what is waited for then is the safety, and no queue. */
+/** A rate that every tier takes easily, so that devices wait for the safety measure and not in a queue. */
 const EVEN_PER_SECOND = 1_000
 const NO_SYNC = fileURLToPath(new URL('no-sync.mjs', import.meta.url))
 
@@ -18,27 +18,29 @@ interface Way {
   tier: Tier
 }
 
-/** Something that keeps points safe, beside the same without it. */
+/** A measure that keeps points safe, and the same tier without it. */
 interface Safety {
   figure: string
   having: Way
   without: Way
 }
 
-/** Both at full speed and with even load. */
+/** Both at full speed and at an even load. */
 interface Measured {
   full: Sustained
   even: Sustained
 }
 
-/** MQTT with each safety of a tier and without it, measured in turn: points a second, processor time, and what a device waits. */
+/**
+ * Measures MQTT with and without each safety measure of a tier, in turn: points per second, processor time, and latency.
+ */
 export async function benchSafety(name: TierName, options: Options): Promise<Row[]> {
   const { safeties, close } = await openSafeties(name, options)
   try {
     const ways = [...new Set(safeties.flatMap(({ having, without }) => [having, without]))]
     const rounds = new Map(ways.map(way => [way, [] as Measured[]]))
     for (let round = 1; round <= options.rounds; round++) {
-      // By turns, so that none is always the first.
+      // The order alternates, so that none is always the first.
       for (const way of round % 2 === 0 ? [...ways].reverse() : ways)
         rounds.get(way)?.push(await measure(way, options))
     }
@@ -95,7 +97,7 @@ async function openSafeties(
   }
 }
 
-/** The worker thread of the database takes what is in the environment, and no arguments. */
+/** The database's worker thread takes over the environment, but no arguments. */
 function unsynced(tier: Tier): Tier {
   return {
     ...tier,
@@ -137,7 +139,7 @@ function toRow(figure: string, having: readonly Measured[], without: readonly Me
   }
 }
 
-/** What the disk takes to keep 8 KiB: the median of a hundred. */
+/** The time the disk takes to sync 8 KiB: the median of a hundred. */
 function syncMs(): number {
   const folder = mkdtempSync(join(tmpdir(), 'fieldline-bench-'))
   const file = openSync(join(folder, 'sync'), 'w')

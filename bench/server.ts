@@ -6,17 +6,17 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { residentMiB } from '../test/services/processes.ts'
 import { isStored } from '../test/support/figures.ts'
 
-/** What was started as its users start it: one process, or one for each role. */
+/** A server started as in production: one process, or one for each role. */
 export interface Server {
-  /** Of the interface, without a path. */
+  /** The URL of the interface, without a path. */
   url: string
-  /** Where points come in over HTTP. */
+  /** The URL for points over HTTP. */
   ingestUrl: string
-  /** Of the live sockets. */
+  /** The URL for live sockets. */
   liveUrl: string
   mqtt: { host: string; port: number }
   pids: readonly number[]
-  /** Resolves when everything that was acknowledged is stored. */
+  /** Resolves when everything acknowledged is stored. */
   stored(): Promise<void>
   /** Ends it in order. */
   stop(): Promise<void>
@@ -32,13 +32,16 @@ const PASSWORD = 'bench-bench-bench'
 const START_MS = 120_000
 const LOOK_MS = 50
 
-/** Which server is measured: a checkout that is built, and what Node is given to run it. */
+/** The measured server: a built checkout, and the arguments of Node to run it. */
 export interface Checkout {
   root: string
   nodeArgs: string[]
 }
 
-/** What a server needs to find its data, and the ROLES of each of its processes; none is all of them in one. */
+/**
+ * The environment of a server with its data, and the ROLES of each of its processes; an empty list is one process with
+ * all.
+ */
 export interface Place {
   env: Record<string, string>
   roles: readonly string[]
@@ -103,7 +106,7 @@ async function startProcess(checkout: Checkout, env: Record<string, string>): Pr
     },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
-  // It must not outlive a run that is interrupted.
+  // An interrupted run must not leave it behind.
   const end = () => child.kill('SIGKILL')
   process.once('exit', end)
   let errors = ''
@@ -148,7 +151,7 @@ export async function signIn(server: Server): Promise<string> {
   return answer.token
 }
 
-/** Makes devices through the API. */
+/** Creates devices through the API. */
 export async function makeDevices(server: Server, count: number): Promise<Device[]> {
   const token = await signIn(server)
   const devices: Device[] = []
@@ -164,7 +167,7 @@ export async function makeDevices(server: Server, count: number): Promise<Device
   return devices
 }
 
-/** Sends a POST, and returns what is answered. */
+/** Sends a POST, and returns the answer. */
 export async function call<Answer>(
   server: Server,
   path: string,
@@ -180,7 +183,7 @@ export async function call<Answer>(
   return (await response.json()) as Answer
 }
 
-/** What a GET of the interface answers. */
+/** Sends a GET, and returns the answer. */
 export async function get<Answer>(server: Server, path: string, token: string): Promise<Answer> {
   const response = await fetch(`${server.url}/api/v3${path}`, {
     headers: { authorization: `Bearer ${token}` },
@@ -189,13 +192,13 @@ export async function get<Answer>(server: Server, path: string, token: string): 
   return (await response.json()) as Answer
 }
 
-/** The most memory that its processes had at any time, in MiB. */
+/** The peak memory of the server's processes, in MiB. */
 export const peakMiB = ({ pids }: Server): number =>
   pids.reduce((sum, pid) => {
     const [, kib] = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? []
     return sum + Number(kib) / 1024
   }, 0)
 
-/** Of all its processes. */
+/** The resident memory of all its processes. */
 export const residentBytes = ({ pids }: Server): number =>
   pids.reduce((sum, pid) => sum + residentMiB(pid), 0) * 1024 ** 2

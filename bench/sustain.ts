@@ -4,26 +4,29 @@ import { count } from './report.ts'
 import { type Checkout, type Server, startFieldline } from './server.ts'
 import type { Tier } from './tiers.ts'
 
-/** What a server keeps up with. */
+/** The load that a server sustains. */
 export interface Sustained {
-  /** Points acknowledged and stored a second. */
+  /** Points acknowledged and stored per second. */
   rate: number
-  /** Processor time of the server and the services behind it for a point, in microseconds. */
+  /** Processor time of the server and its services for each point, in microseconds. */
   cpuMicroseconds: number
-  /** How long storing took after the last was acknowledged: not sustained unless it is counted in the rate, as it is. */
+  /** How long storing continued after the last acknowledgement; the rate includes this time. */
   lateSeconds: number
   load: LoadResult
 }
 
 export interface Work {
-  /** What the server needs before it is loaded. */
+  /** Prepares the server before the load. */
   before?(server: Server): Promise<void>
   load(server: Server): Promise<LoadResult>
-  /** When everything is stored; its processor time counts. */
+  /** Called when everything is stored; its processor time counts. */
   after?(server: Server): Promise<void>
 }
 
-/** Loads a server on a fresh database, then ends it and counts what is stored. Throws where that is not what was acknowledged. */
+/**
+ * Loads a server on a fresh database, then ends it and counts the stored points. Throws if they differ from the
+ * acknowledged ones.
+ */
 export async function sustain(
   tier: Tier,
   options: Checkout & { patienceSeconds: number },

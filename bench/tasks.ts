@@ -7,11 +7,11 @@ import { count, median, ms, progress, type Row } from './report.ts'
 import type { Tier } from './tiers.ts'
 
 const SIZES = [10_000, 1_000_000] as const
-/** Of another organization, beside them. */
+/** Tasks of another organization in the same table. */
 const OTHERS = 100_000
 const REPEAT = 9
 
-/** Three years of work: what is long past is done, the last hundredth is still to do. */
+/** Three years of work: tasks long past are done, and the last hundredth is still to do. */
 const FILL = `
   INSERT INTO tasks (id, organization_id, code, name, status, flow_id, hub_id, team_id, assignee_id, vehicle_id,
     schedule_id, position, address, start_time, end_time, content, history)
@@ -26,7 +26,7 @@ const FILL = `
     timestamptz '2024-01-01' + n * (interval '3 years' / $2) + interval '1 hour', jsonb_build_object('parcels', n % 7),
     jsonb_build_array(jsonb_build_object('status', 'completed', 'at', '2026-01-01T00:00:00.000Z', 'fields', '{}'::jsonb))
   FROM generate_series($9::int4, least($10::int4, $2::int4)) n`
-/** Of one statement: the service's connections wait for no longer one. */
+/** Rows of one statement: the service's connections wait no longer. */
 const STEP = 10_000
 
 interface Filled {
@@ -39,7 +39,10 @@ interface Filled {
   flowId: string
 }
 
-/** Lists of tasks at ten thousand and at a million: each filter is to be read from an index, and costs what it shows. */
+/**
+ * Measures lists of tasks with ten thousand and with a million: each filter must use an index, and its cost must depend
+ * on the page.
+ */
 export async function benchTasks(tier: Tier): Promise<Row[]> {
   const found: Map<string, number[]> = new Map()
   const scanned = new Set<string>()
@@ -75,7 +78,7 @@ export async function benchTasks(tier: Tier): Promise<Row[]> {
   }))
 }
 
-/** A database with so many tasks, and with up to `OTHERS` of another organization. */
+/** Fills a database with `size` tasks, and with up to `OTHERS` of another organization. */
 export async function fill(db: Database, size: number, url: string): Promise<Filled> {
   const { system } = db
   const indexes = await system.query<{ made: string; name: string }>(
@@ -86,7 +89,7 @@ export async function fill(db: Database, size: number, url: string): Promise<Fil
   await insert(system, Math.min(size, OTHERS))
   const filled = await insert(system, size)
   await system.query('ALTER TABLE tasks ENABLE TRIGGER USER')
-  // Takes a minute, for which the service's own connections do not wait.
+  // The indexes take a minute, longer than the service's own connections wait.
   const patient = new pg.Client(url)
   await patient.connect()
   for (const { made } of indexes) await patient.query(made)
@@ -207,7 +210,7 @@ async function measure(work: () => Promise<unknown>): Promise<number> {
   return median(times)
 }
 
-/** How the database finds the rows of a page; to count it may as well begin anywhere, since it stops at 1,001. */
+/** The plan of the query that finds a page's rows; the count may scan, because it stops at 1,001. */
 export async function explain(
   db: Database,
   work: (asked: Pick<Database, 'system' | 'isOneSession'>) => Promise<unknown>,

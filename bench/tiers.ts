@@ -12,36 +12,36 @@ import { type Checkout, type Device, makeDevices, type Place, startFieldline } f
 export const TIERS = ['embedded', 'one-machine', 'cluster'] as const
 export type TierName = (typeof TIERS)[number]
 
-/** Where the data of one measurement lives: what a server, or a statement without one, needs to find it. */
+/** The data of one measurement: everything that a server, or a statement without one, needs to find it. */
 export interface Store extends Place {
-  /** PostgreSQL, or the folder of PGlite. */
+  /** PostgreSQL, or the directory of PGlite. */
   url?: string
   directory: string
-  /** Processor seconds that PostgreSQL and Kafka have used; 0 where the database is a part of the server's. */
+  /** Processor seconds used by PostgreSQL and Kafka; 0 if the database is part of the server. */
   servicesCpu(): number
   /** Points in the table. In the embedded tier only while no server has it open. */
   countPoints(): Promise<number>
   remove(): Promise<void>
 }
 
-/** A tier with its database as the first start and the making of the devices left it. */
+/** A tier with its database in the state after the first start and the creation of the devices. */
 export interface Tier {
   name: TierName
   devices: Device[]
-  /** A copy of that database. */
+  /** Creates a copy of that database. */
   fresh(): Promise<Store>
   close(): Promise<void>
 }
 
 const DEVICES = 100
 
-/** What stands behind a server, where it is not one PostgreSQL that syncs and one broker. */
+/** The services of a server, if they are not one PostgreSQL with syncs and one broker. */
 export interface Services {
-  /** False: what PostgreSQL commits is in memory alone. */
+  /** False: PostgreSQL's commits are only in memory. */
   fsync?: boolean
-  /** A second PostgreSQL, without whose disk nothing is committed. */
+  /** A second PostgreSQL, whose disk every commit waits for. */
   standby?: boolean
-  /** Each has everything, and two have to before it is acknowledged. */
+  /** Each broker has all data, and two must have a record before it is acknowledged. */
   threeBrokers?: boolean
 }
 
@@ -77,7 +77,7 @@ async function openEmbedded(checkout: Checkout): Promise<Tier> {
 }
 
 async function openOneMachine(checkout: Checkout, services: Services): Promise<Tier> {
-  // Acknowledged is durable, so the disk is waited for, in the service and in its limit alike.
+  // Acknowledged means durable, so both the service and its limit wait for the disk.
   const fsync = services.fsync === false ? 'off' : 'on'
   const settings = { fsync, ...(services.standby ? { synchronous_standby_names: '*' } : {}) }
   const postgres = await startPostgres({ own: true, settings })
@@ -128,7 +128,7 @@ async function openOneMachine(checkout: Checkout, services: Services): Promise<T
   }
 }
 
-/** As one machine, with a Kafka between and each process doing its part: points come in at one and are stored by another. */
+/** One machine with Kafka in between and a process for each role: one receives points and another stores them. */
 async function openCluster(checkout: Checkout, services: Services): Promise<Tier> {
   const kafka = await (services.threeBrokers ? startKafkaCluster({}) : startKafka({ own: true }))
   if (!kafka.available) throw new Error(kafka.reason)
@@ -165,7 +165,7 @@ async function prepare(checkout: Checkout, env: Record<string, string>): Promise
 }
 
 async function countPoints(place: { url?: string; directory: string }): Promise<number> {
-  // What fails fails the query; a connection that DROP DATABASE ends is no news.
+  // Errors fail the query itself; a connection that DROP DATABASE ends is expected.
   const db = await openDatabase({ ...place, onError: () => {} })
   try {
     const [row] = await db.system.query<{ count: number }>('SELECT count(*)::int4 AS count FROM points')

@@ -6,7 +6,7 @@ interface CopyConnection {
   endCopyFrom(): void
 }
 
-/** `COPY … FROM STDIN` of bytes that are there already, as one query of a `pg` client. */
+/** `COPY … FROM STDIN` of prepared bytes, as one query of a `pg` client. */
 export function copyIn(client: pg.Client, text: string, bytes: Buffer): Promise<void> {
   return new Promise((resolve, reject) => {
     let failure: Error | undefined

@@ -6,10 +6,10 @@ import { PGlite } from '@electric-sql/pglite'
 import { postgis } from '@electric-sql/pglite-postgis'
 import type { Store } from '../tiers.ts'
 
-/** What a database does by itself with the rows that an answer of the history holds. */
+/** Lets a database alone write out the rows of an answer of the history. */
 export interface Dumper {
   name: string
-  /** Writes the rows out. Throws when they are not all there. */
+  /** Writes the rows. Throws if some are missing. */
   dump(): Promise<void>
   close(): Promise<void>
 }
@@ -29,7 +29,7 @@ export async function openDumper(
   return store.url ? openPsql(store.url, store.directory, day, rows) : openBlob(store.directory, day, rows)
 }
 
-/** psql that stays, so that neither its start nor its connection is measured; it writes to a file. */
+/** A psql process that stays open, so that neither its start nor its connection is measured; it writes to a file. */
 async function openPsql(
   url: string,
   directory: string,

@@ -1,13 +1,13 @@
 import type { Batch } from './batches.ts'
 
-/** The binary forms in which PostgreSQL takes arrays and COPY rows: array_recv and copyfromparse.c. */
+/** PostgreSQL's binary forms of arrays and COPY rows: array_recv and copyfromparse.c. */
 const INT4 = 23
 const FLOAT4 = 700
 const FLOAT8 = 701
 const EPOCH_2000_MS = 946_684_800_000
 const ARRAY_HEAD_BYTES = 20
 
-/** int4[], float8[] and float4[] parameters of a batch, in the order of the unnest statement. */
+/** The int4[], float8[] and float4[] parameters of a batch, in the order of the unnest statement. */
 export function encodeArrays(batch: Batch): Uint8Array[] {
   return [
     encodeArray(batch.subject, INT4, 4, (view, at, value) => view.setInt32(at, value)),
@@ -86,7 +86,9 @@ export function encodeCopy(batch: Batch): Buffer {
   return buffer
 }
 
-/** timestamptz: microseconds since 2000, as two halves, since a BigInt costs more than the rest of the row. */
+/**
+ * Writes a timestamptz, which is microseconds since 2000, as two halves: a BigInt takes longer than the rest of the row.
+ */
 function setTime(view: DataView, at: number, ms: number): void {
   const microseconds = (ms - EPOCH_2000_MS) * 1000
   const high = Math.floor(microseconds / 2 ** 32)

@@ -4,14 +4,14 @@ import { count, progress } from '../report.ts'
 import type { Tier } from '../tiers.ts'
 import { FORMS, type LimitOrder, type LimitResult } from './statements.ts'
 
-/** How the tier's fastest statement is run. */
+/** How the fastest statement of a tier is run. */
 export type Way = Pick<LimitOrder, 'form' | 'connections' | 'rows'>
 
-/** What the tier's database does without a service around it. */
+/** The speed of the tier's database without a service around it. */
 export interface Limit {
-  /** Rows a second. */
+  /** Rows per second. */
   rate: number
-  /** Processor time of the database and of whoever sends it the rows, in microseconds. */
+  /** Processor time of the database and of the sender of the rows, in microseconds. */
   cpuMicroseconds: number
 }
 
@@ -34,7 +34,7 @@ export async function findLimit(tier: Tier, patienceSeconds: number): Promise<Wa
   return (best as { way: Way }).way
 }
 
-/** Throws when the table does not hold what was inserted. */
+/** Throws if the table does not hold all inserted rows. */
 export async function measureLimit(
   tier: Tier,
   way: Way,

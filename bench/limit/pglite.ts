@@ -1,4 +1,4 @@
-/** The limit of PGlite, a process of its own, in whose main thread it runs: nothing is between it and the rows. */
+/** The limit of PGlite in the main thread of a process of its own: nothing is between it and the rows. */
 import { PGlite } from '@electric-sql/pglite'
 import { postgis } from '@electric-sql/pglite-postgis'
 import { DurableFiles } from '../../db/drivers/pglite-files.ts'
@@ -9,7 +9,7 @@ import { measureInserts, toJsonRows } from './rows.ts'
 import { COPY, FROM_STAGING, JSON_ROWS, type LimitOrder, STAGING, UNNEST } from './statements.ts'
 
 runProcess<LimitOrder>(async order => {
-  // Acknowledged is durable, so the disk is waited for, in the service and in its limit alike.
+  // Acknowledged means durable, so both the service and its limit wait for the disk.
   const pglite = await PGlite.create({ fs: new DurableFiles(order.directory), extensions: { postgis } })
   const insert = await createInserter(order, pglite)
   const result = await measureInserts(order, [insert])

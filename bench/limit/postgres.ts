@@ -1,4 +1,4 @@
-/** The limit of PostgreSQL, a process of its own: one statement over and over, on one or several connections. */
+/** The limit of PostgreSQL, in a process of its own: one statement repeatedly, on one or several connections. */
 import pg from 'pg'
 import { runProcess } from '../load/run-process.ts'
 import { createBatches } from './batches.ts'
@@ -46,7 +46,7 @@ async function createInserter(
       await client.query(`${STAGING}; PREPARE from_staging AS ${FROM_STAGING}`)
       return async () => {
         const batch = next()
-        // One round trip: the server goes on with what follows COPY when the rows have come.
+        // One round trip: the server continues with the statements after COPY once the rows have arrived.
         await copyIn(client, copyAndInsert, encodeCopy(batch))
         return batch.subject.length
       }

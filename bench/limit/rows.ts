@@ -15,8 +15,8 @@ export function toJsonRows(batch: Batch): string {
 }
 
 /**
- * Runs every inserter over and over, through a warm-up and a window. An inserter puts one batch and resolves to its
- * rows.
+ * Runs every inserter repeatedly, during a warm-up and a window. An inserter inserts one batch and resolves to the number of
+ * its rows.
  */
 export async function measureInserts(
   order: LimitOrder,
@@ -35,7 +35,7 @@ export async function measureInserts(
         const begun = performance.now()
         const inserted = await insert()
         total += inserted
-        // Whole statements only: the window is from the first that began in it to the last that ended.
+        // Only whole statements count: the window is from the first that began in it to the end of the last one.
         if (begun < begin) continue
         rows += inserted
         first = Math.min(first, begun)

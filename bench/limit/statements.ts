@@ -1,6 +1,6 @@
 /**
- * The fastest statements that put points into the table so that doing it twice does no harm. Nothing else is done:
- * no newest fix, no position of the log, no answer of what was new.
+ * The fastest statements that insert points so that repeating them does no harm. They do nothing else: no newest fix, no
+ * position of the log, no answer about new points.
  */
 const COLUMNS = 'subject_key, recorded_at, received_at, speed, heading, accuracy, battery, position'
 
@@ -25,13 +25,13 @@ export const JSON_ROWS = `
     AS g(s int4, t float8, r float8, y float8, x float8, v float4, h float4, a float4, b float4)
   ON CONFLICT DO NOTHING`
 
-/** Binary rows into a staging table that is the session's own, then from there. */
+/** Inserts binary rows into a staging table of the session, and from there into the table. */
 export const STAGING = `CREATE TEMP TABLE staging AS SELECT ${COLUMNS} FROM points WITH NO DATA`
 export const COPY = (from: string) => `COPY staging FROM ${from} WITH (FORMAT binary)`
 export const FROM_STAGING = `INSERT INTO points (${COLUMNS}) SELECT ${COLUMNS} FROM staging ON CONFLICT DO NOTHING`
 
 export interface LimitOrder {
-  /** PostgreSQL, or the folder of PGlite. */
+  /** PostgreSQL, or the directory of PGlite. */
   url?: string
   directory: string
   form: Form
@@ -46,7 +46,7 @@ export interface LimitResult {
   /** Rows committed in the window, and its length in seconds. */
   rows: number
   seconds: number
-  /** Rows committed in the warm-up too, and the processor seconds of this process for all of them. */
+  /** Rows committed in total, with the warm-up, and the processor seconds of this process for all of them. */
   total: number
   cpuSeconds: number
 }

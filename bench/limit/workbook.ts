@@ -1,6 +1,6 @@
 /**
- * `tsx bench/limit/workbook.ts FILE ROWS`: exceljs alone, as its documentation has it, without a style or a service around
- * it. It waits for the zip, or memory would grow with the rows.
+ * `tsx bench/limit/workbook.ts FILE ROWS`: exceljs alone writes a workbook as in its documentation, without a style or a
+ * service around it. It waits for the zip stream; otherwise memory would grow with the rows.
  */
 import { once } from 'node:events'
 import { createWriteStream } from 'node:fs'

@@ -1,6 +1,6 @@
 /**
- * What screens are held against, a process of its own: `ws` sends one frame over and over to everybody who is connected,
- * and waits for whoever does not read. Its order is the frame; it answers with its port.
+ * The reference for screens, in a process of its own: `ws` repeatedly sends one frame to every connected client, and waits for
+ * clients that do not read. Its order is the frame; it answers with its port.
  */
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
@@ -11,7 +11,7 @@ export interface BareOrder {
   frame: string
 }
 
-/** As much as our screens may have waiting. */
+/** The number of bytes that Fieldline lets wait for a screen. */
 const WAITING_BYTES = 256 * 1024
 
 obeyLines<BareOrder>(async ({ frame }) => {

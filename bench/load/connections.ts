@@ -1,19 +1,19 @@
 /**
- * The load generator of connections, a process of its own: it holds as many as its descriptors allow. It takes one
- * order a line on standard input and answers each with a line on standard output; it ends with its input.
+ * The load generator of connections, in a process of its own: it holds as many as its descriptors allow. It reads one order
+ * per line from standard input, and answers each with a line on standard output. It ends with its input.
  */
 import { connect, type Socket } from 'node:net'
 import { connectFrame, publishRing } from './frames.ts'
 import { obeyLines } from './orders.ts'
 
 export type ConnectionOrder =
-  /** Opens so many at once and holds them. Answers `{ seconds }` when the last one is accepted. */
+  /** Opens `count` connections at once and holds them. Answers `{ seconds }` when the last one is accepted. */
   | { do: 'open'; host: string; port: number; devices: { id: string; key: string }[]; count: number }
-  /** Breaks all of them off without a word. Answers `{ held }`, how many there still were. */
+  /** Breaks off all of them without DISCONNECT. Answers `{ held }`, the number of those that were still open. */
   | { do: 'drop' }
   /** Publishes point by point over one connection. Answers `{}` when it is accepted. */
   | { do: 'publish'; host: string; port: number; device: { id: string; key: string }; everyMs: number }
-  /** Ends that. Answers `{ latencies }` in milliseconds. */
+  /** Ends publishing. Answers `{ latencies }` in milliseconds. */
   | { do: 'latencies' }
 
 const KEEPALIVE_MS = 30_000

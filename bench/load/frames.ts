@@ -1,11 +1,11 @@
 /**
- * MQTT packets of the load generator, encoded once. The PUBLISH packets of a connection lie one behind the other in
- * one buffer, as many as may be in flight; before one is sent again only the digits that change are written into it.
+ * MQTT packets of the load generator, encoded once. The PUBLISH packets of a connection lie one behind the other in one
+ * buffer, as many as may be in flight. Before one is sent again, only its changing digits are overwritten.
  */
 const TIME_DIGITS = 13
 const LATITUDE_DIGITS = 4
 
-/** The payload of about 120 bytes, with a latitude and a timestamp that are overwritten. */
+/** The payload of about 120 bytes, whose latitude and timestamp are overwritten. */
 const PAYLOAD =
   '{"lat":52.5200000,"lng":13.4049540,"timestamp":0000000000000,"speed":12.25,"heading":270.5,"accuracy":5.5,"battery":87}'
 export const PAYLOAD_BYTES = PAYLOAD.length
@@ -49,7 +49,7 @@ export function publishRing(topic: string, slots: number): PublishRing {
   }
 }
 
-/** Points of one device as the body of a bulk request; every point is of the same length and patched in place. */
+/** Points of one device as the body of a bulk request; all points have the same length and are patched in place. */
 export function bulkBody(points: number): {
   bytes: Buffer
   patch(index: number, recordedAtMs: number): void
@@ -86,7 +86,7 @@ function text(value: string): Buffer {
   return Buffer.concat([length, bytes])
 }
 
-/** MQTT 3.1.1, section 2.2.3: seven bits a byte, least significant first. */
+/** MQTT 3.1.1, section 2.2.3: seven bits in each byte, least significant first. */
 function remainingLength(length: number): Buffer {
   const bytes: number[] = []
   let rest = length

@@ -1,6 +1,6 @@
 /**
- * The load generator of bulk requests, a process of its own: several requests in flight over kept connections, each
- * of another device, the body encoded once and patched in place.
+ * The load generator of bulk requests, in a process of its own: several requests are in flight over kept connections, each of
+ * another device. The body is encoded once and patched in place.
  */
 import { Agent, request } from 'node:http'
 import { bulkBody } from './frames.ts'
@@ -8,9 +8,9 @@ import { runProcess } from './run-process.ts'
 import { Window } from './window.ts'
 
 export interface HttpLoad {
-  /** Of the server, without a path. */
+  /** The server's URL, without a path. */
   url: string
-  /** They take turns. */
+  /** The devices, which take turns. */
   devices: { id: string; key: string }[]
   /** Requests in flight, and points in each. */
   requests: number

@@ -1,6 +1,6 @@
-// Runs in the page that is measured (bench/console.ts), as it is: nothing compiles it.
+// Runs in the measured page (bench/console.ts) as it is: nothing compiles it.
 window.meter = {
-  /** Frames a second, for so long. */
+  /** Frames per second, measured for `ms`. */
   async countFrames(ms) {
     const begun = performance.now()
     let frames = 0
@@ -10,11 +10,11 @@ window.meter = {
     }
     return (frames / (performance.now() - begun)) * 1_000
   },
-  /** `shown` becomes the milliseconds from when the browser hears of the next click on a row until its panel is drawn. */
+  /** `shown` resolves to the milliseconds from the click event on a row until its panel is drawn. */
   awaitClick() {
     const { promise, resolve } = Promise.withResolvers()
     this.shown = promise
-    // What is not answered by then counts as that, so that a run ends.
+    // A click without a panel counts as 10 s, so that a run ends.
     setTimeout(() => resolve(10_000), 10_000)
     const hear = event => {
       const name = event.target.closest('[role=option]')?.querySelector('.row-name')?.textContent

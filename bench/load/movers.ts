@@ -1,7 +1,7 @@
 /**
- * What the console watches, a process of its own: it passes every request on to the server and plays the live socket itself,
- * with as many subjects as asked for that all move four times a second. So the figure is the page's: on two cores 10,000 real
- * devices would leave it none.
+ * The server for the console's benchmark, in a process of its own. It passes every request on to the real server, and plays the
+ * live socket itself with the requested number of subjects, which all move four times a second. So the result is the page's
+ * alone: on two cores 10,000 real devices would leave it no processor time.
  */
 import { once } from 'node:events'
 import { createServer, request } from 'node:http'
@@ -10,16 +10,16 @@ import { WebSocketServer } from 'ws'
 import { obeyLines } from './orders.ts'
 
 export interface MoversOrder {
-  /** Of the server, without a path. */
+  /** The server's URL, without a path. */
   upstream: string
   subjects: number
   movesPerSecond: number
 }
 
-/** Until it comes round: they drive in circles, a few metres a step. */
+/** The number of steps of a round: subjects drive in circles, a few metres in each step. */
 const FRAMES = 24
 const STEP_DEGREES = 0.0005
-/** A page that is behind misses steps, as it does of a server, which sends what is newest. */
+/** A page that is behind misses steps, as with a server, which sends the newest state. */
 const BEHIND_BYTES = 8 * 1024 * 1024
 
 obeyLines<MoversOrder>(async ({ upstream, subjects, movesPerSecond }) => {

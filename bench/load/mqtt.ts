@@ -1,7 +1,7 @@
 /**
- * The MQTT load generator, a process of its own: `run-process.ts` starts it. It costs little, so that on two cores
- * the server is what is measured: raw sockets, packets that were encoded beforehand, and as many new ones in one
- * write as one read has acknowledged.
+ * The MQTT load generator, in a process of its own that `run-process.ts` starts. It uses little processor time, so that on two
+ * cores the server is measured: raw sockets, packets encoded beforehand, and one write with as many new packets as one read
+ * has acknowledged.
  */
 import { connect, type Socket } from 'node:net'
 import { connectFrame, type PublishRing, publishRing } from './frames.ts'
@@ -11,11 +11,11 @@ import { Window } from './window.ts'
 export interface MqttLoad {
   host: string
   port: number
-  /** One connection each. */
+  /** The devices, each with one connection. */
   devices: { id: string; key: string }[]
-  /** Messages in flight a connection. */
+  /** Messages in flight on each connection. */
   inFlight: number
-  /** How many all of them send a second; as many as are acknowledged without. */
+  /** Messages per second of all connections; without it each acknowledgement is followed by a new message. */
   perSecond?: number
   /** The timestamps of each device begin here and rise by a second. */
   firstTimeMs: number
@@ -40,16 +40,16 @@ runProcess<MqttLoad>(async load => {
 
 interface Connection {
   readonly inFlight: number
-  /** Fills what may be in flight, and again whenever something is acknowledged. */
+  /** Fills the messages in flight, and adds one for each acknowledgement. */
   start(): void
-  /** Sends so many, as far as there is room. Returns how many it were. */
+  /** Sends up to `count` messages, as far as there is room. Returns their number. */
   send(count: number): number
   close(): void
 }
 
 const PACE_MS = 10
 
-/** Lets each connection send `perSecond`; what found no room is sent when there is some. */
+/** Lets each connection send `perSecond` messages per second; messages that found no room are sent later. */
 function pace(connections: readonly Connection[], perSecond: number, window: Window): void {
   const begun = performance.now()
   const sent = connections.map(() => 0)
@@ -72,7 +72,7 @@ function openConnection(
   const ring: PublishRing = publishRing(`devices/${device.id}/location`, slots)
   const sentAt = new Float64Array(slots)
   let time = load.firstTimeMs
-  /** The slot whose acknowledgement is next; what is in flight lies behind it. */
+  /** The slot whose acknowledgement is next; the messages in flight begin with it. */
   let oldest = 0
   let inFlight = 0
   let filling = false

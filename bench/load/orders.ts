@@ -3,18 +3,18 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 
-/** A load generator that is told what to do as it goes on: see `obeyLines`. */
+/** A load generator that takes orders while it runs: see `obeyLines`. */
 export interface Generator<Order> {
   ask<Answer>(order: Order): Promise<Answer>
   end(): Promise<void>
 }
 
-/** Starts a module in a process of its own. It takes one order a line and answers each with a line. */
+/** Starts a module in a process of its own. It reads one order per line, and answers each with a line. */
 export function startGenerator<Order>(module: URL): Generator<Order> {
   const child = spawn(process.execPath, ['--import', 'tsx', fileURLToPath(module)], {
     stdio: ['pipe', 'pipe', 'inherit'],
   })
-  // It must not outlive a run that is interrupted.
+  // An interrupted run must not leave it behind.
   const kill = () => child.kill()
   process.once('exit', kill)
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()

@@ -5,7 +5,7 @@ import type { LoadResult } from './window.ts'
 
 const FIRST_TIME_AGO_MS = 30 * 24 * 3600_000
 
-/** Publishes over one connection a device, with 20 messages in flight each, from a process of its own. */
+/** Publishes over one connection for each device, with 20 messages in flight on each, from a process of its own. */
 export function loadMqtt(
   at: Server['mqtt'],
   devices: Device[],

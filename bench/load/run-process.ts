@@ -3,15 +3,15 @@ import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 
 /**
- * A measurement in a process of its own, so that it shares neither an event loop nor a heap with the one that
- * waits for it. The order goes in as one line of JSON on standard input, the result comes back as one on standard
- * output; the child ends with an error when anything in it fails.
+ * Runs a measurement in a process of its own, so that it shares neither an event loop nor a heap with the caller. The order goes
+ * in as one line of JSON on standard input, and the result comes back as one line on standard output. Any error ends the
+ * child with an error.
  */
 export async function inProcess<Result>(module: URL, order: unknown): Promise<Result> {
   const child = spawn(process.execPath, ['--import', 'tsx', fileURLToPath(module)], {
     stdio: ['pipe', 'pipe', 'inherit'],
   })
-  // It must not outlive a run that is interrupted.
+  // An interrupted run must not leave it behind.
   const end = () => child.kill()
   process.once('exit', end)
   let output = ''
@@ -44,7 +44,7 @@ export function runProcess<Order>(work: (order: Order) => Promise<unknown>): voi
   })
 }
 
-/** Runs a script of this folder's parent in a process of its own, to its end. */
+/** Runs a script of this directory's parent to its end, in a process of its own. */
 export async function runScript(path: string, args: readonly string[]): Promise<void> {
   const script = fileURLToPath(new URL(`../${path}`, import.meta.url))
   const child = spawn(process.execPath, ['--import', 'tsx', script, ...args], { stdio: 'inherit' })

@@ -1,6 +1,6 @@
 /**
- * The load generator of screens, a process of its own: it opens live sockets and watches what comes. It takes one order a
- * line on standard input and answers each with a line on standard output; it ends with its input.
+ * The load generator of screens, in a process of its own: it opens live sockets and watches their messages. It reads one order
+ * per line from standard input, and answers each with a line on standard output. It ends with its input.
  */
 import { connect, type Socket } from 'node:net'
 import WebSocket from 'ws'
@@ -9,24 +9,24 @@ import { Latencies } from './latencies.ts'
 import { obeyLines } from './orders.ts'
 
 export type ScreenOrder =
-  /** Opens so many screens of the whole organization. Answers `{}` when each has its snapshot. */
+  /** Opens `count` screens of the whole organization. Answers `{}` when each has its snapshot. */
   | { do: 'open'; url: string; token?: string; count: number }
-  /** Publishes with these devices now and then, and times each point to each screen. Answers `{}` at once. */
+  /** Publishes with these devices from time to time, and times each point to each screen. Answers `{}` at once. */
   | { do: 'probe'; host: string; port: number; devices: { id: string; key: string }[] }
-  /** Ends that. Answers `Probed`. */
+  /** Ends probing. Answers `Probed`. */
   | { do: 'probed' }
-  /** Counts what comes for so many seconds. Answers `{ frames, bytes }`. */
+  /** Counts frames for some seconds. Answers `{ frames, bytes }`. */
   | { do: 'count'; seconds: number }
 
 export interface Probed {
   /** Milliseconds from publishing to the screen. */
   latency: { p50: number; p99: number; max: number }
   points: number
-  /** Of the points on all screens, how many did not come. */
+  /** The number of points, over all screens, that did not arrive. */
   missed: number
 }
 
-/** Longer than a tick, so that each point is sent by itself; the least and the most. */
+/** The minimum and maximum interval: longer than a tick, so that each point is sent separately. */
 const PROBE_EVERY_MS = [300, 900] as const
 const ON_ITS_WAY_MS = 2_000
 const OPEN_AT_ONCE = 100
@@ -94,7 +94,7 @@ function openScreen({ url, token }: { url: string; token?: string }): Promise<vo
 const TIMESTAMP = '"timestamp":"'
 const ISO_LENGTH = 24
 
-/** The frame is not parsed: with hundreds of screens that would be what is measured. */
+/** The frame is not parsed: with hundreds of screens parsing would dominate the measurement. */
 function findProbes(frame: Buffer): void {
   const now = Date.now()
   for (const id of watched) {

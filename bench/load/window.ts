@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Latencies, type LatencySummary } from './latencies.ts'
 
-/** What a load generator found. */
+/** The result of a load generator. */
 export interface LoadResult {
   /** Points acknowledged in the window, and its length in seconds. */
   acknowledged: number
   seconds: number
-  /** Points acknowledged from the first to the last, outside the window too. */
+  /** All acknowledged points, also outside of the window. */
   total: number
   /** From sending to acknowledgement, in the window. */
   latency: LatencySummary
@@ -14,15 +14,15 @@ export interface LoadResult {
   cpuSeconds: number
 }
 
-/** How long what is in flight at the end may take. */
+/** How long messages in flight at the end may take. */
 const DRAIN_MS = 60_000
 
-/** Counts acknowledgements over a window that begins after a warm-up; then asks for the end and waits for the rest. */
+/** Counts acknowledgements in a window after a warm-up; then it requests the end and waits for the rest. */
 export class Window {
   readonly #latencies = new Latencies()
   #total = 0
   #open = false
-  /** Set when nothing more is to be sent. */
+  /** Set when the generator must send nothing more. */
   stopping = false
 
   acknowledged(points: number, milliseconds: number): void {
