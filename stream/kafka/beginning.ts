@@ -85,7 +85,7 @@ export function createBeginning(options: {
     reported.set(partition, gap)
     behind.again += next - from
     behind.missing += from - end
-    const doing = `going on with partition ${partition} where the writers had ended`
+    const doing = `resuming partition ${partition}`
     if (next > from) {
       const message = `The database has stored the log up to ${end}, the writers had read up to ${next}: ${next - from} records are read again`
       onError(new Error(message), doing)
@@ -105,7 +105,7 @@ export function createBeginning(options: {
         maxMs: RETRY_MAX_MS,
         again(error) {
           if (join !== joins) return false
-          onError(error, 'asking where the database ends, trying again')
+          onError(error, 'asking up to where the database has stored the log, trying again')
           return true
         },
       }).catch(() => {})
@@ -122,7 +122,7 @@ export function createBeginning(options: {
         return true
       }
       if (++wanted.mismatches > MAX_MISMATCHES)
-        throw new Error(`Offset ${wanted.offset} is not in Kafka any more`)
+        throw new Error(`Offset ${wanted.offset} is no longer in Kafka`)
       return false
     },
 

@@ -146,7 +146,7 @@ export function keepConsuming(options: ConsumeOptions): Consuming {
   const running = retry(async () => closed || consume(), {
     firstMs: PAUSE_MS,
     again(error) {
-      if (!closed) onError(error, 'reading from Kafka, starting anew')
+      if (!closed) onError(error, 'reading from Kafka, starting again')
       return !closed
     },
   }).catch(() => {})

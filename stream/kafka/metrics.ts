@@ -53,7 +53,7 @@ export function observeKafka(registry: Registry, log: KafkaLog, roles: { storing
   })
   new Gauge({
     name: 'fieldline_log_retention_seconds',
-    help: 'How long Kafka keeps what the writers have not stored',
+    help: 'How long Kafka keeps records that the writers have not stored',
     registers,
   }).set(RETENTION_MS / 1000)
   if (!roles.storing) return
@@ -65,7 +65,7 @@ export function observeKafka(registry: Registry, log: KafkaLog, roles: { storing
     ],
     [
       'fieldline_log_missing_records_total',
-      'Records that the database does not have and Kafka no longer has: what was in them is lost',
+      'Records that the database does not have and Kafka no longer has: their points are lost',
       () => log.behind.missing,
     ],
   ] as const) {

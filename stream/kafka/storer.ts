@@ -172,7 +172,7 @@ export function createStorer(options: {
     })
     onError(
       new Error(`${gone.size} subjects of the records that are read again are not in the database`),
-      `storing their entries of partition ${batch.partition}: dead letters`,
+      `storing their entries of partition ${batch.partition}, sending them to the dead letters`,
     )
     const records = batch.records.map(one => ({
       ...one,
@@ -185,7 +185,7 @@ export function createStorer(options: {
     for (const { message, reason } of batch.unreadable) {
       onError(
         new Error(reason),
-        `reading record ${message.offset} of partition ${batch.partition}: a dead letter`,
+        `reading record ${message.offset} of partition ${batch.partition}, sending it to the dead letters`,
       )
       const { key, value, headers } = message
       yield {

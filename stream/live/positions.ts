@@ -286,7 +286,7 @@ export async function openLivePositions(options: {
       maxMs: RETRY_MAX_MS,
       again(error) {
         if (closed) return false
-        onError(error, 'reading who sees what, trying again')
+        onError(error, 'reading the visibility of subjects, trying again')
         return true
       },
     })

@@ -15,7 +15,7 @@ export type Ask = { failedAfter: number } | { piece: Uint8Array } | { end: true 
 export type Tell = { failed: Awaited<ReturnType<FailedRows>> } | { taken: true }
 
 const port = parentPort
-if (!port) throw new Error('This runs in a worker thread alone')
+if (!port) throw new Error('This only runs in a worker thread')
 const answers: Tell[] = []
 let wake = () => {}
 port.on('message', (answer: Tell) => {

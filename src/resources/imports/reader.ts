@@ -24,7 +24,7 @@ export async function inspectFile(
   const thread = startReader({ kind: 'inspect', path, type, given })
   try {
     const message = await thread.next(INSPECT_WITHIN_MS)
-    if (!('inspected' in message)) throw new Error('The reader answered something else')
+    if (!('inspected' in message)) throw new Error('The reader sent an unexpected message')
     return message.inspected
   } finally {
     await thread.end()
@@ -47,7 +47,7 @@ export async function* readBatches(
       const message = await thread.next(Math.min(BATCH_WITHIN_MS, leftMs))
       leftMs -= performance.now() - asked
       if ('alive' in message) continue
-      if (!('batch' in message)) throw new Error('The reader answered something else')
+      if (!('batch' in message)) throw new Error('The reader sent an unexpected message')
       const { rows, fraction, done } = message.batch
       if (!done) thread.ask()
       yield { rows: JSON.parse(rows), fraction }

@@ -30,7 +30,7 @@ export type Reply =
   | { error: { reason: FileError['reason']; message: string } }
 
 const port = parentPort
-if (!port) throw new Error('This runs in a worker thread alone')
+if (!port) throw new Error('This only runs in a worker thread')
 const reply = (message: Reply) => port.postMessage(message)
 
 async function inspect(path: string, type: Mappable, given: GivenMapping | null): Promise<void> {

@@ -61,7 +61,7 @@ export function scheduleJob(
             made = true
           } catch (error) {
             // The schedule is still due and will be found again; meanwhile the others have their turn.
-            onError(error, `making the tasks of the organization ${organizationId}, trying again`)
+            onError(error, `creating the tasks of the organization ${organizationId}, trying again`)
           }
         }
         if (!made) await pause(POLL_MS, undefined, { signal })

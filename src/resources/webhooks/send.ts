@@ -167,11 +167,11 @@ function explain(error: unknown): Pick<Sent, 'error' | 'final'> {
   return { error: describeFailure(error), final: false }
 }
 
-/** Without the addresses that Node and undici name: they are what a name of the inner network resolves to. */
+/** Omits the addresses in errors of Node and undici, which would show to what a name of the internal network resolves. */
 function describeFailure(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   const { code, syscall } = error as NodeJS.ErrnoException
   if (code === 'UND_ERR_CONNECT_TIMEOUT') return `No connection within ${CONNECT_TIMEOUT_MS / 1000} s`
-  // `getaddrinfo` is of the name alone, which whoever made the webhook knows.
+  // An error of `getaddrinfo` contains only the name, which the webhook's author knows.
   return syscall && syscall !== 'getaddrinfo' ? `${syscall} ${code}` : error.message || error.name
 }
