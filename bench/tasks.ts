@@ -90,11 +90,11 @@ export async function fill(db: Database, size: number, url: string): Promise<Fil
   const filled = await insert(system, size)
   await system.query('ALTER TABLE tasks ENABLE TRIGGER USER')
   // The indexes take a minute, longer than the service's own connections wait.
-  const patient = new pg.Client(url)
-  await patient.connect()
-  for (const { made } of indexes) await patient.query(made)
-  await patient.query('VACUUM ANALYZE tasks')
-  await patient.end()
+  const client = new pg.Client(url)
+  await client.connect()
+  for (const { made } of indexes) await client.query(made)
+  await client.query('VACUUM ANALYZE tasks')
+  await client.end()
   return filled
 }
 

@@ -72,7 +72,7 @@ export async function openMqttServer(options: {
   }
   const connections = new Map<Client, Connection>()
   /** Clients that are being authenticated, and the bytes left by those that have disconnected meanwhile. */
-  const unknown = new Map<Client, { connection: Connection; leftBytes: number }>()
+  const unauthenticated = new Map<Client, { connection: Connection; leftBytes: number }>()
   let leftBytes = 0
   const throttle = createConnectionThrottle({ perSecond: options.connectionsPerSecond })
   const readPublisher = createCredentials({ db, tokens })
@@ -88,14 +88,14 @@ export async function openMqttServer(options: {
     persistence: createPersistence(sessions.isResumed),
     mq: NO_DELIVERY,
     authenticate(client, username, password, done) {
-      const connection = unknown.get(client)?.connection
+      const connection = unauthenticated.get(client)?.connection
       if (!connection) return
       watcher
         .read(() => readPublisher(username, password?.toString('utf8')))
         .then(
           publisher => {
             // The client has disconnected, and left nothing, or too much.
-            if (!unknown.has(client)) return
+            if (!unauthenticated.has(client)) return
             const error = findRefusal(connection, publisher)
             if (error) connection.socket.closeFor(error)
             else if (client.closed) connection.admitLeft(publisher as Publisher)
@@ -151,7 +151,7 @@ export async function openMqttServer(options: {
       const client = broker.handle(secure ? secure(stream) : stream)
       const connection = new Connection(client, services)
       connections.set(client, connection)
-      unknown.set(client, { connection, leftBytes: 0 })
+      unauthenticated.set(client, { connection, leftBytes: 0 })
       if (closing) end(connection)
       else if (log.full) connection.pause()
       client.once('connected', () => {
@@ -172,20 +172,20 @@ export async function openMqttServer(options: {
   /** Handles an unauthenticated client that has closed the socket: its input waits, if there is room. */
   function leave(connection: Connection): void {
     const { client, hasConnect, leftBytes: bytes } = connection
-    const one = unknown.get(client)
-    if (!one) return
+    const pending = unauthenticated.get(client)
+    if (!pending) return
     if (!hasConnect || bytes === 0 || leftBytes + bytes > MAX_LEFT_BYTES) {
-      unknown.delete(client)
+      unauthenticated.delete(client)
       connection.drop()
       return
     }
-    one.leftBytes = bytes
+    pending.leftBytes = bytes
     leftBytes += bytes
   }
 
   function forget(client: Client): void {
-    leftBytes -= unknown.get(client)?.leftBytes ?? 0
-    unknown.delete(client)
+    leftBytes -= unauthenticated.get(client)?.leftBytes ?? 0
+    unauthenticated.delete(client)
   }
 
   function end(connection: Connection): void {

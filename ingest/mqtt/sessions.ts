@@ -66,8 +66,8 @@ export function createSessions() {
   }
 
   function makeRoom(owner: string): void {
-    const mine = [...(byOwner.get(owner) ?? [])].filter(({ socket }) => socket === null)
-    for (const session of mine.slice(0, Math.max(0, mine.length - MAX_SESSIONS_AWAY))) end(session)
+    const own = [...(byOwner.get(owner) ?? [])].filter(({ socket }) => socket === null)
+    for (const session of own.slice(0, Math.max(0, own.length - MAX_SESSIONS_AWAY))) end(session)
     for (const session of away) {
       if (away.size <= MAX_SESSIONS_AWAY_IN_ALL) break
       end(session)

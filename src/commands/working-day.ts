@@ -95,7 +95,7 @@ async function work(
     const now = Date.now()
     const { lat, lng } = placeAt(now)
     const at = new Date(now).toISOString()
-    const body = { status, at, lat, lng, fields: asked(flow, status) }
+    const body = { status, at, lat, lng, fields: fillFields(flow, status) }
     try {
       return (await keepTrying(stop, () => driver.api.call('POST', `/task/${_id}/status`, body))) !== null
     } catch (error) {
@@ -142,7 +142,7 @@ async function findFlow(api: Api): Promise<Flow> {
 }
 
 /** A value for each required field of a step. */
-function asked({ steps }: Flow, status: string): { [key: string]: unknown } {
+function fillFields({ steps }: Flow, status: string): { [key: string]: unknown } {
   const fields = steps.find(step => step.status === status)?.fields.filter(({ required }) => required) ?? []
   return Object.fromEntries(
     fields.map(({ key, type, options }) => [

@@ -63,7 +63,7 @@ interface Running {
   kind: JobKind
   job: Job
   stop: AbortController
-  settled: Promise<void>
+  finished: Promise<void>
   /** Whether it has used up a turn, now or earlier. */
   isLong: boolean
   /** Resumes a paused job; null while it works. */
@@ -106,7 +106,7 @@ export async function startJobs(options: RunnerOptions): Promise<JobRunner> {
     const work = withDemand({ lane: 'background', owner: job.organizationId ?? undefined }, async () =>
       kind.run(context),
     )
-    const settled = Promise.race([work, rejectAfterGrace(stop.signal)])
+    const finished = Promise.race([work, rejectAfterGrace(stop.signal)])
       .then(
         result => persist(() => succeed(kind, job, result)),
         error => persist(() => fail(kind, job, error, stop.signal)),
@@ -118,7 +118,7 @@ export async function startJobs(options: RunnerOptions): Promise<JobRunner> {
         if (!stopping) wake()
       })
     work.catch(() => {})
-    running.set(job.id, { kind, job, stop, settled, isLong: job.turns > 0, resume: null })
+    running.set(job.id, { kind, job, stop, finished, isLong: job.turns > 0, resume: null })
   }
 
   function createTurnPassing(kind: JobKind, job: Job, signal: AbortSignal): () => Promise<void> {
@@ -303,7 +303,7 @@ export async function startJobs(options: RunnerOptions): Promise<JobRunner> {
       const late = new Promise<void>(resolve => {
         timer = setTimeout(resolve, STOP_WITHIN_MS)
       })
-      await Promise.race([Promise.all(jobs.map(({ settled }) => settled)), late])
+      await Promise.race([Promise.all(jobs.map(({ finished }) => finished)), late])
       clearTimeout(timer)
     },
   }

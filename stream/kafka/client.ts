@@ -106,15 +106,15 @@ export async function administer<T>(
 
 /** Reports kafkajs' warnings and errors to `onError`, except those about moving partitions and about retries. */
 function createLogger(onError: OnError) {
-  const heard = new Map<string, number>()
+  const reportedAt = new Map<string, number>()
   return ({ namespace, log }: { namespace: string; log: { message: string; [key: string]: unknown } }) => {
     const { message, timestamp: _timestamp, logger: _logger, stack: _stack, ...details } = log
     if (/rebalanc|re-joining|resync group|Limiting retries/i.test(`${message} ${details.error}`)) return
     const key = `${namespace} ${message}`
     const now = performance.now()
-    if (now - (heard.get(key) ?? Number.NEGATIVE_INFINITY) < REPEAT_AFTER_MS) return
-    if (heard.size > 1_000) heard.clear()
-    heard.set(key, now)
+    if (now - (reportedAt.get(key) ?? Number.NEGATIVE_INFINITY) < REPEAT_AFTER_MS) return
+    if (reportedAt.size > 1_000) reportedAt.clear()
+    reportedAt.set(key, now)
     const reason = details.error ? `${message}: ${details.error}` : message
     onError(Object.assign(new Error(reason), details), `Kafka ${namespace}`)
   }

@@ -22,11 +22,11 @@ export function observeKafka(registry: Registry, log: KafkaLog, roles: { storing
   function read(): Promise<void> {
     if (reading) return reading
     answered = false
-    const asked = log.readLag().then(found => {
+    const answer = log.readLag().then(found => {
       lag = found
       answered = true
     })
-    reading = within(READ_WITHIN_MS, asked).finally(() => {
+    reading = within(READ_WITHIN_MS, answer).finally(() => {
       reading = undefined
     })
     return reading

@@ -67,9 +67,9 @@ describe('A text that can be read in two ways', () => {
     await write(format, [['A', 'B'], ...texts.map(text => [text, beside])])
     const file = openFile(reading(type, format, more), () => {})
     const found: unknown[] = []
-    for await (const { values, errors, alone } of file.rows) {
+    for await (const { values, errors, warnings } of file.rows) {
       found.push(errors[0]?.message ?? JSON.parse(values).a)
-      expect(alone.every(({ field }) => field === 'a')).toBe(true)
+      expect(warnings.every(({ field }) => field === 'a')).toBe(true)
     }
     file.close()
     return found

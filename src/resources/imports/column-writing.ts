@@ -51,14 +51,14 @@ export function createColumnWriting(field: Field, style: Style): { add(cell: Cel
         (order.isOfPoints ? pointsMonthFirst : monthFirst).add(order.first === 'month')
     },
     shown: () => ({
-      ...said('decimal', decimals),
-      ...said('monthFirst', monthFirst),
-      ...said('pointsMonthFirst', pointsMonthFirst),
+      ...toShown('decimal', decimals),
+      ...toShown('monthFirst', monthFirst),
+      ...toShown('pointsMonthFirst', pointsMonthFirst),
     }),
   }
 }
 
-const said = <Name extends string, Value>(name: Name, seen: ReadonlySet<Value>) =>
+const toShown = <Name extends string, Value>(name: Name, seen: ReadonlySet<Value>) =>
   (seen.size === 0 ? {} : { [name]: seen.size === 1 ? [...seen][0] : null }) as {
     [name in Name]?: Value | null
   }

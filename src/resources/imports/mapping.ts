@@ -72,9 +72,9 @@ export function chooseMapping(
   const proposed = proposeMapping(type.fields, header.headings, sample)
   if (Object.keys(proposed).length > 0) return proposed
   const labels = type.fields.filter(({ isHidden }) => !isHidden).map(({ label }) => label)
-  const which = labels.length > 0 ? `: ${listed(labels)}` : ''
+  const names = labels.length > 0 ? `: ${listed(labels)}` : ''
   throw unimportable(
-    `No column of the file is called like a field of ${type.name}${which}. ${taken(header)} Name the columns so, with nothing above their names, or give a mapping.`,
+    `No column of the file is called like a field of ${type.name}${names}. ${taken(header)} Name the columns so, with nothing above their names, or give a mapping.`,
   )
 }
 

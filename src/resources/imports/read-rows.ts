@@ -16,7 +16,7 @@ import { resolveMapping } from './mapping.ts'
 import { reportOf } from './report.ts'
 import { createSeenRoom, createSeenValues, digestOf, type SeenValues } from './seen-values.ts'
 
-const ALONE =
+const READ_AS_OTHERS =
   'This is read as other rows of the file show it, and without them would be another value: write it in a way that is clear by itself, such as 1234 or 2026-11-21.'
 
 const NO_VALUE = 'The row has no value for any field.'
@@ -48,7 +48,7 @@ export interface ReadRow {
   made: MadeRecord | null
   errors: RowError[]
   /** Warnings in case the row fails for another reason and is sent again without the rows around it. */
-  alone: RowError[]
+  warnings: RowError[]
   /** Fields whose reference is to an earlier row. */
   toEarlier: string[]
   /** Whether an earlier row is exactly the same. */
@@ -59,7 +59,7 @@ export interface ReadRow {
 export type MadeRecord = RecordText | { lacks: RowError[] }
 
 /** The part of a row that is collected during reading. */
-type Row = Pick<ReadRow, 'row' | 'errors' | 'alone' | 'toEarlier' | 'repeats'> & { values: Values }
+type Row = Pick<ReadRow, 'row' | 'errors' | 'warnings' | 'toEarlier' | 'repeats'> & { values: Values }
 
 /** The rows with values, one after the other; rows up to `after` are only checked for values that later rows repeat. */
 export async function* readRows(reading: Reading, source: Source): AsyncGenerator<ReadRow> {
@@ -80,7 +80,7 @@ export async function* readRows(reading: Reading, source: Source): AsyncGenerato
 
   for await (const { number, cells, wrong = [] } of source.rows) {
     if (format !== 'json' && findValue(cells, 0) === -1) continue
-    const read: Row = { row: number, values: {}, errors: [], alone: [], toEarlier: [], repeats: false }
+    const read: Row = { row: number, values: {}, errors: [], warnings: [], toEarlier: [], repeats: false }
     read.errors.push(...wrong.map(one => ({ field: null, ...one })))
     const beyond = format === 'json' ? -1 : findValue(cells, headings.length)
     if (beyond !== -1) {
@@ -111,7 +111,7 @@ export async function* readRows(reading: Reading, source: Source): AsyncGenerato
     const value = keyField && read.values[keyField.key]
     const key = keyField && !isAbsent(value) ? uniqueValue(keyField, value) : null
     const isDone = read.errors.length > 0 || read.repeats
-    const errors = reportOf(read.errors.length > 0 ? [...read.errors, ...read.alone] : [])
+    const errors = reportOf(read.errors.length > 0 ? [...read.errors, ...read.warnings] : [])
     yield { ...read, errors, values, key, made: isDone ? null : makeRecord(fields, mapped, read.values) }
   }
 }
@@ -164,7 +164,7 @@ function readCell(
     const { value } = converted
     read.values[field.key] = value
     if (unclear && !isDeepStrictEqual(convert(field, cell, style), converted))
-      read.alone.push({ field: field.key, value: cellText(cell), message: ALONE })
+      read.warnings.push({ field: field.key, value: cellText(cell), message: READ_AS_OTHERS })
     if (value !== null || !field.required || !isAbsent(field.default)) return
     read.errors.push({ field: field.key, value: null, message: `${field.label} is required.` })
   } else read.errors.push({ field: field.key, value: shownAs(), message: converted.message })

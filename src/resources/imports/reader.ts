@@ -43,9 +43,9 @@ export async function* readBatches(
     thread.ask()
     let leftMs = withinMs
     for (;;) {
-      const asked = performance.now()
+      const begun = performance.now()
       const message = await thread.next(Math.min(BATCH_WITHIN_MS, leftMs))
-      leftMs -= performance.now() - asked
+      leftMs -= performance.now() - begun
       if ('alive' in message) continue
       if (!('batch' in message)) throw new Error('The reader sent an unexpected message')
       const { rows, fraction, done } = message.batch

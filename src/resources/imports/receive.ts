@@ -140,9 +140,9 @@ async function checkRoom(tx: Queryable, caller: Caller, bytes: number): Promise<
   }
   const leftBytes = MAX_KEPT_BYTES - ofAll.fileBytes - bytes
   if (leftBytes < 0 || own.fileBytes > leftBytes) {
-    const whose = leftBytes < 0 ? 'The files' : 'Your files'
+    const files = leftBytes < 0 ? 'The files' : 'Your files'
     const much = leftBytes < 0 ? '10 GiB' : 'so much of 10 GiB that the rest is for others'
-    const message = `${whose} of imports that wait or have rows that failed take ${much}, and no more are kept: each goes 30 days after it was sent.`
+    const message = `${files} of imports that wait or have rows that failed take ${much}, and no more are kept: each goes 30 days after it was sent.`
     throw new RequestError('rate-limited', message, {}, FULL_RETRY_AFTER_S)
   }
 }
@@ -164,8 +164,9 @@ async function readTarget(
     throw invalid('mapping', 'Give an import config or a mapping, not both.')
   const config = isUuid(importConfigId) ? await findImportConfig(tx, importConfigId) : null
   if (!isNamed && !config) throw invalid('importConfigId', NO_CONFIG, 'not-found')
-  const which = isNamed ? namedType(fields) : config
-  const type = which && (await acrossOrganizations(tx, () => findDataType(tx, caller.organizationId, which)))
+  const selection = isNamed ? namedType(fields) : config
+  const type =
+    selection && (await acrossOrganizations(tx, () => findDataType(tx, caller.organizationId, selection)))
   if (!type) {
     const path = dataTypeId === undefined ? 'dataTypeName' : 'dataTypeId'
     throw invalid(path, 'There is no such data type.', 'not-found')

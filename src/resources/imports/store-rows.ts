@@ -52,7 +52,9 @@ export async function storeRows(tx: Queryable, target: Target, rows: readonly Re
   const { organizationId, type, mode, dryRun, mapped } = target
   const keyField = type.fields.find(({ key }) => key === type.primaryKey)
   const failed = new Map<number, RowError[]>()
-  const alone = new Map(rows.filter(read => read.alone.length > 0).map(read => [read.row, read.alone]))
+  const warnings = new Map(
+    rows.filter(read => read.warnings.length > 0).map(read => [read.row, read.warnings]),
+  )
   const textOf = new Map(rows.map(({ row, values }) => [row, values]))
   // The label of a hidden field must not be disclosed unless the row itself has a value for the field.
   const withoutHidden = (row: number, error: RowError) =>
@@ -64,7 +66,7 @@ export async function storeRows(tx: Queryable, target: Target, rows: readonly Re
   const fail = (row: number, ...found: RowError[]) => {
     const errors = found.map(error => withoutHidden(row, error))
     const before = failed.get(row)
-    failed.set(row, reportOf(before ? [...before, ...errors] : [...errors, ...(alone.get(row) ?? [])]))
+    failed.set(row, reportOf(before ? [...before, ...errors] : [...errors, ...(warnings.get(row) ?? [])]))
   }
   for (const { row, errors } of rows) if (errors.length > 0) failed.set(row, errors)
   const readable = rows.filter(({ row, repeats }) => !failed.has(row) && !repeats)
@@ -143,19 +145,19 @@ export async function storeRows(tx: Queryable, target: Target, rows: readonly Re
   }
 
   // Primary keys were looked up above.
-  const unasked = created.flatMap(({ _id, unique, key }) =>
+  const createdValues = created.flatMap(({ _id, unique, key }) =>
     unique
       .filter(({ field }) => key === null || field !== type.primaryKey)
       .map(value => ({ ...value, recordId: _id })),
   )
-  const asked = [
-    ...unasked,
+  const newValues = [
+    ...createdValues,
     ...newKeys(
       type.fields.filter(({ key }) => key !== type.primaryKey),
       changed,
     ),
   ].filter(({ field }) => !isWithheld(field))
-  const taken = await listTakenValues(tx, organizationId, type._id, asked)
+  const taken = await listTakenValues(tx, organizationId, type._id, newValues)
   const rowOf = new Map(taken.length > 0 ? [...created, ...changed].map(one => [one._id, one]) : [])
   for (const { recordId, field } of taken) {
     const { row, data } = rowOf.get(recordId) as { row: number; data: string | Values }

@@ -138,9 +138,9 @@ export function createViewers(
 
   function read(viewer: Viewer, data: Buffer): void {
     const { socket, client, owner } = viewer
-    const said = readMessage(data)
-    const isRefused = typeof said !== 'string' && said.type === 'subscribe' && !viewer.seesPositions
-    const message = isRefused ? NO_POSITIONS : said
+    const received = readMessage(data)
+    const isRefused = typeof received !== 'string' && received.type === 'subscribe' && !viewer.seesPositions
+    const message = isRefused ? NO_POSITIONS : received
     if (typeof message === 'string') {
       socket.send(JSON.stringify({ type: 'error', message }))
       endUnread(viewer)

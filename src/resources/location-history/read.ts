@@ -62,8 +62,8 @@ export async function readTracks(db: Queryable, request: HistoryRequest): Promis
   }
   const { keys, rest, outlines } = await findShape(db, visibility, filter, { ...request, enough: MAX_KEPT })
   if (rest || keys.length > MAX_KEPT) {
-    const what = request.maxPoints === undefined ? 'simplify' : 'maxPoints'
-    throw invalid(what, 'This is more than a simplified file is made from. Ask for a shorter time.')
+    const parameter = request.maxPoints === undefined ? 'simplify' : 'maxPoints'
+    throw invalid(parameter, 'This is more than a simplified file is made from. Ask for a shorter time.')
   }
   const sign = order === 'asc' ? 1 : -1
   keys.sort((a, b) => a.subject - b.subject || sign * (a.recordedAt - b.recordedAt))

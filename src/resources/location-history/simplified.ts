@@ -93,8 +93,8 @@ const readVertex = (lines: Lines): Vertex => ({
 export function readKept(db: Queryable, visibility: Visibility, keys: readonly HistoryKey[]): Read {
   let at = 0
   return async ({ limit, rows, maxBytes }) => {
-    const asked = keys.slice(at, at + Math.min(limit, rows))
-    const { lines, count } = await readPoints(db, visibility, asked, maxBytes)
+    const page = keys.slice(at, at + Math.min(limit, rows))
+    const { lines, count } = await readPoints(db, visibility, page, maxBytes)
     at += count
     return { lines, ended: at >= keys.length }
   }

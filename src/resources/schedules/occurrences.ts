@@ -94,8 +94,8 @@ export function* lookThrough(
     }
     const instants = found.instants()
     effort.steps += instants.length
-    const over = instants.filter(instant => instant <= now)
-    hold({ day: found.day, count: over.length, instants: () => over })
+    const ended = instants.filter(instant => instant <= now)
+    hold({ day: found.day, count: ended.length, instants: () => ended })
     for (const instant of instants) if (instant > now) next.push(instant)
     if ((found.day - 1) * DAY_MS > now && next.length >= ahead(past)) break
   }

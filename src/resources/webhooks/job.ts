@@ -190,8 +190,8 @@ function outcomeOf({ tries }: DueDelivery, { error, retryAfterMs, final }: Sent)
   if (error === null) return 'delivered'
   const retryMs = RETRY_MS[tries]
   if (final || retryMs === undefined) return 'failed'
-  const asked = Math.min(retryAfterMs ?? 0, MAX_RETRY_AFTER_MS)
-  return { retryMs: Math.max(retryMs * (1 + Math.random() * JITTER), asked) }
+  const requestedMs = Math.min(retryAfterMs ?? 0, MAX_RETRY_AFTER_MS)
+  return { retryMs: Math.max(retryMs * (1 + Math.random() * JITTER), requestedMs) }
 }
 
 /** How long an endpoint rests after all of these attempts were slow and failed. */

@@ -58,16 +58,16 @@ function open(path: string): Promise<ZipFile> {
 
 function listEntries(zip: ZipFile, entries: Map<string, Entry>): Promise<void> {
   return new Promise((resolve, reject) => {
-    let said = 0
+    let declaredBytes = 0
     zip.on('error', reject)
     zip.on('end', resolve)
     zip.on('entry', (entry: Entry) => {
       const name = entry.fileName.toLowerCase()
-      said += entry.uncompressedSize
+      declaredBytes += entry.uncompressedSize
       if (entries.has(name))
         return reject(unimportable(`The workbook has two parts named ${name.slice(0, 100)}.`))
       if (entries.size >= MAX_PARTS) return reject(tooLarge(`The workbook has more than ${MAX_PARTS} parts.`))
-      if (said > MAX_UNPACKED_BYTES) return reject(unpacksTooFar())
+      if (declaredBytes > MAX_UNPACKED_BYTES) return reject(unpacksTooFar())
       if (entry.generalPurposeBitFlag & ENCRYPTED) {
         return reject(unsupported('The workbook is encrypted: save it without a password.'))
       }
