@@ -238,8 +238,8 @@ describe('The conventions', () => {
   ])('%s in a text is refused wherever it stands, and breaks nothing', async (_name, text) => {
     const body = await owner.post('/hub', JSON.stringify({ name: text, lat: 1, lng: 2 }))
     expect([body.status, body.body.errors[0].path]).toEqual([400, 'name'])
-    const settings = { settings: { deep: [{ [text]: 1 }] } }
-    expect((await owner.patch('/organization', JSON.stringify(settings))).status).toBe(400)
+    const task = { name: 'Visit', content: { deep: [{ [text]: 1 }] } }
+    expect((await owner.post('/task', JSON.stringify(task))).status).toBe(400)
     if (text.includes('\0')) {
       expect((await owner.get(`/hubs?search=${encodeURIComponent(text)}`)).status).toBe(400)
       expect((await owner.get(`/user/email/${encodeURIComponent(text)}`)).status).toBe(404)
@@ -251,7 +251,7 @@ describe('The conventions', () => {
 
   it('a body that is nested endlessly is 400', async () => {
     const nested = `${'['.repeat(100_000)}${']'.repeat(100_000)}`
-    const answer = await owner.patch('/organization', `{"settings":{"deep":${nested}}}`)
+    const answer = await owner.post('/task', `{"name":"Visit","content":{"deep":${nested}}}`)
     expect(answer.status).toBe(400)
   })
 

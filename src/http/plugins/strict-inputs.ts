@@ -7,7 +7,7 @@ const NO_QUERY = z.object({})
 
 /**
  * What no route asks for is 400 and never ignored: a misspelt filter must not answer everything. No route has to say
- * so: what its query accepts is read from its schema, and one whose body would ignore a key does not start.
+ * so: what its query accepts is read from its schema, and one whose body names its keys and takes others does not start.
  */
 export function addStrictInputs(app: App): void {
   app.addHook('onRoute', route => {
@@ -101,15 +101,17 @@ function listUnexpected({ body }: FastifyRequest): FieldError[] {
   return Object.keys(body).map(path => ({ path, code: 'unknown-field', message: 'There is no such field.' }))
 }
 
-function checkStrict({ method, url, schema }: RouteOptions): void {
+function checkStrict({ method, url, schema, config }: RouteOptions): void {
   const json = z.toJSONSchema(schema?.body as z.ZodType, { io: 'input', unrepresentable: 'any' })
-  if (!isStrict(json))
-    throw new Error(`The body of ${method} ${url} ignores unknown keys: use z.strictObject`)
+  if (!isStrict(json, config?.role === 'ingest'))
+    throw new Error(`The body of ${method} ${url} takes unknown keys: use z.strictObject`)
 }
 
-function isStrict(node: unknown): boolean {
+/** `isOpen`: unknown keys of a point are ignored where its schema says so. */
+function isStrict(node: unknown, isOpen: boolean): boolean {
   if (typeof node !== 'object' || node === null) return true
   const { type, properties, additionalProperties } = node as { [key: string]: unknown }
-  if (type === 'object' && properties && additionalProperties === undefined) return false
-  return Object.entries(node).every(([key, inner]) => key === 'examples' || isStrict(inner))
+  const takesOthers = isOpen ? additionalProperties === undefined : additionalProperties !== false
+  if (type === 'object' && properties && takesOthers) return false
+  return Object.entries(node).every(([key, inner]) => key === 'examples' || isStrict(inner, isOpen))
 }

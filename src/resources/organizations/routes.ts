@@ -20,6 +20,7 @@ import * as operations from './schemas.ts'
 const show = (organization: Organization) => ({
   ...organization,
   language: organization.language ?? DEFAULT_LANGUAGE,
+  settings: operations.knownSettings(organization.settings),
 })
 
 export function organizationRoutes(app: App, { db, tokens, lastSeen }: Services): void {
@@ -57,7 +58,6 @@ export function organizationRoutes(app: App, { db, tokens, lastSeen }: Services)
       await lockMemberships(tx, organizationId)
       const before = found('organization', await findOrganization(tx, organizationId))
       const settings = { ...before.settings, ...request.body.settings }
-      operations.checkSettings(settings)
       await updateOrganization(tx, organizationId, { ...request.body, settings })
       return { before, after: found('organization', await findOrganization(tx, organizationId)) }
     })

@@ -1,6 +1,5 @@
 import { z } from 'zod'
 import { deleted, failures, id, success, text } from '../../http/envelope.ts'
-import { invalid } from '../../http/errors.ts'
 import { newName } from '../../http/names.ts'
 import { nameSchemas, operation } from '../../http/operation.ts'
 import { timeZone } from '../../http/times.ts'
@@ -37,8 +36,6 @@ const newOrganization = z.strictObject({
 
 /** A week. */
 const MAX_OFFLINE_AFTER_MINUTES = 7 * 24 * 60
-const MAX_SETTINGS_BYTES = 64 * 1024
-
 const fields = {
   name: organizationName,
   logo: z
@@ -57,9 +54,8 @@ const fields = {
     .regex(/^[A-Z]{3}$/, 'A currency has three capital letters, such as EUR.')
     .meta({ examples: ['EUR'] }),
   timeZone,
-  // What the service itself goes by; the rest is the organization's own.
   settings: z
-    .looseObject({
+    .strictObject({
       teamPositions: z
         .boolean()
         .optional()
@@ -77,7 +73,7 @@ const fields = {
         .optional()
         .describe('Silence after which a subject is shown as offline; 10 where it is not set'),
     })
-    .meta({ examples: [{ distanceUnit: 'km', offlineAfterMinutes: 10 }] }),
+    .meta({ examples: [{ maxAccuracy: 100, offlineAfterMinutes: 10 }] }),
 }
 
 const organization = z.object({
@@ -89,11 +85,9 @@ const organization = z.object({
   updatedAt: z.date(),
 })
 
-/** 400 where the settings of before and those of the request together are too large. */
-export function checkSettings(settings: object): void {
-  if (Buffer.byteLength(JSON.stringify(settings)) > MAX_SETTINGS_BYTES)
-    throw invalid('settings', 'Settings take at most 64 KiB.')
-}
+/** Without the keys that were stored when any key was taken. */
+export const knownSettings = (settings: object): object =>
+  Object.fromEntries(Object.entries(settings).filter(([key]) => Object.hasOwn(fields.settings.shape, key)))
 
 function isLanguage(tag: string): boolean {
   try {
