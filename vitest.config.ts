@@ -13,9 +13,9 @@ export default defineConfig({
     maxWorkers: 4,
     // A test that fails now and then has a fault, or shows one of the product: no second try hides it.
     retry: 0,
-    // A test that hangs ends; one that is slow, on a machine that is three times slower, does not.
-    testTimeout: 180_000,
-    hookTimeout: 300_000,
+    // A test that hangs ends; a slow one does not, on a machine that is three times slower and busy with other work.
+    testTimeout: 480_000,
+    hookTimeout: 480_000,
     teardownTimeout: 30_000,
     reporters: ['./test/support/run-reporter.ts'],
   },
