@@ -87,6 +87,19 @@ export default defineConfig({
     chunkSizeWarningLimit: 1_200,
     rolldownOptions: {
       input: ['index', 'track', 'reference'].map(page => resolve(CONSOLE, `${page}.html`)),
+      output: {
+        codeSplitting: {
+          // The queries of the first load in one file. Otherwise dialogs that use only a part of them cut it into three.
+          groups: [
+            {
+              name: 'query',
+              test: /@tanstack\/(?:query-core|react-query)\//,
+              tags: ['$initial'],
+              includeDependenciesRecursively: false,
+            },
+          ],
+        },
+      },
     },
   },
   worker: { format: 'es' },

@@ -18,7 +18,7 @@ import { MAX_SEARCH } from '../api/lists.ts'
 import type { KindName } from '../kinds.ts'
 import { useTexts } from '../texts/texts.tsx'
 import { Icon } from './icon.tsx'
-import type { Choice } from './parts.tsx'
+import { type Choice, IconButton } from './parts.tsx'
 import { filterByName, useName, useRecords } from './records.ts'
 import { FieldErrorText } from './server-sentence.tsx'
 import { useDebounced } from './use-debounced.ts'
@@ -127,9 +127,7 @@ function RecordSearch(props: { value?: string; onChange?: (text: string) => void
     >
       <Icon name="search" />
       <Input placeholder={map.search} maxLength={MAX_SEARCH} />
-      <Button className="button quiet square clear" aria-label={map.clear}>
-        <Icon name="close" />
-      </Button>
+      <IconButton icon="close" label={map.clear} className="clear" />
     </SearchField>
   )
 }

@@ -9,13 +9,13 @@ import {
   useRef,
   useState,
 } from 'react'
-import { Button, Input, SearchField, ToggleButton, ToggleButtonGroup } from 'react-aria-components'
+import { Input, SearchField, ToggleButton, ToggleButtonGroup } from 'react-aria-components'
 import { lazyWithRetry } from '../../api/lazy-with-retry.ts'
 import { useFleetVersion, useLive, useNow } from '../../live/live.tsx'
 import { STATES, type State } from '../../live/packed.ts'
 import { afterDialog, focusHeading } from '../../parts/focus.ts'
 import { Icon, StateMark } from '../../parts/icon.tsx'
-import { ActionButton, Choose } from '../../parts/parts.tsx'
+import { ActionButton, Choose, IconButton } from '../../parts/parts.tsx'
 import { useRecords } from '../../parts/records.ts'
 import { fromRem } from '../../parts/rem.ts'
 import { stepTo } from '../../parts/rows.ts'
@@ -136,9 +136,7 @@ const ListHead = memo(function ListHead(props: HeadProps) {
       >
         <Icon name="search" />
         <Input placeholder={texts.map.search} />
-        <Button className="button quiet square clear" aria-label={texts.map.clear}>
-          <Icon name="close" />
-        </Button>
+        <IconButton icon="close" label={texts.map.clear} className="clear" />
       </SearchField>
       <ToggleButtonGroup
         className="switch"

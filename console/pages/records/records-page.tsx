@@ -1,7 +1,7 @@
 import '../../styles/pages.css'
 import { useQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
-import { Button, Input, SearchField } from 'react-aria-components'
+import { Input, SearchField } from 'react-aria-components'
 import { Link, useNavigate, useParams, useSearchParams } from 'react-router'
 import { isMissing } from '../../api/failure.ts'
 import { MAX_SEARCH } from '../../api/lists.ts'
@@ -10,7 +10,7 @@ import { type PageKind, permissionTo } from '../../kinds.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { MissingRecord } from '../../parts/missing-record.tsx'
 import { Modal } from '../../parts/modal.tsx'
-import { ActionButton, Trouble } from '../../parts/parts.tsx'
+import { ActionButton, IconButton, Trouble } from '../../parts/parts.tsx'
 import { type Column, Table } from '../../parts/table.tsx'
 import { useDebounced } from '../../parts/use-debounced.ts'
 import { orderOf, type Page, type PageQuery, type ReadPage, useList } from '../../parts/use-list.ts'
@@ -81,9 +81,7 @@ export function RecordsPage<T extends { _id: string }, Whole, Sort extends strin
           >
             <Icon name="search" />
             <Input placeholder={texts.map.search} maxLength={MAX_SEARCH} />
-            <Button className="button quiet square clear" aria-label={texts.map.clear}>
-              <Icon name="close" />
-            </Button>
+            <IconButton icon="close" label={texts.map.clear} className="clear" />
           </SearchField>
           {/* Shown whether or not the list is empty: a button that moves when the response arrives is easily missed. */}
           {mayCreate && (
