@@ -106,7 +106,7 @@ export const hasUnsaved = (kind?: Unsaved): boolean =>
   kind === undefined ? unsaved.size > 0 : [...unsaved.values()].includes(kind)
 
 /** Reads the account and the organization of a token. Throws when the token is no JWT. */
-export function readClaims({ token }: Pick<Session, 'token'>): { sub: string; org: string } {
+export function readClaims({ token }: Pick<Session, 'token'>): { sub: string; org: string; jti: string } {
   const [, claims] = /^[\w-]+\.([\w-]+)\.[\w-]+$/.exec(token) ?? []
   return JSON.parse(atob((claims as string).replaceAll('-', '+').replaceAll('_', '/')))
 }
@@ -174,6 +174,15 @@ export function startSession(answer: { token: string; expires_in: number; data: 
   const session = { token, expiresAt: Date.now() + expires_in * 1_000, email: data.email }
   keep(KEY, session)
   state.hasEntered = true
+  set(session, true)
+}
+
+/** Takes the new token of a session that was renewed. */
+export function renewSession(token: string, answer: { token: string; expires_in: number }): void {
+  const { current } = state
+  if (current?.token !== token) return
+  const session = { ...current, token: answer.token, expiresAt: Date.now() + answer.expires_in * 1_000 }
+  keep(KEY, session)
   set(session, true)
 }
 

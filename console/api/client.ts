@@ -3,6 +3,7 @@ import { fetchTimed } from '../clock.ts'
 import { endSession, getSession } from '../session.ts'
 import { Failure } from './failure.ts'
 import type { paths } from './interface.d.ts'
+import { findNewerToken } from './renewal.ts'
 import { readRetryAfter } from './retry-after.ts'
 
 /**
@@ -22,8 +23,21 @@ async function fetchInTime(request: Request): Promise<Response> {
   }
 }
 
+/** Sends a request again when its token was refused because the session was renewed meanwhile. */
+async function fetchRenewed(request: Request): Promise<Response> {
+  const copy = request.clone()
+  const response = await fetchInTime(request)
+  const refused = response.status === 401 ? tokenOf(request) : undefined
+  const token = refused ? await findNewerToken(refused) : null
+  if (token === null) return response
+  copy.headers.set('authorization', `Bearer ${token}`)
+  return fetchInTime(copy)
+}
+
+const tokenOf = ({ headers }: Request) => headers.get('authorization')?.slice('Bearer '.length)
+
 /** The API's client, typed by the OpenAPI document. */
-export const api = createClient<paths>({ fetch: fetchInTime })
+export const api = createClient<paths>({ fetch: fetchRenewed })
 
 api.use({
   onRequest({ request }) {
@@ -32,7 +46,7 @@ api.use({
     return request
   },
   onResponse({ request, response }) {
-    const token = request.headers.get('authorization')?.slice('Bearer '.length)
+    const token = tokenOf(request)
     if (response.status === 401 && token) endSession(token)
     if (response.status === 403) for (const listener of refusals) listener()
   },

@@ -20,8 +20,8 @@ export interface LiveEvents {
   onState(state: LiveState): void
   /** A subject may have entered or left a geofence. */
   onCrossings(): void
-  /** The session of the token has ended. */
-  onEnded(): void
+  /** The session of this token has ended. */
+  onEnded(token: string): void
 }
 
 const TOKEN_ENDED = 4401
@@ -44,7 +44,9 @@ const TICK_MS = 1_000
  * Keeps the live socket open. A lost one is opened again with the cursor of the last message, so nothing is missed. The state
  * is "catching-up" from then until the server has sent what changed meanwhile.
  */
-export function openLive(token: string, filter: Filter, events: LiveEvents) {
+export function openLive(readToken: () => string, filter: Filter, events: LiveEvents) {
+  /** An open socket outlives its token when the session is renewed. */
+  let token = readToken()
   let phase: 'closed' | 'opening' | 'open' = 'closed'
   let cursor: string | null = null
   let wanted = filter
@@ -71,6 +73,7 @@ export function openLive(token: string, filter: Filter, events: LiveEvents) {
     askedAt = Date.now()
     patienceMs = OPEN_WITHIN_MS
     if (!wasLive) events.onState({ name: 'connecting' })
+    token = readToken()
     socket.open(`${scheme}://${location.host}/api/v3/live`, token)
   }
 
@@ -104,7 +107,7 @@ export function openLive(token: string, filter: Filter, events: LiveEvents) {
     socket.close()
     phase = 'closed'
     if (closed) return
-    if (code === TOKEN_ENDED) return events.onEnded()
+    if (code === TOKEN_ENDED) return events.onEnded(token)
     if (code === PERMISSION_LOST) return events.onState({ name: 'forbidden' })
     events.onState({ name: 'offline', since: serverNow() - (Date.now() - heardAt) })
     clearTimeout(timer)

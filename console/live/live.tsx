@@ -37,6 +37,8 @@ export function LiveProvider({ token, children }: { token: string; children: Rea
   const [known, setKnown] = useState(false)
   const connection = useRef<ReturnType<typeof openLive> | null>(null)
   const crossings = useRef(new Set<() => void>())
+  const latest = useRef(token)
+  latest.current = token
   const wanted = useRef<{ hubIds?: string[]; teamIds?: string[] }>({})
 
   useEffect(() => {
@@ -48,7 +50,7 @@ export function LiveProvider({ token, children }: { token: string; children: Rea
     let isReturning = false
     let hasSnapshot = false
     const askWhoOneIs = () => void queries.invalidateQueries({ queryKey: ME }, { cancelRefetch: false })
-    const opened = openLive(token, wanted.current, {
+    const opened = openLive(() => latest.current, wanted.current, {
       onSnapshot(positions) {
         fleet.replace(positions, performance.now())
         setKnown(true)
@@ -69,7 +71,7 @@ export function LiveProvider({ token, children }: { token: string; children: Rea
       onCrossings() {
         for (const listener of crossings.current) listener()
       },
-      onEnded: () => endSession(token),
+      onEnded: endSession,
     })
     connection.current = opened
     return () => {
@@ -77,7 +79,7 @@ export function LiveProvider({ token, children }: { token: string; children: Rea
       connection.current = null
       delete document.documentElement.dataset.live
     }
-  }, [token, fleet, isAllowed, queries])
+  }, [fleet, isAllowed, queries])
 
   const value = useMemo<Live>(
     () => ({

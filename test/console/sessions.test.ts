@@ -1,6 +1,7 @@
 import type { Page, Route } from 'playwright-core'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { createClient, createDevice, signIn } from '../support/client.ts'
+import { openTestDatabase } from '../support/database.ts'
 import { useServer } from '../support/own-server.ts'
 import { addOrganization, addPerson, roleId } from '../support/people.ts'
 import { OWNER } from '../support/server.ts'
@@ -8,7 +9,7 @@ import { until } from '../support/wait.ts'
 import { findBarriers, useBrowser } from './browser.ts'
 
 describe('The session of a person', () => {
-  const { server } = useServer()
+  const { server, database } = useServer()
   const screens = useBrowser({ map: 'none' })
   const MAY_BE_REFUSED = { mayFail: /40[13]|503/ }
   const isLive = (page: Page) => page.getByRole('status').getByText('Live').waitFor()
@@ -82,6 +83,45 @@ describe('The session of a person', () => {
     await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click()
     await said.waitFor()
     await link('Geofences').waitFor({ state: 'detached' })
+  })
+
+  it('is renewed while a page is open, in every tab, and the live map goes on over the same socket', async context => {
+    if (!database.url) return context.skip('A session is moved in time on PostgreSQL')
+    const client = await signIn(server)
+    const page = await screens.open(server.url, { as: client, ...MAY_BE_REFUSED })
+    await isLive(page)
+    const db = await openTestDatabase(database)
+    const claims = JSON.parse(Buffer.from(client.token.split('.')[1] as string, 'base64url').toString())
+    await db.system.query(`UPDATE sessions SET expires_at = now() + interval '3 hours' WHERE id = $1`, [
+      claims.jti,
+    ])
+    await db.close()
+    const readStored = () => page.evaluate(() => JSON.parse(localStorage.getItem('fieldline.session') ?? ''))
+    const other = await openTab(page, '/links')
+    await other.getByRole('heading', { name: 'Tracking links' }).waitFor()
+    // Without the other tab's help the first one would renew it within minutes: its session ends soon, as far as it knows.
+    let sockets = 0
+    page.on('websocket', () => sockets++)
+    await page.evaluate(() => {
+      const session = JSON.parse(localStorage.getItem('fieldline.session') ?? '')
+      localStorage.setItem(
+        'fieldline.session',
+        JSON.stringify({ ...session, expiresAt: Date.now() + 60_000 }),
+      )
+    })
+    await page.reload()
+    await isLive(page)
+    await until('it is renewed', async () => (await readStored()).token !== client.token)
+    const { token } = await readStored()
+    expect((await client.get('/user')).status).toBe(401)
+    expect((await createClient(server, token).get('/user')).status).toBe(200)
+    for (const tab of [page, other]) {
+      await tab.getByRole('link', { name: 'Teams', exact: true }).click()
+      await tab.getByRole('heading', { name: 'Teams' }).waitFor()
+      await tab.getByRole('button', { name: 'Add team' }).first().waitFor()
+    }
+    await isLive(page)
+    expect(sockets).toBe(1)
   })
 
   it('returns to the same map after a new sign-in, with an unfinished drawing', async () => {
