@@ -4,8 +4,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { progress } from './report.ts'
 
 /**
- * Processor time from /proc (proc(5)), in seconds. While others use the same machine, the processor time of a point still
- * shows what the rate would be; on a quiet machine the ratios of both agree.
+ * Processor time from /proc (proc(5)), in seconds. While others use the same machine, the processor time of a point
+ * still shows what the rate would be; on a quiet machine the ratios of both agree.
  */
 const TICKS_PER_SECOND = 100
 

@@ -1,7 +1,7 @@
 /**
- * `npx tsx bench/data.ts [10000 1000000]`: measures lists, filters, searches and writes of data records of one type, in a table
- * with up to 100,000 records of another organization. It calls the queries directly, and prints a Markdown table in
- * milliseconds.
+ * `npx tsx bench/data.ts [10000 1000000]`: measures lists, filters, searches and writes of data records of one type, in
+ * a table with up to 100,000 records of another organization. It calls the queries directly, and prints a Markdown
+ * table in milliseconds.
  */
 import pg from 'pg'
 import { createDatabase, type Database, newId } from '../db/client.ts'

@@ -7,8 +7,8 @@ const ROWS = 1_000_000
 const DAY_MS = 24 * 3600_000
 
 /**
- * Traccar's table of positions as its changelogs create it on PostgreSQL, version 4.0 to 6.2: FLOAT and DOUBLE are float8
- * there. Indexes: the primary key and `position_deviceid_fixtime`.
+ * Traccar's table of positions as its changelogs create it on PostgreSQL, version 4.0 to 6.2: FLOAT and DOUBLE are
+ * float8 there. Indexes: the primary key and `position_deviceid_fixtime`.
  * https://github.com/traccar/traccar/tree/master/schema
  */
 const TRACCAR = `

@@ -6,8 +6,8 @@ const DEVICES = 100
 const ROWS_PER_STATEMENT = 200_000
 
 /**
- * Fills the table by SQL in order of time: one point of every device, then the next. The first device has a day with a point
- * per second, and the other points are spread over half a year before `dayFrom` plus two days.
+ * Fills the table by SQL in order of time: one point of every device, then the next. The first device has a day with a
+ * point per second, and the other points are spread over half a year before `dayFrom` plus two days.
  */
 export async function fillPoints(
   store: Store,

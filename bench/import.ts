@@ -30,8 +30,8 @@ interface Taken {
 }
 
 /**
- * Measures the import of records with a primary key from a CSV file and from a workbook, compared to COPY of the same records
- * into the same table, and to exceljs alone reading that workbook.
+ * Measures the import of records with a primary key from a CSV file and from a workbook, compared to COPY of the same
+ * records into the same table, and to exceljs alone reading that workbook.
  */
 export async function benchImport(tier: Tier, options: Options): Promise<Row[]> {
   const folder = mkdtempSync(join(tmpdir(), 'fieldline-bench-import-'))

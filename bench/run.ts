@@ -1,6 +1,6 @@
 /**
- * `npm run bench`: Fieldline's benchmarks, printed as a Markdown table. Everything is real and on this machine, including load
- * generators; speeds are ratios between two things that are measured in one run, in turn.
+ * `npm run bench`: Fieldline's benchmarks, printed as a Markdown table. Everything is real and on this machine,
+ * including load generators; speeds are ratios between two things that are measured in one run, in turn.
  */
 import { availableParallelism, cpus, loadavg } from 'node:os'
 import { benchConnections } from './connections.ts'

@@ -18,8 +18,8 @@ export interface AppRequest {
 }
 
 /**
- * Appends the points of one request of an app. Faults become rejections, because the app would send a refused request forever.
- * Resolves to whether everything is durable; false if that took too long.
+ * Appends the points of one request of an app. Faults become rejections, because the app would send a refused request
+ * forever. Resolves to whether everything is durable; false if that took too long.
  */
 export async function appendAppRequest(
   format: Format,

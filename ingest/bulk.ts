@@ -30,8 +30,8 @@ export interface BulkServices {
 
 /**
  * Appends the points of one request, each to the subject with the same index. Resolves when every point is durable or
- * rejected. Resolves to null if that took too long: then nothing is acknowledged, some points may be stored, and sending them
- * again does no harm.
+ * rejected. Resolves to null if that took too long: then nothing is acknowledged, some points may be stored, and
+ * sending them again does no harm.
  */
 export async function appendBulk(
   points: readonly unknown[],

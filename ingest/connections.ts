@@ -11,10 +11,10 @@ const CONNECTION_BYTES = 20 * 1024
  * descriptors less what the rest of the process needs, and within half of the heap. Without that limit 20,000 silent
  * connections took the last descriptor from the database.
  *
- * An address may have half of the room that the others leave, so the next address finds room too. If there is no room, the
- * connection that has been idle longest is closed; if the address has used up its share, one of its own. A connection is idle
- * between two requests, before its first whole request, or while its MQTT client is not authenticated. Connections without a
- * sign-in are closed first. If no connection is idle, the new one is closed.
+ * An address may have half of the room that the others leave, so the next address finds room too. If there is no room,
+ * the connection that has been idle longest is closed; if the address has used up its share, one of its own. A
+ * connection is idle between two requests, before its first whole request, or while its MQTT client is not
+ * authenticated. Connections without a sign-in are closed first. If no connection is idle, the new one is closed.
  */
 export interface Connections {
   readonly size: number

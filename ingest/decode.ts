@@ -16,8 +16,8 @@ export interface Arrival {
 export const MAX_POINTS = 1000
 
 /**
- * Decodes a JSON payload into points and rejections, in the order in which they were sent. A message with too many points
- * becomes one rejection, whatever its format.
+ * Decodes a JSON payload into points and rejections, in the order in which they were sent. A message with too many
+ * points becomes one rejection, whatever its format.
  */
 export function decode(format: Format, payload: Uint8Array, arrival: Arrival): Entry[] {
   if (payload.length === 0 && format.sendsEmpty) return []

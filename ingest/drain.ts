@@ -18,9 +18,9 @@ const TICK_MS = 20
 const SERVING_SHARE = 2 / 3
 
 /**
- * Ends all connections in order, within `withinMs`. Devices and screens are asked to go one after the other, because they
- * reconnect to another process at once. Meanwhile requests are answered, even new ones: a load balancer learns from
- * `/ready` that this process is ending, but only after a while.
+ * Ends all connections in order, within `withinMs`. Devices and screens are asked to go one after the other, because
+ * they reconnect to another process at once. Meanwhile requests are answered, even new ones: a load balancer learns
+ * from `/ready` that this process is ending, but only after a while.
  */
 export async function drain(parts: readonly Draining[], withinMs: number): Promise<void> {
   const begun = performance.now()

@@ -23,9 +23,9 @@ const FLOAT4_SMALLEST = 2 ** -126
 const FLOAT8_SMALLEST = 2 ** -1022
 
 /**
- * Validates a fix. An invalid required value rejects it with a reason; an invalid optional value becomes null. Throws an
- * UntrustedClockError if nobody can say whether the fix is in the future. A valid fix can be stored: its numbers have the
- * range and precision of their columns.
+ * Validates a fix. An invalid required value rejects it with a reason; an invalid optional value becomes null. Throws
+ * an UntrustedClockError if nobody can say whether the fix is in the future. A valid fix can be stored: its numbers
+ * have the range and precision of their columns.
  */
 export function validateFix(raw: RawFix, subject: number, receivedAt: number): Point | NoPoint {
   const lat = toFloat8(raw.lat)

@@ -1,21 +1,21 @@
 import { rootOf } from '../db/roots.ts'
 
 /**
- * Shares the event loop fairly among senders. Each iteration spends a few milliseconds on their work, one piece at a time: the
- * roots of organizations take turns (db/roots.ts), and within a root the keys. A sender with endless work waits for itself,
- * and delays the others by one piece.
+ * Shares the event loop fairly among senders. Each iteration spends a few milliseconds on their work, one piece at a
+ * time: the roots of organizations take turns (db/roots.ts), and within a root the keys. A sender with endless work
+ * waits for itself, and delays the others by one piece.
  */
 export interface Turns {
   /** Whether no work waits and this iteration has time left, so that work may be done at once. */
   readonly isFree: boolean
   /**
-   * Calls `work` whenever it is the turn of `key`, until it returns false. Each call does one small piece. The keys of one
-   * root take turns among themselves.
+   * Calls `work` whenever it is the turn of `key`, until it returns false. Each call does one small piece. The keys of
+   * one root take turns among themselves.
    */
   enter(key: string, work: () => boolean, root?: string): void
   /**
-   * Resolves when it is the turn of `key`, for a piece that cannot be divided: it gets the rest of the iteration for itself if
-   * it runs at once.
+   * Resolves when it is the turn of `key`, for a piece that cannot be divided: it gets the rest of the iteration for
+   * itself if it runs at once.
    */
   pass(key: string): Promise<void>
   /** Runs each step of `work` in a turn of `key`. Resolves to its return value, or rejects with its error. */

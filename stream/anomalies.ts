@@ -1,10 +1,10 @@
 import { distanceM, EARTH_RADIUS_M, type Place, turn } from './geometry.ts'
 
 /**
- * A fix is marked `speed` when it implies more than 100 m/s both from the fix before it and to the fix after it. It is marked
- * `accuracy` when it is less accurate than its organization allows. Neighbours are neighbours in time, whatever their own
- * marks. So a mark depends on three points only, the order of arrival does not matter, and storing a point changes at most
- * three marks.
+ * A fix is marked `speed` when it implies more than 100 m/s both from the fix before it and to the fix after it. It is
+ * marked `accuracy` when it is less accurate than its organization allows. Neighbours are neighbours in time, whatever
+ * their own marks. So a mark depends on three points only, the order of arrival does not matter, and storing a point
+ * changes at most three marks.
  */
 export type Anomaly = 'speed' | 'accuracy'
 

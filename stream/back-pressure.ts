@@ -3,8 +3,8 @@ import { callEach, type Log } from './log.ts'
 import { type Entry, sizeOf } from './point.ts'
 
 /**
- * Counts the entries of a log that wait to become durable. It is full above the maximum, and stays full until half of the
- * maximum is free again.
+ * Counts the entries of a log that wait to become durable. It is full above the maximum, and stays full until half of
+ * the maximum is free again.
  */
 export interface BackPressure extends Pick<Log, 'waiting' | 'full' | 'onFull'> {
   /** Counts entries in. Returns their size in bytes. */

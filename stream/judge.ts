@@ -16,8 +16,9 @@ import { type Anomaly, isFast, NEIGHBOURS_WITHIN_MS } from './anomalies.ts'
 export type JudgedColumns = PointColumns & { anomaly: (Anomaly | null)[]; logOffset: number[] }
 
 /**
- * Stores points of any time in the given transaction, and judges them and their neighbours again. The result depends on the
- * stored points alone, not on the order in which they came. `changed` holds every point that was stored or got another mark.
+ * Stores points of any time in the given transaction, and judges them and their neighbours again. The result depends on
+ * the stored points alone, not on the order in which they came. `changed` holds every point that was stored or got
+ * another mark.
  */
 export async function insertAndJudge(
   tx: Queryable,

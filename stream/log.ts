@@ -14,9 +14,9 @@ import type { Entry, Outcomes } from './point.ts'
  */
 export interface Log {
   /**
-   * Resolves when every entry is durable: written by Kafka, or committed by the database. It waits as long as that takes.
-   * It rejects when `source` ends or the log closes before; some entries may be durable then.
-   * Resolves to the outcomes of storing that are known by then.
+   * Resolves when every entry is durable: written by Kafka, or committed by the database. It waits as long as that
+   * takes. It rejects when `source` ends or the log closes before; some entries may be durable then. Resolves to the
+   * outcomes of storing that are known by then.
    */
   append(entries: readonly Entry[], source: Source): Promise<Outcomes>
   /**
@@ -30,8 +30,8 @@ export interface Log {
   readonly waiting: { entries: number; bytes: number }
 
   /**
-   * Takes part in storing: each record goes to exactly one of all storers. `handler` resolves when the batch is committed.
-   * As long as it rejects, it is called again with the same batch.
+   * Takes part in storing: each record goes to exactly one of all storers. `handler` resolves when the batch is
+   * committed. As long as it rejects, it is called again with the same batch.
    */
   store(handler: (batch: Batch) => Promise<Outcomes>): Promise<Subscription>
   /**

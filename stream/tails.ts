@@ -4,10 +4,10 @@ import { isFast } from './anomalies.ts'
 import type { Point } from './point.ts'
 
 /**
- * The last point of each subject, as far as this writer knows. A newer point is certainly new, and the next point decides
- * whether the last one is an anomaly. So points that come in order, which is almost all, are judged without asking the
- * database. Another writer may have stored meanwhile, when a partition moved in Kafka. Then the unique index or the row of
- * the newest fix rejects the batch (`copy-points.ts`), and the writer forgets these tails.
+ * The last point of each subject, as far as this writer knows. A newer point is certainly new, and the next point
+ * decides whether the last one is an anomaly. So points that come in order, which is almost all, are judged without
+ * asking the database. Another writer may have stored meanwhile, when a partition moved in Kafka. Then the unique index
+ * or the row of the newest fix rejects the batch (`copy-points.ts`), and the writer forgets these tails.
  */
 export interface Tail extends StoredTail {
   organization: { id: string | null; maxAccuracy: number | null; stale: boolean }
@@ -18,9 +18,9 @@ export type Plan = (boolean | null)[]
 
 export interface Tails {
   /**
-   * Selects the points that cannot be stored yet and are no anomaly, from points sorted by subject and time. They are in
-   * order and accurate enough, and neither they nor the last stored point are impossible. The first of two points with one
-   * identity is selected.
+   * Selects the points that cannot be stored yet and are no anomaly, from points sorted by subject and time. They are
+   * in order and accurate enough, and neither they nor the last stored point are impossible. The first of two points
+   * with one identity is selected.
    */
   plan(points: readonly Point[]): Promise<Plan>
   /** Reads the unknown tails of the points' subjects, so that `of` can return them. */

@@ -16,10 +16,10 @@ import { createTails, isInaccurate } from './tails.ts'
  * Stores batches of the log. Everything can be stored again: points are identified by subject and time, rejections by
  * their place in the log. So a batch whose commit was lost on the way back is simply stored again.
  *
- * The first point stored under an identity wins. A later one is a duplicate if it is equal, and a conflict if it differs.
- * Points that are newer than every stored point of their subject cannot be duplicates. If none of them is an anomaly, they
- * are copied in without asking (`tails.ts`); the others are judged among their neighbours (`judge.ts`). A point that the
- * database rejects nevertheless is found by halving its batch.
+ * The first point stored under an identity wins. A later one is a duplicate if it is equal, and a conflict if it
+ * differs. Points that are newer than every stored point of their subject cannot be duplicates. If none of them is an
+ * anomaly, they are copied in without asking (`tails.ts`); the others are judged among their neighbours (`judge.ts`). A
+ * point that the database rejects nevertheless is found by halving its batch.
  */
 export function createWriter(options: {
   db: Database

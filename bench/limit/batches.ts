@@ -16,8 +16,8 @@ const SUBJECTS = 100
 const STEP_MS = 1000
 
 /**
- * The batches of one of several connections. Each connection has its own subjects, like a partition of the log. A batch holds
- * the same number of points for each, sorted by subject and time.
+ * The batches of one of several connections. Each connection has its own subjects, like a partition of the log. A batch
+ * holds the same number of points for each, sorted by subject and time.
  */
 export function createBatches(connection: number, connections: number, rows: number): () => Batch {
   const subjects = Array.from({ length: SUBJECTS }, (_, index) => index + 1).filter(

@@ -15,8 +15,8 @@ export function toJsonRows(batch: Batch): string {
 }
 
 /**
- * Runs every inserter repeatedly, during a warm-up and a window. An inserter inserts one batch and resolves to the number of
- * its rows.
+ * Runs every inserter repeatedly, during a warm-up and a window. An inserter inserts one batch and resolves to the
+ * number of its rows.
  */
 export async function measureInserts(
   order: LimitOrder,

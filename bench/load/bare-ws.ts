@@ -1,6 +1,6 @@
 /**
- * The reference for screens, in a process of its own: `ws` repeatedly sends one frame to every connected client, and waits for
- * clients that do not read. Its order is the frame; it answers with its port.
+ * The reference for screens, in a process of its own: `ws` repeatedly sends one frame to every connected client, and
+ * waits for clients that do not read. Its order is the frame; it answers with its port.
  */
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'

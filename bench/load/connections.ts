@@ -1,6 +1,6 @@
 /**
- * The load generator of connections, in a process of its own: it holds as many as its descriptors allow. It reads one order
- * per line from standard input, and answers each with a line on standard output. It ends with its input.
+ * The load generator of connections, in a process of its own: it holds as many as its descriptors allow. It reads one
+ * order per line from standard input, and answers each with a line on standard output. It ends with its input.
  */
 import { connect, type Socket } from 'node:net'
 import { connectFrame, publishRing } from './frames.ts'

@@ -1,6 +1,6 @@
 /**
- * The load generator of bulk requests, in a process of its own: several requests are in flight over kept connections, each of
- * another device. The body is encoded once and patched in place.
+ * The load generator of bulk requests, in a process of its own: several requests are in flight over kept connections,
+ * each of another device. The body is encoded once and patched in place.
  */
 import { Agent, request } from 'node:http'
 import { bulkBody } from './frames.ts'

@@ -1,7 +1,7 @@
 /**
- * The server for the console's benchmark, in a process of its own. It passes every request on to the real server, and plays the
- * live socket itself with the requested number of subjects, which all move four times a second. So the result is the page's
- * alone: on two cores 10,000 real devices would leave it no processor time.
+ * The server for the console's benchmark, in a process of its own. It passes every request on to the real server, and
+ * plays the live socket itself with the requested number of subjects, which all move four times a second. So the result
+ * is the page's alone: on two cores 10,000 real devices would leave it no processor time.
  */
 import { once } from 'node:events'
 import { createServer, request } from 'node:http'

@@ -1,7 +1,7 @@
 /**
- * The MQTT load generator, in a process of its own that `run-process.ts` starts. It uses little processor time, so that on two
- * cores the server is measured: raw sockets, packets encoded beforehand, and one write with as many new packets as one read
- * has acknowledged.
+ * The MQTT load generator, in a process of its own that `run-process.ts` starts. It uses little processor time, so that
+ * on two cores the server is measured: raw sockets, packets encoded beforehand, and one write with as many new packets
+ * as one read has acknowledged.
  */
 import { connect, type Socket } from 'node:net'
 import { connectFrame, type PublishRing, publishRing } from './frames.ts'

@@ -3,9 +3,9 @@ import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 
 /**
- * Runs a measurement in a process of its own, so that it shares neither an event loop nor a heap with the caller. The order goes
- * in as one line of JSON on standard input, and the result comes back as one line on standard output. Any error ends the
- * child with an error.
+ * Runs a measurement in a process of its own, so that it shares neither an event loop nor a heap with the caller. The
+ * order goes in as one line of JSON on standard input, and the result comes back as one line on standard output. Any
+ * error ends the child with an error.
  */
 export async function inProcess<Result>(module: URL, order: unknown): Promise<Result> {
   const child = spawn(process.execPath, ['--import', 'tsx', fileURLToPath(module)], {

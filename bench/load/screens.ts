@@ -1,6 +1,6 @@
 /**
- * The load generator of screens, in a process of its own: it opens live sockets and watches their messages. It reads one order
- * per line from standard input, and answers each with a line on standard output. It ends with its input.
+ * The load generator of screens, in a process of its own: it opens live sockets and watches their messages. It reads
+ * one order per line from standard input, and answers each with a line on standard output. It ends with its input.
  */
 import { connect, type Socket } from 'node:net'
 import WebSocket from 'ws'

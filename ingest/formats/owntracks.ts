@@ -35,9 +35,9 @@ they may see them; else it is empty.`,
 } satisfies Format
 
 /**
- * Reads a message of OwnTracks. Speed (`vel`) is in km/h, the vertical accuracy and altitude in metres, `tst` in seconds;
- * early versions write numbers as text. Messages of other types (transition, waypoint, waypoints, lwt, status, card, cmd,
- * steps, beacon, dump, …) are legal and have no position of the device: null.
+ * Reads a message of OwnTracks. Speed (`vel`) is in km/h, the vertical accuracy and altitude in metres, `tst` in
+ * seconds; early versions write numbers as text. Messages of other types (transition, waypoint, waypoints, lwt, status,
+ * card, cmd, steps, beacon, dump, …) are legal and have no position of the device: null.
  */
 function readOwnTracks(value: unknown): RawFix | NoPoint | null {
   if (!isFields(value)) return new NoPoint('bad-shape', 'An OwnTracks message has to be a JSON object.')

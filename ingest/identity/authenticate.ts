@@ -56,8 +56,8 @@ export const maySend = ({ permissionDetails }: Caller) =>
   permissionDetails.some(({ permissionName }) => permissionName === 'create/location')
 
 /**
- * The caller of a bearer token whose session is valid, or null. `find` reads the session every time, so a revoked token stops
- * working at once.
+ * The caller of a bearer token whose session is valid, or null. `find` reads the session every time, so a revoked token
+ * stops working at once.
  */
 export async function authenticateToken(
   find: (sessionId: string) => Promise<Caller | null>,

@@ -19,8 +19,8 @@ export interface Watched {
 }
 
 /**
- * Ends, within a second, everything whose credential is no longer valid: a session is revoked or expires, a user is suspended
- * or removed, a device is deleted or gets a new key, an organization is deleted, or a permission is lost.
+ * Ends, within a second, everything whose credential is no longer valid: a session is revoked or expires, a user is
+ * suspended or removed, a device is deleted or gets a new key, an organization is deleted, or a permission is lost.
  */
 export interface Watcher {
   /** Watches something that is open under `credential`, which comes from `read`, or is checked soon by `recheck`. */

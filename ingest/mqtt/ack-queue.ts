@@ -18,8 +18,8 @@ const PUBCOMP = 0x70
 const ANSWERS = [0, PUBACK, PUBREC] as const
 
 /**
- * The messages of one connection that are read and not yet answered. Their entries wait in the log, and each message keeps
- * its position here, because acknowledgements keep the order of arrival [MQTT-4.6.0-2], [MQTT-4.6.0-3].
+ * The messages of one connection that are read and not yet answered. Their entries wait in the log, and each message
+ * keeps its position here, because acknowledgements keep the order of arrival [MQTT-4.6.0-2], [MQTT-4.6.0-3].
  */
 export class AckQueue {
   #acks: Ack[] = []

@@ -12,12 +12,12 @@ import {
 } from './protocol.ts'
 
 /**
- * All internals of aedes 1.2.0 and mqtt-packet 9.0.2 that Fieldline relies on without their promise. The versions are pinned,
- * and `test/ingest/aedes.test.ts` tries each internal: an upgrade that changes one fails there, with its name.
+ * All internals of aedes 1.2.0 and mqtt-packet 9.0.2 that Fieldline relies on without their promise. The versions are
+ * pinned, and `test/ingest/aedes.test.ts` tries each internal: an upgrade that changes one fails there, with its name.
  *
- * aedes reads a socket and calls its parser's `parse` with each chunk; the only listener handles the packets that the parser
- * emits. Both are replaced here: chunks go to the connection, which parses them packet by packet in its turn, and passes
- * on to aedes only the packets that aedes handles.
+ * aedes reads a socket and calls its parser's `parse` with each chunk; the only listener handles the packets that the
+ * parser emits. Both are replaced here: chunks go to the connection, which parses them packet by packet in its turn,
+ * and passes on to aedes only the packets that aedes handles.
  */
 interface Internals {
   _parser: Parser

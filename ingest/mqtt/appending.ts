@@ -12,8 +12,8 @@ import type { ClientSocket } from './socket.ts'
 import type { Tenant, Tenants } from './tenants.ts'
 
 /**
- * Messages that were read together and are appended together: a waiting message takes a third of the memory (0.33 KB, alone
- * 1.06), and the log has one promise instead of hundreds.
+ * Messages that were read together and are appended together: a waiting message takes a third of the memory (0.33 KB,
+ * alone 1.06), and the log has one promise instead of hundreds.
  */
 interface Group {
   source: Source

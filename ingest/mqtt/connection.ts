@@ -26,10 +26,10 @@ import { topicsOf } from './topics.ts'
  * One connection, where a publish leaves the broker and becomes points: it is read, decoded and validated, appended
  * to the log, and acknowledged (PUBACK for QoS 1, PUBREC for QoS 2) when it is durable.
  *
- * The connection wraps aedes' parser. Before the parser, the usual publishes of trackers are read straight from the chunk
- * (`publishes.ts`). After it, packets that break a rule of MQTT (`protocol.ts`) go no further, and neither does a PUBLISH.
- * The connection also handles PUBREL, PUBREC and PUBCOMP, the PUBACK of messages from `sessions.ts`, PINGREQ, and the will.
- * All other packets (CONNECT, SUBSCRIBE, …) go on to aedes unchanged.
+ * The connection wraps aedes' parser. Before the parser, the usual publishes of trackers are read straight from the
+ * chunk (`publishes.ts`). After it, packets that break a rule of MQTT (`protocol.ts`) go no further, and neither does a
+ * PUBLISH. The connection also handles PUBREL, PUBREC and PUBCOMP, the PUBACK of messages from `sessions.ts`, PINGREQ,
+ * and the will. All other packets (CONNECT, SUBSCRIBE, …) go on to aedes unchanged.
  *
  * This keeps three promises that aedes alone cannot keep: while the log is away, PINGREQ is still answered and the
  * keepalive timer does not run; the acknowledgements of one batch leave in one write (three times the rate of single
@@ -285,8 +285,8 @@ export class Connection implements Watched {
   }
 
   /**
-   * Publishes the will of a client that disconnected without DISCONNECT. Wills are not acknowledged, so without room in the
-   * log the will is lost. [MQTT-3.1.2-8], [MQTT-3.14.4-3]
+   * Publishes the will of a client that disconnected without DISCONNECT. Wills are not acknowledged, so without room in
+   * the log the will is lost. [MQTT-3.1.2-8], [MQTT-3.14.4-3]
    */
   #publishWill(): void {
     const { publisher } = this
@@ -324,8 +324,8 @@ export class Connection implements Watched {
   }
 
   /**
-   * A client that disconnected without DISCONNECT sends unacknowledged messages again. So its messages wait for a short time,
-   * and not until the log is back.
+   * A client that disconnected without DISCONNECT sends unacknowledged messages again. So its messages wait for a short
+   * time, and not until the log is back.
    */
   static #endAppending(connection: Connection): void {
     if (!connection.#hasDisconnect) connection.#appending.end()

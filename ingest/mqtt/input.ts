@@ -38,8 +38,8 @@ export class Input {
   }
 
   /**
-   * Takes the next packet, or returns null if it is incomplete. Throws the packet's error. Only one packet at a time: the next
-   * one waits for its turn, and after a CONNECT for the answer.
+   * Takes the next packet, or returns null if it is incomplete. Throws the packet's error. Only one packet at a time:
+   * the next one waits for its turn, and after a CONNECT for the answer.
    */
   nextPacket(): Packet | null {
     do {

@@ -1,6 +1,6 @@
 /**
- * The limits of the MQTT server; docs/mqtt.md describes the answer to each. They bound the cost of one connection, device
- * or address. A well-behaved device reaches none of them.
+ * The limits of the MQTT server; docs/mqtt.md describes the answer to each. They bound the cost of one connection,
+ * device or address. A well-behaved device reaches none of them.
  */
 
 /** The largest packet, header included. A PUBLISH of 1,000 points is about 150 KiB. */

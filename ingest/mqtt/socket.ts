@@ -45,8 +45,8 @@ export class ClientSocket {
   }
 
   /**
-   * Writes to the client at the end of this turn of the event loop. A client that has left too many bytes of earlier turns
-   * unread is disconnected, because they take memory.
+   * Writes to the client at the end of this turn of the event loop. A client that has left too many bytes of earlier
+   * turns unread is disconnected, because they take memory.
    */
   write(bytes: Buffer): void {
     const { client } = this

@@ -16,8 +16,8 @@ export interface Tenants {
 }
 
 /**
- * The log has limited room. Without shares one root of organizations could fill it and block all others, and one credential
- * could block the others of its organization.
+ * The log has limited room. Without shares one root of organizations could fill it and block all others, and one
+ * credential could block the others of its organization.
  */
 export function createTenants(): Tenants {
   const roots = createShares(MAX_TENANT_ENTRIES)

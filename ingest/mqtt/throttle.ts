@@ -3,8 +3,8 @@ import { MAX_UNANSWERED_PER_ADDRESS, MAX_WAITING } from './limits.ts'
 
 /**
  * Makes new connections wait, unread, until they are accepted. It limits the connections accepted in a second, and the
- * unanswered connections of one address. Addresses take turns, so that one that connects a thousand times a second blocks
- * nobody else.
+ * unanswered connections of one address. Addresses take turns, so that one that connects a thousand times a second
+ * blocks nobody else.
  */
 export interface ConnectionThrottle {
   readonly waiting: number

@@ -20,8 +20,9 @@ interface Invited {
 }
 
 /**
- * A driver for each device: a field user with a vehicle of the device's name, on which the device is mounted. Drivers of an
- * earlier run are used again, with a new random password, because the caller may invite users and reset their passwords.
+ * A driver for each device: a field user with a vehicle of the device's name, on which the device is mounted. Drivers
+ * of an earlier run are used again, with a new random password, because the caller may invite users and reset their
+ * passwords.
  */
 export async function prepareCrew(url: string, api: Api, devices: readonly Credentials[]): Promise<Driver[]> {
   const { organizationId } = (await api.call<{ data: { organizationId: string } }>('GET', '/user')).data

@@ -4,9 +4,9 @@ import type { Credentials } from './fleet.ts'
 import type { Place } from './track.ts'
 
 /**
- * One device that behaves like a good tracker. It keeps each point until its PUBACK has come. One message is in transit at a
- * time; points recorded meanwhile, while the server is busy or away, go in the next one as an array. A message whose
- * acknowledgement was lost is sent again, and the server recognizes its points.
+ * One device that behaves like a good tracker. It keeps each point until its PUBACK has come. One message is in transit
+ * at a time; points recorded meanwhile, while the server is busy or away, go in the next one as an array. A message
+ * whose acknowledgement was lost is sent again, and the server recognizes its points.
  *
  * The MQTT client does not reconnect by itself, because it would send unacknowledged messages again one after the other.
  */

@@ -10,8 +10,8 @@ const RETRY_FIRST_MS = 1_000
 const RETRY_MAX_MS = 5_000
 
 /**
- * Shows live positions until Ctrl-C. After a lost connection it opens another one and continues at the last message's cursor,
- * so that nothing is missed. An ended token is replaced by signing in again, if possible.
+ * Shows live positions until Ctrl-C. After a lost connection it opens another one and continues at the last message's
+ * cursor, so that nothing is missed. An ended token is replaced by signing in again, if possible.
  */
 async function watch(): Promise<void> {
   const options = readWatchOptions(process.argv.slice(2), readEnv())

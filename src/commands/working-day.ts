@@ -7,9 +7,10 @@ import type { Credentials } from './fleet.ts'
 import type { Place } from './track.ts'
 
 /**
- * A working day in a few minutes. The simulator plans as the signed-in user and gives each driver a task on the way ahead. The
- * driver accepts it, drives there and completes it, or fails. Drivers are users of their own, who only see and change their
- * own tasks. A driver reports when something happened, and repeats the report until it is accepted, as a phone does.
+ * A working day in a few minutes. The simulator plans as the signed-in user and gives each driver a task on the way
+ * ahead. The driver accepts it, drives there and completes it, or fails. Drivers are users of their own, who only see
+ * and change their own tasks. A driver reports when something happened, and repeats the report until it is accepted, as
+ * a phone does.
  */
 export interface Driven {
   device: Credentials

@@ -10,14 +10,14 @@ export interface JobContext<Payload> {
    */
   signal: AbortSignal
   /**
-   * Runs work in a transaction that commits only while this process holds the job and the job is not cancelled. It runs under
-   * the tenant role for a job of an organization, otherwise across organizations. `progress` is stored in the same transaction,
-   * so that the next claim continues exactly there.
+   * Runs work in a transaction that commits only while this process holds the job and the job is not cancelled. It runs
+   * under the tenant role for a job of an organization, otherwise across organizations. `progress` is stored in the
+   * same transaction, so that the next claim continues exactly there.
    */
   commit<T>(work: (tx: Queryable) => Promise<T>, progress?: unknown): Promise<T>
   /**
-   * Called between two steps: after its turn, a job gives way to waiting ones. A job of a `pausable` kind waits here for its next
-   * turn; another one is stopped by an error, and continues later from its progress.
+   * Called between two steps: after its turn, a job gives way to waiting ones. A job of a `pausable` kind waits here
+   * for its next turn; another one is stopped by an error, and continues later from its progress.
    */
   passTurn(): Promise<void>
 }

@@ -26,9 +26,9 @@ import { type JobContext, type JobKind, Stopped } from './kind.ts'
  * attempt. A process that has lost a lease can change nothing any more, because each transaction of a job ends with a
  * check of the lease (`commit`). So work in `commit` happens once, and work outside of it at least once.
  *
- * Each kind has its own slots, so a stuck kind does not block the others. The organizations of one root may only fill part
- * of them, so stuck jobs do not block other roots. Roots take turns. While others wait, a long job gives way after its
- * turn, and jobs that have had a turn leave a slot to those that have not.
+ * Each kind has its own slots, so a stuck kind does not block the others. The organizations of one root may only fill
+ * part of them, so stuck jobs do not block other roots. Roots take turns. While others wait, a long job gives way after
+ * its turn, and jobs that have had a turn leave a slot to those that have not.
  */
 export interface JobRunner {
   /** Stops claiming, aborts running jobs, and waits a moment for them. Jobs that do not end are claimed again later. */

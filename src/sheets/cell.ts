@@ -10,8 +10,8 @@ export interface FormattedNumber {
 }
 
 /**
- * The content of a cell. A JSON value stays as it is. A spreadsheet's error (`#REF!`) is a fault, because it has no value
- * to read.
+ * The content of a cell. A JSON value stays as it is. A spreadsheet's error (`#REF!`) is a fault, because it has no
+ * value to read.
  */
 export type Cell =
   | null

@@ -10,8 +10,8 @@ const RUN = /^'*(?:[\t\r\n]|\s*[=+\-@\uff1d\uff0b\uff0d\uff20])/
 const isNumber = (text: string) => /^[+-]?[\d\s.,]+$/.test(text.trimStart())
 
 /**
- * Where a spreadsheet that uses another delimiter begins a cell. For it, quotation marks in the middle of a cell are ordinary
- * characters, so it may begin one within them.
+ * Where a spreadsheet that uses another delimiter begins a cell. For it, quotation marks in the middle of a cell are
+ * ordinary characters, so it may begin one within them.
  */
 const DELIMITERS = /([,;\t|\r\n])/
 const RUN_WITHIN = /^['"\s]*[=+\-@\uff1d\uff0b\uff0d\uff20]/

@@ -3,8 +3,8 @@ import { fold } from './values/fold.ts'
 
 /**
  * The headings of a type's fields in a spreadsheet, by key. A heading is the field's label. The key is added if another
- * field's label looks the same, because a file with two such columns would be ambiguous. An import finds the columns by the
- * same headings.
+ * field's label looks the same, because a file with two such columns would be ambiguous. An import finds the columns by
+ * the same headings.
  */
 export function headingsOf(fields: readonly Pick<Field, 'key' | 'label'>[]): Map<string, string> {
   const headings = new Map(fields.map(({ key, label }) => [key, label]))

@@ -10,14 +10,14 @@ import type { Place } from '../geometry.ts'
 import { createFenceMap, type FenceMap } from './fence-map.ts'
 
 /**
- * Decides which times of which subjects are judged again after points are stored, so that almost none are: among points in
- * order, only those that lie in other geofences than the point before. Uncertain times are judged again too. Judging reads
- * the history (src/resources/geofence-events/), so nothing here decides about a crossing.
+ * Decides which times of which subjects are judged again after points are stored, so that almost none are: among points
+ * in order, only those that lie in other geofences than the point before. Uncertain times are judged again too. Judging
+ * reads the history (src/resources/geofence-events/), so nothing here decides about a crossing.
  *
  * For each subject it remembers the geofences around its newest fix, with the log offset of the record that set it. The
- * statement that stores points in order compares that offset with the table (`copy-points.ts`). Changed geofences are looked
- * up once a second, and again where the points are stored (`insertSpans`), so a change by another process counts from
- * the moment it is committed.
+ * statement that stores points in order compares that offset with the table (`copy-points.ts`). Changed geofences are
+ * looked up once a second, and again where the points are stored (`insertSpans`), so a change by another process counts
+ * from the moment it is committed.
  */
 const LOOK_EVERY_MS = 1_000
 /** Late points further apart than this are judged separately, without the fixes between them. */

@@ -24,8 +24,8 @@ interface Level {
 }
 
 /**
- * Each shape lies in the grid whose cells are just larger than the shape, so it reaches into at most four cells. A lookup
- * reads one cell of each grid in use.
+ * Each shape lies in the grid whose cells are just larger than the shape, so it reaches into at most four cells. A
+ * lookup reads one cell of each grid in use.
  */
 export function createFenceMap(shapes: readonly FenceShape[]): FenceMap {
   const prepared = shapes.map(prepareShape)

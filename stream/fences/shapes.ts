@@ -2,9 +2,9 @@ import type { FenceShape } from '../../db/schema/geofences.ts'
 import { distanceM, EARTH_RADIUS_M, type Place, turn } from '../geometry.ts'
 
 /**
- * A geofence's shape, prepared to test whether it contains a place: a circle on the sphere, or a polygon whose edges are
- * straight on a map in degrees, like those of GeoJSON. An edge goes the shorter way round the world, so the longitudes of a
- * polygon that crosses the antimeridian continue beyond 180.
+ * A geofence's shape, prepared to test whether it contains a place: a circle on the sphere, or a polygon whose edges
+ * are straight on a map in degrees, like those of GeoJSON. An edge goes the shorter way round the world, so the
+ * longitudes of a polygon that crosses the antimeridian continue beyond 180.
  */
 export interface PreparedShape {
   /** In degrees; the east may be beyond 180. The shape contains no place outside the box. */

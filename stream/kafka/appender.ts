@@ -16,8 +16,8 @@ import type { Messages, Sender } from './sender.ts'
 const RECORD_ENTRIES = 1_000
 const RECORD_BYTES = 128 * 1024
 /**
- * kafkajs makes one record batch of all records for a partition in one request, and the broker accepts 1 MiB (5 x 300 KiB
- * were MESSAGE_TOO_LARGE). One entry may come on top: at most 70 KiB, for a rejection with the longest topic.
+ * kafkajs makes one record batch of all records for a partition in one request, and the broker accepts 1 MiB (5 x 300
+ * KiB were MESSAGE_TOO_LARGE). One entry may come on top: at most 70 KiB, for a rejection with the longest topic.
  */
 const PARTITION_BYTES = 384 * 1024
 /** A twentieth of a second at the highest rate. In longer outages the devices keep their points. */

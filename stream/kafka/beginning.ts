@@ -5,9 +5,10 @@ import type { OnError } from './client.ts'
 import type { StoredLog, Topics } from './topics.ts'
 
 /**
- * A writer begins where its database ends. The group's offsets are committed after the database, so they are never ahead of
- * it, unless the database has gone back: it was restored from a dump, or a standby with missing data took over. Then the
- * partition is read again from the database's position, and points that the database has are not stored twice.
+ * A writer begins where its database ends. The group's offsets are committed after the database, so they are never
+ * ahead of it, unless the database has gone back: it was restored from a dump, or a standby with missing data took
+ * over. Then the partition is read again from the database's position, and points that the database has are not stored
+ * twice.
  */
 export interface Beginning {
   /** Plans where each partition begins in a join; a new join replaces the plan. */

@@ -24,9 +24,9 @@ export const ADMIN_RETRIES = 2
 const DISCONNECT_WITHIN_MS = 2_000
 
 /**
- * Every producer and consumer has a client of its own. kafkajs never closes a connection whose peer is silent, and queues
- * each retry behind the unsent requests, so that a frozen broker costs more memory with every retry. So the sockets are
- * kept here to be destroyed.
+ * Every producer and consumer has a client of its own. kafkajs never closes a connection whose peer is silent, and
+ * queues each retry behind the unsent requests, so that a frozen broker costs more memory with every retry. So the
+ * sockets are kept here to be destroyed.
  */
 export function createClient(options: {
   brokers: readonly string[]

@@ -45,8 +45,8 @@ export const HEARTBEAT_MS = 1_000
 /** How long the other members wait for a busy member before they take over its partitions. */
 const REBALANCE_TIMEOUT_MS = 10_000
 /**
- * Longer than any answer may take: a join waits for `REBALANCE_TIMEOUT_MS` and a little more. Then the connections are cut,
- * because kafkajs waits on lost connections without noticing. A consumer that stays silent is replaced.
+ * Longer than any answer may take: a join waits for `REBALANCE_TIMEOUT_MS` and a little more. Then the connections are
+ * cut, because kafkajs waits on lost connections without noticing. A consumer that stays silent is replaced.
  */
 const CUT_AFTER_MS = 18_000
 const SILENT_AFTER_MS = 40_000

@@ -8,15 +8,15 @@ import type { Topics } from './topics.ts'
 
 /**
  * Reads all partitions by itself. kafkajs has no consumer without a group, so a follower is the only member of its own
- * group, which stores no offsets. Only the follower knows its positions, and seeks them in every join.
- * (Seeking in the first join only lost 2 of 4 records, or repeated 17.) A replacing consumer takes a new group, so that its
- * dead predecessor cannot hold a partition; groups that it has left are deleted.
+ * group, which stores no offsets. Only the follower knows its positions, and seeks them in every join. (Seeking in the
+ * first join only lost 2 of 4 records, or repeated 17.) A replacing consumer takes a new group, so that its dead
+ * predecessor cannot hold a partition; groups that it has left are deleted.
  */
 const CATCHING_UP_MS = 20
 /**
- * Live clients get positions four times a second, so a fetch may wait a fifth of that for more records. One fetch for each
- * record was half of a live process' work, and half of the broker's. A cluster on two cores took 113 thousand points/s with
- * it, and takes 131 thousand now.
+ * Live clients get positions four times a second, so a fetch may wait a fifth of that for more records. One fetch for
+ * each record was half of a live process' work, and half of the broker's. A cluster on two cores took 113 thousand
+ * points/s with it, and takes 131 thousand now.
  */
 const FETCH = { minBytes: 256 * 1024, waitMs: 50 }
 

@@ -46,9 +46,10 @@ export interface KafkaLogOptions {
 const ASK_WITHIN_MS = 5_000
 
 /**
- * When a single broker returns within about twelve seconds, its consumers are still connected (storing resumes 1 s later,
- * and 7 s later if they have to join anew). With several brokers another takes over, and kafkajs does not look for it
- * while it retries: with 15 retries for up to 12 s, writers stood still for 5 s after one of three brokers was killed.
+ * When a single broker returns within about twelve seconds, its consumers are still connected (storing resumes 1 s
+ * later, and 7 s later if they have to join anew). With several brokers another takes over, and kafkajs does not look
+ * for it while it retries: with 15 retries for up to 12 s, writers stood still for 5 s after one of three brokers was
+ * killed.
  */
 const RETRIES_OF_ONE = 15
 const RETRIES_OF_MANY = 6

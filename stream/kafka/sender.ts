@@ -9,9 +9,10 @@ import { inTime, type KafkaClient, type OnError, within } from './client.ts'
  * successor. So the content never changes between two tries: the broker would take new content for a copy of the old,
  * and acknowledge it without storing it.
  *
- * Successful answers of kafkajs 2.2.4 are checked. When a partition's leader moves between two tries to a broker that has
- * already answered, kafkajs leaves the partition out and resolves (`sendMessages.js`, `brokersWithoutResponse`; seen 8
- * times in 9 changes of leaders). So the answer is checked for every partition, and missing messages are sent again.
+ * Successful answers of kafkajs 2.2.4 are checked. When a partition's leader moves between two tries to a broker that
+ * has already answered, kafkajs leaves the partition out and resolves (`sendMessages.js`, `brokersWithoutResponse`;
+ * seen 8 times in 9 changes of leaders). So the answer is checked for every partition, and missing messages are sent
+ * again.
  *
  * A producer that gives up is replaced by a new one. Messages that it wrote without an answer are then in the log twice.
  * Storing handles that: a point is identified by its subject and time.

@@ -12,12 +12,12 @@ import type { StoredLog, Topics } from './topics.ts'
 
 /**
  * A member of the writers' group, which begins where the database ends (`beginning.ts`). An offset is committed when
- * every record before it is stored: twice a second, from the batches that the handler has resolved. A member that dies or
- * loses a partition leaves at most half a second of records, which the next member stores again without effect.
+ * every record before it is stored: twice a second, from the batches that the handler has resolved. A member that dies
+ * or loses a partition leaves at most half a second of records, which the next member stores again without effect.
  *
- * The handler may take long, or fail for as long as the database is away. Meanwhile the member sends heartbeats and hands
- * over the same batch again, so that the order is kept. When the group moves partitions, a heartbeat reports it, and the
- * error is passed on to kafkajs, which joins again.
+ * The handler may take long, or fail for as long as the database is away. Meanwhile the member sends heartbeats and
+ * hands over the same batch again, so that the order is kept. When the group moves partitions, a heartbeat reports it,
+ * and the error is passed on to kafkajs, which joins again.
  *
  * A record that cannot be read, and a point that the database rejects, goes to the dead letters before its offset is
  * committed.
@@ -25,8 +25,8 @@ import type { StoredLog, Topics } from './topics.ts'
 /** Equals the writer's connections to the database: two store more than one (152 to 256 thousand rows/s). */
 const STORED_AT_ONCE = 4
 /**
- * The database's cost of a batch is spread over its points: batches of 100 took 30 thousand points/s, of 500 to 1,000 took
- * 60 to 140 thousand (two cores, shared). With eight partitions this many bytes make batches of 600.
+ * The database's cost of a batch is spread over its points: batches of 100 took 30 thousand points/s, of 500 to 1,000
+ * took 60 to 140 thousand (two cores, shared). With eight partitions this many bytes make batches of 600.
  */
 const FETCH = { minBytes: 256 * 1024, waitMs: 100 }
 const COMMIT_EVERY_MS = 500
@@ -147,8 +147,8 @@ export function createStorer(options: {
   }
 
   /**
-   * Splits a batch that is read again for a restored database. Subjects created after the dump are missing in it, and their
-   * keys may belong to other subjects by now. Their entries go to the dead letters.
+   * Splits a batch that is read again for a restored database. Subjects created after the dump are missing in it, and
+   * their keys may belong to other subjects by now. Their entries go to the dead letters.
    */
   async function splitByKnownSubject(batch: ReadBatch): Promise<{ known: ReadBatch; orphans: Messages }> {
     const named = batch.records.flatMap(({ subjects }) => subjects.filter(isNamed))

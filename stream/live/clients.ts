@@ -7,12 +7,12 @@ import { createView, type Filter } from './view.ts'
 
 /**
  * Sends positions to live clients. Four times a second, changed positions go to the clients whose view contains them;
- * clients with the same view share one serialized frame. A client that reads too slowly is skipped. When it has caught up,
- * it gets the newest state of the positions it missed, so no queue ever grows.
+ * clients with the same view share one serialized frame. A client that reads too slowly is skipped. When it has caught
+ * up, it gets the newest state of the positions it missed, so no queue ever grows.
  *
  * A frame's cursor promises that every earlier change has been sent. A client that comes back with it gets the changes
- * since, and subjects that have left its view are named as gone. Another process may have read further than this one; then
- * the client waits until this process has reached the cursor, and never sees a subject jump back.
+ * since, and subjects that have left its view are named as gone. Another process may have read further than this one;
+ * then the client waits until this process has reached the cursor, and never sees a subject jump back.
  */
 export interface LiveClient {
   send(text: string): void

@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto'
 import type { Positions } from '../log.ts'
 
 /**
- * How far a live client has seen its view: a position in the log for each partition, and a digest of the view. It is valid
- * on every process and across restarts. When the caller's visibility or filter has changed, nothing would tell the client
- * which subjects left its view, so such a cursor leads to a snapshot.
+ * How far a live client has seen its view: a position in the log for each partition, and a digest of the view. It is
+ * valid on every process and across restarts. When the caller's visibility or filter has changed, nothing would tell
+ * the client which subjects left its view, so such a cursor leads to a snapshot.
  */
 export interface Cursor {
   positions: Positions

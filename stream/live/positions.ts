@@ -266,9 +266,9 @@ export async function openLivePositions(options: {
   }
 
   /**
-   * Reads the visibility and names of the subjects, of one organization or of all. The versions are read first and take effect
-   * last, so that everything they stand for is in here. It is tried until it succeeds: a short failure of the database must not
-   * let anybody go on seeing a subject that they may no longer see.
+   * Reads the visibility and names of the subjects, of one organization or of all. The versions are read first and take
+   * effect last, so that everything they stand for is in here. It is tried until it succeeds: a short failure of the
+   * database must not let anybody go on seeing a subject that they may no longer see.
    */
   function refresh(organizationId: string | null): Promise<void> {
     const refreshOnce = async () => {

@@ -4,9 +4,9 @@ import { distanceM } from '../geometry.ts'
 /**
  * Whether a subject moves, stands, or is silent, derived from its newest fix, its places before, and the time.
  *
- * A subject is `moving` above 1 m/s by the device's own speed, or more than 25 m from its place 60 s before the fix. Either is
- * valid for a minute: a silent subject is `idle` a minute after its newest fix, and `offline` when that fix is as old as
- * the organization's `settings.offlineAfterMinutes`.
+ * A subject is `moving` above 1 m/s by the device's own speed, or more than 25 m from its place 60 s before the fix.
+ * Either is valid for a minute: a silent subject is `idle` a minute after its newest fix, and `offline` when that fix
+ * is as old as the organization's `settings.offlineAfterMinutes`.
  */
 export type State = 'moving' | 'idle' | 'offline'
 

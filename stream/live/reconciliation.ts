@@ -3,9 +3,9 @@ import { type NewestFix, readNewestOf } from '../../db/queries/newest-fixes.ts'
 import type { Positions } from '../log.ts'
 
 /**
- * Reconciles subjects whose newest fix the log alone does not show. Where an organization limits accuracy, any stored fix may
- * be the newest without an anomaly. For these subjects the table's row is read, once the writer has stored the record that
- * made it necessary.
+ * Reconciles subjects whose newest fix the log alone does not show. Where an organization limits accuracy, any stored
+ * fix may be the newest without an anomaly. For these subjects the table's row is read, once the writer has stored the
+ * record that made it necessary.
  */
 export interface Reconciliation {
   /** Adds a subject, with the record of the log that does not suffice. */

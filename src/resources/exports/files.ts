@@ -6,8 +6,8 @@ import type { ExportFormat } from '../../../db/queries/export-logs.ts'
 import { listKeptFiles } from '../../../db/queries/export-logs.ts'
 
 /**
- * The files of exports, in a directory under DATA_DIR that is shared by all processes that write or send them. A complete
- * file has the name of its export; before that it is a draft.
+ * The files of exports, in a directory under DATA_DIR that is shared by all processes that write or send them. A
+ * complete file has the name of its export; before that it is a draft.
  */
 export interface ExportFiles {
   /** The path of a draft, a new one for each attempt. */

@@ -17,8 +17,9 @@ import { ExportFailure, type Source } from './source.ts'
 import { writeExport } from './write.ts'
 
 /**
- * An export that is too large to be sent at once. It contains what the user who ordered it may see when it is written. A
- * process that dies leaves a draft, and the job starts again. The file gets its name before the record says that it exists.
+ * An export that is too large to be sent at once. It contains what the user who ordered it may see when it is written.
+ * A process that dies leaves a draft, and the job starts again. The file gets its name before the record says that it
+ * exists.
  */
 const KIND = 'export'
 /** The length of a turn while other jobs wait. */

@@ -6,9 +6,9 @@ import { decimalOf } from '../../sheets/values/numbers.ts'
 import { convert, isShort, type Style } from './convert.ts'
 
 /**
- * `1.234` is a number in every language and `03/04/2026` a day, but with different meanings. If the other rows of a column show
- * how it is written, they decide; otherwise the organization's language does. If they show both ways, such a text is an
- * error. Cells that are refused do not count.
+ * `1.234` is a number in every language and `03/04/2026` a day, but with different meanings. If the other rows of a
+ * column show how it is written, they decide; otherwise the organization's language does. If they show both ways, such
+ * a text is an error. Cells that are refused do not count.
  */
 
 /** How the texts of a column are written. Null means both ways. */

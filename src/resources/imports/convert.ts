@@ -60,8 +60,8 @@ const LOST_DIGITS =
   'A spreadsheet has turned this into a number and dropped its last digits: it keeps 15. Format the column as text, and enter it again.'
 
 /**
- * Converts a cell to the value of a field in the form in which it is stored; null if the cell is empty. A reference stays the
- * text that identifies a record, which is looked up later.
+ * Converts a cell to the value of a field in the form in which it is stored; null if the cell is empty. A reference
+ * stays the text that identifies a record, which is looked up later.
  */
 export function convert(field: Field, cell: Cell, style: Style): Checked {
   if (cell !== null && typeof cell === 'object') {

@@ -26,8 +26,8 @@ export function createImportFiles(dataDir: string): ImportFiles {
   return {
     pathOf,
     /**
-     * An arriving file has another name; a file with its own name is synced and complete. It gets that name before the import
-     * exists, so no import is without a file.
+     * An arriving file has another name; a file with its own name is synced and complete. It gets that name before the
+     * import exists, so no import is without a file.
      */
     async receive(importId, arriving) {
       createFolder(folder, 0o700)

@@ -5,9 +5,9 @@ import { isUnclear } from './column-writing.ts'
 import { convert, type Style } from './convert.ts'
 
 /**
- * The primary key values that the text of a reference can mean, in the form in which keys are compared, the likeliest first:
- * as written, without surrounding blanks, and as read from a cell of the key, if that is unambiguous. In JSON, which programs
- * write, blanks are not removed.
+ * The primary key values that the text of a reference can mean, in the form in which keys are compared, the likeliest
+ * first: as written, without surrounding blanks, and as read from a cell of the key, if that is unambiguous. In JSON,
+ * which programs write, blanks are not removed.
  */
 export function keyNames(
   keyField: Field,

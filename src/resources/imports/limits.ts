@@ -5,8 +5,8 @@ export const MAX_FILE_BYTES = 256 * 1024 * 1024
 /** One heading, which mappings refer to. */
 export const MAX_HEADING_CHARACTERS = 500
 /**
- * The heap of a thread that reads. It makes up to three copies of a row of 4 million characters, and a batch has 2 million.
- * Shared texts and the values of unique fields live long, so they are outside the heap.
+ * The heap of a thread that reads. It makes up to three copies of a row of 4 million characters, and a batch has 2
+ * million. Shared texts and the values of unique fields live long, so they are outside the heap.
  */
 export const READER_HEAP_MB = 96
 /** The part of that heap for new objects; the collector copies half of it. */
@@ -41,8 +41,8 @@ export const INSPECT_WITHIN_MS = 20_000
 /** The time to write a file of failed rows; a million rows of five columns take half a minute of a core. */
 export const FAILED_ROWS_WITHIN_MS = 10 * 60_000
 /**
- * One file of failed rows, which stays on disk while a client reads it. A file of Windows-1252 or UTF-16 grows when it is
- * written as UTF-8, and by the errors of each row.
+ * One file of failed rows, which stays on disk while a client reads it. A file of Windows-1252 or UTF-16 grows when it
+ * is written as UTF-8, and by the errors of each row.
  */
 export const MAX_FAILED_ROWS_BYTES = 1024 * 1024 * 1024
 /** Files that are inspected at once, each while a client waits. */

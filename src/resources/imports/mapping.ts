@@ -79,9 +79,9 @@ export function chooseMapping(
 }
 
 /**
- * Proposes a mapping from the names alone: the heading of an export, the label or the key, first exactly, then without case,
- * accents and punctuation. A heading that fits two fields is proposed for neither. A place gets columns of degrees if it has no
- * column, or one that holds addresses; `sample` is the first rows below the header.
+ * Proposes a mapping from the names alone: the heading of an export, the label or the key, first exactly, then without
+ * case, accents and punctuation. A heading that fits two fields is proposed for neither. A place gets columns of
+ * degrees if it has no column, or one that holds addresses; `sample` is the first rows below the header.
  */
 export function proposeMapping(
   fields: Mappable['fields'],

@@ -4,8 +4,8 @@ import { dataAccess } from '../data/access.ts'
 import { OF_HIDDEN_FIELD, withoutDifferences } from './report.ts'
 
 /**
- * An import as a caller sees it, or null if its role may not import into that type. Fields that the role restricts are left
- * out, except for the user who sent the file: that user sees the file's own values.
+ * An import as a caller sees it, or null if its role may not import into that type. Fields that the role restricts are
+ * left out, except for the user who sent the file: that user sees the file's own values.
  */
 export function showImport(found: Import, caller: Caller) {
   const {

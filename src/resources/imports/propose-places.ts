@@ -43,8 +43,8 @@ interface Pair {
 }
 
 /**
- * Proposes columns of a latitude, a longitude and optionally an address for places: for the `fields` among `all` that have no
- * column yet, from the columns that are not mapped.
+ * Proposes columns of a latitude, a longitude and optionally an address for places: for the `fields` among `all` that
+ * have no column yet, from the columns that are not mapped.
  */
 export function proposePlaces(
   fields: readonly Named[],

@@ -15,8 +15,8 @@ export interface OpenFile {
 }
 
 /**
- * The rows of a file that have values. At the first ambiguous text the whole file is read once to see how its columns are
- * written; then the rows continue after the last one returned. `alive` is called from time to time during reading.
+ * The rows of a file that have values. At the first ambiguous text the whole file is read once to see how its columns
+ * are written; then the rows continue after the last one returned. `alive` is called from time to time during reading.
  */
 export function openFile(reading: Reading, alive: () => void): OpenFile {
   let source: Source | undefined

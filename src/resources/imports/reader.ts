@@ -13,8 +13,8 @@ export interface Batch {
 }
 
 /**
- * Finds out the format of a file and the mapping of its columns. It runs in the thread that reads, because thousands of names
- * may be compared. Throws a FileError if the file cannot be imported.
+ * Finds out the format of a file and the mapping of its columns. It runs in the thread that reads, because thousands of
+ * names may be compared. Throws a FileError if the file cannot be imported.
  */
 export async function inspectFile(
   path: string,

@@ -62,8 +62,8 @@ const FULL_RETRY_AFTER_S = 3600
 const inspections = createTurns({ max: INSPECTED_AT_ONCE, maxPerRoot: 1, maxWaiting: 16, waitMs: 30_000 })
 
 /**
- * Receives a file: it goes to the disk as it arrives, then its header is inspected, and then the import is created with its
- * job. A file that is refused is deleted. Resolves to null if an earlier answer was sent again (`reply.replay`).
+ * Receives a file: it goes to the disk as it arrives, then its header is inspected, and then the import is created with
+ * its job. A file that is refused is deleted. Resolves to null if an earlier answer was sent again (`reply.replay`).
  */
 export async function receiveImport(
   db: Database,
@@ -125,8 +125,8 @@ export async function receiveImport(
 }
 
 /**
- * Throws 429 if the organization has no room, or if the sender already uses as much, over all organizations, as is left in this
- * one. So one user has at most half of the room, two have a third each, and there is always some for the next.
+ * Throws 429 if the organization has no room, or if the sender already uses as much, over all organizations, as is left
+ * in this one. So one user has at most half of the room, two have a third each, and there is always some for the next.
  */
 async function checkRoom(tx: Queryable, caller: Caller, bytes: number): Promise<void> {
   const { ofAll, own } = await acrossOrganizations(tx, () => measureImports(tx, caller))

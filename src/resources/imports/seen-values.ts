@@ -16,8 +16,8 @@ export interface SeenValues {
 }
 
 /**
- * Each thread has another salt and builds its table anew from all rows. So no author of a file knows the place of a value, or
- * two values with the same digest: values chosen for neighbouring places would be searched one by one.
+ * Each thread has another salt and builds its table anew from all rows. So no author of a file knows the place of a
+ * value, or two values with the same digest: values chosen for neighbouring places would be searched one by one.
  */
 const SALT = randomUUID()
 export const digestOf = (text: string): Buffer => hash('sha256', SALT + text, 'buffer')

@@ -1,6 +1,6 @@
 /**
- * Limits the cost of one socket, and of the sockets of one user. A normal client stays below them: its user moves the map,
- * and the page subscribes again.
+ * Limits the cost of one socket, and of the sockets of one user. A normal client stays below them: its user moves the
+ * map, and the page subscribes again.
  */
 
 /** Bytes that a socket may leave unread; a frame of 500 positions is 100 KiB. */

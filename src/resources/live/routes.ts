@@ -9,9 +9,9 @@ const NOTHING_TO_TELL =
   'Your role lacks the permissions of all that the live socket tells of: view/location, view/task, import/data, export/data and export/task.'
 
 /**
- * Sends live positions, and records as they change. A socket is opened with a token and stays open as long as its session and,
- * while it is subscribed to positions, as long as that permission. Its messages follow the role. `stream/live/` decides
- * which positions are sent.
+ * Sends live positions, and records as they change. A socket is opened with a token and stays open as long as its
+ * session and, while it is subscribed to positions, as long as that permission. Its messages follow the role.
+ * `stream/live/` decides which positions are sent.
  */
 export function liveRoutes(app: App, services: Services): void {
   const { config, live } = services

@@ -20,8 +20,8 @@ export function createUsers(maxSockets: number, onError: (error: unknown) => voi
   const users = new Map<string, User>()
 
   /**
-   * The cost of a view depends on its filter and its organization. The next view of the same user waits nine times as long as
-   * the last one took, so that a user who subscribes without end takes a tenth of the server's time.
+   * The cost of a view depends on its filter and its organization. The next view of the same user waits nine times as
+   * long as the last one took, so that a user who subscribes without end takes a tenth of the server's time.
    */
   async function serve(user: User): Promise<void> {
     if (user.serving) return

@@ -25,9 +25,9 @@ interface Watcher {
 }
 
 /**
- * Sockets that watch records. A change arrives as a notification that names the record. Twice a second the changed records
- * are read once for the whole organization, and sent to the users who may see them. A socket that reads slowly gets the newest
- * state later, and not every state.
+ * Sockets that watch records. A change arrives as a notification that names the record. Twice a second the changed
+ * records are read once for the whole organization, and sent to the users who may see them. A socket that reads slowly
+ * gets the newest state later, and not every state.
  */
 export function createWatching(db: Database, onError: (error: unknown) => void) {
   const watchers = new Map<WebSocket, Watcher>()

@@ -10,8 +10,8 @@ interface KnownResult extends Omit<BulkResult, 'rejected'> {
 }
 
 /**
- * Appends the points of known subjects. The others are only rejected in the answer, because they belong to nobody. Resolves to
- * null if the log took too long.
+ * Appends the points of known subjects. The others are only rejected in the answer, because they belong to nobody.
+ * Resolves to null if the log took too long.
  */
 export async function appendKnown(
   points: readonly unknown[],

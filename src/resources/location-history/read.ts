@@ -83,8 +83,8 @@ const STEP_POINTS = 10_000
 const MIN_STEP_POINTS = 1_000
 
 /**
- * Whether the points of a subject in a file span more than half of the globe. The first bytes of a line say whether it is cut,
- * which may only be known at its last point.
+ * Whether the points of a subject in a file span more than half of the globe. The first bytes of a line say whether it
+ * is cut, which may only be known at its last point.
  */
 async function spansHalf(db: Queryable, request: HistoryRequest, subject: number): Promise<boolean> {
   const { visibility, filter, order, limit } = request

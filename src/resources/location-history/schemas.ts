@@ -26,8 +26,8 @@ const measured = (name: keyof typeof PLAUSIBLE, unit: string) => {
 }
 
 /**
- * A point is described here and validated in `ingest/fix.ts`: a wrong point among good ones is rejected alone, so the schema
- * must let it through.
+ * A point is described here and validated in `ingest/fix.ts`: a wrong point among good ones is rejected alone, so the
+ * schema must let it through.
  */
 const point = z.unknown().meta({
   id: 'NewPoint',

@@ -23,9 +23,9 @@ export interface Simplifier {
 const BLOCK_POINTS = 256
 
 /**
- * Keeps the vertices that the tracks need to stay within `toleranceM` of their shape, by the algorithm of Douglas and Peucker.
- * It works block by block, so that neither memory nor the longest step depends on the length of a track. The ends of a block
- * are kept as well.
+ * Keeps the vertices that the tracks need to stay within `toleranceM` of their shape, by the algorithm of Douglas and
+ * Peucker. It works block by block, so that neither memory nor the longest step depends on the length of a track. The
+ * ends of a block are kept as well.
  */
 export function createToleranceSimplifier(toleranceM: number): Simplifier {
   const kept: HistoryKey[] = []

@@ -31,8 +31,8 @@ export interface Kept {
 }
 
 /**
- * Selects the points that make the shape of the tracks. It reads them in order of time, stops once more than `enough` are
- * kept, and holds only those in memory.
+ * Selects the points that make the shape of the tracks. It reads them in order of time, stops once more than `enough`
+ * are kept, and holds only those in memory.
  */
 export async function findShape(
   db: Queryable,

@@ -7,8 +7,8 @@ import { forbidden } from '../../http/errors.ts'
 import { scopeOf } from '../../http/permissions.ts'
 
 /**
- * The subject of each point: the publisher's own, or the device that the point names. Null if the publisher may not use that
- * device; a device may use no other one. Throws 403 if a user may not send points of others.
+ * The subject of each point: the publisher's own, or the device that the point names. Null if the publisher may not use
+ * that device; a device may use no other one. Throws 403 if a user may not send points of others.
  */
 export async function findSubjects(
   db: Database,

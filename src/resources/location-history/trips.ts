@@ -2,15 +2,16 @@ import { distanceM, type Place, turn } from '../../../stream/geometry.ts'
 import { isGap } from './outline.ts'
 
 /**
- * Computes the trips and stops of a track as a fold over its fixes in order of time. Memory holds the sums of the current trip
- * and the fixes that may still become the beginning of a stop.
+ * Computes the trips and stops of a track as a fold over its fixes in order of time. Memory holds the sums of the
+ * current trip and the fixes that may still become the beginning of a stop.
  *
- * A stop begins with the earliest fix such that all later ones stay within 100 m of it for at least `stopMinutes`, and ends with
- * the last of them. Between stops there are trips, from the last fix of one stop to the first of the next. More than 30
- * minutes without a fix end a trip. A trip that never leaves the 100 m around its beginning does not count.
+ * A stop begins with the earliest fix such that all later ones stay within 100 m of it for at least `stopMinutes`, and
+ * ends with the last of them. Between stops there are trips, from the last fix of one stop to the first of the next.
+ * More than 30 minutes without a fix end a trip. A trip that never leaves the 100 m around its beginning does not
+ * count.
  *
- * Fixes closer together than a 300th of `stopMinutes`, a second for five minutes, count for the distance but cannot begin a
- * stop. So a stop is searched among 300 fixes, however many there are.
+ * Fixes closer together than a 300th of `stopMinutes`, a second for five minutes, count for the distance but cannot
+ * begin a stop. So a stop is searched among 300 fixes, however many there are.
  */
 export interface Fix extends Place {
   /** Milliseconds since 1970. */

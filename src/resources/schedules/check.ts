@@ -30,8 +30,8 @@ const NOT_OF_TEAM = 'Only whoever belongs to the team can be given its tasks.'
 
 /**
  * Checks schedules and returns their errors, under the path of each. Every reference must be visible to the caller, or
- * unchanged from the schedule before; the assignee must belong to the team; and the content must fit the flow. The content
- * of each schedule is converted to the form of the flow's fields.
+ * unchanged from the schedule before; the assignee must belong to the team; and the content must fit the flow. The
+ * content of each schedule is converted to the form of the flow's fields.
  */
 export async function checkSchedules(
   tx: Queryable,

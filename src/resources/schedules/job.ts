@@ -16,13 +16,13 @@ import { lookThrough } from './occurrences.ts'
 import { MAX_MISSED } from './plan.ts'
 
 /**
- * Creates the tasks of schedules. A schedule stores its next occurrence (`next_run_at`). A process that finds it due locks
- * its row, creates the task and moves it on in one transaction. So each occurrence creates its task once, however many
- * processes run and whichever of them dies. Missed occurrences stay due until a process runs again, and a clock that goes
- * back finds nothing due until it has caught up. The database's clock counts.
+ * Creates the tasks of schedules. A schedule stores its next occurrence (`next_run_at`). A process that finds it due
+ * locks its row, creates the task and moves it on in one transaction. So each occurrence creates its task once, however
+ * many processes run and whichever of them dies. Missed occurrences stay due until a process runs again, and a clock
+ * that goes back finds nothing due until it has caught up. The database's clock counts.
  *
- * Organizations take turns, each with some tasks of one schedule. If the task of a schedule cannot be created, the schedule
- * stores the reason (`last_error`) and is tried again later, while the others continue.
+ * Organizations take turns, each with some tasks of one schedule. If the task of a schedule cannot be created, the
+ * schedule stores the reason (`last_error`) and is tried again later, while the others continue.
  */
 const POLL_MS = 1_000
 /**

@@ -59,8 +59,8 @@ interface Occurrences {
 }
 
 /**
- * Goes through the occurrences of a schedule up to the end of the last year, piece by piece; past ones are counted by day.
- * Throws an InvalidRule if the budget does not suffice, and the errors of `parseRrule` and `findTimeZone`.
+ * Goes through the occurrences of a schedule up to the end of the last year, piece by piece; past ones are counted by
+ * day. Throws an InvalidRule if the budget does not suffice, and the errors of `parseRrule` and `findTimeZone`.
  */
 export function* lookThrough(
   timing: Timing,

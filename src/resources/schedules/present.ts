@@ -4,8 +4,8 @@ import type { Caller } from '../../../db/queries/sessions.ts'
 import { createContentFilter, readTypes } from '../tasks/present.ts'
 
 /**
- * Resolves to a function that shows these schedules to a caller. Content that the role restricts in the type of one of the
- * data records is left out, except for values that the request itself has set.
+ * Resolves to a function that shows these schedules to a caller. Content that the role restricts in the type of one of
+ * the data records is left out, except for values that the request itself has set.
  */
 export async function createPresenter(db: Database, caller: Caller, schedules: readonly Schedule[]) {
   const types = await readTypes(db.system, caller.organizationId, schedules)

@@ -16,10 +16,10 @@ import type { RecurrenceRule } from './parse-rrule.ts'
 import type { DayTimes, Effort } from './simple-repeats.ts'
 
 /**
- * The days of a rule of RFC 5545 with their times, from a day on. It works in whole numbers day by day, so that the cost of a
- * rule is bounded by the number of days: 36,525 up to the last year. It yields at least once for each period, even a day without
- * times. Parts that the rule lacks are taken from the start. Days that a month does not have and local times that the clocks
- * skip are left out, before BYSETPOS selects and COUNT counts.
+ * The days of a rule of RFC 5545 with their times, from a day on. It works in whole numbers day by day, so that the
+ * cost of a rule is bounded by the number of days: 36,525 up to the last year. It yields at least once for each period,
+ * even a day without times. Parts that the rule lacks are taken from the start. Days that a month does not have and
+ * local times that the clocks skip are left out, before BYSETPOS selects and COUNT counts.
  */
 export function* rruleDays(
   rule: RecurrenceRule,
@@ -217,8 +217,8 @@ function createTimes(
 
 /**
  * Selects the occurrences of a period at these positions, counted from its beginning or, if negative, from its end. The
- * selection is computed once for each number of occurrences, and once for days with the same times: 732 positions for each day
- * of a century took 1.7 s.
+ * selection is computed once for each number of occurrences, and once for days with the same times: 732 positions for
+ * each day of a century took 1.7 s.
  */
 function createSelector(
   positions: readonly number[],

@@ -13,8 +13,8 @@ export interface Effort {
 }
 
 /**
- * The days of a simple repeat from a day on, including days without an occurrence. Every period has its occurrence: a day that
- * the month does not have becomes its last day (contract section 6).
+ * The days of a simple repeat from a day on, including days without an occurrence. Every period has its occurrence: a
+ * day that the month does not have becomes its last day (contract section 6).
  */
 export function* simpleDays(
   repeat: SimpleRepeat,

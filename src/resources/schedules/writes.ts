@@ -193,9 +193,9 @@ type Attempt = { changed: Schedule } | { basis: Basis; now: number }
 type Basis = Timing & { before: Timing & Pick<Schedule, 'lastRunAt' | 'skipped'> }
 
 /**
- * Changes a schedule. A changed timing applies from now on, or from the start if no task was created yet; other changes keep
- * the next occurrence. The occurrences are computed without a transaction, and again if the schedule was changed or a task was
- * created meanwhile.
+ * Changes a schedule. A changed timing applies from now on, or from the start if no task was created yet; other changes
+ * keep the next occurrence. The occurrences are computed without a transaction, and again if the schedule was changed
+ * or a task was created meanwhile.
  */
 export async function changeSchedule(
   db: Database,

@@ -57,8 +57,8 @@ const resolveByDns: Resolve = hostname =>
   )
 
 /**
- * A `lookup` for connecting that only returns checked addresses: the connection goes to the address that was checked, whatever
- * the name resolves to a moment later. It is not called for literal addresses.
+ * A `lookup` for connecting that only returns checked addresses: the connection goes to the address that was checked,
+ * whatever the name resolves to a moment later. It is not called for literal addresses.
  */
 export function createPublicLookup(resolve: Resolve = resolveByDns): LookupFunction {
   return (hostname, options, callback) => {

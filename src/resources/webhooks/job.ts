@@ -26,11 +26,12 @@ import type { WebhookSecrets } from './secrets.ts'
 import { createSender, type Sender, type Sent } from './send.ts'
 
 /**
- * Deliveries to webhooks. An event is one row, written in the transaction of its record. A job of the organization puts the
- * events in order and starts a job for each endpoint that subscribes to them. An endpoint has one job at a time. It turns
- * the next events into deliveries, sends the due ones, a few at once, oldest first, and ends when none is due. So a dead or
- * slow endpoint delays only itself. After a slow failure the endpoint rests, so that many such endpoints do not occupy all slots.
- * Another job polls for due deliveries: retries, and events that came while the job of their endpoint was ending.
+ * Deliveries to webhooks. An event is one row, written in the transaction of its record. A job of the organization puts
+ * the events in order and starts a job for each endpoint that subscribes to them. An endpoint has one job at a time. It
+ * turns the next events into deliveries, sends the due ones, a few at once, oldest first, and ends when none is due. So
+ * a dead or slow endpoint delays only itself. After a slow failure the endpoint rests, so that many such endpoints do
+ * not occupy all slots. Another job polls for due deliveries: retries, and events that came while the job of their
+ * endpoint was ending.
  *
  * An attempt is recorded after the answer. If the process dies in between, the delivery stays due and is sent again with
  * the same `webhook-id`: at least once.

@@ -59,8 +59,8 @@ const delivery = z.object({
 })
 
 /**
- * A delivery as the caller sees it. An answer may repeat the request, so it is hidden if a field is hidden. Crossings are only
- * shown to callers who may see all of them.
+ * A delivery as the caller sees it. An answer may repeat the request, so it is hidden if a field is hidden. Crossings
+ * are only shown to callers who may see all of them.
  */
 export function presentDelivery(found: Delivery, access: DataAccess, seesCrossings: boolean) {
   const { dataTypeId, attempts, ...rest } = found

@@ -39,8 +39,8 @@ const TIMEOUT_MS = 15_000
 const KEPT_BYTES = 1024
 
 /**
- * Sends messages by the Standard Webhooks specification. Redirects are not followed. Unless private addresses are allowed, no
- * connection to them is opened, even if a name changes its address between check and connection.
+ * Sends messages by the Standard Webhooks specification. Redirects are not followed. Unless private addresses are
+ * allowed, no connection to them is opened, even if a name changes its address between check and connection.
  */
 export function createSender(options: {
   allowPrivate: boolean

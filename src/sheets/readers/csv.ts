@@ -35,8 +35,8 @@ interface RawRecord {
 
 /**
  * A text table in UTF-8, UTF-16 or Windows-1252. Its cells are separated by a comma, semicolon, tab or bar, or by the
- * delimiter that its first line declares. A spreadsheet hides that line and numbers the header 1. So do the rows here, unless
- * `countsSep` is set.
+ * delimiter that its first line declares. A spreadsheet hides that line and numbers the header 1. So do the rows here,
+ * unless `countsSep` is set.
  */
 export async function openCsv(path: string, countsSep = false): Promise<Source> {
   const size = statSync(path).size

@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto'
 import { closeSync, openSync, readSync, rmSync, writeSync } from 'node:fs'
 
 /**
- * Bytes that are appended and read at any position: the first ones are in memory, further ones in an unnamed file. It takes
- * the given memory and 2 MiB, however many bytes are appended.
+ * Bytes that are appended and read at any position: the first ones are in memory, further ones in an unnamed file. It
+ * takes the given memory and 2 MiB, however many bytes are appended.
  */
 export interface Spill {
   /** The number of bytes. */

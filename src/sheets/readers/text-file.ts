@@ -8,8 +8,8 @@ export type Encoding = 'utf8' | 'utf16le' | 'utf16be' | 'windows1252'
 export const SAMPLE_BYTES = 64 * 1024
 
 /**
- * Detects the encoding of a text: by its byte order mark, as UTF-16 by the positions of its zero bytes, however few, as UTF-8
- * if all of it is valid, and otherwise as Windows-1252.
+ * Detects the encoding of a text: by its byte order mark, as UTF-16 by the positions of its zero bytes, however few, as
+ * UTF-8 if all of it is valid, and otherwise as Windows-1252.
  */
 export async function detectEncoding(path: string): Promise<Encoding> {
   const wide = detectUtf16(await readHead(path, SAMPLE_BYTES))
@@ -37,8 +37,8 @@ export function detectUtf16(sample: Buffer): 'utf16le' | 'utf16be' | null {
 }
 
 /**
- * Whether bytes without zeros are UTF-16: all characters are valid and none is NUL, and the text has a line end, as a table
- * has, or begins like records. A stray NUL in a UTF-8 text may look like that too; then the rest is UTF-8.
+ * Whether bytes without zeros are UTF-16: all characters are valid and none is NUL, and the text has a line end, as a
+ * table has, or begins like records. A stray NUL in a UTF-8 text may look like that too; then the rest is UTF-8.
  */
 function isText(sample: Buffer, encoding: 'utf16le' | 'utf16be'): boolean {
   try {

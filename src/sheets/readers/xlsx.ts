@@ -34,8 +34,8 @@ export interface ReadOptions {
 }
 
 /**
- * Reads the first sheet of a workbook, with its parts as streams. If only some rows are needed, the sheet is read twice: of
- * the shared texts, up to 192 MiB, only those of needed rows are kept.
+ * Reads the first sheet of a workbook, with its parts as streams. If only some rows are needed, the sheet is read
+ * twice: of the shared texts, up to 192 MiB, only those of needed rows are kept.
  */
 export async function openXlsx(path: string, { header = false, texts }: ReadOptions = {}): Promise<Source> {
   const parts = await openParts(path)

@@ -38,9 +38,9 @@ export interface XmlEvents {
 const MAX_DEPTH = 64
 
 /**
- * Reads XML piece by piece, and yields after each piece: `for await (const _ of readXml(…))`. Elements of other namespaces are
- * left out with their content. A document with a document type is refused, so there are no entities to expand and nothing to
- * fetch.
+ * Reads XML piece by piece, and yields after each piece: `for await (const _ of readXml(…))`. Elements of other
+ * namespaces are left out with their content. A document with a document type is refused, so there are no entities to
+ * expand and nothing to fetch.
  */
 export async function* readXml(
   stream: Readable,

@@ -4,9 +4,9 @@ import { withoutMarks } from './fold.ts'
 const ZEROS = [...'٠۰०০੦૦୦௦౦೦൦๐໐༠၀០'].map(zero => zero.charCodeAt(0))
 
 /**
- * Writes a number or a day with ASCII digits and signs. The text may be in full width, as Japanese and Chinese input methods
- * write it, or in Arabic, Persian, Hindi or Thai digits. The Arabic thousands separator groups nothing else, and becomes an
- * apostrophe.
+ * Writes a number or a day with ASCII digits and signs. The text may be in full width, as Japanese and Chinese input
+ * methods write it, or in Arabic, Persian, Hindi or Thai digits. The Arabic thousands separator groups nothing else,
+ * and becomes an apostrophe.
  */
 export function plainDigits(text: string): string {
   if (/^[\0-\x7f]*$/.test(text)) return text

@@ -1,7 +1,7 @@
 /**
- * Accents are marks on Latin and Greek letters, the stress of Russian vowels and the dots of ё. In scripts where marks are
- * vowels or make another letter, as in Thai, Arabic, the scripts of India and Japanese, a text without them is another word:
- * ガラス is glass, and カラス a crow. Marks on a number or on nothing belong to an emoji.
+ * Accents are marks on Latin and Greek letters, the stress of Russian vowels and the dots of ё. In scripts where marks
+ * are vowels or make another letter, as in Thai, Arabic, the scripts of India and Japanese, a text without them is
+ * another word: ガラス is glass, and カラス a crow. Marks on a number or on nothing belong to an emoji.
  */
 const ACCENTS = /(?<=^|[\p{sc=Latn}\p{sc=Grek}\p{N}])\p{M}+|(?<=[аеиоуыэюя])[\u0300\u0301]|(?<=е)\u0308/gu
 

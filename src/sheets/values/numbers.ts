@@ -107,8 +107,8 @@ function takeApart(text: string, { code, signs }: NumberStyle['currency']): Part
 }
 
 /**
- * With both separators, the last one begins the decimals; a separator that occurs several times groups. A single one before
- * three digits may be either.
+ * With both separators, the last one begins the decimals; a separator that occurs several times groups. A single one
+ * before three digits may be either.
  */
 function separate(digits: string): Pick<Parts, 'digits' | 'decimal'> | null {
   const last = Math.max(digits.lastIndexOf('.'), digits.lastIndexOf(','))
@@ -143,8 +143,8 @@ const PERCENTAGE: Checked = {
 }
 
 /**
- * Reads a number as people write it, or returns why it cannot be read. The style decides the meaning of `1.234`. Only the
- * organization's own currency is accepted. Null if the text is no number.
+ * Reads a number as people write it, or returns why it cannot be read. The style decides the meaning of `1.234`. Only
+ * the organization's own currency is accepted. Null if the text is no number.
  */
 export function readNumber(text: string, { decimal, currency }: NumberStyle): Checked | null {
   if (PLAINEST.test(text)) return whole(Number(text), text.replace('-', '')) ?? { value: Number(text) }

@@ -4,8 +4,8 @@ import { writeDigits } from './numbers.ts'
 const SCIENTIFIC = /^\+?(\d)(?:[.,](\d+))?e\+?(\d{1,2})$/i
 
 /**
- * Reads a phone number from a cell. If a spreadsheet turned it into a number, all digits are still there. If it was saved
- * as the text `8.49E+10`, its last digits are lost.
+ * Reads a phone number from a cell. If a spreadsheet turned it into a number, all digits are still there. If it was
+ * saved as the text `8.49E+10`, its last digits are lost.
  */
 export function readPhone(cell: string | number): { value: string } | { message: string } {
   if (typeof cell === 'number')

@@ -7,8 +7,8 @@ import { fold } from '../values/fold.ts'
 import { hasAllDigits } from '../values/numbers.ts'
 
 /**
- * The content of a written cell: a value that a spreadsheet calculates with if that loses nothing, and otherwise a text. An
- * import reads each back to the original value.
+ * The content of a written cell: a value that a spreadsheet calculates with if that loses nothing, and otherwise a
+ * text. An import reads each back to the original value.
  */
 export type Cell =
   | { type: 'text'; value: string }
@@ -127,8 +127,8 @@ function placeText(place: Place): string {
 }
 
 /**
- * A text in the XML of a sheet: characters that XML cannot hold or would change become `_xHHHH_` [ISO 29500-1, 22.9.2.19],
- * and so does an underscore that would be read as the beginning of such an escape.
+ * A text in the XML of a sheet: characters that XML cannot hold or would change become `_xHHHH_` [ISO 29500-1,
+ * 22.9.2.19], and so does an underscore that would be read as the beginning of such an escape.
  */
 export function sheetText(value: string): string {
   return value.replaceAll(/_(?=x[0-9A-Fa-f]{4}_)/g, '_x005F_').replaceAll(

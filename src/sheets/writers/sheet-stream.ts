@@ -10,8 +10,8 @@ interface SheetStream {
 }
 
 /**
- * Waits until there is room for more of a sheet's XML. exceljs itself continues to write however much waits to be packed,
- * which was 330 MB with a million rows.
+ * Waits until there is room for more of a sheet's XML. exceljs itself continues to write however much waits to be
+ * packed, which was 330 MB with a million rows.
  */
 export async function drained(sheet: Worksheet): Promise<void> {
   const { stream } = sheet as unknown as { stream: SheetStream }

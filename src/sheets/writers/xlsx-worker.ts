@@ -7,8 +7,8 @@ import { createSheetRows, TooLarge } from './sheet-rows.ts'
 import { openSheet } from './sheet-stream.ts'
 
 /**
- * Writes a workbook in a thread of its own, because making the XML of a million rows blocks a thread for a minute. Rows come
- * as JSON text, each answered when there is room for the next; null is the end.
+ * Writes a workbook in a thread of its own, because making the XML of a million rows blocks a thread for a minute. Rows
+ * come as JSON text, each answered when there is room for the next; null is the end.
  */
 export interface SheetOrder {
   path: string

@@ -9,9 +9,9 @@ const PIECE_CHARACTERS = 128 * 1024
 type Position = Pick<HistoryPoint, 'lat' | 'lng' | 'altitude' | 'recordedAt'>
 
 /**
- * RFC 7946: a FeatureCollection with a LineString for each subject, and the time of each position in `properties.coordTimes`.
- * A line that may cross the antimeridian is a MultiLineString, cut there (3.1.9), and its times are one list for each line. The
- * coordinates are sent before all times are known, so the times are kept.
+ * RFC 7946: a FeatureCollection with a LineString for each subject, and the time of each position in
+ * `properties.coordTimes`. A line that may cross the antimeridian is a MultiLineString, cut there (3.1.9), and its
+ * times are one list for each line. The coordinates are sent before all times are known, so the times are kept.
  */
 export const geojson: FileFormat = {
   type: 'application/geo+json',
@@ -82,8 +82,8 @@ export const geojson: FileFormat = {
 }
 
 /**
- * The place where the shorter way between two positions crosses the antimeridian, once with the longitude of each side; null
- * if it does not. A position on the antimeridian needs no further one there.
+ * The place where the shorter way between two positions crosses the antimeridian, once with the longitude of each side;
+ * null if it does not. A position on the antimeridian needs no further one there.
  */
 function findCrossing(from: Position, to: Position) {
   const [begin, end] = [Number(from.lng), Number(to.lng)]

@@ -7,8 +7,8 @@ const BEGIN = `<?xml version="1.0" encoding="UTF-8"?>
 `
 
 /**
- * GPX 1.1 with its elements in the schema's order, and a new trkseg after a gap, as the schema demands. Speed and heading are
- * in Garmin's extension, which most programs read.
+ * GPX 1.1 with its elements in the schema's order, and a new trkseg after a gap, as the schema demands. Speed and
+ * heading are in Garmin's extension, which most programs read.
  */
 export const gpx: FileFormat = {
   type: 'application/gpx+xml',

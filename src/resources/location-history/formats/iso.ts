@@ -4,8 +4,8 @@ const POINT = 46
 const Z = 90
 
 /**
- * Writes times in ISO 8601 with milliseconds, in UTC. Consecutive times share the text of their minute, which takes a tenth of
- * Date's own time. Two alternating series of times therefore need one writer each.
+ * Writes times in ISO 8601 with milliseconds, in UTC. Consecutive times share the text of their minute, which takes a
+ * tenth of Date's own time. Two alternating series of times therefore need one writer each.
  */
 export function createIso() {
   let minute = Number.NaN

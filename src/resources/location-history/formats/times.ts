@@ -3,8 +3,8 @@ const BLOCK_BYTES = 64 * 1024
 const LONGEST_BYTES = 7
 
 /**
- * Stores times in a few bytes each, as differences in milliseconds: two bytes for one point a second, so that the times of a
- * million points take 2 MB while a client reads the file slowly.
+ * Stores times in a few bytes each, as differences in milliseconds: two bytes for one point a second, so that the times
+ * of a million points take 2 MB while a client reads the file slowly.
  */
 export function createTimes() {
   const blocks: Uint8Array[] = []
