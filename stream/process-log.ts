@@ -203,7 +203,7 @@ export function createProcessLog(options: ProcessLogOptions): Log {
   }
 }
 
-/** A rejection takes four times as long as a point, because storing it also deletes the oldest of a subject with many. */
+/** A rejection takes four times as long as a point: storing it also deletes the oldest ones of a subject that has many. */
 function costOf(entries: readonly Entry[]): number {
   let cost = 0
   for (const { kind } of entries) cost += kind === 'point' ? 1 : 4
