@@ -180,14 +180,20 @@ describe.each(['postgres', 'pglite'] as const)('The job runner on %s', which => 
   })
 
   it('a long one keeps its lease by the heartbeat', async () => {
+    const leaseMs = 9_000
     let runs = 0
+    const leaseEnd = async () => {
+      const [row] = await db.system.query<{ at: Date }>('SELECT max(lease_until) AS at FROM jobs')
+      return row?.at.getTime() ?? 0
+    }
     const long = kind(async context => {
       runs++
-      await pause(2_000)
+      const first = await leaseEnd()
+      await until('its lease ends later', async () => (await leaseEnd()) > first + leaseMs / 2)
       await mark(context, 'done')
     })
-    await run([long])
-    await run([long])
+    await run([long], { ...FAST, leaseMs })
+    await run([long], { ...FAST, leaseMs })
     await ends(await add(0), 'done')
     expect(runs).toBe(1)
     expect(await marks()).toEqual(['done'])

@@ -7,7 +7,7 @@ import { createTestDatabase, openTestDatabase, postgresMissing, type TestDatabas
 import { until } from './wait.ts'
 
 /** A runner that looks often. */
-export const FAST = { leaseMs: 600, pollMs: 50 }
+export const FAST = { leaseMs: 2_000, pollMs: 50 }
 
 /** A kind of job whose jobs `add` puts into the queue. */
 export function kind(
