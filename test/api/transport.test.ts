@@ -5,9 +5,8 @@ import { gzipSync } from 'node:zlib'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { type Client, createDevice, readHistory, signIn } from '../support/client.ts'
 import { useServer } from '../support/own-server.ts'
-import { addHub, addOrganization, addPerson, newEmail, roleId } from '../support/people.ts'
+import { addHub, addPerson, newEmail, roleId } from '../support/people.ts'
 import { processorMs } from '../support/processor-time.ts'
-import { until } from '../support/wait.ts'
 
 /** Contract section 2, of every route at once: what arrives, and what a failure looks like. */
 describe('The HTTP transport', () => {
@@ -198,70 +197,6 @@ describe('The HTTP transport', () => {
       await gone.client.post('/auth/logout')
       const answers = await Promise.all(slow.map(request => request.finish()))
       expect(answers.map(({ status }) => status)).toEqual([401, 403, 401])
-    })
-
-    it.each([
-      ['with their length', 'Content-Length: 1048576', '', ''],
-      ['as they come', 'Transfer-Encoding: chunked', '100000\r\n', '\r\n0\r\n\r\n'],
-    ])(
-      'has room beside those of another organization, however many those are, which get it back: sent %s',
-      async (_how, length, before, after) => {
-        const other = (await addOrganization(server, await signIn(server))).client
-        const [device, flooding] = [await createDevice(owner), await createDevice(other)]
-        const points = [{ lat: 1, lng: 2, timestamp: Date.now() - 1000 }]
-        const take = async (key: string) => {
-          const headers = { ...JSON_TYPE, authorization: `Bearer ${key}` }
-          return (await send(BULK, { headers, body: JSON.stringify({ points }) })).status
-        }
-        let rejected = 0
-        const half = Buffer.alloc(524_288, ' ')
-        const sockets = Array.from({ length: 40 }, () => {
-          const socket = connect({ port: Number(new URL(server.url).port), host: '127.0.0.1' })
-          socket
-            .on('error', () => {})
-            .on('data', text => {
-              if (String(text).startsWith('HTTP/1.1 503')) rejected++
-            })
-          const head = `POST ${BULK} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n${length}`
-          socket.write(`${head}\r\nAuthorization: Bearer ${flooding.key}\r\n\r\n${before}`)
-          if (before) socket.write(half)
-          return { socket, closed: once(socket, 'close') }
-        })
-        await sleep(500)
-        expect(await take(device.key)).toBe(200)
-        // What is left of each is read and thrown away, so that its sender gets to read why.
-        for (const { socket } of sockets) {
-          if (!before) socket.write(half)
-          socket.write(half)
-          socket.end(after)
-        }
-        await Promise.all(sockets.map(({ closed }) => closed))
-        expect(rejected).toBeGreaterThanOrEqual(before ? 1 : 15)
-        expect(await take(flooding.key)).toBe(200)
-      },
-    )
-
-    it('that is none needs no room: whoever fills its own beside others may go on without one', async () => {
-      const others = [1, 2].map(async () => (await addOrganization(server, await signIn(server))).client)
-      const [first, second] = (await Promise.all(others)) as [Client, Client]
-      const sockets = []
-      for (const [client, count] of [
-        [first, 5],
-        [second, 4],
-      ] as const) {
-        const { key } = await createDevice(client)
-        for (let nth = 0; nth < count; nth++) {
-          const socket = connect({ port: Number(new URL(server.url).port), host: '127.0.0.1' })
-          const head = `POST ${BULK} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 4194304`
-          socket.on('error', () => {}).write(`${head}\r\nAuthorization: Bearer ${key}\r\n\r\n`)
-          sockets.push(socket)
-        }
-        await sleep(300)
-      }
-      await until('its room is full', async () => (await first.post('/hub', {})).status === 503)
-      expect((await first.delete('/hub/x')).status).toBe(404)
-      for (const socket of sockets) socket.destroy()
-      await until('there is room again', async () => (await first.post('/hub', {})).status === 400)
     })
 
     it('takes the room that it needs: many small ones are taken at once, packed or without a length', async () => {

@@ -2,92 +2,76 @@ import type { FastifyRequest, RequestPayload } from 'fastify'
 import { rootOf } from '../../../db/roots.ts'
 import { withinHeap } from '../../../stream/back-pressure.ts'
 import type { App } from '../../services.ts'
+import { type BodyPlace, type BodyRoom, createBodyRoom } from '../body-room.ts'
 import { RequestError } from '../errors.ts'
 import { addressKey } from './rate-limits.ts'
 
-/**
- * Bodies under way, from before they are read until they are answered: 150 uploads of 4 MiB took 500 MB. A root of organizations,
- * or an address where nobody is signed in, has up to half of what is left, so whoever comes next finds room as well.
- */
+/** For all bodies that arrive or are worked on: 150 uploads of 4 MiB took 500 MB. */
 const MAX_TOGETHER_BYTES = withinHeap(64 * 1024 * 1024)
+/** At this pace 480 KiB take the 30 s that a body has to arrive. */
+const BYTES_PER_S = 16 * 1024
+const AHEAD_MS = 2_000
 const RETRY_AFTER_S = 2
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** What its body takes of the room; null before it may, and when it is answered. */
-    heldBody: { owner: string; bytes: number } | null
-    /** Takes room for so much more of its body. Throws a 503 where there is none. */
+    /** The memory that its body takes; null before the body arrives and when the request is answered. */
+    bodyPlace: BodyPlace | null
+    /** Takes room for so many bytes beside those that have arrived. Throws a 503 where there is none. */
     holdBody(bytes: number): void
   }
 }
 
 /** After the caller is known and after every other hook that comes before its body is read. */
 export function addBodyBudget(app: App): void {
-  const held = new Map<string, number>()
-  let together = 0
+  const room = createBodyRoom({ maxBytes: MAX_TOGETHER_BYTES, bytesPerS: BYTES_PER_S, aheadMs: AHEAD_MS })
 
-  const giveBack = (request: FastifyRequest) => {
-    const { heldBody } = request
-    request.heldBody = null
-    if (!heldBody) return
-    together -= heldBody.bytes
-    const left = (held.get(heldBody.owner) ?? 0) - heldBody.bytes
-    if (left > 0) held.set(heldBody.owner, left)
-    else held.delete(heldBody.owner)
-  }
-
-  app.decorateRequest('heldBody', null)
+  app.decorateRequest('bodyPlace', null)
   app.decorateRequest('holdBody', function holdBody(bytes) {
-    const { heldBody } = this
-    // Nothing takes no room, however little of it others have left.
-    if (!heldBody || bytes === 0) return
-    const own = held.get(heldBody.owner) ?? 0
-    if (own + bytes > (MAX_TOGETHER_BYTES - together) / 2) {
-      // What has come of it makes room for others, which might all be cut off half way otherwise.
-      giveBack(this)
-      const message = 'Too much is being sent at once. Send this again in a few seconds.'
-      throw new RequestError('unavailable', message, {}, RETRY_AFTER_S)
-    }
-    together += bytes
-    heldBody.bytes += bytes
-    held.set(heldBody.owner, own + bytes)
+    if (this.bodyPlace && !this.bodyPlace.grow(bytes)) throw noRoom()
   })
-  app.addHook('onRequest', async request => {
-    const { headers, method, publisher, routeOptions, ip } = request
-    // A file goes to the disk as it comes.
-    if (method === 'GET' || method === 'HEAD' || routeOptions.config.upload) return
-    request.heldBody = { owner: publisher ? rootOf(publisher.organizationId) : addressKey(ip), bytes: 0 }
-    const announced = Number(headers['content-length'] ?? 0)
-    // What is longer than it may be is refused unread.
-    if (announced <= routeOptions.bodyLimit) request.holdBody(announced)
-  })
-  // Not async: what reads the body has to listen in the same turn.
+  // Not async: the reader of the body has to listen in the same turn.
   app.addHook('preParsing', (request, _reply, payload, done) => {
-    if (request.heldBody && request.headers['transfer-encoding'] !== undefined)
-      holdAsItComes(request, payload)
+    const { headers, method, routeOptions } = request
+    const announced = Number(headers['content-length'] ?? 0)
+    const hasBody = announced > 0 || headers['transfer-encoding'] !== undefined
+    const isRead = method !== 'GET' && method !== 'HEAD' && announced <= routeOptions.bodyLimit
+    // A file goes to the disk as it comes.
+    if (hasBody && isRead && !routeOptions.config.upload) holdAsItArrives(request, payload, room)
     done()
   })
-  // Also of who has hung up: it is there until its request is done.
+  // Also where the caller has hung up: the body is in memory until its request is done.
   app.addHook('onSend', async (request, _reply, payload) => {
-    giveBack(request)
+    request.bodyPlace?.giveBack()
+    request.bodyPlace = null
     return payload
   })
 }
 
-/** Of a body that says no length: whoever sends nothing of it yet takes no room from others. */
-function holdAsItComes(request: FastifyRequest, payload: RequestPayload): void {
-  let left = request.routeOptions.bodyLimit
+const noRoom = () =>
+  new RequestError(
+    'unavailable',
+    'Too much is being sent at once. Send this again in a few seconds.',
+    {},
+    RETRY_AFTER_S,
+  )
+
+function holdAsItArrives(request: FastifyRequest, payload: RequestPayload, room: BodyRoom): void {
+  const { publisher, ip, routeOptions } = request
+  let left = routeOptions.bodyLimit
   const hold = ({ length }: Buffer) => {
     left -= length
-    // It is refused, and only read through.
-    if (left < 0) return void payload.off('data', hold)
-    try {
-      request.holdBody(length)
-    } catch (error) {
-      payload.off('data', hold)
-      // As what reads it hears of every other failure.
-      payload.emit('error', error)
-    }
+    // The body is too large: the rest is thrown away as it arrives.
+    if (left < 0) payload.off('data', hold)
+    else if (!place.add(length)) cutOff()
   }
+  const cutOff = () => {
+    payload.off('data', hold)
+    // The reader of the body hears of it as of every other failure.
+    payload.emit('error', noRoom())
+  }
+  const place = room.enter(publisher ? rootOf(publisher.organizationId) : addressKey(ip), cutOff)
+  request.bodyPlace = place
   payload.on('data', hold)
+  payload.once('end', place.complete)
 }
