@@ -1,5 +1,6 @@
 import type { Queryable } from '../client.ts'
 import { visibleCondition } from '../visibility.ts'
+import { deleteSome } from './prune.ts'
 
 /** A rejection with its place in the log, which identifies it, and the point that won a conflict. */
 export interface NumberedRejection {
@@ -17,15 +18,18 @@ export interface NumberedRejection {
   stored?: unknown
 }
 
-/** How many of a subject's rejections are shown, and for how long. */
+/** How many of a subject's rejections are kept, and for how long. */
 const KEPT = 1000
 const KEPT_FOR = `interval '30 days'`
+const NEWEST_FIRST = 'r.received_at DESC, r.log_partition DESC, r.log_offset DESC, r.ordinal DESC'
+/** A subject's rows are counted once in so many new ones: to find its last thousand takes 1,000 entries of an index. */
+const COUNTED_EVERY = 100
 
 /**
  * Stores rejections and counts those that are new by reason. Again with the same ones it changes nothing. A subject
- * whose count passes a thousand loses what is beyond its last thousand at once: one device that sends rubbish as
- * fast as it can must not fill the disk until somebody tidies up. Of one record no more than that are rows at all, the others
- * are only counted: 5,000 took 1.5 s.
+ * whose count passes a hundred loses the rows beyond its last thousand at once: one device that sends rubbish as
+ * fast as it can must not fill the disk. At most a thousand rejections of one record become rows, and the others
+ * are only counted: 5,000 rows took 1.5 s.
  */
 export async function insertRejections(
   db: Queryable,
@@ -55,14 +59,18 @@ export async function insertRejections(
          FROM unnest($12::int8[], $13::int4[], $14::text[], $15::int4[]) AS c(log_offset, ordinal, reason, count)
          JOIN inserted i USING (log_offset, ordinal)
        ) each GROUP BY 1, 2, 3
+     ), before AS (
+       SELECT subject_key, sum(count) AS count FROM rejection_counts
+       WHERE subject_key IN (SELECT subject_key FROM added) GROUP BY 1
      ), counted AS (
        INSERT INTO rejection_counts AS old (subject_key, reason, organization_id, count)
        SELECT subject_key, reason, organization_id, count FROM added ORDER BY 1, 2
        ON CONFLICT (subject_key, reason) DO UPDATE SET count = old.count + excluded.count
-       RETURNING subject_key, reason, count
      )
-     SELECT DISTINCT c.subject_key AS subject FROM counted c JOIN added a USING (subject_key, reason)
-     WHERE c.count / ${KEPT} > (c.count - a.count) / ${KEPT}`,
+     SELECT a.subject_key AS subject FROM added a LEFT JOIN before b USING (subject_key)
+     GROUP BY a.subject_key, b.count
+     HAVING coalesce(b.count, 0) + sum(a.count) > ${KEPT}
+       AND div(coalesce(b.count, 0) + sum(a.count), ${COUNTED_EVERY}) > div(coalesce(b.count, 0), ${COUNTED_EVERY})`,
     [
       partition,
       kept.map(rejection => rejection.offset),
@@ -82,15 +90,16 @@ export async function insertRejections(
     ],
   )
   if (crowded.length === 0) return
-  // What is the last to stay is asked once a subject, and not for every row of it.
+  // The last row that stays is looked for once a subject, and not for every row of it.
   await db.query(
     `WITH last AS MATERIALIZED (
-       SELECT key, (
-         SELECT received_at FROM rejections WHERE subject_key = crowded.key
-         ORDER BY received_at DESC OFFSET ${KEPT - 1} LIMIT 1) AS received_at
-       FROM unnest($1::int4[]) AS crowded(key)
+       SELECT key, place.* FROM unnest($1::int4[]) AS crowded(key) CROSS JOIN LATERAL (
+         SELECT received_at, log_partition, log_offset, ordinal FROM rejections r WHERE subject_key = key
+         ORDER BY ${NEWEST_FIRST} OFFSET ${KEPT - 1} LIMIT 1) place
      )
-     DELETE FROM rejections r USING last WHERE r.subject_key = last.key AND r.received_at < last.received_at`,
+     DELETE FROM rejections r USING last WHERE r.subject_key = last.key AND r.received_at <= last.received_at
+       AND (r.received_at, r.log_partition, r.log_offset, r.ordinal)
+         < (last.received_at, last.log_partition, last.log_offset, last.ordinal)`,
     [crowded.map(({ subject }) => subject)],
   )
 }
@@ -205,7 +214,6 @@ export interface RejectionVisibility {
 
 const ID = `r.log_partition || '-' || r.log_offset || '-' || r.ordinal`
 const RECEIVED = `to_char(r.received_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
-const NEWEST_FIRST = 'r.received_at DESC, r.log_partition DESC, r.log_offset DESC, r.ordinal DESC'
 
 /**
  * The same of all subjects that may be seen, and of one reason where it is given. One look into each subject's index finds those
@@ -273,22 +281,6 @@ function pageOf<Row extends RejectionRow>(found: Row[], limit: number) {
   }
 }
 
-const REMOVED_TOGETHER = 10_000
-
-/** Removes what is beyond the last 1,000 of a subject, or older than 30 days. The counters stay. */
-export async function pruneRejections(db: Queryable): Promise<void> {
-  for (let removed = REMOVED_TOGETHER; removed === REMOVED_TOGETHER; ) {
-    const [row] = await db.query<{ count: number }>(
-      `WITH removed AS (
-         DELETE FROM rejections WHERE (log_partition, log_offset, ordinal) IN (
-           SELECT log_partition, log_offset, ordinal FROM (
-             SELECT log_partition, log_offset, ordinal, received_at, row_number() OVER (PARTITION BY subject_key
-               ORDER BY received_at DESC, log_partition DESC, log_offset DESC, ordinal DESC) AS place
-             FROM rejections
-           ) numbered WHERE place > ${KEPT} OR received_at <= now() - ${KEPT_FOR} LIMIT ${REMOVED_TOGETHER})
-         RETURNING 1
-       ) SELECT count(*)::int4 AS count FROM removed`,
-    )
-    removed = row?.count ?? 0
-  }
-}
+/** Deletes some of the rejections that are older than 30 days. Resolves to whether there may be more. The counters stay. */
+export const pruneRejections = (db: Queryable): Promise<boolean> =>
+  deleteSome(db, 'rejections', `received_at <= now() - ${KEPT_FOR} ORDER BY received_at`)
