@@ -7,19 +7,22 @@ import { rootOf } from './roots.ts'
  * them. A root never has more than its share, nor more than the others leave free, however little they ask for: what is
  * slow stays slow, and there is room for the next.
  *
- * Classes are apart from each other: the first has every second turn, the next every second of the rest, and so on. So
- * between two turns of the first there is at most one of all others, whoever waits. The last one can give way: a turn of it may take
- * long, and would delay each turn of the others by one of its own.
+ * Turns are not equally long. Each has a cost, one where none is named, and the costs are shared: of the roots that wait, the
+ * root whose turns have cost least is next. So after a long turn of one root all the short turns of another come.
+ *
+ * Classes are apart from each other: the first has half of the costs, the next half of the rest, and so on. After each turn of a
+ * class comes a turn of those behind it, if one waits, and further ones until they have cost as much. The last class can give way:
+ * a turn of it may take long, and would delay each turn of the others by one of its own.
  */
 export interface Turns {
   /**
-   * Resolves to how to give the turn back. Rejects with a BusyError, or with the signal's reason. The class is the last
-   * where none is named.
+   * Resolves to how to give the turn back, with its cost. Rejects with a BusyError, or with the signal's reason. The class is
+   * the last where none is named.
    */
   take(
     owner: string | undefined,
     options?: { signal?: AbortSignal | undefined; class?: number; waitMs?: number },
-  ): Promise<() => void>
+  ): Promise<(cost?: number) => void>
 }
 
 interface Waiter {
@@ -30,6 +33,8 @@ interface Waiter {
 interface Root {
   held: number
   waiting: number
+  /** The costs of its turns, counted from those of the other roots when it came. */
+  used: number
   /** By owner, in the order in which they are served; whoever was goes to the end. */
   lines: Map<string | undefined, Waiter[]>
 }
@@ -40,8 +45,10 @@ const FULL_LINES = 4
 interface Class {
   /** In the order in which they are served; whoever was goes to the end. */
   roots: Map<string | undefined, Root>
-  /** Whether of it and those behind it, it was served last. */
-  wasServed: boolean
+  /** The costs of the root that was served last, until then: a root that comes now begins there. */
+  used: number
+  /** The costs that the classes behind it may have before its next turn, while they wait. */
+  owed: number
 }
 
 export function createTurns(options: {
@@ -61,7 +68,7 @@ export function createTurns(options: {
 }): Turns {
   const classes = Array.from(
     { length: options.classes ?? 1 },
-    (): Class => ({ roots: new Map(), wasServed: false }),
+    (): Class => ({ roots: new Map(), used: 0, owed: 0 }),
   )
   let held = 0
   const last = classes.length - 1
@@ -71,8 +78,13 @@ export function createTurns(options: {
 
   const hasShare = (name: string | undefined, root: Root) =>
     name === undefined || root.held < Math.min(options.maxPerRoot, options.max - held)
-  const findReady = ({ roots }: Class) =>
-    [...roots].find(([name, root]) => root.waiting > 0 && hasShare(name, root))
+  const findReady = ({ roots }: Class) => {
+    let ready: [string | undefined, Root] | undefined
+    for (const [name, root] of roots)
+      if (root.waiting > 0 && (!ready || root.used < ready[1].used) && hasShare(name, root))
+        ready = [name, root]
+    return ready
+  }
 
   /** Whether the last class, of which somebody waits, is served now; else it is looked at again when it may be. */
   function isLastDue(othersWait: boolean): boolean {
@@ -86,8 +98,12 @@ export function createTurns(options: {
     return false
   }
 
-  /** How long it took decides how long the last class rests. */
-  function ended(place: number, begun: number): void {
+  function ended(place: number, root: Root, begun: number, cost: number): void {
+    root.used += cost
+    for (const one of classes.slice(0, place)) one.owed = Math.max(0, one.owed - cost)
+    const own = classes[place] as Class
+    own.owed = cost
+    // How long the turn took decides how long the last class rests.
     const now = performance.now()
     if (place < last) othersAt = now
     else if (options.lastGivesWay) {
@@ -101,15 +117,17 @@ export function createTurns(options: {
       const ready = classes.map(findReady)
       const isDue = ready[last] && isLastDue(ready.slice(0, last).some(Boolean))
       if (options.lastGivesWay && !isDue) ready[last] = undefined
-      let served = isDue ? last : ready.findIndex((found, index) => found && !classes[index]?.wasServed)
-      if (served === -1) served = ready.findLastIndex(found => found)
+      const behind = (place: number) => ready.slice(place + 1).some(Boolean)
+      const served = isDue
+        ? last
+        : ready.findIndex((found, place) => found && (classes[place]?.owed === 0 || !behind(place)))
       const found = ready[served]
       if (!found) return
-      for (const [index, one] of classes.entries()) if (index <= served) one.wasServed = index === served
       const [name, root] = found
-      const roots = classes[served]?.roots
-      roots?.delete(name)
-      roots?.set(name, root)
+      const own = classes[served] as Class
+      own.used = root.used
+      own.roots.delete(name)
+      own.roots.set(name, root)
       held++
       root.held++
       for (const [owner, line] of root.lines) {
@@ -124,9 +142,9 @@ export function createTurns(options: {
   return {
     take(name, { signal, class: place = last, waitMs = options.waitMs } = {}) {
       if (signal?.aborted) return Promise.reject(signal.reason)
-      const { roots } = classes[place] as Class
+      const { roots, used } = classes[place] as Class
       const rootName = name && rootOf(name)
-      const root = roots.get(rootName) ?? { held: 0, waiting: 0, lines: new Map() }
+      const root = roots.get(rootName) ?? { held: 0, waiting: 0, used, lines: new Map() }
       const line = root.lines.get(name) ?? []
       const isFull = line.length >= options.maxWaiting || root.waiting >= FULL_LINES * options.maxWaiting
       if (name !== undefined && isFull) {
@@ -143,10 +161,10 @@ export function createTurns(options: {
             settle()
             let given = true
             const begun = performance.now()
-            resolve(() => {
+            resolve((cost = 1) => {
               if (!given) return
               given = false
-              ended(place, begun)
+              ended(place, root, begun, cost)
               held--
               root.held--
               forget()

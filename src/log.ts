@@ -8,7 +8,7 @@ import {
 } from '../db/queries/log-positions.ts'
 import { claimProcessLog } from '../db/single-writer.ts'
 import type { Log } from '../stream/log.ts'
-import { createProcessLog } from '../stream/process-log.ts'
+import { createProcessLog, EMBEDDED_BATCH } from '../stream/process-log.ts'
 import type { Config } from './config.ts'
 
 /** PGlite is one session, so more than one batch at a time only makes them smaller. */
@@ -23,9 +23,10 @@ export async function openLog(
 ): Promise<{ log: Log; answers: () => Promise<boolean> }> {
   const { db, registry, onError } = parts
   if (!config.kafka) {
-    const partitions = config.databaseUrl ? POSTGRES_PARTITIONS : EMBEDDED_PARTITIONS
+    const partitions = db.isOneSession ? EMBEDDED_PARTITIONS : POSTGRES_PARTITIONS
     const start = await claimProcessLog(db, partitions)
-    return { log: createProcessLog({ partitions, start, onError }), answers: async () => true }
+    const batch = db.isOneSession ? EMBEDDED_BATCH : undefined
+    return { log: createProcessLog({ partitions, start, batch, onError }), answers: async () => true }
   }
   // Loaded where it is used: a fifth of all modules.
   const [{ openKafkaLog }, { observeKafka }] = await Promise.all([

@@ -3,7 +3,7 @@ import { createBackPressure } from './back-pressure.ts'
 import { createFairQueue, type FairQueue } from './fair-queue.ts'
 import type { Batch, Log, Positions, Source, Subscription } from './log.ts'
 import { callEach, ownerOf, splitByPartition } from './log.ts'
-import { type Entry, NO_OUTCOMES, type Outcome, type Outcomes } from './point.ts'
+import { type Entry, NO_OUTCOMES, type Outcome, type Outcomes, sizeOf } from './point.ts'
 
 /**
  * The log of the tiers without Kafka. It keeps nothing itself: an entry is durable when the database has committed it,
@@ -14,10 +14,22 @@ import { type Entry, NO_OUTCOMES, type Outcome, type Outcomes } from './point.ts
  * durable. A batch that fails is tried again under its offset. Offsets continue above those in the database (`start`).
  * Followers are called after the commit, and before `append` resolves.
  */
-const BATCH_ENTRIES = 4_000
+const BATCH: BatchSize = { cost: 4_000, bytes: 16 * 1024 * 1024 }
+/**
+ * On the embedded database everybody else waits while a batch is stored: 1,000 points that are not the newest of their subject take
+ * 40 ms of a processor, and newer ones 10.
+ */
+export const EMBEDDED_BATCH: BatchSize = { cost: 1_500, bytes: 2 * 1024 * 1024 }
 const MAX_WAITING_BYTES = 128 * 1024 * 1024
 const RETRY_FIRST_MS = 50
 const RETRY_MAX_MS = 2_000
+
+/** The most that is stored together. What is appended together may be stored in several batches. */
+interface BatchSize {
+  /** As many points take as long to store. */
+  cost: number
+  bytes: number
+}
 
 interface Waiting {
   entries: readonly Entry[]
@@ -41,6 +53,7 @@ export interface ProcessLogOptions {
   /** The positions up to which the database has stored. */
   start: Positions
   maxWaitingBytes?: number
+  batch?: BatchSize | undefined
   onError: (error: unknown, doing: string) => void
 }
 
@@ -53,6 +66,7 @@ export function createProcessLog(options: ProcessLogOptions): Log {
       storing: undefined,
     }
   })
+  const size = options.batch ?? BATCH
   const followers = new Set<(batch: Batch) => unknown>()
   const pressure = createBackPressure({
     maxBytes: options.maxWaitingBytes ?? MAX_WAITING_BYTES,
@@ -72,11 +86,12 @@ export function createProcessLog(options: ProcessLogOptions): Log {
   /** Removes the next batch from the queue. */
   function take({ queue }: Partition): Waiting[] {
     const items: Waiting[] = []
-    let cost = 0
+    let [cost, bytes] = [0, 0]
     for (let item = queue.peek(); item; item = queue.peek()) {
-      if (cost > 0 && cost + item.cost > BATCH_ENTRIES) break
+      if (cost > 0 && (cost + item.cost > size.cost || bytes + item.bytes > size.bytes)) break
       items.push(item)
       cost += item.cost
+      bytes += item.bytes
       queue.shift()
     }
     return items
@@ -143,12 +158,14 @@ export function createProcessLog(options: ProcessLogOptions): Log {
     append(entries, source) {
       if (closed) return Promise.reject(new Error('The log is closed'))
       if (entries.length === 0) return Promise.resolve(NO_OUTCOMES)
-      const parts = splitByPartition(entries, partitions.length)
+      const parts = splitByPartition(entries, partitions.length).flatMap(([number, part]) =>
+        splitBySize(part, size).map(piece => [number, piece] as const),
+      )
       const appended = parts.map(([number, part]) => {
         const partition = partitions[number] as Partition
         const bytes = pressure.enter(part)
         const done = new Promise<Outcomes>((resolve, reject) => {
-          const item = { entries: part, bytes, cost: costOf(part), source, resolve, reject }
+          const item = { entries: part, bytes, cost: sumCosts(part), source, resolve, reject }
           partition.queue.push(item, ownerOf(source))
         })
         kick(partition)
@@ -204,10 +221,29 @@ export function createProcessLog(options: ProcessLogOptions): Log {
 }
 
 /** A rejection takes four times as long as a point: storing it also deletes the oldest ones of a subject that has many. */
-function costOf(entries: readonly Entry[]): number {
+const costOf = ({ kind }: Entry): number => (kind === 'point' ? 1 : 4)
+
+function sumCosts(entries: readonly Entry[]): number {
   let cost = 0
-  for (const { kind } of entries) cost += kind === 'point' ? 1 : 4
+  for (const entry of entries) cost += costOf(entry)
   return cost
+}
+
+/** The entries in their order, in pieces that fit into a batch. */
+function splitBySize(entries: readonly Entry[], max: BatchSize): (readonly Entry[])[] {
+  const pieces: (readonly Entry[])[] = []
+  let [from, cost, bytes] = [0, 0, 0]
+  for (const [index, entry] of entries.entries()) {
+    const [itsCost, itsBytes] = [costOf(entry), sizeOf(entry)]
+    if (index > from && (cost + itsCost > max.cost || bytes + itsBytes > max.bytes)) {
+      pieces.push(entries.slice(from, index))
+      ;[from, cost, bytes] = [index, 0, 0]
+    }
+    cost += itsCost
+    bytes += itsBytes
+  }
+  pieces.push(from === 0 ? entries : entries.slice(from))
+  return pieces
 }
 
 function mergeOutcomes(all: Outcomes[]): Outcomes {

@@ -8,11 +8,13 @@ const WAIT_MS = 20_000
 /** Nobody waits for an answer, and a job that is turned away has failed an attempt. */
 const BACKGROUND_WAIT_MS = 5 * 60_000
 /**
- * What stores has every second turn, signing in every second of the rest, requests every second of the rest. Work in the background
- * has its turn when the session was free for longer than a request takes from one statement to the next, or has rested four
+ * What stores has half of the time, signing in half of the rest, requests the rest; after each turn of one comes a turn of those
+ * behind it. Work in the background has its turn when the session was free for longer than a request takes from one statement to the next, or has rested four
  * times as long as its last turn took: a fifth of a busy session.
  */
 const CLASSES = { writing: 0, signIn: 1, requests: 2, reading: 2, background: 3 }
+/** What a turn counts at least: it is handed from thread to thread. */
+const MIN_TURN_MS = 1
 const GIVING_WAY = { quietMs: 5, restTimes: 4, maxRestMs: 5_000 }
 
 /** The one session of PGlite: who waits for it, and how long each has it. */
@@ -49,7 +51,7 @@ export function createSession(onHold: (hold: Hold) => void): Session {
       } finally {
         const { processorMs, longest } = held
         const ms = performance.now() - begun
-        giveBack()
+        giveBack(Math.max(ms, MIN_TURN_MS))
         onHold({ lane, ms, processorMs, longest })
       }
     },

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Client, createClient, signIn } from '../support/client.ts'
+import { type Client, createClient, createDevice, signIn } from '../support/client.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { readFigures } from '../support/figures.ts'
 import { importFile } from '../support/imports.ts'
@@ -194,7 +194,7 @@ describe('On the embedded database', () => {
     expect((await owner.get('/user')).status).toBe(200)
   })
 
-  it('nobody has its session for longer than 250 ms of a processor, an import of long texts neither', async () => {
+  it('nobody has its session for longer than 250 ms of a processor, nor do long imports and many points at once', async () => {
     const fields = ['code', 'text'].map(key => ({ key, label: key, type: 'text' }))
     const made = await owner.post('/data-type', { name: 'Long texts', fields, primaryKey: 'code' })
     const words = (row: number) =>
@@ -204,6 +204,24 @@ describe('On the embedded database', () => {
       dataTypeId: made.body.data._id,
     })
     expect(done).toMatchObject({ status: 'completed', created: 1_500 })
+
+    const sender = createClient(server, (await createDevice(owner)).key)
+    const attributes = { note: 'x'.repeat(600) }
+    const from = Date.now() - 24 * 3_600_000
+    // Of one key: new points, then points between those, which are judged among their neighbours, and the same ones again.
+    for (const [count, offset] of [
+      [5_000, 0],
+      [5_000, 500],
+      [5_000, 500],
+    ] as const) {
+      const send = (part: number) => {
+        const times = Array.from({ length: count }, (_, at) => from + part * 20_000_000 + at * 1_000 + offset)
+        const points = times.map(timestamp => ({ lat: 1, lng: 2, timestamp, attributes }))
+        return sender.post('/location-history/bulk', { points })
+      }
+      for (const { status } of await Promise.all([send(0), send(1), send(2), send(3)]))
+        expect(status).toBe(200)
+    }
 
     const figures = await readFigures(server)
     const name = 'fieldline_database_hold_processor_seconds'

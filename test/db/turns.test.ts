@@ -86,6 +86,61 @@ describe('Turns', () => {
     expect(order).toEqual([0, 1, 0, 2, 0, 1, 0, 2, 1, 2, 1, 2])
   })
 
+  it('are shared by their costs: after a long one of a root come all the short ones of another', async () => {
+    const turns = create({ max: 1, maxPerRoot: 1, maxWaiting: 100, waitMs: 1_000 })
+    const order: string[] = []
+    const giveBack = await turns.take('long')
+    const waiting = [...Array(3).fill('long'), ...Array(8).fill('short')].map(async owner => {
+      const release = await turns.take(owner)
+      order.push(owner)
+      setImmediate(() => release(owner === 'long' ? 100 : 10))
+    })
+    giveBack(100)
+    await Promise.all(waiting)
+    expect(order).toEqual([...Array(8).fill('short'), 'long', 'long', 'long'])
+  })
+
+  it('of a root that had long ones while it was alone are not made up for', async () => {
+    const turns = create({ max: 1, maxPerRoot: 1, maxWaiting: 100, waitMs: 1_000 })
+    const order: string[] = []
+    const giveBack = await turns.take('old')
+    const waiting = Array.from({ length: 4 }, () => 'old').map(async (owner, nth) => {
+      const release = await turns.take(owner)
+      order.push(owner)
+      // The other comes when the first one has had two turns alone.
+      if (nth === 1)
+        for (const newcomer of Array(4).fill('new'))
+          void turns.take(newcomer).then(give => {
+            order.push(newcomer)
+            setImmediate(() => give(100))
+          })
+      setImmediate(() => release(100))
+    })
+    giveBack(100)
+    await Promise.all(waiting)
+    expect(order.slice(0, 6)).toEqual(['old', 'old', 'new', 'old', 'new', 'old'])
+  })
+
+  it.each([
+    ['short', 10, [0, 1, 2, 1, 2, 0, 1, 2, 1, 2, 0, 1, 2, 0]],
+    ['as long', 40, [0, 1, 0, 2, 0, 1, 0, 2, 1, 2, 1, 2, 1, 2]],
+  ])(
+    'of the first class have half of the costs, and others %s come after each',
+    async (_how, cost, expected) => {
+      const turns = create({ max: 1, maxPerRoot: 1, maxWaiting: 100, waitMs: 1_000, classes: 3 })
+      const order: number[] = []
+      const giveBack = await turns.take('a', { class: 0 })
+      const waiting = [...Array(5).fill(2), ...Array(5).fill(1), ...Array(4).fill(0)].map(async place => {
+        const release = await turns.take('a', { class: place })
+        order.push(place)
+        setImmediate(() => release(place === 0 ? 40 : cost))
+      })
+      giveBack(0)
+      await Promise.all(waiting)
+      expect(order).toEqual(expected)
+    },
+  )
+
   describe('whose last class gives way', () => {
     const LONG_MS = 60_000
     const createGiving = (lastGivesWay: { quietMs: number; restTimes: number; maxRestMs: number }) =>

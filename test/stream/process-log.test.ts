@@ -67,3 +67,31 @@ it('A sender with much waiting makes another of its organization wait for one ba
   await storing.close()
   await log.close()
 })
+
+it('What is appended together is stored in batches of a bound size, and acknowledged when all of it is stored', async () => {
+  const table = createTable()
+  const batch = { cost: 100, bytes: 1_000_000 }
+  const log = createProcessLog({ partitions: 2, start: table.positions(), batch, onError: () => {} })
+  const sizes: number[] = []
+  const storing = await log.store(batch => {
+    sizes.push(batch.records.flatMap(({ entries }) => entries).length)
+    return table.store(batch)
+  })
+  const points = Array.from({ length: 1_050 }, (_, time) => point(time % 3, time))
+  await log.append(points, sourceOf(1))
+  expect(table.entries()).toHaveLength(1_050)
+  const times = table
+    .entries()
+    .flatMap(entry => ('recordedAt' in entry && entry.subject === 1 ? [entry.recordedAt] : []))
+  expect(times).toEqual([...times].sort((a, b) => a - b))
+  expect(Math.max(...sizes)).toBeLessThanOrEqual(100)
+  const long = Array.from({ length: 10 }, (_, time) => ({
+    ...point(1, 2_000 + time),
+    attributes: JSON.stringify('x'.repeat(400_000)),
+  }))
+  sizes.length = 0
+  await log.append(long, sourceOf(1))
+  expect(sizes).toEqual([2, 2, 2, 2, 2])
+  await storing.close()
+  await log.close()
+})
