@@ -1,4 +1,5 @@
-import { newId, notify, type Queryable } from '../client.ts'
+import { acrossOrganizations, newId, notify, type Queryable } from '../client.ts'
+import { ROOT } from '../roots.ts'
 import { conditions, type Page, type PageRequest, readPage, storedBytes } from './page.ts'
 import { deleteSome } from './prune.ts'
 
@@ -46,7 +47,7 @@ export interface ExportOrder {
 }
 
 const DAYS_KEPT = 30
-/** A file of an export is kept within this of its organization, the newest first: a disk is shared by all. */
+/** The files of exports that a root of organizations keeps (db/roots.ts), the newest first: a disk is shared by all. */
 const KEPT_BYTES = 10 * 1024 ** 3
 
 const ALIVE = `e.created_at > now() - interval '${DAYS_KEPT} days'`
@@ -202,7 +203,7 @@ export function updateExportProgress(
   return change(tx, id, 'total = $2, processed = $3, progress = $4', [total, processed, progress])
 }
 
-/** Files that go beyond what an organization may keep are forgotten, the oldest first. */
+/** Files that go beyond what a root may keep are forgotten, the oldest first. */
 export async function completeExport(
   tx: Queryable,
   id: string,
@@ -214,12 +215,17 @@ export async function completeExport(
     `status = 'completed', keys = $2, total = $3, processed = $3, progress = 1, file_bytes = $4, finished_at = now()`,
     [file.keys, file.count, file.bytes],
   )
-  await tx.query(
-    `UPDATE export_logs e SET file_bytes = NULL FROM (
-       SELECT id, sum(file_bytes) OVER (ORDER BY finished_at DESC, id DESC) AS kept
-       FROM export_logs WHERE file_bytes IS NOT NULL) k
-     WHERE k.id = e.id AND k.kept > $1::float8 AND e.id <> $2`,
-    [KEPT_BYTES, id],
+  await acrossOrganizations(tx, () =>
+    tx.query(
+      `UPDATE export_logs e SET file_bytes = NULL FROM (
+         SELECT l.id, sum(l.file_bytes) OVER (ORDER BY l.finished_at DESC, l.id DESC) AS kept
+         FROM organizations o JOIN export_logs l ON l.organization_id = o.id
+         WHERE ${ROOT} = (
+           SELECT ${ROOT} FROM organizations o JOIN export_logs own ON own.organization_id = o.id WHERE own.id = $2)
+           AND l.file_bytes IS NOT NULL) k
+       WHERE k.id = e.id AND k.kept > $1::float8 AND e.id <> $2`,
+      [KEPT_BYTES, id],
+    ),
   )
 }
 

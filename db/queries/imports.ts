@@ -1,4 +1,5 @@
 import { notify, type Queryable } from '../client.ts'
+import { ROOT } from '../roots.ts'
 import { conditions, type Page, type PageRequest, readPage, storedBytes } from './page.ts'
 import { deleteSome } from './prune.ts'
 
@@ -120,19 +121,25 @@ export interface ImportRoom {
   fileBytes: number
 }
 
-/** What an organization has of both, and what an account has in all organizations. Across organizations. */
+/**
+ * The imports that wait or work of an organization, and the bytes of files of its whole root (db/roots.ts); and both of an account
+ * in all organizations. Across organizations.
+ */
 export async function measureImports(
   tx: Queryable,
   { organizationId, accountId }: { organizationId: string; accountId: string },
 ): Promise<{ ofAll: ImportRoom; own: ImportRoom }> {
-  const sums = `count(*) FILTER (WHERE i.status IN ('queued', 'processing'))::int4 AS unfinished,
-    coalesce(sum(i.file_bytes), 0)::float8 AS "fileBytes"`
+  const unfinished = `i.status IN ('queued', 'processing')`
   const [ofAll] = await tx.query<ImportRoom>(
-    `SELECT ${sums} FROM imports i WHERE i.organization_id = $1 AND ${NEEDS_FILE} AND ${ALIVE}`,
+    `SELECT count(*) FILTER (WHERE ${unfinished} AND i.organization_id = $1)::int4 AS unfinished,
+       coalesce(sum(i.file_bytes), 0)::float8 AS "fileBytes"
+     FROM organizations o JOIN imports i ON i.organization_id = o.id
+     WHERE ${ROOT} = (SELECT ${ROOT} FROM organizations o WHERE o.id = $1) AND ${NEEDS_FILE} AND ${ALIVE}`,
     [organizationId],
   )
   const [own] = await tx.query<ImportRoom>(
-    `SELECT ${sums} FROM users u JOIN imports i ON i.organization_id = u.organization_id AND i.user_id = u.id
+    `SELECT count(*) FILTER (WHERE ${unfinished})::int4 AS unfinished, coalesce(sum(i.file_bytes), 0)::float8 AS "fileBytes"
+     FROM users u JOIN imports i ON i.organization_id = u.organization_id AND i.user_id = u.id
      WHERE u.account_id = $1 AND ${NEEDS_FILE} AND ${ALIVE}`,
     [accountId],
   )

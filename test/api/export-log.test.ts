@@ -1,6 +1,7 @@
 import { existsSync, rmSync } from 'node:fs'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { newId } from '../../db/client.ts'
+import { listKeptFiles } from '../../db/queries/export-logs.ts'
 import { createExportFiles } from '../../src/resources/exports/files.ts'
 import { DIRECT_LIMIT, useExports } from '../support/exports.ts'
 import { importFile } from '../support/imports.ts'
@@ -186,6 +187,30 @@ describe('The log of exports', () => {
     await db.system.query('DELETE FROM export_logs WHERE id = $1', [young])
     await files.sweep(db.system)
     expect(existsSync(files.path(young, 'json'))).toBe(false)
+    await removeMany(dataTypeId)
+  })
+
+  it('keeps 10 GiB of files for all organizations of one root together, the newest, and those of others', async () => {
+    const dataTypeId = await addMany(DIRECT_LIMIT + 1)
+    const addOther = async (root: string | null) => {
+      const [row] = await db.system.query<{ id: string }>(
+        `WITH o AS (INSERT INTO organizations (id, name, root) VALUES ($1, 'Other', $2) RETURNING id)
+         INSERT INTO export_logs (id, organization_id, resource, format, is_direct, status, file_name, file_bytes, finished_at)
+         SELECT gen_random_uuid(), o.id, 'tasks', 'json', false, 'completed', 'x.json', $3, now() - interval '1 hour' FROM o
+         RETURNING id`,
+        [newId(), root, 10 * 1024 ** 3],
+      )
+      return row?.id as string
+    }
+    const [own] = await db.system.query<{ root: string }>(
+      'SELECT coalesce(root, id) AS root FROM organizations WHERE id = $1',
+      [organizationId()],
+    )
+    const [related, independent] = [await addOther(own?.root ?? null), await addOther(null)]
+    await whenDone((await owner.post('/data/export', { dataTypeId, format: 'json' })).body.data._id)
+    const kept = await listKeptFiles(db.system, [related, independent])
+    expect([kept.has(related), kept.has(independent)]).toEqual([false, true])
+    await db.system.query(`DELETE FROM organizations WHERE name = 'Other'`)
     await removeMany(dataTypeId)
   })
 

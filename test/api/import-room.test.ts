@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
-import type { Database } from '../../db/client.ts'
+import { type Database, newId } from '../../db/client.ts'
 import { type Client, signIn } from '../support/client.ts'
 import { openTestDatabase, usualKind } from '../support/database.ts'
 import { hold } from '../support/hold.ts'
@@ -145,6 +145,27 @@ describe('The room for imports', () => {
       expect((await send(colleague)).status).toBe(202)
     } finally {
       await close()
+    }
+  })
+
+  it('is 10 GiB of files for all organizations of one root together, and nothing of that against another', async () => {
+    const [one, another, stranger] = [await begin(), await begin(), await begin()]
+    const { db } = one
+    try {
+      await db.system.query(
+        `UPDATE organizations SET root = $1 WHERE id IN (SELECT organization_id FROM users WHERE id = ANY($2::uuid[]))`,
+        [newId(), [one.sender.userId, another.sender.userId]],
+      )
+      await one.add(1, one.colleague, `'completed', 1, ${10 * GIB - ADA.length}`)
+      const { status, body } = await another.send(another.colleague)
+      expect([status, body.message]).toEqual([429, expect.stringContaining('take 10 GiB')])
+      expect((await stranger.send(stranger.sender)).status).toBe(202)
+      // An organization's imports that wait are its own.
+      await db.system.query(`UPDATE imports SET file_bytes = 0 WHERE file_name = 'waiting.csv'`)
+      await one.add(20, one.colleague)
+      expect((await another.send(another.colleague)).status).toBe(202)
+    } finally {
+      for (const { close } of [one, another, stranger]) await close()
     }
   })
 

@@ -13,6 +13,7 @@ import {
 } from '../../../db/queries/imports.ts'
 import { insertJob } from '../../../db/queries/jobs.ts'
 import { type Caller, findCallers } from '../../../db/queries/sessions.ts'
+import { rootOf } from '../../../db/roots.ts'
 import { createTurns } from '../../../db/turns.ts'
 import { record } from '../../http/audit.ts'
 import type { FailureCode } from '../../http/error-codes.ts'
@@ -54,7 +55,10 @@ const STATUSES: { [reason in FileError['reason']]: FailureCode } = {
 
 /** Unfinished imports of an organization, which are worked on one at a time. */
 const MAX_UNFINISHED = 20
-/** The files of an organization's unfinished imports and of those with failed rows: all organizations share a disk. */
+/**
+ * The files of unfinished imports and of those with failed rows, of all organizations of a root (db/roots.ts): all
+ * organizations share a disk, and one account creates organizations at will.
+ */
 const MAX_KEPT_BYTES = 10 * 1024 ** 3
 /** Files stay for days, so there is no point in trying again soon. */
 const FULL_RETRY_AFTER_S = 3600
@@ -98,7 +102,11 @@ export async function receiveImport(
       const { organizationId, accountId, userId } = caller
       const { mode } = fields
       // Other files may have arrived during the inspection, so the remaining room is assigned under a lock.
-      await lockOwnersUntilCommit(tx, 'importRoom', [organizationId, accountId])
+      await lockOwnersUntilCommit(tx, 'importRoom', [
+        `root ${rootOf(organizationId)}`,
+        organizationId,
+        accountId,
+      ])
       await checkRoom(tx, caller, fileBytes)
       await insertImport(tx, organizationId, {
         _id: importId,
@@ -125,8 +133,8 @@ export async function receiveImport(
 }
 
 /**
- * Throws 429 if the organization has no room, or if the sender already uses as much, over all organizations, as is left
- * in this one. So one user has at most half of the room, two have a third each, and there is always some for the next.
+ * Throws 429 if the organization or its root has no room, or if the sender already uses as much, over all organizations,
+ * as is left there. So one user has at most half of the room, two have a third each, and there is always some for the next.
  */
 async function checkRoom(tx: Queryable, caller: Caller, bytes: number): Promise<void> {
   const { ofAll, own } = await acrossOrganizations(tx, () => measureImports(tx, caller))
