@@ -150,6 +150,17 @@ describe('Import configs', () => {
     expect((await owner.get(path)).body.data.typeChanges).toEqual(expected)
     const listed = await owner.get('/import-configs?search=Changes')
     expect(listed.body.data[0].typeChanges).toEqual(expected)
+    // As it is shown it may be put back, and still tells of what is gone.
+    const shown = (await owner.get(path)).body.data
+    const back = await owner.put(path, shown)
+    expect([back.status, back.body.data]).toMatchObject([
+      200,
+      { mapping: shown.mapping, typeChanges: expected.slice(0, 1) },
+    ])
+    for (const wrong of [{ phone: 'Another column' }, { shoe: 'Shoe' }]) {
+      const answer = await owner.put(path, { ...config, mapping: { ...config.mapping, ...wrong } })
+      expect([answer.status, answer.body.errors?.[0].path]).toEqual([400, `mapping.${Object.keys(wrong)[0]}`])
+    }
     const mapping = { name: 'Name', size: 'Size', city: 'Town' }
     const again = await owner.put(path, { ...config, mapping })
     expect([again.status, again.body.data.typeChanges]).toEqual([200, []])

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { Queryable } from '../../../db/client.ts'
 import { type DataType, findDataType, listDataTypesById } from '../../../db/queries/data-types.ts'
 import {
@@ -15,7 +16,7 @@ import type { Caller } from '../../../db/queries/sessions.ts'
 import { audited } from '../../http/audit.ts'
 import { unique } from '../../http/conflicts.ts'
 import { created, ok } from '../../http/envelope.ts'
-import { FieldErrors, found } from '../../http/errors.ts'
+import { type FieldError, FieldErrors, found } from '../../http/errors.ts'
 import { listed, readPageRequest } from '../../http/lists.ts'
 import type { App, Services } from '../../services.ts'
 import { type DataAccess, dataAccess } from '../data/access.ts'
@@ -58,16 +59,17 @@ export function importConfigRoutes(app: App, { db }: Services): void {
     const config = await audited(db, request, async (tx, caller) => {
       const { organizationId } = caller
       const access = dataAccess(caller, 'view/data')
-      const config = found('import config', await findImportConfig(tx, request.params.id))
-      const typeBefore = await findDataType(tx, organizationId, config)
-      const { given, type } = await checkMapping(tx, organizationId, request.body)
-      const mapping = { ...keptOf(config, given, access), ...given.mapping }
+      const before = found('import config', await findImportConfig(tx, request.params.id))
+      const typeBefore = await findDataType(tx, organizationId, before)
+      const { mapping } = request.body
+      const body = { ...request.body, mapping: { ...hiddenOf(before, request.body, access), ...mapping } }
+      const { given, type } = await checkMapping(tx, organizationId, body, before)
       const changed = await unique(`import config named ${given.name}`, () =>
-        updateImportConfig(tx, config._id, { ...given, mapping }),
+        updateImportConfig(tx, before._id, given),
       )
       return {
-        before: present(config, typeBefore ?? undefined, access),
-        after: present(found('import config', changed), type, access, given.mapping),
+        before: present(before, typeBefore ?? undefined, access),
+        after: present(found('import config', changed), type, access, mapping),
       }
     })
     return ok(config, 'Import config changed')
@@ -107,30 +109,46 @@ function present(
   }
 }
 
-/** What a role keeps of a mapping that it replaces without having seen it. */
-function keptOf({ dataTypeId, mapping }: ImportConfig, given: NewImportConfig, access: DataAccess): Mapping {
+/** The part of a mapping that a role keeps, because it replaces the mapping without having seen that part. */
+function hiddenOf(
+  { dataTypeId, mapping }: ImportConfig,
+  given: Pick<NewImportConfig, 'dataTypeId'>,
+  access: DataAccess,
+): Mapping {
   if (dataTypeId !== given.dataTypeId) return {}
-  const known = new Set(given.writtenFor.map(({ key }) => key))
-  return Object.fromEntries(
-    Object.entries(mapping).filter(([key]) => known.has(key) && access.hides(dataTypeId, key)),
-  )
+  return Object.fromEntries(Object.entries(mapping).filter(([key]) => access.hides(dataTypeId, key)))
 }
 
-/** The config with what it was written for, and its type. 400 where the type has no such fields. */
+/**
+ * The config with what it was written for, and its type. 400 where the type has no such fields, unless the config has the
+ * same columns for them already: `typeChanges` goes on to tell of these.
+ */
 async function checkMapping(
   tx: Queryable,
   organizationId: string,
   given: Omit<NewImportConfig, 'writtenFor'>,
+  before?: ImportConfig,
 ): Promise<{ given: NewImportConfig; type: DataType }> {
   await checkDataTypes(tx, organizationId, { dataTypeId: given.dataTypeId })
   const type = found('data type', await findDataType(tx, organizationId, given))
-  const errors = listUnfit(type, given.mapping).map(({ key, isGone, message }) => ({
-    path: `mapping.${key}`,
-    code: isGone ? ('unknown-field' as const) : ('invalid' as const),
-    message,
-  }))
-  if (errors[0]) throw new FieldErrors(errors, errors[0].message)
   const { name, dataTypeId, mapping } = given
-  const writtenFor = type.fields.map(({ key, type, required }) => ({ key, type, required }))
+  const had = before?.dataTypeId === dataTypeId ? before : { mapping: {} as Mapping, writtenFor: [] }
+  const unfit = listUnfit(type, mapping)
+  const errors = unfit
+    .filter(({ key }) => !isDeepStrictEqual(mapping[key], had.mapping[key]))
+    .map(
+      ({ key, isGone, message }): FieldError => ({
+        path: `mapping.${key}`,
+        code: isGone ? 'unknown-field' : 'invalid',
+        message,
+      }),
+    )
+  if (errors[0]) throw new FieldErrors(errors, errors[0].message)
+  const isUnfit = ({ key }: { key: string }) => unfit.some(one => one.key === key)
+  const fitting = type.fields.filter(field => !isUnfit(field))
+  const writtenFor = [
+    ...fitting.map(({ key, type, required }) => ({ key, type, required })),
+    ...had.writtenFor.filter(isUnfit),
+  ]
   return { given: { name, dataTypeId, mapping, writtenFor }, type }
 }

@@ -98,7 +98,7 @@ export const replaceImportConfig = operation({
   tags,
   summary: 'Replace an import config',
   description:
-    'The mapping is checked against the data type as it is now, so `typeChanges` is empty afterwards. What it has of fields that the role restricts stays, unless the request names them.',
+    'The mapping is checked against the data type as it is now. Columns of a field that has been deleted since may stay as they are, and `typeChanges` tells of these alone afterwards. What the mapping has of fields that the role restricts stays, unless the request names them.',
   params,
   body,
   response: { 200: success(importConfig), ...failures(409) },

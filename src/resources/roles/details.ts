@@ -11,18 +11,20 @@ const TOO_LARGE =
   'A role has at most 32 KiB of permissions, written as JSON: name fewer data types or fields.'
 
 /**
- * Checks that every detail says something clear (contract section 4): 400 with the places of those that do not. What the
- * role named before may be gone: it stays, for without the last type of a detail that would hold for all types.
+ * Checks that every detail says something clear (contract section 4): 400 with the places of those that do not. A data type
+ * or field that the role named before may be gone: it stays, for without its last type a detail would hold for all types.
+ * Resolves to those that are gone and stay, by their places.
  */
 export async function checkDetails(
   tx: Queryable,
   organizationId: string,
   details: readonly PermissionDetail[],
   before: readonly PermissionDetail[] = [],
-): Promise<void> {
+): Promise<FieldError[]> {
   if (Buffer.byteLength(JSON.stringify(details)) > MAX_BYTES) throw invalid('permissionDetails', TOO_LARGE)
   const missing = await findMissing(tx, organizationId, details)
   const kept = new Set(before.flatMap(namesOf))
+  const isNew = ({ name, typeName }: Missing) => !kept.has(name) && (typeName === null || kept.has(typeName))
   const firsts = new Map<string, PermissionDetail>()
   const errors = details.flatMap((detail, index): FieldError[] => {
     const place = `permissionDetails.${index}`
@@ -44,27 +46,28 @@ export async function checkDetails(
       const message = `${permissionName} is named twice, and each time it reaches another way. Name it once.`
       return [{ path: `${place}.permissionName`, code: 'not-unique', message }]
     }
-    return (missing[index] ?? [])
-      .filter(({ name, typeName }) => !kept.has(name) && (typeName === null || kept.has(typeName)))
-      .map(({ path, code, message }) => ({ path, code, message }))
+    return toErrors((missing[index] ?? []).filter(isNew))
   })
   const [first] = errors
   if (first) throw new FieldErrors(errors, first.message)
+  return listTopmost(missing)
 }
 
-/** The data types and fields that a role names and that are no more, by their places. */
+/** The data types and fields that a role names and that have been deleted, by their places. */
 export async function listGone(
   tx: Queryable,
   organizationId: string,
   details: readonly PermissionDetail[],
 ): Promise<FieldError[]> {
-  const missing = await findMissing(tx, organizationId, details)
-  return missing.flatMap(some =>
-    some
-      .filter(({ typeName }) => typeName === null)
-      .map(({ path, code, message }) => ({ path, code, message })),
-  )
+  return listTopmost(await findMissing(tx, organizationId, details))
 }
+
+/** Without the fields of a type that is itself missing. */
+const listTopmost = (missing: readonly Missing[][]): FieldError[] =>
+  toErrors(missing.flat().filter(({ typeName }) => typeName === null))
+
+const toErrors = (missing: readonly Missing[]): FieldError[] =>
+  missing.map(({ path, code, message }) => ({ path, code, message }))
 
 /** A data type or a field that a detail names and that is not there. */
 interface Missing extends FieldError {

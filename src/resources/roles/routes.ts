@@ -70,7 +70,7 @@ export function roleRoutes(app: App, { db }: Services): void {
       if (further && (await isRoleHeld(tx, before._id))) {
         throw forbidden(`Users hold this role, and yours ${further}, so you cannot change what they may do.`)
       }
-      await checkDetails(tx, caller.organizationId, permissionDetails, before.permissionDetails)
+      gone = await checkDetails(tx, caller.organizationId, permissionDetails, before.permissionDetails)
       // What the role permits already is nobody's new grant.
       checkGrant(
         caller,
@@ -78,7 +78,6 @@ export function roleRoutes(app: App, { db }: Services): void {
       )
       checkName(name)
       await unique(`role named ${name}`, () => updateRole(tx, before._id, { name, permissionDetails }))
-      gone = await listGone(tx, caller.organizationId, permissionDetails)
       return { before, after: found('role', await findRole(tx, before._id)) }
     })
     return ok({ ...role, gone }, 'Role changed')

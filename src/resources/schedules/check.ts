@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { isUuid, type Queryable } from '../../../db/client.ts'
 import { type Flow, findFlow, listKnownFlows } from '../../../db/queries/flows.ts'
 import { listKnownHubs } from '../../../db/queries/hubs.ts'
@@ -30,8 +31,9 @@ const NOT_OF_TEAM = 'Only whoever belongs to the team can be given its tasks.'
 
 /**
  * Checks schedules and returns their errors, under the path of each. Every reference must be visible to the caller, or
- * unchanged from the schedule before; the assignee must belong to the team; and the content must fit the flow. The
- * content of each schedule is converted to the form of the flow's fields.
+ * unchanged from the schedule before; the assignee must belong to the team; and the content must fit the flow. A pair of
+ * team and assignee, and a value of content, that the schedule has already may stay. The content of each schedule is
+ * converted to the form of the flow's fields.
  */
 export async function checkSchedules(
   tx: Queryable,
@@ -88,7 +90,8 @@ export async function checkSchedules(
   const flows = new Map<string, { flow: Flow; bytes: number } | null>()
   for (const { at, schedule } of given) {
     const { teamId, assigneeId, flowId } = schedule
-    if (isUuid(teamId) && isUuid(assigneeId) && !(await isOfTeam(tx, teamId, assigneeId)))
+    const isOther = teamId !== before?.teamId || assigneeId !== before?.assigneeId
+    if (isOther && isUuid(teamId) && isUuid(assigneeId) && !(await isOfTeam(tx, teamId, assigneeId)))
       errors.push({ path: `${at}assigneeId`, code: 'invalid', message: NOT_OF_TEAM })
     if (answer.bytesLeft >= 0 && !flows.has(flowId)) flows.set(flowId, await measureFlow(tx, flowId))
     const measured = flows.get(flowId)
@@ -97,11 +100,21 @@ export async function checkSchedules(
     if (!measured) continue
     const { flow } = measured
     const wrong = await listErrors(async () => {
-      schedule.content = await checkContent(tx, organizationId, flow, schedule.content)
+      const { content } = schedule
+      const checked = await checkContent(tx, organizationId, flow, changedContent(schedule, before))
+      schedule.content = { ...content, ...checked }
     })
     errors.push(...wrong.map(error => ({ ...error, path: `${at}${error.path}` })))
   }
   return errors
+}
+
+/** The values of content that are held to the flow: all of them for another flow, else those that differ. */
+function changedContent({ flowId, content }: Checked, before: Schedule | undefined): Checked['content'] {
+  if (flowId !== before?.flowId) return content
+  return Object.fromEntries(
+    Object.entries(content).filter(([key, value]) => !isDeepStrictEqual(value, before.content[key])),
+  )
 }
 
 /** Finds a flow and locks it until the transaction ends, so that its counted length stays correct. */
