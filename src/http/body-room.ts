@@ -16,7 +16,7 @@ export interface BodyPlace {
   add(bytes: number): boolean
   /** Adds bytes that the server makes of the body. Returns whether there is room for them; if not, the place is given back. */
   grow(bytes: number): boolean
-  /** The whole body is there: it cannot be too slow any more. */
+  /** The body arrives no more, whole or not: it cannot be too slow. */
   complete(): void
   giveBack(): void
 }

@@ -61,9 +61,11 @@ function holdAsItArrives(request: FastifyRequest, payload: RequestPayload, room:
   let left = routeOptions.bodyLimit
   const hold = ({ length }: Buffer) => {
     left -= length
-    // The body is too large: the rest is thrown away as it arrives.
-    if (left < 0) payload.off('data', hold)
-    else if (!place.add(length)) cutOff()
+    if (left < 0) {
+      // The body is too large: its reader has dropped it, and the rest is thrown away as it arrives.
+      payload.off('data', hold)
+      place.giveBack()
+    } else if (!place.add(length)) cutOff()
   }
   const cutOff = () => {
     payload.off('data', hold)
@@ -74,4 +76,6 @@ function holdAsItArrives(request: FastifyRequest, payload: RequestPayload, room:
   request.bodyPlace = place
   payload.on('data', hold)
   payload.once('end', place.complete)
+  // Also where its reader listens no more: an error that nobody hears ends the process.
+  payload.on('error', place.complete)
 }
