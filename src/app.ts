@@ -18,7 +18,6 @@ import { addInFlight } from './http/plugins/in-flight.ts'
 import { addMethods } from './http/plugins/methods.ts'
 import { pace } from './http/plugins/pipelining.ts'
 import { addProcessRoles } from './http/plugins/process-roles.ts'
-import { addPutBack } from './http/plugins/put-back.ts'
 import { answerClientError, answerConnect, answerExpectation } from './http/plugins/raw-errors.ts'
 import { addStrictInputs, parseQuery } from './http/plugins/strict-inputs.ts'
 import { addTextCheck } from './http/plugins/text.ts'
@@ -147,7 +146,6 @@ export async function createApp(
       addProcessRoles(api, services)
       addDemand(api)
       addStrictInputs(api)
-      addPutBack(api)
       addAuthentication(api, services, { known, enterFlight: addInFlight(api) })
       await addUploads(api)
       addBodyBudget(api)

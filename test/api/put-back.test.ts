@@ -92,18 +92,21 @@ describe('What GET shows can be PUT back', () => {
     return `${path}/${answer.body.data._id}`
   }
 
+  /** The fields of a record that a PUT takes: it refuses those that are only shown, such as `_id`. */
+  function takenOf(record: { [key: string]: unknown }, operation: Operation): object {
+    const taken = Object.keys(createResolver(document)(bodySchema(operation) ?? {}).properties ?? {})
+    return Object.fromEntries(taken.filter(key => key in record).map(key => [key, record[key]]))
+  }
+
   /** Puts back what is read, and reads it again. Resolves to what is wrong with that; nothing is where the record is gone. */
   async function putBack(path: string, operation: Operation): Promise<string[]> {
     const before = await owner.get(path)
     if (before.status === 404) return []
-    const put = await owner.put(path, before.body.data)
+    const put = await owner.put(path, takenOf(before.body.data, operation))
     if (put.status !== 200) return [`${put.status}: ${JSON.stringify(put.body.errors ?? put.body.message)}`]
     const after = await owner.get(path)
     // What it only shows may change by itself, as the next run of a schedule does.
-    const taken = Object.keys(createResolver(document)(bodySchema(operation) ?? {}).properties ?? {})
-    const [was, ...is] = [before, put, after].map(({ body }) =>
-      JSON.stringify(taken.map(key => body.data[key])),
-    )
+    const [was, ...is] = [before, put, after].map(({ body }) => JSON.stringify(takenOf(body.data, operation)))
     return is.filter(text => text !== was).map(text => `${was} became ${text}`)
   }
 
@@ -137,6 +140,7 @@ describe('What GET shows can be PUT back', () => {
     expect(problems).toEqual([])
     expect(removed).toBeGreaterThan(10)
   })
+
   it('when a schedule’s assignee has left the team, and its flow asks for something else', async () => {
     const assigneeId = await (makers.user as () => Promise<string>)()
     const teamId = await add('/team', { memberIds: [assigneeId] })
@@ -148,18 +152,11 @@ describe('What GET shows can be PUT back', () => {
     const path = `/task/schedule/${await add('/task/schedule', { ...schedule, repeat: { frequency: 'daily' } })}`
     expect((await owner.put(`/team/${teamId}`, { name: 'Without' })).status).toBe(200)
     expect((await owner.put(`/flow/${flowId}`, { name: 'Another', steps: step('number') })).status).toBe(200)
-    const shown = (await owner.get(path)).body.data
+    const operation = operations.find(one => one.path === '/api/v3/task/schedule/{id}') as Operation
+    const shown = takenOf((await owner.get(path)).body.data, operation)
     const put = await owner.put(path, shown)
     expect([put.status, put.body.data]).toMatchObject([200, schedule])
     const changed = await owner.put(path, { ...shown, content: { parcels: 'four' } })
     expect([changed.status, changed.body.errors?.[0].path]).toEqual([400, 'content.parcels'])
-  })
-
-  it('but not to the address of another record', async () => {
-    const [one, other] = [await addHub(owner), await addHub(owner)]
-    const teams = [await add('/team', { hubId: one }), await add('/team', { hubId: other })]
-    const shown = (await owner.get(`/team/${teams[0]}`)).body.data
-    const { status, body } = await owner.put(`/team/${teams[1]}`, shown)
-    expect([status, body.errors?.[0].path]).toEqual([400, '_id'])
   })
 })

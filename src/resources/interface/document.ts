@@ -17,8 +17,6 @@ without a trailing slash. A failure is \`{ status: false, message, requestId }\`
 Each operation names in \`x-permission\` what it needs: a permission that the role has to carry, \`session\` (any signed-in
 user, for what is its own), \`device\` (a device's key) or \`public\`.
 
-A PUT takes what GET shows: keys that a record only shows, such as \`_id\` and \`createdAt\`, are ignored.
-
 A POST with an \`Idempotency-Key\` is carried out once, and its answer given again for 24 hours: per account and organization,
 and where nobody is signed in per body. Signing in, and what a device's key sends, is carried out every time.
 
