@@ -108,7 +108,7 @@ export function useBrowser(usual: Look = {}): Screens {
       const context = idle.get(key)?.pop() ?? (await createContext(browser, { theme, locale, map }))
       used.push({ context, key })
       const page = await context.newPage()
-      await page.addInitScript(begin, as && { token: as.token, expiresAt: Date.now() + 3_600_000 })
+      await page.addInitScript(begin, as && { token: as.token, expiresAt: Date.now() + 8 * 3_600_000 })
       if (size) await page.setViewportSize(size)
       if (savesData)
         await page.addInitScript(() => {

@@ -8,7 +8,7 @@ import { useBrowser } from './browser.ts'
 const MINUTE_MS = 60_000
 const CONSOLE = resolve(import.meta.dirname, '../../console')
 /** The files that measure durations, and the clock itself. */
-const OWN_CLOCK = ['clock.ts', 'session.ts', 'live/connection.ts', 'track/link.ts']
+const OWN_CLOCK = ['clock.ts', 'api/renewal.ts', 'session.ts', 'live/connection.ts', 'track/link.ts']
 
 describe('The console’s clock', () => {
   const { server, owner } = useOrganization()

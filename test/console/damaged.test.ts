@@ -22,7 +22,7 @@ describe('The console with damaged data', () => {
 
   it('a damaged session counts as none and leads to the sign-in', async () => {
     const claims = (text: string) => `a.${Buffer.from(text).toString('base64url')}.c`
-    const expiresAt = Date.now() + 3_600_000
+    const expiresAt = Date.now() + 8 * 3_600_000
     const person = await addPerson(server, owner)
     const { token } = person.client
     const damaged: unknown[] = [
@@ -110,7 +110,7 @@ describe('The console with damaged data', () => {
     await keep(
       page,
       'fieldline.session',
-      JSON.stringify({ token: client.token, expiresAt: Date.now() + 3_600_000 }),
+      JSON.stringify({ token: client.token, expiresAt: Date.now() + 8 * 3_600_000 }),
     )
     await page.goto(server.url)
     await page.getByRole('heading', { name: 'Something went wrong on this page' }).waitFor()

@@ -101,10 +101,12 @@ it('every error that the pages can show is translated into German', () => {
     ]
   })
   expect(sentences.length).toBeGreaterThan(20)
-  // The pages change no password, and send no device keys.
+  // The pages change no password, send no device keys, and show nothing of a session that cannot be renewed.
   const unsaid = new Set(sentences.filter(sentence => translate(sentence, de.server) === undefined))
   expect([...unsaid]).toEqual([
     'This is not the present password.',
+    'The session lasts for more than four hours from now: renew it in its last four.',
+    'A session lasts at most 30 days: sign in again.',
     'There is no such account.',
     'A device key opens only the routes that accept points.',
     'Apps sign in here with the key of a device.',
