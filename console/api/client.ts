@@ -3,7 +3,7 @@ import { fetchTimed } from '../clock.ts'
 import { endSession, getSession } from '../session.ts'
 import { Failure } from './failure.ts'
 import type { paths } from './interface.d.ts'
-import { findNewerToken } from './renewal.ts'
+import { findNewerToken, mayBeRenewed } from './renewal.ts'
 import { readRetryAfter } from './retry-after.ts'
 
 /**
@@ -25,6 +25,7 @@ async function fetchInTime(request: Request): Promise<Response> {
 
 /** Sends a request again when its token was refused because the session was renewed meanwhile. */
 async function fetchRenewed(request: Request): Promise<Response> {
+  if (!mayBeRenewed()) return fetchInTime(request)
   const copy = request.clone()
   const response = await fetchInTime(request)
   const refused = response.status === 401 ? tokenOf(request) : undefined

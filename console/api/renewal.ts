@@ -31,6 +31,12 @@ function plan(): void {
   timer = setTimeout(() => void renew(session), waitMs)
 }
 
+/** Whether the session may be renewed while a request is on its way. */
+export function mayBeRenewed(): boolean {
+  const session = getSession()
+  return session !== null && session.expiresAt - Date.now() < LAST_MS
+}
+
 async function renew(session: Session): Promise<void> {
   renewing = ask(session)
   await renewing
