@@ -89,30 +89,29 @@ export function Search({ onDone }: { onDone: () => void }) {
         <Icon name="search" />
         <Input placeholder={texts.nav.commands} maxLength={MAX_SEARCH} onKeyDownCapture={onKeyDown} />
       </TextField>
-      {count > 0 && (
-        <Menu className="menu palette-list" aria-label={t.results}>
-          {groups
-            .filter(([, entries]) => entries.length > 0)
-            .map(([name, entries]) => (
-              <MenuSection key={name} id={name}>
-                <Header>{titleOf(name)}</Header>
-                {entries.map(entry => (
-                  <MenuItem
-                    key={entry.id}
-                    id={entry.id}
-                    className="menu-item"
-                    textValue={entry.name}
-                    onAction={() => choose(entry)}
-                  >
-                    {entry.state ? <StateMark state={entry.state} /> : <Icon name={entry.icon} />}
-                    <span>{entry.name}</span>
-                    {entry.hint && <small>{entry.hint}</small>}
-                  </MenuItem>
-                ))}
-              </MenuSection>
-            ))}
-        </Menu>
-      )}
+      {/* Mounted also while empty: a list that goes and comes back does not highlight its first entry. */}
+      <Menu className="menu palette-list" aria-label={t.results} hidden={count === 0}>
+        {groups
+          .filter(([, entries]) => entries.length > 0)
+          .map(([name, entries]) => (
+            <MenuSection key={name} id={name}>
+              <Header>{titleOf(name)}</Header>
+              {entries.map(entry => (
+                <MenuItem
+                  key={entry.id}
+                  id={entry.id}
+                  className="menu-item"
+                  textValue={entry.name}
+                  onAction={() => choose(entry)}
+                >
+                  {entry.state ? <StateMark state={entry.state} /> : <Icon name={entry.icon} />}
+                  <span>{entry.name}</span>
+                  {entry.hint && <small>{entry.hint}</small>}
+                </MenuItem>
+              ))}
+            </MenuSection>
+          ))}
+      </Menu>
       <p className={count === 0 || error ? 'hint palette-note' : 'unseen'} role="status">
         {error ? sayFailure(error, texts) : isSearching ? t.searching : count === 0 ? t.none : t.count(count)}
       </p>
