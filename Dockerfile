@@ -3,7 +3,7 @@ FROM node:22-bookworm-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci --ignore-scripts
-COPY tsconfig.json tsconfig.build.json prune.mjs slim-postgis.mjs ./
+COPY tsconfig.json tsconfig.build.json prune.mjs slim-postgis.mjs bundle.mjs ./
 COPY console ./console
 COPY src ./src
 COPY ingest ./ingest
@@ -25,4 +25,4 @@ EXPOSE 3000 1883
 HEALTHCHECK --interval=10s --timeout=5s --start-period=30s \
   CMD ["node", "-e", "fetch('http://127.0.0.1:'+process.env.PORT+'/ready').then(r=>process.exit(r.ok?0:1),()=>process.exit(1))"]
 # Not through npm: SIGTERM has to reach the process that drains.
-CMD ["node", "dist/src/main.js"]
+CMD ["node", "dist/server/src/main.js"]

@@ -47,7 +47,7 @@ export interface Place {
   roles: readonly string[]
 }
 
-/** Starts `dist/src/main.js` of the checkout on free ports, once for each of the roles. */
+/** Starts the program of the checkout's `npm start` on free ports, once for each of the roles. */
 export async function startFieldline(checkout: Checkout, { env, roles }: Place): Promise<Server> {
   if (roles.length === 0) {
     const { url, mqtt, pid, stop } = await startProcess(checkout, env)
@@ -90,7 +90,9 @@ interface Process {
 }
 
 async function startProcess(checkout: Checkout, env: Record<string, string>): Promise<Process> {
-  const child = spawn(process.execPath, [...checkout.nodeArgs, join(checkout.root, 'dist/src/main.js')], {
+  const { scripts } = JSON.parse(readFileSync(join(checkout.root, 'package.json'), 'utf8'))
+  const program = join(checkout.root, scripts.start.replace('node ', ''))
+  const child = spawn(process.execPath, [...checkout.nodeArgs, program], {
     cwd: checkout.root,
     env: {
       PATH: process.env.PATH,

@@ -4,6 +4,7 @@ import {
   existsSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   rmSync,
   statSync,
@@ -24,10 +25,12 @@ describe('A build', () => {
     folder = mkdtempSync(join(tmpdir(), 'fieldline-build-'))
     for (const name of [
       'package.json',
+      'package-lock.json',
       'tsconfig.json',
       'tsconfig.build.json',
       'prune.mjs',
       'slim-postgis.mjs',
+      'bundle.mjs',
     ])
       writeFileSync(join(folder, name), readFileSync(join(ROOT, name)))
     // The database is the checkout's own, with what was made of it: making that takes longer than all else.
@@ -41,7 +44,7 @@ describe('A build', () => {
 
   const write = (name: string, text: string) => writeFileSync(join(folder, name), text)
   const build = () => execFileSync('npm', ['run', '--silent', 'build:server'], { cwd: folder, stdio: 'pipe' })
-  const run = () => execFileSync('node', ['dist/src/main.js'], { cwd: folder }).toString().trim()
+  const run = () => execFileSync('node', ['dist/server/src/main.js'], { cwd: folder }).toString().trim()
   const writtenAt = (name: string) => statSync(join(folder, name)).mtimeMs
 
   it('leaves nothing of a file that was moved, and finds it when it is back', () => {
@@ -60,10 +63,26 @@ describe('A build', () => {
     expect(run()).toBe('the old one')
   })
 
+  it('makes a program that needs no other file of the build', () => {
+    build()
+    rmSync(join(folder, 'dist/src'), { recursive: true })
+    expect(run()).toBe('the old one')
+    const made = readdirSync(join(folder, 'dist/server'), { recursive: true, encoding: 'utf8' })
+    const programs = made.filter(name => name.endsWith('.js')).sort()
+    expect(programs).toEqual(['db/drivers/pglite-worker.js', 'src/main.js'])
+  })
+
   it('of what is up to date writes nothing', () => {
     build()
     const template = join('dist/db/drivers', basename(templatePath()))
-    const outputs = ['dist/src/main.js', 'dist/src/parts/part.js', 'dist/db/drivers/postgis.tar.gz', template]
+    const outputs = [
+      'dist/src/main.js',
+      'dist/src/parts/part.js',
+      'dist/server/src/main.js',
+      'dist/server/db/drivers/pglite-worker.js',
+      'dist/db/drivers/postgis.tar.gz',
+      template,
+    ]
     const before = outputs.map(writtenAt)
     build()
     expect(outputs.map(writtenAt)).toEqual(before)

@@ -42,7 +42,7 @@ describe('The Dockerfile', () => {
       ([, paths]) => paths?.split(' ') ?? [],
     )
     for (const path of sources) expect(existsSync(resolve(import.meta.dirname, '..', path)), path).toBe(true)
-    expect(dockerfile).toContain('CMD ["node", "dist/src/main.js"]')
+    expect(dockerfile).toContain('CMD ["node", "dist/server/src/main.js"]')
     expect(dockerfile).toMatch(/^USER node$/m)
   })
 

@@ -1,10 +1,12 @@
 import { existsSync, renameSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { setFlagsFromString } from 'node:v8'
 import { parentPort, workerData } from 'node:worker_threads'
 import { type Extension, PGlite } from '@electric-sql/pglite'
 import { pg_trgm } from '@electric-sql/pglite/contrib/pg_trgm'
 import { syncFolder, syncTree } from '../durable-files.ts'
+import { PROJECT } from '../folders.ts'
 import { processorMs } from '../processor-time.ts'
 import { writeFormat } from './directory-format.ts'
 import { DurableFiles } from './pglite-files.ts'
@@ -56,7 +58,7 @@ const postgis: Extension = {
   name: 'postgis',
   setup: async (_pglite, emscriptenOpts) => ({
     emscriptenOpts,
-    bundlePath: new URL('./postgis.tar.gz', import.meta.url),
+    bundlePath: pathToFileURL(join(PROJECT, 'dist/db/drivers/postgis.tar.gz')),
   }),
 }
 

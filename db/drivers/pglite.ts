@@ -1,5 +1,6 @@
 import { Worker } from 'node:worker_threads'
 import { AwayError } from '../failures.ts'
+import { bundleOf } from '../folders.ts'
 import { retry } from '../retry.ts'
 import { checkFormat } from './directory-format.ts'
 import { lockDirectory } from './directory-lock.ts'
@@ -36,11 +37,7 @@ export async function openPglite(options: {
     lock.release()
     throw error
   }
-  // Tests run from the sources, and a worker thread cannot load TypeScript: there it is the compiled one.
-  const compiled = import.meta.url.endsWith('.ts')
-    ? '../../dist/db/drivers/pglite-worker.js'
-    : './pglite-worker.js'
-  const worker = new Worker(new URL(compiled, import.meta.url), {
+  const worker = new Worker(bundleOf('db/drivers/pglite-worker.ts'), {
     workerData: { directory: options.directory, maxFiles: options.maxFiles },
     execArgv: [],
     resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB },

@@ -7,7 +7,7 @@ import { readEnv, toConfig } from '../../src/config.ts'
 import { openProcess } from '../../src/open.ts'
 import type { TestDatabase } from './database.ts'
 
-const MAIN = resolve(import.meta.dirname, '../../dist/src/main.js')
+const MAIN = resolve(import.meta.dirname, '../../dist/server/src/main.js')
 const READY_WITHIN_MS = 120_000
 
 export const OWNER = { email: 'owner@example.com', password: 'correct horse battery' }

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { type FileHandle, open, stat } from 'node:fs/promises'
 import { Worker } from 'node:worker_threads'
 import { newId } from '../../../db/client.ts'
+import { bundleOf } from '../../../db/folders.ts'
 import type { DataStep } from '../../../db/queries/data-in-steps.ts'
 import type { ExportFormat } from '../../../db/queries/export-logs.ts'
 import type { SheetAnswer, SheetOrder } from '../../sheets/writers/xlsx-worker.ts'
@@ -100,11 +101,7 @@ async function writeText(file: FileHandle, text: string): Promise<number> {
 
 async function writeXlsx(path: string, wanted: Wanted, checkSize: (bytes: number) => void): Promise<number> {
   const { columns, name, timeZone } = wanted.source
-  // Tests run from the sources, and a worker thread cannot load TypeScript, so they use the compiled file.
-  const compiled = import.meta.url.endsWith('.ts')
-    ? '../../../dist/src/sheets/writers/xlsx-worker.js'
-    : '../../sheets/writers/xlsx-worker.js'
-  const worker = new Worker(new URL(compiled, import.meta.url), {
+  const worker = new Worker(bundleOf('src/sheets/writers/xlsx-worker.ts'), {
     workerData: { path, name, columns, timeZone } satisfies SheetOrder,
     resourceLimits: { maxOldGenerationSizeMb: WORKER_MB },
   })

@@ -1,4 +1,5 @@
 import { Worker } from 'node:worker_threads'
+import { bundleOf } from '../../../db/folders.ts'
 import { READER_HEAP_MB, READER_YOUNG_MB } from './limits.ts'
 
 /** A worker thread for one file, and its messages in order. */
@@ -19,9 +20,7 @@ export function startThread<Message>(
   }: { signal?: AbortSignal; explain?: (error: NodeJS.ErrnoException) => Error },
 ): Thread<Message> {
   signal?.throwIfAborted()
-  // Tests run from the sources, and a worker thread cannot load TypeScript, so they use the compiled file.
-  const folder = import.meta.url.endsWith('.ts') ? '../../../dist/src/resources/imports/' : './'
-  const worker = new Worker(new URL(`${folder}${name}.js`, import.meta.url), {
+  const worker = new Worker(bundleOf(`src/resources/imports/${name}.ts`), {
     workerData,
     execArgv: [],
     resourceLimits: { maxOldGenerationSizeMb: READER_HEAP_MB, maxYoungGenerationSizeMb: READER_YOUNG_MB },
