@@ -1,9 +1,13 @@
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { Ajv2020, type AnySchema } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
+import fastify from 'fastify'
 import { beforeAll, describe, expect, it } from 'vitest'
+import { z } from 'zod'
 import { newId } from '../../db/client.ts'
 import { PERMISSIONS } from '../../src/http/permissions.ts'
+import { gatherRoutes } from '../../src/resources/interface/document.ts'
+import type { App } from '../../src/services.ts'
 import { type Client, createDevice } from '../support/client.ts'
 import {
   type JsonSchema,
@@ -125,6 +129,19 @@ describe('The OpenAPI document', () => {
     const known = { FIELDLINE_URL: server.url, FIELDLINE_EMAIL: email, FIELDLINE_PASSWORD: password }
     Object.assign(process.env, known)
     await import('../clients/programs/openapi-typescript.ts')
+  })
+
+  it('is not made of an operation whose body names its keys and takes others', async () => {
+    const app = fastify() as unknown as App
+    await gatherRoutes(app)
+    const name = z.string()
+    const schema = { summary: 'Names', description: 'Names something', tags: ['Hubs'] }
+    const add = (url: string, body: z.ZodType) => app.post(url, { schema: { ...schema, body } }, () => null)
+    expect(() => add('/strict', z.strictObject({ name }))).not.toThrow()
+    expect(() => add('/open', z.object({ name }))).toThrow('The body of POST /open takes unknown keys')
+    const inner = z.strictObject({ inner: z.array(z.object({ name })) })
+    expect(() => add('/inner', inner)).toThrow('The body of POST /inner takes unknown keys')
+    await app.close()
   })
 
   it('names each operation once, of its method and path, and a filter as an object', () => {

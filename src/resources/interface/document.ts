@@ -3,6 +3,7 @@ import type { FastifyContextConfig } from 'fastify'
 import { jsonSchemaTransform, jsonSchemaTransformObject } from 'fastify-type-provider-zod'
 import { z } from 'zod'
 import { codeOfStatus } from '../../http/error-codes.ts'
+import { checkBody } from '../../http/plugins/strict-inputs.ts'
 import type { App } from '../../services.ts'
 import { capitalize, type Media, shareFailures, shareSchemas, tidy } from './components.ts'
 import { describeEvents } from './events.ts'
@@ -98,8 +99,8 @@ const TAGS = [
 
 /**
  * Gathers every route that is added from now on, and the events: `app.swagger()` is the document when the app is ready. `npm
- * run build` writes it down once (console/build), so that no server makes it at its start. A route without a description ends
- * the build.
+ * run build` writes it down once (console/build), so that no server makes it at its start. A route without a description, or
+ * whose body takes unknown keys, ends the build.
  */
 export async function gatherRoutes(app: App): Promise<void> {
   const webhooks: { [event: string]: object } = describeEvents({ security: [] })
@@ -131,6 +132,7 @@ export async function gatherRoutes(app: App): Promise<void> {
   app.addHook('onRoute', route => {
     if ((route as { websocket?: boolean }).websocket) route.schema = { ...route.schema, hide: false }
   })
+  app.addHook('onRoute', checkBody)
   app.addHook('onRoute', ({ url, method, schema }) => {
     if (schema?.hide || method === 'HEAD') return
     if (!schema?.summary || !schema.description) throw new Error(`${method} ${url} is not described`)
