@@ -47,9 +47,22 @@ export interface OverHttp {
   answer: string | object
   /** Whether the app shows positions of others from the answer, if the organization allows it. */
   answersTeam?: true
-  /** Whether the fields may also come in the address or a form; then GET is accepted too. */
-  takesFields?: true
+  /** The fields that may also come in the address or a form; then GET is accepted too. */
+  fields?: readonly AppField[]
 }
+
+/** A field of a request: the reader of its format and the OpenAPI document both take it from here. */
+export interface AppField {
+  /** The name in the document, and the other names that apps give it. */
+  names: readonly [string, ...string[]]
+  description: string
+  /** A value as an app sends it; a field without one is left out of the example of a form. */
+  example?: string
+}
+
+/** The value of a field, under the first of its names that has one. */
+export const readField = (fields: Fields, { names }: AppField): unknown =>
+  names.map(name => fields[name]).find(value => value !== undefined && value !== null)
 
 /** One value, or an array of them. */
 export const oneOrMany = (message: unknown): readonly unknown[] =>

@@ -1,4 +1,5 @@
 import {
+  type AppField,
   type Fields,
   type Format,
   isFields,
@@ -6,9 +7,46 @@ import {
   oneOrMany,
   pick,
   type RawFix,
+  readField,
   toNumber,
   toPercent,
 } from './format.ts'
+
+const FIELDS = {
+  lat: { names: ['lat', 'latitude'], description: 'Latitude in degrees', example: '52.52' },
+  lng: { names: ['lon', 'longitude', 'lng'], description: 'Longitude in degrees', example: '13.405' },
+  location: {
+    names: ['location'],
+    description: 'Latitude and longitude in one field, with a comma between them',
+  },
+  timestamp: {
+    names: ['timestamp', 'time'],
+    description: 'Seconds or milliseconds since 1970, or a date and time, which is UTC without an offset',
+    example: '2026-11-21T10:00:00Z',
+  },
+  knots: { names: ['speed'], description: 'Speed in knots', example: '24.3' },
+  mps: { names: ['s', 'spd'], description: 'Speed in metres per second, instead of `speed`' },
+  heading: {
+    names: ['bearing', 'heading', 'dir'],
+    description: 'Degrees clockwise from north',
+    example: '271',
+  },
+  altitude: { names: ['altitude', 'alt'], description: 'Metres', example: '34' },
+  accuracy: { names: ['accuracy', 'acc'], description: 'Metres', example: '5' },
+  battery: { names: ['batt'], description: 'Per cent', example: '67' },
+  valid: {
+    names: ['valid'],
+    description: '`false` or `0`: the app says that its fix is wrong, and it is rejected',
+  },
+  device: {
+    names: ['id', 'deviceid', 'device_id'],
+    description: 'Ignored, because the key says which device it is',
+  },
+  user: { names: ['u'], description: 'Ignored' },
+} as const satisfies { [meaning: string]: AppField }
+
+/** Every name that is read; other fields are kept as attributes. */
+const READ: ReadonlySet<string> = new Set(Object.values(FIELDS).flatMap(({ names }) => names))
 
 /**
  * What Traccar takes as OsmAnd (https://www.traccar.org/osmand/), in both of its forms: fields in the address, a form or
@@ -17,14 +55,16 @@ import {
  */
 export const osmand = {
   values: listValues,
-  read: value => (isFields(value) && 'coords' in value ? readTraccar(value) : readFields(value)),
+  read: value =>
+    isFields(value) && value.coords !== undefined && value.coords !== null
+      ? readTraccar(value)
+      : readFields(value),
   http: {
     summary: 'Send what Traccar Client, OsmAnd, GPSLogger and Home Assistant send',
-    description: `Fields \`lat\` (\`latitude\`), \`lon\` (\`longitude\`, \`lng\`) and \`timestamp\` (\`time\`) with \`speed\` in knots
-or \`s\` (\`spd\`) in metres per second, \`bearing\` (\`heading\`, \`dir\`), \`altitude\` (\`alt\`), \`accuracy\` (\`acc\`) and
-\`batt\`, in the address, as a form, or both; or the JSON of Traccar Client. A body that does not begin as JSON and does not say that it is
-JSON is a form, whatever its content type. The key says which device it is, and \`id\` is ignored. Without any position it is a
-heartbeat, which moves \`lastSeenAt\`. HEAD stores nothing.`,
+    description: `Fields in the address, as a form (\`application/x-www-form-urlencoded\`), or both; or the JSON of Traccar Client.
+Numbers have a decimal point. A body that does not begin as JSON and does not say that it is JSON is a form, whatever its content type,
+but for \`multipart/form-data\`, which is rejected. The key says which device it is. A request with known fields and without any
+position is a heartbeat, which moves \`lastSeenAt\`. Other fields are kept in \`attributes\`. HEAD stores nothing.`,
     example: {
       device_id: '48241179',
       location: {
@@ -34,33 +74,32 @@ heartbeat, which moves \`lastSeenAt\`. HEAD stores nothing.`,
       },
     },
     answer: '',
-    takesFields: true,
+    fields: Object.values(FIELDS),
   },
 } satisfies Format
 
 const MPS_PER_KNOT = 1852 / 3600
-/** Fields that become values of the point, or name the device, which its key does already. */
-const READ = new Set([
-  ...['lat', 'latitude', 'lon', 'longitude', 'lng', 'location', 'timestamp', 'time', 'speed', 's', 'spd'],
-  ...['bearing', 'heading', 'dir', 'altitude', 'alt', 'accuracy', 'acc', 'batt', 'u', 'valid'],
-  ...['id', 'deviceid', 'device_id'],
-])
 /** Names under which a position stands, or which were meant to hold one: a misspelt field is rejected and no heartbeat. */
 const POSITION = /^(lat|lon|lng|coord)|^(loc|location|pos|position)$/i
 /** https://github.com/transistorsoft/flutter_background_geolocation/wiki/Location-Data-Schema */
 const KEPT = ['event', 'is_moving', 'odometer', 'mock']
+const SEEN = ['cell', 'wifi']
+const hasDecimalComma = (value: unknown) => typeof value === 'string' && /^\s*[+-]?\d+,\d+\s*$/.test(value)
 
 /** Traccar Client sends one location under `location`; the library that it is made of can send several. */
 function listValues(message: unknown): readonly unknown[] {
-  const location = isFields(message) ? message.location : null
-  const locations = oneOrMany(location)
-  if (!isFields(message) || !locations.every(isFields)) return oneOrMany(message)
-  return namesDevice(message) ? locations.filter(hasPosition) : locations
+  const locations = oneOrMany(isFields(message) ? message.location : null)
+  return locations.every(isFields) ? locations : oneOrMany(message)
 }
 
-const namesDevice = (fields: Fields) => 'id' in fields || 'deviceid' in fields || 'device_id' in fields
 const hasPosition = (fields: Fields) =>
   Object.keys(fields).some(name => POSITION.test(name) && fields[name] !== null)
+/** Traccar Client says that it is there, or a phone names cells and networks, which others turn into a place. */
+const isHeartbeat = (fields: Fields) => {
+  const names = Object.keys(fields)
+  const isKnown = (name: string) => READ.has(name) || KEPT.includes(name) || SEEN.includes(name)
+  return !hasPosition(fields) && (names.length === 0 || names.some(isKnown))
+}
 
 function readTraccar(location: Fields): RawFix | NoPoint {
   const { coords, battery, activity, extras } = location
@@ -90,21 +129,24 @@ function readFields(value: unknown): RawFix | NoPoint | null {
   if (value.valid === 'false' || value.valid === '0' || value.valid === false) {
     return new NoPoint('no-fix', 'The app says that its fix is not valid.')
   }
-  const both = typeof value.location === 'string' ? value.location.split(',') : []
-  const lat = value.lat ?? value.latitude ?? both[0]
-  const lng = value.lon ?? value.longitude ?? value.lng ?? both[1]
-  // A heartbeat of Traccar Client, or what a phone sees of cells and networks and others place.
-  if (!hasPosition(value) && (namesDevice(value) || 'cell' in value || 'wifi' in value)) return null
-  const knots = toNumber(value.speed)
+  if (isHeartbeat(value)) return null
+  const location = readField(value, FIELDS.location)
+  const both = typeof location === 'string' ? location.split(',') : []
+  const lat = readField(value, FIELDS.lat) ?? both[0]
+  const lng = readField(value, FIELDS.lng) ?? both[1]
+  if (both.length > 2 || [lat, lng].some(hasDecimalComma)) {
+    return new NoPoint('bad-coordinates', 'Latitude and longitude have a decimal point, not a comma: 52.52.')
+  }
+  const knots = toNumber(readField(value, FIELDS.knots))
   return {
     lat: toNumber(lat),
     lng: toNumber(lng),
-    timestamp: toTimestamp(value.timestamp ?? value.time),
-    speed: typeof knots === 'number' ? knots * MPS_PER_KNOT : toNumber(value.s ?? value.spd),
-    heading: toNumber(value.bearing ?? value.heading ?? value.dir),
-    accuracy: toNumber(value.accuracy ?? value.acc),
-    altitude: toNumber(value.altitude ?? value.alt),
-    battery: toNumber(value.batt),
+    timestamp: toTimestamp(readField(value, FIELDS.timestamp)),
+    speed: typeof knots === 'number' ? knots * MPS_PER_KNOT : toNumber(readField(value, FIELDS.mps)),
+    heading: toNumber(readField(value, FIELDS.heading)),
+    accuracy: toNumber(readField(value, FIELDS.accuracy)),
+    altitude: toNumber(readField(value, FIELDS.altitude)),
+    battery: toNumber(readField(value, FIELDS.battery)),
     attributes: pick(
       value,
       Object.keys(value).filter(name => !READ.has(name)),

@@ -2,6 +2,9 @@ import type { FastifyContextConfig, FastifySchema } from 'fastify'
 import { z } from 'zod'
 import type { Access } from './permissions.ts'
 
+/** The media type of a form whose fields may come in the address as well. */
+export const FORM = 'application/x-www-form-urlencoded'
+
 /** What an operation promises: stands in a resource's `schemas.ts`, and is given to the route that keeps it. */
 interface Promised {
   /** What the caller needs; checked by a hook, and shown as `x-permission`. */

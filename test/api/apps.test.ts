@@ -1,9 +1,11 @@
 import { gzipSync } from 'node:zlib'
 import pg from 'pg'
 import { beforeAll, describe, expect, it } from 'vitest'
+import { osmand } from '../../ingest/formats/osmand.ts'
 import { type Client, createDevice, readHistory, signIn, type TestDevice } from '../support/client.ts'
 import { postgresMissing } from '../support/database.ts'
 import { readFigures } from '../support/figures.ts'
+import { readDocument } from '../support/openapi.ts'
 import { useServerProcess } from '../support/own-server.ts'
 import { expectPoint, type Payload, queryOf, readPayloads } from '../support/payloads.ts'
 import { startServer } from '../support/server.ts'
@@ -205,13 +207,52 @@ describe('Apps that people have', () => {
     const own = await createDevice(owner)
     const json = { ...bearer(own), 'content-type': 'application/json; charset=utf-8' }
     const heartbeat = JSON.stringify({ device_id: '48241179', location: { event: 'heartbeat' } })
-    for (const answer of [await send('osmand', heartbeat, json), await get('osmand', 'id=1', bearer(own))])
-      expect([answer.status, await answer.text()]).toEqual([200, ''])
+    const answers = [
+      await send('osmand', heartbeat, json),
+      await get('osmand', 'id=1', bearer(own)),
+      await get('osmand', `token=${own.key}&batt=67`, {}),
+      await get('osmand', '', bearer(own)),
+    ]
+    for (const answer of answers) expect([answer.status, await answer.text()]).toEqual([200, ''])
     expect(await reasons(own)).toEqual({})
     await until('it has been heard of', async () => {
       const { body } = await owner.get(`/device/${own.id}`)
       return body.data.lastSeenAt !== null
     })
+  })
+
+  it('find in the document every field that may come in the address, and a form of them that is read', async () => {
+    const { paths } = await readDocument(server)
+    const { get: read, post } = paths['/api/v3/ingest/osmand'] ?? {}
+    for (const operation of [read, post])
+      expect(operation?.parameters?.map(({ name }) => name)).toEqual(
+        osmand.http.fields.map(({ names: [name] }) => name),
+      )
+    const own = await createDevice(owner)
+    const form = { ...bearer(own), 'content-type': 'application/x-www-form-urlencoded' }
+    const example = post?.requestBody?.content[form['content-type']]?.example as Record<string, string>
+    const sent = new URLSearchParams({ ...example, timestamp: String(Date.now()) })
+    expect((await send('osmand', String(sent), form)).status).toBe(200)
+    expect(await readHistory(owner, own.id)).toMatchObject([
+      { lat: 52.52, lng: 13.405, heading: 271, altitude: 34, accuracy: 5, battery: 67, attributes: null },
+    ])
+  })
+
+  it('are told that a form in several parts is not read, in a rejection without the key', async () => {
+    const own = await createDevice(owner)
+    const form = new FormData()
+    for (const [name, value] of Object.entries({ lat: '52', lon: '13', timestamp: '1', token: own.key }))
+      form.append(name, value)
+    const answer = await fetch(`${server.url}/api/v3/ingest/osmand?token=${own.key}`, {
+      method: 'POST',
+      body: form,
+    })
+    expect([answer.status, await answer.text()]).toEqual([200, ''])
+    const { body } = await owner.get(`/device/${own.id}/rejections`)
+    expect(body.data).toMatchObject([
+      { reason: 'bad-shape', message: expect.stringContaining('application/x-www-form-urlencoded') },
+    ])
+    expect(JSON.stringify(body)).not.toContain(own.key)
   })
 
   it('store nothing by HEAD, which needs the key as well', async () => {

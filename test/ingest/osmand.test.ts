@@ -84,8 +84,11 @@ describe('What Traccar Client, OsmAnd and GPSLogger send', () => {
     }
   })
 
-  it('without a position is a heartbeat where it names the device, unless one was meant', () => {
+  it('without a position is a heartbeat, with an identifier or without one, unless a position was meant', () => {
     for (const heartbeat of [
+      {},
+      { location: { timestamp: WHEN } },
+      { location: { event: 'heartbeat', coords: null } },
       { device_id: '1' },
       { device_id: '1', location: null },
       { device_id: '1', location: [] },
@@ -93,12 +96,20 @@ describe('What Traccar Client, OsmAnd and GPSLogger send', () => {
       { device_id: '1', location: { timestamp: WHEN, coords: null, extras: { heartbeat: true } } },
     ])
       expect(read(heartbeat), JSON.stringify(heartbeat)).toEqual([])
-    for (const query of ['id=1', `deviceid=1&timestamp=${WHEN}&batt=67&charge=true`])
+    for (const query of [
+      '',
+      'id=1',
+      `deviceid=1&timestamp=${WHEN}&batt=67&charge=true`,
+      'batt=67',
+      'is_moving=true',
+    ])
       expect(readQuery(query), query).toEqual([])
     for (const query of [
       `id=1&latt=1&lonn=2&timestamp=${WHEN}`,
       `id=1&lat=1&timestamp=${WHEN}`,
       `id=1&location=`,
+      // Nothing of it is known here, so its sender has to find out.
+      'breite=1&laenge=2&zeit=3',
     ])
       expect(readQuery(query), query).toMatchObject([{ reason: 'bad-coordinates' }])
     expect(read({ device_id: '1', location: { timestamp: WHEN, coords: {} } })).toMatchObject([
@@ -106,14 +117,32 @@ describe('What Traccar Client, OsmAnd and GPSLogger send', () => {
     ])
   })
 
-  it('without a position is nothing where it is of cells and networks, else rejected', () => {
+  it('is rejected with a reason where it has no point, and of cells and networks it has none', () => {
     expect(readQuery(queryOf(readPayloads('osmand')[0] as never))).toEqual([])
-    expect(readQuery(`timestamp=${WHEN}`)).toMatchObject([{ reason: 'bad-coordinates' }])
     expect(readQuery(`lat=1&lat=2&lon=3&timestamp=${WHEN}`)).toMatchObject([{ reason: 'bad-coordinates' }])
     expect(readQuery('lat=1&lon=2')).toMatchObject([{ reason: 'bad-timestamp' }])
     expect(readQuery(`lat=1&lon=2&timestamp=${WHEN}&valid=false`)).toMatchObject([{ reason: 'no-fix' }])
-    expect(read({ location: { timestamp: WHEN } })).toMatchObject([{ reason: 'bad-coordinates' }])
     expect(read({ location: { timestamp: WHEN, coords: 1 } })).toMatchObject([{ reason: 'bad-shape' }])
     expect(read('x')).toMatchObject([{ reason: 'bad-shape' }])
+  })
+  it('with a decimal comma is rejected by that name, and moved nowhere', () => {
+    const comma = { reason: 'bad-coordinates', message: expect.stringContaining('decimal point') }
+    for (const place of ['lat=52,5&lon=13,4', 'lat=52.5&lon=13,4', 'location=52,5,13,4', 'location=52,13,4'])
+      expect(readQuery(`${place}&timestamp=${WHEN}`), place).toMatchObject([comma])
+    // What is optional makes no point wrong.
+    expect(readQuery(`lat=52.5&lon=13.4&timestamp=${WHEN}&s=3,5`)).toMatchObject([{ lat: 52.5, speed: null }])
+  })
+
+  it('has no field that its reader takes and the document leaves out', () => {
+    const fix = `lat=52.5&lon=13.4&timestamp=${WHEN}`
+    for (const { names } of osmand.http.fields) {
+      for (const name of names) {
+        // A field that is read becomes a value of the point, or nothing; others become attributes.
+        const [entry] = read({ ...parseQuery(fix), [name]: '1' })
+        expect((entry as Point).attributes ?? null, name).toBeNull()
+      }
+    }
+    const [entry] = readQuery(`${fix}&unlisted=1`) as Point[]
+    expect(entry?.attributes).toBe('{"unlisted":"1"}')
   })
 })

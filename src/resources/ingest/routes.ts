@@ -53,7 +53,7 @@ export function ingestRoutes(app: App, { db, log, metrics, turns }: Services): v
         if (request.method === 'HEAD') return reply.type('text/plain; charset=utf-8').send('')
         if (!log || log.full)
           throw new RequestError('unavailable', 'Too much is waiting to be stored. Send the request again.')
-        const sent = readRequest(request, http.takesFields ?? false)
+        const sent = readRequest(request, http.fields !== undefined)
         const services = { log, metrics: metrics.ingest, turns }
         if (!(await appendAppRequest(format, sent, request.publisher, services)))
           throw new RequestError('unavailable', 'The points could not be stored yet. Send the request again.')
@@ -63,10 +63,13 @@ export function ingestRoutes(app: App, { db, log, metrics, turns }: Services): v
       }
       const operations = appOperations(http)
       scope.post(`/ingest/${name}`, operations.post, handler)
-      if (http.takesFields) scope.get(`/ingest/${name}`, operations.get, handler)
+      if (http.fields) scope.get(`/ingest/${name}`, operations.get, handler)
     }
   })
 }
+
+const MULTIPART =
+  'A form in several parts (multipart/form-data) is not read: send application/x-www-form-urlencoded.'
 
 /**
  * JSON, or fields: all but JSON is a form, as Traccar takes it, for GPSLogger names no content type. A field of the form
@@ -76,10 +79,14 @@ function readRequest(request: FastifyRequest, takesFields: boolean): AppRequest 
   const { body, unreadable } = (request.body ?? { body: Buffer.alloc(0), unreadable: null }) as Body
   const nothing = { body, fields: null, unreadable }
   if (!takesFields || unreadable || isJson(request, body)) return nothing
-  if (body.length > FORM_BYTES) {
-    const message = `A form holds one fix, and has at most ${FORM_BYTES / 1024} KiB.`
-    return { ...nothing, unreadable: new NoPoint('bad-shape', message) }
-  }
+  // Without its body, which may hold the key.
+  const refused = (message: string): AppRequest => ({
+    ...{ body: Buffer.alloc(0), fields: null },
+    unreadable: new NoPoint('bad-shape', message),
+  })
+  if (/^multipart\//i.test(request.sentType)) return refused(MULTIPART)
+  if (body.length > FORM_BYTES)
+    return refused(`A form holds one fix, and has at most ${FORM_BYTES / 1024} KiB.`)
   const form = parseQuery(body.toString('utf8').trim())
   return { body, fields: withoutKey({ ...(request.query as Fields), ...form }), unreadable }
 }

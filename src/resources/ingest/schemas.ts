@@ -1,13 +1,12 @@
 import { z } from 'zod'
-import type { OverHttp } from '../../../ingest/formats/format.ts'
+import type { AppField, OverHttp } from '../../../ingest/formats/format.ts'
 import { text } from '../../http/envelope.ts'
-import { operation } from '../../http/operation.ts'
+import { FORM, operation } from '../../http/operation.ts'
 
 /** As much as a request of our own with points in it may have. */
 export const MAX_BYTES = 4 * 1024 * 1024
 /** A form holds one fix. */
 export const FORM_BYTES = 16 * 1024
-const FORM = 'application/x-www-form-urlencoded'
 
 const RULE = `Signed in with the device's key as bearer token, as Basic's password under any name, or as \`?token=\`. 200 when all
 that is right is durable; what is wrong, or cannot be read, is answered 200 as well and listed among the device's rejections,
@@ -17,9 +16,22 @@ since the app would send it for ever.`
 const receiptOf = (answer: object) =>
   z.object(Object.fromEntries(Object.entries(answer).map(([key, value]) => [key, text(String(value))])))
 
+/** The parameters of a query. A wrong one becomes a rejection, so nothing of it is validated here. */
+const parametersOf = (fields: readonly AppField[]) =>
+  Object.fromEntries(
+    fields.map(({ names: [name, ...others], description, example }) => {
+      const also = others.map(other => `\`${other}\``).join(', ')
+      const described = z
+        .unknown()
+        .optional()
+        .describe(also ? `${description}; also as ${also}` : description)
+      return [name, described.meta({ type: 'string', ...(example && { examples: [example] }) })]
+    }),
+  )
+
 /** The operations of an app's format: every app's request and receipt are its own, and none has our envelope. */
 export function appOperations(http: OverHttp) {
-  const { summary, description, example, answer, answersTeam, takesFields } = http
+  const { summary, description, example, answer, answersTeam, fields } = http
   const body = z.unknown().meta({ type: 'object', additionalProperties: true, examples: [example] })
   const receipt =
     typeof answer === 'string'
@@ -36,12 +48,12 @@ export function appOperations(http: OverHttp) {
     summary,
     description: `${description}\n\n${RULE}`,
     // Apps add what they like.
-    querystring: z.looseObject({}),
+    querystring: z.looseObject(parametersOf(fields ?? [])),
     response: { 200: receipt },
   }
   const config = { deviceKey: true, role: 'ingest', gzip: true, idempotencyKey: false } as const
   const posted = operation({ ...promised, body }, config)
-  const consumes = ['application/json', ...(takesFields ? [FORM] : [])]
+  const consumes = ['application/json', ...(fields ? [FORM] : [])]
   return {
     post: { ...posted, schema: { ...posted.schema, consumes }, bodyLimit: MAX_BYTES },
     get: operation(promised, config),

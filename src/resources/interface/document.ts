@@ -4,6 +4,7 @@ import { jsonSchemaTransform, jsonSchemaTransformObject } from 'fastify-type-pro
 import { z } from 'zod'
 import { codeOfStatus } from '../../http/error-codes.ts'
 import { checkBody } from '../../http/plugins/strict-inputs.ts'
+import { FORM } from '../../http/operation.ts'
 import type { App } from '../../services.ts'
 import { capitalize, type Media, shareFailures, shareSchemas, tidy } from './components.ts'
 import { describeEvents } from './events.ts'
@@ -30,9 +31,16 @@ interface Operation {
   description?: string
   security?: object[]
   'x-permission'?: string
-  parameters?: { name: string; in: string; schema?: JsonSchema; example?: unknown }[]
+  parameters?: Parameter[]
   requestBody?: { content: Content }
   responses: { [status: string]: { description?: string; content?: Content; headers?: object } }
+}
+interface Parameter {
+  name: string
+  in: string
+  description?: string
+  schema?: JsonSchema
+  example?: unknown
 }
 type Content = { [mediaType: string]: Media }
 interface Document {
@@ -183,7 +191,9 @@ function complete(document: Document): void {
       if (method === 'post' && operation.responses[409] && path.startsWith('/api/v3')) {
         operation.parameters = [...(operation.parameters ?? []), IDEMPOTENCY_KEY]
       }
-      exemplify(operation.requestBody?.content, 'request')
+      const content = operation.requestBody?.content
+      if (content?.[FORM]) content[FORM] = formOf(operation.parameters ?? [])
+      exemplify(content, 'request')
       for (const [status, response] of Object.entries(operation.responses)) {
         const json = response.content?.['application/json']
         if (json?.schema?.$ref === '#/components/schemas/Failure') json.example = failureExample(status)
@@ -199,6 +209,17 @@ function complete(document: Document): void {
   }
   shareSchemas(document)
   shareFailures(document)
+}
+
+/** A form has the fields that may also come in the address. */
+function formOf(parameters: readonly Parameter[]): Media {
+  const fields = parameters.filter(parameter => parameter.in === 'query')
+  const properties = fields.map(({ name, description, schema }) => [name, { ...schema, description }])
+  const examples = fields.flatMap(({ name, example }) => (example === undefined ? [] : [[name, example]]))
+  return {
+    schema: { type: 'object', properties: Object.fromEntries(properties), additionalProperties: true },
+    example: Object.fromEntries(examples),
+  }
 }
 
 /** Fastify knows no description of a schema that has a name. */
