@@ -28,6 +28,18 @@ export async function readList<Kind extends KindName>(
   return data as Listed<Kind>
 }
 
+/**
+ * A record by its identifier, or null if it does not exist. A list answers that without a failed request, which the browser
+ * would report: an old address may name a record that is gone.
+ */
+export async function findRecord<Kind extends KindName>(
+  kind: Kind,
+  id: string,
+): Promise<Listed<Kind>[number] | null> {
+  const [record] = (await readList(kind, { _id: id, limit: 1 })) as Listed<Kind>[number][]
+  return record ?? null
+}
+
 /** This many identifiers fit into an address with room to spare. */
 const MAX_IDS = 100
 /**

@@ -1,6 +1,7 @@
 import type { Page } from 'playwright-core'
-import { beforeAll, describe, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { createDevice } from '../support/client.ts'
+import { addPerson } from '../support/people.ts'
 import { useOrganization } from '../support/shared-server.ts'
 import { until } from '../support/wait.ts'
 import { hasFocus, useBrowser } from './browser.ts'
@@ -80,4 +81,22 @@ describe('The focus after deleting a record', () => {
     await page.getByRole('complementary').waitFor({ state: 'detached' })
     await hasFocus(page, 'Live map')
   })
+})
+
+describe('A subject that an address names and that is gone', () => {
+  const { server, owner } = useOrganization()
+  const screens = useBrowser({ map: 'none' })
+
+  // A failed request fails the test: the browser reports it.
+  it.each(['device', 'user'])('is said to be gone, without a failed request: a %s', async kind => {
+    const page = await screens.open(`${server.url}/?subject=${await addAndDelete(kind)}`, { as: owner })
+    await page.getByText('it was deleted, or your role').waitFor()
+    await page.getByRole('heading', { name: 'Not found' }).waitFor()
+  })
+
+  async function addAndDelete(kind: string): Promise<string> {
+    const id = kind === 'device' ? (await createDevice(owner)).id : (await addPerson(server, owner)).userId
+    expect((await owner.delete(`/${kind}/${id}`)).status).toBe(200)
+    return id
+  }
 })

@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { answered, api } from '../../api/client.ts'
-import { againAfter, isMissing } from '../../api/failure.ts'
+import { againAfter, Failure } from '../../api/failure.ts'
+import { findRecord } from '../../api/lists.ts'
 import { useWorkspace } from '../../api/workspace.ts'
 import { serverNow } from '../../clock.ts'
 import { useLive } from '../../live/live.tsx'
@@ -99,24 +100,14 @@ export function useSubjectRecords(subjectId: string, isDebounced: boolean) {
     meta: { everyMs: RECORDS_EVERY_MS },
     enabled: type !== undefined && isDebounced,
     queryFn: async () => {
-      const path = (id: string) => ({ params: { path: { id } } })
-      const device =
-        type !== 'user' && may('view/device')
-          ? await answered(api.GET('/api/v3/device/{id}', path(subjectId))).then(
-              ({ data }) => data,
-              (error: unknown) => {
-                if (type === 'either' && isMissing(error) && may('view/user')) return null
-                throw error
-              },
-            )
-          : null
+      const device = type !== 'user' && may('view/device') ? await findRecord('devices', subjectId) : null
       const vehicle =
-        device?.vehicleId && may('view/vehicle')
-          ? (await answered(api.GET('/api/v3/vehicle/{id}', path(device.vehicleId)))).data
-          : null
+        device?.vehicleId && may('view/vehicle') ? await findRecord('vehicles', device.vehicleId) : null
       const userId = type === 'user' || (type === 'either' && !device) ? subjectId : vehicle?.driverId
-      const user =
-        userId && may('view/user') ? (await answered(api.GET('/api/v3/user/{id}', path(userId)))).data : null
+      const user = userId && may('view/user') ? await findRecord('users', userId) : null
+      const isLookedUp = may('view/device') || may('view/user')
+      if (type === 'either' && isLookedUp && !device && !user)
+        throw new Failure(404, 'There is no such subject.')
       return { device, vehicle, user, hubId: vehicle?.hubId ?? device?.hubId ?? user?.hubId[0] ?? null }
     },
   })
