@@ -30,12 +30,22 @@ export const validatorCompiler: FastifySchemaCompiler<z.ZodType> =
       : { error: new InvalidInput(result.error.issues, httpPart === 'querystring') }
   }
 
-/** An unknown key is named itself, the others by their path. */
+/** An unknown key is named itself, the others by their path; a value of one form of several by the faults of that form. */
 function toFieldErrors(issue: z.core.$ZodIssue): FieldError[] {
   const path = issue.path.map(String)
+  const meant = issue.code === 'invalid_union' ? meantForm(issue) : undefined
+  if (meant) return meant.flatMap(inner => toFieldErrors({ ...inner, path: [...issue.path, ...inner.path] }))
   const code = codeOf(issue)
   if (issue.code !== 'unrecognized_keys') return [{ path: path.join('.'), code, message: issue.message }]
   return issue.keys.map(key => ({ path: [...path, key].join('.'), code, message: issue.message }))
+}
+
+/** The issues of the form that a value was meant to have: the only one whose type it has. */
+function meantForm({ errors }: z.core.$ZodIssueInvalidUnion): z.core.$ZodIssue[] | undefined {
+  const [meant, ...others] = errors.filter(
+    issues => !issues.some(({ code, path }) => code === 'invalid_type' && path.length === 0),
+  )
+  return others.length === 0 ? meant : undefined
 }
 
 /** A check of our own names its code in `params`: `.refine(isHub, { params: { code: 'not-found' } })`. */

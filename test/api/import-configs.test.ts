@@ -207,6 +207,27 @@ describe('Import configs', () => {
     expect((await owner.get(path)).body.data.mapping).toEqual({ name: 'Name' })
   })
 
+  it('of a data type that the sender may not import are refused without its name', async () => {
+    const name = 'Payroll'
+    const type = (await owner.post('/data-type', { name, fields: FIELDS })).body.data._id
+    const mapping = { name: 'Name' }
+    const config = await owner.post('/import-config', { name: 'Monthly', dataTypeId: type, mapping })
+    const role = await owner.post('/role', {
+      name: 'Imports customers',
+      permissionDetails: [
+        { permissionName: 'import/data', dataTypes: [{ dataTypeId, restrictedFields: [] }] },
+        { permissionName: 'view/import-config' },
+      ],
+    })
+    const { client } = await addPerson(server, owner, { roleId: role.body.data._id })
+    const { status, body } = await upload(server, client, 'Name\nAda\n', {
+      importConfigId: config.body.data._id,
+    })
+    expect(status).toBe(403)
+    expect(body.message).toContain('the import config Monthly')
+    expect(body.message).not.toContain(name)
+  })
+
   it('go with their data type', async () => {
     const type = await owner.post('/data-type', { name: 'Going', fields: FIELDS })
     const config = { name: 'Goes', dataTypeId: type.body.data._id, mapping: MAPPING }

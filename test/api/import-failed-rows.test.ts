@@ -7,6 +7,7 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { type Client, signIn } from '../support/client.ts'
 import { openTestDatabase } from '../support/database.ts'
 import { importFile } from '../support/imports.ts'
+import { readDocument } from '../support/openapi.ts'
 import { useServerProcess } from '../support/own-server.ts'
 import { addOrganization, addPerson } from '../support/people.ts'
 import { pause, until } from '../support/wait.ts'
@@ -57,6 +58,10 @@ describe('The rows of an import that failed', () => {
     expect(done).toMatchObject({ created: 1, failed: 2 })
     const { response, file } = await failedRows(owner, done._id)
     expect(response.status).toBe(200)
+    const described = (await readDocument(server)).paths['/api/v3/import-monitoring/{id}/failed-rows']?.get
+    expect(Object.keys(described?.responses['200']?.content ?? {})).toContain(
+      response.headers.get('content-type')?.replace(/;.*/, ''),
+    )
     expect(response.headers.get('content-disposition')).toContain('kunden - failed rows.')
     // Sent as it is it fails again, and says the same of the rows that are left.
     const again = await send(file)

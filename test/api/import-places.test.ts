@@ -43,7 +43,7 @@ describe('A place in two columns', () => {
           row: 5,
           field: 'place',
           value: '143.5, -79.3',
-          message: expect.stringContaining('This has to be a place'),
+          message: expect.stringContaining('a latitude (-90 to 90) and a longitude'),
         },
       ],
     })
@@ -80,11 +80,17 @@ describe('A place in two columns', () => {
       [{ place: ['stop_lat'] }, 'mapping.place'],
       [{ place: ['stop_lat', 'stop_lat'] }, 'mapping.place'],
       [{ place: ['a', 'b', 'c', 'd'] }, 'mapping.place'],
+      [{ place: ['stop_lat', 7] }, 'mapping.place.1'],
+      [{ place: ['stop_lat', ' '] }, 'mapping.place.1'],
+      [{ place: { lat: 'stop_lat' } }, 'mapping.place'],
     ] as const) {
       const config = await owner.post('/import-config', { name: 'Wrong', dataTypeId, mapping: columns })
       const sent = await upload(server, owner, STOPS, { dataTypeId, mapping: JSON.stringify(columns) })
-      for (const answer of [config, sent])
+      for (const answer of [config, sent]) {
         expect([answer.status, answer.body.errors?.[0].path]).toEqual([400, path])
+        if ('name' in columns) expect(answer.body.message).toContain('stop_lat, stop_lon')
+        if (columns.place?.length === 1) expect(answer.body.message).toContain('latitude and its longitude')
+      }
     }
     const missing = await upload(server, owner, STOPS, {
       dataTypeId,

@@ -320,6 +320,15 @@ describe('The OpenAPI document', () => {
     }
   })
 
+  it('names media types without parameters, as clients look for them', () => {
+    const types = operations.flatMap(({ name, spec }) =>
+      [spec.requestBody, ...Object.values(spec.responses)].flatMap(part =>
+        Object.keys(part?.content ?? {}).map(type => `${name}: ${type}`),
+      ),
+    )
+    expect(types.filter(type => !/: [a-z]+\/[a-z0-9.+-]+$/.test(type))).toEqual([])
+  })
+
   it('lists what a device is answered that asks with its key, whatever it asks for', async () => {
     const unlisted: string[] = []
     for (const { name, method, path, spec } of operations) {

@@ -141,6 +141,8 @@ describe('The two columns of a place', () => {
     [{ number: 0.5, as: 'percentage' }, 13.4, 'in degrees, such as'],
     [{ local: '2026-05-05T00:00:00.000', serial: 46_147 }, 13.4, 'in degrees, such as'],
     [true, 13.4, 'in degrees, such as'],
+    ['91', '13.4', 'in degrees, such as'],
+    ['13.4', '-180,5', 'in degrees, such as'],
     [{ fault: '#REF!' }, 13.4, 'holds no value: #REF!'],
   ])('are read as people write degrees: %j and %j', (lat, lng, expected) => {
     const joined = joinPlace([lat, lng])

@@ -19,6 +19,8 @@ const MAPPING = {
 /** A column, or those of a latitude, a longitude and perhaps an address, as an answer has them. */
 export const columns = z.union([z.string(), z.array(z.string())])
 
+const PLACE_COLUMNS =
+  'A place has the columns of its latitude and its longitude, and perhaps that of its address.'
 const heading = z.string().trim().min(1).max(MAX_HEADING)
 export const mapping = z
   .record(
@@ -27,8 +29,8 @@ export const mapping = z
       heading,
       z
         .array(heading)
-        .min(2)
-        .max(3)
+        .min(2, PLACE_COLUMNS)
+        .max(3, PLACE_COLUMNS)
         .refine(names => new Set(names).size === names.length, 'A place takes each of its columns once.'),
     ]),
   )

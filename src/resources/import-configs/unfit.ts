@@ -1,5 +1,6 @@
 import type { DataType } from '../../../db/queries/data-types.ts'
 import type { Mapping } from '../../../db/queries/imports.ts'
+import { listed } from '../../sheets/quotes.ts'
 
 /** What of a mapping does not fit a data type: fields that it does not have, and several columns for what is no place. */
 export function listUnfit(
@@ -11,6 +12,10 @@ export function listUnfit(
     const field = known.get(key)
     if (!field) return { key, isGone: true, message: `${name} has no field ${key}.` }
     if (typeof columns === 'string' || field.type === 'location') return []
-    return { key, isGone: false, message: `${key} is no place, and is read from one column alone.` }
+    return {
+      key,
+      isGone: false,
+      message: `${key} is no place: give it one column, and not ${listed(columns)}.`,
+    }
   })
 }

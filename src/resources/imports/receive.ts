@@ -180,7 +180,9 @@ async function readTarget(
     throw invalid(path, 'There is no such data type.', 'not-found')
   }
   if (!dataAccess(caller, 'import/data').grants(type._id)) {
-    throw forbidden(`Your role may not import into ${type.name}.`)
+    // A config names a type that the request does not, and that the sender may know nothing of.
+    const target = isNamed ? type.name : `the data type of the import config ${config?.name}`
+    throw forbidden(`Your role may not import into ${target}.`)
   }
   if (fields.mode === 'upsert' && type.primaryKey === null) {
     throw invalid('mode', `${type.name} has no primary key by which its records could be found again.`)

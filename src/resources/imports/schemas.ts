@@ -51,7 +51,7 @@ const importRecord = z.object({
   finishedAt: z.date().nullable(),
 })
 
-/** The media types of the files of failed rows. */
+/** The types of the files of failed rows, as they are sent. */
 export const FILE_TYPES = {
   csv: 'text/csv; charset=utf-8',
   json: 'application/json; charset=utf-8',
@@ -109,7 +109,11 @@ It holds values of every column, so where the role restricts fields of the data 
     200: {
       description: 'The file',
       content: Object.fromEntries(
-        Object.entries(FILE_TYPES).map(([format, type]) => [type, { schema: FILES[format as ImportFormat] }]),
+        Object.entries(FILE_TYPES).map(([format, type]) => [
+          // A client of the document looks for the media type alone.
+          type.replace(/;.*/, ''),
+          { schema: FILES[format as ImportFormat] },
+        ]),
       ),
     },
     ...failures(409),

@@ -59,7 +59,8 @@ export function degreesOf(cell: Cell): number | null {
 }
 
 const NEEDS_BOTH = 'A place has both a latitude and a longitude.'
-const NO_DEGREES = 'This has to be a latitude and a longitude in degrees, such as 52.52 and 13.405.'
+const NO_DEGREES =
+  'This has to be a latitude (-90 to 90) and a longitude (-180 to 180) in degrees, such as 52.52 and 13.405.'
 
 /** Joins a place from columns for its latitude, its longitude and optionally its address; null if all are blank. */
 export function joinPlace([lat = null, lng = null, address = null]: readonly Cell[]):
@@ -72,7 +73,7 @@ export function joinPlace([lat = null, lng = null, address = null]: readonly Cel
       return { message: `The cell holds no value: ${cell.fault}.` }
   if (isEmpty(lat) || isEmpty(lng)) return { message: NEEDS_BOTH }
   const [y, x] = [degreesOf(lat), degreesOf(lng)]
-  if (y === null || x === null) return { message: NO_DEGREES }
+  if (y === null || x === null || Math.abs(y) > 90 || Math.abs(x) > 180) return { message: NO_DEGREES }
   return { cell: { json: { lat: y, lng: x, ...(!isEmpty(address) && { address: cellText(address) }) } } }
 }
 
