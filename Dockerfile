@@ -9,6 +9,7 @@ COPY src ./src
 COPY ingest ./ingest
 COPY stream ./stream
 COPY db ./db
+COPY fair ./fair
 RUN npm run build && npm prune --omit=dev --ignore-scripts
 
 FROM node:22-bookworm-slim

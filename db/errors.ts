@@ -1,4 +1,5 @@
-import { AwayError, BusyError, OvertakenError, TimeoutError } from './failures.ts'
+import { BusyError } from '../fair/semaphore.ts'
+import { AwayError, OvertakenError, TimeoutError } from './failures.ts'
 
 /** The SQLSTATE of an error that a driver threw, also where drizzle has wrapped it. */
 export function sqlState(error: unknown): string | undefined {
@@ -70,7 +71,7 @@ export function isAway(error: unknown): boolean {
   return false
 }
 
-/** Whether the process itself has too much to do: no turn came (db/turns.ts). */
+/** Whether the process itself has too much to do: no turn came (fair/semaphore.ts). */
 export function isBusy(error: unknown): boolean {
   return hasCause(error, BusyError)
 }

@@ -9,9 +9,6 @@ abstract class RetryableError extends Error {
 /** The database answers nothing any more, or not yet. */
 export class AwayError extends RetryableError {}
 
-/** Too much work waits already, or waits for too long. */
-export class BusyError extends RetryableError {}
-
 /** The work took longer than it may. */
 export class TimeoutError extends RetryableError {}
 

@@ -1,6 +1,6 @@
+import { rootOf } from '../fair/roots.ts'
+import { BusyError } from '../fair/semaphore.ts'
 import { currentDemand, withDemand } from './demand.ts'
-import { BusyError } from './failures.ts'
-import { rootOf } from './roots.ts'
 
 /** How many are looked up in one statement: some milliseconds. */
 const MAX_TOGETHER = 500

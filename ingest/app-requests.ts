@@ -34,7 +34,9 @@ export async function appendAppRequest(
     const values =
       unreadable ?? (fields ? [{ value: fields, index: null }] : listValues(format, body, MAX_POINTS))
     if (values instanceof NoPoint) return [rejectPayload(values, body, arrival)]
-    return inPieces(values, of.organizationId, services.turns, piece => decodeValues(format, piece, arrival))
+    return inPieces(values, of.organizationId, services.scheduler, piece =>
+      decodeValues(format, piece, arrival),
+    )
   }
   return (await appendInTime(decode, [of], services)) !== null
 }

@@ -1,10 +1,10 @@
 import { timeOfDay } from '../db/clock.ts'
+import type { Scheduler } from '../fair/scheduler.ts'
 import type { Log, Source, Subject } from '../stream/log.ts'
 import type { Entry, Outcomes, Reason } from '../stream/point.ts'
 import { validate } from './decode.ts'
 import { FORMATS } from './formats/table.ts'
 import type { IngestMetrics } from './metrics.ts'
-import type { Turns } from './turns.ts'
 
 /** How long a request waits for its points to become durable before the client is asked to try again. */
 const WAIT_MS = 10_000
@@ -24,7 +24,7 @@ export interface BulkResult {
 export interface BulkServices {
   log: Log
   metrics: IngestMetrics
-  turns: Turns
+  scheduler: Scheduler
   waitMs?: number
 }
 
@@ -40,7 +40,7 @@ export async function appendBulk(
 ): Promise<BulkResult | null> {
   const { metrics } = services
   const durable = await appendInTime(
-    () => validateAll(points, subjects, services.turns),
+    () => validateAll(points, subjects, services.scheduler),
     [...new Set(subjects)],
     services,
   )
@@ -100,10 +100,10 @@ export async function appendInTime(
 function validateAll(
   points: readonly unknown[],
   subjects: readonly Subject[],
-  turns: Turns,
+  scheduler: Scheduler,
 ): Promise<Entry[]> {
   const receivedAt = timeOfDay()
-  return inPieces(points, subjects[0]?.organizationId ?? '', turns, (piece, from) =>
+  return inPieces(points, subjects[0]?.organizationId ?? '', scheduler, (piece, from) =>
     piece.map((value, index) => {
       const { subject } = subjects[from + index] as Subject
       return validate(value, FORMATS.native.read(value), { subject, receivedAt, topic: null }, from + index)
@@ -115,13 +115,13 @@ function validateAll(
 export function inPieces<Value>(
   values: readonly Value[],
   organizationId: string,
-  turns: Turns,
+  scheduler: Scheduler,
   decode: (piece: readonly Value[], from: number) => Entry[],
 ): Promise<Entry[]> {
   const entries: Entry[] = []
   let done = 0
   return new Promise((resolve, reject) => {
-    turns.enter(organizationId, () => {
+    scheduler.enter(organizationId, () => {
       const end = performance.now() + TURN_MS
       do {
         try {

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
 import { getHeapStatistics } from 'node:v8'
 import type { Descriptors } from '../db/descriptors.ts'
-import { networkOf } from './mqtt/throttle.ts'
+import { networkOf } from '../fair/network.ts'
 
 /** An idle connection of MQTT takes 11 to 18 KB (`npm run bench -- connections`), one of HTTP less. */
 const CONNECTION_BYTES = 20 * 1024

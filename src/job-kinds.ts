@@ -1,5 +1,5 @@
 import type { Database } from '../db/client.ts'
-import type { Turns } from '../ingest/turns.ts'
+import type { Scheduler } from '../fair/scheduler.ts'
 import type { Config } from './config.ts'
 import type { JobKind } from './jobs/kind.ts'
 import { createExportFiles } from './resources/exports/files.ts'
@@ -19,12 +19,12 @@ export function createJobKinds(
   config: Pick<Config, 'webhookAllowPrivate' | 'jwtSecret' | 'dataDir'>,
   {
     storedPoints,
-    turns,
+    scheduler,
     onError,
   }: {
     /** Points that this process has stored. */
     storedPoints: () => number
-    turns: Turns
+    scheduler: Scheduler
     onError: (error: unknown, doing: string) => void
   },
 ): JobKind[] {
@@ -35,7 +35,7 @@ export function createJobKinds(
   const exports = exportJob({ db, files: exported, storedPoints }) as JobKind
   return [
     upkeepJob(db, [exported, imported]),
-    scheduleJob(db, turns, onError),
+    scheduleJob(db, scheduler, onError),
     sampleDataJob,
     exports,
     importJob({ db, files: imported, storedPoints }),

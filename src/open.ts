@@ -11,6 +11,7 @@ import { createPartitions } from '../db/partitions.ts'
 import { retry } from '../db/retry.ts'
 import { becomeSingleWriter } from '../db/single-writer.ts'
 import { checkTenantRole } from '../db/tenant-role.ts'
+import { createScheduler } from '../fair/scheduler.ts'
 import { countRoom, createConnections } from '../ingest/connections.ts'
 import { drain } from '../ingest/drain.ts'
 import { createTokens } from '../ingest/identity/tokens.ts'
@@ -18,7 +19,6 @@ import { createWatcher } from '../ingest/identity/watcher.ts'
 import { createLastSeen } from '../ingest/last-seen.ts'
 import { createIngestMetrics } from '../ingest/metrics.ts'
 import { openMqttServer } from '../ingest/mqtt/server.ts'
-import { createTurns } from '../ingest/turns.ts'
 import { createLiveClients } from '../stream/live/clients.ts'
 import { openLivePositions } from '../stream/live/positions.ts'
 import { createWriterMetrics, observe } from '../stream/metrics.ts'
@@ -141,7 +141,7 @@ async function openParts(config: Config, { logger, onLost }: OpenOptions, closer
     max: countRoom(descriptors),
     isProxy: address => isProxy(address, 0),
   })
-  const turns = createTurns()
+  const scheduler = createScheduler()
   const mqtt =
     log && has('ingest')
       ? await openMqttServer({
@@ -151,7 +151,7 @@ async function openParts(config: Config, { logger, onLost }: OpenOptions, closer
           watcher,
           metrics: ingest,
           lastSeen,
-          turns,
+          scheduler,
           sockets: connections,
           host: config.host,
           port: config.mqttPort,
@@ -171,7 +171,7 @@ async function openParts(config: Config, { logger, onLost }: OpenOptions, closer
   const jobs = has('jobs')
     ? await startJobs({
         db,
-        kinds: createJobKinds(db, config, { onError, storedPoints, turns }),
+        kinds: createJobKinds(db, config, { onError, storedPoints, scheduler }),
         onError,
         alone: !config.databaseUrl,
       })
@@ -191,7 +191,7 @@ async function openParts(config: Config, { logger, onLost }: OpenOptions, closer
       live,
       mqtt,
       lastSeen,
-      turns,
+      scheduler,
       connections,
       clock,
       metrics: { registry, ingest },

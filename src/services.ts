@@ -4,13 +4,13 @@ import type { ZodTypeProvider } from 'fastify-type-provider-zod'
 import type { Registry } from 'prom-client'
 import type { Database } from '../db/client.ts'
 import type { ClockWatch } from '../db/clock.ts'
+import type { Scheduler } from '../fair/scheduler.ts'
 import type { Connections } from '../ingest/connections.ts'
 import type { Tokens } from '../ingest/identity/tokens.ts'
 import type { Watcher } from '../ingest/identity/watcher.ts'
 import type { LastSeen } from '../ingest/last-seen.ts'
 import type { IngestMetrics } from '../ingest/metrics.ts'
 import type { MqttServer } from '../ingest/mqtt/server.ts'
-import type { Turns } from '../ingest/turns.ts'
 import type { LiveClients } from '../stream/live/clients.ts'
 import type { LivePositions } from '../stream/live/positions.ts'
 import type { Log } from '../stream/log.ts'
@@ -28,7 +28,7 @@ export interface Services {
   mqtt: Pick<MqttServer, 'accept' | 'port'> | null
   lastSeen: LastSeen
   /** In which what is large is gone through, by whatever way it came. */
-  turns: Turns
+  scheduler: Scheduler
   /** Of all listeners of the process. */
   connections: Connections
   metrics: { registry: Registry; ingest: IngestMetrics }

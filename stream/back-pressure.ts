@@ -1,4 +1,5 @@
 import { getHeapStatistics } from 'node:v8'
+import { isOver } from '../fair/watermark.ts'
 import { callEach, type Log } from './log.ts'
 import { type Entry, sizeOf } from './point.ts'
 
@@ -31,7 +32,7 @@ export function createBackPressure(options: {
   let full = false
 
   function update(): void {
-    const now = waiting.bytes > (full ? maxBytes / 2 : maxBytes)
+    const now = isOver(full, waiting.bytes, maxBytes)
     if (now === full) return
     full = now
     callEach(listeners, onError, full)

@@ -1,4 +1,4 @@
-import type { Owner } from './fair-queue.ts'
+import type { Owner } from '../fair/fair-queue.ts'
 import type { Entry, Outcomes } from './point.ts'
 
 /**

@@ -1,6 +1,6 @@
 import { retry } from '../db/retry.ts'
+import { createFairQueue, type FairQueue } from '../fair/fair-queue.ts'
 import { createBackPressure } from './back-pressure.ts'
-import { createFairQueue, type FairQueue } from './fair-queue.ts'
 import type { Batch, Log, Positions, Source, Subscription } from './log.ts'
 import { callEach, ownerOf, splitByPartition } from './log.ts'
 import { type Entry, NO_OUTCOMES, type Outcome, type Outcomes, sizeOf } from './point.ts'
@@ -166,7 +166,7 @@ export function createProcessLog(options: ProcessLogOptions): Log {
         const bytes = pressure.enter(part)
         const done = new Promise<Outcomes>((resolve, reject) => {
           const item = { entries: part, bytes, cost: sumCosts(part), source, resolve, reject }
-          partition.queue.push(item, ownerOf(source))
+          partition.queue.push(item, ownerOf(source), item.cost)
         })
         kick(partition)
         return done

@@ -18,7 +18,7 @@ export async function readDocument(root) {
     ['app.js', 'resources/interface/document.js', 'config.js'].map(load),
   )
   const config = toConfig({ ROLES: 'jobs', JWT_SECRET: 'of a program that signs nobody in' })
-  const names = ['db', 'tokens', 'watcher', 'lastSeen', 'turns', 'metrics', 'listening']
+  const names = ['db', 'tokens', 'watcher', 'lastSeen', 'scheduler', 'metrics', 'listening']
   const services = Object.fromEntries(names.map(name => [name, unopened]))
   const logger = pino({ level: 'silent' })
   const app = await createApp(

@@ -1,5 +1,5 @@
+import { createSemaphore } from '../../fair/semaphore.ts'
 import { currentDemand, type Lane } from '../demand.ts'
-import { createTurns } from '../turns.ts'
 import type { Hold } from './driver.ts'
 
 /** Of one organization, and what one of them waits for its turn. */
@@ -25,7 +25,7 @@ export interface Session {
 }
 
 export function createSession(onHold: (hold: Hold) => void): Session {
-  const turns = createTurns({
+  const semaphore = createSemaphore({
     max: 1,
     maxPerRoot: 1,
     maxWaiting: MAX_WAITING,
@@ -36,10 +36,10 @@ export function createSession(onHold: (hold: Hold) => void): Session {
   let held = { processorMs: 0, longestMs: 0, longest: '' }
   return {
     async hold(lane, work, owner = currentDemand().owner) {
-      const giveBack =
+      const release =
         lane === 'writing'
-          ? await turns.take(undefined, { class: CLASSES.writing })
-          : await turns.take(owner, {
+          ? await semaphore.acquire(undefined, { class: CLASSES.writing })
+          : await semaphore.acquire(owner, {
               signal: currentDemand().signal,
               class: CLASSES[lane],
               ...(lane === 'background' ? { waitMs: BACKGROUND_WAIT_MS } : {}),
@@ -51,7 +51,7 @@ export function createSession(onHold: (hold: Hold) => void): Session {
       } finally {
         const { processorMs, longest } = held
         const ms = performance.now() - begun
-        giveBack(Math.max(ms, MIN_TURN_MS))
+        release(Math.max(ms, MIN_TURN_MS))
         onHold({ lane, ms, processorMs, longest })
       }
     },

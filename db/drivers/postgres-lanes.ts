@@ -1,8 +1,8 @@
 import { connect, type Socket } from 'node:net'
 import pg from 'pg'
+import { createSemaphore, type Semaphore } from '../../fair/semaphore.ts'
 import { currentDemand, type Lane } from '../demand.ts'
 import { isAway } from '../errors.ts'
-import { createTurns, type Turns } from '../turns.ts'
 import type { Hosts } from './postgres-hosts.ts'
 
 /**
@@ -65,7 +65,7 @@ export function openConnections(options: {
   types: pg.CustomTypesConfig
   onError: (error: unknown, doing: string) => void
 }): Connections {
-  const lanes = new Map<Lane | 'writing', { pool: pg.Pool; turns: Turns }>()
+  const lanes = new Map<Lane | 'writing', { pool: pg.Pool; semaphore: Semaphore }>()
   const open = new Set<pg.PoolClient>()
   for (const [name, limits] of Object.entries(LIMITS) as [Lane | 'writing', LaneLimits][]) {
     const pool = new pg.Pool({
@@ -86,27 +86,27 @@ export function openConnections(options: {
     pool.on('remove', client => open.delete(client))
     // An idle connection that breaks must not end the process; the pool has dropped it already.
     pool.on('error', error => options.onError(error, 'idle database connection'))
-    const turns = createTurns({
+    const semaphore = createSemaphore({
       max: limits.connections,
       maxPerRoot: limits.share,
       maxWaiting: MAX_WAITING,
       waitMs: WAIT_MS,
     })
-    lanes.set(name, { pool, turns })
+    lanes.set(name, { pool, semaphore })
   }
-  const laneOf = (name: Lane | 'writing') => lanes.get(name) as { pool: pg.Pool; turns: Turns }
+  const laneOf = (name: Lane | 'writing') => lanes.get(name) as { pool: pg.Pool; semaphore: Semaphore }
 
   return {
     async lend(name, work, owner) {
-      const { pool, turns } = laneOf(name)
+      const { pool, semaphore } = laneOf(name)
       const connect = () => options.hosts.connect(() => pool.connect())
       if (name === 'writing') return lendOf(connect, work, undefined)
       const demand = currentDemand()
-      const giveBack = await turns.take(owner ?? demand.owner, { signal: demand.signal })
+      const release = await semaphore.acquire(owner ?? demand.owner, { signal: demand.signal })
       try {
         return await lendOf(connect, work, demand.signal)
       } finally {
-        giveBack()
+        release()
       }
     },
     settings(name) {

@@ -89,7 +89,7 @@ export async function registerAccount(
     .where(eq(accounts.id, id))
 }
 
-/** Says whose an account is in the end (db/roots.ts), before it has its first password. */
+/** Says whose an account is in the end (fair/roots.ts), before it has its first password. */
 export async function setRoot(tx: Queryable, id: string, root: string): Promise<void> {
   await tx.query('UPDATE accounts SET root = $2 WHERE id = $1', [id, root])
 }

@@ -1,16 +1,17 @@
 import { eq, sql } from 'drizzle-orm'
+import { learnRoots } from '../../fair/roots.ts'
 import { newId, notify, type Queryable } from '../client.ts'
 import { type Shown, shownColumns } from '../columns.ts'
-import { learnRoots, ROOT } from '../roots.ts'
 import { devices } from '../schema/devices.ts'
 import { subjects } from '../schema/users.ts'
 import { hubOfDevice } from '../visibility.ts'
 import { conditions, type Page, type PageRequest, readPage } from './page.ts'
+import { ROOT } from './root.ts'
 
 export interface DeviceCredential {
   id: string
   organizationId: string
-  /** Whose the organization is in the end (db/roots.ts). */
+  /** Whose the organization is in the end (fair/roots.ts). */
   root: string
   subject: number
   keyHash: Buffer

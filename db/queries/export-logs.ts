@@ -1,7 +1,7 @@
 import { acrossOrganizations, newId, notify, type Queryable } from '../client.ts'
-import { ROOT } from '../roots.ts'
 import { conditions, type Page, type PageRequest, readPage, storedBytes } from './page.ts'
 import { deleteSome } from './prune.ts'
+import { ROOT } from './root.ts'
 
 export const EXPORT_RESOURCES = ['data', 'tasks'] as const
 export type ExportResource = (typeof EXPORT_RESOURCES)[number]
@@ -47,7 +47,7 @@ export interface ExportOrder {
 }
 
 const DAYS_KEPT = 30
-/** The files of exports that a root of organizations keeps (db/roots.ts), the newest first: a disk is shared by all. */
+/** The files of exports that a root of organizations keeps (fair/roots.ts), the newest first: a disk is shared by all. */
 const KEPT_BYTES = 10 * 1024 ** 3
 
 const ALIVE = `e.created_at > now() - interval '${DAYS_KEPT} days'`

@@ -1,7 +1,7 @@
 import { notify, type Queryable } from '../client.ts'
-import { ROOT } from '../roots.ts'
 import { conditions, type Page, type PageRequest, readPage, storedBytes } from './page.ts'
 import { deleteSome } from './prune.ts'
+import { ROOT } from './root.ts'
 
 export const IMPORT_STATUSES = [
   'queued',
@@ -122,7 +122,7 @@ export interface ImportRoom {
 }
 
 /**
- * The imports that wait or work of an organization, and the bytes of files of its whole root (db/roots.ts); and both of an account
+ * The imports that wait or work of an organization, and the bytes of files of its whole root (fair/roots.ts); and both of an account
  * in all organizations. Across organizations.
  */
 export async function measureImports(

@@ -15,7 +15,7 @@ export interface Job<Payload = unknown> {
   progress: unknown
   /** How often it has given way to others before. */
   turns: number
-  /** Whose turn it is: the root of its organization (db/roots.ts). */
+  /** Whose turn it is: the root of its organization (fair/roots.ts). */
   queue: string
 }
 

@@ -1,8 +1,9 @@
+import { learnRoots } from '../../fair/roots.ts'
 import { newId, notify, type Queryable } from '../client.ts'
-import { learnRoots, ROOT } from '../roots.ts'
 import type { PermissionDetail } from '../schema/roles.ts'
 import { addGrants, ROLE_VERSION } from './granted.ts'
 import { deleteSome } from './prune.ts'
+import { ROOT } from './root.ts'
 
 /** The user behind a living session, with what it may do. */
 export interface Caller {
@@ -13,7 +14,7 @@ export interface Caller {
   userId: string
   accountId: string
   organizationId: string
-  /** Whose the organization is in the end (db/roots.ts). */
+  /** Whose the organization is in the end (fair/roots.ts). */
   root: string
   /** `subjects.key` of the user, who has positions as well. */
   subject: number

@@ -8,7 +8,7 @@ export const accounts = pgTable('accounts', {
   /** Null until the first invitation is accepted. */
   passwordHash: text('password_hash'),
   registeredIn: uuid('registered_in'),
-  /** Null for whoever runs the server (db/roots.ts). */
+  /** Null for whoever runs the server (fair/roots.ts). */
   root: uuid('root'),
   createdAt: timestamp('created_at', { withTimezone: true }).notNull().defaultNow(),
   updatedAt: timestamp('updated_at', { withTimezone: true }).notNull().defaultNow(),

@@ -11,7 +11,7 @@ export const organizations = pgTable('organizations', {
   visibilityVersion: bigint('visibility_version', { mode: 'number' }).notNull().default(0),
   createdAt: timestamp('created_at', { withTimezone: true }).notNull().defaultNow(),
   updatedAt: timestamp('updated_at', { withTimezone: true }).notNull().defaultNow(),
-  /** Null stands for the organization itself (db/roots.ts). */
+  /** Null stands for the organization itself (fair/roots.ts). */
   root: uuid('root'),
   deletedAt: timestamp('deleted_at', { withTimezone: true }),
 })

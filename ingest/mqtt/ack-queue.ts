@@ -1,3 +1,4 @@
+import { isOver } from '../../fair/watermark.ts'
 import { MAX_PENDING, MAX_PENDING_BYTES, MAX_PENDING_ENTRIES } from './limits.ts'
 import type { Publish } from './publishes.ts'
 
@@ -78,10 +79,9 @@ export class AckQueue {
   #count(bytes: number, entries: number): void {
     this.#bytes += bytes
     this.#entries += entries
-    const share = this.#over ? 0.5 : 1
     this.#over =
-      this.#acks.length > MAX_PENDING * share ||
-      this.#bytes > MAX_PENDING_BYTES * share ||
-      this.#entries > MAX_PENDING_ENTRIES * share
+      isOver(this.#over, this.#acks.length, MAX_PENDING) ||
+      isOver(this.#over, this.#bytes, MAX_PENDING_BYTES) ||
+      isOver(this.#over, this.#entries, MAX_PENDING_ENTRIES)
   }
 }

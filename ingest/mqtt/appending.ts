@@ -1,8 +1,8 @@
+import type { Scheduler } from '../../fair/scheduler.ts'
 import type { Log, Source } from '../../stream/log.ts'
 import type { Entry, Outcomes } from '../../stream/point.ts'
 import type { Publisher } from '../identity/authenticate.ts'
 import type { IngestMetrics } from '../metrics.ts'
-import type { Turns } from '../turns.ts'
 import { type Ack, AckQueue } from './ack-queue.ts'
 import { ProtocolError } from './protocol.ts'
 import type { Publish } from './publishes.ts'
@@ -26,7 +26,7 @@ interface Group {
 
 interface AppendingServices {
   log: Log
-  turns: Turns
+  scheduler: Scheduler
   tenants: Tenants
   sessions: Sessions
   metrics: IngestMetrics

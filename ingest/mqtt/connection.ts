@@ -1,6 +1,7 @@
 import type { Client } from 'aedes'
 import { timeOfDay, UntrustedClockError } from '../../db/clock.ts'
 import type { Caller } from '../../db/queries/sessions.ts'
+import type { Scheduler } from '../../fair/scheduler.ts'
 import type { Log } from '../../stream/log.ts'
 import type { Entry } from '../../stream/point.ts'
 import { decode } from '../decode.ts'
@@ -9,7 +10,6 @@ import { maySend, type Publisher } from '../identity/authenticate.ts'
 import type { Watched } from '../identity/watcher.ts'
 import type { LastSeen } from '../last-seen.ts'
 import type { IngestMetrics } from '../metrics.ts'
-import type { Turns } from '../turns.ts'
 import { PacketParser, pauseReading, refreshKeepalive, resumeReading } from './aedes.ts'
 import { Appending } from './appending.ts'
 import { Input } from './input.ts'
@@ -44,7 +44,7 @@ import { topicsOf } from './topics.ts'
  */
 export interface ConnectionServices {
   log: Log
-  turns: Turns
+  scheduler: Scheduler
   tenants: Tenants
   sessions: Sessions
   metrics: IngestMetrics
@@ -171,7 +171,7 @@ export class Connection implements Watched {
   #read(chunk: Buffer): void {
     if (this.publisher) this.#services.lastSeen.see(this.publisher)
     this.#input.add(chunk)
-    if (this.#mayAdvance && !this.#waitsForTurn && this.#services.turns.isFree) this.#advance()
+    if (this.#mayAdvance && !this.#waitsForTurn && this.#services.scheduler.isFree) this.#advance()
     this.#updateReading()
   }
 
@@ -346,7 +346,7 @@ export class Connection implements Watched {
   #waitForTurn(): void {
     if (this.#waitsForTurn) return
     this.#waitsForTurn = true
-    this.#services.turns.enter(this.publisher?.organizationId ?? '', () => {
+    this.#services.scheduler.enter(this.publisher?.organizationId ?? '', () => {
       if (this.#mayAdvance && this.#advance()) return true
       this.#waitsForTurn = false
       this.#updateReading()

@@ -25,7 +25,7 @@ export const MAX_PENDING = 2_000
 export const MAX_PENDING_BYTES = 1024 * 1024
 /** Points of one connection that may wait: several messages of 1,000, at 10 µs each to decode and validate. */
 export const MAX_PENDING_ENTRIES = 5_000
-/** Points of the organizations of one root (db/roots.ts) that may wait: 25 MiB, a fifth of the log's room. */
+/** Points of the organizations of one root (fair/roots.ts) that may wait: 25 MiB, a fifth of the log's room. */
 export const MAX_TENANT_ENTRIES = 100_000
 /** Points of one credential that may wait, over all its connections: four full ones, and a fifth of its organization's. */
 export const MAX_CREDENTIAL_ENTRIES = 20_000

@@ -1,13 +1,13 @@
+import type { Scheduler } from '../../fair/scheduler.ts'
 import type { Entry, Outcomes } from '../../stream/point.ts'
 import type { Publisher } from '../identity/authenticate.ts'
 import type { IngestMetrics } from '../metrics.ts'
-import type { Turns } from '../turns.ts'
 import type { Sessions } from './sessions.ts'
 import { topicsOf } from './topics.ts'
 
 /** Sends a device the rejections of durable messages. `messages` says how many of the entries each message has. */
 export function sendRejections(
-  { metrics, sessions, turns }: { metrics: IngestMetrics; sessions: Sessions; turns: Turns },
+  { metrics, sessions, scheduler }: { metrics: IngestMetrics; sessions: Sessions; scheduler: Scheduler },
   publisher: Publisher,
   messages: readonly { entries: number }[],
   entries: readonly Entry[],
@@ -17,7 +17,7 @@ export function sendRejections(
   const topic = `${topicsOf(publisher)}rejections`
   let [index, from] = [0, 0]
   // With many subscribers a message of 1,000 rejections takes long, and a batch of the log is many messages.
-  turns.enter(publisher.organizationId, () => {
+  scheduler.enter(publisher.organizationId, () => {
     const to = from + (messages[index++]?.entries ?? 0)
     const payloads = describeRejections(entries.slice(from, to), outcomes, metrics)
     if (payloads.length > 0) sessions.send(publisher.id, topic, payloads)

@@ -2,6 +2,8 @@ import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { Aedes, type Client } from 'aedes'
 import type { Database } from '../../db/client.ts'
+import { networkOf } from '../../fair/network.ts'
+import type { Scheduler } from '../../fair/scheduler.ts'
 import type { Log } from '../../stream/log.ts'
 import type { Connections } from '../connections.ts'
 import type { Draining } from '../drain.ts'
@@ -11,7 +13,6 @@ import type { Tokens } from '../identity/tokens.ts'
 import type { Watcher } from '../identity/watcher.ts'
 import type { LastSeen } from '../last-seen.ts'
 import type { IngestMetrics } from '../metrics.ts'
-import type { Turns } from '../turns.ts'
 import { createPersistence, keepNoNumbers, NO_DELIVERY } from './aedes.ts'
 import { Connection, type ConnectionServices } from './connection.ts'
 import { createCredentials, endSessionsOfDeleted } from './credentials.ts'
@@ -20,7 +21,7 @@ import { listen, openTls, type TlsFiles } from './listeners.ts'
 import { NOT_AUTHORIZED, ProtocolError, SERVER_UNAVAILABLE } from './protocol.ts'
 import { createSessions } from './sessions.ts'
 import { createTenants } from './tenants.ts'
-import { createConnectionThrottle, networkOf } from './throttle.ts'
+import { createConnectionThrottle } from './throttle.ts'
 import { topicsOf } from './topics.ts'
 
 /**
@@ -49,7 +50,7 @@ export async function openMqttServer(options: {
   watcher: Watcher
   metrics: IngestMetrics
   lastSeen: Pick<LastSeen, 'see'>
-  turns: Turns
+  scheduler: Scheduler
   /** All connections of the process; the server's own are counted among them. */
   sockets: Connections
   host: string
@@ -58,12 +59,12 @@ export async function openMqttServer(options: {
   connectionsPerSecond: number
   onError: (error: unknown, doing: string) => void
 }): Promise<MqttServer> {
-  const { db, log, tokens, watcher, metrics, lastSeen, turns, sockets, host, onError } = options
+  const { db, log, tokens, watcher, metrics, lastSeen, scheduler, sockets, host, onError } = options
   keepNoNumbers()
   const sessions = createSessions()
   const services: ConnectionServices = {
     log,
-    turns,
+    scheduler,
     tenants: createTenants(),
     sessions,
     metrics,
@@ -145,7 +146,7 @@ export async function openMqttServer(options: {
     secure?: (stream: Duplex) => Duplex,
   ): void {
     if (closing) return void stream.destroy()
-    throttle.enter(stream, networkOf(address), answered => {
+    throttle.enter(stream, networkOf(address ?? ''), answered => {
       // It may have closed while it waited.
       if (stream.destroyed) return
       const client = broker.handle(secure ? secure(stream) : stream)

@@ -1,4 +1,5 @@
-import { rootOf } from '../../db/roots.ts'
+import { rootOf } from '../../fair/roots.ts'
+import { isOver } from '../../fair/watermark.ts'
 import { MAX_CREDENTIAL_ENTRIES, MAX_TENANT_ENTRIES } from './limits.ts'
 
 /** Counts the entries of one credential that wait for the log, over all its connections, including closed ones. */
@@ -59,7 +60,7 @@ function createShares(max: number) {
       share.entries += change
       if (share.entries > 0) shares.set(id, share)
       else shares.delete(id)
-      share.over = share.entries > (share.over ? max / 2 : max)
+      share.over = isOver(share.over, share.entries, max)
       if (!share.over) for (const wake of share.waiting.splice(0)) wake()
     },
 

@@ -1,4 +1,5 @@
 import type { Duplex } from 'node:stream'
+import { TokenBucket } from '../../fair/token-bucket.ts'
 import { MAX_UNANSWERED_PER_ADDRESS, MAX_WAITING } from './limits.ts'
 
 /**
@@ -38,26 +39,21 @@ export function createConnectionThrottle(options: {
 }): ConnectionThrottle {
   const { perSecond, perAddress = MAX_UNANSWERED_PER_ADDRESS, max = MAX_WAITING } = options
   const lanes = new Map<string, Lane>()
-  /** The lanes with waiting streams; the next one comes first. */
+  /** The lanes with waiting streams, in the order of their turns. */
   const turns = new Set<Lane>()
   let waiting = 0
-  let tokens = perSecond
-  let filledAt = performance.now()
+  const bucket = perSecond > 0 ? new TokenBucket({ capacity: perSecond, perSecond }) : undefined
   let timer: NodeJS.Timeout | undefined
 
   function acceptNext(): void {
     timer = undefined
-    const now = performance.now()
-    tokens = Math.min(perSecond, tokens + ((now - filledAt) / 1000) * perSecond)
-    filledAt = now
     // Rounds go on until one accepts no connection.
     for (let moved = true; moved; ) {
       moved = false
       for (const lane of [...turns]) {
-        if (perSecond > 0 && tokens < 1) break
         if (lane.unanswered >= perAddress) continue
+        if (bucket && !bucket.take()) break
         const [next] = lane.streams.values()
-        tokens--
         moved = true
         next?.accept()
         if (turns.delete(lane) && lane.streams.size > 0) turns.add(lane)
@@ -131,15 +127,3 @@ export function createConnectionThrottle(options: {
 }
 
 function ignore(): void {}
-
-/** The network of an address, which the limits apply to: a customer has a whole /64 of IPv6. */
-export function networkOf(address = ''): string {
-  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/.exec(address)
-  if (mapped) return mapped[1] as string
-  if (!address.includes(':')) return address
-  const [before = '', after] = address.split('::')
-  const head = before === '' ? [] : before.split(':')
-  const tail = after ? after.split(':') : []
-  const zeros = after === undefined ? 0 : Math.max(0, 8 - head.length - tail.length)
-  return [...head, ...Array<string>(zeros).fill('0'), ...tail].slice(0, 4).join(':')
-}

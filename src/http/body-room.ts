@@ -1,6 +1,6 @@
 /**
  * The memory for bodies that arrive and are worked on. A body takes room as its bytes arrive: a promise, such as its length,
- * takes none. An owner, which is a root of organizations (db/roots.ts) or an address where nobody is signed in, has up to half of
+ * takes none. An owner, which is a root of organizations (fair/roots.ts) or an address where nobody is signed in, has up to half of
  * the room that the others leave, so the next owner finds room as well.
  *
  * Where there is no room, bodies that arrive too slowly are cut off, the slowest first. A sender that fills the room with bodies

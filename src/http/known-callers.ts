@@ -14,7 +14,7 @@ export interface KnownCallers {
 
 interface KnownCaller {
   userId: string
-  /** Of the user's organization (db/roots.ts). */
+  /** Of the user's organization (fair/roots.ts). */
   root: string
 }
 

@@ -1,5 +1,5 @@
 import type { FileHandle } from 'node:fs/promises'
-import { rootOf } from '../../db/roots.ts'
+import { rootOf } from '../../fair/roots.ts'
 import { RequestError } from './errors.ts'
 import { whenAborted } from './leaving.ts'
 

@@ -1,14 +1,14 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { rootOf } from '../../db/roots.ts'
+import { rootOf } from '../../fair/roots.ts'
 import { RequestError } from './errors.ts'
 import { leavingOf, whenAborted } from './leaving.ts'
 
 /**
  * Long answers, sent piece by piece as they are made. A reader holds up to three pieces (one that is made, one in the
  * stream, one in the socket), so the number of readers bounds the memory: 96 of 1.5 MiB. Who reads too slowly for a
- * piece a minute, 70 kbit/s, is disconnected and makes room. A root of organizations (db/roots.ts) has up to half of
+ * piece a minute, 70 kbit/s, is disconnected and makes room. A root of organizations (fair/roots.ts) has up to half of
  * what the others leave, so whoever comes next finds room as well.
  */
 export const PIECE_BYTES = 512 * 1024

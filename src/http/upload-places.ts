@@ -1,4 +1,4 @@
-import { rootOf } from '../../db/roots.ts'
+import { rootOf } from '../../fair/roots.ts'
 
 /**
  * Places for files that arrive, each of which takes minutes. Whoever sends hardly anything keeps its place for as long as
@@ -11,7 +11,7 @@ import { rootOf } from '../../db/roots.ts'
  * has not in its next place either, until as much time has gone by: another connection is no other sender.
  *
  * And however fast it is, an account with several places gives one up to a colleague who has none, and a root of
- * organizations (db/roots.ts) to another one. A root has up to half of the places that the others leave.
+ * organizations (fair/roots.ts) to another one. A root has up to half of the places that the others leave.
  */
 export interface UploadPlaces {
   /**

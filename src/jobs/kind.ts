@@ -28,7 +28,7 @@ export interface JobKind<Payload = unknown> {
   /** The number of jobs of this kind that this process runs at once. */
   slots: number
   /**
-   * The number of jobs that organizations of one root (db/roots.ts) run at once, over all processes. It is less than the
+   * The number of jobs that organizations of one root (fair/roots.ts) run at once, over all processes. It is less than the
    * slots, so that stuck jobs of one root leave room for the others.
    */
   slotsPerRoot: number

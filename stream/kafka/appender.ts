@@ -1,5 +1,5 @@
+import { createFairQueue, type FairQueue } from '../../fair/fair-queue.ts'
 import { createBackPressure } from '../back-pressure.ts'
-import { createFairQueue, type FairQueue } from '../fair-queue.ts'
 import { type Log, ownerOf, type Source, splitByPartition } from '../log.ts'
 import { type Entry, NO_OUTCOMES, type Outcomes } from '../point.ts'
 import type { OnError } from './client.ts'
@@ -24,6 +24,8 @@ const PARTITION_BYTES = 384 * 1024
 const MAX_WAITING_BYTES = 32 * 1024 * 1024
 /** The broker takes requests up to 100 MiB. */
 const REQUEST_BYTES = 16 * 1024 * 1024
+/** About a point. Senders of one organization, and organizations, get equally many of these in their turns. */
+const TURN_BYTES = 128
 const LOOK_FOR_ENDED_MS = 1_000
 
 /** One call of `append`, whose entries may go to several partitions and requests. */
@@ -162,7 +164,8 @@ export function createAppender(options: {
         const appended: Appended = { source, remaining: parts.length, resolve, reject }
         for (const [partition, part] of parts) {
           const bytes = pressure.enter(part)
-          queues[partition]?.push({ appended, entries: part, taken: 0, bytes }, ownerOf(source))
+          const item = { appended, entries: part, taken: 0, bytes }
+          queues[partition]?.push(item, ownerOf(source), Math.ceil(bytes / TURN_BYTES))
         }
         start()
       })

@@ -2,7 +2,7 @@ import { open, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
-import { learnRoots } from '../../db/roots.ts'
+import { learnRoots } from '../../fair/roots.ts'
 import { createSpool, createSpoolRoom, type SpoolPlace } from '../../src/http/spool.ts'
 import { pause, until } from '../support/wait.ts'
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { currentDemand, withDemand } from '../../db/demand.ts'
-import { BusyError } from '../../db/failures.ts'
 import { createLookup } from '../../db/lookup.ts'
+import { BusyError } from '../../fair/semaphore.ts'
 
 /** A lookup whose statements end when they are told to. */
 function create() {

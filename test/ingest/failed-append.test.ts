@@ -1,13 +1,13 @@
 import { Registry } from 'prom-client'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { Database } from '../../db/client.ts'
+import { createScheduler } from '../../fair/scheduler.ts'
 import { createConnections } from '../../ingest/connections.ts'
 import { createDeviceKey } from '../../ingest/identity/authenticate.ts'
 import { createTokens } from '../../ingest/identity/tokens.ts'
 import { createWatcher, type Watcher } from '../../ingest/identity/watcher.ts'
 import { createIngestMetrics } from '../../ingest/metrics.ts'
 import { type MqttServer, openMqttServer } from '../../ingest/mqtt/server.ts'
-import { createTurns } from '../../ingest/turns.ts'
 import type { Log } from '../../stream/log.ts'
 import { createProcessLog } from '../../stream/process-log.ts'
 import { createTestDatabase, openTestDatabase, type TestDatabase, usualKind } from '../support/database.ts'
@@ -27,7 +27,7 @@ beforeAll(async () => {
   watcher = createWatcher({ db, onError: () => {} })
   server = await openMqttServer({
     watcher,
-    turns: createTurns(),
+    scheduler: createScheduler(),
     db,
     log,
     tokens: createTokens('a secret of thirty-two characters'),

@@ -2,6 +2,7 @@ import type { Socket } from 'node:net'
 import { Registry } from 'prom-client'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Database } from '../../db/client.ts'
+import { createScheduler } from '../../fair/scheduler.ts'
 import { createConnections } from '../../ingest/connections.ts'
 import { createDeviceKey } from '../../ingest/identity/authenticate.ts'
 import { createTokens } from '../../ingest/identity/tokens.ts'
@@ -10,7 +11,6 @@ import { createIngestMetrics } from '../../ingest/metrics.ts'
 import { AckQueue } from '../../ingest/mqtt/ack-queue.ts'
 import * as limits from '../../ingest/mqtt/limits.ts'
 import { type MqttServer, openMqttServer } from '../../ingest/mqtt/server.ts'
-import { createTurns } from '../../ingest/turns.ts'
 import type { Log } from '../../stream/log.ts'
 import { createProcessLog } from '../../stream/process-log.ts'
 import { createTestDatabase, openTestDatabase, type TestDatabase, usualKind } from '../support/database.ts'
@@ -41,7 +41,7 @@ describe('While nothing is stored', () => {
           return watcher.read(read)
         },
       },
-      turns: createTurns(),
+      scheduler: createScheduler(),
       db,
       log,
       tokens: createTokens('a secret of thirty-two characters'),

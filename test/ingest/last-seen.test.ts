@@ -1,6 +1,7 @@
 import { Registry } from 'prom-client'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Database } from '../../db/client.ts'
+import { createScheduler } from '../../fair/scheduler.ts'
 import { createConnections } from '../../ingest/connections.ts'
 import { createDeviceKey } from '../../ingest/identity/authenticate.ts'
 import { createTokens } from '../../ingest/identity/tokens.ts'
@@ -8,7 +9,6 @@ import { createWatcher, type Watcher } from '../../ingest/identity/watcher.ts'
 import { createLastSeen, type LastSeen } from '../../ingest/last-seen.ts'
 import { createIngestMetrics } from '../../ingest/metrics.ts'
 import { type MqttServer, openMqttServer } from '../../ingest/mqtt/server.ts'
-import { createTurns } from '../../ingest/turns.ts'
 import { createProcessLog } from '../../stream/process-log.ts'
 import { createTestDatabase, openTestDatabase, type TestDatabase, usualKind } from '../support/database.ts'
 import { pause, until } from '../support/wait.ts'
@@ -40,7 +40,7 @@ describe('When a device was last heard of', () => {
     watcher = createWatcher({ db, onError })
     server = await openMqttServer({
       watcher,
-      turns: createTurns(),
+      scheduler: createScheduler(),
       ...{ db, lastSeen, host: '127.0.0.1', port: 0, connectionsPerSecond: 0, onError },
       log: createProcessLog({ partitions: 1, start: new Map(), onError }),
       sockets: createConnections({ max: 1_000, isProxy: () => false }),

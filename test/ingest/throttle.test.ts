@@ -1,6 +1,6 @@
 import { PassThrough } from 'node:stream'
 import { describe, expect, it } from 'vitest'
-import { createConnectionThrottle, networkOf } from '../../ingest/mqtt/throttle.ts'
+import { createConnectionThrottle } from '../../ingest/mqtt/throttle.ts'
 import { pause, until } from '../support/wait.ts'
 
 /** Streams that connect; `accepted` names their addresses in the order in which they are accepted. */
@@ -91,14 +91,5 @@ describe('The connection throttle', () => {
     expect(many.filter(({ destroyed }) => !destroyed)).toHaveLength(8)
     expect(throttle.waiting).toBe(10)
     throttle.close()
-  })
-
-  it('takes a /64 of IPv6 for one address, and a mapped one for what it is', () => {
-    expect(networkOf('192.0.2.1')).toBe('192.0.2.1')
-    expect(networkOf('::ffff:192.0.2.1')).toBe('192.0.2.1')
-    expect(networkOf('2001:db8:1:2:3:4:5:6')).toBe('2001:db8:1:2')
-    expect(networkOf('2001:db8::1')).toBe('2001:db8:0:0')
-    expect(networkOf('::1')).toBe('0:0:0:0')
-    expect(networkOf(undefined)).toBe('')
   })
 })

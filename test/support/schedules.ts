@@ -1,7 +1,7 @@
 import { type Database, newId } from '../../db/client.ts'
 import { insertFlows } from '../../db/queries/flows.ts'
 import { insertSchedules, type NewSchedule } from '../../db/queries/schedules.ts'
-import { atOnce } from '../../ingest/turns.ts'
+import { atOnce } from '../../fair/scheduler.ts'
 import { DEFAULT_FLOWS } from '../../src/resources/flows/templates.ts'
 import { lookThrough, type Timing } from '../../src/resources/schedules/occurrences.ts'
 import { planFrom } from '../../src/resources/schedules/plan.ts'

@@ -35,7 +35,7 @@ export async function readValidators(): Promise<Map<string, Validator>> {
     'live',
     'mqtt',
     'lastSeen',
-    'turns',
+    'scheduler',
     'metrics',
     'listening',
   ]

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
 import type { FastifyRequest } from 'fastify'
-import type { Turns } from '../../../ingest/turns.ts'
+import type { Scheduler } from '../../../fair/scheduler.ts'
 import type { App, Services } from '../../services.ts'
 import { invalid, RequestError } from '../errors.ts'
 
@@ -35,7 +35,7 @@ declare module 'fastify' {
   }
 }
 
-export function addBodies(app: App, { turns }: Pick<Services, 'turns'>): void {
+export function addBodies(app: App, { scheduler }: Pick<Services, 'scheduler'>): void {
   app.decorateRequest('bodyDigest', undefined)
   app.decorateRequest('bodyBytes', 0)
   app.removeAllContentTypeParsers()
@@ -43,7 +43,7 @@ export function addBodies(app: App, { turns }: Pick<Services, 'turns'>): void {
     // The second is what RFC 7396 calls a PATCH that merges, as ours do.
     ['application/json', 'application/merge-patch+json'],
     { parseAs: 'buffer' },
-    (request: FastifyRequest, compressed: Buffer) => readJson(request, compressed, turns),
+    (request: FastifyRequest, compressed: Buffer) => readJson(request, compressed, scheduler),
   )
   app.addHook('onRoute', route => {
     // Whoever is not signed in sends a name, an address and a password.
@@ -52,20 +52,20 @@ export function addBodies(app: App, { turns }: Pick<Services, 'turns'>): void {
 }
 
 /** Has large bodies that were parsed apart be validated apart as well: their callers are looked up together. After that. */
-export function addBodyTurns(app: App, { turns }: Pick<Services, 'turns'>): void {
+export function addBodyTurns(app: App, { scheduler }: Pick<Services, 'scheduler'>): void {
   app.addHook('preValidation', async request => {
-    if (request.bodyBytes > SMALL_BYTES) await turns.pass(ownerOf(request))
+    if (request.bodyBytes > SMALL_BYTES) await scheduler.pass(ownerOf(request))
   })
 }
 
 const ownerOf = ({ publisher, ip }: FastifyRequest) => publisher?.organizationId ?? ip
 
-async function readJson(request: FastifyRequest, compressed: Buffer, turns: Turns): Promise<unknown> {
+async function readJson(request: FastifyRequest, compressed: Buffer, scheduler: Scheduler): Promise<unknown> {
   const charset = /;\s*charset\s*=\s*"?([^\s;"]*)/i.exec(request.headers['content-type'] ?? '')?.[1]
   if (charset !== undefined && !/^utf-?8$/i.test(charset)) {
     throw new RequestError('unsupported-media-type', 'JSON is accepted in UTF-8 alone.')
   }
-  const bytes = await unpackBody(request, compressed, turns)
+  const bytes = await unpackBody(request, compressed, scheduler)
   if (bytes.length === 0) {
     if (!request.routeOptions.schema?.body) return undefined
     throw invalid('', 'The body is empty: send JSON.', 'required')
@@ -80,14 +80,18 @@ async function readJson(request: FastifyRequest, compressed: Buffer, turns: Turn
 }
 
 /** The bytes of a body that may be parsed: unpacked, within its bounds, and when it is its turn. */
-export async function unpackBody(request: FastifyRequest, compressed: Buffer, turns: Turns): Promise<Buffer> {
+export async function unpackBody(
+  request: FastifyRequest,
+  compressed: Buffer,
+  scheduler: Scheduler,
+): Promise<Buffer> {
   if (request.headers['idempotency-key'] !== undefined) {
     request.bodyDigest = createHash('sha256').update(compressed).digest('base64')
   }
   const bytes = await decompress(request, compressed)
   request.bodyBytes = bytes.length
   // Those that end together would be parsed together otherwise, however many they are.
-  if (bytes.length > SMALL_BYTES) await turns.pass(ownerOf(request))
+  if (bytes.length > SMALL_BYTES) await scheduler.pass(ownerOf(request))
   const { role, maxValues } = request.routeOptions.config
   const bounds = role === 'ingest' ? POINTS_BOUNDS : RECORD_BOUNDS
   const { depth, values } = { ...bounds, ...(maxValues && { values: maxValues }) }

@@ -1,10 +1,10 @@
 import type { FastifyRequest, RequestPayload } from 'fastify'
-import { rootOf } from '../../../db/roots.ts'
+import { networkOf } from '../../../fair/network.ts'
+import { rootOf } from '../../../fair/roots.ts'
 import { withinHeap } from '../../../stream/back-pressure.ts'
 import type { App } from '../../services.ts'
 import { type BodyPlace, type BodyRoom, createBodyRoom } from '../body-room.ts'
 import { RequestError } from '../errors.ts'
-import { addressKey } from './rate-limits.ts'
 
 /** For all bodies that arrive or are worked on: 150 uploads of 4 MiB took 500 MB. */
 const MAX_TOGETHER_BYTES = withinHeap(64 * 1024 * 1024)
@@ -72,7 +72,7 @@ function holdAsItArrives(request: FastifyRequest, payload: RequestPayload, room:
     // The reader of the body hears of it as of every other failure.
     payload.emit('error', noRoom())
   }
-  const place = room.enter(publisher ? rootOf(publisher.organizationId) : addressKey(ip), cutOff)
+  const place = room.enter(publisher ? rootOf(publisher.organizationId) : networkOf(ip), cutOff)
   request.bodyPlace = place
   payload.on('data', hold)
   payload.once('end', place.complete)

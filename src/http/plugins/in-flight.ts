@@ -1,6 +1,5 @@
 import type { FastifyRequest } from 'fastify'
-import { BusyError } from '../../../db/failures.ts'
-import { createTurns } from '../../../db/turns.ts'
+import { BusyError, createSemaphore } from '../../../fair/semaphore.ts'
 import type { App } from '../../services.ts'
 import { RequestError } from '../errors.ts'
 
@@ -25,7 +24,7 @@ declare module 'fastify' {
 export type EnterFlight = (request: FastifyRequest, userId: string) => Promise<void>
 
 export function addInFlight(app: App): EnterFlight {
-  const turns = createTurns({
+  const semaphore = createSemaphore({
     max: Number.POSITIVE_INFINITY,
     maxPerRoot: MAX_IN_FLIGHT,
     maxWaiting: MAX_WAITING,
@@ -48,7 +47,7 @@ export function addInFlight(app: App): EnterFlight {
     // Files and sockets are there for minutes, with bounds of their own; points are held by back-pressure.
     if (request.leaveFlight || config.upload || config.upgrade || config.role === 'ingest') return
     try {
-      request.leaveFlight = await turns.take(userId, { signal: request.demand.signal })
+      request.leaveFlight = await semaphore.acquire(userId, { signal: request.demand.signal })
     } catch (error) {
       if (!(error instanceof BusyError)) throw error
       const message =

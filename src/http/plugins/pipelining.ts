@@ -1,6 +1,6 @@
 import type { IncomingMessage, RequestListener } from 'node:http'
 import type { Socket } from 'node:net'
-import { createTurns } from '../../../ingest/turns.ts'
+import { createScheduler } from '../../../fair/scheduler.ts'
 import { closeWithFailure, isAnswering } from './raw-errors.ts'
 
 /** Waiting on one connection, at 5 KB each; clients that pipeline at all send ten or so. */
@@ -16,7 +16,7 @@ interface Waiting extends Owner {
   run(): void
 }
 
-/** Whose turn a request waits for: a user, of its organization's root (db/roots.ts), or an address. */
+/** Whose turn a request waits for: a user, of its organization's root (fair/roots.ts), or an address. */
 interface Owner {
   owner: string
   root?: string | undefined
@@ -32,7 +32,7 @@ export function pace(
   ownerOf: (request: IncomingMessage) => Owner = ({ socket }) => ({ owner: socket.remoteAddress ?? '' }),
 ): RequestListener {
   const connections = new WeakMap<Socket, Connection>()
-  const turns = createTurns()
+  const scheduler = createScheduler()
 
   function open(socket: Socket): Connection {
     const connection: Connection = { busy: false, waiting: [] }
@@ -49,8 +49,8 @@ export function pace(
       if (!socket.destroyed) run()
       return false
     }
-    if (turns.isFree) work()
-    else turns.enter(owner, work, root)
+    if (scheduler.isFree) work()
+    else scheduler.enter(owner, work, root)
   }
 
   function next(socket: Socket, connection: Connection): void {

@@ -1,4 +1,5 @@
-import { isIPv6 } from 'node:net'
+import { networkOf } from '../../../fair/network.ts'
+import { TokenBucket } from '../../../fair/token-bucket.ts'
 import { RequestError } from '../errors.ts'
 
 /** Requests a minute from an address, where no caller is known. */
@@ -32,8 +33,8 @@ export function createRateLimits(perMinute: number): RateLimits {
   }, MINUTE_MS)
   return {
     countCaller: userId => callers.count(userId, performance.now()),
-    countStranger: address => addresses.count(addressKey(address), performance.now()),
-    checkStrangers: address => void addresses.check(addressKey(address), performance.now()),
+    countStranger: address => addresses.count(networkOf(address), performance.now()),
+    checkStrangers: address => void addresses.check(networkOf(address), performance.now()),
     close: () => clearInterval(timer),
   }
 }
@@ -43,25 +44,22 @@ export function createRateLimits(perMinute: number): RateLimits {
  * 100,000 in one map takes 65 µs a request, since a map passes over what was deleted.
  */
 export function createBuckets(perMinute: number) {
-  type Buckets = Map<string, { left: number; at: number }>
-  let recent: Buckets = new Map()
-  let former: Buckets = new Map()
-  const perMs = perMinute / MINUTE_MS
+  let recent = new Map<string, TokenBucket>()
+  let former: typeof recent = new Map()
+  const rate = { capacity: perMinute, perSecond: (perMinute * 1000) / MINUTE_MS }
 
-  /** What nothing was asked of for a minute is full, and need not be remembered: to be called once in it. */
+  /** To be called once a minute: a bucket that was not used for a minute is full, and need not be remembered. */
   function forget(): void {
     former = recent
     recent = new Map()
   }
 
-  function check(key: string, now: number): { left: number } {
-    const bucket = recent.get(key) ?? former.get(key) ?? { left: perMinute, at: now }
-    bucket.left = Math.min(perMinute, bucket.left + (now - bucket.at) * perMs)
-    bucket.at = now
+  function check(key: string, now: number): TokenBucket {
+    const bucket = recent.get(key) ?? former.get(key) ?? new TokenBucket(rate, now)
     if (!recent.has(key) && recent.size >= MAX_BUCKETS / 2) forget()
     recent.set(key, bucket)
-    if (bucket.left >= 1) return bucket
-    const waitS = (1 - bucket.left) / perMs / 1000
+    const waitS = bucket.secondsUntil(1, now)
+    if (waitS === 0) return bucket
     throw new RequestError('rate-limited', 'Too many requests. Wait before you send more.', {}, waitS)
   }
 
@@ -70,27 +68,11 @@ export function createBuckets(perMinute: number) {
     check,
     /** Throws 429 where the bucket is empty, else takes one out of it. */
     count(key: string, now: number): void {
-      check(key, now).left -= 1
+      check(key, now).take(1, now)
     },
     forget,
     get size(): number {
       return recent.size + former.size
     },
   }
-}
-
-/** What counts as one address: an IPv6 network of /64 is one customer's, who could use a new address every time. */
-export function addressKey(address: string): string {
-  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1]
-  if (mapped) return mapped
-  if (!isIPv6(address)) return address
-  const [head = '', tail] = address.replace(/%.*$/, '').split('::')
-  const before = head.split(':').filter(part => part !== '')
-  const after = (tail ?? '').split(':').filter(part => part !== '')
-  const zeros = tail === undefined ? 0 : 8 - before.length - after.length
-  const groups = [...before, ...Array.from({ length: zeros }, () => '0'), ...after]
-  return `${groups
-    .slice(0, 4)
-    .map(group => Number.parseInt(group, 16).toString(16))
-    .join(':')}::/64`
 }

@@ -3,8 +3,8 @@ import type { Queryable } from '../../../db/client.ts'
 import { foldEmail } from '../../../db/email-address.ts'
 import { isKnownAddress } from '../../../db/queries/known-addresses.ts'
 import { addFailure, clearFailures, readFailures } from '../../../db/queries/login-failures.ts'
+import { networkOf } from '../../../fair/network.ts'
 import { RequestError } from '../../http/errors.ts'
-import { addressKey } from '../../http/plugins/rate-limits.ts'
 import { verifyPassword } from './passwords.ts'
 
 /**
@@ -48,7 +48,7 @@ export async function checkPassword(
   },
 ): Promise<boolean> {
   const digest = createHash('sha256').update(foldEmail(attempt.email)).digest('base64url')
-  const from = addressKey(attempt.address)
+  const from = networkOf(attempt.address)
   const isKnown = await isKnownAddress(db, attempt.accountId, from)
   const account = isKnown ? `account:${digest}:${from}` : `account:${digest}`
   const address = `address:${from}`

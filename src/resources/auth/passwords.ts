@@ -1,7 +1,6 @@
 import { availableParallelism } from 'node:os'
 import { hash, verify } from '@node-rs/argon2'
-import { BusyError } from '../../../db/failures.ts'
-import { createTurns } from '../../../db/turns.ts'
+import { BusyError, createSemaphore } from '../../../fair/semaphore.ts'
 import { RequestError } from '../../http/errors.ts'
 
 /** Argon2id with the parameters of OWASP's password storage cheat sheet (19 MiB, 2 passes, 1 lane). */
@@ -18,7 +17,7 @@ const MAX_AT_ONCE = Math.max(1, availableParallelism() - 1)
 const MAX_WAITING = 100
 const WAIT_MS = 10_000
 const RETRY_AFTER_S = 5
-const turns = createTurns({
+const semaphore = createSemaphore({
   max: MAX_AT_ONCE,
   maxPerRoot: MAX_AT_ONCE,
   maxWaiting: MAX_WAITING,
@@ -27,11 +26,11 @@ const turns = createTurns({
 
 /** `owner` is an address or an organization. Throws 429 where too many passwords of the same wait, or for too long. */
 async function inTurn<T>(owner: string, work: () => Promise<T>): Promise<T> {
-  const giveBack = await turns.take(owner).catch((error: unknown) => {
+  const release = await semaphore.acquire(owner).catch((error: unknown) => {
     if (!(error instanceof BusyError)) throw error
     throw new RequestError('rate-limited', 'Too many passwords are being checked.', {}, RETRY_AFTER_S)
   })
-  return work().finally(giveBack)
+  return work().finally(release)
 }
 
 export function hashPassword(password: string, owner: string): Promise<string> {

@@ -4,8 +4,8 @@ import { holdPassword, listMemberships, type Membership } from '../../../db/quer
 import { rememberAddress } from '../../../db/queries/known-addresses.ts'
 import { hasHub } from '../../../db/queries/organizations.ts'
 import { insertSession, type Origin } from '../../../db/queries/sessions.ts'
+import { networkOf } from '../../../fair/network.ts'
 import { TOKEN_LIFETIME_S, type Tokens } from '../../../ingest/identity/tokens.ts'
-import { addressKey } from '../../http/plugins/rate-limits.ts'
 
 const MAX_USER_AGENT_LENGTH = 300
 
@@ -36,7 +36,7 @@ export async function openSession(
   const current = memberships.find(({ organizationId }) => organizationId === member.organizationId)
   const sessionId = current && (await insertSession(tx, current.userId, TOKEN_LIFETIME_S, origin))
   if (!sessionId) return null
-  if (origin.address !== null) await rememberAddress(tx, member.accountId, addressKey(origin.address))
+  if (origin.address !== null) await rememberAddress(tx, member.accountId, networkOf(origin.address))
   const [user] = await tx.query<Opened['user']>(
     `SELECT u.id AS "_id", u.name, a.email, u.organization_id AS "organizationId",
        (SELECT coalesce(json_agg(h.hub_id ORDER BY h.hub_id), '[]') FROM user_hubs h WHERE h.user_id = u.id) AS "hubId"

@@ -12,7 +12,7 @@ import {
   listExportLogs,
 } from '../../../db/queries/export-logs.ts'
 import type { Caller } from '../../../db/queries/sessions.ts'
-import { createTurns } from '../../../db/turns.ts'
+import { createSemaphore } from '../../../fair/semaphore.ts'
 import { differences, record, recordHourly } from '../../http/audit.ts'
 import { disposition } from '../../http/disposition.ts'
 import { ok } from '../../http/envelope.ts'
@@ -43,7 +43,7 @@ const PIECE_BYTES = 64 * 1024
 
 export function exportRoutes(app: App, { db, config }: Services): void {
   const files = createExportFiles(config.dataDir)
-  const making = createTurns(MAKING)
+  const making = createSemaphore(MAKING)
   const streams = createStreams()
   const room = createSpoolRoom(MAX_SPOOLED_BYTES)
 
@@ -123,7 +123,7 @@ export function exportRoutes(app: App, { db, config }: Services): void {
       return ok(noted, 'The export is made in the background')
     }
     return sendFile(request, reply, order.format, log.fileName, async leaving => {
-      const done = await making.take(caller.organizationId, { signal: leaving })
+      const done = await making.acquire(caller.organizationId, { signal: leaving })
       const draft = await files.draft(request.id)
       try {
         leaving.throwIfAborted()

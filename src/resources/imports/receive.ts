@@ -13,8 +13,8 @@ import {
 } from '../../../db/queries/imports.ts'
 import { insertJob } from '../../../db/queries/jobs.ts'
 import { type Caller, findCallers } from '../../../db/queries/sessions.ts'
-import { rootOf } from '../../../db/roots.ts'
-import { createTurns } from '../../../db/turns.ts'
+import { rootOf } from '../../../fair/roots.ts'
+import { createSemaphore } from '../../../fair/semaphore.ts'
 import { record } from '../../http/audit.ts'
 import type { FailureCode } from '../../http/error-codes.ts'
 import {
@@ -56,14 +56,14 @@ const STATUSES: { [reason in FileError['reason']]: FailureCode } = {
 /** Unfinished imports of an organization, which are worked on one at a time. */
 const MAX_UNFINISHED = 20
 /**
- * The files of unfinished imports and of those with failed rows, of all organizations of a root (db/roots.ts): all
+ * The files of unfinished imports and of those with failed rows, of all organizations of a root (fair/roots.ts): all
  * organizations share a disk, and one account creates organizations at will.
  */
 const MAX_KEPT_BYTES = 10 * 1024 ** 3
 /** Files stay for days, so there is no point in trying again soon. */
 const FULL_RETRY_AFTER_S = 3600
 /** Threads inspect files, each on a core. */
-const inspections = createTurns({ max: INSPECTED_AT_ONCE, maxPerRoot: 1, maxWaiting: 16, waitMs: 30_000 })
+const inspections = createSemaphore({ max: INSPECTED_AT_ONCE, maxPerRoot: 1, maxWaiting: 16, waitMs: 30_000 })
 
 /**
  * Receives a file: it goes to the disk as it arrives, then its header is inspected, and then the import is created with
@@ -233,7 +233,7 @@ function checkKeys(type: DataType, mapping: Mapping, configName?: string): Mappi
 }
 
 async function inspect(path: string, type: DataType, given: GivenMapping | null, caller: Caller) {
-  const giveBack = await inspections.take(caller.organizationId)
+  const giveBack = await inspections.acquire(caller.organizationId)
   try {
     const access = dataAccess(caller, 'view/data')
     const isHidden = (key: string) => access.hides(type._id, key)

@@ -10,7 +10,7 @@ import {
 } from '../../../db/queries/imports.ts'
 import { cancelJob, findActiveJob } from '../../../db/queries/jobs.ts'
 import type { Caller } from '../../../db/queries/sessions.ts'
-import { createTurns } from '../../../db/turns.ts'
+import { createSemaphore } from '../../../fair/semaphore.ts'
 import { record } from '../../http/audit.ts'
 import { disposition } from '../../http/disposition.ts'
 import { ok } from '../../http/envelope.ts'
@@ -42,7 +42,7 @@ const MAX_SPOOLED_BYTES = 4 * 1024 ** 3
 
 export function importRoutes(app: App, { db, config }: Services): void {
   const files = createImportFiles(config.dataDir)
-  const making = createTurns(MAKING)
+  const making = createSemaphore(MAKING)
   const streams = createStreams(READING)
   const room = createSpoolRoom(MAX_SPOOLED_BYTES)
 
@@ -96,7 +96,7 @@ export function importRoutes(app: App, { db, config }: Services): void {
     failed: FailedRows,
     leaving: AbortSignal,
   ): Promise<AsyncGenerator<Uint8Array>> {
-    const giveBack = await making.take(organizationId, { signal: leaving })
+    const giveBack = await making.acquire(organizationId, { signal: leaving })
     const spool = await openSpool(organizationId, leaving).catch(error => {
       giveBack()
       throw error

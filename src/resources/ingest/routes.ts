@@ -22,7 +22,7 @@ declare module 'fastify' {
 }
 
 /** Where the apps that people have on their phones send to: every format of the table that comes over HTTP. */
-export function ingestRoutes(app: App, { db, log, metrics, turns }: Services): void {
+export function ingestRoutes(app: App, { db, log, metrics, scheduler }: Services): void {
   const findTeam = createTeam(db)
   // Bodies of any media type, as bytes: what cannot be read is rejected, and not refused.
   app.register(async scope => {
@@ -38,7 +38,7 @@ export function ingestRoutes(app: App, { db, log, metrics, turns }: Services): v
       { parseAs: 'buffer' },
       async (request: FastifyRequest, sent: Buffer): Promise<Body> => {
         try {
-          return { body: await unpackBody(request, sent, turns), unreadable: null }
+          return { body: await unpackBody(request, sent, scheduler), unreadable: null }
         } catch (error) {
           if (!(error instanceof RequestError) || error.code !== 'invalid-input') throw error
           return { body: sent, unreadable: new NoPoint('not-json', error.message) }
@@ -54,7 +54,7 @@ export function ingestRoutes(app: App, { db, log, metrics, turns }: Services): v
         if (!log || log.full)
           throw new RequestError('unavailable', 'Too much is waiting to be stored. Send the request again.')
         const sent = readRequest(request, http.fields !== undefined)
-        const services = { log, metrics: metrics.ingest, turns }
+        const services = { log, metrics: metrics.ingest, scheduler }
         if (!(await appendAppRequest(format, sent, request.publisher, services)))
           throw new RequestError('unavailable', 'The points could not be stored yet. Send the request again.')
         if (http.answersTeam) return reply.send(await findTeam(request.publisher))

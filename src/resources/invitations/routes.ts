@@ -16,12 +16,12 @@ import {
 import { findRole } from '../../../db/queries/roles.ts'
 import { type Caller, findStanding } from '../../../db/queries/sessions.ts'
 import { findUser, insertUser, lockMemberships, setUserHubs } from '../../../db/queries/users.ts'
+import { networkOf } from '../../../fair/network.ts'
 import { record, recordChange } from '../../http/audit.ts'
 import { unique } from '../../http/conflicts.ts'
 import { created, ok } from '../../http/envelope.ts'
 import { conflict, forbidden, found, invalid, notFound, RequestError } from '../../http/errors.ts'
 import { beyondReach } from '../../http/permissions.ts'
-import { addressKey } from '../../http/plugins/rate-limits.ts'
 import { reauthorize } from '../../http/reauthorize.ts'
 import type { App, Services } from '../../services.ts'
 import { checkPassword } from '../auth/brute-force.ts'
@@ -93,7 +93,7 @@ export function invitationRoutes(app: App, { db, tokens }: Services): void {
     if (passwordHash === null) {
       const problem = newPassword.safeParse(password).error?.issues[0]?.message
       if (problem) throw invalid('password', problem)
-      first = await hashPassword(password, addressKey(request.ip))
+      first = await hashPassword(password, networkOf(request.ip))
     } else if (!(await checkPassword(db.system, attempt))) {
       throw new RequestError('unauthorized', 'This is not the present password of the account.')
     }

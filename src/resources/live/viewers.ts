@@ -1,12 +1,12 @@
 import type { WebSocket } from 'ws'
 import { type Caller, findCallers } from '../../../db/queries/sessions.ts'
 import type { Visibility } from '../../../db/visibility.ts'
+import { TokenBucket } from '../../../fair/token-bucket.ts'
 import { type Credential, toPublisher } from '../../../ingest/identity/authenticate.ts'
 import type { Ending, Watched } from '../../../ingest/identity/watcher.ts'
 import type { LiveClient } from '../../../stream/live/clients.ts'
 import { visibilityOf } from '../../http/permissions.ts'
 import type { App, Services } from '../../services.ts'
-import { createBudget } from './budget.ts'
 import { MAX_UNREAD_BYTES, MESSAGE_BYTES, MESSAGES, UNREAD_WITHIN_MS } from './limits.ts'
 import { readMessage } from './schemas.ts'
 import { hasLiveMessages, seesPositions, type TopicName } from './topics.ts'
@@ -48,7 +48,7 @@ interface Viewer extends Watched {
 export function createViewers(
   app: App,
   { clients, positions }: NonNullable<Services['live']>,
-  { db, turns, watcher }: Pick<Services, 'db' | 'turns' | 'watcher'>,
+  { db, scheduler, watcher }: Pick<Services, 'db' | 'scheduler' | 'watcher'>,
   users: ReturnType<typeof createUsers>,
 ) {
   const viewers = new Set<Viewer>()
@@ -79,12 +79,12 @@ export function createViewers(
     watcher.watch(viewer, viewer.owner)
     // The session was read before the upgrade, so it is read again.
     watcher.recheck(viewer)
-    const messages = createBudget(MESSAGES)
-    const bytes = createBudget(MESSAGE_BYTES)
+    const messages = new TokenBucket(MESSAGES)
+    const bytes = new TokenBucket(MESSAGE_BYTES)
     const spend = (length: number): boolean => {
       // Messages read together with the one that closed the socket still arrive.
       if (socket.readyState !== socket.OPEN) return false
-      if (messages.use(1) && bytes.use(length)) return true
+      if (messages.take() && bytes.take(length)) return true
       end(viewer, POLICY, 'Too many messages')
       return false
     }
@@ -92,7 +92,7 @@ export function createViewers(
     socket.on('message', data => {
       const message = data as Buffer
       if (!spend(message.length)) return
-      if (viewer.waiting.length === 0 && turns.isFree) read(viewer, message)
+      if (viewer.waiting.length === 0 && scheduler.isFree) read(viewer, message)
       else pause(viewer, message)
     })
     socket.on('pong', () => {
@@ -108,7 +108,7 @@ export function createViewers(
     waiting.push(message)
     if (waiting.length > 1) return
     socket.pause()
-    turns.enter(owner.organizationId, () => {
+    scheduler.enter(owner.organizationId, () => {
       const next = waiting[0]
       if (next) read(viewer, next)
       waiting.shift()

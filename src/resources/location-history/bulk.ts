@@ -1,6 +1,6 @@
+import type { Scheduler } from '../../../fair/scheduler.ts'
 import { appendBulk, type BulkResult } from '../../../ingest/bulk.ts'
 import type { IngestMetrics } from '../../../ingest/metrics.ts'
-import type { Turns } from '../../../ingest/turns.ts'
 import type { Log, Subject } from '../../../stream/log.ts'
 
 const UNKNOWN_DEVICE = { reason: 'unknown-device', message: 'There is no such device.' } as const
@@ -16,7 +16,7 @@ interface KnownResult extends Omit<BulkResult, 'rejected'> {
 export async function appendKnown(
   points: readonly unknown[],
   subjects: readonly (Subject | null)[],
-  to: { log: Log; metrics: IngestMetrics; turns: Turns },
+  to: { log: Log; metrics: IngestMetrics; scheduler: Scheduler },
 ): Promise<KnownResult | null> {
   const isKnown = (of: Subject | null): of is Subject => of !== null
   if (subjects.every(isKnown)) return appendBulk(points, subjects, to)

@@ -23,7 +23,7 @@ import { findSubjects } from './subjects.ts'
 const JSON_TYPE = 'application/json; charset=utf-8'
 const FORMATS = { geojson, gpx, csv }
 
-export function locationHistoryRoutes(app: App, { db, log, metrics, turns }: Services): void {
+export function locationHistoryRoutes(app: App, { db, log, metrics, scheduler }: Services): void {
   const streams = createStreams()
 
   const appending = { ...operations.appendPoints, bodyLimit: MAX_BYTES }
@@ -35,9 +35,9 @@ export function locationHistoryRoutes(app: App, { db, log, metrics, turns }: Ser
     if (!log || log.full)
       throw new RequestError('unavailable', 'Too much is waiting to be stored. Send the request again.')
     const subjects = await findSubjects(db, publisher, caller, points)
-    const result = await appendKnown(points, subjects, { log, metrics: metrics.ingest, turns })
+    const result = await appendKnown(points, subjects, { log, metrics: metrics.ingest, scheduler })
     // Writing the answer for many points also takes long.
-    if (points.length > PIECE_POINTS) await turns.pass(publisher.organizationId)
+    if (points.length > PIECE_POINTS) await scheduler.pass(publisher.organizationId)
     if (!result)
       throw new RequestError('unavailable', 'The points could not be stored yet. Send the request again.')
     if (result.rejected.length < points.length) return ok(result, 'Points accepted')

@@ -4,7 +4,7 @@ import { insertTasks, type NewTask, type Place } from '../../../db/queries/tasks
 import { insertVehicles } from '../../../db/queries/vehicles.ts'
 import type { HistoryEntry } from '../../../db/schema/tasks.ts'
 import type { WorkingHours } from '../../../db/schema/vehicles.ts'
-import { atOnce } from '../../../ingest/turns.ts'
+import { atOnce } from '../../../fair/scheduler.ts'
 import { planFrom } from '../schedules/plan.ts'
 import { listSampleCustomers } from './sample-records.ts'
 

@@ -7,8 +7,8 @@ import {
   registerAccount,
   setRoot,
 } from '../../../db/queries/accounts.ts'
+import { networkOf } from '../../../fair/network.ts'
 import { conflict, forbidden } from '../../http/errors.ts'
-import { addressKey } from '../../http/plugins/rate-limits.ts'
 import type { App, Services } from '../../services.ts'
 import { checkPassword } from '../auth/brute-force.ts'
 import { hashPassword } from '../auth/passwords.ts'
@@ -33,7 +33,7 @@ export function registrationRoutes(app: App, { db, tokens, config }: Services): 
       const attempt = { accountId: known.id, email, address: request.ip, passwordHash: present, password }
       if (!(await checkPassword(db.system, attempt))) throw taken
     }
-    const passwordHash = present ?? (await hashPassword(password, addressKey(request.ip)))
+    const passwordHash = present ?? (await hashPassword(password, networkOf(request.ip)))
     const opened = await db.system.transaction(async tx => {
       const account = await claimAccount(tx, email)
       // Whoever registered, or changed the password, or was let in again meanwhile came first.
@@ -63,4 +63,4 @@ export function registrationRoutes(app: App, { db, tokens, config }: Services): 
 const LOOPBACK = /^(127\.|::1$)/
 
 const findRoot = async (tx: Queryable, address: string, accountId: string): Promise<string> =>
-  LOOPBACK.test(address) ? accountId : claimRoot(tx, addressKey(address), accountId)
+  LOOPBACK.test(address) ? accountId : claimRoot(tx, networkOf(address), accountId)

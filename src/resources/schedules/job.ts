@@ -9,7 +9,7 @@ import {
   listDueOrganizations,
   moveSchedule,
 } from '../../../db/queries/schedules.ts'
-import type { Turns } from '../../../ingest/turns.ts'
+import type { Scheduler } from '../../../fair/scheduler.ts'
 import type { JobKind } from '../../jobs/kind.ts'
 import { CannotCreateTasks, createScheduledTasks } from './create-tasks.ts'
 import { lookThrough } from './occurrences.ts'
@@ -37,7 +37,7 @@ const retryDelayMs = (failures: number) => Math.min(60_000 * 2 ** Math.min(failu
 
 export function scheduleJob(
   db: Database,
-  turns: Turns,
+  scheduler: Scheduler,
   onError: (error: unknown, doing: string) => void,
 ): JobKind {
   return {
@@ -57,7 +57,7 @@ export function scheduleJob(
         for (const organizationId of organizations) {
           signal.throwIfAborted()
           try {
-            await runSchedule(db, turns, organizationId, onError)
+            await runSchedule(db, scheduler, organizationId, onError)
             made = true
           } catch (error) {
             // The schedule is still due and will be found again; meanwhile the others have their turn.
@@ -77,14 +77,14 @@ export function scheduleJob(
  */
 export async function runSchedule(
   db: Database,
-  turns: Turns,
+  scheduler: Scheduler,
   organizationId: string,
   onError: (error: unknown, doing: string) => void,
 ): Promise<number | null> {
   const due = await db.tenant(organizationId, tx => claimSchedule(tx, organizationId))
   if (!due) return null
   try {
-    const work = await turns.walk(organizationId, findWork(due))
+    const work = await scheduler.walk(organizationId, findWork(due))
     return await db.tenant(organizationId, async tx => {
       const held = await claimSchedule(tx, organizationId, due._id)
       // The schedule was changed meanwhile, or its tasks were created.

@@ -26,7 +26,7 @@ import {
   replacing,
 } from './writes.ts'
 
-export function scheduleRoutes(app: App, { db, turns }: Services): void {
+export function scheduleRoutes(app: App, { db, scheduler }: Services): void {
   const show = async (caller: Caller, schedule: Schedule, set?: object) =>
     (await createPresenter(db, caller, [schedule]))(schedule, set)
 
@@ -52,14 +52,14 @@ export function scheduleRoutes(app: App, { db, turns }: Services): void {
   app.post('/task/schedule', operations.createSchedule, async ({ caller, body }, reply) => {
     const { organizationId } = caller
     const defaults = await db.tenant(organizationId, readScheduleDefaults)
-    const planned = await turns.walk(organizationId, planNew(body, defaults, { stepsLeft: MAX_STEPS }))
+    const planned = await scheduler.walk(organizationId, planNew(body, defaults, { stepsLeft: MAX_STEPS }))
     const schedule = await db.tenant(organizationId, tx => createSchedule(tx, caller, planned))
     return created(reply, await show(caller, schedule, body.content), 'Task schedule created')
   })
 
   const bulk = { ...operations.createSchedules, bodyLimit: MAX_BYTES }
   app.post('/task/schedules/bulk', bulk, async ({ caller, body }) => {
-    const outcomes = await createEach(db, turns, caller, body.schedules)
+    const outcomes = await createEach(db, scheduler, caller, body.schedules)
     const made = outcomes.flatMap(({ schedule }) => schedule ?? [])
     const present = await createPresenter(db, caller, made)
     const failed = outcomes.length - made.length
@@ -75,16 +75,16 @@ export function scheduleRoutes(app: App, { db, turns }: Services): void {
     const { organizationId } = caller
     const defaults = await db.tenant(organizationId, readScheduleDefaults)
     const looking = preview(completeTiming(body, defaults), body.count, defaults.now)
-    return ok(await turns.walk(organizationId, looking))
+    return ok(await scheduler.walk(organizationId, looking))
   })
 
   app.put('/task/schedule/:id', operations.replaceSchedule, async ({ caller, params, body }) => {
-    const schedule = await changeSchedule(db, turns, caller, params.id, replacing(body))
+    const schedule = await changeSchedule(db, scheduler, caller, params.id, replacing(body))
     return ok(await show(caller, schedule, body.content), 'Task schedule changed')
   })
 
   app.patch('/task/schedule/:id', operations.updateSchedule, async ({ caller, params, body }) => {
-    const schedule = await changeSchedule(db, turns, caller, params.id, merging(body))
+    const schedule = await changeSchedule(db, scheduler, caller, params.id, merging(body))
     return ok(await show(caller, schedule, body.content), 'Task schedule changed')
   })
 

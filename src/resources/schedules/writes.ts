@@ -12,7 +12,7 @@ import {
   updateSchedule,
 } from '../../../db/queries/schedules.ts'
 import type { Caller } from '../../../db/queries/sessions.ts'
-import type { Turns } from '../../../ingest/turns.ts'
+import type { Scheduler } from '../../../fair/scheduler.ts'
 import { record } from '../../http/audit.ts'
 import { type FieldError, FieldErrors, found, invalid, RequestError } from '../../http/errors.ts'
 import { InvalidInput, REPORTING } from '../../http/validation.ts'
@@ -72,7 +72,7 @@ const PIECE = 50
 /** Creates each schedule of a list, or reports its errors. */
 export async function createEach(
   db: Database,
-  turns: Turns,
+  scheduler: Scheduler,
   caller: Caller,
   given: readonly unknown[],
 ): Promise<Outcome[]> {
@@ -84,7 +84,7 @@ export async function createEach(
   for (let from = 0; from < given.length; from += PIECE) {
     const planned: { index: number; schedule: Planned }[] = []
     for (const [at, body] of given.slice(from, from + PIECE).entries()) {
-      const read = await turns.walk(organizationId, readOne(body, defaults, budget))
+      const read = await scheduler.walk(organizationId, readOne(body, defaults, budget))
       if ('errors' in read) outcomes.push({ index: from + at, status: 'failed', errors: read.errors })
       else planned.push({ index: from + at, schedule: read.schedule })
     }
@@ -199,7 +199,7 @@ type Basis = Timing & { before: Timing & Pick<Schedule, 'lastRunAt' | 'skipped'>
  */
 export async function changeSchedule(
   db: Database,
-  turns: Turns,
+  scheduler: Scheduler,
   caller: Caller,
   id: string,
   become: Become,
@@ -210,7 +210,7 @@ export async function changeSchedule(
   let outcome = await attempt(null)
   while (!('changed' in outcome)) {
     const { basis, now } = outcome
-    const plan = await turns.walk(organizationId, replan(basis, now, { stepsLeft: MAX_STEPS }))
+    const plan = await scheduler.walk(organizationId, replan(basis, now, { stepsLeft: MAX_STEPS }))
     outcome = await attempt({ of: basis, plan })
   }
   return outcome.changed

@@ -1,9 +1,9 @@
 import type { WebSocket } from 'ws'
 import type { ChangeEvent, Queryable } from '../../../db/client.ts'
 import { timeOfDay } from '../../../db/clock.ts'
+import { TokenBucket } from '../../../fair/token-bucket.ts'
 import type { LiveClient } from '../../../stream/live/clients.ts'
 import type { App, Services } from '../../services.ts'
-import { createBudget } from '../live/budget.ts'
 import { listOpenLinks, type OpenLink } from './open-links.ts'
 
 /** Close codes: of our own, and of RFC 6455. */
@@ -16,7 +16,7 @@ const MAX_SOCKETS = 100
 /** A frame of one position is 150 bytes. */
 const MAX_UNREAD_BYTES = 64 * 1024
 /** Nothing has to be sent here; what a client of the usual socket says is not held against it. */
-const MESSAGES = { atOnce: 10, perSecond: 0.1 }
+const MESSAGES = { capacity: 10, perSecond: 0.1 }
 
 const POLL_EVERY_MS = 250
 const PING_EVERY_MS = 25_000
@@ -143,9 +143,9 @@ export function createTrackers(
       }
       const tracker: Tracker = { socket, client, link, answered: true, sent: '' }
       trackers.add(tracker)
-      const messages = createBudget(MESSAGES)
+      const messages = new TokenBucket(MESSAGES)
       socket.on('message', () => {
-        if (!messages.use(1)) end(tracker, POLICY, 'Too many messages')
+        if (!messages.take()) end(tracker, POLICY, 'Too many messages')
       })
       socket.on('pong', () => {
         tracker.answered = true

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Repeat } from '../../../db/schema/schedules.ts'
-import { atOnce } from '../../../ingest/turns.ts'
+import { atOnce } from '../../../fair/scheduler.ts'
 import { lookThrough, MAX_STEPS, type Timing } from '../../../src/resources/schedules/occurrences.ts'
 import { InvalidRule } from '../../../src/resources/schedules/parse-rrule.ts'
 import { listOccurrences } from '../../support/schedules.ts'

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { type Database, newId } from '../../../db/client.ts'
-import { createTurns } from '../../../ingest/turns.ts'
+import { createScheduler } from '../../../fair/scheduler.ts'
 import { runSchedule, scheduleJob } from '../../../src/resources/schedules/job.ts'
 import {
   createTestDatabase,
@@ -13,7 +13,7 @@ import { until } from '../../support/wait.ts'
 
 const HOUR = 3_600_000
 const ago = (hours: number) => new Date(Date.now() - hours * HOUR)
-const turns = createTurns()
+const scheduler = createScheduler()
 const fail = (error: unknown) => {
   throw error
 }
@@ -39,7 +39,7 @@ describe.each(['postgres', 'pglite'] as const)('Schedules on %s', which => {
     await database.remove()
   })
 
-  const run = (of = planning) => runSchedule(db, turns, of.organizationId, fail)
+  const run = (of = planning) => runSchedule(db, scheduler, of.organizationId, fail)
   const runAll = async (of = planning) => {
     let made = 0
     for (let some = await run(of); some !== null; some = await run(of)) made += some
@@ -178,7 +178,7 @@ describe.each(['postgres', 'pglite'] as const)('Schedules on %s', which => {
     const many = await Promise.all([1, 2, 3].map(() => addSchedule(db, planning, { startTime: ago(900.5) })))
     const id = await addSchedule(db, few, { startTime: ago(0.5) })
     const stop = new AbortController()
-    const running = scheduleJob(db, turns, fail).run({ signal: stop.signal } as never)
+    const running = scheduleJob(db, scheduler, fail).run({ signal: stop.signal } as never)
     await until('all are made', async () => (await made(many[2] as string)).length === 901, 60_000)
     stop.abort(new Error('enough'))
     await expect(running).rejects.toThrow()
@@ -204,7 +204,7 @@ describe.each(['postgres', 'pglite'] as const)('Schedules on %s', which => {
     const id = await addSchedule(db, await addPlanning(db), { startTime: ago(0.5) })
     const stop = new AbortController()
     const failures: unknown[] = []
-    const running = scheduleJob(db, turns, error => void failures.push(error)).run({
+    const running = scheduleJob(db, scheduler, error => void failures.push(error)).run({
       signal: stop.signal,
     } as never)
     running.catch(() => {})
@@ -277,7 +277,7 @@ describe('A clock that is moved', () => {
       furthest = Math.max(furthest, hours)
       const before = dueAt(Date.now() + furthest * HOUR)
       for (let more: number | null = 0; more !== null; )
-        more = await runSchedule(db, turns, planning.organizationId, fail)
+        more = await runSchedule(db, scheduler, planning.organizationId, fail)
       const rows = await made()
       // What becomes due meanwhile may be there or not.
       expect(rows).toEqual(dueAt(Date.now() + furthest * HOUR).slice(0, Math.max(rows.length, before.length)))

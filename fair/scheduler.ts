@@ -1,11 +1,11 @@
-import { rootOf } from '../db/roots.ts'
+import { rootOf } from './roots.ts'
 
 /**
  * Shares the event loop fairly among senders. Each iteration spends a few milliseconds on their work, one piece at a
- * time: the roots of organizations take turns (db/roots.ts), and within a root the keys. A sender with endless work
+ * time: the roots of organizations take turns (fair/roots.ts), and within a root the keys. A sender with endless work
  * waits for itself, and delays the others by one piece.
  */
-export interface Turns {
+export interface Scheduler {
   /** Whether no work waits and this iteration has time left, so that work may be done at once. */
   readonly isFree: boolean
   /**
@@ -30,7 +30,7 @@ const ITERATION_MS = 10
  */
 const MAX_TOGETHER = 64
 
-export function createTurns(): Turns {
+export function createScheduler(): Scheduler {
   /** By root, then by key; the next one comes first. */
   const roots = new Map<string, Map<string, (() => boolean)[]>>()
   let deadline = 0

@@ -1,35 +1,34 @@
 import { describe, expect, it } from 'vitest'
-import { BusyError } from '../../db/failures.ts'
-import { learnRoots } from '../../db/roots.ts'
-import { createTurns } from '../../db/turns.ts'
+import { learnRoots } from '../../fair/roots.ts'
+import { BusyError, createSemaphore } from '../../fair/semaphore.ts'
 
-const create = (given: Partial<Parameters<typeof createTurns>[0]> = {}) =>
-  createTurns({ max: 4, maxPerRoot: 2, maxWaiting: 3, waitMs: 50, ...given })
+const create = (given: Partial<Parameters<typeof createSemaphore>[0]> = {}) =>
+  createSemaphore({ max: 4, maxPerRoot: 2, maxWaiting: 3, waitMs: 50, ...given })
 
 describe('Turns', () => {
   it('leave room for others however much one asks for', async () => {
-    const turns = create()
-    await turns.take('a')
-    await turns.take('a')
-    const third = turns.take('a').catch(error => error)
-    await turns.take('b')
-    await turns.take('c')
+    const semaphore = create()
+    await semaphore.acquire('a')
+    await semaphore.acquire('a')
+    const third = semaphore.acquire('a').catch(error => error)
+    await semaphore.acquire('b')
+    await semaphore.acquire('c')
     expect(await third).toBeInstanceOf(BusyError)
   })
 
   it('are shared by root, however many organizations and accounts it has', async () => {
     learnRoots(['x1', 'x2', 'x3'].map(organizationId => ({ organizationId, root: 'x' })))
-    const turns = create({ max: 3, maxPerRoot: 2 })
-    await turns.take('x1')
-    await turns.take('x2')
-    const third = turns.take('x3').catch(error => error)
-    await turns.take('b')
+    const semaphore = create({ max: 3, maxPerRoot: 2 })
+    await semaphore.acquire('x1')
+    await semaphore.acquire('x2')
+    const third = semaphore.acquire('x3').catch(error => error)
+    await semaphore.acquire('b')
     expect(await third).toBeInstanceOf(BusyError)
     const order: string[] = []
     const one = create({ max: 1, maxPerRoot: 1, maxWaiting: 100, waitMs: 1_000 })
-    const giveBack = await one.take('a')
+    const giveBack = await one.acquire('a')
     const waiting = ['x1', 'x1', 'x2', 'x3', 'b'].map(async owner => {
-      const release = await one.take(owner)
+      const release = await one.acquire(owner)
       order.push(owner)
       setImmediate(release)
     })
@@ -39,13 +38,13 @@ describe('Turns', () => {
   })
 
   it('leave somebody who comes later as much as each of the others has, until all are held', async () => {
-    const turns = create({ max: 8, maxPerRoot: 8, maxWaiting: 100, waitMs: 1_000 })
+    const semaphore = create({ max: 8, maxPerRoot: 8, maxWaiting: 100, waitMs: 1_000 })
     const held = { a: 0, b: 0, c: 0 }
     const all: Promise<unknown>[] = []
     for (const owner of ['a', 'b', 'c'] as const) {
       for (let n = 0; n < 8; n++)
         all.push(
-          turns.take(owner).then(
+          semaphore.acquire(owner).then(
             () => held[owner]++,
             () => {},
           ),
@@ -57,27 +56,27 @@ describe('Turns', () => {
   })
 
   it('go round: one that has many waiting delays another by one of them', async () => {
-    const turns = create({ max: 1, maxPerRoot: 1, maxWaiting: 100, waitMs: 1_000 })
+    const semaphore = create({ max: 1, maxPerRoot: 1, maxWaiting: 100, waitMs: 1_000 })
     const order: string[] = []
-    let giveBack = await turns.take('a')
+    let giveBack = await semaphore.acquire('a')
     const waiting = ['a', 'a', 'a', 'b', 'c', 'b'].map(async owner => {
-      const release = await turns.take(owner)
+      const release = await semaphore.acquire(owner)
       order.push(owner)
       setImmediate(release)
     })
     giveBack()
     await Promise.all(waiting)
     expect(order.slice(0, 3).sort()).toEqual(['a', 'b', 'c'])
-    giveBack = await turns.take('a')
+    giveBack = await semaphore.acquire('a')
     giveBack()
   })
 
   it('give every second one to the first class, and every second of the rest to the next', async () => {
-    const turns = create({ max: 1, maxPerRoot: 1, maxWaiting: 100, waitMs: 1_000, classes: 3 })
+    const semaphore = create({ max: 1, maxPerRoot: 1, maxWaiting: 100, waitMs: 1_000, classes: 3 })
     const order: number[] = []
-    const giveBack = await turns.take('a')
+    const giveBack = await semaphore.acquire('a')
     const waiting = [2, 2, 2, 2, 1, 1, 1, 1, 0, 0, 0, 0].map(async (place, index) => {
-      const release = await turns.take(`owner ${index % 2}`, { class: place })
+      const release = await semaphore.acquire(`owner ${index % 2}`, { class: place })
       order.push(place)
       setImmediate(release)
     })
@@ -87,11 +86,11 @@ describe('Turns', () => {
   })
 
   it('are shared by their costs: after a long one of a root come all the short ones of another', async () => {
-    const turns = create({ max: 1, maxPerRoot: 1, maxWaiting: 100, waitMs: 1_000 })
+    const semaphore = create({ max: 1, maxPerRoot: 1, maxWaiting: 100, waitMs: 1_000 })
     const order: string[] = []
-    const giveBack = await turns.take('long')
+    const giveBack = await semaphore.acquire('long')
     const waiting = [...Array(3).fill('long'), ...Array(8).fill('short')].map(async owner => {
-      const release = await turns.take(owner)
+      const release = await semaphore.acquire(owner)
       order.push(owner)
       setImmediate(() => release(owner === 'long' ? 100 : 10))
     })
@@ -100,17 +99,36 @@ describe('Turns', () => {
     expect(order).toEqual([...Array(8).fill('short'), 'long', 'long', 'long'])
   })
 
-  it('of a root that had long ones while it was alone are not made up for', async () => {
-    const turns = create({ max: 1, maxPerRoot: 1, maxWaiting: 100, waitMs: 1_000 })
+  it('of a root that asks for one long turn at a time do not come before all the short ones of another', async () => {
+    const semaphore = create({ max: 1, maxPerRoot: 1, maxWaiting: 100, waitMs: 1_000 })
     const order: string[] = []
-    const giveBack = await turns.take('old')
+    const askAgain = async (owner: string, cost: number) => {
+      while (order.length < 22) {
+        const release = await semaphore.acquire(owner)
+        order.push(owner)
+        await new Promise(setImmediate)
+        release(cost)
+      }
+    }
+    const asking = [askAgain('long', 100), ...Array.from({ length: 3 }, () => askAgain('short', 10))]
+    await Promise.all(asking)
+    expect(order.slice(0, 22)).toEqual([
+      ...['long', ...Array(10).fill('short')],
+      ...['long', ...Array(10).fill('short')],
+    ])
+  })
+
+  it('of a root that had long ones while it was alone are not made up for', async () => {
+    const semaphore = create({ max: 1, maxPerRoot: 1, maxWaiting: 100, waitMs: 1_000 })
+    const order: string[] = []
+    const giveBack = await semaphore.acquire('old')
     const waiting = Array.from({ length: 4 }, () => 'old').map(async (owner, nth) => {
-      const release = await turns.take(owner)
+      const release = await semaphore.acquire(owner)
       order.push(owner)
       // The other comes when the first one has had two turns alone.
       if (nth === 1)
         for (const newcomer of Array(4).fill('new'))
-          void turns.take(newcomer).then(give => {
+          void semaphore.acquire(newcomer).then(give => {
             order.push(newcomer)
             setImmediate(() => give(100))
           })
@@ -127,11 +145,11 @@ describe('Turns', () => {
   ])(
     'of the first class have half of the costs, and others %s come after each',
     async (_how, cost, expected) => {
-      const turns = create({ max: 1, maxPerRoot: 1, maxWaiting: 100, waitMs: 1_000, classes: 3 })
+      const semaphore = create({ max: 1, maxPerRoot: 1, maxWaiting: 100, waitMs: 1_000, classes: 3 })
       const order: number[] = []
-      const giveBack = await turns.take('a', { class: 0 })
+      const giveBack = await semaphore.acquire('a', { class: 0 })
       const waiting = [...Array(5).fill(2), ...Array(5).fill(1), ...Array(4).fill(0)].map(async place => {
-        const release = await turns.take('a', { class: place })
+        const release = await semaphore.acquire('a', { class: place })
         order.push(place)
         setImmediate(() => release(place === 0 ? 40 : cost))
       })
@@ -146,17 +164,17 @@ describe('Turns', () => {
     const createGiving = (lastGivesWay: { quietMs: number; restTimes: number; maxRestMs: number }) =>
       create({ max: 1, maxPerRoot: 1, maxWaiting: 200, waitMs: LONG_MS, classes: 2, lastGivesWay })
     /** A turn of the last class, then more of both: in which order they come. */
-    async function contend(turns: ReturnType<typeof create>, others: number): Promise<string[]> {
+    async function contend(semaphore: ReturnType<typeof create>, others: number): Promise<string[]> {
       const order: string[] = []
-      const giveBack = await turns.take('job')
-      const job = turns.take('job').then(release => {
+      const giveBack = await semaphore.acquire('job')
+      const job = semaphore.acquire('job').then(release => {
         order.push('job')
         release()
       })
       const requests = Array.from({ length: others }, async () => {
         // Each asks for the next only when it has had one, as a request does for its statements.
         for (let statement = 0; statement < 3; statement++) {
-          const release = await turns.take('user', { class: 0 })
+          const release = await semaphore.acquire('user', { class: 0 })
           order.push('request')
           await new Promise(resolve => setTimeout(resolve, 1))
           release()
@@ -186,10 +204,10 @@ describe('Turns', () => {
   })
 
   it('bound who waits of one owner in every class but keep none of another out', async () => {
-    const turns = create({ max: 1, maxPerRoot: 1, maxWaiting: 2, waitMs: 1_000, classes: 2 })
-    const giveBack = await turns.take('other', { class: 0 })
-    const strangers = [0, 1, 2].map(() => turns.take('stranger', { class: 0 }).catch(error => error))
-    const others = [turns.take('other', { class: 0 }), turns.take('stranger')]
+    const semaphore = create({ max: 1, maxPerRoot: 1, maxWaiting: 2, waitMs: 1_000, classes: 2 })
+    const giveBack = await semaphore.acquire('other', { class: 0 })
+    const strangers = [0, 1, 2].map(() => semaphore.acquire('stranger', { class: 0 }).catch(error => error))
+    const others = [semaphore.acquire('other', { class: 0 }), semaphore.acquire('stranger')]
     expect(await strangers[2]).toBeInstanceOf(BusyError)
     giveBack()
     const served = [...strangers.slice(0, 2), ...others].map(turn => turn?.then(release => release()))
@@ -197,16 +215,16 @@ describe('Turns', () => {
   })
 
   it('bound who waits in number and in time, and forget who leaves', async () => {
-    const turns = create({ maxPerRoot: 1, waitMs: 1_000 })
+    const semaphore = create({ maxPerRoot: 1, waitMs: 1_000 })
     const leaving = new AbortController()
-    const giveBack = await turns.take('a')
-    const left = turns.take('a', { signal: leaving.signal }).catch(error => error)
-    const late = turns.take('a').catch(error => error)
-    const served = turns.take('a')
-    expect(await turns.take('a').catch(error => error)).toBeInstanceOf(BusyError)
+    const giveBack = await semaphore.acquire('a')
+    const left = semaphore.acquire('a', { signal: leaving.signal }).catch(error => error)
+    const late = semaphore.acquire('a').catch(error => error)
+    const served = semaphore.acquire('a')
+    expect(await semaphore.acquire('a').catch(error => error)).toBeInstanceOf(BusyError)
     leaving.abort(new Error('left'))
     expect(await left).toMatchObject({ message: 'left' })
-    expect(await turns.take('a', { signal: leaving.signal }).catch(error => error)).toMatchObject({
+    expect(await semaphore.acquire('a', { signal: leaving.signal }).catch(error => error)).toMatchObject({
       message: 'left',
     })
     await new Promise(resolve => setTimeout(resolve, 20))

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { learnRoots } from '../../db/roots.ts'
-import { createTurns } from '../../ingest/turns.ts'
+import { learnRoots } from '../../fair/roots.ts'
+import { createScheduler } from '../../fair/scheduler.ts'
 
 describe('The turns of the event loop', () => {
   it('are given to one large piece in an iteration, of one organization after the other', async () => {
-    const turns = createTurns()
+    const scheduler = createScheduler()
     let iteration = 0
     let counting = true
     const count = () => {
@@ -15,7 +15,7 @@ describe('The turns of the event loop', () => {
     const order: string[] = []
     const iterations = await Promise.all(
       ['a', 'a', 'a', 'b', 'a', 'c'].map(async key => {
-        await turns.pass(key)
+        await scheduler.pass(key)
         order.push(key)
         return iteration
       }),
@@ -27,20 +27,20 @@ describe('The turns of the event loop', () => {
 
   it('go from root to root, and in each from one organization to the next', async () => {
     learnRoots(['x1', 'x2', 'x3'].map(organizationId => ({ organizationId, root: 'x' })))
-    const turns = createTurns()
+    const scheduler = createScheduler()
     const order: string[] = []
     const keys = ['x1', 'x1', 'x2', 'x3', 'b', 'b']
-    await Promise.all(keys.map(key => turns.pass(key).then(() => order.push(key))))
+    await Promise.all(keys.map(key => scheduler.pass(key).then(() => order.push(key))))
     expect(order).toEqual(['x1', 'b', 'x2', 'b', 'x3', 'x1'])
   })
 
   it('keep small pieces of others from waiting for more than one large one', async () => {
-    const turns = createTurns()
+    const scheduler = createScheduler()
     const order: string[] = []
-    const large = [1, 2, 3].map(() => turns.pass('a').then(() => void order.push('large')))
+    const large = [1, 2, 3].map(() => scheduler.pass('a').then(() => void order.push('large')))
     const small = new Promise<void>(resolve => {
       let left = 3
-      turns.enter('b', () => {
+      scheduler.enter('b', () => {
         order.push('small')
         if (--left === 0) resolve()
         return left > 0
