@@ -6,10 +6,10 @@ import { openPglite } from './drivers/pglite.ts'
 import { openPostgres } from './drivers/postgres.ts'
 import { isUuid } from './ids.ts'
 
-// Whoever has a database names its records; threads that have none load the names alone.
+// Re-exported for code that has a database anyway; threads without one load only `ids.ts`.
 export { isUuid, newId } from './ids.ts'
 
-/** What runs SQL: inside a transaction, or one statement at a time. */
+/** Runs SQL: inside a transaction, or one statement at a time. */
 export interface Queryable {
   /** Runs one statement; `values` stand for $1, $2, … Rejects with the driver's error, see `db/errors.ts`. */
   query<Row = Record<string, unknown>>(text: string, values?: readonly unknown[]): Promise<Row[]>
@@ -17,49 +17,55 @@ export interface Queryable {
   readonly orm: PgRemoteDatabase
 }
 
-/** Something that changed and that other processes have to know of at once. Carried by NOTIFY. */
+/** A change that other processes have to learn of at once. NOTIFY carries it. */
 export type ChangeEvent =
   | { kind: 'session'; sessionId: string }
   | { kind: 'user'; userId: string; organizationId: string }
   | { kind: 'device'; deviceId: string; organizationId: string }
-  /** The organization was deleted: whatever is open of it ends. */
+  /** The organization was deleted, so its open connections end. */
   | { kind: 'organization'; organizationId: string }
   | { kind: 'visibility'; organizationId: string }
   /**
-   * A record that somebody may watch has changed (src/resources/live/topics.ts). `before` is what decided who saw it until then,
-   * where that may be another now.
+   * A watched record has changed (src/resources/live/topics.ts). `before` holds the fields that decided who could see
+   * it until then, if they may have changed.
    */
   | { kind: 'record'; topic: string; organizationId: string; recordId: string; before?: string }
   /** A tracking link was revoked. */
   | { kind: 'tracking-link'; linkId: string; organizationId: string }
-  /** A job was made or is to stop. */
+  /** A job was created, or is to stop. */
   | { kind: 'jobs' }
-  /** The connection that listens was lost meanwhile: anything may have changed. */
+  /** The listening connection was lost for a while, so anything may have changed. */
   | { kind: 'resync' }
 
 export interface Database {
   /**
-   * Runs `work` in a transaction under the tenant role, which row-level security binds to one organization.
-   * A query in it that forgets the organization sees nothing of the others.
+   * Runs `work` in a transaction under the tenant role, which row-level security binds to one organization. A query
+   * that forgets the organization sees nothing of the others.
    */
   tenant<T>(organizationId: string, work: (tx: Queryable) => Promise<T>): Promise<T>
-  /** Across organizations, each statement a transaction of its own. `test/architecture.test.ts` lists who may. */
+  /**
+   * Across organizations; each statement is a transaction of its own. `test/architecture.test.ts` lists the files that
+   * may use it.
+   */
   readonly system: Queryable & {
     /** Runs `work` in one transaction. */
     transaction<T>(work: (tx: Queryable) => Promise<T>): Promise<T>
   }
-  /** Like `system`, for checking credentials, over connections that nothing else stands in the way of. */
+  /** Like `system`, for checking credentials, over connections that nothing else uses. */
   readonly signIn: Queryable
-  /** Like `system`, over the writer's own connections, so that no request stands in the way of storing. */
+  /** Like `system`, over the writer's own connections, so that requests do not delay storing. */
   readonly writer: Queryable & {
     /** Copies rows into a table and runs a statement, in one transaction and round trip. */
     copyIn(copy: CopyIn): Promise<void>
     /** Runs `work` in one transaction. */
     transaction<T>(work: (tx: Queryable) => Promise<T>): Promise<T>
   }
-  /** Whether a statement that takes long holds up everybody else, and has to be cut into several. */
+  /** Whether a slow statement blocks everybody else, and so must be split into several. */
   readonly isOneSession: boolean
-  /** Hears changes until the returned function is called. A listener that throws keeps no other from hearing. */
+  /**
+   * Calls the listener for each change until the returned function is called. A listener that throws does not affect
+   * the others.
+   */
   onChange(listener: (event: ChangeEvent) => void): () => void
   close(): Promise<void>
 }
@@ -68,28 +74,28 @@ export const TENANT_ROLE = 'fieldline_tenant'
 const CHANNEL = 'fieldline'
 
 /**
- * What the writer reads are single points by their index, thousands of them. A week that has just begun has no statistics,
- * and without these the planner sorts all points of the subject for each: 770 ms instead of 110 for 4,000 of them, or
- * compiles the statement (jit), which took 650.
+ * The writer reads single points by their index, thousands of them. A week that has just begun has no statistics, and
+ * then the planner sorts all points of the subject for each of them: 770 ms instead of 110 for 4,000. Or it compiles
+ * the statement (jit), which took 650 ms.
  */
 const BY_INDEX = 'SET LOCAL enable_bitmapscan = off; SET LOCAL jit = off'
 
 export interface DatabaseOptions {
-  /** PostgreSQL; without it PGlite keeps its files under `directory`. */
+  /** The URL of PostgreSQL; without it PGlite keeps its files in `directory`. */
   url?: string
-  /** For LISTEN and migrations, where `url` is a pooler in transaction mode. */
+  /** For LISTEN and migrations if `url` is a pooler in transaction mode. */
   directUrl?: string
   directory: string
-  /** Files that PGlite keeps open. */
+  /** The number of files that PGlite keeps open. */
   maxFiles?: number
   onError: (error: unknown, doing: string) => void
-  /** This process can use the database no more, and has to end: nothing that it acknowledged is lost by that. */
+  /** Called when this process can no longer use the database and has to end. Nothing acknowledged is lost by that. */
   onLost?: (error: Error) => void
-  /** PGlite alone: what has its one session, and for how long. */
+  /** PGlite only: called with each hold of its one session and the duration. */
   onHold?: (hold: Hold) => void
 }
 
-/** Opens the database that the options name. It is not migrated yet, see `migrate.ts`. */
+/** Opens the configured database. It is not migrated yet, see `migrate.ts`. */
 export async function openDatabase(options: DatabaseOptions): Promise<Database & { driver: Driver }> {
   const driver = options.url
     ? openPostgres({
@@ -101,7 +107,7 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database &
   return createDatabase(driver, options.onError)
 }
 
-/** The two handles of the house over a driver. */
+/** The handles of a database over a driver. */
 export function createDatabase(
   driver: Driver,
   onError: DatabaseOptions['onError'],
@@ -123,7 +129,8 @@ export function createDatabase(
     else onError(new Error(`Not one of ours: ${payload.slice(0, 100)}`), 'reading a notification, ignored')
   }
 
-  // A statement outside an open transaction of the same flow would wait on PGlite for itself; fail at once instead.
+  // On PGlite, a statement outside the open transaction of the same async context would wait for itself; it fails at
+  // once instead.
   const open = new AsyncLocalStorage<true>()
   const alone = async (run: (statement: Statement) => Promise<unknown[]>, statement: Statement) => {
     if (open.getStore()) throw new Error('A transaction is open in this flow: use its handle')
@@ -144,7 +151,7 @@ export function createDatabase(
     isOneSession: driver.isOneSession,
     tenant: (organizationId, work) => {
       if (!isUuid(organizationId)) throw new Error('The organization is no identifier')
-      // One round trip. The value is checked above, since SET takes no parameters.
+      // One round trip. The value was checked above, since SET takes no parameters.
       const begin =
         `SET LOCAL ROLE ${TENANT_ROLE}; ` + `SET LOCAL fieldline.organization_id = '${organizationId}'`
       return transaction(begin, work, organizationId)
@@ -158,7 +165,7 @@ export function createDatabase(
     signIn: createQueryable(statement => driver.run('signIn', statement)),
     writer: Object.assign(createQueryable(driver.runWriting), {
       copyIn: (copy: CopyIn) => driver.copyIn(copy),
-      // On nobody's behalf: what is stored goes on where one of those who sent it hangs up.
+      // Has no owner: storing goes on when one of the senders disconnects.
       transaction: <T>(work: (tx: Queryable) => Promise<T>) =>
         withDemand({ lane: 'requests' }, () =>
           driver.transaction('writing', BY_INDEX, run => work(createQueryable(run))),
@@ -188,8 +195,8 @@ function createQueryable(run: (statement: Statement) => Promise<unknown[]>): Que
 }
 
 /**
- * Runs work over what the tenant role has no grant on, data records and accounts, inside a tenant's transaction. Its
- * queries take the organization or the account themselves; `test/architecture.test.ts` lists who may.
+ * Runs work on tables without grants for the tenant role (data records and accounts) inside a tenant's transaction. Its
+ * queries name the organization or the account themselves; `test/architecture.test.ts` lists the files that may use it.
  */
 export async function acrossOrganizations<T>(tx: Queryable, work: () => Promise<T>): Promise<T> {
   const [row] = await tx.query<{ role: string }>('SELECT current_user::text AS role')
@@ -198,12 +205,12 @@ export async function acrossOrganizations<T>(tx: Queryable, work: () => Promise<
   try {
     return await work()
   } finally {
-    // After an error of SQL it fails, since the transaction can only roll back.
+    // After an SQL error this fails, since the transaction can only roll back.
     await tx.query(`SET LOCAL ROLE ${TENANT_ROLE}`).catch(() => {})
   }
 }
 
-/** What a change of each kind names; all of them texts. */
+/** The fields of each kind of change; all of them are texts. */
 const FIELDS: { [Kind in ChangeEvent['kind']]: readonly string[] } = {
   session: ['sessionId'],
   user: ['userId', 'organizationId'],
@@ -216,7 +223,10 @@ const FIELDS: { [Kind in ChangeEvent['kind']]: readonly string[] } = {
   resync: [],
 }
 
-/** The change that a payload tells of, or null: whoever may connect to the database may notify whatever it likes. */
+/**
+ * The change in a payload, or null if it is not valid: anybody who may connect to the database may send any
+ * notification.
+ */
 function readChange(payload: string): ChangeEvent | null {
   let event: { [field: string]: unknown } | null
   try {
@@ -230,7 +240,7 @@ function readChange(payload: string): ChangeEvent | null {
   return whole ? (event as ChangeEvent) : null
 }
 
-/** Tells every process of changes, in this order, when the transaction commits. */
+/** Notifies every process of changes, in this order, when the transaction commits. */
 export async function notify(tx: Queryable, ...events: ChangeEvent[]): Promise<void> {
   await tx.query('SELECT pg_notify($1, payload) FROM unnest($2::text[]) payload', [
     CHANNEL,

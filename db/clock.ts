@@ -3,26 +3,28 @@ import { readClocks } from './queries/clock.ts'
 import { retry } from './retry.ts'
 
 /**
- * The time of day that decides: the database's, as far as it is from this machine's own. All processes have one then,
- * and a machine whose clock is wrong decides as the others do. The difference is measured at start, each minute, and whenever
- * the own clock leaps or the machine has slept; a leap changes nothing until then.
+ * The time of day for decisions: the database's, computed from this machine's own clock and the difference of the two.
+ * So all processes share one time, and a machine with a wrong clock decides like the others. The difference is measured
+ * at the start, every minute, and whenever this machine's clock jumps or the machine has slept; a jump has no effect
+ * until then.
  *
- * Where the database's clock is behind what the database has seen, or was not asked since the own one leapt, neither is
- * trusted: nothing is rejected for being in the future then, and nothing acknowledged that would be (`UntrustedClockError`).
+ * If the database's clock is behind times that the database has stored, or was not read since this machine's clock
+ * jumped, neither clock is trusted. Then nothing is rejected for being in the future, and nothing in the future is
+ * acknowledged (`UntrustedClockError`).
  */
 const MEASURE_EVERY_MS = 60_000
-/** A clock that is slewed moves by 0.5 ms a second. */
+/** An adjusted clock drifts by 0.5 ms a second. */
 const LEAP_MS = 500
-/** What is said of a clock that is off by more. */
+/** A larger offset is logged. */
 export const MAX_OFFSET_MS = 2_000
-/** A database may be asked for long; of an answer that took so long the half is what its time may be wrong by. */
+/** A database may take long to answer; the time in an answer may be wrong by half of that. */
 const ACCURATE_WITHIN_MS = 500
 const TRIES = 3
-/** Clocks of several servers, of which one after the other was the database's. */
+/** The clocks of several servers that were the database in turn may differ by this much. */
 const MAX_BEHIND_MS = 60_000
 const RETRY_MS = 1_000
 
-/** It is too early to say that something is in the future. */
+/** The clocks do not yet allow the decision that a time is in the future. */
 export class UntrustedClockError extends Error {
   constructor() {
     super('The clocks of this machine and of its database cannot be trusted')
@@ -32,12 +34,12 @@ export class UntrustedClockError extends Error {
 /** One process has one clock, whoever asks. */
 const state = {
   watchers: new Set<() => void>(),
-  /** What the database's clock is ahead of ours. */
+  /** The database's clock minus this machine's. */
   offsetMs: 0,
-  /** Our time of day less the time that nobody sets. */
+  /** This machine's time of day minus its monotonic clock. */
   differenceMs: 0,
   isMeasured: true,
-  /** The latest time that the database has seen, less the time that nobody sets. */
+  /** The latest time that the database has stored, minus the monotonic clock. */
   seenDifferenceMs: Number.NEGATIVE_INFINITY,
   isBehind: false,
 }
@@ -57,25 +59,25 @@ export function timeOfDay(): number {
 }
 
 /**
- * Whether a time is further ahead than `aheadMs`. Throws an UntrustedClockError where the clock says so and cannot be trusted,
- * unless the time is no further ahead of what the database has seen already.
+ * Whether a time is in the future by more than `toleranceMs`. Throws an UntrustedClockError if the clock says so but
+ * cannot be trusted, unless the time is within the tolerance of a time that the database has stored.
  */
-export function isFuture(ms: number, aheadMs: number): boolean {
+export function isFuture(ms: number, toleranceMs: number): boolean {
   const latest = Math.max(timeOfDay(), state.seenDifferenceMs + performance.now())
-  if (ms <= latest + aheadMs) return false
+  if (ms <= latest + toleranceMs) return false
   if (!state.isMeasured || state.isBehind) throw new UntrustedClockError()
   return true
 }
 
 export interface ClockWatch {
-  /** What the database's clock is ahead of this machine's, in milliseconds. */
+  /** The database's clock minus this machine's, in milliseconds. */
   readonly offsetMs: number
-  /** Whether the clocks agree, and can be trusted. */
+  /** Whether the clocks agree and can be trusted. */
   readonly isRight: boolean
   close(): void
 }
 
-/** Measures the difference, and goes on doing so. */
+/** Measures the difference now and regularly. */
 export async function watchClock(options: {
   db: Queryable
   onError: (error: unknown, doing: string) => void
@@ -97,16 +99,16 @@ export async function watchClock(options: {
     }
     if (closed) return
     state.differenceMs = Date.now() - performance.now()
-    // What is within the measurement's own error is none.
+    // An offset within the measurement's error counts as none.
     if (Math.abs(best.offsetMs) <= best.tookMs) state.offsetMs = 0
     else if (Math.abs(best.offsetMs - state.offsetMs) > best.tookMs) state.offsetMs = best.offsetMs
     state.seenDifferenceMs = Math.max(state.seenDifferenceMs, best.seenAt - performance.now())
     state.isBehind = best.now < best.seenAt - MAX_BEHIND_MS
     state.isMeasured = true
-    tell(best.seenAt - best.now)
+    report(best.seenAt - best.now)
   }
 
-  function tell(behindMs: number): void {
+  function report(behindMs: number): void {
     if (isRight() === wasRight) return
     wasRight = isRight()
     const seconds = (ms: number) => `${(Math.abs(ms) / 1000).toFixed(1)} s`

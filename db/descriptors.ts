@@ -1,14 +1,17 @@
 import { readFileSync } from 'node:fs'
 
-/** Where nobody says how many descriptors a process may have open (macOS): what it says by default there, raised by Node. */
+/** The limit where the system does not report one (macOS): the default there, raised by Node. */
 const UNKNOWN_LIMIT = 10_240
-/** PostgreSQL's own default for a process, and the fewest with which it starts. */
+/** PostgreSQL's own default for a process, and the minimum with which it starts. */
 const MAX_DATABASE_FILES = 1_000
 const MIN_DATABASE_FILES = 64
-/** Beside its database and connections: pools, Kafka, webhooks on their way (256), files that arrive or are read. */
+/**
+ * Everything besides the database and connections: pools, Kafka, webhooks in transit (256), files that arrive or are
+ * read.
+ */
 const MAX_OTHERS = 1_000
 
-/** How the descriptors of this process are divided, so that no use of them takes the last one from another. */
+/** Divides the descriptors of this process, so that no use takes the last one from another. */
 export interface Descriptors {
   /** Files that the embedded database keeps open. */
   databaseFiles: number
@@ -16,7 +19,7 @@ export interface Descriptors {
   connections: number
 }
 
-/** A quarter at the most is the embedded database's, a quarter everything else's, and the rest are connections. */
+/** At most a quarter for the embedded database, a quarter for everything else, and the rest for connections. */
 export function divideDescriptors(limit: number, isEmbedded: boolean): Descriptors {
   const quarter = Math.floor(limit / 4)
   const databaseFiles = Math.max(MIN_DATABASE_FILES, Math.min(MAX_DATABASE_FILES, quarter))

@@ -15,8 +15,8 @@ import { dirname, join } from 'node:path'
 import { isMainThread } from 'node:worker_threads'
 
 /**
- * Creates a file for its owner alone, whole or not at all: written beside its name, synced, and given its name then, so
- * that neither a crash nor another process ever shows half of it. False where there is one already.
+ * Creates a file for its owner only, whole or not at all: it is written beside its name, synced, and renamed then, so
+ * that neither a crash nor another process ever sees half of it. Returns false if the file exists already.
  */
 export function createFile(path: string, text: string): boolean {
   return withDraft(path, text, draft => {
@@ -30,7 +30,7 @@ export function createFile(path: string, text: string): boolean {
   })
 }
 
-/** Like `createFile`, in the place of whatever is there. */
+/** Like `createFile`, but replaces an existing file. */
 export function replaceFile(path: string, text: string): void {
   withDraft(path, text, draft => renameSync(draft, path))
 }
@@ -53,7 +53,7 @@ function withDraft<T>(path: string, text: string, place: (draft: string) => T): 
   }
 }
 
-/** Creates a folder where there is none, with those above it; all of their names are durable then. */
+/** Creates a missing folder with its parents, and makes all their names durable. */
 export function createFolder(path: string, mode?: number): void {
   const highest = mkdirSync(path, { recursive: true, mode })
   if (highest === undefined) return
@@ -62,17 +62,17 @@ export function createFolder(path: string, mode?: number): void {
   }
 }
 
-/** A name is durable when its folder is. */
+/** Makes the names in a folder durable. */
 export function syncFolder(path: string): void {
   withDescriptor(path, fsyncSync)
 }
 
-/** What was written to it is durable then, by whatever descriptor. */
+/** Makes everything written to a file durable, through whichever descriptor. */
 export function syncFile(path: string): void {
   withDescriptor(path, fdatasyncSync)
 }
 
-/** A folder with all that is in it. */
+/** Syncs a folder with all its contents. */
 export function syncTree(path: string): void {
   for (const entry of readdirSync(path, { withFileTypes: true })) {
     const below = join(path, entry.name)
@@ -83,13 +83,13 @@ export function syncTree(path: string): void {
 }
 
 /**
- * That no descriptor is free says nothing of the disk: a thread that holds nobody up asks again. The main thread would have
- * to close what has them.
+ * A missing free descriptor says nothing about the disk, and a thread that blocks nobody may try again. On the main
+ * thread, nothing would close descriptors meanwhile.
  */
 const DESCRIPTOR_WITHIN_MS = 5_000
 const DESCRIPTOR_RETRY_MS = 20
 
-function openPatiently(path: string): number {
+function openWithRetry(path: string): number {
   const deadline = performance.now() + DESCRIPTOR_WITHIN_MS
   for (;;) {
     try {
@@ -103,7 +103,7 @@ function openPatiently(path: string): number {
 }
 
 function withDescriptor(path: string, sync: (descriptor: number) => void): void {
-  const descriptor = openPatiently(path)
+  const descriptor = openWithRetry(path)
   try {
     sync(descriptor)
   } finally {

@@ -1,19 +1,21 @@
 import { domainToASCII } from 'node:url'
 
-/** RFC 5321, 4.5.3.1.3: 256 octets with the brackets around it. */
+/** RFC 5321, 4.5.3.1.3: 256 octets with the angle brackets. */
 export const MAX_EMAIL_BYTES = 254
 /** RFC 5321, 4.5.3.1.1. */
 const MAX_LOCAL_BYTES = 64
-/** RFC 6531, 3.3: what is not ASCII, without what nobody sees; of that some scripts need the two joiners. */
+/**
+ * RFC 6531, 3.3: everything beyond ASCII, without invisible characters; some scripts need the two joiners among these.
+ */
 const BEYOND_ASCII = '[^\\p{ASCII}\\p{C}\\p{Z}]|[\u200c\u200d]'
 const ATOM = `(?:[A-Za-z0-9!#$%&'*+/=?^_\`{|}~-]|${BEYOND_ASCII})+`
 const ADDRESS = new RegExp(`^(${ATOM}(?:\\.${ATOM})*)@((?:[A-Za-z0-9.-]|${BEYOND_ASCII})+)$`, 'u')
-/** Two labels at least, the last of which is no number. */
+/** At least two labels, and the last one is no number. */
 const DOMAIN = /^(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+(?!\d+$)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])$/
 
 /**
- * Whether a text is an address of RFC 5321, or an internationalized one of RFC 6531. Without the forms that no provider
- * gives anybody: a quoted local part, and a network address for a domain.
+ * Whether a text is an address of RFC 5321, or an internationalized one of RFC 6531. Excludes forms that no provider
+ * assigns: a quoted local part, and a network address as the domain.
  */
 export function isEmailAddress(text: string): boolean {
   if (Buffer.byteLength(text) > MAX_EMAIL_BYTES) return false
@@ -23,8 +25,8 @@ export function isEmailAddress(text: string): boolean {
 }
 
 /**
- * An address as it is stored: a letter and its accent are one character (NFC), however they were typed. A text that is too long for
- * an address stays as it is: many accents in a row are put in order in the square of their number.
+ * An address in its stored form: a letter and its accent are one character (NFC), however they were typed. A text that
+ * is too long for an address stays as it is: sorting many accents in a row takes time in the square of their number.
  */
 export function composeEmail(email: string): string {
   const text = email.trim()
@@ -32,9 +34,9 @@ export function composeEmail(email: string): string {
 }
 
 /**
- * The text that addresses are compared by, everywhere: two spellings of one mailbox give the same text. It is composed and in
- * lower case by Unicode, as mailbox providers fold what stands before the @, and its domain is in ASCII (IDNA). SQL
- * computes nothing of it, and finds it stored: `accounts.folded_email`, `data_keys.value`.
+ * The form of an address for comparison, everywhere: two spellings of one mailbox give the same text. It is composed
+ * and in lower case by Unicode, as mailbox providers fold the part before the @, and its domain is in ASCII (IDNA). SQL
+ * computes nothing of it, but finds it stored: `accounts.folded_email`, `data_keys.value`.
  */
 export function foldEmail(email: string): string {
   const text = composeEmail(email)

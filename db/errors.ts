@@ -1,23 +1,28 @@
 import { BusyError } from '../fair/semaphore.ts'
 import { AwayError, OvertakenError, TimeoutError } from './failures.ts'
 
-/** The SQLSTATE of an error that a driver threw, also where drizzle has wrapped it. */
+/** The SQLSTATE of an error from a driver, even if drizzle has wrapped it. */
 export function sqlState(error: unknown): string | undefined {
   for (let current = error; current instanceof Error; current = current.cause) {
     const { code, syscall } = current as { code?: unknown; syscall?: unknown }
-    // A socket's error has a code as well, and EPIPE is as long as an SQLSTATE.
+    // A socket's error has a code as well, and EPIPE has the length of an SQLSTATE.
     if (typeof code === 'string' && syscall === undefined && /^[0-9A-Z]{5}$/.test(code)) return code
   }
   return undefined
 }
 
-/** Whether the database rejects the values themselves (class 22, data exception; 23, integrity), so that no retry helps. */
+/**
+ * Whether the database rejects the values themselves (class 22, data exception; 23, integrity), so that no retry helps.
+ */
 export function isInvalidData(error: unknown): boolean {
   const state = sqlState(error)
   return state !== undefined && (state.startsWith('22') || state.startsWith('23'))
 }
 
-/** Whether a partition is missing: 23514 like a broken check, but no constraint is to blame, and neither are the values. */
+/**
+ * Whether a partition is missing. The state is 23514, as for a broken check, but without a constraint, and the values
+ * are right.
+ */
 export function isMissingPartition(error: unknown): boolean {
   if (sqlState(error) !== '23514') return false
   for (let current = error; current instanceof Error; current = current.cause) {
@@ -26,7 +31,7 @@ export function isMissingPartition(error: unknown): boolean {
   return true
 }
 
-/** Whether the same transaction may well succeed when it runs again at once: serialization failure, deadlock. */
+/** Whether the same transaction may succeed if it is repeated at once: serialization failure, deadlock. */
 export function isTransient(error: unknown): boolean {
   const state = sqlState(error)
   return state === '40001' || state === '40P01' || hasCause(error, OvertakenError)
@@ -48,8 +53,9 @@ const AWAY_CODES = new Set([
 ])
 
 /**
- * Whether the database is away rather than unwilling: no connection (class 08), too many of them or no
- * resources (53), shutting down or starting up (57P), read-only after a failover (25006), or a socket error.
+ * Whether the database is unavailable, rather than rejecting the statement: no connection (class 08), too many
+ * connections or no resources (53), shutting down or starting up (57P), read-only after a failover (25006), or a socket
+ * error.
  */
 export function isAway(error: unknown): boolean {
   if (hasCause(error, AwayError) || isBusy(error)) return true
@@ -71,12 +77,12 @@ export function isAway(error: unknown): boolean {
   return false
 }
 
-/** Whether the process itself has too much to do: no turn came (fair/semaphore.ts). */
+/** Whether the process itself is overloaded: no turn came in time (fair/semaphore.ts). */
 export function isBusy(error: unknown): boolean {
   return hasCause(error, BusyError)
 }
 
-/** Whether the work took longer than it may. */
+/** Whether the work took longer than allowed. */
 export function isTimeout(error: unknown): boolean {
   return sqlState(error) === '57014' || hasCause(error, TimeoutError)
 }
@@ -85,12 +91,15 @@ function hasCause(error: unknown, kind: new (...given: never[]) => Error): boole
   return error instanceof kind || (error instanceof Error && hasCause(error.cause, kind))
 }
 
-/** Whether a lock could not be had within lock_timeout. */
+/** Whether a lock was not granted within lock_timeout. */
 export function isLockTimeout(error: unknown): boolean {
   return sqlState(error) === '55P03'
 }
 
-/** What an organization would have too much of, in a sentence (row_caps), or null where that is not the error. */
+/**
+ * A sentence about the kind of record of which an organization would have too many (row_caps), or null for another
+ * error.
+ */
 export function overCap(error: unknown): string | null {
   if (sqlState(error) !== 'FLCAP') return null
   for (let current = error; current instanceof Error; current = current.cause) {
@@ -104,7 +113,7 @@ export function isDuplicate(error: unknown): boolean {
   return sqlState(error) === '23505'
 }
 
-/** Whether something else still refers to the row, or it refers to something that is not there. */
+/** Whether another row still refers to this one, or this one refers to a missing row. */
 export function isReferenced(error: unknown): boolean {
   return sqlState(error) === '23503'
 }

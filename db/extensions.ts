@@ -3,13 +3,14 @@ import type { Statement } from './drivers/driver.ts'
 type Run = (statement: Statement) => Promise<unknown[]>
 
 /**
- * Before the first migration: PostGIS, which everything needs, trigrams for searches, and TimescaleDB where the server offers it. Whether
- * `points` becomes a hypertable is decided here, once: a partitioned table cannot become one later.
+ * Runs before the first migration: creates PostGIS, which everything needs, trigrams for searches, and TimescaleDB if
+ * the server offers it. That decides, once, whether `points` becomes a hypertable: a partitioned table cannot become
+ * one later.
  */
 export async function prepareExtensions(run: Run): Promise<void> {
   await createExtension(run, 'postgis')
   await createExtension(run, 'pg_trgm')
-  // The setting is there when the library is loaded; shared_preload_libraries itself is for superusers' eyes.
+  // The setting exists when the library is loaded; only superusers may read shared_preload_libraries itself.
   const [timescale] = (await run({
     text: `SELECT 1 FROM pg_available_extensions WHERE name = 'timescaledb' AND (installed_version IS NOT NULL
              OR current_setting('timescaledb.max_background_workers', true) IS NOT NULL)`,

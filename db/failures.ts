@@ -1,16 +1,16 @@
 /**
- * Failures of our own that callers treat like the same failure of PostgreSQL (db/errors.ts): the work may succeed when it is
- * done again.
+ * Our own failures that callers treat like the same failure of PostgreSQL (db/errors.ts): the work may succeed if it is
+ * repeated.
  */
 abstract class RetryableError extends Error {
   readonly retryable = true
 }
 
-/** The database answers nothing any more, or not yet. */
+/** The database does not answer any more, or not yet. */
 export class AwayError extends RetryableError {}
 
-/** The work took longer than it may. */
+/** The work took longer than allowed. */
 export class TimeoutError extends RetryableError {}
 
-/** Other work was done meanwhile that this one has to take into account, so it begins again at once. */
+/** Other work was committed meanwhile and must be taken into account, so this work begins again at once. */
 export class OvertakenError extends RetryableError {}

@@ -2,12 +2,13 @@ import type { SetUpSession } from './drivers/driver.ts'
 import { foldEmail } from './email-address.ts'
 
 const ROWS_AT_ONCE = 5_000
-/** ASCII addresses were folded the same way before. */
+/** ASCII addresses were folded in the same way before. */
 const isBeyondAscii = (column: string) => `octet_length(${column}) <> char_length(${column})`
 
 /**
- * The part of the migration `0087_folded_addresses.sql` that SQL cannot compute: folds the addresses of accounts, and those among
- * the unique values of data records. Of two that are one address now, the older account keeps it, and one record.
+ * The part of the migration `0087_folded_addresses.sql` that SQL cannot compute: folds the addresses of accounts, and
+ * those among the unique values of data records. If two of them become one address, the older account keeps it, or one
+ * of the records.
  */
 export async function foldStoredAddresses(run: SetUpSession['run']): Promise<void> {
   await foldAccounts(run)

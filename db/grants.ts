@@ -1,24 +1,24 @@
 import type { PermissionDetail } from './schema/roles.ts'
 
 /**
- * What the details of a role grant. A role fails closed: a detail that says nothing clear is rejected when it is written
- * (src/resources/roles/details.ts), and grants nothing where it is stored all the same.
+ * Reads the permissions of a role. A role fails closed: an ambiguous permission is rejected when it is written
+ * (src/resources/roles/details.ts), and grants nothing if it is stored all the same.
  */
 const SCOPES = ['all', 'team', 'own'] as const
 
-/** Resources that belong to somebody, so that a permission can stop at the own teams or at oneself. */
+/** Resources with owners, for which a permission can be limited to the own teams or the user itself. */
 const OWNED_RESOURCES = /\/(user|team|task|location)$/
-/** Users and teams that are still to be made are nobody's. */
+/** New users and teams have no owner yet. */
 const MADE_FOR_ALL = /^create\/(user|team)$/
-/** Only these look at the type of a record, so only these can hold for some types. */
+/** Only these depend on the type of a record, so only these can be limited to some types. */
 const PER_DATA_TYPE = /\/data$/
 
-/** The scopes that a permission knows. */
+/** The scopes that a permission may have. */
 export function scopesOf(permission: string): readonly PermissionDetail['scope'][] {
   return OWNED_RESOURCES.test(permission) && !MADE_FOR_ALL.test(permission) ? SCOPES : ['all']
 }
 
-/** What keeps a detail from meaning anything, by its place in it; null where nothing does. */
+/** The reason why a permission is not valid, with its place in it; null if it is valid. */
 export function faultOf(detail: PermissionDetail): { path: string; message: string } | null {
   const { permissionName, scope = 'all', dataTypes } = detail
   if (!scopesOf(permissionName).includes(scope)) {
@@ -38,7 +38,7 @@ export function faultOf(detail: PermissionDetail): { path: string; message: stri
     : { path: `dataTypes.${again}.dataTypeId`, message: 'This data type is named twice.' }
 }
 
-/** Whether two details of one permission reach exactly as far. */
+/** Whether two entries of one permission grant exactly the same. */
 export function reachesAlike(one: PermissionDetail, other: PermissionDetail): boolean {
   return reachOf(one) === reachOf(other)
 }
@@ -49,22 +49,22 @@ function reachOf({ scope = 'all', dataTypes }: PermissionDetail): string {
 }
 
 /**
- * What a role holds of a permission, or null where it lacks it. Everything that asks what a role may do asks here, so
- * that a stored role fails closed: a detail that says nothing clear grants nothing, and neither does a permission that
- * is named twice with different reach.
+ * A role's entry for a permission, or null if the role lacks it. Every permission check asks here, so that a stored
+ * role fails closed: an ambiguous entry grants nothing, and neither does a permission that is listed twice with
+ * different reach.
  */
 export function grantOf(
   permissionDetails: readonly PermissionDetail[],
   permission: string,
 ): PermissionDetail | null {
-  // A role that is remembered (queries/granted.ts) is asked again and again, and never changes.
+  // A cached role (queries/granted.ts) is frozen and checked often, so its answers are remembered.
   if (!Object.isFrozen(permissionDetails)) return findGrant(permissionDetails, permission)
   const found = answers.get(permissionDetails) ?? new Map<string, PermissionDetail | null>()
   answers.set(permissionDetails, found)
   const known = found.get(permission)
   if (known !== undefined) return known
   const grant = findGrant(permissionDetails, permission)
-  // Names are those of the catalogue, but for what a caller makes up.
+  // Names are those of the catalogue, except for ones that a client invents.
   if (found.size < MAX_ANSWERS) found.set(permission, grant)
   return grant
 }
@@ -81,7 +81,7 @@ function findGrant(
   return others.every(other => reachesAlike(first, other)) ? { ...first, scope: first.scope ?? 'all' } : null
 }
 
-/** What a role grants, a detail a permission. */
+/** All permissions that a role grants, each once. */
 export function grantsOf(permissionDetails: readonly PermissionDetail[]): PermissionDetail[] {
   const names = [...new Set(permissionDetails.map(({ permissionName }) => permissionName))]
   return names.flatMap(name => grantOf(permissionDetails, name) ?? [])

@@ -2,9 +2,9 @@ import { rootOf } from '../fair/roots.ts'
 import { BusyError } from '../fair/semaphore.ts'
 import { currentDemand, withDemand } from './demand.ts'
 
-/** How many are looked up in one statement: some milliseconds. */
+/** The maximum of keys in one statement, which takes some milliseconds. */
 const MAX_TOGETHER = 500
-/** Of one address or organization; as many take four statements. */
+/** The maximum for one address or organization; looking up as many takes four statements. */
 const MAX_WAITING = 2_000
 
 interface Asking<Row> {
@@ -15,22 +15,22 @@ interface Asking<Row> {
 }
 
 /**
- * Looks up together what is asked for together: whoever asks while a statement runs is in the next. 10,000 devices that came
- * back at once were in after 4.4 s instead of 12.8 (embedded database, no limit on connections).
+ * Batches lookups: those that arrive while a statement runs go into the next one. 10,000 devices that came back at once
+ * were connected after 4.4 s instead of 12.8 (embedded database, no limit on connections).
  *
- * A statement takes one of each address or organization after the other, so that whoever asks for much holds up nobody.
- * What is found was read after it was asked for. Rejects with a BusyError where too many of the same wait.
+ * A statement takes one key of each address or organization in turn, so that a large number of requests from one delays
+ * no other. Each result was read after its request. Rejects with a BusyError if too many of the same owner wait.
  */
 export function createLookup<Row>(
   list: (keys: readonly string[]) => Promise<ReadonlyMap<string, Row>>,
 ): (key: string) => Promise<Row | null> {
-  /** By who asks; the one whose turn it is comes first. */
+  /** By the owner; the one whose turn it is comes first. */
   const lanes = new Map<string | undefined, Asking<Row>[]>()
   let running = false
 
   function takeNext(): Asking<Row>[] {
     const taken: Asking<Row>[] = []
-    // A lane that is put back at the end is come to again.
+    // An owner that is put back at the end is visited again.
     for (const [owner, lane] of lanes) {
       if (taken.length === MAX_TOGETHER) break
       const asking = lane.shift()
@@ -67,7 +67,7 @@ export function createLookup<Row>(
       }
       lane.push({ key, signal, resolve, reject })
       lanes.set(owner, lane)
-      // On nobody's behalf: it would end when one of those who asked hangs up.
+      // Without an owner's signal: otherwise it would be cancelled when one of the callers disconnects.
       if (!running) void withDemand({ lane: 'signIn' }, run)
     })
 }

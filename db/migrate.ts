@@ -13,8 +13,9 @@ const COMPUTED: { [file: string]: (run: SetUpSession['run']) => Promise<void> } 
 }
 
 /**
- * Brings the schema up to date: the SQL files of the folder in the order of their names, each once, forward
- * only, in one transaction under a lock: processes which start together take turns, and a file that fails leaves nothing.
+ * Brings the schema up to date: applies the SQL files of the folder in the order of their names, each once, forward
+ * only, in one transaction under a lock. Processes that start together take turns, and a failing file leaves nothing
+ * behind.
  */
 export async function migrate(driver: Driver, folder = MIGRATIONS): Promise<{ applied: string[] }> {
   const applied: string[] = []
@@ -59,7 +60,10 @@ export async function migrate(driver: Driver, folder = MIGRATIONS): Promise<{ ap
   return { applied }
 }
 
-/** Before a database becomes a template (db/drivers/pglite-template.ts): the times that migrations wrote are nobody's. */
+/**
+ * Before a database becomes a template (db/drivers/pglite-template.ts): removes the times that migrations wrote, which
+ * are set at the first start.
+ */
 export const UNDATE_TEMPLATE = `WITH undated AS (UPDATE schema_migrations SET applied_at = '-infinity')
   UPDATE clock SET seen_at = '-infinity'`
 

@@ -4,15 +4,15 @@ import { lockUntilCommit } from './locks.ts'
 import { lookAtClock, readClock } from './queries/clock.ts'
 
 /**
- * The partitions of `points`, a week each. On TimescaleDB they are chunks that make themselves; elsewhere a year
- * back and a month ahead are made before they are needed, since making one beside a slow reader blocks inserts.
+ * The partitions of `points`, each a week. TimescaleDB creates its chunks itself. Elsewhere, partitions from a year
+ * back to a month ahead are created before they are needed, since creating one beside a slow reader blocks inserts.
  */
 const WEEK_MS = 7 * 24 * 3600_000
 /** Monday 1970-01-05, so that a partition is a calendar week. */
 const FIRST_MONDAY_MS = 4 * 24 * 3600_000
 const AHEAD_MS = 30 * 24 * 3600_000
 
-/** How long points are kept; older ones are rejected by ingest. */
+/** How long points are stored; ingest rejects older ones. */
 export const RETENTION_MS = 365 * 24 * 3600_000
 
 export interface Partition {
@@ -21,7 +21,7 @@ export interface Partition {
   to: Date
 }
 
-/** The weeks that have to exist at `now`: from the oldest point that may still come to a month ahead. */
+/** The weeks needed at `now`: from that of the oldest acceptable point to a month ahead. */
 export function neededPartitions(now: number): Partition[] {
   const first = Math.floor((now - RETENTION_MS - FIRST_MONDAY_MS) / WEEK_MS)
   const last = Math.floor((now + AHEAD_MS - FIRST_MONDAY_MS) / WEEK_MS)
@@ -42,12 +42,15 @@ export async function isHypertable(db: Queryable): Promise<boolean> {
   return !row?.partitioned
 }
 
-/** Creates the partitions that are missing, by the database's clock. Returns their names. */
+/** Creates the missing partitions, by the database's clock. Returns their names. */
 export function createPartitions(db: Database, now?: number): Promise<string[]> {
   return attachMissing(db, async tx => neededPartitions(now ?? (await readClock(tx))))
 }
 
-/** Creates those that points of these times lack: taken where another clock held, or dropped while they waited. */
+/**
+ * Creates the missing partitions for points of these times, which were accepted by another clock, or whose partition
+ * was dropped while they waited.
+ */
 export function createPartitionsFor(db: Database, times: readonly number[]): Promise<string[]> {
   const weeks = new Set(times.map(time => Math.floor((time - FIRST_MONDAY_MS) / WEEK_MS)))
   return attachMissing(db, async () => [...weeks].sort((a, b) => a - b).map(describe))
@@ -60,7 +63,7 @@ async function attachMissing(db: Database, list: (tx: Queryable) => Promise<Part
     const existing = new Set((await listPartitions(tx)).map(partition => partition.name))
     const missing = (await list(tx)).filter(partition => !existing.has(partition.name))
     for (const { name, from, to } of missing) {
-      // ATTACH takes a lock that lets inserts go on (SHARE UPDATE EXCLUSIVE); CREATE … PARTITION OF does not.
+      // ATTACH takes a lock that permits inserts (SHARE UPDATE EXCLUSIVE); CREATE … PARTITION OF does not.
       await tx.query(`CREATE TABLE IF NOT EXISTS ${name} (LIKE points INCLUDING ALL)`)
       await tx.query(
         `ALTER TABLE points ATTACH PARTITION ${name}
@@ -72,12 +75,12 @@ async function attachMissing(db: Database, list: (tx: Queryable) => Promise<Part
 }
 
 /**
- * Drops the partitions all of whose points are older than the history is kept, whole, by the database's clock. Returns
- * their names. Throws where that clock has leapt ahead.
+ * Drops whole partitions whose points are all older than the retention, by the database's clock. Returns their names.
+ * Throws if that clock has jumped ahead.
  *
- * No write waits for it. A hypertable's chunk is dropped only when its lock can be had within 100 ms, or a slow reader
- * of the chunk would hold up every reader that comes after; the next run tries again. A plain partition leaves with
- * DETACH CONCURRENTLY, which waits for readers without a lock that writers need, and is dropped when nobody sees it.
+ * No write waits for it. A hypertable's chunk is dropped only if its lock is granted within 100 ms; otherwise a slow
+ * reader of the chunk would block every later reader. The next run tries again. A plain partition leaves with DETACH
+ * CONCURRENTLY, which waits for readers without a lock that writers need, and is dropped when no transaction sees it.
  */
 export async function dropOldPartitions(db: Database, now?: number): Promise<string[]> {
   if (now === undefined) {
@@ -128,7 +131,7 @@ async function dropDetached(db: Database, cutoff: Date): Promise<string[]> {
   return detached.map(({ name }) => name)
 }
 
-/** The attached partitions by name, oldest first; `detaching` is one that is on its way out. */
+/** The attached partitions by name, oldest first; `detaching` marks one that is being detached. */
 export async function listPartitions(
   db: Queryable,
 ): Promise<{ name: string; to: Date; detaching: boolean }[]> {

@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { packTemplate, TEMPLATE, templatePath } from './drivers/pglite-template.ts'
 
-// The last step of the server's build: what an embedded server begins from (drivers/pglite-template.ts). Its name says what
-// it was made of: where it is there, there is nothing to do. It is run with TZ=UTC, since PostgreSQL notes the time zone in which
-// it is set up.
+// The last step of the server's build: creates the template from which an embedded server starts
+// (drivers/pglite-template.ts). Its name is a hash of its inputs: if it exists, there is nothing to do. This runs with
+// TZ=UTC, since PostgreSQL stores the time zone in which it is set up.
 const target = templatePath()
 if (!existsSync(target)) {
   const folder = mkdtempSync(join(tmpdir(), 'fieldline-template-'))
@@ -34,7 +34,7 @@ async function setUp(directory: string): Promise<string> {
     'SELECT pg_walfile_name(pg_current_wal_insert_lsn()) AS current',
   )
   await db.close()
-  // A checkpoint leaves nothing to replay; older segments of the log are kept to be written over.
+  // After a checkpoint nothing needs to be replayed; older segments of the log are only kept for reuse.
   const segments = join(directory, 'pg_wal')
   for (const name of readdirSync(segments)) {
     if (/^[0-9A-F]{24}$/.test(name) && name !== log?.current) rmSync(join(segments, name))

@@ -4,8 +4,8 @@ const bytes = Buffer.alloc(64)
 let schedstat: number | null | undefined
 
 /**
- * The time that this thread has spent on a processor so far, in milliseconds: work of other threads and processes does not
- * count, unlike in a difference of two times, which it is where there is no /proc.
+ * The processor time of this thread so far, in milliseconds, which excludes the work of other threads and processes.
+ * Without /proc it falls back to the elapsed time.
  */
 export function processorMs(): number {
   // In nanoseconds, the first of three numbers (Linux: Documentation/scheduler/sched-stats).

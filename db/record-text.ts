@@ -2,7 +2,7 @@ import type { Values } from './schema/data-records.ts'
 import type { Field } from './schema/flows.ts'
 import { uniqueValue } from './unique-value.ts'
 
-/** A data record as it is written: in texts, which a thread that has no database makes as well. */
+/** A data record as it is stored: in texts, so that a thread without a database can build it as well. */
 export interface RecordText {
   /** Its values, as JSON. */
   data: string
@@ -10,7 +10,7 @@ export interface RecordText {
   unique: UniqueValue[]
 }
 
-/** The value of a unique field, as it is compared. */
+/** The value of a unique field, in the form in which it is compared. */
 export interface UniqueValue {
   field: string
   value: string
@@ -31,7 +31,7 @@ export function uniqueValues(fields: readonly Field[], data: Values): UniqueValu
   return found
 }
 
-/** What a search looks into: texts and numbers, a line each, whatever field they are of; without the unit separator. */
+/** The text that a search looks into: texts and numbers of all fields, one per line; without the unit separator. */
 export function searchText(data: Values): string {
   const lines = (value: unknown): string[] => {
     if (typeof value === 'string') return [value.replaceAll('\n', ' ').replaceAll('\u001f', ' ')]

@@ -1,6 +1,7 @@
 /**
- * Runs `work` until it succeeds. After a failure `again` is asked whether to go on, and reports what it likes; where it says
- * no, the failure is the caller's. The pauses double from `firstMs` to `maxMs`; without the latter they stay as they are.
+ * Runs `work` until it succeeds. After a failure `again` decides whether to go on, and may report the error; if it
+ * returns false, the failure is thrown. The pauses double from `firstMs` to `maxMs`; without `maxMs` they stay the
+ * same.
  */
 export async function retry<T>(
   work: () => Promise<T>,

@@ -4,28 +4,31 @@ import { claimLog, readLogPositions } from './queries/log-positions.ts'
 import { retry } from './retry.ts'
 
 /**
- * Without Kafka one process stores, since it numbers what it stores by itself: a second one would use the same numbers, and
- * rejections, which are known by them, would take each other's place. So it holds a lock of the database, by a session over
- * the direct connection, which ends with the process.
+ * Without Kafka only one process stores, since it numbers the stored points itself: a second one would use the same
+ * numbers, and rejections, which are identified by them, would replace each other. So it holds a lock of the database,
+ * through a session over the direct connection that ends with the process.
  *
- * Where that session is lost (a restart of the database, a network that is cut) nothing is stored until the lock is held
- * again, and not if another process has stored meanwhile: then this one has to end. What was under way when the session
- * was lost may still be committed; whoever comes next begins `LOG_GAP` above what it finds stored.
+ * If that session is lost (a restart of the database, a disconnected network), nothing is stored until the lock is held
+ * again. If another process has stored meanwhile, this one has to end. Work that was in progress when the session was
+ * lost may still be committed; the next holder begins `LOG_GAP` above the stored position that it finds.
  */
 const LOG_GAP = 1_000_000
-/** The name of the log of one process, which has no other. */
+/** The name of the log of a process without Kafka. */
 const PROCESS_LOG = 'process'
 
-/** Where the log of one process goes on: above what is stored, and what a process that was killed may still commit. */
+/**
+ * The position at which the log of one process continues: above everything stored, and above what a killed process may
+ * still commit.
+ */
 export async function claimProcessLog(db: Database, partitions: number): Promise<Map<number, number>> {
   await claimLog(db, PROCESS_LOG, partitions)
   const stored = await readLogPositions(db.system)
   return new Map([...stored].map(([partition, offset]) => [partition, offset + LOG_GAP]))
 }
 
-const PATIENCE_MS = 5_000
-/** The database may take so long to notice that our own session of before is gone. */
-const PATIENCE_AGAIN_MS = 30_000
+const MAX_WAIT_MS = 5_000
+/** The database may take this long to notice that our own previous session is gone. */
+const MAX_WAIT_AGAIN_MS = 30_000
 const RETRY_MS = 500
 
 export interface SingleWriter {
@@ -34,7 +37,7 @@ export interface SingleWriter {
   release(): Promise<void>
 }
 
-/** Waits a moment for a predecessor that is just ending, and rejects then. */
+/** Waits a moment for a predecessor that is just ending, and rejects after that. */
 export async function becomeSingleWriter(options: {
   driver: Driver
   onError: (error: unknown, doing: string) => void
@@ -45,11 +48,11 @@ export async function becomeSingleWriter(options: {
   const reached = new Map<number, number>()
   let released = false
   let release: (() => Promise<void>) | undefined
-  let held: Promise<void> = acquire(PATIENCE_MS, false)
+  let held: Promise<void> = acquire(MAX_WAIT_MS, false)
   await held
 
-  async function acquire(patienceMs: number, isReacquiring: boolean): Promise<void> {
-    let deadline = performance.now() + patienceMs
+  async function acquire(maxWaitMs: number, isReacquiring: boolean): Promise<void> {
+    let deadline = performance.now() + maxWaitMs
     const tryAcquire = async () => {
       if (released) return
       const session = { isHeld: false, hasEnded: false }
@@ -62,7 +65,7 @@ export async function becomeSingleWriter(options: {
         if (isReacquiring) await checkNobodyStored()
         if (session.hasEnded) throw new SessionEndedError()
       } catch (error) {
-        // Or the next try would find it locked, by ourselves. Nobody may answer, so it is not waited for.
+        // Otherwise the next attempt would find our own lock. It is not awaited, since there may be no answer.
         void letGo()
         throw error
       }
@@ -75,7 +78,7 @@ export async function becomeSingleWriter(options: {
         if (error instanceof LockedError) return performance.now() < deadline
         if (error instanceof OtherWriterError || !isReacquiring) return false
         // The database is away, which is no sign of another process.
-        deadline = performance.now() + patienceMs
+        deadline = performance.now() + maxWaitMs
         onError(error, 'locking as the writer again')
         return true
       },
@@ -97,7 +100,7 @@ export async function becomeSingleWriter(options: {
   function lost(): void {
     if (released) return
     onError(new SessionEndedError(), 'holding the lock of the writer')
-    held = acquire(PATIENCE_AGAIN_MS, true)
+    held = acquire(MAX_WAIT_AGAIN_MS, true)
     held.catch(onLost)
   }
 
@@ -116,7 +119,7 @@ export async function becomeSingleWriter(options: {
 
 class OtherWriterError extends Error {}
 
-/** As `isAway` knows it. */
+/** With a code that `isAway` recognizes. */
 class SessionEndedError extends Error {
   readonly code = 'ECONNRESET'
 

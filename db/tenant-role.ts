@@ -5,8 +5,8 @@ import { sqlState } from './errors.ts'
 const INSUFFICIENT_PRIVILEGE = '42501'
 
 /**
- * Before the first migration: the role that tenants' queries run as. Roles belong to the server and not to the
- * database, so another database's start may have made it, or an administrator (docs/postgresql.md).
+ * Runs before the first migration: prepares the role for tenants' queries. Roles belong to the server and not to the
+ * database, so the start of another database may have created it, or an administrator (docs/postgresql.md).
  */
 export async function prepareTenantRole(run: (statement: Statement) => Promise<unknown[]>): Promise<void> {
   const ask = async (text: string) => (await run({ text, values: [] })) as { yes: boolean }[]
@@ -21,7 +21,7 @@ export async function prepareTenantRole(run: (statement: Statement) => Promise<u
   }
   const [allowed] = await ask(`SELECT pg_has_role(current_user, '${TENANT_ROLE}', 'SET') AS yes`)
   if (!allowed?.yes) {
-    // From PostgreSQL 16 a role with CREATEROLE may not become the role that it made without this.
+    // From PostgreSQL 16 on, a role with CREATEROLE needs this to assume the role that it created.
     await orExplain(
       `DO $$ BEGIN EXECUTE format('GRANT ${TENANT_ROLE} TO %I WITH SET TRUE, INHERIT FALSE', current_user); END $$`,
       `GRANT ${TENANT_ROLE} TO <this user> WITH SET TRUE, INHERIT FALSE`,
@@ -40,7 +40,7 @@ export async function prepareTenantRole(run: (statement: Statement) => Promise<u
   }
 }
 
-/** Refuses a tenant role that row-level security does not bind: the wall between organizations would be painted on. */
+/** Throws if row-level security does not bind the tenant role: then it would not separate organizations. */
 export async function checkTenantRole(db: Queryable): Promise<void> {
   const [role] = await db.query<{ superuser: boolean; bypasses: boolean; owns: boolean }>(
     `SELECT rolsuper AS superuser, rolbypassrls AS bypasses,

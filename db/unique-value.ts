@@ -1,7 +1,10 @@
 import { foldEmail } from './email-address.ts'
 import type { Field } from './schema/flows.ts'
 
-/** How a unique value is compared: addresses in whatever spelling, a text as the number that it is of, all else as it is. */
+/**
+ * The form in which unique values are compared: e-mail addresses in any spelling, numbers without leading zeros, and
+ * everything else unchanged.
+ */
 export function uniqueValue(field: Pick<Field, 'type'>, value: unknown): string {
   if (field.type === 'email') return foldEmail(String(value))
   return field.type === 'number' ? String(value).replace(/^(-?)0+(?=\d)/, '$1') : String(value)

@@ -59,13 +59,16 @@ import { vehicleRoutes } from './resources/vehicles/routes.ts'
 import { webhookRoutes } from './resources/webhooks/routes.ts'
 import type { App, Services } from './services.ts'
 
-/** As MQTT's CONNECT. 16 KiB in so long are 13 kbit/s; the body has a time of its own. */
+/** The same as for MQTT's CONNECT. 16 KiB in this time are 13 kbit/s; the body has a time of its own. */
 const HEADERS_WITHIN_MS = 10_000
 const MAX_HEADER_BYTES = 16 * 1024
-/** Longer than balancers keep theirs, or they send into a connection that closes. */
+/** Longer than balancers keep their connections; otherwise they send into one that closes. */
 const IDLE_MS = 72_000
 
-/** The HTTP server: the table of contents of everything that answers. Who describes it (`gatherRoutes`) comes before its routes. */
+/**
+ * The HTTP server: the table of contents of everything that answers. `describe` (such as `gatherRoutes`) runs before
+ * the routes are added.
+ */
 export async function createApp(
   services: Services,
   logger: FastifyBaseLogger,
@@ -76,13 +79,13 @@ export async function createApp(
   const known = createKnownCallers()
   const app: App = Fastify({
     loggerInstance: logger,
-    // A line a request is for whoever looks for a fault; what fails is logged in any case. An address may hold a
-    // device's key, so none is ever logged (test/api/apps.test.ts).
+    // Only failures are logged; a line for each request would serve fault-finding alone. A URL may hold a device's key,
+    // so none is ever logged (test/api/apps.test.ts).
     logController: new LogController({ disableRequestLogging: true }),
     genReqId: () => newId(),
-    // Without any, the address is the connection's own.
+    // Without trusted proxies, the address is that of the connection.
     trustProxy: services.config.trustedProxies.length > 0 && services.config.trustedProxies,
-    // A path's part may be as long as the address: what it names is looked for, and is not there.
+    // A part of a path may be as long as the URL: an over-long identifier then answers 404.
     routerOptions: {
       ignoreTrailingSlash: true,
       maxParamLength: MAX_HEADER_BYTES,
@@ -97,7 +100,7 @@ export async function createApp(
           connectionsCheckingInterval: 1_000,
           keepAliveTimeout: IDLE_MS,
           maxHeaderSize: MAX_HEADER_BYTES,
-          // Answered by a hook, in the envelope.
+          // A hook answers this, in the envelope.
           requireHostHeader: false,
         },
         pace(listener, ({ headers, socket }) => {
@@ -109,7 +112,7 @@ export async function createApp(
       return cutUnread(server)
     },
     clientErrorHandler: answerClientError,
-    // Without hooks, so it says itself what they do.
+    // No hooks run here, so it does their work itself.
     frameworkErrors(error, request, reply) {
       reply.headers(ANSWER_HEADERS)
       if (sendMissingPage(request, reply, console, 400)) return
@@ -123,17 +126,17 @@ export async function createApp(
   useOwnSentences()
   addErrorHandling(app)
   addAnswerHeaders(app)
-  // Before what may fail, so that a page of another origin may read why.
+  // Comes before everything that may fail, so that a page of another origin may read the failure.
   await addCors(app, services)
   await addUpgrades(app)
-  // Before whatever hands a socket on.
+  // Comes before everything that hands a socket on.
   countConnections(app.server, services.connections)
   addMissingPage(app, console)
   addMethods(app)
   addArrivalTime(app)
   addBodies(app, services)
   addUnreadBodies(app)
-  // It says of the connection what holds after the body's rest.
+  // Comes after the rest of the body is read, since it decides about the `connection` header last.
   draining.add(app)
 
   await describe?.(app)

@@ -1,18 +1,24 @@
 import { closeSync, openSync, readSync } from 'node:fs'
 
-/** What the console's map lies on: outlines of the world that come with it, tiles of another server, or a file of them. */
+/**
+ * The background of the console's map: the outlines of the world that come with it, tiles of another server, or a file
+ * of tiles.
+ */
 export type Basemap =
   | { kind: 'world' }
   | { kind: 'tiles'; url: string; vector: boolean }
   | { kind: 'file'; path: string; vector: boolean }
 
-/** https://github.com/protomaps/PMTiles/blob/main/spec/v3/spec.md: the magic, the version, and at byte 99 what tiles are. */
+/**
+ * https://github.com/protomaps/PMTiles/blob/main/spec/v3/spec.md: the magic number, the version, and at byte 99 the
+ * type of the tiles.
+ */
 const HEADER_BYTES = 127
 const TILE_TYPE_AT = 99
 const VECTOR = 1
 const IMAGES: readonly number[] = [2, 3, 4, 5]
 
-/** Reads `BASEMAP`. A text is one sentence on what is wrong with it. */
+/** Reads `BASEMAP`. A returned text is the error, in one sentence. */
 export function readBasemap(value: string | undefined): Basemap | string {
   if (value === undefined) return { kind: 'world' }
   if (/^https?:\/\//.test(value)) return readTileUrl(value)
@@ -23,7 +29,7 @@ export function readBasemap(value: string | undefined): Basemap | string {
 function readTileUrl(url: string): Basemap | string {
   const missing = ['{z}', '{x}', '{y}'].filter(part => !url.includes(part))
   if (missing.length > 0) return `BASEMAP has to name ${missing.join(', ')} in its URL, it is "${url}"`
-  // It goes into the policy of the page as it is.
+  // The origin goes into the page's Content Security Policy unchanged.
   if (!URL.canParse(url) || /[\s;,'"]/.test(new URL(url).origin)) return `BASEMAP is not a URL: "${url}"`
   return { kind: 'tiles', url, vector: /\.(mvt|pbf)(\?|$)/.test(url) }
 }

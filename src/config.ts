@@ -5,19 +5,19 @@ import { createFile, createFolder, replaceFile } from '../db/durable-files.ts'
 import { type Basemap, readBasemap } from './basemap.ts'
 
 /**
- * The configuration. It comes from the environment only, in two steps: `readEnv` reads the texts, and
- * `toConfig` checks them together and says everything that is wrong at once. Nothing else reads the environment.
+ * The configuration. It comes from the environment only, in two steps: `readEnv` reads the texts, and `toConfig` checks
+ * them together and reports all errors at once. Nothing else reads the environment.
  */
 export const ROLES = ['api', 'ingest', 'writer', 'live', 'jobs'] as const
 export type Role = (typeof ROLES)[number]
 /** HMAC with SHA-256 is as strong as a key of 32 bytes. */
 const MIN_SECRET_LENGTH = 32
-/** The identifiers of what is exported directly are held. */
+/** The identifiers of a directly exported file's records are kept in memory. */
 const MAX_DIRECT_EXPORT = 10_000
-/** Where nothing is kept between them, they are one process. */
+/** Without Kafka nothing is stored between these roles, so they run in one process. */
 const TOGETHER = ['ingest', 'writer', 'live'] as const satisfies Role[]
 
-/** Whoever is to wait longer is better kept from the process before it is told to stop. */
+/** For a longer drain, it is better to keep new clients from the process before stopping it. */
 const MAX_DRAIN_S = 3_600
 
 export interface Config {
@@ -25,34 +25,34 @@ export interface Config {
   host: string
   port: number
   mqttPort: number
-  /** Undefined is no listener for MQTT over TLS. */
+  /** Undefined means no listener for MQTT over TLS. */
   mqttTls: { port: number; certFile: string; keyFile: string } | undefined
-  /** New MQTT connections a second, those beyond it wait; 0 is no limit. */
+  /** New MQTT connections a second, beyond which they wait; 0 means no limit. */
   mqttConnectionsPerSecond: number
   dataDir: string
-  /** Undefined is the embedded database. */
+  /** Undefined means the embedded database. */
   databaseUrl: string | undefined
   databaseDirectUrl: string | undefined
-  /** Undefined is the log of one process. */
+  /** Undefined means the log within the process. */
   kafka: { brokers: string[]; prefix: string; partitions: number; replication: number } | undefined
   jwtSecret: string
   /** Whether anybody may register. */
   allowSignup: boolean
   /** Whether webhooks may go to private addresses. */
   webhookAllowPrivate: boolean
-  /** Records up to which an export is the answer itself. */
+  /** The number of records up to which an export is sent as the answer. */
   exportDirectLimit: number
-  /** REST requests a minute and caller; 0 is no limit at all. */
+  /** REST requests per minute and caller; 0 means no limit. */
   rateLimitPerMinute: number
-  /** Per process; 0 is off. */
+  /** Per process; 0 means no limit. */
   liveSocketsPerUser: number
-  /** Addresses and networks of proxies whose X-Forwarded-For is believed. */
+  /** Addresses and networks of proxies whose X-Forwarded-For is trusted. */
   trustedProxies: string[]
-  /** Origins of other people's pages that may call. */
+  /** Origins of foreign pages that may call the interface. */
   corsOrigins: string[]
-  /** How long the end of the process may take to finish and close what is connected. */
+  /** The time in which the process finishes requests and closes connections when it stops. */
   drainSeconds: number
-  /** What the console's map lies on. */
+  /** The background of the console's map. */
   basemap: Basemap
   owner: { email: string; password: string | undefined; organization: string }
 }
@@ -61,14 +61,14 @@ export class ConfigError extends Error {}
 
 type Env = Readonly<Record<string, string | undefined>>
 
-/** The environment as it is, with empty variables as absent. */
+/** The environment, in which empty variables count as absent. */
 export function readEnv(environment: Env = process.env): Env {
   return Object.fromEntries(
     Object.entries(environment).filter(([, value]) => value !== undefined && value !== ''),
   )
 }
 
-/** Throws a ConfigError that names every variable that is wrong. */
+/** Throws a ConfigError that names every wrong variable. */
 export function toConfig(env: Env): Config {
   const problems: string[] = []
   const text = (name: string, otherwise: string) => env[name] ?? otherwise
@@ -196,7 +196,7 @@ function isOrigin(text: string): boolean {
   return URL.canParse(text) && new URL(text).origin === text
 }
 
-/** The secret of the embedded tier, created at the first start and found again at every later one. */
+/** The secret of the embedded tier, created at the first start and read again at every later one. */
 function keepSecret(dataDir: string): string {
   const path = join(dataDir, 'jwt-secret')
   createFolder(dataDir)
@@ -204,7 +204,7 @@ function keepSecret(dataDir: string): string {
   createFile(path, created)
   let kept = readFileSync(path, 'utf8').trim()
   if (kept === '') {
-    // Nobody was ever signed in by an empty one: a power cut left it behind, or a disk that was full.
+    // Nobody was ever signed in with an empty secret: a power cut or a full disk left it behind.
     replaceFile(path, created)
     kept = created
   }

@@ -1,4 +1,4 @@
-/** The first account, and, where one process does it all, what a newcomer pastes into a terminal. */
+/** Describes the first account and, if one process has all roles, commands for a newcomer to paste into a terminal. */
 export function describeFirstSteps(
   account: { email: string; password: string; generated: boolean },
   http: string,

@@ -2,12 +2,12 @@ import type { FastifyBaseLogger } from 'fastify'
 import { Histogram, type Registry } from 'prom-client'
 import type { Hold } from '../db/drivers/driver.ts'
 
-/** Everybody else waits as long as one has the session of the embedded database. */
+/** Everybody else waits while one holds the session of the embedded database. */
 const MAX_HOLD_MS = 250
 const LOG_EVERY_MS = 10_000
 const BUCKETS = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5]
 
-/** Measures how long the session of the embedded database is held, and says so where it is too long. */
+/** Measures how long the session of the embedded database is held, and logs holds that are too long. */
 export function createHoldMetrics(registry: Registry, logger: FastifyBaseLogger): (hold: Hold) => void {
   const histogram = (name: string, help: string) =>
     new Histogram({ name, help, labelNames: ['lane'], buckets: BUCKETS, registers: [registry] })

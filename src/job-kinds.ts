@@ -13,7 +13,7 @@ import { webhookJobs } from './resources/webhooks/job.ts'
 import { createWebhookSecrets } from './resources/webhooks/secrets.ts'
 import { upkeepJob } from './upkeep.ts'
 
-/** The kinds of jobs, which are all the work in the background. */
+/** The kinds of jobs. All background work is one of them. */
 export function createJobKinds(
   db: Database,
   config: Pick<Config, 'webhookAllowPrivate' | 'jwtSecret' | 'dataDir'>,
@@ -22,7 +22,7 @@ export function createJobKinds(
     scheduler,
     onError,
   }: {
-    /** Points that this process has stored. */
+    /** The number of points that this process has stored. */
     storedPoints: () => number
     scheduler: Scheduler
     onError: (error: unknown, doing: string) => void

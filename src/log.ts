@@ -11,12 +11,15 @@ import type { Log } from '../stream/log.ts'
 import { createProcessLog, EMBEDDED_BATCH } from '../stream/process-log.ts'
 import type { Config } from './config.ts'
 
-/** PGlite is one session, so more than one batch at a time only makes them smaller. */
+/** PGlite is one session, so several batches at a time would only be smaller. */
 const EMBEDDED_PARTITIONS = 1
-/** One batch is filled while another is stored. With four they were half as large, and a point took a sixth more processor. */
+/**
+ * One batch is filled while another is stored. With four partitions the batches were half as large, and a point took a
+ * sixth more processor time.
+ */
 const POSTGRES_PARTITIONS = 2
 
-/** Opens the log of the tier that the configuration names: Kafka, or the process itself. */
+/** Opens the log of the configured tier: Kafka, or the one within the process. */
 export async function openLog(
   config: Config,
   parts: { db: Database; registry: Registry; onError: (error: unknown, doing: string) => void },
@@ -28,7 +31,7 @@ export async function openLog(
     const batch = db.isOneSession ? EMBEDDED_BATCH : undefined
     return { log: createProcessLog({ partitions, start, batch, onError }), answers: async () => true }
   }
-  // Loaded where it is used: a fifth of all modules.
+  // Loaded only if needed: these are a fifth of all modules.
   const [{ openKafkaLog }, { observeKafka }] = await Promise.all([
     import('../stream/kafka/log.ts'),
     import('../stream/kafka/metrics.ts'),

@@ -4,7 +4,7 @@ import { ConfigError, readEnv, toConfig } from './config.ts'
 import { describeFirstSteps } from './first-steps.ts'
 import { openProcess } from './open.ts'
 
-/** Beyond what it waits for those who are connected: jobs have 5 s to stop, acknowledgements as long. */
+/** Added to the drain time: jobs have 5 s to stop, and acknowledgements as long. */
 const STOP_WITHIN_MS = 15_000
 
 const logger = pino(

@@ -33,32 +33,32 @@ import { createFirstAccount } from './resources/auth/first-account.ts'
 import { startGeofences } from './resources/geofence-events/run.ts'
 import { createWebhookSecrets, sealStoredSecrets } from './resources/webhooks/secrets.ts'
 
-/** How long a start waits before it asks again for a database that is away. */
+/** The delay before a starting process asks again for a database that is away. */
 const DATABASE_RETRY_MS = 1_000
 
-/** Where a process answers, once every listener of its roles is open. */
+/** The addresses of a process, once every listener of its roles is open. */
 export interface Opened {
   /** The base URL of HTTP, such as `http://127.0.0.1:3000`. */
   url: string
-  /** The port of MQTT, or null without the role `ingest`. */
+  /** The port of MQTT; null without the role `ingest`. */
   mqttPort: number | null
-  /** The account that this start created, or null where the database had accounts. */
+  /** The account that this start created; null if the database had accounts. */
   firstAccount: Awaited<ReturnType<typeof createFirstAccount>>
 }
 
 export interface OpenOptions {
   logger: FastifyBaseLogger
-  /** Called when the process has lost its database for good: nothing may be written any more. */
+  /** Called when the process has lost its database for good, and must not write any more. */
   onLost(error: Error): void
 }
 
 type Closers = (() => Promise<void> | void)[]
 
 /**
- * Opens the parts that the roles of this process need, in the order in which a point travels back from its end: the table, the
- * log, the writer, the live clients, then the servers. `close` finishes what is under way (`ingest/drain.ts`), and closes in
- * reverse what is open by then, also before `opened` resolves. Where a part fails to open, `opened` rejects, and the
- * parts before it are closed.
+ * Opens the parts that the roles of this process need, in the reverse order of a point's way: the table, the log, the
+ * writer, the live clients, then the servers. `close` finishes the work in progress (`ingest/drain.ts`) and closes the
+ * open parts in reverse order, even before `opened` resolves. If a part fails to open, `opened` rejects and the earlier
+ * parts are closed.
  */
 export function openProcess(
   config: Config,
@@ -216,7 +216,7 @@ async function openParts(config: Config, { logger, onLost }: OpenOptions, closer
 
   return { url: http, mqttPort: mqtt ? mqtt.port : null, firstAccount }
 
-  /** A server may start before its database, which may also go away while it starts. */
+  /** A server may start before its database, which may also become unavailable during the start. */
   function whenThere<T>(work: () => Promise<T>): Promise<T> {
     return retry(work, {
       firstMs: DATABASE_RETRY_MS,

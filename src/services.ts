@@ -16,23 +16,23 @@ import type { LivePositions } from '../stream/live/positions.ts'
 import type { Log } from '../stream/log.ts'
 import type { Config } from './config.ts'
 
-/** What `main.ts` has opened and the routes use. */
+/** The parts that `main.ts` has opened and the routes use. */
 export interface Services {
   config: Config
   db: Database
-  /** Null in a process that neither takes points, stores them nor shows them live; `live` and `mqtt` likewise. */
+  /** Null in a process that neither accepts, stores nor shows points; the same holds for `live` and `mqtt`. */
   log: Log | null
   tokens: Tokens
   watcher: Watcher
   live: { positions: LivePositions; clients: LiveClients } | null
   mqtt: Pick<MqttServer, 'accept' | 'port'> | null
   lastSeen: LastSeen
-  /** In which what is large is gone through, by whatever way it came. */
+  /** The turns in which large inputs are processed, whichever way they came. */
   scheduler: Scheduler
-  /** Of all listeners of the process. */
+  /** The connections of all listeners of the process. */
   connections: Connections
   metrics: { registry: Registry; ingest: IngestMetrics }
-  /** What the process needs, by name, and whether it answers. */
+  /** The dependencies of the process by name, each with a check whether it answers. */
   dependencies: Readonly<Record<string, () => Promise<boolean>>>
   clock: Pick<ClockWatch, 'isRight' | 'offsetMs'>
   /** Whether every listener of the running roles is open. */

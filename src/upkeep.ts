@@ -17,12 +17,12 @@ import type { JobKind } from './jobs/kind.ts'
 
 const EVERY_MS = 10 * 60_000
 
-/** A folder of files whose records go after some time. */
+/** A folder whose files are deleted with their records. */
 interface Swept {
   sweep(db: Queryable): Promise<void>
 }
 
-/** What has to be done now and then: partitions ahead of time, and the deletion of what has had its time. */
+/** The regular maintenance: creates partitions in advance, and deletes expired rows and files. */
 export function upkeepJob(db: Database, files: readonly Swept[]): JobKind {
   const steps: (() => Promise<unknown>)[] = [
     () => createPartitions(db),
@@ -52,12 +52,12 @@ export function upkeepJob(db: Database, files: readonly Swept[]): JobKind {
     everyMs: EVERY_MS,
     async run({ signal }) {
       const failures: unknown[] = []
-      // Each deletes some, as often as there is more: what is made between two runs has no bound of its own.
+      // Each step deletes a part and is repeated while there is more: nothing limits the rows of one interval.
       for (let left = steps; left.length > 0; ) {
         const unfinished: typeof steps = []
         for (const step of left) {
           signal.throwIfAborted()
-          // One that fails must not keep the others from their turn.
+          // A failing step must not keep the others from their turn.
           const mayHaveMore = await step().catch(error => {
             failures.push(error)
           })

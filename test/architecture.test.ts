@@ -5,8 +5,8 @@ import { LOCKS } from '../db/locks.ts'
 
 const ROOT = resolve(import.meta.dirname, '..')
 /** Stairs only go down: a floor imports from itself and from the floors after it. */
-const FLOORS = ['src', 'ingest', 'stream', 'db', 'fair']
-/** Beside the stairs: it knows the server through its public interface alone. */
+const FLOORS = ['src', 'ingest', 'stream', 'db']
+/** Beside the floors: it uses only the server's public interface. */
 const CONSOLE = 'console'
 /**
  * The console's own floors from the top down: a folder, or a file that lies in console/ itself. Three pages are opened by a
@@ -32,14 +32,17 @@ const CONSOLE_FLOORS = [
   'kinds.ts',
   'clock.ts',
 ]
-/** The roof has stairs as well: neither the runner of jobs, nor spreadsheets, nor the parts that all routes share know a resource. */
+/**
+ * The roof has floors as well: neither the runner of jobs, nor spreadsheets, nor the parts that all routes share know a
+ * resource.
+ */
 const ROOF = ['src/resources', 'src/jobs', 'src/sheets', 'src/http', 'src/calendar']
-/** The files of the roof itself, which put the resources together. A resource knows none of them but these. */
+/** The files of the roof itself, which put the resources together. A resource may only import these of them. */
 const KNOWN_TO_ALL = ['src/config.ts', 'src/services.ts', 'src/basemap.ts']
 /**
- * Who may cross organizations: the writer, live, accounts (signing in, switching, creating, inviting, registering,
- * passwords, sessions), jobs, retention, and what reads points, newest fixes, data records and lists of tasks,
- * whose queries take the organization as their first parameter.
+ * Files that may cross organizations: the writer, live, accounts (signing in, switching, creating, inviting,
+ * registering, passwords, sessions), jobs, retention, and queries of points, newest fixes, data records and lists of
+ * tasks, which take the organization as their first parameter.
  */
 const CROSSING: readonly string[] = [
   'ingest/identity/watcher.ts',
@@ -84,9 +87,10 @@ const CROSSING: readonly string[] = [
 ]
 
 /**
- * Who asks this machine what time it is, in so many places: to compare it with the database's, to say how old a file is, which it
- * dated itself, or to name something. Everything that decides by the time of day asks `timeOfDay()` of `db/clock.ts`. How long
- * something takes is told by `performance.now()`: a clock that is put right must not hold up what waits.
+ * Files that may read this machine's clock, with the number of places: to compare it with the database's, to compute
+ * the age of a file that they dated themselves, or to name something. Every decision by the time of day uses
+ * `timeOfDay()` of `db/clock.ts`. Durations use `performance.now()`: correcting the clock must not delay anything that
+ * waits.
  */
 const TELLING_TIME: Readonly<Record<string, number>> = {
   'db/clock.ts': 3,
@@ -117,7 +121,7 @@ const sources: Source[] = [...FLOORS, CONSOLE].flatMap(floor =>
     }),
 )
 
-/** Of types too: whoever reads a file reads what it knows. */
+/** Includes imports of types: a reader of the file has to know them as well. */
 function readImports(path: string, lines: readonly string[]): Import[] {
   return lines.flatMap((text, index) =>
     [...text.matchAll(/(?:from|import\()\s*'(\.[^']+)'/g)].map(([, specifier]) => ({
@@ -127,7 +131,7 @@ function readImports(path: string, lines: readonly string[]): Import[] {
   )
 }
 
-/** Places as `path:line: text`, so that a failure names what to mend. */
+/** Places as `path:line: text`, so that a failure names the line to correct. */
 function find(test: (line: string, path: string) => boolean): string[] {
   return sources.flatMap(({ path, lines }) =>
     lines.flatMap((line, index) => (test(line, path) ? [`${path}:${index + 1}: ${line.trim()}`] : [])),
@@ -148,7 +152,7 @@ describe('The house', () => {
     const isConsole = (path: string) => path.startsWith(`${CONSOLE}/`)
     expect(findImports((path, target) => isConsole(path) !== isConsole(target))).toEqual([])
     expect(findImports((path, target) => !isConsole(path) && floorOf(target) < floorOf(path))).toEqual([])
-    // Nothing is found where nothing is read. Circles of imports are Biome's to find (noImportCycles).
+    // Guards against a check that reads no imports. Biome finds circles (noImportCycles).
     expect(sources.flatMap(({ imports }) => imports).length).toBeGreaterThan(500)
   })
 
@@ -200,7 +204,7 @@ describe('The house', () => {
       telling[path] = (telling[path] ?? 0) + 1
     }
     expect(telling).toEqual(TELLING_TIME)
-    // And never tells by that clock what time it is: it begins with the process.
+    // And it is never used as the time of day: it begins with the process.
     const mistaken = find((line, path) => {
       const [, name] = /new Date\((\w+)\)/.exec(line) ?? []
       if (name === undefined) return false

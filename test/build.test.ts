@@ -33,7 +33,7 @@ describe('A build', () => {
       'bundle.mjs',
     ])
       writeFileSync(join(folder, name), readFileSync(join(ROOT, name)))
-    // The database is the checkout's own, with what was made of it: making that takes longer than all else.
+    // The database is the checkout's own, with its build: building that takes longer than everything else.
     for (const name of ['db', 'dist/db']) cpSync(join(ROOT, name), join(folder, name), { recursive: true })
     mkdirSync(join(folder, 'src/parts'), { recursive: true })
     write('src/main.ts', `import { part } from './parts/part.ts'\nconsole.log(part)\n`)

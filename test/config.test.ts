@@ -67,7 +67,7 @@ describe('The configuration', () => {
 describe('What is written about the configuration', () => {
   const read = (name: string) => readFileSync(resolve(import.meta.dirname, '..', name), 'utf8')
   const example = read('.env.example')
-  /** The names of the variables that `toConfig` asks for. */
+  /** The names of the variables that `toConfig` reads. */
   const names = () => {
     const asked = new Set<string>()
     const env: Record<string, string> = POSTGRES

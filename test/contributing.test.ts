@@ -7,15 +7,15 @@ import { describe, expect, it } from 'vitest'
 const ROOT = resolve(import.meta.dirname, '..')
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8')
 
-/** Every file that is written by hand; what is sent to the tests is not. */
-const files = ['src', 'ingest', 'stream', 'db', 'fair', 'test'].flatMap(floor =>
+/** Every hand-written file; recorded test data is not. */
+const files = ['src', 'ingest', 'stream', 'db', 'test'].flatMap(floor =>
   readdirSync(join(ROOT, floor), { recursive: true, withFileTypes: true })
     .filter(entry => entry.isFile())
     .map(entry => relative(ROOT, join(entry.parentPath, entry.name)))
     .filter(path => !path.startsWith('test/data/')),
 )
 
-/** The steps of a walk: a file, and pieces of it that the step shows. */
+/** The steps of a walk: a file, and the pieces of it that the step shows. */
 function readWalk(title: string): { path: string; shown: string[] }[] {
   const section = read('CONTRIBUTING.md').split(`## ${title}\n`)[1]?.split('\n## ')[0] ?? ''
   const steps = section.match(/^\d+\. .*(?:\n {3}.*)*/gm) ?? []
@@ -29,7 +29,7 @@ const namedAfter = (name: string) => files.filter(path => new RegExp(`\\b${name}
 const containing = (pattern: RegExp) =>
   files.filter(path => path !== 'test/contributing.test.ts' && pattern.test(read(path)))
 
-/** The line or the block of hubs once more, for roles. */
+/** Repeats the line or the block of hubs for roles. */
 const addRoles = (text: string) =>
   text.replace(
     /^( *)hubs: (?:.*,|\{\n(?:\1 .*\n)*\1\},)\n/m,
@@ -73,7 +73,7 @@ describe('CONTRIBUTING.md', () => {
       cpSync(join(ROOT, 'console'), join(copy, 'console'), { recursive: true })
       cpSync(join(ROOT, 'tsconfig.json'), join(copy, 'tsconfig.json'))
       symlinkSync(join(ROOT, 'node_modules'), join(copy, 'node_modules'))
-      // Roles have a list in the API, and no page.
+      // Roles have a list in the API, but no page.
       const [page, ...others] = walk
         .filter(path => path.includes('roles'))
         .concat(walk.filter(path => !path.includes('roles')))

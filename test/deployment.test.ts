@@ -179,7 +179,7 @@ describe('The files of three machines', () => {
   })
 })
 
-/** What a shell would put in place of `${NAME:-default}` and `${NAME:?message}`. */
+/** The value that a shell would insert for `${NAME:-default}` and `${NAME:?message}`. */
 function fill(value: string): string {
   return value.replace(
     /\$\{\w+(:-([^}]*)|:\?[^}]*)?\}/g,

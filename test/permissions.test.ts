@@ -14,7 +14,7 @@ const dataTypes = fc.array(
   fc.record({ dataTypeId: fc.constantFrom(...TYPES), restrictedFields: fc.subarray(FIELDS) }),
   { maxLength: 3 },
 )
-/** Details as they may be stored, most of them clear and some not. */
+/** Details as they may be stored, most of them valid and some ambiguous. */
 const detail: fc.Arbitrary<PermissionDetail> = fc
   .record({
     permissionName: fc.constantFrom(...NAMES),
@@ -25,8 +25,8 @@ const detail: fc.Arbitrary<PermissionDetail> = fc
 const role = fc.array(detail, { maxLength: 7 })
 
 /**
- * Every single thing that a role lets its holder do, as texts: the rule of the contract said a second time, the slow
- * way. A type that is still to be made is one too, with its own field.
+ * Every single action that a role permits, as texts: a second, slow implementation of the contract's rule. A type that
+ * does not exist yet counts too, with a field of its own.
  */
 function listDeeds(details: readonly PermissionDetail[]): Set<string> {
   const deeds = new Set<string>()

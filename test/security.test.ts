@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 
-/** What strangers may send, and the test that shows its bound. */
+/** The inputs of strangers, and the test of each limit. */
 const TABLE = readFileSync(join(import.meta.dirname, '../docs/security.md'), 'utf8')
 
 it('Every bound in docs/security.md names a test that is there', () => {

@@ -3,21 +3,21 @@ import { join } from 'node:path'
 import { createFile } from '../durable-files.ts'
 
 /**
- * The directory of the embedded database says in a file which format it has, so that a release that cannot read it says so
- * before anything is opened: opening replays the log, which changes files. Older releases wrote no such file, and format 1.
- * A release that changes what is in the directory raises the number; changes of the schema are migrations, which
- * `migrate.ts` looks after.
+ * The directory of the embedded database contains a file with its format, so that a release that cannot read it says so
+ * before it opens anything: opening replays the log, which changes files. Older releases wrote no such file, and format
+ * 1. A release that changes the directory's contents raises the number; changes of the schema are migrations
+ * (`migrate.ts`).
  */
 const FORMAT = 1
-/** PostgreSQL's own files are another format in each of its major versions. PGlite has this one. */
+/** PostgreSQL's own files have another format in each major version. PGlite has this one. */
 const POSTGRES = '18'
 const FILE = 'FIELDLINE_FORMAT'
 
-/** Into a directory that is being created. */
+/** Writes the file into a directory that is being created. */
 export function writeFormat(directory: string): void {
   const file = openSync(join(directory, FILE), 'w', 0o600)
   try {
-    // At its place: the tests of power cuts follow each write to the directory.
+    // At an explicit position: the tests of power cuts follow each write to the directory.
     const bytes = Buffer.from(`${FORMAT}\n`)
     writeSync(file, bytes, 0, bytes.length, 0)
   } finally {
@@ -25,7 +25,7 @@ export function writeFormat(directory: string): void {
   }
 }
 
-/** Throws where this release cannot read the directory. One that is not there yet is fine. */
+/** Throws if this release cannot read the directory. A missing directory is fine. */
 export function checkFormat(directory: string): void {
   if (!existsSync(directory) || readdirSync(directory).length === 0) return
   const path = join(directory, FILE)

@@ -14,44 +14,47 @@ import {
 } from './lock-holder.ts'
 
 /**
- * PGlite does not lock its directory, and two processes on one directory destroy it. Node has no lock of the kernel's to
- * offer, so the lock is a row of files beside the directory, `<directory>.lock.<generation>`:
+ * PGlite does not lock its directory, and two processes on one directory destroy it. Node offers no kernel lock, so the
+ * lock is a sequence of files beside the directory, `<directory>.lock.<generation>`:
  *
- * - Whoever holds the highest generation holds the lock. A file appears whole, by link(2), which of several that want the
- *   same generation lets one have it.
- * - The lock is taken by creating the generation after the highest, when its holder has let go or is dead. Who looked
- *   long ago may create one that is not the highest any more: it looks again afterwards, and withdraws.
- * - Only a holder deletes, and only generations before its own. So the highest is always there, also after it was let go
- *   (the file stays, without a holder), and generations never begin anew: nobody can mistake an old one for the newest.
+ * - The holder of the highest generation holds the lock. A file appears whole, by link(2), which lets only one of
+ *   several
+ *   processes create the same generation.
+ * - A process takes the lock by creating the generation after the highest, once its holder has released it or is dead.
+ *   If
+ *   its look was long ago, the generation may no longer be the highest: it looks again afterwards, and withdraws.
+ * - Only a holder deletes files, and only generations before its own. So the highest one always exists, even after its
+ *   release (the file stays, without a holder), and generations never restart: an old one cannot be mistaken for the
+ *   newest.
  *
- * A holder that cannot be looked at is believed while its file is renewed. One that was stopped for longer finds itself
+ * A holder on another host is believed while its file is renewed. A holder that was stopped for longer finds itself
  * succeeded (`look`).
  *
- * Releases before the generations lock by one file (`first-lock.ts`), which this one holds as well. Whatever replaces this
- * lock has to hold both: an old release may be started on any directory.
+ * Releases before the generations lock with one file (`first-lock.ts`), which this one holds as well. A replacement of
+ * this lock has to hold both: an old release may be started on any directory.
  */
 interface Generation {
   number: number
-  /** Null where it was let go. */
+  /** Null if it was released. */
   holder: Holder | null
   ageMs: number
 }
 
 export interface DirectoryLock {
   /**
-   * Whether it is still ours; costs nothing while it was renewed lately. Unknown where nobody can look, such as without a
-   * free descriptor: then somebody else may take it, and has not necessarily.
+   * Whether the lock is still ours; free of cost while it was renewed recently. Unknown if the files cannot be read,
+   * for example without a free descriptor: then another process may have taken it, but not necessarily.
    */
   look(): 'held' | 'lost' | 'unknown'
   release(): void
 }
 
-const PATIENCE_MS = 2_000
+const MAX_WAIT_MS = 2_000
 const RETRY_MS = 100
 
-/** Waits for a holder that is just ending, as one that was killed is, and rejects then. */
+/** Waits for a holder that is just ending, such as a killed process, and rejects after that. */
 export function lockDirectory(directory: string): Promise<DirectoryLock> {
-  const deadline = performance.now() + PATIENCE_MS
+  const deadline = performance.now() + MAX_WAIT_MS
   return retry(() => tryLock(directory), {
     firstMs: RETRY_MS,
     again: error => error instanceof InUseError && performance.now() < deadline,
@@ -74,7 +77,7 @@ async function tryLock(directory: string): Promise<DirectoryLock> {
     rmSync(path, { force: true })
     throw new InUseError(directory, null)
   }
-  // The one before stays: whoever lists the folder while it is succeeded finds this one or the other.
+  // The previous generation stays: a process that lists the folder meanwhile finds this one or that one.
   for (const older of listNumbers(directory)) {
     if (older < number - 1) rmSync(pathOf(directory, older), { force: true })
   }
@@ -101,7 +104,7 @@ async function tryLock(directory: string): Promise<DirectoryLock> {
       utimesSync(path, now / 1000, now / 1000)
       renewedAt = now
     } catch (error) {
-      // Where the folder is gone there is nothing left to hold. Any other failure says nothing of who holds it.
+      // If the folder is gone there is nothing left to hold. Any other failure says nothing about the holder.
       isOurs = (error as NodeJS.ErrnoException).code !== 'ENOENT'
     }
   }
@@ -109,7 +112,8 @@ async function tryLock(directory: string): Promise<DirectoryLock> {
   renewal.unref()
   return {
     look() {
-      // Whoever was stopped for so long may have been succeeded; the other clock does not count a machine's sleep.
+      // A process that was stopped for so long may have been succeeded; the monotonic clock does not count a machine's
+      // sleep.
       if (!isFresh()) renew()
       if (!isOurs) return 'lost'
       return isFresh() ? 'held' : 'unknown'
@@ -135,7 +139,7 @@ function listNumbers(directory: string): number[] {
   })
 }
 
-/** The highest generation, or null where nobody ever held the lock. */
+/** The highest generation, or null if nobody has ever held the lock. */
 function findHighest(directory: string): Generation | null {
   for (;;) {
     const number = Math.max(0, ...listNumbers(directory))
@@ -145,7 +149,7 @@ function findHighest(directory: string): Generation | null {
       const holder = JSON.parse(readFileSync(path, 'utf8')) as Holder | null
       return { number, holder, ageMs: Date.now() - statSync(path).mtimeMs }
     } catch (error) {
-      // It was succeeded or withdrawn while it was looked at; anything else has to be seen.
+      // It was succeeded or withdrawn during the look; any other error is thrown.
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
     }
   }

@@ -1,15 +1,15 @@
 import type { Lane } from '../demand.ts'
 
-/** What a driver has to offer; `pglite.ts` and `postgres.ts` do. */
+/** The interface of a driver, which `pglite.ts` and `postgres.ts` implement. */
 export interface Driver {
   readonly isOneSession: boolean
-  /** One statement in a transaction of its own. */
+  /** Runs one statement in a transaction of its own. */
   run(lane: Lane, statement: Statement): Promise<unknown[]>
   runWriting(statement: Statement): Promise<unknown[]>
   copyIn(copy: CopyIn): Promise<void>
   /**
-   * Opens a transaction that begins with `begin` (statements in one string), then commits, or rolls back on a throw.
-   * `owner` shares the lane with others; without one it is that of the flow.
+   * Opens a transaction that begins with `begin` (statements in one string), and commits it, or rolls back when `work`
+   * throws. `owner` takes turns with others in the lane; by default it is the owner in the async context.
    */
   transaction<T>(
     lane: Lane | 'writing',
@@ -17,21 +17,21 @@ export interface Driver {
     work: (run: (statement: Statement) => Promise<unknown[]>) => Promise<T>,
     owner?: string,
   ): Promise<T>
-  /** A transaction over the direct connection, without a limit of time: for migrations. */
+  /** A transaction over the direct connection without a time limit, for migrations. */
   setUp<T>(work: (session: SetUpSession) => Promise<T>): Promise<T>
   /**
-   * Takes the lock of the one process that stores without Kafka. Resolves to how to let go, or to null where another has
-   * it; `onLost` is called when the session that holds it ends by itself.
+   * Takes the lock of the only process that stores without Kafka. Resolves to a function that releases it, or to null
+   * if another process holds it; `onLost` is called when the session that holds it ends unexpectedly.
    */
   holdWriterLock(onLost: () => void): Promise<(() => Promise<void>) | null>
-  /** Listens from now on, through lost connections; calls `onGap` when notifications may have been missed. */
+  /** Listens from now on, even across lost connections; calls `onGap` when notifications may have been missed. */
   listen(channel: string, onPayload: (payload: string) => void, onGap: () => void): void
   close(): Promise<void>
 }
 
 export interface SetUpSession {
   run(statement: Statement): Promise<unknown[]>
-  /** Runs any number of statements, as a file has them. */
+  /** Runs any number of statements, as in a file. */
   exec(text: string): Promise<void>
 }
 
@@ -51,13 +51,16 @@ export interface Statement {
   asArrays?: boolean
 }
 
-/** How long the one session of the embedded database belonged to one transaction, statement or step of its upkeep. */
+/** How long one transaction, statement or maintenance step held the one session of the embedded database. */
 export interface Hold {
   lane: Lane | 'writing' | 'upkeep'
-  /** What others waited, at the most. */
+  /** The maximum time that others waited for it. */
   ms: number
-  /** What the thread of the database worked of it: the rest is spent on the disk, between statements, or by a busy machine. */
+  /**
+   * The processor time of the database's thread. The rest was spent on the disk, between statements, or by a busy
+   * machine.
+   */
   processorMs: number
-  /** The statement that took most of it, without its values. */
+  /** The statement that took most of the time, without its values. */
   longest: string
 }

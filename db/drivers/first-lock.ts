@@ -4,30 +4,32 @@ import { createFile, replaceFile } from '../durable-files.ts'
 import { attempt, type Holder, InUseError, isAlive, STALE_AFTER_MS } from './lock-holder.ts'
 
 /**
- * The lock of the first releases, which know no other: one file, `<directory>.lock`, that names its holder. This release
- * respects it and holds it as they do, so that neither opens the directory of the other. They believe a holder while its
- * process lives, or, where they cannot look at the process, while its file is less than 10 s old; otherwise they rename the
- * file to `<directory>.lock.<their process id>`, delete that and create their own. Three rules follow:
+ * The lock of the first releases, which know no other: one file, `<directory>.lock`, that names its holder. This
+ * release respects and holds it in the same way, so that neither opens the other's directory. The first releases
+ * believe a holder while its process lives or, if they cannot look at the process, while its file is less than 10 s
+ * old. Otherwise they rename the file to `<directory>.lock.<their process id>`, delete that and create their own. Three
+ * rules follow:
  *
- * - The file appears whole: they take one that they cannot read for nobody's.
- * - Its host is never theirs: they take a holder of their own host and another boot for dead, and two machines may share a
- *   name.
- * - They may have read a dead holder just before this release replaces it, and move the new file away then. Whoever
- *   replaces one looks again a moment later, and with each renewal.
+ * - The file appears whole: a file that they cannot read counts as free.
+ * - Its host never equals theirs: a holder on their own host with another boot counts as dead, and two machines may
+ *   have
+ *   the same name.
+ * - They may have read a dead holder just before this release replaces it, and then move the new file away. So this
+ *   release looks again a moment after a replacement, and with each renewal.
  */
 export interface FirstLock {
   /**
-   * Whether it is still ours, which it tells old releases for another 10 s. A file that is gone is created again while the last
-   * renewal is younger than `STALE_AFTER_MS`: nobody can have held the lock meanwhile.
+   * Whether the lock is still ours; old releases believe it for another 10 s then. A missing file is created again
+   * while the last renewal is younger than `STALE_AFTER_MS`: nobody can have held the lock meanwhile.
    */
   renew(nowMs: number, isFresh: boolean): boolean
   release(): void
 }
 
-/** A process that runs goes from reading the file to renaming it within a millisecond. */
+/** A running process gets from reading the file to renaming it within a millisecond. */
 const SETTLE_MS = 250
 
-/** Throws an `InUseError` where an old release holds the directory. */
+/** Throws an `InUseError` if an old release holds the directory. */
 export function checkFirstLock(directory: string, self: Holder): void {
   const found = read(pathOf(directory))
   if (!found) return
@@ -36,7 +38,7 @@ export function checkFirstLock(directory: string, self: Holder): void {
   if (isHeld) throw new InUseError(directory, holder)
 }
 
-/** `generation` tells this lock from another of the same process. */
+/** `generation` distinguishes this lock from another one of the same process. */
 export async function takeFirstLock(directory: string, self: Holder, generation: number): Promise<FirstLock> {
   const path = pathOf(directory)
   const text = JSON.stringify({ ...self, host: `${self.host} (a newer release)`, generation })
@@ -66,7 +68,7 @@ export async function takeFirstLock(directory: string, self: Holder, generation:
 
 const pathOf = (directory: string) => `${directory}.lock`
 
-/** Undefined where there is none; without a holder where an old release has created it and not written yet. */
+/** Undefined without a file; no holder if an old release has created the file and not written it yet. */
 function read(path: string): { holder: Holder | null; ageMs: number } | undefined {
   try {
     const text = readFileSync(path, 'utf8')

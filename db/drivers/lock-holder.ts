@@ -2,8 +2,9 @@ import { readFileSync, readlinkSync } from 'node:fs'
 import { hostname } from 'node:os'
 
 /**
- * The process that holds the lock of a directory, named by host, boot, process namespace, process id and the process's
- * start, since identifiers are used again (in a container the process is always 1). Every release writes it so.
+ * The process that holds the lock of a directory, identified by host, boot, process namespace, process id and the
+ * process's start time, since process ids are reused (in a container the process is always 1). Every release writes it
+ * so.
  */
 export interface Holder {
   host: string
@@ -13,7 +14,7 @@ export interface Holder {
   started: string
 }
 
-/** Somebody else holds it. */
+/** Another process holds the directory. */
 export class InUseError extends Error {
   constructor(directory: string, holder: Holder | null) {
     const { pid, host } = holder ?? {}
@@ -26,7 +27,7 @@ export class InUseError extends Error {
 }
 
 export const RENEW_EVERY_MS = 2_000
-/** A holder in another namespace or on another host cannot be looked at: there the age of its file decides. */
+/** A holder in another namespace or on another host cannot be checked, so the age of its file decides. */
 export const STALE_AFTER_MS = 10_000
 
 export function isAlive(holder: Holder, self: Holder, ageMs: number): boolean {
@@ -47,8 +48,8 @@ function readNamespace(): string {
 }
 
 /**
- * The process's start in clock ticks since boot, field 22 of proc(5) stat; empty where there is no such process. Throws where
- * nobody can look, which is no sign that it has ended.
+ * The process's start in clock ticks since boot, field 22 of proc(5) stat; empty if there is no such process. Throws if
+ * it cannot be read, which does not mean that the process has ended.
  */
 function readStart(pid: number): string {
   try {
@@ -59,7 +60,7 @@ function readStart(pid: number): string {
     if (code !== 'ENOENT' && code !== 'ESRCH') throw error
   }
   if (process.platform === 'linux') return ''
-  // Without /proc (macOS) the process's existence has to do.
+  // Without /proc (macOS), the existence of the process has to suffice.
   return attempt(() => (process.kill(pid, 0) ? 'exists' : ''), '')
 }
 

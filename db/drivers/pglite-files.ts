@@ -4,24 +4,27 @@ import { NodeFS } from '@electric-sql/pglite/nodefs'
 import { syncFile, syncFolder, syncTree } from '../durable-files.ts'
 
 /**
- * The files of PGlite, durable in the order that PostgreSQL's recovery counts on. PGlite starts PostgreSQL with -F, so
- * that it never asks for a sync (without -F it waits for ever for a checkpointer, which is a process of its own). But all
- * that it writes goes through the file system of its WebAssembly module, which is JavaScript. There the order is kept:
+ * The files of PGlite, made durable in the order that PostgreSQL's recovery requires. PGlite starts PostgreSQL with -F,
+ * so PostgreSQL never asks for a sync (without -F it waits forever for a checkpointer, which would be a separate
+ * process). But all its writes go through the file system of its WebAssembly module, which is JavaScript. There the
+ * order is kept:
  *
- * - The log (pg_wal) is synced before the result of a statement is passed on, and before anything else is changed: a page
+ * - The log (pg_wal) is synced before the result of a statement is returned, and before any other file is changed: a
+ *   page
  *   must not be on the disk without the log that explains it.
- * - Everything is synced, names too, before `global/pg_control` is written, and that before anything else happens: it says
- *   from where the log is replayed, and the log before that is given away.
- * - What is renamed is synced before, and its folder after: so a segment of the log gets its name, or a new one.
+ * - Everything is synced, including names, before `global/pg_control` is written, and that file before anything else
+ *   happens: it says from where the log is replayed, and the log before that is discarded.
+ * - A file is synced before it is renamed, and its folder afterwards: a segment of the log gets its name that way, or a
+ *   new one.
  *
- * What was written by a process that died is in memory alone, perhaps: everything is synced before PostgreSQL starts, as
- * it does itself after a crash.
+ * The writes of a process that died may be in memory only. So everything is synced before PostgreSQL starts, as
+ * PostgreSQL itself does after a crash.
  *
- * A sync that failed is not asked for again: the kernel forgets what it could not write, and says yes the next time
- * (https://wiki.postgresql.org/wiki/Fsync_Errors). From then on nothing is written and no result passed on.
+ * A failed sync is not repeated: the kernel forgets what it could not write, and reports success the next time
+ * (https://wiki.postgresql.org/wiki/Fsync_Errors). From then on nothing is written and no result is returned.
  *
- * Private to Emscripten, and held by test/db/pglite-files.test.ts: `NODEFS.node_ops` and `stream_ops`, by which it writes,
- * `NODEFS.realPath`, and the descriptor `nfd` of an open file.
+ * This uses parts private to Emscripten, which test/db/pglite-files.test.ts checks: `NODEFS.node_ops` and `stream_ops`,
+ * through which it writes, `NODEFS.realPath`, and the descriptor `nfd` of an open file.
  */
 export class DurableFiles extends NodeFS {
   readonly #control = join(this.rootDir, 'global', 'pg_control')
@@ -29,13 +32,14 @@ export class DurableFiles extends NodeFS {
   readonly #dirty = { log: new Set<string>(), files: new Set<string>(), folders: new Set<string>() }
   #failure: unknown
 
-  /** Why nothing can be made durable any more; undefined as long as it can. */
+  /** The reason why nothing can be made durable any more; undefined while it can. */
   get failure(): unknown {
     return this.#failure
   }
 
   override async init(...[pglite, options]: Parameters<NodeFS['init']>): ReturnType<NodeFS['init']> {
-    // The directory is locked, so it is nobody's; an empty one, as a power cut leaves it, PostgreSQL would not start with.
+    // The directory is locked, so this file belongs to no process. PostgreSQL would not start with an empty one, as a
+    // power cut leaves it.
     rmSync(join(this.rootDir, 'postmaster.pid'), { force: true })
     syncTree(this.rootDir)
     const { emscriptenOpts } = await super.init(pglite, options)
@@ -46,7 +50,7 @@ export class DurableFiles extends NodeFS {
     return { emscriptenOpts: { ...emscriptenOpts, preRun } }
   }
 
-  /** PGlite waits for this before it gives the result of a statement. */
+  /** PGlite waits for this before it returns the result of a statement. */
   override async syncToFs(): Promise<void> {
     this.#try(() => this.#syncLog())
     if (this.#failure) throw new Error('The disk does not take what was written', { cause: this.#failure })
@@ -70,7 +74,8 @@ export class DurableFiles extends NodeFS {
     const { write } = streams
     streams.write = (stream, buffer, offset, length, position) => {
       const path = realPath(stream.node)
-      // A file grows by pages of zeros, which no log has to explain: in a large transaction most of what comes between.
+      // A file grows by pages of zeros, which need no log: in a large transaction these are most of the writes in
+      // between.
       if (!isZero(buffer, offset, length)) beforeChange(path)
       if (path !== this.#control) (isLog(path) ? log : files).add(path)
       const written = write(stream, buffer, offset, length, position)
@@ -140,7 +145,7 @@ export class DurableFiles extends NodeFS {
     this.#dirty.folders.clear()
   }
 
-  /** What is thrown inside of the WebAssembly module may be caught there: it is kept. */
+  /** An error thrown inside the WebAssembly module may be caught there, so it is stored. */
   #try(work: () => void): void {
     if (this.#failure) return
     try {
@@ -151,7 +156,7 @@ export class DurableFiles extends NodeFS {
   }
 }
 
-/** The part of Emscripten's file system that this leans on. */
+/** The part of Emscripten's file system that is used here. */
 interface Emscripten {
   isDir(mode: number): boolean
   ErrnoError: new (errno: number) => Error
@@ -177,7 +182,7 @@ interface Stream {
   node: Node
   nfd: number
 }
-/** As WASI numbers it. */
+/** The number of WASI. */
 const EIO = 29
 
 const ZEROS = Buffer.alloc(8192)

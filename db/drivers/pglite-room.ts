@@ -2,9 +2,9 @@ import { statfsSync } from 'node:fs'
 import type { PGlite } from '@electric-sql/pglite'
 
 /**
- * Where the log cannot grow PostgreSQL ends in the middle of a statement (PANIC): with PGlite that is our process. So long
- * before, while there are less than four segments of 16 MiB, nothing is written: transactions are read-only, what reads is
- * answered, and what writes fails with `disk_full` until there is room again.
+ * If the log cannot grow, PostgreSQL ends in the middle of a statement (PANIC), and with PGlite that is our process. So
+ * nothing is written while there is room for less than four segments of 16 MiB: transactions are read-only, reads are
+ * answered, and writes fail with `disk_full` until there is room again.
  */
 const NEEDED_MIB = 64
 const MIB = 1024 * 1024
@@ -13,9 +13,9 @@ const DISK_FULL = '53100'
 
 export interface Room {
   readonly isFull: boolean
-  /** Looks how much there is; asked before each transaction, and takes some microseconds. */
+  /** Checks the free space; called before each transaction, and takes some microseconds. */
   look(): Promise<void>
-  /** Why a statement failed: that it may not write is not the statement's fault. */
+  /** Explains a failed statement: one that may not write is not at fault. */
   explain(error: Failure): Failure
 }
 

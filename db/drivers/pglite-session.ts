@@ -2,25 +2,26 @@ import { createSemaphore } from '../../fair/semaphore.ts'
 import { currentDemand, type Lane } from '../demand.ts'
 import type { Hold } from './driver.ts'
 
-/** Of one organization, and what one of them waits for its turn. */
+/** The statements of one organization that may wait, and how long one of them waits for its turn. */
 const MAX_WAITING = 256
 const WAIT_MS = 20_000
-/** Nobody waits for an answer, and a job that is turned away has failed an attempt. */
+/** Nobody waits for an answer here, and a job that gets no turn has failed an attempt. */
 const BACKGROUND_WAIT_MS = 5 * 60_000
 /**
- * What stores has half of the time, signing in half of the rest, requests the rest; after each turn of one comes a turn of those
- * behind it. Work in the background has its turn when the session was free for longer than a request takes from one statement to the next, or has rested four
- * times as long as its last turn took: a fifth of a busy session.
+ * Storing gets half of the time, signing in half of the rest, and requests the remainder; after each turn of one class
+ * the classes behind it get a turn. Background work gets its turn when the session was free for longer than a request
+ * takes between two statements, or when the class has rested four times as long as its last turn took: a fifth of a
+ * busy session.
  */
 const CLASSES = { writing: 0, signIn: 1, requests: 2, reading: 2, background: 3 }
-/** What a turn counts at least: it is handed from thread to thread. */
+/** The minimum cost of a turn, because it is passed between threads. */
 const MIN_TURN_MS = 1
 const GIVING_WAY = { quietMs: 5, restTimes: 4, maxRestMs: 5_000 }
 
-/** The one session of PGlite: who waits for it, and how long each has it. */
+/** The one session of PGlite, with the queue of those that wait for it. */
 export interface Session {
   hold<T>(lane: Lane | 'writing', work: () => Promise<T>, owner?: string): Promise<T>
-  /** A statement is done, which took so much of its thread. */
+  /** A statement is done and took this much processor time. */
   worked(processorMs: number, text: string): void
 }
 

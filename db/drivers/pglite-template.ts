@@ -5,13 +5,14 @@ import { brotliCompressSync, brotliDecompressSync, constants } from 'node:zlib'
 import { MIGRATIONS, PROJECT } from '../folders.ts'
 
 /**
- * A database that is set up already, from which an empty DATA_DIR begins: PostgreSQL's own tables, the extensions and all
- * migrations take WebAssembly 12 s of processor time, and unpacking them 1 s. `npm run build` makes it
- * (db/prepare-template.ts). It is named after all that it was made of, so that one of other migrations, or of another
- * program, is never taken: where there is none of this name a database is set up step by step.
+ * A prepared database from which an empty DATA_DIR starts: setting up PostgreSQL's own tables, the extensions and all
+ * migrations takes WebAssembly 12 s of processor time, and unpacking them 1 s. `npm run build` creates it
+ * (db/prepare-template.ts). Its name is a hash of everything that it was made of, so that a template with other
+ * migrations, or of another program, is never used: without a template of this name a database is set up step by step.
  *
- * It holds nobody: no account, no key, and its times are those of the first start (db/migrate.ts). All that begin from it
- * share PostgreSQL's system identifier, which tells apart whose log a standby or an archive may replay; PGlite has neither.
+ * It contains no accounts and no keys, and its times are set at the first start (db/migrate.ts). All databases made
+ * from it share PostgreSQL's system identifier, which says whose log a standby or an archive may replay; PGlite has
+ * neither.
  */
 export function templatePath(): string {
   const drivers = join(PROJECT, 'dist/db/drivers')
@@ -28,7 +29,7 @@ export function templatePath(): string {
   return join(drivers, `template-${hash.digest('hex').slice(0, 16)}.br`)
 }
 
-/** Names of templates, and not of what another build is about to name so. */
+/** The names of finished templates, but not of drafts that another build is about to rename. */
 export const TEMPLATE = /^template-[0-9a-f]{16}\.br$/
 
 const listMigrations = () =>
@@ -36,17 +37,17 @@ const listMigrations = () =>
     .filter(name => name.endsWith('.sql'))
     .sort()
 
-/** Catalogs are there three times over, once in each of PostgreSQL's databases: this window sees the last one. */
+/** Catalogs occur three times, once in each of PostgreSQL's databases: this window covers the previous one. */
 const WINDOW_BITS = 24
 const CHUNK_BYTES = 1024 * 1024
 
-/** One line of JSON that names folders and files, the files with their sizes, then their contents in that order. */
+/** A line of JSON with the folders and files, the files with their sizes, followed by their contents in that order. */
 interface Contents {
   folders: string[]
   files: [name: string, bytes: number][]
 }
 
-/** Of a directory whose database is closed. */
+/** Packs a directory whose database is closed. */
 export function packTemplate(directory: string): Buffer {
   const entries = readdirSync(directory, { recursive: true, withFileTypes: true })
     .map(entry => ({ entry, name: join(entry.parentPath, entry.name).slice(directory.length + 1) }))
@@ -64,7 +65,7 @@ export function packTemplate(directory: string): Buffer {
   )
 }
 
-/** Into a directory that is not there yet. Nothing is synced. */
+/** Unpacks into a directory that does not exist yet. Nothing is synced. */
 export function unpackTemplate(path: string, directory: string): void {
   const unpacked = brotliDecompressSync(readFileSync(path), { chunkSize: CHUNK_BYTES })
   let at = unpacked.indexOf('\n') + 1

@@ -2,15 +2,18 @@ import type { PGlite } from '@electric-sql/pglite'
 import type { Room } from './pglite-room.ts'
 
 /**
- * PGlite has no background processes: nothing checkpoints by size, vacuums or analyzes unless it is asked to.
- * Without checkpoints a million points leave 0.42 GB of write-ahead log, and opening after kill -9 took 16 s;
- * with one every 64 MB it took 3.7 s (a checkpoint takes 70 ms).
+ * PGlite has no background processes: checkpoints by size, VACUUM and ANALYZE run only on request. Without checkpoints
+ * a million points leave 0.42 GB of write-ahead log, and opening after kill -9 took 16 s; with one every 64 MB it took
+ * 3.7 s (a checkpoint takes 70 ms).
  */
 const WAL_BYTES_PER_CHECKPOINT = 64 * 1024 * 1024
 const CHECKPOINT_EVERY_MS = 5 * 60_000
 const LOOK_EVERY_MS = 2_000
 const VACUUM_EVERY_MS = 60 * 60_000
-/** Updated rows leave dead ones behind; looked at more often than hourly, since the newest fixes change all the time. */
+/**
+ * Updated rows leave dead ones behind. They are checked more often than hourly, since the newest fixes change all the
+ * time.
+ */
 const CHURN_LOOK_EVERY_MS = 30_000
 const CHURN_ROWS = 20_000
 
@@ -44,7 +47,7 @@ export function createUpkeep(
   }
 
   async function vacuumWhenDue(): Promise<void> {
-    // It writes more than it gives back.
+    // VACUUM writes more than it frees.
     if (options.room.isFull) return
     const hourly = performance.now() - lastVacuum > VACUUM_EVERY_MS
     const { rows } = await pglite.query<{ name: string }>(
@@ -53,7 +56,7 @@ export function createUpkeep(
       [CHURN_ROWS, hourly],
     )
     if (hourly) lastVacuum = performance.now()
-    // Table by table, each in its turn, so that points wait for one table at the most.
+    // Table by table, each in its own turn, so that points wait for one table at most.
     for (const { name } of rows) {
       void guarded(`VACUUM ${name}`, () => pglite.exec(`VACUUM (ANALYZE) ${name}`).then(() => {}))
     }

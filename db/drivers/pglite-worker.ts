@@ -14,14 +14,14 @@ import { createRoom, type Room } from './pglite-room.ts'
 import { templatePath, unpackTemplate } from './pglite-template.ts'
 import { createUpkeep } from './pglite-upkeep.ts'
 
-/** What the main thread asks; answered in order. */
+/** A request of the main thread; requests are answered in order. */
 export interface Request {
   id: number
   kind: 'open' | 'query' | 'exec' | 'copy' | 'listen' | 'close'
   text?: string
   values?: readonly unknown[]
   asArrays?: boolean
-  /** What '/dev/blob' holds. */
+  /** The contents of '/dev/blob'. */
   rows?: Uint8Array
 }
 
@@ -41,8 +41,9 @@ interface Failure {
 
 const DATE_OID = 1082
 /**
- * What is written waits in a list of each GIN index, and whoever fills the list sorts all of it in: 70 ms of a processor with
- * this one, and 200 with PostgreSQL's 4 MB, in which nobody else has a turn. Smaller lists cost more in all.
+ * New entries wait in a list of each GIN index, and the statement that fills the list sorts all of them in. That takes
+ * 70 ms of processor time with this size and 200 ms with PostgreSQL's 4 MB, while nobody else has a turn. Smaller lists
+ * cost more in total.
  */
 const PENDING_LIST = '1MB'
 
@@ -50,10 +51,10 @@ const port = parentPort
 if (!port) throw new Error('This module runs as a worker thread')
 const { directory, maxFiles } = workerData as { directory: string; maxFiles?: number }
 
-// Compiling WebAssembly's hot functions on every thread of V8 at once takes 40 MB more, which malloc keeps for ever.
+// Compiling WebAssembly's hot functions on all threads of V8 at once takes 40 MB more, which malloc never returns.
 setFlagsFromString('--wasm-num-compilation-tasks=1')
 
-/** What `npm run build` makes of @electric-sql/pglite-postgis (slim-postgis.mjs). */
+/** The package that `npm run build` makes of @electric-sql/pglite-postgis (slim-postgis.mjs). */
 const postgis: Extension = {
   name: 'postgis',
   setup: async (_pglite, emscriptenOpts) => ({
@@ -66,7 +67,7 @@ let pglite: PGlite
 let files: DurableFiles
 let room: Room
 let upkeep: ReturnType<typeof createUpkeep>
-// PGlite queues by itself, but a transaction's statements and the upkeep must not interleave.
+// PGlite queues by itself, but a transaction's statements and the maintenance must not interleave.
 let tail: Promise<void> = Promise.resolve()
 
 const post = (answer: Answer) => port.postMessage(answer)
@@ -79,7 +80,7 @@ port.on('message', (request: Request) => {
       const rows = await answer(request)
       post({ kind: 'rows', id, rows, processorMs: processorMs() - before })
     } catch (error) {
-      // Whether it is committed nobody knows then: the thread ends, and what is on the disk counts.
+      // Nobody knows then whether it is committed: the thread ends, and the state on the disk counts.
       if (files?.failure || hasEnded(error)) throw error
       const failure = room?.explain(toFailure(error)) ?? toFailure(error)
       post({ kind: 'error', id, error: failure, processorMs: processorMs() - before })
@@ -88,8 +89,8 @@ port.on('message', (request: Request) => {
 })
 
 /**
- * Whether PostgreSQL has ended in the middle, as it does where its log cannot be written. PGlite says so once, and never
- * answers again: what is asked next would wait for ever.
+ * Whether PostgreSQL has ended in the middle, as it does when it cannot write its log. PGlite reports it once and never
+ * answers again: later requests would wait forever.
  */
 function hasEnded(error: unknown): boolean {
   const { severity, name } = error as { severity?: string; name?: string }
@@ -139,7 +140,7 @@ async function open(): Promise<void> {
     extensions: { postgis, pg_trgm },
     parsers: { [DATE_OID]: (text: string) => text },
   })
-  // It is compiled; its 17 MB in the module's file system are not looked into again, only its name.
+  // The library is compiled. Its 17 MB in the module's file system are not read again; only its name is needed.
   pglite.Module.FS.truncate('/pglite/lib/postgresql/postgis-3.so', 0)
   room = createRoom(pglite, directory)
   upkeep = createUpkeep(pglite, {
@@ -158,7 +159,7 @@ async function open(): Promise<void> {
   })
 }
 
-/** The directory appears whole: what a first start has not finished is made again. */
+/** The directory appears whole: an unfinished first start is repeated. */
 async function createDirectory(): Promise<void> {
   const draft = `${directory}.draft`
   rmSync(draft, { recursive: true, force: true })

@@ -10,7 +10,7 @@ import type { Answer, Request } from './pglite-worker.ts'
 
 const LOOK_AGAIN_MS = 200
 
-/** What passes through lives for a statement. Node's own 48 are filled before any of it is collected. */
+/** Passing values live only for a statement. Node's default of 48 MB would fill up before any is collected. */
 const YOUNG_MB = 16
 
 class UnknownHolderError extends Error {
@@ -21,7 +21,7 @@ class UnknownHolderError extends Error {
 
 /**
  * PGlite in a worker thread: SQL blocks its thread, so it must not be the one that reads sockets. PGlite is one
- * session, so a transaction owns it from BEGIN to COMMIT, and everything else waits in line.
+ * session, so a transaction holds it from BEGIN to COMMIT, and everything else waits in line.
  */
 export async function openPglite(options: {
   directory: string
@@ -62,7 +62,7 @@ export async function openPglite(options: {
       worker.postMessage({ ...request, id })
     })
   }
-  /** What two processes write destroys the files, so nothing is asked while nobody knows whose they are. */
+  /** Two processes that write destroy the files, so no statement runs while the lock's holder is unknown. */
   const whenHeld = () =>
     retry(
       async () => {
@@ -70,7 +70,7 @@ export async function openPglite(options: {
         const held = lock.look()
         if (held === 'unknown') throw new UnknownHolderError()
         if (held === 'held') return
-        // Nothing that is under way was acknowledged.
+        // Nothing in progress was acknowledged.
         void worker.terminate()
         lose(new AwayError('Another process has taken over the directory of the embedded database'))
       },
@@ -154,7 +154,7 @@ export async function openPglite(options: {
       transaction('background', '', run =>
         work({ run, exec: async text => void (await ask({ kind: 'exec', text })) }),
       ),
-    // The lock of the directory says it all.
+    // The lock of the directory suffices.
     holdWriterLock: async () => async () => {},
     listen(channel, onPayload) {
       payloadListeners.push(onPayload)

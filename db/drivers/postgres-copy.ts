@@ -1,7 +1,10 @@
 import type pg from 'pg'
 import type { CopyIn } from './driver.ts'
 
-/** What pg 8.23.1 calls on a query that it has been handed (`submit` and on), and what it may call in turn. */
+/**
+ * The methods of a connection that a query object may call; pg 8.23.1 calls `submit` and the handlers on the query
+ * object.
+ */
 interface Connection {
   query(text: string): void
   sendCopyFromChunk(chunk: Uint8Array): void
@@ -9,12 +12,12 @@ interface Connection {
 }
 
 /**
- * COPY and a statement after it, as one message of the simple protocol: that is one transaction and one round trip, where
- * pg-copy-streams with BEGIN and COMMIT around it takes four. It leans on what pg calls on a query object, as that
- * package does; `test/stream/writer.test.ts` stores through it.
+ * Sends COPY and a statement after it as one message of the simple protocol: that is one transaction and one round
+ * trip, while pg-copy-streams with BEGIN and COMMIT around it takes four. Like that package, it relies on the methods
+ * that pg calls on a query object; `test/stream/writer.test.ts` stores through it.
  *
- * pg puts its `query_timeout` around the callback that it is given, and keeps the query, rows and all, until that timeout
- * has come or the callback is called: so it is called whatever happens.
+ * pg starts its `query_timeout` around the given callback, and keeps the query with all rows until the timeout or the
+ * callback comes: so the callback is always called.
  */
 export function copyInto(client: pg.ClientBase, copy: CopyIn): Promise<void> {
   return new Promise((resolve, reject) => {
@@ -30,7 +33,7 @@ export function copyInto(client: pg.ClientBase, copy: CopyIn): Promise<void> {
       },
       handleError(error: Error) {
         failure ??= error
-        // After a lost connection nothing more comes.
+        // After a lost connection no further call comes.
         query.callback(failure)
       },
       handleReadyForQuery() {

@@ -1,18 +1,19 @@
 import pg from 'pg'
 import { isAway } from '../errors.ts'
 
-/** As PostgreSQL says that a server is a standby (25006): whoever asks comes again, as where nobody answers. */
+/** PostgreSQL's code for a standby (25006): callers try again, as if nobody had answered. */
 const READ_ONLY = '25006'
 
 /**
- * The servers that an address names, of which one takes writes: `postgres://user@first:5432,second:5432/name`, as libpq
- * has it. The one that did last is asked first. Where it is lost, or says that it is a standby, the next one is.
+ * The servers in an address, of which one accepts writes: `postgres://user@first:5432,second:5432/name`, as in libpq.
+ * The server that accepted writes last is asked first. If it is lost, or reports that it is a standby, the next one is
+ * asked.
  */
 export interface Hosts {
   readonly count: number
-  /** A client of `pg` for the server whose turn it is. Its `connect` fails where that takes no writes. */
+  /** A client of `pg` for the current server. Its `connect` fails if that server accepts no writes. */
   readonly Client: typeof pg.Client
-  /** A connection to the one that takes writes; each is tried once. */
+  /** Connects to the server that accepts writes; each is tried once. */
   connect<Client>(attempt: () => Promise<Client>): Promise<Client>
 }
 
@@ -25,7 +26,7 @@ export function createHosts(url: string): Hosts {
 
     constructor(config: pg.ClientConfig) {
       super({ ...config, connectionString: urls[turn % urls.length] })
-      // While it is asked what it is nobody listens yet, and an error would end the process.
+      // No other listener exists while the server is being asked, and an unhandled error would end the process.
       this.on('error', () => {})
     }
 
@@ -33,7 +34,7 @@ export function createHosts(url: string): Hosts {
     override connect(callback: (error: Error | null) => void): void
     override connect(callback?: (error: Error | null) => void): Promise<pg.Client> | undefined {
       const connected = this.#connect().catch(error => {
-        // Others that found the same have passed it over already.
+        // Other clients that found the same have moved on already.
         if (turn === this.#turn) turn++
         throw error
       })
@@ -67,7 +68,7 @@ export function createHosts(url: string): Hosts {
   }
 }
 
-/** The address of each server that `url` names; each has what stands before and behind the names. */
+/** The address of each server in `url`; each keeps what stands before and behind the names. */
 export function splitUrl(url: string): string[] {
   const [, before, hosts, behind] = /^([^/]*\/\/(?:[^@/]*@)?)([^/?]*)(.*)$/s.exec(url) ?? [
     undefined,

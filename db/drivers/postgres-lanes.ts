@@ -6,38 +6,38 @@ import { isAway } from '../errors.ts'
 import type { Hosts } from './postgres-hosts.ts'
 
 /**
- * The connections to PostgreSQL, by what they are for, so that what is slow there holds up only its like: 16 slow searches
- * of one organization once made everybody's sign-in 503. A statement ends by itself (`statement_timeout`, since one that
- * the process abandoned goes on in the database), and when its caller has gone.
+ * The connections to PostgreSQL, divided by their purpose, so that slow statements delay only their own kind: 16 slow
+ * searches of one organization once made everybody's sign-in fail with 503. A statement ends on its own
+ * (`statement_timeout`, since an abandoned one goes on in the database), and when its caller has disconnected.
  */
 export interface LaneLimits {
   connections: number
-  /** Connections of one organization. */
+  /** The maximum of connections of one organization. */
   share: number
-  /** What a statement may take, and what a transaction may stand idle. */
+  /** The maximum time of a statement, and of an idle transaction. */
   statementMs: number
   idleMs: number
 }
 
-/** Two cores bring no more out of more; of the requests no statement takes over 1 s unless somebody means it to. */
+/** On two cores more connections bring nothing; a normal request's statement takes less than 1 s. */
 const LIMITS: Record<Lane | 'writing', LaneLimits> = {
-  // One row by its key.
+  // Reads one row by its key.
   signIn: { connections: 4, share: 4, statementMs: 5_000, idleMs: 30_000 },
   requests: { connections: 12, share: 6, statementMs: 15_000, idleMs: 30_000 },
   reading: { connections: 8, share: 3, statementMs: 15_000, idleMs: 30_000 },
-  // Removing an organization, or leaving a partition behind a slow reader.
+  // For removing an organization, or for dropping a partition behind a slow reader.
   background: { connections: 4, share: 2, statementMs: 10 * 60_000, idleMs: 60_000 },
   // More than two bring nothing on two cores, and partitions are stored side by side.
   writing: { connections: 4, share: 4, statementMs: 55_000, idleMs: 30_000 },
 }
-/** A server that is frozen or cut off says nothing, not even that a statement took too long. */
+/** A frozen or disconnected server says nothing, not even that a statement took too long. */
 const SILENCE_MS = 5_000
 const CONNECT_TIMEOUT_MS = 5_000
-/** A statement of a process that was killed ends soon. */
+/** A statement of a killed process ends soon. */
 const DEAD_CLIENT_MS = 2_000
 /**
- * Either end notices within 15 s that the other is gone without a word, with its machine or the network. Node asks the kernel
- * for ten probes, one a second.
+ * Each end notices within 15 s that the other has disappeared with its machine or network. Node configures the kernel
+ * to send ten probes, one a second.
  */
 export const KEEP_ALIVE = { keepAlive: true, keepAliveInitialDelayMillis: 5_000 }
 export const KEEP_ALIVE_OPTIONS =
@@ -49,18 +49,21 @@ const CANCEL_WITHIN_MS = 5_000
 const CANCEL_REQUEST = 80_877_102
 
 export interface Connections {
-  /** Lends `work` a connection of the lane that the flow is in, in its owner's turn. */
+  /** Lends `work` a connection of the current lane, in its owner's turn. */
   lend<T>(lane: Lane | 'writing', work: (client: pg.PoolClient) => Promise<T>, owner?: string): Promise<T>
-  /** What a transaction of the lane begins with, in the same round trip; a pooler hands no setting of a session on. */
+  /**
+   * The beginning of a transaction in the lane, in the same round trip; a pooler does not pass on settings of a
+   * session.
+   */
   settings(lane: Lane | 'writing'): string
-  /** Breaks every connection, idle or not: what waits for an answer fails now, and what comes next connects anew. */
+  /** Breaks every connection, idle or not: waiting statements fail now, and the next ones connect anew. */
   cut(reason: string): void
   close(): Promise<void>
 }
 
 export function openConnections(options: {
   hosts: Hosts
-  /** Behind a pooler in transaction mode, which rejects or mixes up settings of a session. */
+  /** Whether a pooler in transaction mode is used, which rejects or mixes up settings of a session. */
   pooled: boolean
   types: pg.CustomTypesConfig
   onError: (error: unknown, doing: string) => void
@@ -84,7 +87,7 @@ export function openConnections(options: {
     })
     pool.on('connect', client => open.add(client))
     pool.on('remove', client => open.delete(client))
-    // An idle connection that breaks must not end the process; the pool has dropped it already.
+    // A broken idle connection must not end the process; the pool has dropped it already.
     pool.on('error', error => options.onError(error, 'idle database connection'))
     const semaphore = createSemaphore({
       max: limits.connections,
@@ -126,9 +129,10 @@ export function openConnections(options: {
 }
 
 /**
- * A connection that breaks meanwhile is thrown away rather than handed to the next. It says so beside the failure of its
- * statement, or between two statements; where nobody listened that would end the process. So is one whose statement was
- * cancelled: the request to cancel might come late, and meet the next one's.
+ * A connection that breaks meanwhile is discarded instead of being passed to the next caller. Its error event comes
+ * beside the failure of its statement, or between two statements, and would end the process without a listener. A
+ * connection with a cancelled statement is discarded too: the cancel request might arrive late and hit the next
+ * statement.
  */
 async function lendOf<T>(
   connect: () => Promise<pg.PoolClient>,
@@ -159,7 +163,7 @@ async function lendOf<T>(
   }
 }
 
-/** Asks the server, over a connection of its own as the protocol has it, to end what runs on this one. */
+/** Asks the server, over a separate connection as the protocol requires, to cancel the statement on this one. */
 function cancel(client: pg.PoolClient): void {
   const { host, port, processID, secretKey } = client as unknown as {
     host: string
@@ -174,10 +178,10 @@ function cancel(client: pg.PoolClient): void {
   request.writeInt32BE(processID, 8)
   request.writeInt32BE(secretKey, 12)
   const socket = host.startsWith('/') ? connect(`${host}/.s.PGSQL.${port}`) : connect(port, host)
-  // Where it does not get through, the statement's own timeout ends it.
+  // If the request does not get through, the statement's own timeout ends it.
   socket.on('error', () => {})
   socket.setTimeout(CANCEL_WITHIN_MS, () => socket.destroy())
-  // The server closes; a pooler forgets the request where this end does so first.
+  // The server closes the connection; a pooler forgets the request if this end closes first.
   socket.write(request)
   socket.resume()
 }

@@ -10,7 +10,7 @@ import { KEEP_ALIVE, KEEP_ALIVE_OPTIONS, openConnections } from './postgres-lane
 const INT8_OID = 20
 const DATE_OID = 1082
 
-/** Identifiers and counts stay below 2^53, and a date has no time zone: number and text, as PGlite gives them. */
+/** Identifiers and counts stay below 2^53, and a date has no time zone: they become numbers and texts, as on PGlite. */
 const types: pg.CustomTypesConfig = {
   getTypeParser(oid: number, format?: string) {
     if (oid === INT8_OID) return Number
@@ -21,7 +21,7 @@ const types: pg.CustomTypesConfig = {
 
 const RECONNECT_MS = 500
 const CONNECT_TIMEOUT_MS = 5_000
-/** A session that says nothing for so long is lost. */
+/** A session that is silent for this long counts as lost. */
 const PING_EVERY_MS = 2_000
 const PING_TIMEOUT_MS = 5_000
 /** PostgreSQL through pools of `pg`. Opening never waits for the server; the first statement does. */
@@ -30,7 +30,7 @@ export function openPostgres(options: {
   directUrl: string
   onError: (error: unknown, doing: string) => void
 }): Driver {
-  // Where two addresses are given, the one for everything else is a pooler's (contract section 1).
+  // If there are two addresses, the one for everything else is a pooler's (contract section 1).
   const pooled = options.directUrl !== options.url
   const connections = openConnections({
     hosts: createHosts(options.url),
@@ -39,7 +39,7 @@ export function openPostgres(options: {
     onError: options.onError,
   })
   const direct = createHosts(options.directUrl)
-  /** A session of its own, which ends with the connection. */
+  /** Opens a session of its own, which ends with the connection. */
   const connectDirectly = (config: pg.ClientConfig, onError: (error: Error) => void): Promise<pg.Client> =>
     direct.connect(async () => {
       const client = new direct.Client({
@@ -52,7 +52,7 @@ export function openPostgres(options: {
       await client.connect()
       return client
     })
-  /** Ends a session that says nothing any more; nobody else would notice that it is lost. */
+  /** Ends a session that is silent; nothing else would notice that it is lost. */
   const watch = (client: pg.Client): void => {
     const pings = setInterval(() => {
       client.query('SELECT 1').catch(() => client.end())
@@ -105,8 +105,8 @@ export function openPostgres(options: {
 
   return {
     isOneSession: false,
-    // A session's settings bound a statement that stands alone; behind a pooler there are none. A job's may be one that no
-    // transaction takes, and ends with the job.
+    // Settings of a session limit single statements; behind a pooler there are none. A background statement may be one
+    // that cannot run in a transaction, and ends with its job.
     run: (lane, statement) =>
       pooled && lane !== 'background'
         ? transaction(lane, '', run => run(statement))
@@ -126,7 +126,7 @@ export function openPostgres(options: {
           work({ run, exec: async text => void (await client.query(text)) }),
         )
       } finally {
-        // Ending the connection rolls back what was not committed.
+        // Ending the connection rolls back everything uncommitted.
         await client.end()
       }
     },
@@ -137,7 +137,7 @@ export function openPostgres(options: {
           query_timeout: PING_TIMEOUT_MS,
           application_name: 'fieldline writer',
         },
-        // What ends the session is told by `end`.
+        // The `end` event reports the end of the session.
         () => {},
       )
       const locked = await tryLockSession(client, 'writer').catch(error => {
@@ -175,7 +175,8 @@ export function openPostgres(options: {
         listener = client
         watch(client)
         client.once('end', () => {
-          // What was lost without a word is lost for every other connection too, which would wait a minute for an answer.
+          // A session that was lost silently is lost for every other connection too, which would wait a minute for an
+          // answer.
           if (!closed) connections.cut('The database does not answer')
           void reconnect()
         })

@@ -1,7 +1,7 @@
--- Who may do what: accounts, organizations, roles, users, sessions.
+-- Identities and permissions: accounts, organizations, roles, users, sessions.
 --
--- An account is a person's e-mail address and password; a user is its membership in one organization. So a
--- changed password reaches every organization by construction.
+-- An account is a person's e-mail address and password; a user is its membership in one organization. So a changed
+-- password applies in every organization by construction.
 
 CREATE TABLE organizations (
   id uuid PRIMARY KEY,
@@ -11,7 +11,7 @@ CREATE TABLE organizations (
   currency text NOT NULL DEFAULT 'EUR',
   time_zone text NOT NULL DEFAULT 'UTC',
   settings jsonb NOT NULL DEFAULT '{}',
-  -- Raised whenever who may see what changes; a live cursor carries it (stream/live/cursor.ts).
+  -- Raised whenever the visibility of subjects changes; a live cursor carries it (stream/live/cursor.ts).
   sight_version bigint NOT NULL DEFAULT 0,
   created_at timestamptz NOT NULL DEFAULT now(),
   updated_at timestamptz NOT NULL DEFAULT now()
@@ -40,8 +40,8 @@ CREATE TABLE roles (
   UNIQUE (organization_id, id)
 );
 
--- Whoever or whatever has positions. Points carry the short key: 24 bytes a point less than with the identifier,
--- in the row and in its index. A subject outlives its user or device, since its history does.
+-- Users and devices, which have positions. Points carry the short key: that saves 24 bytes a point compared with the
+-- identifier, in the row and in its index. A subject outlives its user or device, since its history does.
 CREATE TABLE subjects (
   key integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   id uuid NOT NULL UNIQUE,

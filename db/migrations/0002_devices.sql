@@ -1,4 +1,4 @@
--- What carries a tracker and where it belongs.
+-- Trackers, the vehicles that carry them, and their hubs.
 
 CREATE TABLE hubs (
   id uuid PRIMARY KEY,
@@ -26,7 +26,7 @@ CREATE TABLE devices (
   organization_id uuid NOT NULL REFERENCES organizations ON DELETE CASCADE,
   name text NOT NULL,
   hub_id uuid,
-  -- SHA-256 of 256 random bits: nothing to guess, so nothing to slow down.
+  -- SHA-256 of 256 random bits: nothing to guess, so no slow hash is needed.
   key_hash bytea NOT NULL,
   created_at timestamptz NOT NULL DEFAULT now(),
   updated_at timestamptz NOT NULL DEFAULT now(),
@@ -39,7 +39,8 @@ CREATE TABLE devices (
 CREATE UNIQUE INDEX devices_key ON devices (key_hash);
 CREATE INDEX devices_hub ON devices (hub_id);
 
--- Which device rode on which vehicle when: a vehicle's history is its devices' histories, cut by these intervals.
+-- The times at which devices were mounted on vehicles: a vehicle's history consists of its devices' histories in these
+-- intervals.
 CREATE TABLE mounts (
   id uuid PRIMARY KEY,
   organization_id uuid NOT NULL REFERENCES organizations ON DELETE CASCADE,

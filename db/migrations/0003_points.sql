@@ -1,6 +1,6 @@
--- The way of a point ends here. `points` is a hypertable where TimescaleDB is there when the database is first set
--- up, and range-partitioned elsewhere; that cannot change later. Columns are ordered by alignment: a point takes
--- about 105 bytes and its index entry 28.
+-- The final store of points. `points` is a hypertable if TimescaleDB is available when the database is first set up,
+-- and range-partitioned elsewhere; that cannot change later. Columns are ordered by alignment: a point takes about 105
+-- bytes and its index entry 28.
 
 DO $$
 BEGIN
@@ -26,7 +26,7 @@ BEGIN
   DROP TABLE points_columns;
 END $$;
 
--- The identity of a point (one subject, one time), and the way to a subject's history. There is none on the
+-- The identity of a point (one subject, one time), and the access path to a subject's history. There is no index on the
 -- geometry: a GiST index costs 57 bytes a point and 40 % of the ingest rate.
 CREATE UNIQUE INDEX points_identity ON points (subject_key, recorded_at);
 
@@ -46,13 +46,13 @@ CREATE TABLE newest_fixes (
   attributes jsonb
 ) WITH (fillfactor = 50);
 
--- How far the writers are: set in the transaction that stores what lies before it.
+-- The progress of the writers: set in the transaction that stores the points before it.
 CREATE TABLE log_positions (
   log_partition integer PRIMARY KEY,
   next_offset bigint NOT NULL
 ) WITH (fillfactor = 10);
 
--- Points that were wrong. Numbered by where they stand in the log, so that reading it again adds none.
+-- Invalid points. Identified by their position in the log, so that reading it again adds none.
 CREATE TABLE rejections (
   log_partition integer NOT NULL,
   log_offset bigint NOT NULL,

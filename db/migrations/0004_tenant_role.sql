@@ -1,7 +1,8 @@
--- The wall between organizations. `db.tenant` runs as this role, which these policies bind; the owner of the tables
--- (db.system) is not bound. The role itself is made by db/tenant-role.ts. Points, newest fixes, accounts and sessions are not granted at all.
+-- The separation of organizations. `db.tenant` runs as this role, which these policies bind; the owner of the tables
+-- (db.system) is not bound. db/tenant-role.ts creates the role itself. Points, newest fixes, accounts and sessions are
+-- not granted at all.
 
--- A subquery, so that the setting is read once a statement and not once a row.
+-- A subquery, so that the setting is read once per statement and not once per row.
 CREATE FUNCTION current_organization() RETURNS uuid LANGUAGE sql STABLE PARALLEL SAFE
   RETURN nullif(current_setting('fieldline.organization_id', true), '')::uuid;
 

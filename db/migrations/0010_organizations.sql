@@ -1,13 +1,13 @@
--- What an organization consists of besides its people: hubs that they may work in, flows, teams; how people come in
--- (invitations) and what is remembered of them (audit log, failed sign-ins).
+-- The parts of an organization besides its people: their hubs, flows, teams, invitations, the audit log, and failed
+-- sign-ins.
 
--- Set when an organization is given up: access ends with it, a job removes the rows.
+-- Set when an organization is deleted: access ends with it, and a job removes the rows.
 ALTER TABLE organizations ADD COLUMN deleted_at timestamptz;
 
--- Null until the first invitation is accepted: an address that was invited and has not registered anywhere.
+-- Null until the first invitation is accepted: an invited address that has not registered anywhere.
 ALTER TABLE accounts ALTER COLUMN password_hash DROP NOT NULL;
 
--- When the membership began; null while the invitation is open. The organization joined first is what copying takes
+-- The start of the membership; null while the invitation is open. Copying takes the organization that was joined first
 -- as its source.
 ALTER TABLE users ADD COLUMN joined_at timestamptz;
 UPDATE users SET joined_at = created_at;
@@ -36,8 +36,8 @@ CREATE TABLE invitations (
   FOREIGN KEY (organization_id, user_id) REFERENCES users (organization_id, id) ON DELETE CASCADE
 );
 
--- Failed sign-ins by account (`account:` and a digest of the address, so that an unknown one is counted alike) and by
--- network address (`address:`).
+-- Failed sign-ins by account (`account:` and a digest of the e-mail address, so that unknown ones are counted alike)
+-- and by network address (`address:`).
 CREATE TABLE login_failures (
   key text PRIMARY KEY,
   failures integer NOT NULL,
@@ -70,7 +70,7 @@ CREATE TABLE teams (
 );
 CREATE INDEX teams_hub ON teams (hub_id);
 
--- Who belongs to a team: as a member, as a leader, or as both.
+-- The users of a team: as members, as leaders, or as both.
 CREATE TABLE team_users (
   organization_id uuid NOT NULL REFERENCES organizations ON DELETE CASCADE,
   team_id uuid NOT NULL,
@@ -84,7 +84,7 @@ CREATE TABLE team_users (
 );
 CREATE INDEX team_users_user ON team_users (user_id);
 
--- Who changed what. No reference to the user: the entry outlives it.
+-- The history of changes with their authors. No reference to the user: the entry outlives it.
 CREATE TABLE audit_log (
   id uuid PRIMARY KEY,
   organization_id uuid NOT NULL REFERENCES organizations ON DELETE CASCADE,
@@ -111,12 +111,12 @@ BEGIN
 END $$;
 
 GRANT SELECT, INSERT, UPDATE, DELETE ON user_hubs, flows, teams, team_users TO fieldline_tenant;
--- The log is written and read, never rewritten.
+-- Entries are inserted and read, but never changed.
 GRANT SELECT, INSERT ON audit_log TO fieldline_tenant;
 GRANT SELECT, INSERT, UPDATE, DELETE ON invitations TO fieldline_tenant;
 
--- Whoever is not active has no session, whatever statement made it so. It runs as the owner of the tables: the tenant
--- role has no grant on sessions.
+-- Ends the sessions of a user who is no longer active, whichever statement changed that. It runs as the owner of the
+-- tables: the tenant role has no grant on sessions.
 CREATE FUNCTION end_sessions() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 BEGIN
   DELETE FROM sessions WHERE user_id = NEW.id;
@@ -125,8 +125,8 @@ END $$;
 CREATE TRIGGER end_sessions AFTER UPDATE OF status ON users FOR EACH ROW WHEN (NEW.status <> 'active')
   EXECUTE FUNCTION end_sessions();
 
--- The addresses of the organization's own users. Accounts stay ungranted: they belong to no organization. The view
--- runs as the owner of the tables, so it names the organization itself.
+-- The e-mail addresses of the organization's own users. Accounts stay ungranted: they belong to no organization. The
+-- view runs as the owner of the tables, so it filters by organization itself.
 CREATE VIEW user_accounts WITH (security_barrier) AS
   SELECT u.id AS user_id, a.email, a.registered_in IS NOT DISTINCT FROM u.organization_id AS registered_here
   FROM users u JOIN accounts a ON a.id = u.account_id

@@ -1,13 +1,13 @@
--- What a POST with an Idempotency-Key answered, to be answered again (src/http/plugins/idempotency.ts). Read and written
--- across organizations by the plugin alone, so the tenant role has no grant.
+-- The answers of POSTs with an Idempotency-Key, to be sent again (src/http/plugins/idempotency.ts). Only the plugin
+-- reads and writes them, across organizations, so the tenant role has no grant.
 
 CREATE TABLE idempotency_keys (
-  -- SHA-256 of whose key it is, and the key.
+  -- SHA-256 of the key and its owner.
   id bytea PRIMARY KEY,
   organization_id uuid REFERENCES organizations ON DELETE CASCADE,
   -- SHA-256 of the request: the same key with another body is a mistake.
   fingerprint bytea NOT NULL,
-  -- Until when the first request may take; extended while it runs. Beyond it its process has died.
+  -- The first request's lease, extended while it runs. After that its process has died.
   lease_until timestamptz NOT NULL,
   status integer,
   -- Encrypted: it may hold a token or a key.

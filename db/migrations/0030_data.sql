@@ -1,6 +1,6 @@
 -- Data types define fields, data records hold values of them.
 
--- For searches; a trusted extension, so whoever may create in the database may create it.
+-- For searches; a trusted extension, so a role that may create objects in the database may create it.
 CREATE EXTENSION IF NOT EXISTS pg_trgm;
 
 CREATE TABLE data_types (
@@ -23,15 +23,15 @@ CREATE POLICY tenant ON data_types TO fieldline_tenant
   WITH CHECK (organization_id = (SELECT current_organization()));
 GRANT SELECT ON data_types TO fieldline_tenant;
 
--- Under no row-level security and not granted to the tenant role: behind a policy ->>, @> and trigrams lose their
+-- Without row-level security and not granted to the tenant role: behind a policy, ->>, @> and trigrams cannot use their
 -- indexes. Every query takes the organization first (db/queries/data.ts).
 CREATE TABLE data_records (
-  -- Version 7, so the order of identifiers is the order of making.
+  -- Version 7, so the order of identifiers is the order of creation.
   id uuid PRIMARY KEY,
   organization_id uuid NOT NULL REFERENCES organizations ON DELETE CASCADE,
   data_type_id uuid NOT NULL,
   data jsonb NOT NULL,
-  -- What a search looks into: the texts and numbers of data, a line each.
+  -- The text that a search looks into: the texts and numbers of data, one per line.
   search text NOT NULL,
   is_sample boolean NOT NULL DEFAULT false,
   created_at timestamptz NOT NULL DEFAULT now(),
@@ -44,7 +44,7 @@ CREATE INDEX data_records_values ON data_records USING gin (data jsonb_path_ops)
 CREATE INDEX data_records_search ON data_records USING gin (search gin_trgm_ops);
 
 -- The values of unique fields, so that the database keeps them unique and a record is found by its primary key: one
--- table instead of an index for each field of each organization. Written with the record, by db/queries/data.ts alone.
+-- table instead of an index for each field of each organization. Only db/queries/data.ts writes it, with the record.
 CREATE TABLE data_keys (
   organization_id uuid NOT NULL,
   data_type_id uuid NOT NULL,

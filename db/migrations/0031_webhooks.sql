@@ -1,4 +1,4 @@
--- Where events go, and what became of each.
+-- The targets of events, and their deliveries.
 
 CREATE TABLE webhooks (
   id uuid PRIMARY KEY,
@@ -8,7 +8,7 @@ CREATE TABLE webhooks (
   description text NOT NULL DEFAULT '',
   status text NOT NULL DEFAULT 'active' CHECK (status IN ('active', 'disabled')),
   secret text NOT NULL,
-  -- The secret before the last rotation, which signs along for a day.
+  -- The secret before the last rotation, which also signs for a day.
   previous_secret text,
   previous_until timestamptz,
   -- An endpoint that keeps connections waiting rests, longer each time.
@@ -23,17 +23,17 @@ CREATE TABLE webhook_deliveries (
   id uuid PRIMARY KEY,
   organization_id uuid NOT NULL REFERENCES organizations ON DELETE CASCADE,
   webhook_id uuid NOT NULL,
-  -- The same for every attempt, so that a receiver recognizes what it has.
+  -- The same for every attempt, so that a receiver recognizes repetitions.
   message_id text NOT NULL,
   event text NOT NULL,
-  -- Whose fields the payload has: some roles may not see all of them.
+  -- The type whose fields the payload has: some roles may not see all of them.
   data_type_id uuid NOT NULL,
   -- The bytes that are sent and signed.
   payload text NOT NULL,
   status text NOT NULL DEFAULT 'pending' CHECK (status IN ('pending', 'delivered', 'failed')),
-  -- What happened, each { at, statusCode, durationMs, response, error }; redeliveries included.
+  -- The attempts, each { at, statusCode, durationMs, response, error }; including redeliveries.
   attempts jsonb NOT NULL DEFAULT '[]',
-  -- How far it is in the schedule of retries, which a redelivery begins anew.
+  -- The progress in the schedule of retries, which a redelivery restarts.
   tries integer NOT NULL DEFAULT 0,
   next_attempt_at timestamptz DEFAULT now(),
   created_at timestamptz NOT NULL DEFAULT now(),

@@ -1,2 +1,2 @@
--- Removing sample data finds the few there are at once.
+-- Deleting sample data finds its few records at once.
 CREATE INDEX data_records_sample ON data_records (organization_id) WHERE is_sample;

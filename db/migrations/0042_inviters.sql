@@ -1,4 +1,4 @@
--- An invitation is as good as its inviter: whoever made or renewed it knows its token.
+-- An invitation holds only as long as its inviter's rights: the user who created or renewed it knows its token.
 ALTER TABLE invitations ADD COLUMN invited_by uuid,
   ADD FOREIGN KEY (organization_id, invited_by) REFERENCES users (organization_id, id) ON DELETE SET NULL (invited_by);
 CREATE INDEX invitations_inviter ON invitations (invited_by);

@@ -1,8 +1,8 @@
--- What changes who may see which subject, or how a subject is called, says so itself, whatever statement it was: the
--- organization's version goes up, live cursors of before lead to a fresh snapshot, and open sockets are looked at again.
--- One statement is one change, however many rows it has.
+-- Every change of a subject's visibility or name, by whichever statement, announces itself: it raises the
+-- organization's version, older live cursors lead to a fresh snapshot, and open sockets are checked again. One
+-- statement is one change, however many rows it has.
 
--- The arguments of a trigger on UPDATE are the columns that matter; others may change unnoticed.
+-- The arguments of a trigger on UPDATE are the relevant columns; changes of others are ignored.
 CREATE FUNCTION raise_visibility() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
   changed uuid[];
@@ -20,8 +20,8 @@ BEGIN
   IF changed IS NULL THEN
     RETURN NULL;
   END IF;
-  -- In one order, so that two statements over several organizations cannot wait for each other; no stronger than the
-  -- UPDATE, since whoever inserts a row of the organization holds a key share of it.
+  -- In one order, so that two statements over several organizations cannot deadlock. The lock is no stronger than that
+  -- of the UPDATE, since every insert of a row of the organization holds a key share lock on it.
   PERFORM 1 FROM organizations WHERE id = ANY (changed) ORDER BY id FOR NO KEY UPDATE;
   UPDATE organizations SET sight_version = sight_version + 1 WHERE id = ANY (changed);
   PERFORM pg_notify('fieldline', json_build_object('kind', 'sight', 'organizationId', id)::text)

@@ -1,7 +1,7 @@
--- What is raised is the organization's visibility version, and so it is called, also in what is told of it.
+-- Renames the organization's version to visibility version, in notifications as well.
 ALTER TABLE organizations RENAME COLUMN sight_version TO visibility_version;
 
--- The arguments of a trigger on UPDATE are the columns that matter; others may change unnoticed.
+-- The arguments of a trigger on UPDATE are the relevant columns; changes of others are ignored.
 CREATE OR REPLACE FUNCTION raise_visibility() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
   changed uuid[];
@@ -19,8 +19,8 @@ BEGIN
   IF changed IS NULL THEN
     RETURN NULL;
   END IF;
-  -- In one order, so that two statements over several organizations cannot wait for each other; no stronger than the
-  -- UPDATE, since whoever inserts a row of the organization holds a key share of it.
+  -- In one order, so that two statements over several organizations cannot deadlock. The lock is no stronger than that
+  -- of the UPDATE, since every insert of a row of the organization holds a key share lock on it.
   PERFORM 1 FROM organizations WHERE id = ANY (changed) ORDER BY id FOR NO KEY UPDATE;
   UPDATE organizations SET visibility_version = visibility_version + 1 WHERE id = ANY (changed);
   PERFORM pg_notify('fieldline', json_build_object('kind', 'visibility', 'organizationId', id)::text)

@@ -1,4 +1,4 @@
--- Files of data records that come in: how their columns are mapped, and what became of each.
+-- Imported files of data records: the mapping of their columns, and their results.
 
 CREATE TABLE import_configs (
   id uuid PRIMARY KEY,
@@ -8,7 +8,8 @@ CREATE TABLE import_configs (
   data_type_id uuid NOT NULL,
   -- The heading of the column by the key of the field.
   mapping jsonb NOT NULL,
-  -- The fields of the type when the mapping was written, each { key, type, required }: so a change since is noticed.
+  -- The fields of the type when the mapping was written, each { key, type, required }, so that later changes are
+  -- noticed.
   written_for jsonb NOT NULL,
   created_at timestamptz NOT NULL DEFAULT now(),
   updated_at timestamptz NOT NULL DEFAULT now(),
@@ -17,7 +18,7 @@ CREATE TABLE import_configs (
 );
 CREATE INDEX import_configs_type ON import_configs (organization_id, data_type_id);
 
--- The file of an import is DATA_DIR/imports/<id>. How far it is read stands in the progress of its job.
+-- The file of an import is DATA_DIR/imports/<id>. The progress of its job says how far it is read.
 CREATE TABLE imports (
   id uuid PRIMARY KEY,
   organization_id uuid NOT NULL REFERENCES organizations ON DELETE CASCADE,

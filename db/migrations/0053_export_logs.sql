@@ -1,5 +1,5 @@
--- What was exported, by whom, and what became of it; kept for 30 days. A file lies under DATA_DIR, named by the
--- identifier, and goes when its row is gone or holds no size of a file any more (src/jobs/exports/files.ts).
+-- Exports with their authors and results; kept for 30 days. A file is under DATA_DIR, named by the identifier. It is
+-- deleted when its row is deleted or no longer has the size of a file (src/resources/exports/files.ts).
 
 CREATE TABLE export_logs (
   id uuid PRIMARY KEY,
@@ -9,20 +9,20 @@ CREATE TABLE export_logs (
   data_type_id uuid,
   format text NOT NULL CHECK (format IN ('xlsx', 'json')),
   filter jsonb NOT NULL DEFAULT '{}',
-  -- As asked for; null is all that may be seen.
+  -- The requested fields; null means all visible ones.
   fields text[],
-  -- Of which fields the file holds values: whoever is shown the file may see all of them.
+  -- The fields whose values the file holds: only users who may see all of them see the file.
   keys text[] NOT NULL DEFAULT '{}',
   -- Whether the file was the answer itself.
   is_direct boolean NOT NULL,
   status text NOT NULL CHECK (status IN ('queued', 'processing', 'completed', 'failed')),
-  -- How many there are, where that is known before the end.
+  -- The number of records, if it is known before the end.
   total bigint,
   processed bigint NOT NULL DEFAULT 0,
   progress float8 NOT NULL DEFAULT 0,
   error text,
   file_name text NOT NULL,
-  -- Null where no file is kept.
+  -- Null if no file is kept.
   file_bytes bigint,
   started_at timestamptz,
   finished_at timestamptz,

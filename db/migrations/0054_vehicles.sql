@@ -1,7 +1,7 @@
--- What a vehicle carries, when it works, and what a route planner has to keep to. Its device stands in `mounts`.
+-- A vehicle's capacity, working hours, and limits for a route planner. Its device is in `mounts`.
 ALTER TABLE vehicles
   ADD COLUMN plate text,
-  -- { weight, volume, units } in kg, m³ and pieces; null is not known.
+  -- { weight, volume, units } in kg, m³ and pieces; null means not known.
   ADD COLUMN capacity jsonb NOT NULL DEFAULT '{"weight": null, "volume": null, "units": null}',
   -- Metres per second.
   ADD COLUMN speed double precision CHECK (speed > 0),

@@ -1,17 +1,17 @@
--- What is to be done. A task's history stands in its row: whoever changes a task holds the row, so that changes at the
--- same moment end in one history.
+-- Tasks. A task's history is in its row: every change of a task locks the row, so that simultaneous changes end in one
+-- history.
 
 CREATE TABLE tasks (
   -- Version 7, so the order of identifiers is the order of creation.
   id uuid NOT NULL,
   organization_id uuid NOT NULL REFERENCES organizations ON DELETE CASCADE,
-  -- What people call it: `T-17`.
+  -- The name for people: `T-17`.
   code text NOT NULL,
   name text NOT NULL,
-  -- That of the last entry of the history.
+  -- The status of the history's last entry.
   status text NOT NULL,
   flow_id uuid NOT NULL,
-  -- Data records, and the type of each: what a role restricts of a type holds after the record is gone, too.
+  -- Data records, and the type of each: restrictions of a type apply even after the record is deleted.
   data_ids uuid[] NOT NULL DEFAULT '{}',
   data_type_ids uuid[] NOT NULL DEFAULT '{}',
   hub_id uuid,
@@ -39,7 +39,8 @@ CREATE TABLE tasks (
   FOREIGN KEY (organization_id, vehicle_id) REFERENCES vehicles (organization_id, id) ON DELETE SET NULL (vehicle_id)
 );
 
--- Each filter of the list in the order of the list, newest first; `npm run bench -- tasks` reads them at a million.
+-- Each filter of the list in the order of the list, newest first; `npm run bench -- tasks` reads them with a million
+-- tasks.
 CREATE INDEX tasks_status ON tasks (organization_id, status, id);
 CREATE INDEX tasks_flow ON tasks (organization_id, flow_id, id);
 CREATE INDEX tasks_hub ON tasks (organization_id, hub_id, id);
@@ -53,13 +54,14 @@ CREATE INDEX tasks_position ON tasks USING gist (position) WHERE position IS NOT
 CREATE INDEX tasks_search ON tasks USING gin (search gin_trgm_ops);
 CREATE INDEX tasks_sample ON tasks (organization_id) WHERE is_sample;
 
--- The number of the last code that was drawn.
+-- The number of the last code that was taken.
 CREATE TABLE task_counters (
   organization_id uuid PRIMARY KEY REFERENCES organizations ON DELETE CASCADE,
   last bigint NOT NULL
 ) WITH (fillfactor = 10);
 
--- Lists read with the owner's rights, the organization first: behind a policy boxes and trigrams lose their indexes.
+-- Lists read with the owner's rights, the organization first: behind a policy, boxes and trigrams cannot use their
+-- indexes.
 DO $$
 DECLARE
   name text;
@@ -74,13 +76,13 @@ END $$;
 GRANT SELECT, INSERT, UPDATE, DELETE ON tasks TO fieldline_tenant;
 GRANT SELECT, INSERT, UPDATE ON task_counters TO fieldline_tenant;
 
--- Whatever changes a task, whichever statement it was, is told to whoever watches: its identifier, and through which hub,
--- team and assignee it was seen before.
+-- Notifies watchers of every change of a task, by whichever statement: its identifier, and the hub, team and assignee
+-- through which it was seen before.
 CREATE FUNCTION tell_task() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
   row tasks := coalesce(NEW, OLD);
 BEGIN
-  -- Nobody watches what goes with its organization.
+  -- Nobody watches rows that are deleted with their organization.
   IF TG_OP <> 'INSERT' AND EXISTS (SELECT FROM organizations WHERE id = row.organization_id AND deleted_at IS NOT NULL) THEN
     RETURN NULL;
   END IF;

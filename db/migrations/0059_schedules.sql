@@ -1,13 +1,13 @@
--- What makes tasks again and again. A schedule is what its tasks are made of, when it makes them, and how far it has come.
+-- Schedules create tasks repeatedly. A schedule has the fields of its tasks, their timing, and its progress.
 
 CREATE TABLE schedules (
   id uuid PRIMARY KEY,
   organization_id uuid NOT NULL REFERENCES organizations ON DELETE CASCADE,
   name text NOT NULL,
-  -- Of its tasks. A data record that is gone is told when a task is to be made (last_error).
+  -- The fields of its tasks. A deleted data record is reported when a task is to be created (last_error).
   flow_id uuid NOT NULL,
   data_ids uuid[] NOT NULL DEFAULT '{}',
-  -- The type of each: what a role restricts of a type is restricted in the content too.
+  -- The type of each data record: restrictions of a type apply to the content too.
   data_type_ids uuid[] NOT NULL DEFAULT '{}',
   hub_id uuid,
   team_id uuid,
@@ -16,17 +16,17 @@ CREATE TABLE schedules (
   location jsonb,
   duration integer,
   content jsonb NOT NULL DEFAULT '{}',
-  -- When.
+  -- The timing.
   repeat jsonb NOT NULL,
   start_time timestamptz NOT NULL,
   end_time timestamptz,
   timezone text NOT NULL,
   exceptions text[] NOT NULL DEFAULT '{}',
-  -- The next occurrence, whose task is not made yet; null where there is none any more. Moves on in the transaction that
-  -- makes the task.
+  -- The next occurrence, whose task is not created yet; null if there is none any more. Advances in the transaction
+  -- that creates the task.
   next_run_at timestamptz,
   last_run_at timestamptz,
-  -- How many occurrences make no task: of those missed, the last 1,000 do.
+  -- The number of occurrences that create no task: of missed ones, only the last 1,000 create theirs.
   skipped integer NOT NULL DEFAULT 0,
   failures integer NOT NULL DEFAULT 0,
   retry_at timestamptz,
@@ -42,7 +42,7 @@ CREATE TABLE schedules (
   FOREIGN KEY (organization_id, vehicle_id) REFERENCES vehicles (organization_id, id) ON DELETE SET NULL (vehicle_id)
 );
 CREATE INDEX schedules_organization ON schedules (organization_id, created_at, id);
--- Whose turn it is, and what of it is due.
+-- For finding the next organization, and its due schedules.
 CREATE INDEX schedules_due ON schedules (greatest(next_run_at, retry_at)) WHERE next_run_at IS NOT NULL;
 CREATE INDEX schedules_due_of ON schedules (organization_id, greatest(next_run_at, retry_at))
   WHERE next_run_at IS NOT NULL;
@@ -58,7 +58,7 @@ CREATE POLICY tenant ON schedules TO fieldline_tenant
   WITH CHECK (organization_id = (SELECT current_organization()));
 GRANT SELECT, INSERT, UPDATE, DELETE ON schedules TO fieldline_tenant;
 
--- The occurrence that a task was made for, once whatever happens; its start may be changed.
+-- The occurrence for which a task was created, only once in any case; its start may be changed.
 ALTER TABLE tasks ADD COLUMN scheduled_for timestamptz;
 CREATE UNIQUE INDEX tasks_occurrence ON tasks (organization_id, schedule_id, scheduled_for) WHERE scheduled_for IS NOT NULL;
 ALTER TABLE tasks ADD FOREIGN KEY (organization_id, schedule_id) REFERENCES schedules (organization_id, id)

@@ -1,10 +1,11 @@
--- Links that show somebody outside where one subject is. The token is 256 random bits, of which the digest is kept.
+-- Links that show the position of one subject to somebody outside. The token is 256 random bits, of which only the
+-- digest is stored.
 
 CREATE TABLE tracking_links (
   id uuid PRIMARY KEY,
   organization_id uuid NOT NULL REFERENCES organizations ON DELETE CASCADE,
   subject_id uuid NOT NULL,
-  -- Whoever created it: it shows no more than they may see.
+  -- The creator: the link shows no more than this user may see.
   user_id uuid NOT NULL,
   token_hash bytea NOT NULL UNIQUE,
   trail_minutes integer NOT NULL CHECK (trail_minutes >= 0),

@@ -1,4 +1,4 @@
--- Areas whose crossing is told.
+-- Areas whose crossings are reported.
 
 CREATE TABLE geofences (
   id uuid PRIMARY KEY,
@@ -8,11 +8,11 @@ CREATE TABLE geofences (
   -- { type: circle, center: { lat, lng }, radius } in metres, or { type: polygon, coordinates: [[lng, lat], ..] }, closed.
   shape jsonb NOT NULL,
   vertices integer NOT NULL GENERATED ALWAYS AS (coalesce(jsonb_array_length(shape -> 'coordinates'), 1)) STORED,
-  -- Fixes that were received before are not judged by it. To the millisecond, as those are.
+  -- Fixes received earlier are not judged by it. To the millisecond, like the times of fixes.
   shaped_at timestamptz NOT NULL DEFAULT date_trunc('milliseconds', clock_timestamp()),
   created_at timestamptz NOT NULL DEFAULT now(),
   updated_at timestamptz NOT NULL DEFAULT now(),
-  -- What was told of it stays.
+  -- Its events stay.
   deleted_at timestamptz,
   FOREIGN KEY (organization_id, hub_id) REFERENCES hubs (organization_id, id),
   UNIQUE (organization_id, id)
@@ -20,8 +20,8 @@ CREATE TABLE geofences (
 CREATE INDEX geofences_organization ON geofences (organization_id, lower(name), id) WHERE deleted_at IS NULL;
 CREATE INDEX geofences_hub ON geofences (hub_id);
 
--- The number of the last change of an organization's geofences, by which whoever keeps their shapes knows whether they are
--- still these. Numbers become visible in their order (db/locks.ts). Who judges crossings of the organization holds the row.
+-- The number of the last change of an organization's geofences, by which a cache of their shapes is checked. Numbers
+-- become visible in their order (db/locks.ts). The process that judges crossings of the organization locks the row.
 CREATE TABLE geofence_versions (
   organization_id uuid PRIMARY KEY REFERENCES organizations ON DELETE CASCADE,
   version bigint NOT NULL

@@ -1,16 +1,16 @@
--- What crossed a geofence when. A row a crossing: one that does not hold any more stays, retracted.
+-- Crossings of geofences, one per row. A crossing that no longer holds stays, marked as retracted.
 CREATE TABLE geofence_events (
   id uuid PRIMARY KEY,
   organization_id uuid NOT NULL REFERENCES organizations ON DELETE CASCADE,
   geofence_id uuid NOT NULL,
   subject_id uuid NOT NULL,
-  -- The time of the first fix inside or outside, and where that was.
+  -- The time and place of the first fix inside or outside.
   at timestamptz NOT NULL,
   lat double precision NOT NULL,
   lng double precision NOT NULL,
   event text NOT NULL CHECK (event IN ('entered', 'left')),
   retracted boolean NOT NULL DEFAULT false,
-  -- By which shape of the geofence it was judged (geofences.shaped_at).
+  -- The shape of the geofence by which it was judged (geofences.shaped_at).
   shaped_at timestamptz NOT NULL,
   created_at timestamptz NOT NULL DEFAULT now(),
   updated_at timestamptz NOT NULL DEFAULT now(),
@@ -23,8 +23,8 @@ CREATE INDEX geofence_events_geofence ON geofence_events (geofence_id, at, id);
 CREATE INDEX geofence_events_at ON geofence_events (at);
 CREATE INDEX geofences_deleted ON geofences (id) WHERE deleted_at IS NOT NULL;
 
--- Times of a subject between which points were stored that may change what it crossed: written in the transaction that
--- stores them, and deleted in the one that has judged them.
+-- Time spans of a subject in which stored points may change its crossings: written in the transaction that stores them,
+-- and deleted in the one that has judged them.
 CREATE TABLE geofence_spans (
   id bigint GENERATED ALWAYS AS IDENTITY,
   organization_id uuid NOT NULL,
@@ -40,5 +40,5 @@ CREATE POLICY tenant ON geofence_events TO fieldline_tenant
   WITH CHECK (organization_id = (SELECT current_organization()));
 GRANT SELECT ON geofence_events TO fieldline_tenant;
 
--- Of crossings, there is none.
+-- Crossings have no data type.
 ALTER TABLE webhook_deliveries ALTER COLUMN data_type_id DROP NOT NULL;

@@ -1,5 +1,5 @@
--- What the service goes by of an organization's settings decides what its live sockets show: a change of it is told like a
--- change of who sees what. Cursors of before lead to a fresh snapshot.
+-- Some settings of an organization decide what its live sockets show, so a change of them is announced like a change of
+-- visibility. Older cursors lead to a fresh snapshot.
 CREATE FUNCTION raise_visibility_of_settings() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   NEW.visibility_version := OLD.visibility_version + 1;

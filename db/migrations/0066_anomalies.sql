@@ -1,11 +1,12 @@
--- A fix that its neighbours in time show to be impossible (speed), or that is less accurate than the organization takes
--- (accuracy), is kept and marked. What was stored before stays unmarked, until a late point comes beside it.
+-- A fix that its neighbours in time show to be impossible (speed), or that is less accurate than the organization
+-- accepts (accuracy), is stored and marked. Older points stay unmarked, until a late point is stored beside them.
 ALTER TABLE points ADD COLUMN anomaly text;
 
--- The newest fix is the newest that is not marked; a subject without one has none. `last_at` and `last_position` are of the
--- last point where that is another, and `fast` says whether more than 100 m/s lie between the last point and the one before
--- it: whoever stores the next one judges the last by it. `replaced_offset` is `log_offset` as the writer knew it, so that one
--- who does not know the last point any more judges nothing (db/queries/copy-points.ts).
+-- The newest fix is the newest unmarked one; a subject without one has none. `last_at` and `last_position` belong to
+-- the last point if that is another one, and `fast` says whether the speed from its predecessor to the last point
+-- exceeds 100 m/s: the next stored point decides whether the last one is an anomaly. `replaced_offset` is the
+-- `log_offset` that the writer knew, so that a writer with an outdated last point changes nothing
+-- (db/queries/copy-points.ts).
 ALTER TABLE newest_fixes
   ALTER COLUMN recorded_at DROP NOT NULL,
   ALTER COLUMN received_at DROP NOT NULL,

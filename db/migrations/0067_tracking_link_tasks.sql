@@ -1,4 +1,4 @@
--- A link may say where its subject is going: to the place of a task. It ends with it.
+-- A link may show its subject's destination: the place of a task. It ends with the task.
 ALTER TABLE tracking_links
   ADD COLUMN task_id uuid,
   ADD FOREIGN KEY (organization_id, task_id) REFERENCES tasks (organization_id, id) ON DELETE CASCADE;

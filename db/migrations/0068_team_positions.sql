@@ -1,4 +1,4 @@
--- Whether an app is answered with the positions of a team is kept by whoever answers, too.
+-- Processes that answer apps cache whether an app may get the positions of a team, so its change is announced too.
 DROP TRIGGER raise_visibility_of_settings ON organizations;
 CREATE TRIGGER raise_visibility_of_settings BEFORE UPDATE OF settings ON organizations FOR EACH ROW
   WHEN (OLD.settings -> 'offlineAfterMinutes' IS DISTINCT FROM NEW.settings -> 'offlineAfterMinutes'

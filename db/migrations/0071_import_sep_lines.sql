@@ -1,3 +1,3 @@
--- Whether the rows of a CSV are numbered with its line sep=; , which a spreadsheet hides: so were those of imports that began
--- before this, and are to their end.
+-- Whether the rows of a CSV are counted with its line `sep=;`, which a spreadsheet hides: so it is, to their end, for
+-- imports that began before this migration.
 ALTER TABLE imports ADD COLUMN counts_sep boolean NOT NULL DEFAULT true;

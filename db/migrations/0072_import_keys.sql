@@ -1,2 +1,3 @@
--- The key of the field by which records were found again when the file was accepted. Null is none, or of before this.
+-- The key of the field that identified records when the file was accepted. Null for no key, and for imports before this
+-- migration.
 ALTER TABLE imports ADD COLUMN primary_key text;

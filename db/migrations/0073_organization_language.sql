@@ -1,4 +1,4 @@
--- Null is a language that nobody has set: the console then goes by each browser. Until now that was 'en', and so was English
--- that somebody chose; choosing it again sets it.
+-- Null means that nobody has set a language: the console then follows each browser. Until now the default was 'en',
+-- which cannot be distinguished from a chosen English; choosing it again sets it.
 ALTER TABLE organizations ALTER COLUMN language DROP NOT NULL, ALTER COLUMN language DROP DEFAULT;
 UPDATE organizations SET language = NULL WHERE language = 'en';

@@ -1,10 +1,10 @@
--- A device is seen by who may see the vehicle that it is on, so that a vehicle's hub decides as well.
+-- A device is visible to those who may see the vehicle that it is on, so a change of the vehicle's hub counts as well.
 DROP TRIGGER raise_visibility_update ON vehicles;
 CREATE TRIGGER raise_visibility_update AFTER UPDATE ON vehicles REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows
   FOR EACH STATEMENT EXECUTE FUNCTION raise_visibility('name', 'hub_id');
 
--- Who was shown a device's key, put it on its vehicle, and named the vehicle's driver: an app with the key is answered
--- with no more than all of them may see. Of before it is what the audit log tells.
+-- The users who were shown a device's key, mounted it on its vehicle, and named the vehicle's driver: an app with the
+-- key gets no more than all of them may see. Earlier ones are taken from the audit log.
 ALTER TABLE devices ADD COLUMN key_by uuid;
 ALTER TABLE mounts ADD COLUMN mounted_by uuid;
 ALTER TABLE vehicles ADD COLUMN driver_by uuid;

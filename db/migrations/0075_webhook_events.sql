@@ -1,16 +1,17 @@
--- An event is one row, however many webhooks listen to it. A job gives it a place among the organization's events, and each
--- webhook takes what comes after the place that it has reached.
+-- An event is one row, however many webhooks subscribe to it. A job gives it a position among the organization's
+-- events, and each webhook takes the events after its own position.
 
 CREATE TABLE webhook_events (
-  -- The message's name, too.
+  -- Also the name of the message.
   id uuid PRIMARY KEY,
   organization_id uuid NOT NULL REFERENCES organizations ON DELETE CASCADE,
   event text NOT NULL,
-  -- Whose fields the payload has: some roles may not see all of them. Null for crossings.
+  -- The type whose fields the payload has: some roles may not see all of them. Null for crossings.
   data_type_id uuid,
   -- The bytes that are sent and signed.
   payload text NOT NULL,
-  -- Null until its transaction has ended and the job has seen it: no event is placed before one that was seen earlier.
+  -- Null until its transaction has ended and the job has seen it: no event gets a position before one that was seen
+  -- earlier.
   position bigint,
   created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
   UNIQUE (organization_id, id)
@@ -18,18 +19,18 @@ CREATE TABLE webhook_events (
 CREATE INDEX webhook_events_unplaced ON webhook_events (organization_id, created_at, id) WHERE position IS NULL;
 CREATE INDEX webhook_events_placed ON webhook_events (organization_id, event, position) WHERE position IS NOT NULL;
 CREATE SEQUENCE webhook_event_positions;
--- Until it is asked for the first time, its last value is one that it has not given yet.
+-- Before its first use, a sequence's last value is one that it has not returned yet.
 SELECT nextval('webhook_event_positions');
 
 ALTER TABLE webhooks
-  -- All events up to here have been taken.
+  -- All events up to this position have been taken.
   ADD position bigint NOT NULL DEFAULT 0,
-  -- Earlier events are not its own.
+  -- Earlier events do not count for the webhook.
   ADD listens_since timestamptz NOT NULL DEFAULT clock_timestamp(),
   ADD deleted_at timestamptz;
 CREATE INDEX webhooks_inactive ON webhooks (id) WHERE status = 'disabled';
 
--- What earlier releases have written has been taken: position 0.
+-- Deliveries of earlier releases have been created already: position 0.
 INSERT INTO webhook_events (id, organization_id, event, data_type_id, payload, position, created_at)
 SELECT DISTINCT ON (message_id) substr(message_id, 5)::uuid, organization_id, event, data_type_id, payload, 0, created_at
 FROM webhook_deliveries ORDER BY message_id;

@@ -1,4 +1,5 @@
--- How far a log is stored that the database has left for another one, in its own offsets: when it comes back, storing goes on there.
+-- The stored positions of a log that the database has left for another one, in the log's own offsets: if it is used
+-- again, storing continues there.
 CREATE TABLE log_ends (
   log text NOT NULL,
   log_partition integer NOT NULL,

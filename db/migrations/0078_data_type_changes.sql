@@ -1,12 +1,12 @@
--- A change of a data type that its records have to keep is looked through in steps (src/api/data-types/evolve.ts), while
--- records are written. A row here says so, and the triggers below note which records were written since.
+-- A change of a data type's rules checks the type's records in steps (src/resources/data-types/evolve.ts), while
+-- records are written. A row here marks such a change, and the triggers below note the records written since.
 CREATE TABLE data_type_changes (
   organization_id uuid NOT NULL,
   data_type_id uuid NOT NULL,
   id uuid NOT NULL,
   -- The fields whose rules change.
   keys text[] NOT NULL,
-  -- When the last step was taken: a process may end between two.
+  -- The time of the last step: a process may end between two steps.
   stepped_at timestamptz NOT NULL DEFAULT now(),
   PRIMARY KEY (organization_id, data_type_id),
   FOREIGN KEY (organization_id, data_type_id) REFERENCES data_types (organization_id, id) ON DELETE CASCADE
@@ -16,10 +16,10 @@ CREATE TABLE data_type_touched (
   organization_id uuid NOT NULL,
   data_type_id uuid NOT NULL,
   record_id uuid NOT NULL,
-  -- What the record had in those fields before it was written first; nothing where it is new.
+  -- The record's values in those fields before it was first written; empty if it is new.
   before jsonb NOT NULL,
   PRIMARY KEY (organization_id, data_type_id, record_id),
-  -- Not the change, which may end while somebody writes.
+  -- No reference to the change, which may end while somebody writes.
   FOREIGN KEY (organization_id, data_type_id) REFERENCES data_types (organization_id, id) ON DELETE CASCADE
 );
 

@@ -1,2 +1,2 @@
--- Entries of over a year go by their age alone, whichever organization they are of (db/queries/audit-log.ts).
+-- Entries over a year old are deleted by their age alone, for all organizations (db/queries/audit-log.ts).
 CREATE INDEX audit_log_at ON audit_log (at);

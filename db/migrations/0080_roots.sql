@@ -1,7 +1,8 @@
--- Whose an organization or an account is in the end, so that whatever tenants share is shared between those who are independent
--- of each other: one account creates organizations at will, and further accounts by inviting itself (db/roots.ts).
+-- The root of each organization and account, so that tenants share resources by independent roots: one account creates
+-- organizations at will, and further accounts by inviting itself (db/roots.ts).
 
--- Null for whoever runs the server (the first account): what it creates and whom it invites is independent.
+-- Null for the server's operator (the first account): the organizations that it creates and the accounts that it
+-- invites are independent.
 ALTER TABLE accounts ADD root uuid;
 -- Null stands for the organization itself.
 ALTER TABLE organizations ADD root uuid;
@@ -14,7 +15,8 @@ CREATE TABLE registrations (
   at timestamptz NOT NULL DEFAULT now()
 );
 
--- Of earlier releases: an organization is its first member's, and an account is the one's in whose organization it first registered.
+-- For rows of earlier releases: an organization has the root of its first member, and an account the root of the
+-- organization in which it first registered.
 DO $$
 DECLARE
   changed integer := 1;
@@ -25,7 +27,7 @@ BEGIN
     WHERE joined_at IS NOT NULL ORDER BY organization_id, joined_at, id;
   CREATE TEMPORARY TABLE operator ON COMMIT DROP AS SELECT id FROM accounts ORDER BY created_at, id LIMIT 1;
   UPDATE accounts SET root = id WHERE password_hash IS NOT NULL AND id NOT IN (SELECT id FROM operator);
-  -- A chain of invitations that is longer than this is cut.
+  -- A longer chain of invitations is cut.
   WHILE changed > 0 AND rounds < 32 LOOP
     UPDATE accounts a SET root = f.root
     FROM (SELECT founders.organization_id, accounts.id, accounts.root FROM founders JOIN accounts ON accounts.id = account_id) f
@@ -39,7 +41,7 @@ END $$;
 
 -- Jobs wait by root.
 ALTER TABLE jobs DROP COLUMN queue, ADD root uuid,
-  -- Turns that it has had, where it gave way to others and waits again.
+  -- The turns after which it gave way to others and waited again.
   ADD turns integer NOT NULL DEFAULT 0;
 UPDATE jobs j SET root = o.root FROM organizations o WHERE o.id = j.organization_id;
 ALTER TABLE jobs ADD queue uuid NOT NULL

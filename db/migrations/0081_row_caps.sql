@@ -1,21 +1,21 @@
--- How much an organization may have: each table with an organization_id is declared here once, with a cap or with the reason why it
--- needs none, and one trigger enforces the caps. An operator may raise them: UPDATE row_caps SET max = ….
+-- The limits of an organization: each table with an organization_id is declared here once, with a cap or with the
+-- reason why it needs none, and one trigger enforces the caps. An operator may raise them: UPDATE row_caps SET max = ….
 
 CREATE TABLE row_caps (
   table_name text NOT NULL,
-  -- What is counted of an organization's rows: rows, or a sum over them.
+  -- The measure of an organization's rows: their number, or a sum over them.
   measure text NOT NULL DEFAULT 'count(*)',
   max bigint,
   -- In a sentence: "An organization has at most 200 data types."
   unit text,
-  -- What bounds a table without a cap.
+  -- The bound of a table without a cap.
   bounded_by text,
   PRIMARY KEY (table_name, measure),
   CHECK ((max IS NULL) = (unit IS NULL) AND (max IS NULL) <> (bounded_by IS NULL))
 );
 
--- Rows that are committed at the same moment may exceed a cap by as many. A cap over 10,000 is looked at for each hundredth of
--- it that is inserted, on average, since to count is to go through them: 1,000,000 take 0.1 s.
+-- Rows that are committed at the same moment may exceed a cap by their number. A cap over 10,000 is checked, on
+-- average, once for each hundredth of it that is inserted, since counting visits every row: 1,000,000 take 0.1 s.
 CREATE FUNCTION check_row_caps() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
   cap row_caps;
@@ -37,7 +37,7 @@ BEGIN
   RETURN NULL;
 END $$;
 
--- For each table with an organization_id: what it may have of an organization.
+-- Declares the cap of a table with an organization_id.
 CREATE FUNCTION cap_rows(name text, max bigint, unit text) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   INSERT INTO row_caps (table_name, max, unit) VALUES (name, max, unit);
@@ -45,7 +45,7 @@ BEGIN
     FOR EACH STATEMENT EXECUTE FUNCTION check_row_caps()', name);
 END $$;
 
--- The same of a sum over its rows, which a change raises as well.
+-- The same for a sum over its rows, which an update may raise as well.
 CREATE FUNCTION cap_sum(name text, measure text, max bigint, unit text) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   INSERT INTO row_caps (table_name, measure, max, unit) VALUES (name, measure, max, unit);
@@ -53,14 +53,14 @@ BEGIN
     FOR EACH STATEMENT EXECUTE FUNCTION check_row_caps()', name);
 END $$;
 
--- By which an organization's rows are counted.
+-- Indexes for counting an organization's rows.
 CREATE INDEX user_hubs_organization ON user_hubs (organization_id);
 CREATE INDEX invitations_organization ON invitations (organization_id);
 CREATE INDEX team_users_organization ON team_users (organization_id);
 CREATE INDEX mounts_organization ON mounts (organization_id);
 
 SELECT
-  -- People and what they may do.
+  -- People and their permissions.
   cap_rows('users', 10000, 'users'),
   cap_rows('invitations', 1000, 'invitations that are open'),
   cap_rows('roles', 200, 'roles'),
@@ -69,14 +69,14 @@ SELECT
   cap_rows('user_hubs', 100000, 'hubs of users'),
   cap_rows('teams', 2000, 'teams'),
   cap_rows('team_users', 50000, 'members of teams'),
-  -- What is tracked. A subject outlives its device, since its history does.
+  -- Subjects. A subject outlives its device, since its history does.
   cap_rows('subjects', 1000000, 'users and devices, deleted ones among them'),
   cap_rows('devices', 100000, 'devices, deleted ones among them'),
   cap_rows('vehicles', 50000, 'vehicles'),
   cap_rows('mounts', 1000000, 'mounts of devices, former ones among them'),
   cap_rows('tracking_links', 10000, 'tracking links'),
   cap_rows('geofences', 10000, 'geofences, lately deleted ones among them'),
-  -- What its data is.
+  -- Data.
   cap_rows('data_types', 200, 'data types'),
   cap_sum('data_types', 'sum(jsonb_array_length(fields))', 5000, 'fields in all data types together'),
   cap_rows('data_records', 2000000, 'data sources'),
@@ -88,7 +88,7 @@ SELECT
   cap_rows('schedules', 10000, 'task schedules'),
   cap_rows('tasks', 2000000, 'tasks');
 
--- By root (db/roots.ts), looked at where one is created.
+-- By root (db/roots.ts), checked when an organization is created.
 INSERT INTO row_caps (table_name, max, unit) VALUES ('organizations', 100, 'organizations');
 
 INSERT INTO row_caps (table_name, bounded_by) VALUES

@@ -1,5 +1,5 @@
--- Network addresses that an account has signed in from: strangers who guess its password do not close it for whoever comes from
--- there. Kept for 90 days, the newest 20 of an account.
+-- Network addresses from which an account has signed in: strangers who guess its password do not lock out attempts from
+-- there. Kept for 90 days, at most the newest 20 of an account.
 CREATE TABLE known_addresses (
   account_id uuid NOT NULL REFERENCES accounts ON DELETE CASCADE,
   address text NOT NULL,
@@ -8,7 +8,7 @@ CREATE TABLE known_addresses (
 );
 CREATE INDEX known_addresses_age ON known_addresses (last_at);
 
--- Whoever is signed in now is known, but for addresses of IPv6, which are known by their networks.
+-- The addresses of present sessions are known, except for IPv6 addresses, which are stored by network.
 INSERT INTO known_addresses (account_id, address, last_at)
 SELECT u.account_id, s.address, max(s.created_at) FROM sessions s JOIN users u ON u.id = s.user_id
 WHERE s.address ~ '^[0-9.]+$' GROUP BY 1, 2;

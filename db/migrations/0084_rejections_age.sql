@@ -1,2 +1,2 @@
--- Rejections of over 30 days go by their age alone, whichever subject they are of (db/queries/rejections.ts).
+-- Rejections over 30 days old are deleted by their age alone, for all subjects (db/queries/rejections.ts).
 CREATE INDEX rejections_received ON rejections (received_at);

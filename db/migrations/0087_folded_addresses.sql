@@ -1,8 +1,8 @@
--- The text that an address is compared by is stored, because SQL cannot compute it: domains are folded by IDNA
--- (db/email-address.ts). It is null where another account has the same address in another spelling, from the time when
--- only A to Z were folded: nobody signs in by such a row.
+-- The form of an address for comparison is stored, because SQL cannot compute it: domains are folded by IDNA
+-- (db/email-address.ts). It is null if another account has the same address in another spelling, from the time when
+-- only A to Z were folded: nobody signs in with such a row.
 ALTER TABLE accounts ADD COLUMN folded_email text;
--- Of ASCII alone this is the same text. db/fold-stored-addresses.ts folds the others, and the keys of data records.
+-- For ASCII addresses it is the same text. db/fold-stored-addresses.ts folds the others, and the keys of data records.
 UPDATE accounts SET folded_email = lower(email COLLATE "C") WHERE octet_length(email) = char_length(email);
 DROP INDEX accounts_email;
 CREATE UNIQUE INDEX accounts_email ON accounts (folded_email);

@@ -16,7 +16,7 @@ export interface Membership {
 export interface Account {
   id: string
   email: string
-  /** Null for an address that was invited and has not registered anywhere. */
+  /** Null for an invited address that has not registered anywhere. */
   passwordHash: string | null
 }
 
@@ -27,7 +27,7 @@ export async function hasAccounts(db: Queryable): Promise<boolean> {
 
 const ACCOUNT = 'SELECT id, email, password_hash AS "passwordHash" FROM accounts WHERE'
 
-/** The account of an address, in whatever spelling, or null. */
+/** The account of an address in any spelling, or null. */
 export async function findAccount(db: Queryable, email: string): Promise<Account | null> {
   const [row] = await db.query<Account>(`${ACCOUNT} folded_email = $1`, [foldEmail(email)])
   return row ?? null
@@ -38,7 +38,7 @@ export async function findAccountById(db: Queryable, id: string): Promise<Accoun
   return row ?? null
 }
 
-/** The active memberships of an account, the one used last first. */
+/** The active memberships of an account, the most recently used one first. */
 export async function listMemberships(db: Queryable, accountId: string): Promise<Membership[]> {
   return db.query(
     `SELECT u.id AS "userId", o.id AS "organizationId", o.name AS "organizationName",
@@ -50,7 +50,7 @@ export async function listMemberships(db: Queryable, accountId: string): Promise
   )
 }
 
-/** An account that may be without a password, until its first invitation is accepted. */
+/** Creates an account, which has no password until its first invitation is accepted. */
 export async function insertAccount(
   tx: Queryable,
   account: { email: string; passwordHash: string | null; registeredIn: string | null },
@@ -64,8 +64,8 @@ export async function insertAccount(
 }
 
 /**
- * The account of an address, made without a password where there is none. It stays locked until the transaction
- * ends: two invitations of a new address at once make one account.
+ * The account of an address, created without a password if it does not exist. It stays locked until the transaction
+ * ends: two simultaneous invitations of a new address create one account.
  */
 export async function claimAccount(tx: Queryable, email: string): Promise<Account> {
   await tx.query(
@@ -77,7 +77,7 @@ export async function claimAccount(tx: Queryable, email: string): Promise<Accoun
   return row as Account
 }
 
-/** Gives an account its first password, and by that the organization it registered in (specification 5.4). */
+/** Gives an account its first password, and by that its first organization (specification 5.4). */
 export async function registerAccount(
   tx: Queryable,
   id: string,
@@ -89,12 +89,12 @@ export async function registerAccount(
     .where(eq(accounts.id, id))
 }
 
-/** Says whose an account is in the end (fair/roots.ts), before it has its first password. */
+/** Sets the root of an account (fair/roots.ts), before it has its first password. */
 export async function setRoot(tx: Queryable, id: string, root: string): Promise<void> {
   await tx.query('UPDATE accounts SET root = $2 WHERE id = $1', [id, root])
 }
 
-/** The root of a user's account, or null where that runs the server. */
+/** The root of a user's account; null if it is one of the server's operator. */
 export async function findRootOfUser(tx: Queryable, userId: string): Promise<string | null> {
   const [row] = await tx.query<{ root: string | null }>(
     'SELECT a.root FROM users u JOIN accounts a ON a.id = u.account_id WHERE u.id = $1',
@@ -103,7 +103,7 @@ export async function findRootOfUser(tx: Queryable, userId: string): Promise<str
   return row?.root ?? null
 }
 
-/** The root of accounts that are registered from a network address within a day; the first of them says it. */
+/** The common root of accounts that are registered from a network address within a day; the first of them sets it. */
 export async function claimRoot(tx: Queryable, address: string, root: string): Promise<string> {
   const [row] = await tx.query<{ root: string }>(
     `INSERT INTO registrations AS r (address, root) VALUES ($1, $2)
@@ -121,8 +121,8 @@ export const pruneRegistrations = (db: Queryable): Promise<boolean> =>
   deleteSome(db, 'registrations', "at < now() - interval '1 day'")
 
 /**
- * The hash of an account's password, which stays until the transaction ends. Whoever opens a session reads it, so that
- * a change of the password comes first, or finds the session and ends it.
+ * The hash of an account's password, which stays the same until the transaction ends. Opening a session reads it, so
+ * that a change of the password either comes first, or finds the session and ends it.
  */
 export async function holdPassword(tx: Queryable, id: string): Promise<string | null> {
   const [row] = await tx.query<{ passwordHash: string | null }>(
@@ -132,7 +132,7 @@ export async function holdPassword(tx: Queryable, id: string): Promise<string | 
   return row?.passwordHash ?? null
 }
 
-/** Replaces the password that was verified. Returns false where another change came first. */
+/** Replaces the password that was verified. Returns false if another change came first. */
 export async function replacePassword(
   tx: Queryable,
   id: string,
@@ -145,7 +145,7 @@ export async function replacePassword(
   return changed.length > 0
 }
 
-/** Sets a password, whatever it was. */
+/** Sets a password, whatever the present one is. */
 export async function updatePassword(tx: Queryable, id: string, passwordHash: string): Promise<void> {
   await tx.orm.update(accounts).set({ passwordHash, updatedAt: sql`now()` }).where(eq(accounts.id, id))
 }

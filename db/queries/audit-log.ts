@@ -18,12 +18,12 @@ export interface NewAuditEntry {
   dataTypeIds: string[]
 }
 
-/** Who did what to which record. Written in the transaction that does it. */
+/** Adds an entry that says who did what to which record, in the transaction of the change. */
 export async function insertAuditEntry(tx: Queryable, entry: NewAuditEntry): Promise<void> {
   await tx.orm.insert(auditLog).values({ id: newId(), ...entry })
 }
 
-/** Whether there is an entry of the last hour that says the same. */
+/** Whether the last hour has an identical entry. */
 export async function hasAuditEntry(
   tx: Queryable,
   entry: Omit<NewAuditEntry, 'dataTypeIds'>,
@@ -39,14 +39,15 @@ export async function hasAuditEntry(
 }
 
 /**
- * Where names of values are hidden from the reader, the length of a page must not tell how many an entry has: each counts
- * as much as lets a page of the usual 50 through. A task's entry names at most the keys of 128 KiB of content.
+ * If names of values are hidden from the reader, the length of a page must not reveal how many an entry has. So each
+ * entry counts as a size that permits a page of the usual 50. A task's entry names at most the keys of 128 KiB of
+ * content.
  */
 const BYTES_OF_HIDDEN = `CASE WHEN l.resource IN ('data', 'task', 'task-schedule') THEN ${20 * 1024} ELSE ${storedBytes('l.changes')} END`
 
 export const AUDIT_SORTS = { at: { sql: 'l.at', type: 'timestamptz' } } as const
 
-/** `hidesSizes`: the reader may not see all names of values, and the lengths of pages do not tell of them. */
+/** `hidesSizes`: the reader may not see all names of values, and page lengths must not reveal them. */
 export function listAuditEntries(
   tx: Queryable,
   filter: {
@@ -61,7 +62,7 @@ export function listAuditEntries(
   { hidesSizes }: { hidesSizes: boolean },
 ): Promise<Page<AuditEntry>> {
   const { where, values, add } = conditions()
-  // What is over a year old is on its way out.
+  // Entries over a year old are about to be deleted.
   where.push(`l.at > now() - interval '1 year'`)
   if (filter.userIds) add('l.user_id = ANY(?::uuid[])', filter.userIds)
   if (filter.resourceIds) add('l.resource_id = ANY(?::uuid[])', filter.resourceIds)
@@ -85,6 +86,6 @@ export function listAuditEntries(
   )
 }
 
-/** Removes what is over a year old. */
+/** Deletes entries over a year old. */
 export const pruneAuditLog = (db: Queryable): Promise<boolean> =>
   deleteSome(db, 'audit_log', `at < now() - interval '1 year'`)

@@ -1,18 +1,18 @@
 import type { Queryable } from '../client.ts'
 
-/** The time of the database in milliseconds since 1970: one clock for all processes, whatever theirs say. */
+/** The time of the database in milliseconds since 1970: one clock for all processes, whatever their own clocks say. */
 export async function readClock(db: Queryable): Promise<number> {
   const [row] = await db.query<{ now: number }>(`SELECT (extract(epoch FROM now()) * 1000)::float8 AS now`)
   return (row as { now: number }).now
 }
 
-/** A clock that is wrong is put right within hours where anybody looks after it. */
+/** Somebody who watches over a wrong clock corrects it within hours. */
 const LEAP = `interval '14 days'`
 const STANDS_FOR = `interval '3 days'`
 
 /**
- * The same, and whether history may be dropped by it: it is not believed further than 14 days after the last such look,
- * unless it has stood there for 3 days, as after a year in a drawer.
+ * The same, and whether history may be deleted by it. A clock more than 14 days after the last trusted reading is not
+ * trusted, unless it has stayed there for 3 days, as after a year in a drawer.
  */
 export async function lookAtClock(
   db: Queryable,
@@ -28,7 +28,7 @@ export async function lookAtClock(
   return row as { now: number; believed: boolean; leapDays: number }
 }
 
-/** The time of the database at this moment, and the latest that it has seen, both in milliseconds since 1970. */
+/** The present time of the database, and the latest time that it has stored, both in milliseconds since 1970. */
 export async function readClocks(db: Queryable): Promise<{ now: number; seenAt: number }> {
   const [row] = await db.query<{ now: number; seenAt: number }>(
     `SELECT (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now, (extract(epoch FROM greatest(

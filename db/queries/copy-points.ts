@@ -3,17 +3,20 @@ import { toLiterals } from '../literals.ts'
 import { type FenceSpans, insertSpans, spanValues } from './geofence-spans.ts'
 import { COLUMNS, type LogPosition, type PointColumns, upsertProgress } from './points.ts'
 
-/** Of a batch the last point of each subject, by its place in the columns, and what its row of `newest_fixes` becomes. */
+/**
+ * The last point of each subject in a batch, by its index in the columns, and the new values of its row of
+ * `newest_fixes`.
+ */
 export interface NewestColumns {
   index: number[]
   logOffset: number[]
-  /** Whether more than 100 m/s lie between it and the point before it. */
+  /** Whether the speed from the previous point exceeds 100 m/s. */
   fast: boolean[]
-  /** What `log_offset` is until then, as whoever judged these points believes; null where there is no row. */
+  /** The `log_offset` that the row is expected to have until then; null if no row is expected. */
   replacedOffset: (number | null)[]
 }
 
-/** Brings the newest fixes up to `given`. A row that is not as was believed stays as it is. */
+/** Updates the newest fixes from `given`. A row that differs from what was expected stays as it is. */
 const upsertNewest = (partition: string) => `
     INSERT INTO newest_fixes AS old (${COLUMNS}, log_partition, log_offset, fast, replaced_offset)
     SELECT ${COLUMNS}, ${partition}::int4, log_offset, fast, replaced_offset FROM given
@@ -27,12 +30,12 @@ const upsertNewest = (partition: string) => `
     RETURNING 1`
 
 /**
- * Stores points none of which is there yet and none of which makes an anomaly: COPY in PostgreSQL's binary format straight into the
- * table, and the newest fixes and the log's position with it, in one round trip and transaction. 1.5 to 3 times as fast as
- * `insertPoints`, more with larger batches (docs/decisions/0004-copy-what-is-new.md). It has nothing to say about a point that is
- * there after all: the unique index rejects the whole batch (23505). Neither has it about a subject that another writer has
- * stored of meanwhile: then fewer rows are brought up than were given, and the division by zero (22012) rejects the batch.
- * `insertPoints` has to store it.
+ * Stores points that are all new and of which none is an anomaly: COPY in PostgreSQL's binary format straight into the
+ * table, with the newest fixes and the log's position, in one round trip and transaction. It is 1.5 to 3 times as fast
+ * as `insertPoints`, more with larger batches (docs/decisions/0004-copy-what-is-new.md). It cannot handle exceptions:
+ * if a point exists after all, the unique index rejects the whole batch (23505); if another writer has stored points of
+ * a subject meanwhile, fewer rows are updated than given, and a division by zero (22012) rejects the batch. Then
+ * `insertPoints` must store it.
  */
 export async function copyPoints(
   db: Database,
@@ -105,19 +108,20 @@ const EWKB_BYTES = 25
 const EWKB_POINT_WITH_SRID = 0x2000_0001
 const WGS_84 = 4326
 const JSONB_VERSION = 1
-/** A row with every value, less its attributes: field count, lengths, int4, two timestamps, five reals, the point. */
+/** A row with every value except its attributes: field count, lengths, int4, two timestamps, five reals, the point. */
 const ROW_BYTES = 2 + FIELDS * 4 + 4 + 2 * 8 + 5 * 4 + EWKB_BYTES
 
 function encodeRows(points: PointColumns): Buffer {
   let bytes = HEADER.length + 2 + points.subject.length * ROW_BYTES
   for (const text of points.attributes) if (text !== null) bytes += 1 + Buffer.byteLength(text)
-  // Of its own and not of Node's pool: the embedded database is handed it in another thread.
+  // Not from Node's pool: the buffer is passed to the thread of the embedded database.
   const buffer = Buffer.allocUnsafeSlow(bytes)
   let at = HEADER.copy(buffer)
 
   const writeTime = (ms: number) => {
     at = buffer.writeInt32BE(8, at)
-    // In two halves: as a BigInt a time took a fifth of what a row takes. Exact up to 2^53 µs, the year 2285.
+    // Written in two halves: as a BigInt, a time took a fifth of the time for a row. Exact up to 2^53 µs, the year
+    // 2285.
     const microseconds = (ms - EPOCH_2000_MS) * 1000
     const high = Math.floor(microseconds / 2 ** 32)
     at = buffer.writeInt32BE(high, at)

@@ -5,11 +5,13 @@ import type { Field } from '../schema/flows.ts'
 import { insertKeys, type NewKey, type NewRecord, newKeys, type TakenValue } from './data.ts'
 import type { DataType } from './data-types.ts'
 
-// Many records in few statements, for imports. Like db/queries/data.ts every query takes the organization first.
+// Handles many records in few statements, for imports. As in db/queries/data.ts, every query takes the organization
+// first.
 
 /**
- * The keys of the values $4, in the order of their records, which are then locked in that order. Each is looked for by itself:
- * where the statistics do not know of the organization yet, a join compared every record of it with every value.
+ * The keys of the values $4, in the order of their records, so that records are locked in that order. Each value is
+ * looked up by itself: while the statistics do not know the organization yet, a join compared every record of it with
+ * every value.
  */
 const FOUND_KEYS = `(
   SELECT w.value, k.record_id FROM unnest($4::text[]) AS w(value)
@@ -17,7 +19,10 @@ const FOUND_KEYS = `(
     WHERE organization_id = $1 AND data_type_id = $2 AND field = $3 AND value = w.value LIMIT 1) k
   ORDER BY k.record_id) k`
 
-/** The records that have these values of a unique field, by the value; held until the transaction ends where they are to change. */
+/**
+ * The records that have these values of a unique field, by the value; locked until the transaction ends if they are to
+ * change.
+ */
 export async function findRecordsByKey(
   tx: Queryable,
   organizationId: string,
@@ -35,7 +40,7 @@ export async function findRecordsByKey(
   return new Map(rows.map(({ value, _id, data }) => [value, { _id, data }]))
 }
 
-/** The records that have these values of a unique field, held against deletion: their identifiers by the value. */
+/** The identifiers of the records that have these values of a unique field, by the value; locked against deletion. */
 export async function lockRecordsByKey(
   tx: Queryable,
   organizationId: string,
@@ -52,7 +57,7 @@ export async function lockRecordsByKey(
   return new Map(rows.map(({ value, id }) => [value, id]))
 }
 
-/** A record that the transaction holds, and its values afterwards. */
+/** A record that the transaction has locked, and its new values. */
 export interface RecordChange {
   _id: string
   before: Values
@@ -95,7 +100,7 @@ export async function updateRecords(
   const taken = await insertKeys(tx, organizationId, type._id, coming)
   if (taken.length > 0) return taken
   const sorted = [...changes].sort((a, b) => (a._id < b._id ? -1 : 1))
-  // All of them are there. A conflict is found by the index, whatever the statistics know: see FOUND_KEYS.
+  // All of the records exist. The index finds the conflict, whatever the statistics know: see FOUND_KEYS.
   await tx.query(
     `INSERT INTO data_records (organization_id, data_type_id, id, data, search)
      SELECT $1, $2, id, data::jsonb, search FROM unnest($3::uuid[], $4::text[], $5::text[]) AS c(id, data, search)

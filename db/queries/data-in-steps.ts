@@ -3,51 +3,51 @@ import type { Field } from '../schema/flows.ts'
 import { countInSteps } from './records-in-steps.ts'
 
 /**
- * All records of a type, for files: in the order of their creation and in steps, each a statement that looks at a bounded
- * number of rows and bytes, so that nothing else waits for it (one session on PGlite). SQL makes the text, which is
- * passed on as it is. Each record is in it once, as it is when it is read.
+ * Reads all records of a type for files, in the order of their creation and in steps. Each step is a statement over a
+ * bounded number of rows and bytes, so that others wait only briefly (PGlite has one session). SQL builds the text,
+ * which is passed on unchanged. Each record occurs once, in its state when it is read.
  */
 export interface DataSteps {
   organizationId: string
   dataType: { _id: string; name: string }
-  /** The fields that are wanted, in their order. */
+  /** The requested fields, in their order. */
   fields: readonly Pick<Field, 'key'>[]
-  /** Of references: the field that names the record which is referred to, by the key of the reference. */
+  /** For references: the field that names the referenced record, by the key of the reference. */
   names: ReadonlyMap<string, { dataTypeId: string; key: string }>
-  /** Each is a list of JSON objects of which a record contains one. */
+  /** Each entry is a list of JSON objects, one of which a matching record contains. */
   filter: readonly (readonly string[])[]
 }
 
 /** The shape of a record in the text: an object as `GET /data` shows it, or an array with a value for each field. */
 export type TextOf = 'records' | 'cells'
 
-/** Which part is read next. */
+/** The part that is read next. */
 export interface StepPage {
   after: string | null
   until: string
-  /** Only these. */
+  /** Only these records. */
   ids: readonly string[] | null
   rows: number
   maxBytes: number
 }
 
-/** A part of what is read. */
+/** A part of the records. */
 export interface DataStep {
   /** Separated by commas and newlines. */
   text: string
   count: number
-  /** How many were looked at for it. */
+  /** The number of records that were examined. */
   looked: number
-  /** The identifier of the last one that was looked at. */
+  /** The identifier of the last examined record. */
   last: string | null
   ended: boolean
 }
 
-/** PostgreSQL takes 100 arguments. */
+/** PostgreSQL accepts 100 arguments. */
 const MAX_ARGUMENTS = 50
 const KEY = /^[A-Za-z][A-Za-z0-9_]*$/
 
-/** 3.5 µs, as much as the text of eight fields. */
+/** It takes 3.5 µs, as much as the text of eight fields. */
 const ISO = (column: string) => `to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
 
 /** The records after one of them up to another, at most `rows` and about `maxBytes` of them. */
@@ -71,7 +71,8 @@ export async function readDataStep(
   const rows = add(page.rows)
   const maxBytes = add(page.maxBytes)
   const created = as === 'records' ? `, ${ISO('d.created_at')} AS created` : ''
-  // They come in order, so nothing is sorted again: PostgreSQL 15 sorts the texts themselves for an aggregate with ORDER BY.
+  // The rows come in order and are not sorted again: PostgreSQL 15 would sort the texts themselves for an aggregate
+  // with ORDER BY.
   const [row] = await db.query<DataStep>(
     `SELECT coalesce(string_agg(text, E',\\n'), '') AS text, count(text)::int4 AS count, count(*)::int4 AS looked,
        (array_agg(id))[count(*)::int4] AS last,
@@ -83,7 +84,7 @@ export async function readDataStep(
            FROM data_records d WHERE ${of.join(' AND ')} ORDER BY d.id LIMIT ${rows}
          ) d
        ) d WHERE d.upto - d.bytes < ${maxBytes}
-       -- Else the text is made for each of the two who look at it.
+       -- Without this the text is built twice, once for each use.
        OFFSET 0
      ) d`,
     values,
@@ -91,7 +92,7 @@ export async function readDataStep(
   return row as DataStep
 }
 
-/** The identifiers of all records that match, or null where there are more than `limit`. */
+/** The identifiers of all matching records, or null if there are more than `limit`. */
 export async function findFewData(db: Queryable, steps: DataSteps, limit: number): Promise<string[] | null> {
   const values: unknown[] = [steps.organizationId, steps.dataType._id]
   const matching = matches(steps, value => `$${values.push(value)}`)
@@ -103,7 +104,7 @@ export async function findFewData(db: Queryable, steps: DataSteps, limit: number
   return rows.length > limit ? null : rows.map(({ id }) => id)
 }
 
-/** How many records there are of the type, whether or not they match. */
+/** The number of records of the type, matching or not. */
 export const countData = (
   db: Queryable,
   { organizationId, dataType }: DataSteps,
@@ -111,11 +112,11 @@ export const countData = (
 ): Promise<number> =>
   countInSteps(db, { table: 'data_records', of: { organizationId, dataTypeId: dataType._id } }, signal)
 
-/** Not @> ANY(array): GIN finds that through no index. */
+/** Not @> ANY(array): a GIN index cannot answer that. */
 const matches = ({ filter }: DataSteps, add: (value: unknown) => string) =>
   filter.map(wanted => `(${wanted.map(json => `d.data @> ${add(json)}::jsonb`).join(' OR ')})`).join(' AND ')
 
-/** Keys stand in the text of the statement: they are checked when a type is created, and here once more. */
+/** Keys become part of the statement. They were checked when the type was created, and are checked here once more. */
 function keyOf({ key }: Pick<Field, 'key'>): string {
   if (!KEY.test(key)) throw new Error('A key that is none')
   return key
@@ -145,7 +146,7 @@ function cellsText({ fields, names }: DataSteps, add: (value: unknown) => string
   return `concat('[', ${listed(cells)}, ']')`
 }
 
-/** Those that are there, with commas between them; null where there are none. */
+/** The present parts, separated by commas; null if there are none. */
 function listed(parts: readonly string[]): string {
   if (parts.length === 0) return 'NULL'
   const lists: string[] = []

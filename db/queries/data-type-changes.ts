@@ -3,7 +3,7 @@ import { uniqueValues } from '../record-text.ts'
 import type { Values } from '../schema/data-records.ts'
 import type { Field } from '../schema/flows.ts'
 
-/** A change of a data type that is looked through in steps. Every query takes the organization first. */
+/** A change of a data type whose records are checked in steps. Every query takes the organization first. */
 export interface TypeChange {
   organizationId: string
   dataTypeId: string
@@ -12,7 +12,7 @@ export interface TypeChange {
   keys: readonly string[]
 }
 
-/** A record that was written since the change began, with what it had before and has now; null where it is gone. */
+/** A record that was written since the change began, with its values before and now; null if it was deleted. */
 export interface Touched {
   _id: string
   before: Values
@@ -20,8 +20,8 @@ export interface Touched {
 }
 
 /**
- * From now on written records are noted. The transaction holds the type FOR UPDATE, so all that was written before is committed.
- * Another change of the type that is under way ends with that.
+ * Notes written records from now on. The transaction holds the type FOR UPDATE, so all earlier writes are committed.
+ * Ends another change of the type that is in progress.
  */
 export async function beginTypeChange(
   tx: Queryable,
@@ -39,7 +39,7 @@ export async function beginTypeChange(
   return change
 }
 
-/** Keeps the change until the transaction ends. False where another has taken its place, or it was forgotten. */
+/** Locks the change until the transaction ends. Returns false if another change has replaced it, or it was pruned. */
 export async function holdTypeChange(tx: Queryable, change: TypeChange): Promise<boolean> {
   const rows = await tx.query(
     `UPDATE data_type_changes SET stepped_at = now()
@@ -49,7 +49,7 @@ export async function holdTypeChange(tx: Queryable, change: TypeChange): Promise
   return rows.length > 0
 }
 
-/** Records are no longer noted, and the notes are gone. */
+/** Stops noting records, and deletes the notes. */
 export async function deleteTypeChange(
   tx: Queryable,
   { organizationId, dataTypeId, id }: TypeChange,
@@ -80,7 +80,9 @@ export async function hasTypeChange(
   return rows.length > 0
 }
 
-/** Changes whose process ended between two steps. Nothing of them counts, and records are no longer noted for them. */
+/**
+ * Deletes changes whose process ended between two steps. They have no effect, and records are no longer noted for them.
+ */
 export async function pruneTypeChanges(db: Queryable): Promise<void> {
   await db.query(`DELETE FROM data_type_changes WHERE stepped_at < now() - interval '10 minutes'`)
 }
@@ -104,7 +106,7 @@ export function listTouched(
   )
 }
 
-/** They are as the change has to have them, until they are written again. */
+/** Removes the notes of records that comply with the change, until they are written again. */
 export async function deleteTouched(
   tx: Queryable,
   { organizationId, dataTypeId }: TypeChange,
@@ -116,7 +118,7 @@ export async function deleteTouched(
   )
 }
 
-/** Takes away the unique values that records had before they were written. */
+/** Deletes the unique values that records had before they were written. */
 export async function deleteKeysBefore(
   tx: Queryable,
   { organizationId, dataTypeId }: TypeChange,
@@ -141,7 +143,7 @@ export async function deleteKeysBefore(
   )
 }
 
-/** Deletes some of the unique values of a field. Returns how many. */
+/** Deletes some of the unique values of a field. Returns their number. */
 export async function deleteSomeKeys(
   tx: Queryable,
   organizationId: string,

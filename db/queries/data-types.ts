@@ -15,7 +15,7 @@ export const DATA_TYPE_SORTS = {
   createdAt: { sql: 't.created_at', type: 'timestamptz' },
 } as const
 
-// Whoever reads or writes records does it across organizations (db.system), and so do these queries at times: each
+// Records are read and written across organizations (db.system), and sometimes these queries run there too, so each
 // takes the organization.
 
 export function listDataTypes(
@@ -39,7 +39,7 @@ export function listDataTypes(
   )
 }
 
-/** Those of these data types that exist in the organization; without identifiers all of them. */
+/** Those of these data types that exist in the organization; all of them without identifiers. */
 export function listDataTypesById(
   db: Queryable,
   organizationId: string,
@@ -52,7 +52,10 @@ export function listDataTypesById(
   )
 }
 
-/** The keys of the fields of these data types, as far as they exist in the organization: read without all else that fields have. */
+/**
+ * The keys of the fields of these data types, if they exist in the organization. The other properties of fields are not
+ * read.
+ */
 export function listFieldKeys(
   db: Queryable,
   organizationId: string,
@@ -65,7 +68,9 @@ export function listFieldKeys(
   )
 }
 
-/** How the type is held until the transaction ends: `share` against changes to it, `update` against records too. */
+/**
+ * The lock on the type until the transaction ends: `share` against changes to it, `update` against writing records too.
+ */
 type Hold = '' | 'FOR SHARE' | 'FOR UPDATE'
 
 /** A data type of the organization by its identifier or its name, or null. */
@@ -107,14 +112,14 @@ export async function updateDataType(
     .where(and(eq(dataTypes.organizationId, organizationId), eq(dataTypes.id, id)))
 }
 
-/** Removes a data type. Breaks a foreign key (class 23) while there are records of it. */
+/** Deletes a data type. Violates a foreign key (class 23) while records of it exist. */
 export async function deleteDataType(tx: Queryable, organizationId: string, id: string): Promise<void> {
   await tx.orm
     .delete(dataTypes)
     .where(and(eq(dataTypes.organizationId, organizationId), eq(dataTypes.id, id)))
 }
 
-/** The name of a flow or of another data type that refers to this one, or null. */
+/** The name of a flow or another data type that refers to this one, or null. */
 export async function findUserOfDataType(
   tx: Queryable,
   organizationId: string,
@@ -132,7 +137,7 @@ export async function findUserOfDataType(
   return row?.name ?? null
 }
 
-/** Removes the sample types of which there are no records, and to which nothing refers. */
+/** Deletes the sample types that have no records and no references. */
 export async function deleteEmptySampleTypes(tx: Queryable, organizationId: string): Promise<void> {
   await tx.query(
     `DELETE FROM data_types t WHERE t.organization_id = $1 AND t.is_sample

@@ -6,8 +6,9 @@ import type { Field } from '../schema/flows.ts'
 import type { DataType } from './data-types.ts'
 
 /**
- * Data records. They are under no row-level security (it would take their indexes away) and the tenant role has no
- * grant on them: every query takes the organization first; `test/api/data.test.ts` shows that the wall holds.
+ * Data records. Row-level security does not protect them (it would prevent the use of their indexes), and the tenant
+ * role has no grant on them: every query takes the organization first; `test/api/data.test.ts` shows that organizations
+ * stay separate.
  */
 const HIDDEN = ['search'] as const
 
@@ -18,7 +19,7 @@ export interface NewRecord {
   data: Values
 }
 
-/** The value of a unique field that a record could not have, and the record that has it. */
+/** A unique value that a record could not get, and the record that has it. */
 export interface TakenValue {
   recordId: string
   field: string
@@ -27,7 +28,7 @@ export interface TakenValue {
 
 export const RECORD_COLUMNS = shownColumns(dataRecords, 'd', HIDDEN)
 
-/** The time that an identifier of version 7 holds, in milliseconds since 1970. */
+/** The time in an identifier of version 7, in milliseconds since 1970. */
 const timeOf = (id: string) => Number.parseInt(id.replaceAll('-', '').slice(0, 12), 16)
 
 /** A unique value, and the record that is to have it. */
@@ -39,8 +40,8 @@ export const newKeys = (fields: readonly Field[], records: readonly NewRecord[])
   records.flatMap(({ _id, data }) => uniqueValues(fields, data).map(unique => ({ ...unique, recordId: _id })))
 
 /**
- * Takes unique values for records, and returns those that other records have. Two who want the same value at once wait
- * for each other; sorted, so that they never wait in a circle.
+ * Reserves unique values for records, and returns those that other records have. Two writers of the same value wait for
+ * each other; the values are sorted, so that they never deadlock.
  */
 export async function insertKeys(
   tx: Queryable,
@@ -68,7 +69,7 @@ export async function insertKeys(
   return inserted?.count === keys.length ? [] : listTakenValues(tx, organizationId, dataTypeId, keys)
 }
 
-/** Of unique values those that other records have. */
+/** The given unique values that other records have. */
 export async function listTakenValues(
   tx: Queryable,
   organizationId: string,
@@ -94,7 +95,7 @@ export async function listTakenValues(
 
 const compare = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0)
 
-/** Gives up the values that a record has for these unique fields. */
+/** Releases the values that a record has in these unique fields. */
 async function deleteKeys(
   tx: Queryable,
   organizationId: string,
@@ -112,7 +113,7 @@ async function deleteKeys(
   )
 }
 
-/** Gives up all values of a field that is no longer unique. */
+/** Releases all values of a field that is no longer unique. */
 export async function deleteKeysOfField(
   tx: Queryable,
   organizationId: string,
@@ -126,13 +127,13 @@ export async function deleteKeysOfField(
   ])
 }
 
-/** New records with identifiers in the order given. */
+/** New records with identifiers in the given order. */
 export const newRecords = (values: readonly Values[]): NewRecord[] =>
   values.map(data => ({ _id: newId(), data }))
 
 /**
- * Creates records of a type that the transaction has locked (`findDataType` FOR SHARE). Returns the unique values that are
- * taken; then the transaction must not commit.
+ * Creates records of a type that the transaction has locked (`findDataType` FOR SHARE). Returns the unique values that
+ * are taken; then the transaction must not commit.
  */
 export function insertRecords(
   tx: Queryable,
@@ -146,12 +147,12 @@ export function insertRecords(
 }
 
 /**
- * Between texts that go to the database as one, which spares both sides the quotation marks of an array: 5 µs a record.
- * JSON has it escaped, and a search text not at all.
+ * Separates texts that are sent to the database as one, which saves both sides the quotation of an array: 5 µs a
+ * record. JSON escapes this character, and a search text does not contain it.
  */
 const SEPARATOR = '\u001f'
 
-/** The same, of records that are written as texts already. */
+/** The same for records that are written as texts already. */
 export async function insertRecordTexts(
   tx: Queryable,
   organizationId: string,
@@ -183,7 +184,7 @@ export async function insertRecordTexts(
   return []
 }
 
-/** Replaces the values of a record that the transaction holds. Returns the unique values that are taken. */
+/** Replaces the values of a record that the transaction has locked. Returns the unique values that are taken. */
 export async function updateRecord(
   tx: Queryable,
   organizationId: string,
@@ -218,7 +219,7 @@ export async function deleteRecord(
   ])
 }
 
-/** A record of the organization, or null. `hold` keeps it from changing until the transaction ends. */
+/** A record of the organization, or null. `hold` locks it until the transaction ends. */
 export async function findRecord(
   db: Queryable,
   organizationId: string,
@@ -248,7 +249,7 @@ export async function findRecordByKey(
   return row ?? null
 }
 
-/** What those of these records that exist have under some keys. */
+/** The values of these records, as far as they exist, under some keys. */
 export async function listRecordValues(
   db: Queryable,
   organizationId: string,
@@ -264,8 +265,8 @@ export async function listRecordValues(
 }
 
 /**
- * Of these identifiers, the records that exist, with their types; locked, so that nobody deletes them meanwhile,
- * unless the caller only looks.
+ * The existing records among these identifiers, with their types. They are locked against deletion unless the caller
+ * only reads.
  */
 export async function lockRecords(
   tx: Queryable,
@@ -281,16 +282,16 @@ export async function lockRecords(
   return new Map(rows.map(row => [row.id, row.dataTypeId]))
 }
 
-/** Records to look at, some at a time. */
+/** A page of records to check. */
 export interface RecordsAfter {
-  /** The identifier of the last one that was looked at. */
+  /** The identifier of the last checked record. */
   after: string | null
-  /** The fields of which values are wanted. */
+  /** The fields whose values are needed. */
   keys: readonly string[]
-  /** Only those that nobody has written since a change of the type began (`db/queries/data-type-changes.ts`). */
+  /** Only records that were not written since a change of the type began (`db/queries/data-type-changes.ts`). */
   untouched: boolean
   limit: number
-  /** Fewer than `limit` where their texts and numbers take more than this, one at least. */
+  /** Returns fewer than `limit` if their texts and numbers exceed this, but at least one. */
   maxBytes: number
 }
 
@@ -319,7 +320,7 @@ export function listRecordsAfter(
   )
 }
 
-/** How many records refer to this one by these fields, counted up to `limit`, and which. */
+/** The records that refer to this one by these fields, at most `limit`. */
 export async function listReferring(
   db: Queryable,
   organizationId: string,

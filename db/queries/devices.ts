@@ -11,7 +11,7 @@ import { ROOT } from './root.ts'
 export interface DeviceCredential {
   id: string
   organizationId: string
-  /** Whose the organization is in the end (fair/roots.ts). */
+  /** The root of the organization (fair/roots.ts). */
   root: string
   subject: number
   keyHash: Buffer
@@ -21,7 +21,7 @@ const CREDENTIAL = `SELECT d.id, d.organization_id AS "organizationId", s.key AS
     ${ROOT} AS root
   FROM devices d JOIN subjects s ON s.id = d.id JOIN organizations o ON o.id = d.organization_id WHERE d.deleted_at IS NULL AND`
 
-/** What the keys of devices are checked against; those that do not exist are left out. */
+/** The data for checking the keys of devices; missing devices are left out. */
 export async function listDeviceCredentials(
   db: Queryable,
   ids: readonly string[],
@@ -49,7 +49,7 @@ export async function listDevicesByKey(
   )
 }
 
-/** The key hashes of those of these devices that still exist. */
+/** The key hashes of the existing ones among these devices. */
 export async function listDeviceKeys(db: Queryable, ids: readonly string[]): Promise<Map<string, Buffer>> {
   const rows = await db.query<{ id: string; keyHash: Uint8Array }>(
     'SELECT id, key_hash AS "keyHash" FROM devices WHERE id = ANY($1::uuid[]) AND deleted_at IS NULL',
@@ -60,7 +60,10 @@ export async function listDeviceKeys(db: Queryable, ids: readonly string[]): Pro
 
 const HIDDEN = ['keyHash', 'keyBy', 'deletedAt', 'lastSeenAt'] as const
 
-/** The device as the interface shows it, but for when it was last seen: the vehicle is where it is mounted now. */
+/**
+ * The device as the interface shows it, except for when it was last seen: the vehicle is the one that it is mounted on
+ * now.
+ */
 export type Device = Shown<typeof devices, (typeof HIDDEN)[number]> & { vehicleId: string | null }
 
 const COLUMNS = `${shownColumns(devices, 'd', HIDDEN)}, m.vehicle_id AS "vehicleId"`
@@ -72,7 +75,7 @@ export const DEVICE_SORTS = {
   lastSeenAt: { sql: `coalesce(d.last_seen_at, '-infinity')`, type: 'timestamptz' },
 } as const
 
-/** Hubs whose devices may be seen, besides those of none; null is all of them. */
+/** Hubs whose devices may be seen, besides devices without a hub; null means all hubs. */
 type Visible = readonly string[] | null
 const isVisible = (hubs: string) =>
   `(${hubOfDevice('d')} IS NULL OR ${hubOfDevice('d')} = ANY(${hubs}::uuid[]))`
@@ -90,7 +93,7 @@ export function listDevices(
   if (filter.vehicleIds) add('m.vehicle_id = ANY(?::uuid[])', filter.vehicleIds)
   return readPage(
     tx,
-    // A name of up to 100 characters.
+    // A name has up to 100 characters.
     {
       columns: COLUMNS,
       bytes: '500',
@@ -105,7 +108,7 @@ export function listDevices(
   )
 }
 
-/** A device of the organization that may be seen, or null. */
+/** A visible device of the organization, or null. */
 export async function findDevice(tx: Queryable, id: string, visible: Visible): Promise<Device | null> {
   const [row] = await tx.query<Device>(
     `SELECT ${COLUMNS} FROM ${FROM}
@@ -137,10 +140,10 @@ export async function updateDevice(
 }
 
 /**
- * Mounts the device on a vehicle, or on none, from now on: what it rode on before and what rode on the vehicle before
- * ends at the same moment. Vehicles are locked before devices, both before mounts, and the organization last (by a
- * trigger, as by any change of a name), so that two of these never wait for each other in a circle: it goes first in its
- * transaction. Resolves to whether the device is where it should be: one that was deleted meanwhile is mounted nowhere.
+ * Mounts the device on a vehicle, or on none, from now on. The device's present mount and that of the vehicle end at
+ * the same moment. Vehicles are locked before devices, both before mounts, and the organization last (by a trigger, as
+ * on any change of a name), so that two calls never deadlock; so this goes first in its transaction. Resolves to false
+ * for a device that was deleted meanwhile, which is mounted nowhere.
  */
 export async function mountDevice(
   tx: Queryable,
@@ -156,7 +159,7 @@ export async function mountDevice(
     [deviceId, vehicleId],
   )
   const ids = ending.map(({ id }) => id)
-  // The clock and not the transaction's beginning: whoever waited for another comes after it.
+  // The clock, not the transaction's start: a transaction that waited for another comes after it.
   const [now] = await tx.query<{ at: string }>(
     `SELECT greatest(clock_timestamp(), max(mounted_at))::text AS at FROM mounts WHERE id = ANY($1::uuid[])`,
     [ids],
@@ -171,7 +174,7 @@ export async function mountDevice(
   return mounted.length > 0
 }
 
-/** Replaces the key; connections that were opened with the old one are closed. */
+/** Replaces the key; connections that were opened with the old key are closed. */
 export async function updateDeviceKey(
   tx: Queryable,
   organizationId: string,
@@ -189,7 +192,7 @@ export async function deleteDevice(tx: Queryable, organizationId: string, id: st
   await notify(tx, { kind: 'device', deviceId: id, organizationId })
 }
 
-/** When each of these devices was last heard of: with its newest point, or with any other word. */
+/** When each of these devices was last heard from: with its newest point, or any other message. */
 export async function listLastSeen(
   db: Queryable,
   organizationId: string,
@@ -204,7 +207,7 @@ export async function listLastSeen(
   return new Map(rows.flatMap(row => (row.lastSeenAt ? [[row.id, row.lastSeenAt]] : [])))
 }
 
-/** The subject keys of those of these devices that exist in the organization and may be seen. */
+/** The subject keys of the visible ones among these devices of the organization. */
 export async function listDeviceSubjects(
   tx: Queryable,
   ids: readonly string[],

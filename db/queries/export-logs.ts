@@ -7,7 +7,9 @@ export const EXPORT_RESOURCES = ['data', 'tasks'] as const
 export type ExportResource = (typeof EXPORT_RESOURCES)[number]
 export const EXPORT_FORMATS = ['xlsx', 'json'] as const
 export type ExportFormat = (typeof EXPORT_FORMATS)[number]
-/** How places stand in a spreadsheet: as a text in one cell, or in a column each for latitude, longitude and address. */
+/**
+ * How places appear in a spreadsheet: as text in one cell, or in one column each for latitude, longitude and address.
+ */
 export const EXPORT_PLACES = ['text', 'columns'] as const
 export const EXPORT_STATUSES = ['queued', 'processing', 'completed', 'failed'] as const
 
@@ -36,7 +38,7 @@ export interface ExportLog {
   updatedAt: Date
 }
 
-/** What was asked for. */
+/** The request for an export. */
 export interface ExportOrder {
   resource: ExportResource
   dataTypeId: string | null
@@ -47,7 +49,9 @@ export interface ExportOrder {
 }
 
 const DAYS_KEPT = 30
-/** The files of exports that a root of organizations keeps (fair/roots.ts), the newest first: a disk is shared by all. */
+/**
+ * The files of exports that a root of organizations may have (fair/roots.ts), the newest first: all roots share a disk.
+ */
 const KEPT_BYTES = 10 * 1024 ** 3
 
 const ALIVE = `e.created_at > now() - interval '${DAYS_KEPT} days'`
@@ -65,7 +69,7 @@ const FROM = `export_logs e
 
 export const EXPORT_LOG_SORTS = { createdAt: { sql: 'e.created_at', type: 'timestamptz' } } as const
 
-/** Whose exports somebody sees: the own ones, or those of all with null. */
+/** The user whose exports are visible; null for those of all users. */
 type Of = string | null
 
 export function listExportLogs(
@@ -98,7 +102,7 @@ export function listExportLogs(
   )
 }
 
-/** An export of the organization with the fields that its file holds, or null. */
+/** An export of the organization with the fields in its file, or null. */
 export async function findExportLog(
   tx: Queryable,
   of: Of,
@@ -114,7 +118,7 @@ export async function findExportLog(
   return { log, keys: fileKeys }
 }
 
-/** Those of these exports that are there, each with who made it. */
+/** The existing ones among these exports, each with its creator. */
 export function listExportLogsById(
   tx: Queryable,
   ids: readonly string[],
@@ -125,7 +129,7 @@ export function listExportLogsById(
   )
 }
 
-/** How many exports of the organization wait or work. */
+/** The number of waiting and running exports of the organization. */
 export async function countUnfinishedExports(tx: Queryable): Promise<number> {
   const [row] = await tx.query<{ count: number }>(
     `SELECT count(*)::int4 AS count FROM export_logs WHERE status IN ('queued', 'processing')`,
@@ -133,21 +137,21 @@ export async function countUnfinishedExports(tx: Queryable): Promise<number> {
   return row?.count ?? 0
 }
 
-/** Whoever watches is told when the transaction commits. */
-const tell = (tx: Queryable, organizationId: string, recordId: string) =>
+/** Notifies watchers when the transaction commits. */
+const notifyWatchers = (tx: Queryable, organizationId: string, recordId: string) =>
   notify(tx, { kind: 'record', topic: 'exports', organizationId, recordId })
 
-/** Changes an export, and tells of it. */
+/** Changes an export, and notifies watchers. */
 async function change(tx: Queryable, id: string, set: string, values: readonly unknown[]): Promise<void> {
   const [row] = await tx.query<{ organizationId: string }>(
     `UPDATE export_logs SET ${set}, updated_at = now()
      WHERE id = $1 AND status IN ('queued', 'processing') RETURNING organization_id AS "organizationId"`,
     [id, ...values],
   )
-  if (row) await tell(tx, row.organizationId, id)
+  if (row) await notifyWatchers(tx, row.organizationId, id)
 }
 
-/** Notes an export that waits, or with `done` one that was answered directly. Returns its identifier. */
+/** Stores an export that waits, or with `done` one that was answered directly. Returns its identifier. */
 export async function insertExportLog(
   tx: Queryable,
   organizationId: string,
@@ -176,11 +180,11 @@ export async function insertExportLog(
       done?.count ?? null,
     ],
   )
-  await tell(tx, organizationId, id)
+  await notifyWatchers(tx, organizationId, id)
   return id
 }
 
-/** An export that a job works on, from its beginning; null where it is gone or has ended. */
+/** Starts an export in a job, from its beginning; null if it was deleted or has ended. */
 export async function beginExport(
   tx: Queryable,
   id: string,
@@ -203,7 +207,7 @@ export function updateExportProgress(
   return change(tx, id, 'total = $2, processed = $3, progress = $4', [total, processed, progress])
 }
 
-/** Files that go beyond what a root may keep are forgotten, the oldest first. */
+/** Files beyond the maximum of a root are forgotten, the oldest first. */
 export async function completeExport(
   tx: Queryable,
   id: string,
@@ -229,12 +233,12 @@ export async function completeExport(
   )
 }
 
-/** `error` is a sentence for whoever ordered it. */
+/** `error` is a sentence for the user who ordered it. */
 export function failExport(tx: Queryable, id: string, error: string): Promise<void> {
   return change(tx, id, `status = 'failed', error = $2, finished_at = now()`, [error])
 }
 
-/** Of these exports of any organization, those of which a file is kept, or one that is still made. */
+/** The exports among these, of any organization, that have a file or are still being written. */
 export async function listKeptFiles(db: Queryable, ids: readonly string[]): Promise<Set<string>> {
   const rows = await db.query<{ id: string }>(
     `SELECT id FROM export_logs e WHERE id = ANY($1::uuid[]) AND ${ALIVE}
@@ -244,6 +248,6 @@ export async function listKeptFiles(db: Queryable, ids: readonly string[]): Prom
   return new Set(rows.map(({ id }) => id))
 }
 
-/** Removes what has had its time. */
+/** Deletes expired exports. */
 export const pruneExportLogs = (db: Queryable): Promise<boolean> =>
   deleteSome(db, 'export_logs', `created_at < now() - interval '${DAYS_KEPT} days'`)

@@ -31,7 +31,7 @@ export function listFlows(tx: Queryable, page: PageRequest): Promise<Page<Flow>>
   )
 }
 
-/** A flow of the organization, or null. With a lock nobody replaces it until the transaction ends. */
+/** A flow of the organization, or null. A lock keeps it from being replaced until the transaction ends. */
 export async function findFlow(
   tx: Queryable,
   id: string,
@@ -41,19 +41,21 @@ export async function findFlow(
   return row ?? null
 }
 
-/** The flow of a task that names none: the first that came with the organization, or else the oldest; null without any. */
+/**
+ * The flow of a task that names none: the first that came with the organization, or else the oldest; null without any.
+ */
 export async function findUsualFlow(tx: Queryable): Promise<string | null> {
   const [row] = await tx.query<{ id: string }>('SELECT id FROM flows ORDER BY is_default DESC, id LIMIT 1')
   return row?.id ?? null
 }
 
-/** Those of these flows that there are, by their identifiers. */
+/** The existing ones among these flows, by their identifiers. */
 export async function listFlowsById(tx: Queryable, ids: readonly string[]): Promise<Map<string, Flow>> {
   const rows = await tx.query<Flow>(`SELECT ${COLUMNS} FROM flows f WHERE f.id = ANY($1::uuid[])`, [ids])
   return new Map(rows.map(flow => [flow._id, flow]))
 }
 
-/** Those of these flows that the organization has. */
+/** The organization's flows among these. */
 export async function listKnownFlows(tx: Queryable, ids: readonly string[]): Promise<Set<string>> {
   const rows = await tx.query<{ id: string }>('SELECT id FROM flows WHERE id = ANY($1::uuid[])', [ids])
   return new Set(rows.map(({ id }) => id))
@@ -65,7 +67,7 @@ export interface NewFlow {
   steps: Step[]
 }
 
-/** Returns the identifiers in the order given. */
+/** Returns the identifiers in the given order. */
 export async function insertFlows(
   tx: Queryable,
   organizationId: string,

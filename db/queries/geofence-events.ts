@@ -7,7 +7,7 @@ import { deleteSome } from './prune.ts'
 
 const HIDDEN = ['shapedAt'] as const
 
-/** A crossing as the interface shows it, and as webhooks and live clients are told of it. */
+/** A crossing as the interface, webhooks and live clients show it. */
 export type GeofenceEvent = Shown<typeof geofenceEvents, (typeof HIDDEN)[number]> & {
   subjectType: 'user' | 'device'
 }
@@ -25,7 +25,7 @@ export interface GeofenceEventFilter {
   to: Date | undefined
 }
 
-/** Those of geofences and subjects that may both be seen. */
+/** The crossings whose geofence and subject are both visible. */
 export function listGeofenceEvents(
   tx: Queryable,
   visibility: Visibility,
@@ -44,7 +44,7 @@ export function listGeofenceEvents(
   return readPage(tx, { ...listing, sorts: GEOFENCE_EVENT_SORTS, search: ['f.name'], countUpTo: 1_000 }, page)
 }
 
-/** Crossings with what decides who may see them. */
+/** Crossings with the hubs and teams that decide who may see them. */
 export async function listGeofenceEventsById(
   tx: Queryable,
   ids: readonly string[],
@@ -66,18 +66,18 @@ export async function listGeofenceEventsById(
   }))
 }
 
-/** What is known of a subject's crossings between two times. */
+/** A stored crossing of a subject. */
 export interface KnownCrossing {
   id: string
   geofenceId: string
   subjectId: string
-  /** Milliseconds since 1970, as is `shapedAt`. */
+  /** Milliseconds since 1970, like `shapedAt`. */
   at: number
   retracted: boolean
   shapedAt: number
 }
 
-/** The crossings of subjects in their spans of time, ends included. */
+/** The crossings of subjects in their time spans, ends included. */
 export function listKnownCrossings(
   tx: Queryable,
   spans: readonly { subjectId: string; from: number; to: number }[],
@@ -96,14 +96,14 @@ export interface NewCrossing {
   geofenceId: string
   subjectId: string
   event: Crossing
-  /** Milliseconds since 1970, as is `shapedAt`. */
+  /** Milliseconds since 1970, like `shapedAt`. */
   at: number
   lat: number
   lng: number
   shapedAt: number
 }
 
-/** Writes crossings, and takes others back or says that they hold after all. Returns all of these as they are now, by time. */
+/** Adds, retracts and restores crossings. Returns all of them in their new state, by time. */
 export async function writeCrossings(
   tx: Queryable,
   organizationId: string,
@@ -130,7 +130,10 @@ export async function writeCrossings(
   ])
 }
 
-/** Removes crossings that are over a year old, and geofences that were deleted, with theirs: some at a time. */
+/**
+ * Deletes some crossings that are over a year old, and deleted geofences with their crossings. Resolves to whether
+ * there may be more.
+ */
 export async function pruneGeofences(db: Queryable): Promise<boolean> {
   const left = [
     await deleteSome(db, 'geofence_events', `at < now() - interval '1 year'`),

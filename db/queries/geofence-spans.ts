@@ -3,8 +3,9 @@ import { toLiterals } from '../literals.ts'
 import type { FenceShape } from '../schema/geofences.ts'
 
 /**
- * What the points of a batch may change: times of subjects between which crossings have to be judged again. Whoever stores the
- * points knows geofences up to a number of changes, `knownVersion`; those of `elsewhere` cross none that it knows.
+ * The time spans of subjects that a batch of points may change, in which crossings have to be judged again. The process
+ * that stores the points knows geofences up to a change number, `knownVersion`; the spans of `elsewhere` cross none
+ * that it knows.
  */
 export interface FenceSpans {
   crossing: SpanColumns
@@ -23,8 +24,8 @@ const SPAN_COLUMNS = '(subject_key, organization_id, changed_from, changed_to)'
 const SPAN_VALUES = `c.subject_key, s.organization_id, to_timestamp(c.from_ms / 1000), to_timestamp(c.to_ms / 1000)`
 
 /**
- * Notes spans, in the transaction that stores their points: those that cross something, and of organizations whose geofences
- * have changed since all of them. `of` are seven placeholders or values.
+ * Stores spans, in the transaction that stores their points: those that cross something, and those of organizations
+ * whose geofences have changed since `knownVersion`. `of` are seven placeholders or values.
  */
 export const insertSpans = (of: readonly string[]) => {
   const [subject, from, to, elseSubject, elseFrom, elseTo, known] = of
@@ -54,7 +55,7 @@ export async function noteSpans(tx: Queryable, spans: FenceSpans): Promise<void>
   await tx.query(INSERT_SPANS, spanValues(spans))
 }
 
-/** Organizations whose geofences changed after a number of changes, each with its last. */
+/** Organizations whose geofences changed after a change number, each with its last one. */
 export function listFenceVersions(
   db: Queryable,
   after: number,
@@ -65,7 +66,7 @@ export function listFenceVersions(
   )
 }
 
-/** Whose subjects these are. */
+/** The organizations of these subjects. */
 export async function listOwners(db: Queryable, subjects: readonly number[]): Promise<Map<number, string>> {
   const rows = await db.query<{ key: number; organizationId: string }>(
     'SELECT key, organization_id AS "organizationId" FROM subjects WHERE key = ANY($1::int4[])',
@@ -74,7 +75,7 @@ export async function listOwners(db: Queryable, subjects: readonly number[]): Pr
   return new Map(rows.map(row => [row.key, row.organizationId]))
 }
 
-/** A geofence as it is judged by. */
+/** A geofence with the data for judging crossings. */
 export interface Fence {
   id: string
   shape: FenceShape
@@ -90,7 +91,7 @@ export function listFences(db: Queryable, organizationId: string): Promise<Fence
   )
 }
 
-/** Organizations of which something is to be judged: the cheap question, asked again and again. Walked along the key. */
+/** Organizations with spans to judge. This cheap query runs again and again; it walks along the key. */
 export async function listUnjudged(db: Queryable): Promise<string[]> {
   const rows = await db.query<{ organizationId: string }>(
     `WITH RECURSIVE waiting AS (
@@ -105,8 +106,8 @@ export async function listUnjudged(db: Queryable): Promise<string[]> {
 }
 
 /**
- * Holds an organization's geofences as they are until the transaction ends, and returns the number of their last change; null
- * where there are none, or another process holds them to judge by.
+ * Locks an organization's geofences until the transaction ends, and returns the number of their last change; null if
+ * there are none, or another process has locked them for judging.
  */
 export async function holdFences(tx: Queryable, organizationId: string): Promise<number | null> {
   const [row] = await tx.query<{ version: number }>(
@@ -116,7 +117,7 @@ export async function holdFences(tx: Queryable, organizationId: string): Promise
   return row?.version ?? null
 }
 
-/** Times of a subject, in milliseconds since 1970, ends included. */
+/** A time span of a subject, in milliseconds since 1970, ends included. */
 export interface Span {
   subject: number
   subjectId: string
@@ -124,7 +125,7 @@ export interface Span {
   to: number
 }
 
-/** Takes the spans of an organization that wait longest, in order of subject and time. */
+/** Takes the longest waiting spans of an organization, ordered by subject and time. */
 export async function takeSpans(tx: Queryable, organizationId: string, limit: number): Promise<Span[]> {
   return tx.query(
     `WITH taken AS (
@@ -139,7 +140,7 @@ export async function takeSpans(tx: Queryable, organizationId: string, limit: nu
   )
 }
 
-/** What is left of spans, for another time. */
+/** Puts the rest of spans back for later. */
 export async function returnSpans(
   tx: Queryable,
   organizationId: string,
@@ -159,9 +160,9 @@ export async function returnSpans(
   )
 }
 
-/** A fix as crossings are judged by; times in milliseconds since 1970. */
+/** A fix with the data for judging crossings; times in milliseconds since 1970. */
 export interface JudgedFix {
-  /** The place of its span in what was asked for. */
+  /** The index of its span in the request. */
   span: number
   at: number
   receivedAt: number
@@ -170,8 +171,8 @@ export interface JudgedFix {
 }
 
 /**
- * The fixes of spans that are no anomalies, with the last one before each and the first one after it, in order of time; of each span `limit` at
- * the most between.
+ * The fixes of spans, without anomalies, in order of time, with the last one before and the first one after each span;
+ * at most `limit` within a span.
  */
 export function readFixes(tx: Queryable, spans: readonly Span[], limit: number): Promise<JudgedFix[]> {
   const fixes = (condition: string, order: 'ASC' | 'DESC', many: string) => `(

@@ -11,7 +11,7 @@ export type Geofence = Shown<typeof geofences, (typeof HIDDEN)[number]>
 
 export type NewGeofence = Pick<Geofence, 'name' | 'hubId' | 'shape'>
 
-/** Hubs whose geofences may be seen, besides those of none; null is all of them. */
+/** Hubs whose geofences may be seen, besides geofences without a hub; null means all hubs. */
 type Visible = readonly string[] | null
 
 const COLUMNS = shownColumns(geofences, 'f', HIDDEN)
@@ -47,7 +47,7 @@ export function listGeofences(
   )
 }
 
-/** A geofence of the organization that may be seen, or null. */
+/** A visible geofence of the organization, or null. */
 export async function findGeofence(tx: Queryable, id: string, visible: Visible): Promise<Geofence | null> {
   const [row] = await tx.query<Geofence>(
     `SELECT ${COLUMNS} FROM geofences f
@@ -58,14 +58,14 @@ export async function findGeofence(tx: Queryable, id: string, visible: Visible):
 }
 
 /**
- * Goes before every change of geofences: waits until nobody judges by them, and keeps everybody from that and from other
- * changes until the transaction ends. Returns how many geofences the organization has, and their vertices.
+ * Precedes every change of geofences: waits until no process judges by them, and blocks judging and other changes until
+ * the transaction ends. Returns the number of the organization's geofences, and of their vertices.
  */
 export async function beginFenceChange(
   tx: Queryable,
   organizationId: string,
 ): Promise<{ count: number; vertices: number }> {
-  // So that a number is seen only when all before it are.
+  // So that a change number becomes visible only after all smaller ones.
   await lockUntilCommit(tx, 'geofenceChanges')
   await tx.query(
     `INSERT INTO geofence_versions (organization_id, version) VALUES ($1, nextval('geofence_changes'))
@@ -78,7 +78,7 @@ export async function beginFenceChange(
   return row as { count: number; vertices: number }
 }
 
-/** After `beginFenceChange`. Returns the identifier. */
+/** Requires `beginFenceChange`. Returns the identifier. */
 export async function insertGeofence(
   tx: Queryable,
   organizationId: string,
@@ -89,7 +89,7 @@ export async function insertGeofence(
   return id
 }
 
-/** After `beginFenceChange`. With another shape it judges what is received from now on. */
+/** Requires `beginFenceChange`. A new shape applies to points that are received from now on. */
 export async function updateGeofence(
   tx: Queryable,
   id: string,
@@ -104,7 +104,7 @@ export async function updateGeofence(
   )
 }
 
-/** After `beginFenceChange`. What was told of it is deleted later, since it may be much (`pruneGeofences`). */
+/** Requires `beginFenceChange`. Its events, which may be many, are deleted later (`pruneGeofences`). */
 export async function deleteGeofence(tx: Queryable, id: string): Promise<void> {
   await tx.query('UPDATE geofences SET deleted_at = now(), hub_id = NULL WHERE id = $1', [id])
 }

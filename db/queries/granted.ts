@@ -3,12 +3,13 @@ import { grantsOf } from '../grants.ts'
 import type { PermissionDetail } from '../schema/roles.ts'
 
 /**
- * What roles grant, read and parsed once a version of their rows: a role may have 32 KB, and every request has one. A row's
- * version is its place and the transaction that wrote it, which no other version of any row shares.
+ * Caches the permissions of roles, which are read and parsed once for each version of their rows: a role may have 32
+ * KB, and every request has one. A row's version is its place and the transaction that wrote it, which no other version
+ * of any row shares.
  */
 export const ROLE_VERSION = `concat(r.xmin, ' ', r.ctid)`
 
-/** Of all roles that are remembered, as texts of JSON; those that were read last. */
+/** The maximum of all cached roles as JSON text; the least recently read ones are dropped. */
 const MAX_CHARACTERS = 16 * 1024 * 1024
 
 interface Known {
@@ -24,7 +25,7 @@ function forget(id: string): void {
   known.delete(id)
 }
 
-/** Puts in what the roles of these rows grant. */
+/** Adds the permissions of the rows' roles. */
 export async function addGrants<Row extends { roleId: string; roleVersion: string }>(
   db: Queryable,
   rows: readonly Row[],
@@ -33,7 +34,7 @@ export async function addGrants<Row extends { roleId: string; roleVersion: strin
   const read = missing.length > 0 ? await readGrants(db, new Set(missing.map(({ roleId }) => roleId))) : null
   return rows.map(({ roleVersion: _, ...row }) => {
     const found = read?.get(row.roleId) ?? known.get(row.roleId)
-    // A role that is gone grants nothing.
+    // A deleted role grants nothing.
     return { ...row, permissionDetails: found?.granted ?? [] }
   })
 }

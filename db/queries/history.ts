@@ -12,11 +12,11 @@ import {
 } from './point-lines.ts'
 
 /**
- * The history of subjects. Points are under no row-level security, so each query takes what the caller may see first, with
- * the organization, and finds the subjects through it; `test/api/walls` shows that it holds.
+ * The history of subjects. Row-level security does not protect points, so each query first takes what the caller may
+ * see, with the organization, and finds the subjects through that; `test/api/walls` shows that this holds.
  *
- * A statement reads some thousand points at the most, as one text (`point-lines.ts`): PGlite is held up by each for
- * milliseconds, and memory by their bytes.
+ * A statement reads at most some thousand points, as one text (`point-lines.ts`): each blocks PGlite for milliseconds,
+ * and its bytes take memory.
  */
 export interface HistoryFilter {
   /** Identifiers of users and devices. */
@@ -25,7 +25,7 @@ export interface HistoryFilter {
   /** Inclusive and exclusive, in milliseconds since 1970. */
   from: number | null
   to: number | null
-  /** west, south, east, north in degrees. */
+  /** West, south, east, north in degrees. */
   bbox: readonly [number, number, number, number] | null
   /** Whether points that are marked as anomalies count. */
   includeAnomalies: boolean
@@ -33,23 +33,23 @@ export interface HistoryFilter {
 
 export interface HistoryChunk {
   lines: Lines
-  /** Whether there is nothing after it. */
+  /** Whether it is the last chunk. */
   ended: boolean
 }
 
-/** How much of a history one statement reads, so that none takes long whatever is asked for. */
+/** Limits one statement, so that none takes long whatever is requested. */
 export interface ChunkLimits {
-  /** Points that are wanted, and points that are looked at for them. */
+  /** The maximum of points to return, and to examine for them. */
   limit: number
   rows: number
-  /** What comes out of the database. Where it would be more, fewer points are read, one at the least. */
+  /** The maximum of bytes from the database. If there are more, fewer points are read, but at least one. */
   maxBytes: number
 }
 
-/** Of each of many subjects as many points are read as of all together are looked at. */
+/** With many subjects, each one's share of the points read; all together examine as many. */
 const MAX_ROWS_READ = 40_000
 const MIN_ROWS = 50
-/** Where some of what is looked at is not wanted, however few are. */
+/** The minimum to examine if some points do not match, however few are requested. */
 const LOOKED_AT_LEAST = 200
 
 const POINT_COLUMNS = (p: string) =>
@@ -67,13 +67,14 @@ const POINT_COLUMNS = (p: string) =>
     .map(column => `${p}.${column}`)
     .join(', ')
 
-/** A subject with what it is called. */
+/** A subject with its name. */
 const NAMED = `s.key, s.id, s.type, coalesce(d.name, u.name, '') AS name`
 const NAMES = 'LEFT JOIN devices d ON d.id = s.id LEFT JOIN users u ON u.id = s.id'
 
 /**
- * Subjects of the filter with the intervals that count: all of a subject, and of a vehicle while it was mounted. Of
- * vehicles only where some are asked for: to plan that takes 1.3 ms, as long as to read 1,000 points.
+ * The subjects of the filter with the intervals that count: all of a subject's history, and that of a vehicle while a
+ * device was mounted on it. Vehicles are included only on request: planning that takes 1.3 ms, as long as reading 1,000
+ * points.
  */
 function tracks(visibility: Visibility, filter: HistoryFilter, add: (value: unknown) => string): string {
   const seen = visibleCondition('s', visibility, add)
@@ -92,7 +93,7 @@ function tracks(visibility: Visibility, filter: HistoryFilter, add: (value: unkn
       AND ${seen} AND ${seenVehicle}`
 }
 
-/** The subjects of the filter that may be seen, in order of their keys. */
+/** The visible subjects of the filter, in order of their keys. */
 export async function listTracked(
   db: Queryable,
   visibility: Visibility,
@@ -105,7 +106,7 @@ export async function listTracked(
 
 const SUBJECTS_JSON = `json_object_agg(key, json_build_object('id', id, 'type', type, 'name', name))`
 
-/** What a statement answers with: how many points it looked at, their lines if these fit, and whose they are. */
+/** The answer of a statement: the number of points it examined, their lines if these fit, and their subjects. */
 interface Answer {
   looked: number
   bytes: number
@@ -113,7 +114,7 @@ interface Answer {
   subjects: { [key: string]: Omit<HistorySubject, 'key'> } | null
 }
 
-/** Of `from` the lines in their order, where they are at most so many bytes or a single one. */
+/** The lines of `from` in their order, if they have at most `maxBytes`, or there is only one. */
 const fitting = (line: string, from: string, order: string, maxBytes: string) => `
   SELECT looked, octet_length(text) AS bytes,
     CASE WHEN octet_length(text) <= ${maxBytes}::int4 OR looked = 1 THEN text END AS text,
@@ -122,8 +123,8 @@ const fitting = (line: string, from: string, order: string, maxBytes: string) =>
     FROM (${from}) p) read`
 
 /**
- * Reads up to so many rows, and fewer where their lines do not fit: to count bytes row by row costs as much as to read
- * them (86,400 points 220 ms instead of 140).
+ * Reads up to `rows` rows, and fewer if their lines do not fit. Counting bytes row by row costs as much as reading them
+ * (86,400 points 220 ms instead of 140).
  */
 async function readFitting(
   rows: number,
@@ -148,7 +149,7 @@ export async function readHistory(
     order: 'asc' | 'desc'
     after: HistoryKey | null
     parts?: PointParts
-    /** Of this subject of the filter alone. */
+    /** Only this subject of the filter. */
     subject?: number
   },
 ): Promise<HistoryChunk> {
@@ -163,7 +164,7 @@ export async function readHistory(
   const conditions = timeConditions(filter, add)
   if (page.after) {
     const time = `to_timestamp(${add(page.after.recordedAt)}::float8 / 1000)`
-    // The first comparison alone is what an index and the pruning of partitions can use.
+    // Only the first comparison can be used by an index and for pruning partitions.
     conditions.push(`p.recorded_at ${ascending ? '>=' : '<='} ${time}
       AND (p.recorded_at, p.subject_key) ${ascending ? '>' : '<'} (${time}, ${add(page.after.subject)}::int4)`)
   }
@@ -182,8 +183,8 @@ export async function readHistory(
 }
 
 /**
- * Between which longitudes the next points of a subject lie: of the `looked` at those that are `wanted`, up to the time
- * `last`. 10,000 take a fifth of what reading them takes.
+ * The range of longitudes of a subject's next points: the number `looked` at, those `wanted`, and the time `last`.
+ * 10,000 points take a fifth of the time of reading them.
  */
 export async function readLongitudes(
   db: Queryable,
@@ -222,7 +223,7 @@ export async function readLongitudes(
   return row as never
 }
 
-/** The points of the first of these keys, in their order; `count` says how many keys that were. */
+/** The points of the first ones of these keys, in their order; `count` is the number of those keys. */
 export async function readPoints(
   db: Queryable,
   visibility: Visibility,
@@ -257,9 +258,8 @@ function timeConditions({ from, to }: HistoryFilter, add: (value: unknown) => st
 
 /**
  * The newest point of each subject of the organization, in order of subject, after a subject's key; with `to` the
- * newest before it. Of whoever has been heard of since, that is one descent of the index of each partition from `to`
- * back to where there is a point: 0.13 s for 1,000 subjects with
- * a point every six days for 240 days (PGlite 0.3 s).
+ * newest before it. For subjects with later points, this is one descent of the index of each partition, from `to` back
+ * to one with a point: 0.13 s for 1,000 subjects with a point every six days for 240 days (PGlite 0.3 s).
  */
 export async function readNewest(
   db: Queryable,
@@ -280,7 +280,7 @@ export async function readNewest(
   const to = filter.to === null ? null : `to_timestamp(${add(filter.to)}::float8 / 1000)`
   if (from) conditions.push(`p.recorded_at >= ${from}`)
   const { includeAnomalies } = filter
-  // Where the row is not the point that is meant, one descent of the index finds it.
+  // If the row is not the requested point, one descent of the index finds it.
   const isRow = [to ? `n.recorded_at < ${to}` : 'true', includeAnomalies ? 'n.last_at IS NULL' : 'true'].join(
     ' AND ',
   )
@@ -324,7 +324,7 @@ export async function readPoint(
   return row ? new Lines(row.text ?? '', 1, row.subjects ?? {}) : null
 }
 
-/** Whether a point that is looked at is asked for. */
+/** The condition for an examined point to match. */
 function isWanted(
   { bbox, includeAnomalies }: Pick<HistoryFilter, 'bbox' | 'includeAnomalies'>,
   add: (value: unknown) => string,
@@ -336,7 +336,7 @@ function isWanted(
   return conditions.join(' AND ') || 'true'
 }
 
-/** A box that crosses the antimeridian has its west east of its east, and is two boxes. */
+/** A box that crosses the antimeridian has its west east of its east, and consists of two boxes. */
 function withinBox(bbox: readonly [number, number, number, number], add: (value: unknown) => string): string {
   const [west, south, east, north] = bbox.map(degrees => `${add(degrees)}::float8`)
   const latitude = `ST_Y(p.position) BETWEEN ${south} AND ${north}`

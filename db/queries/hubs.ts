@@ -7,7 +7,7 @@ import { conditions, type Page, type PageRequest, readPage, storedBytes } from '
 
 export type Hub = Shown<typeof hubs>
 
-/** Hubs that may be seen; null is all of them. */
+/** Visible hubs; null means all. */
 type Visible = readonly string[] | null
 
 const COLUMNS = shownColumns(hubs, 'h')
@@ -36,7 +36,7 @@ export function listHubs(tx: Queryable, visible: Visible, page: PageRequest): Pr
   )
 }
 
-/** A hub of the organization that may be seen, or null. */
+/** A visible hub of the organization, or null. */
 export async function findHub(tx: Queryable, id: string, visible: Visible): Promise<Hub | null> {
   const [row] = await tx.query<Hub>(
     `SELECT ${COLUMNS} FROM hubs h WHERE h.id = $1 AND ($2::uuid[] IS NULL OR h.id = ANY($2))`,
@@ -45,7 +45,7 @@ export async function findHub(tx: Queryable, id: string, visible: Visible): Prom
   return row ?? null
 }
 
-/** Of these identifiers, those of hubs of the organization that may be seen. */
+/** The visible hubs of the organization among these identifiers. */
 export async function listKnownHubs(
   tx: Queryable,
   ids: readonly string[],
@@ -65,7 +65,7 @@ export interface NewHub {
   address: string | null
 }
 
-/** Creates a hub that its creator has access to. */
+/** Creates a hub and gives its creator access to it. */
 export async function insertHub(
   tx: Queryable,
   hub: NewHub & { organizationId: string },
@@ -84,7 +84,7 @@ export async function updateHub(tx: Queryable, id: string, change: Partial<NewHu
     .where(eq(hubs.id, id))
 }
 
-/** Removes a hub. Breaks a foreign key (class 23) where something is bound to it. */
+/** Deletes a hub. Violates a foreign key (class 23) if something belongs to it. */
 export async function deleteHub(tx: Queryable, id: string): Promise<void> {
   await tx.orm.delete(hubs).where(eq(hubs.id, id))
 }

@@ -1,19 +1,19 @@
 import type { Queryable } from '../client.ts'
 import { deleteSome } from './prune.ts'
 
-/** What a key stands for. */
+/** The state of a key. */
 export type KeyState =
-  /** Nobody has used it, or who did has died: the request is carried out. */
+  /** Unused, or its user has died: the request is carried out. */
   | { kind: 'mine' }
   /** It was used with another request. */
   | { kind: 'other' }
-  /** The first request with it is still being carried out. */
+  /** The first request with it is still in progress. */
   | { kind: 'busy' }
   | { kind: 'answered'; status: number; answer: Buffer }
-  /** It was carried out, and its answer is not kept. */
+  /** It was carried out, and its answer is not stored. */
   | { kind: 'repeated' }
 
-/** Takes a key for a request, or says what it stands for. */
+/** Takes a key for a request, or returns the state of the key. */
 export async function takeKey(
   db: Queryable,
   key: { id: Buffer; organizationId: string | null; fingerprint: Buffer; leaseMs: number },
@@ -33,7 +33,7 @@ export async function takeKey(
     'SELECT fingerprint = $2 AS same, status, answer FROM idempotency_keys WHERE id = $1',
     [key.id, key.fingerprint],
   )
-  // Given back in between: asked for again, it will be free.
+  // The key was released in between: the next attempt will find it free.
   if (!row) return { kind: 'busy' }
   if (!row.same) return { kind: 'other' }
   if (row.status === null) return { kind: 'busy' }
@@ -49,7 +49,7 @@ export async function extendKey(db: Queryable, id: Buffer, leaseMs: number): Pro
   )
 }
 
-/** Keeps what a request came to; without its answer, that it was carried out. */
+/** Stores the answer of a request; without the answer, only that it was carried out. */
 export async function keepAnswer(
   db: Queryable,
   id: Buffer,
@@ -59,11 +59,11 @@ export async function keepAnswer(
   await db.query('UPDATE idempotency_keys SET status = $2, answer = $3 WHERE id = $1', [id, status, answer])
 }
 
-/** Gives a key back: the same request is a new attempt. */
+/** Releases a key: the same request counts as a new attempt. */
 export async function releaseKey(db: Queryable, id: Buffer): Promise<void> {
   await db.query('DELETE FROM idempotency_keys WHERE id = $1', [id])
 }
 
-/** Removes what is over a day old. */
+/** Deletes keys that are over a day old. */
 export const pruneKeys = (db: Queryable): Promise<boolean> =>
   deleteSome(db, 'idempotency_keys', `created_at < now() - interval '24 hours'`)

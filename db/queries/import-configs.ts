@@ -53,7 +53,7 @@ export async function insertImportConfig(
   return id
 }
 
-/** Changes a config, and returns it; null where it is gone. */
+/** Changes a config, and returns it; null if it was deleted. */
 export async function updateImportConfig(
   tx: Queryable,
   id: string,

@@ -15,11 +15,10 @@ export const IMPORT_MODES = ['create', 'upsert'] as const
 export const IMPORT_FORMATS = ['csv', 'json', 'xlsx'] as const
 
 export type ImportFormat = (typeof IMPORT_FORMATS)[number]
-/** The heading of a column by the key of the field that it goes to. */
-/** Headings by the keys of fields; of a place, those of its latitude, its longitude and perhaps its address. */
+/** Headings by the keys of fields; for a place, those of its latitude, its longitude and optionally its address. */
 export type Mapping = { [key: string]: string | string[] }
 
-/** What is wrong with a value, or with a whole row where it names no field. `value` is as it stands in the file. */
+/** An error of a value, or of a whole row if it names no field. `value` is the original text in the file. */
 export interface RowError {
   field: string | null
   value: string | null
@@ -37,9 +36,11 @@ export interface Import {
   mode: (typeof IMPORT_MODES)[number]
   dryRun: boolean
   mapping: Mapping
-  /** Whether rows are numbered with the line of a CSV that says its delimiter, as before 0071. */
+  /** Whether the line that declares the delimiter counts in row numbers, as before 0071. */
   countsSep: boolean
-  /** The primary key of its type when the file was accepted; null is none, or of an import of before that was kept. */
+  /**
+   * The primary key of its type when the file was accepted; null for no key, and for imports before this was stored.
+   */
   primaryKey: string | null
   total: number | null
   processed: number
@@ -62,18 +63,18 @@ const COLUMNS = `i.id AS "_id", i.user_id AS "userId", i.status, i.file_name AS 
   i.processed, i.created, i.updated, i.unchanged, i.failed, i.progress, i.error, i.failures, i.created_at AS "createdAt",
   i.updated_at AS "updatedAt", i.started_at AS "startedAt", i.finished_at AS "finishedAt"`
 
-/** 30 days (specification 2.3), whenever they are deleted; one that is under way stays. */
+/** 30 days (specification 2.3), whenever they are deleted; an import in progress stays. */
 const ALIVE = `(i.created_at > now() - interval '30 days' OR i.status IN ('queued', 'processing'))`
 
-/** Rows are read from its file, or were refused and come back as a file of what stands in it. */
+/** Its rows are still to be read, or failed and can be downloaded as a file. */
 const NEEDS_FILE = `(i.status IN ('queued', 'processing') OR i.failed > 0)`
 
 export const IMPORT_SORTS = { createdAt: { sql: 'i.id', type: 'uuid' } } as const
 
-/** Failures that stand in the record itself (contract section 5). */
+/** The maximum of failures in the record itself (contract section 5). */
 const SHOWN_FAILURES = 1_000
 
-/** The imports into these types; null is any. */
+/** The imports into these types; null means any type. */
 export function listImports(
   tx: Queryable,
   dataTypeIds: readonly string[] | null,
@@ -102,7 +103,7 @@ export function listImports(
   )
 }
 
-/** An import of the organization, or null. `hold` keeps it from changing until the transaction ends. */
+/** An import of the organization, or null. `hold` locks it until the transaction ends. */
 export async function findImport(
   tx: Queryable,
   id: string,
@@ -115,15 +116,15 @@ export async function findImport(
   return row ?? null
 }
 
-/** Imports that wait or work, and bytes of files that are kept. */
+/** Waiting and running imports, and the bytes of stored files. */
 export interface ImportRoom {
   unfinished: number
   fileBytes: number
 }
 
 /**
- * The imports that wait or work of an organization, and the bytes of files of its whole root (fair/roots.ts); and both of an account
- * in all organizations. Across organizations.
+ * The waiting and running imports of an organization, and the bytes of files of its whole root (fair/roots.ts); and both
+ * for an account in all its organizations. Across organizations.
  */
 export async function measureImports(
   tx: Queryable,
@@ -184,14 +185,14 @@ export async function insertImport(tx: Queryable, organizationId: string, given:
       given.fileBytes,
     ],
   )
-  await tell(tx, organizationId, given._id)
+  await notifyWatchers(tx, organizationId, given._id)
 }
 
-/** Whoever watches is told when the transaction commits. */
-const tell = (tx: Queryable, organizationId: string, recordId: string) =>
+/** Notifies watchers when the transaction commits. */
+const notifyWatchers = (tx: Queryable, organizationId: string, recordId: string) =>
   notify(tx, { kind: 'record', topic: 'imports', organizationId, recordId })
 
-/** The import is being worked on. False where it has ended. */
+/** Marks the import as running. Returns false if it has ended. */
 export async function beginImport(tx: Queryable, organizationId: string, id: string): Promise<boolean> {
   const rows = await tx.query(
     `UPDATE imports SET status = 'processing', started_at = coalesce(started_at, now()), updated_at = now(),
@@ -199,22 +200,22 @@ export async function beginImport(tx: Queryable, organizationId: string, id: str
      WHERE id = $1 AND status IN ('queued', 'processing') RETURNING id`,
     [id],
   )
-  await tell(tx, organizationId, id)
+  await notifyWatchers(tx, organizationId, id)
   return rows.length > 0
 }
 
-/** What became of some rows. */
+/** The result of some rows. */
 export interface ImportStep {
   processed: number
   created: number
   updated: number
   unchanged: number
-  /** The rows that failed, each with what is wrong with it. */
+  /** The failed rows, each with its errors. */
   failed: { row: number; errors: RowError[] }[]
   progress: number
 }
 
-/** Counts rows. False where the import has ended: then the transaction must not commit. */
+/** Counts rows. Returns false if the import has ended: then the transaction must not commit. */
 export async function advanceImport(
   tx: Queryable,
   organizationId: string,
@@ -250,13 +251,13 @@ export async function advanceImport(
       [organizationId, id, failed.map(({ row }) => row), failed.map(({ errors }) => JSON.stringify(errors))],
     )
   }
-  await tell(tx, organizationId, id)
+  await notifyWatchers(tx, organizationId, id)
   return rows.length > 0
 }
 
 /**
- * Ends an import that has not ended. True where nobody needs its file any more: whoever ended it deletes the file when that
- * is committed.
+ * Ends a running or waiting import. Returns true if its file is no longer needed: the caller deletes the file after the
+ * commit.
  */
 export async function endImport(
   tx: Queryable,
@@ -272,21 +273,21 @@ export async function endImport(
      WHERE id = $1 AND status IN ('queued', 'processing') RETURNING failed > 0 AS "isFileNeeded"`,
     [id, end.status, 'error' in end ? (end.error ?? null) : null, done],
   )
-  await tell(tx, organizationId, id)
+  await notifyWatchers(tx, organizationId, id)
   return ended?.isFileNeeded === false
 }
 
-/** Rows that failed, of one statement: so many, and fewer where there is much to say of them. */
+/** The maximum of failed rows in one statement, and of the bytes of their errors. */
 const FAILED_AT_ONCE = 1_000
 const FAILED_BYTES_AT_ONCE = 256 * 1024
 
-/** A row that failed; `errors` is the JSON of `RowError[]`. */
+/** A failed row; `errors` is the JSON of `RowError[]`. */
 export interface FailedRow {
   row: number
   errors: string
 }
 
-/** The rows that failed, in their order, some at a time; none is the end. */
+/** A page of the failed rows, in their order; an empty one is the end. */
 export function listFailedRows(tx: Queryable, importId: string, afterRow: number): Promise<FailedRow[]> {
   return tx.query(
     `SELECT row, errors::text AS errors FROM (
@@ -301,7 +302,7 @@ export function listFailedRows(tx: Queryable, importId: string, afterRow: number
   )
 }
 
-/** Of these identifiers, those of imports whose file is needed: whoever sweeps files asks, across organizations. */
+/** The imports among these identifiers whose file is needed, across organizations. Used for sweeping files. */
 export async function listImportsWithFile(db: Queryable, ids: readonly string[]): Promise<Set<string>> {
   const rows = await db.query<{ id: string }>(
     `SELECT i.id FROM imports i WHERE i.id = ANY($1::uuid[]) AND ${ALIVE} AND ${NEEDS_FILE}`,
@@ -311,7 +312,7 @@ export async function listImportsWithFile(db: Queryable, ids: readonly string[])
 }
 
 /**
- * Deletes some of the imports that have had their time, their failures first: one has up to a million. Resolves to whether there
+ * Deletes some of the expired imports, their failures first: an import has up to a million. Resolves to whether there
  * may be more.
  */
 export async function pruneImports(db: Queryable): Promise<boolean> {

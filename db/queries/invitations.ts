@@ -1,17 +1,17 @@
 import type { Queryable } from '../client.ts'
 
-/** What an invitation's token opens. */
+/** The invitation of a token. */
 export interface Invitation {
   userId: string
   organizationId: string
   accountId: string
   roleId: string
   hubIds: string[]
-  /** Who made or renewed it last; null where that user is gone. */
+  /** The user who created or renewed it last; null if that user was deleted. */
   invitedBy: string | null
 }
 
-/** Creates or renews the invitation of a user; a former token is no longer of use. */
+/** Creates or renews the invitation of a user; an earlier token is no longer valid. */
 export async function putInvitation(
   tx: Queryable,
   invitation: {
@@ -39,7 +39,7 @@ export async function putInvitation(
   return (row as { expiresAt: Date }).expiresAt
 }
 
-/** The open invitation of a token, or null. Locked until the transaction ends: it is accepted once. */
+/** The open invitation of a token, or null. Locked until the transaction ends, so that it is accepted only once. */
 export async function findInvitation(tx: Queryable, tokenHash: Buffer): Promise<Invitation | null> {
   const [row] = await tx.query<Invitation>(
     `SELECT u.id AS "userId", u.organization_id AS "organizationId", u.account_id AS "accountId", u.role_id AS "roleId",
@@ -53,13 +53,13 @@ export async function findInvitation(tx: Queryable, tokenHash: Buffer): Promise<
   return row ?? null
 }
 
-/** Whether a user has yet to accept: then it has a row here, whatever became of its status meanwhile. */
+/** Whether a user has not accepted yet: such a user has a row here, whatever its status is now. */
 export async function isInvited(tx: Queryable, userId: string): Promise<boolean> {
   const [row] = await tx.query('SELECT user_id FROM invitations WHERE user_id = $1', [userId])
   return row !== undefined
 }
 
-/** The membership begins. */
+/** Starts the membership. */
 export async function acceptInvitation(tx: Queryable, userId: string, name: string): Promise<void> {
   await tx.query('DELETE FROM invitations WHERE user_id = $1', [userId])
   await tx.query(

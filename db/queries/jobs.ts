@@ -1,27 +1,27 @@
 import { newId, notify, type Queryable } from '../client.ts'
 import { deleteSome } from './prune.ts'
 
-/** A job that was taken. */
+/** A claimed job. */
 export interface Job<Payload = unknown> {
   id: string
   kind: string
   organizationId: string | null
   payload: Payload
-  /** The how manieth attempt this is, from 1. */
+  /** The attempt's number, from 1. */
   attempt: number
-  /** Names, with the identifier, who holds it. */
+  /** Together with the identifier, identifies the holder. */
   lease: number
-  /** What an earlier attempt got done. */
+  /** The progress of an earlier attempt. */
   progress: unknown
-  /** How often it has given way to others before. */
+  /** The number of times that it has given way to others. */
   turns: number
-  /** Whose turn it is: the root of its organization (fair/roots.ts). */
+  /** The owner in whose turn it runs: the root of its organization (fair/roots.ts). */
   queue: string
 }
 
 /**
- * Puts a job into the queue, in the transaction of what it is for. Returns its identifier, or null where one of the
- * same kind and `uniqueKey` waits or runs already.
+ * Puts a job into the queue, in the transaction of the record that it is for. Returns its identifier, or null if a job
+ * of the same kind and `uniqueKey` waits or runs already.
  */
 export async function insertJob(
   tx: Queryable,
@@ -30,7 +30,7 @@ export async function insertJob(
     organizationId: string | null
     payload?: unknown
     uniqueKey?: string
-    /** Not before this many milliseconds have gone by. */
+    /** The minimum delay in milliseconds. */
     delayMs?: number
   },
 ): Promise<string | null> {
@@ -52,14 +52,14 @@ export async function insertJob(
   return row?.id ?? null
 }
 
-/** Puts jobs of one kind into the queue, but for keys of which one waits or runs already. */
+/** Puts jobs of one kind into the queue, except those whose key waits or runs already. */
 export async function insertJobs(
   tx: Queryable,
   kind: string,
   jobs: readonly { organizationId: string; payload: unknown; uniqueKey: string }[],
 ): Promise<void> {
   if (jobs.length === 0) return
-  // In one order, so that two who insert the same keys never wait in a circle.
+  // In one order, so that two inserts of the same keys never deadlock.
   const sorted = [...jobs].sort((a, b) => (a.uniqueKey < b.uniqueKey ? -1 : 1))
   const inserted = await tx.query(
     `INSERT INTO jobs (id, kind, organization_id, root, payload, unique_key)
@@ -78,7 +78,7 @@ export async function insertJobs(
   if (inserted.length > 0) await notify(tx, { kind: 'jobs' })
 }
 
-/** Of these kinds, those of which a job is due: the cheap question, asked again and again. */
+/** The kinds with a due job. This cheap query runs again and again. */
 export async function listDueKinds(db: Queryable, kinds: readonly string[]): Promise<Set<string>> {
   const rows = await db.query<{ kind: string }>(
     `SELECT kind FROM unnest($1::text[]) AS k(kind) WHERE EXISTS (
@@ -89,10 +89,11 @@ export async function listDueKinds(db: Queryable, kinds: readonly string[]): Pro
 }
 
 /**
- * Takes the next job of a kind, or null: of the root of organizations that has the fewest of them running, so that a full
- * queue keeps nobody else waiting, then of the one that was `served` longest ago, and then the one that is due longest. The
- * queues are walked along their index (one probe each), however many jobs stand in them: with 100,000 of one organization it
- * takes 1.1 ms on PostgreSQL and 4 ms on PGlite, with 500 organizations more 3.8 and 10 ms.
+ * Claims the next job of a kind, or returns null. It takes a job of the root of organizations that has the fewest of
+ * them running, so that a full queue delays no other root, then of the root that was `served` longest ago, and then the
+ * one that is due longest. The queues are walked along their index (one probe each), however many jobs they have: with
+ * 100,000 of one organization it takes 1.1 ms on PostgreSQL and 4 ms on PGlite, with 500 organizations more 3.8 and 10
+ * ms.
  */
 export async function claimJob(
   db: Queryable,
@@ -100,7 +101,7 @@ export async function claimJob(
   options: {
     maxPerRoot: number
     leaseMs: number
-    /** Queues whose jobs this process took last, the latest last. */
+    /** The queues from which this process took jobs last, the latest last. */
     served?: readonly string[]
     /** Only jobs that have not given way yet. */
     onlyNew?: boolean
@@ -143,8 +144,8 @@ export async function claimJob(
 }
 
 /**
- * Whether a job of another organization is due that could be taken if this one made room: of the same root, or of one
- * that may have another running.
+ * Whether a due job of another organization could run if this one gave way: a job of the same root, or of a root that
+ * may run another one.
  */
 export async function isOtherDue(
   db: Queryable,
@@ -160,7 +161,7 @@ export async function isOtherDue(
   return row?.found ?? false
 }
 
-/** A lease, by which only who holds it can finish a job. */
+/** A lease; only its holder can finish the job. */
 export type Lease = Pick<Job, 'id' | 'lease'>
 
 /** Extends leases. Returns those that are still held, and whether their jobs are to stop. */
@@ -180,8 +181,8 @@ export async function extendLeases(
 }
 
 /**
- * Keeps what a job got done, last in the transaction that does it. Unless the lease is held, the transaction must not
- * commit. Without a value the progress stays.
+ * Stores the progress of a job, as the last statement in its transaction. Unless the lease is held, the transaction
+ * must not commit. Without a value the progress stays.
  */
 export async function keepProgress(
   tx: Queryable,
@@ -197,7 +198,7 @@ export async function keepProgress(
   return row.cancelled ? 'cancelled' : 'held'
 }
 
-/** Ends a job for good. Returns false where the lease was lost. */
+/** Ends a job finally. Returns false if the lease was lost. */
 export async function finishJob(
   tx: Queryable,
   lease: Lease,
@@ -212,7 +213,7 @@ export async function finishJob(
 }
 
 /**
- * Puts a job back, to be taken again later. `counts` is whether that was an attempt: an orderly stop is none, and neither is
+ * Puts a job back into the queue. `counts` says whether that was an attempt: an orderly stop is none, and neither is
  * giving way to others (`isTurn`).
  */
 export async function requeueJob(
@@ -245,12 +246,12 @@ export async function listAbandonedJobs(
   )
 }
 
-/** Ends every lease: for a database that nobody else can have open. */
+/** Ends every lease: for a database that no other process can have open. */
 export async function abandonLeases(db: Queryable): Promise<void> {
   await db.query(`UPDATE jobs SET lease_until = '-infinity' WHERE status = 'running'`)
 }
 
-/** Stops a job: one that waits is cancelled, one that runs is told to stop. Returns false where it has ended. */
+/** Cancels a waiting job, or asks a running one to stop. Returns false if it has ended. */
 export async function cancelJob(tx: Queryable, id: string): Promise<boolean> {
   const rows = await tx.query(
     `UPDATE jobs SET cancel_requested = true,
@@ -263,7 +264,7 @@ export async function cancelJob(tx: Queryable, id: string): Promise<boolean> {
   return rows.length > 0
 }
 
-/** The job of a kind and key that waits or runs, or null. */
+/** The waiting or running job of a kind and key, or null. */
 export async function findActiveJob(tx: Queryable, kind: string, uniqueKey: string): Promise<string | null> {
   const [row] = await tx.query<{ id: string }>(
     `SELECT id FROM jobs WHERE kind = $1 AND unique_key = $2 AND status IN ('queued', 'running')`,
@@ -272,6 +273,6 @@ export async function findActiveJob(tx: Queryable, kind: string, uniqueKey: stri
   return row?.id ?? null
 }
 
-/** Removes jobs that ended over a week ago; their records say what became of them. */
+/** Deletes jobs that ended over a week ago; their results are in the records that they worked for. */
 export const pruneJobs = (db: Queryable): Promise<boolean> =>
   deleteSome(db, 'jobs', `finished_at < now() - interval '7 days'`)

@@ -3,8 +3,8 @@ import { toLiterals } from '../literals.ts'
 import { COLUMNS, type LogPosition, upsertProgress } from './points.ts'
 import { type StoredTail, TAIL } from './tails.ts'
 
-// What points that came late, or make an anomaly, change of what is stored beside them: read and written in the writer's
-// transaction, after the rows of `newest_fixes` are locked, so that of one subject one judges at a time.
+// The stored values that late or anomalous points change beside themselves. They are read and written in the writer's
+// transaction, after the rows of `newest_fixes` are locked, so that only one transaction judges a subject at a time.
 
 export interface LockedTail extends StoredTail {
   subject: number
@@ -12,7 +12,7 @@ export interface LockedTail extends StoredTail {
   newestAt: number | null
 }
 
-/** Locks the row of each subject, and creates it where there is none. */
+/** Locks the row of each subject, creating missing ones. */
 export async function lockTails(
   tx: Queryable,
   subjects: readonly number[],
@@ -40,22 +40,22 @@ export interface StoredFix {
 
 const MS = (column: string) => `(extract(epoch FROM ${column}) * 1000)::float8`
 
-/** Points of one subject in order of time, with little between them. */
+/** Points of one subject in order of time, close to each other. */
 interface Run {
   subject: number
   times: number[]
 }
-/** Points further apart are no run: what lies between them is not read. */
+/** Points further apart form no run: the points between them are not read. */
 const GAP_MS = 10 * 60_000
 /**
- * Rows that are read of a run for each of its points. What comes late comes in runs as a rule, and of 4,000 points to find
- * each by itself takes 200 ms, to read them one after another 15. Where more is stored between them, each is found by itself.
+ * The maximum of rows read in a run for each of its points. Late points usually come in runs: finding 4,000 points one
+ * by one takes 200 ms, reading them one after another 15. If more is stored between them, each is found by itself.
  */
 const ROWS_PER_POINT = 4
 
 /**
- * These points as they are stored, with the two before and the two after each, and no farther away in time than `withinMs`
- * from all of them; sorted by subject and time, each once.
+ * These points as they are stored, with the two before and the two after each, and no farther away in time than
+ * `withinMs` from all of them; sorted by subject and time, each once.
  */
 export async function listNeighbours(
   tx: Queryable,
@@ -85,7 +85,7 @@ export async function listNeighbours(
   const fixes: StoredFix[] = []
   for (const fix of found.flatMap(run => run ?? [])) {
     const last = fixes.at(-1)
-    // What neighbours of two runs, or of two points, have in common.
+    // Two runs, or two points, may have common neighbours.
     if (last?.subject !== fix.subject || last.recordedAt < fix.recordedAt) fixes.push(fix)
   }
   return fixes
@@ -105,8 +105,8 @@ function toRuns(points: readonly { subject: number; recordedAt: number }[]): Run
 }
 
 /**
- * The fixes of each run in order of time, with the two before and the two after it; null where more is stored in it than is
- * read. Three descents of the index a run, and two where it is a single point.
+ * The fixes of each run in order of time, with the two before and the two after it; null if the run has more stored
+ * points than are read. Three descents of the index for a run, and two for a single point.
  */
 async function readRuns(
   tx: Queryable,
@@ -165,10 +165,13 @@ async function readRuns(
   })
 }
 
-/** How far back a newest fix is looked for: 10 ms of an index that is read backwards. */
+/** How far back the newest fix is searched: 10 ms of reading an index backwards. */
 const MAX_ANOMALIES_IN_A_ROW = 10_000
 
-/** The last fix of a subject before this time that is no anomaly, or null; not behind too many of them in a row. */
+/**
+ * The last fix of a subject before this time that is no anomaly, or null; it is not searched behind too many anomalies
+ * in a row.
+ */
 export async function findFixBefore(tx: Queryable, subject: number, before: number): Promise<number | null> {
   const [row] = await tx.query<{ at: number }>(
     `SELECT ${MS('recorded_at')} AS at FROM (
@@ -181,7 +184,7 @@ export async function findFixBefore(tx: Queryable, subject: number, before: numb
   return row?.at ?? null
 }
 
-/** Marks points, or takes their mark from them. */
+/** Marks points as anomalies, or removes their mark. */
 export async function markPoints(
   tx: Queryable,
   points: readonly { subject: number; recordedAt: number; anomaly: string | null }[],
@@ -201,7 +204,7 @@ export async function markPoints(
   )
 }
 
-/** What the row of a subject becomes. */
+/** The new values of a subject's row. */
 export interface MovedTail {
   subject: number
   newestAt: number | null
@@ -210,7 +213,7 @@ export interface MovedTail {
   logOffset: number
 }
 
-/** Writes the rows of these subjects, their newest fixes as they are stored, and how far the log is stored. */
+/** Writes the rows of these subjects, their newest fixes as they are stored, and the stored position of the log. */
 export async function moveTails(
   tx: Queryable,
   tails: readonly MovedTail[],

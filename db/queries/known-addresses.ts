@@ -1,10 +1,10 @@
 import type { Queryable } from '../client.ts'
 import { deleteSome } from './prune.ts'
 
-/** Of an account; the newest. */
+/** The addresses remembered for an account; the newest ones. */
 const MAX_KNOWN = 20
 
-/** Whether the account has signed in from a network address before; null is the account of nobody, which takes as long. */
+/** Whether the account has signed in from a network address before. An unknown account (null) takes as long. */
 export async function isKnownAddress(
   db: Queryable,
   accountId: string | null,
@@ -17,7 +17,7 @@ export async function isKnownAddress(
   return row !== undefined
 }
 
-/** Remembers that the account has signed in from a network address. Written once an hour at the most. */
+/** Remembers that the account has signed in from a network address. Written at most once an hour. */
 export async function rememberAddress(tx: Queryable, accountId: string, address: string): Promise<void> {
   const written = await tx.query(
     `INSERT INTO known_addresses AS k (account_id, address) VALUES ($1, $2)
@@ -33,6 +33,6 @@ export async function rememberAddress(tx: Queryable, accountId: string, address:
   )
 }
 
-/** Forgets addresses that nobody came from for 90 days. */
+/** Forgets addresses that were not used for 90 days. */
 export const pruneAddresses = (db: Queryable): Promise<boolean> =>
   deleteSome(db, 'known_addresses', "last_at < now() - interval '90 days'")

@@ -1,6 +1,6 @@
 import type { Queryable } from '../client.ts'
 
-/** Who was heard of, and how many seconds ago: the clock that counts is the database's. */
+/** A user or device that was heard from, and how many seconds ago, since the database's clock counts. */
 export interface Heard {
   id: string
   secondsAgo: number
@@ -9,8 +9,8 @@ export interface Heard {
 const COLUMNS = { user: 'users.last_active_at', device: 'devices.last_seen_at' } as const
 
 /**
- * Writes when these users or devices were last heard of; it never goes back. A row that somebody else holds is left
- * out, so that nothing waits for this and it waits for nothing: the next minute tells again.
+ * Writes when these users or devices were last heard from; the time never goes back. Locked rows are skipped, so that
+ * nothing waits: the next minute writes again.
  */
 export async function updateLastSeen(
   db: Queryable,

@@ -1,7 +1,7 @@
 import type { Database, Queryable } from '../client.ts'
 import { lockUntilCommit } from '../locks.ts'
 
-/** How far each partition of the log is stored. */
+/** The stored position of each partition of the log. */
 export async function readLogPositions(db: Pick<Queryable, 'query'>): Promise<Map<number, number>> {
   const rows = await db.query<{ log_partition: number; next_offset: number }>(
     'SELECT log_partition, next_offset FROM log_positions',
@@ -9,7 +9,10 @@ export async function readLogPositions(db: Pick<Queryable, 'query'>): Promise<Ma
   return new Map(rows.map(row => [row.log_partition, row.next_offset]))
 }
 
-/** The keys of those subjects that are here under the same key: after a dump was restored a key may be another's. */
+/**
+ * The keys of the subjects that exist under the same key: after the restore of a dump a key may belong to another
+ * subject.
+ */
 export async function listKnownSubjects(
   db: Pick<Queryable, 'query'>,
   subjects: readonly { subject: number; id: string }[],
@@ -22,8 +25,8 @@ export async function listKnownSubjects(
 }
 
 /**
- * Has new subjects get keys above this one: a dump takes back the count of keys as well, and who follows the log would take the
- * points of one for those of another.
+ * Makes new subjects get keys above this one. The restore of a dump also resets the counter, and a reader of the log
+ * would assign the points of one subject to another.
  */
 export async function reserveSubjectKeys(db: Pick<Queryable, 'query'>, key: number): Promise<void> {
   await db.query(
@@ -34,9 +37,9 @@ export async function reserveSubjectKeys(db: Pick<Queryable, 'query'>, key: numb
 }
 
 /**
- * Says which log the positions count in from now on. Returns what the offsets of each partition are raised by, so that those
- * of the log that are not stored yet lie above what is stored of another one. `begin` runs before, alone among all processes, and says whether
- * the log of this name has begun again at 0.
+ * Sets the log in which positions are counted from now on. Returns the amount by which the offsets of each partition
+ * are raised, so that those of the log that are not stored yet lie above the stored ones of another log. `begin` runs
+ * first, in one process at a time, and says whether the log of this name has restarted at 0.
  */
 export function claimLog(
   db: Database,

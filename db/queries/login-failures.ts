@@ -1,7 +1,7 @@
 import type { Queryable } from '../client.ts'
 import { deleteSome } from './prune.ts'
 
-/** Failures in a row under each key, and how long ago the last one was. */
+/** The failures in a row under each key, and the age of the last one. */
 export interface Failures {
   failures: number
   secondsAgo: number
@@ -16,7 +16,7 @@ export async function readFailures(db: Queryable, keys: readonly string[]): Prom
   return new Map(rows.map(({ key, ...row }) => [key, row]))
 }
 
-/** Counts one more under each key, from one again where the last was longer ago than `forgetAfterS` of it. */
+/** Counts one more failure under each key; starts again at one if the last was more than `forgetAfterS` ago. */
 export async function addFailure(
   db: Queryable,
   keys: readonly { key: string; forgetAfterS: number }[],
@@ -37,6 +37,6 @@ export async function clearFailures(db: Queryable, key: string): Promise<void> {
   await db.query('DELETE FROM login_failures WHERE key = $1', [key])
 }
 
-/** Removes what is forgotten. */
+/** Deletes forgotten failures. */
 export const pruneFailures = (db: Queryable): Promise<boolean> =>
   deleteSome(db, 'login_failures', `last_at < now() - interval '1 day'`)

@@ -12,7 +12,7 @@ export interface NewestFix {
   battery: number | null
   logPartition: number
   logOffset: number
-  /** The time of the last point where that is another, an anomaly. */
+  /** The time of the last point if that is another one, an anomaly. */
   lastAt: number | null
 }
 
@@ -20,7 +20,7 @@ const NEWEST_FIX = `subject_key AS subject, (extract(epoch FROM recorded_at) * 1
     ST_Y(position) AS lat, ST_X(position) AS lng, speed, heading, accuracy, battery, log_partition AS "logPartition",
     log_offset AS "logOffset", (extract(epoch FROM last_at) * 1000)::float8 AS "lastAt"`
 
-/** All newest fixes and how far the log is stored, as of one moment. */
+/** All newest fixes and the stored positions of the log, at one moment. */
 export async function readNewestFixes(
   tx: Queryable,
 ): Promise<{ fixes: NewestFix[]; positions: Map<number, number> }> {
@@ -32,7 +32,7 @@ export async function readNewestFixes(
   return { fixes, positions: new Map(positions.map(row => [row.p, row.o])) }
 }
 
-/** The newest fix of each of these, or null, and how far the log was stored then of the partition that is named with it. */
+/** The newest fix of each of these subjects, or null, and the stored position of the given partition at that moment. */
 export async function readNewestOf(
   db: Queryable,
   subjects: readonly { subject: number; partition: number }[],
@@ -51,17 +51,17 @@ export async function readNewestOf(
   }))
 }
 
-/** Who a subject is, for the live stream. */
+/** A subject's identity, for the live stream. */
 export interface SubjectInfo {
   subject: number
   subjectId: string
   subjectType: 'user' | 'device'
   organizationId: string
-  /** Of a device on a vehicle the vehicle's. */
+  /** For a device on a vehicle, the vehicle's name. */
   name: string
-  /** The hubs that it is bound to, as `hubsOfSubject` has them; joined here, since a start reads all subjects. */
+  /** Its hubs, as in `hubsOfSubject`; joined here, since a start reads all subjects. */
   hubIds: string[]
-  /** The teams that a user belongs to. */
+  /** The teams of a user. */
   teamIds: string[]
   /** A deleted device or a removed user is shown to no live client. */
   gone: boolean
@@ -89,17 +89,17 @@ export async function listAllSubjects(db: Queryable): Promise<SubjectInfo[]> {
   return db.query(SUBJECTS)
 }
 
-/** What decides how an organization's subjects are shown live, beside who they are. */
+/** The settings that decide how an organization's subjects are shown live. */
 export interface View {
   /** The visibility version. */
   version: number
-  /** Silence after which a subject counts as offline, where the organization says so. */
+  /** The silence after which a subject counts as offline; null if the organization sets none. */
   offlineAfterMs: number | null
   /** The accuracy beyond which a point is an anomaly, in metres. */
   maxAccuracy: number | null
 }
 
-/** Of one organization, or of all. */
+/** The settings of one organization, or of all. */
 export async function listViews(db: Queryable, organizationId: string | null): Promise<Map<string, View>> {
   const rows = await db.query<View & { id: string }>(
     `SELECT id, visibility_version AS version, CASE jsonb_typeof(settings -> 'offlineAfterMinutes')

@@ -5,15 +5,15 @@ import { organizations } from '../schema/organizations.ts'
 
 const HIDDEN = ['visibilityVersion', 'root', 'deletedAt'] as const
 
-/** Where nobody has set the language of an organization. */
+/** The default if an organization has no language. */
 export const DEFAULT_LANGUAGE = 'en'
 
-/** An organization; a language of null is none that somebody has set. */
+/** An organization; its language is null if nobody has set one. */
 export type Organization = Shown<typeof organizations, (typeof HIDDEN)[number]>
 
 const COLUMNS = shownColumns(organizations, 'o', HIDDEN)
 
-/** The organization, or null where it is deleted. */
+/** The organization, or null if it is deleted. */
 export async function findOrganization(tx: Queryable, id: string): Promise<Organization | null> {
   const [row] = await tx.query<Organization>(
     `SELECT ${COLUMNS} FROM organizations o WHERE o.id = $1 AND o.deleted_at IS NULL`,
@@ -27,7 +27,10 @@ export type OrganizationSettings = Pick<
   'name' | 'logo' | 'language' | 'currency' | 'timeZone' | 'settings'
 >
 
-/** How many more organizations the root of an account may have (row_caps); whoever runs the server creates as many as it likes. */
+/**
+ * The number of further organizations that the root of an account may have (row_caps); the server's operator has no
+ * limit.
+ */
 export async function countOrganizationsLeft(tx: Queryable, accountId: string): Promise<number> {
   const [row] = await tx.query<{ left: number }>(
     `SELECT (SELECT max FROM row_caps WHERE table_name = 'organizations') - count(o.id)::int4 AS left
@@ -37,7 +40,7 @@ export async function countOrganizationsLeft(tx: Queryable, accountId: string): 
   return row?.left ?? 0
 }
 
-/** Its root is that of the account which creates it. */
+/** Its root is that of the account that creates it. */
 export async function insertOrganization(
   tx: Queryable,
   { id, name, createdBy }: { id: string; name: string; createdBy: string },
@@ -61,8 +64,8 @@ export async function updateOrganization(
 }
 
 /**
- * The organizations in which an account is an active Owner, the one joined first first. An organization that was
- * entered by invitation counts like one that was founded (specification 2.1).
+ * The organizations in which an account is an active Owner, in the order of joining. An organization that was entered
+ * by invitation counts like one that was founded (specification 2.1).
  */
 export async function listOwnedOrganizations(
   tx: Queryable,
@@ -87,8 +90,8 @@ export async function hasHub(tx: Queryable, organizationId: string): Promise<boo
 }
 
 /**
- * Deletes an organization: from the commit on nobody and nothing has access. Every user is suspended and every
- * device ended (which ends their sessions, 0010), so that whoever signs in at the same moment comes first and is thrown out, or comes too late.
+ * Deletes an organization: from the commit on, nobody has access. Every user is suspended and every device ended (which
+ * ends their sessions, 0010). A sign-in at the same moment either comes first and loses its session, or comes too late.
  */
 export async function closeOrganization(tx: Queryable, organizationId: string): Promise<void> {
   await tx.query('UPDATE organizations SET deleted_at = now() WHERE id = $1', [organizationId])

@@ -1,23 +1,23 @@
 import type { Queryable } from '../client.ts'
 
-/** What a list is sorted by: an expression that is never null, and the type that its text is read back as. */
+/** A sort key: an expression that is never null, and the type as which its text is read back. */
 export interface Sort {
   sql: string
   type: 'text' | 'timestamptz' | 'float8' | 'uuid'
 }
 
-/** A list of records: where it comes from and what may be asked of it. */
+/** A list of records: its source, sorts and searches. */
 export interface Listing {
   /** The columns of a row, without SELECT. */
   columns: string
   /**
-   * About how many bytes a row takes: an expression that reads no value which is stored apart from its row, such as
-   * `storedBytes`, or a number where rows are bounded.
+   * The approximate size of a row: an expression that reads no value stored outside of its row, such as `storedBytes`,
+   * or a number if the size is bounded.
    */
   bytes: string
   /** FROM with its joins, without the word. */
   from: string
-  /** The conditions that hold; `$n` stands for `values[n - 1]`. */
+  /** The conditions; `$n` stands for `values[n - 1]`. */
   where: string[]
   values: unknown[]
   /** The expression of the identifier, which makes the order total. */
@@ -25,7 +25,7 @@ export interface Listing {
   sorts: { [name: string]: Sort }
   /** The expressions that a search looks into. */
   search: string[]
-  /** Where counting is dear: beyond this many the total is left out. */
+  /** For lists that are expensive to count: beyond this number the total is left out. */
   countUpTo?: number
 }
 
@@ -36,7 +36,7 @@ export interface PageRequest {
   search: string | undefined
   /** Only these, wherever they are in the list. */
   ids?: string[] | undefined
-  /** The sort key, as text, and the identifier of the last row of the page before. */
+  /** The sort key, as text, and the identifier of the last row of the previous page. */
   after: PageKey | undefined
 }
 
@@ -47,7 +47,7 @@ export interface PageKey {
 
 export interface Page<Row> {
   rows: Row[]
-  /** Where the next page goes on, or null on the last one. */
+  /** The start of the next page; null on the last one. */
   next: PageKey | null
   total: number | undefined
 }
@@ -57,10 +57,10 @@ export interface Page<Row> {
  * caller that left them unread.
  */
 const MAX_BYTES = 1024 * 1024
-/** What compressed JSON unpacks to, by its usual make; the least that 1 MiB can be compressed to is a ninetieth. */
+/** The usual expansion of compressed JSON; 1 MiB can be compressed to a ninetieth at best. */
 const UNPACKED = 10
 
-/** How many bytes values take, told from what is stored, without reading them. */
+/** The size of values, computed from their stored form without reading them. */
 export const storedBytes = (...columns: string[]): string =>
   columns
     .map(column => {
@@ -70,8 +70,8 @@ export const storedBytes = (...columns: string[]): string =>
     .join(' + ')
 
 /**
- * One page of a list by keyset, so that a page costs the same however far down it is, and how many rows there are. It has
- * fewer rows than asked for where these take too many bytes.
+ * One page of a list by keyset, so that every page costs the same, and the total number of rows. The page has fewer
+ * rows than requested if they take too many bytes.
  */
 export async function readPage<Row>(
   tx: Queryable,
@@ -84,7 +84,7 @@ export async function readPage<Row>(
   return { rows, next, total: counted <= countUpTo ? counted : undefined }
 }
 
-/** How many rows match, wherever the page begins; counted to one more than `upTo`. */
+/** The number of matching rows, wherever the page begins; counted to one more than `upTo`. */
 export async function countMatches(
   tx: Queryable,
   listing: Listing,
@@ -136,10 +136,10 @@ export async function readRows<Row>(
   return { rows, last, next: end && end.pageRows > rows.length ? last : null }
 }
 
-/** What ILIKE finds a text by, wherever it stands. */
+/** The pattern with which ILIKE finds a text anywhere. */
 export const patternOf = (search: string) => `%${search.replaceAll(/[\\%_]/g, '\\$&')}%`
 
-/** FROM and WHERE of what matches, with the values. */
+/** FROM and WHERE for the matching rows, with the values. */
 function matchesOf(
   listing: Listing,
   { search, ids }: Pick<PageRequest, 'search' | 'ids'>,
@@ -154,7 +154,7 @@ function matchesOf(
   return { matching: `FROM ${listing.from} WHERE ${where.join(' AND ') || 'true'}`, values }
 }
 
-/** Conditions with their values, as `Listing` takes them: `add('h.id = ANY(?)', ids)`. */
+/** Collects conditions with their values for a `Listing`: `add('h.id = ANY(?)', ids)`. */
 export function conditions(): {
   where: string[]
   values: unknown[]

@@ -1,18 +1,18 @@
 /**
- * Points on their way out of the database: the text of a row each, which costs PostgreSQL a fifth of JSON and Node
- * little (`docs/decisions/0009-history-as-rows-of-text.md`). Numbers stay the texts that PostgreSQL writes.
+ * Points on their way out of the database: each is a row as text, which costs PostgreSQL a fifth of JSON, and Node
+ * little (`docs/decisions/0009-history-as-rows-of-text.md`). Numbers keep the form that PostgreSQL writes.
  *
  *     (1,1763719200000,1763719201123,52.5,13.4,12.25,,5.5,,87,){"ignition": true}
  *
- * Subject's key, recorded, received, latitude, longitude, speed, heading, accuracy, altitude, battery, anomaly; behind the
- * row the attributes. A point that was looked at and is not asked for has its key and time alone.
+ * The values are: subject's key, recorded, received, latitude, longitude, speed, heading, accuracy, altitude, battery,
+ * anomaly; the attributes follow the row. A point that was examined and does not match has only its key and time.
  */
 export interface HistoryPoint {
   subject: HistorySubject
   /** Milliseconds since 1970. */
   recordedAt: number
   receivedAt: number
-  /** Numbers as JSON has them; an empty text is null. */
+  /** Numbers in the form of JSON; an empty text is null. */
   lat: string
   lng: string
   speed: string
@@ -20,7 +20,7 @@ export interface HistoryPoint {
   accuracy: string
   altitude: string
   battery: string
-  /** Why it counts as wrong, or an empty text. */
+  /** The reason why it counts as an anomaly, or an empty text. */
   anomaly: string
   /** A JSON object, or an empty text. */
   attributes: string
@@ -33,16 +33,16 @@ export interface HistorySubject {
   name: string
 }
 
-/** Where a page ends: the time and subject of its last point. */
+/** The end of a page: the time and subject of its last point. */
 export interface HistoryKey {
   recordedAt: number
   subject: number
 }
 
-/** What of a point is asked for: everything, or what its track is made of. */
+/** The requested parts of a point: everything, or what a track needs. */
 export type PointParts = 'all' | 'track'
 
-/** Where a value of a line stands among the others. */
+/** The index of each value in a line. */
 export const VALUE = {
   subject: 0,
   recordedAt: 1,
@@ -61,7 +61,7 @@ const VALUES = 12
 
 export const milliseconds = (column: string) => `round(date_part('epoch', ${column}) * 1000)::int8`
 
-/** The line of point `p`, `key` being its subject's. */
+/** The line of point `p`, with its subject's `key`. */
 export function pointLine(key: string, parts: PointParts = 'all'): string {
   const whole = parts === 'all'
   const values = [
@@ -78,24 +78,24 @@ export function pointLine(key: string, parts: PointParts = 'all'): string {
   return whole ? `concat(ROW(${values.join(', ')}), p.attributes)` : `ROW(${values.join(', ')})::text`
 }
 
-/** The line of a point that was looked at and is not asked for. */
+/** The line of a point that was examined and does not match. */
 export const skippedLine = (key: string) =>
   `ROW(${key}, ${milliseconds('p.recorded_at')}${', NULL'.repeat(VALUES - 3)})::text`
 
-/** What lines are joined by: no value holds one, for JSON escapes it. */
+/** Separates lines: no value contains it, since JSON escapes it. */
 export const LINE_END = '\n'
 
 const COMMA = 44
 const CLOSING = 41
 
-/** Lines that have been read from the database, gone through point by point. */
+/** Lines read from the database, visited point by point. */
 export class Lines {
   readonly text: string
-  /** How many there are, with those of points that are skipped. */
+  /** The number of lines, including skipped points. */
   readonly count: number
-  /** How many points `next` has gone to. */
+  /** The number of lines that `next` has passed. */
   passed = 0
-  /** Where the values of the point lie in the text: the nth from `starts[n]` to before `starts[n + 1] - 1`. */
+  /** The positions of the point's values in the text: the nth is from `starts[n]` to before `starts[n + 1] - 1`. */
   readonly starts = new Int32Array(VALUES + 1)
   readonly #subjects = new Map<number, HistorySubject>()
   #at = 0
@@ -107,7 +107,7 @@ export class Lines {
       this.#subjects.set(Number(key), { key: Number(key), ...subject })
   }
 
-  /** Goes to the next point that is asked for; false when nothing is left. */
+  /** Moves to the next matching point; returns false when nothing is left. */
   next(): boolean {
     const { text, starts } = this
     while (this.#at < text.length) {
@@ -128,7 +128,7 @@ export class Lines {
     return false
   }
 
-  /** Whether the point has a value there. */
+  /** Whether the point has this value. */
   has(value: number): boolean {
     return (this.starts[value + 1] as number) - (this.starts[value] as number) > 1
   }
@@ -153,7 +153,7 @@ export class Lines {
     return subject
   }
 
-  /** The next points, up to so many; none when nothing is left. */
+  /** The next points, at most this many; none when nothing is left. */
   take(most: number): HistoryPoint[] {
     const points: HistoryPoint[] = []
     while (points.length < most && this.next()) {
@@ -175,7 +175,7 @@ export class Lines {
     return points
   }
 
-  /** The key of the last line that was gone through, be it of a point that was skipped. */
+  /** The key of the last visited line, even of a skipped point. */
   get taken(): HistoryKey | null {
     if (this.#at === 0) return null
     return { subject: this.numberOf(VALUE.subject), recordedAt: this.numberOf(VALUE.recordedAt) }

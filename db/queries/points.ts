@@ -1,10 +1,10 @@
 import type { Queryable } from '../client.ts'
 import { toLiterals } from '../literals.ts'
 
-/** A batch of points as columns, sorted by subject and time: sorted writers never wait for each other in a circle. */
+/** A batch of points as columns, sorted by subject and time: sorted writers never deadlock. */
 export interface PointColumns {
   subject: number[]
-  /** Milliseconds since 1970, as are received ones. */
+  /** Milliseconds since 1970, also in `receivedAt`. */
   recordedAt: number[]
   receivedAt: number[]
   lat: number[]
@@ -17,24 +17,24 @@ export interface PointColumns {
   attributes: (string | null)[]
 }
 
-/** Where the batch stands in the log. `nextOffset` is null for a part of a batch that is stored piece by piece. */
+/** The position of the batch in the log. `nextOffset` is null for a part of a batch that is stored piece by piece. */
 export interface LogPosition {
   partition: number
   nextOffset: number | null
 }
 
-/** The points that were stored, or null where all of them were. */
+/** The points that were stored; null if all were. */
 export type Stored = { subject: number; recordedAt: number }[] | null
 
 export const COLUMNS = `subject_key, recorded_at, received_at, position, speed, heading, accuracy, altitude, battery, attributes`
 
-/** Says that the log is stored up to `nextOffset`, where that is not null. */
+/** Stores that the log is stored up to `nextOffset`, unless that is null. */
 export const upsertProgress = (partition: string, nextOffset: string) => `
     INSERT INTO log_positions AS old (log_partition, next_offset)
     SELECT ${partition}::int4, ${nextOffset}::int8 WHERE ${nextOffset} IS NOT NULL
     ON CONFLICT (log_partition) DO UPDATE SET next_offset = greatest(old.next_offset, excluded.next_offset)`
 
-/** How far the log is stored, alone. */
+/** Stores only the position of the log. */
 export async function storeProgress(db: Queryable, { partition, nextOffset }: LogPosition): Promise<void> {
   await db.query(upsertProgress('$1', '$2'), [partition, nextOffset])
 }
@@ -56,7 +56,7 @@ const INSERT_POINTS = `
       '[]') END AS stored
   FROM inserted`
 
-/** Stores those that are not there yet, in one statement. Again with the same points it changes nothing. */
+/** Stores the new points in one statement. Repeating it with the same points changes nothing. */
 export async function insertPoints(
   db: Queryable,
   points: PointColumns & { anomaly: (string | null)[] },
@@ -82,8 +82,8 @@ export async function insertPoints(
 }
 
 /**
- * Of points that were there already, those that differ from what is stored under their identity, by their place in
- * the columns, with the stored one as the history shows it.
+ * The points that were already there and differ from the stored ones under their identity, by their index in the
+ * columns, with the stored one as the history shows it.
  */
 export async function findConflicts(
   db: Queryable,

@@ -1,9 +1,9 @@
 import type { Queryable } from '../client.ts'
 
-/** Of one statement: nobody else has a turn at the embedded database meanwhile. */
+/** The rows of one statement: nobody else has a turn at the embedded database meanwhile. */
 const STEP_ROWS = 2_000
 
-/** Deletes some of the rows to which the condition applies. Resolves to whether there may be more. */
+/** Deletes some of the rows that match the condition. Resolves to whether there may be more. */
 export async function deleteSome(
   db: Queryable,
   table: string,

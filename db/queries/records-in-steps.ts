@@ -11,25 +11,28 @@ import {
 } from './page.ts'
 
 /**
- * Pages of data records and of tasks for a database that is one session (PGlite): a statement over 100,000 of them takes 0.5 to
- * 1.3 s there, no timeout ends it, and no point is acknowledged meanwhile. So the records are gone through in steps, each
- * statement a turn of its own; the best rows so far take part in the next step, and the database alone compares.
+ * Pages of data records and of tasks for a database with one session (PGlite): a statement over 100,000 of them takes
+ * 0.5 to 1.3 s there, no timeout ends it, and no point is acknowledged meanwhile. So the records are visited in steps,
+ * each a statement with its own turn. The best rows so far take part in the next step, so that only the database
+ * compares.
  */
 export interface RecordsListing extends Listing {
-  /** The table, of which a row is `d`. */
+  /** The table; its alias is `d`. */
   table: 'data_records' | 'tasks'
-  /** Which records the list is of, by an index that ends with the identifier; `where` holds of them, too. */
+  /**
+   * The records of the list, found by an index that ends with the identifier; `where` contains these conditions too.
+   */
   of: { organizationId: string; dataTypeId?: string | undefined }
-  /** Those of the conditions that an index finds by itself, with theirs of the values; null where there is none. */
+  /** The conditions that an index can answer by itself, with their values; null if there are none. */
   indexed: { where: string[]; values: unknown[] } | null
 }
 
-/** Of 5 µs each where a search looks into short texts; of long ones a step has fewer. */
+/** Each takes 5 µs if a search looks into short texts; with long texts a step has fewer. */
 const STEP_ROWS = 4_000
 const STEP_BYTES = 1024 * 1024
-/** What an index finds is read at once up to so many records. */
+/** Up to this number, the matches of an index are read at once. */
 const INDEXED_ROWS = 1_000
-/** Waiting for turns included; a statement of PostgreSQL has 15 s without (`postgres-lanes.ts`). */
+/** Includes the waiting for turns; a statement of PostgreSQL has 15 s without it (`postgres-lanes.ts`). */
 const WITHIN_MS = 30_000
 
 export async function readRecordsInSteps<Row extends { _id: string }>(
@@ -71,10 +74,10 @@ export async function readRecordsInSteps<Row extends { _id: string }>(
   }
 }
 
-/** Of the index alone, 3 ms each. */
+/** Read from the index alone, in 3 ms. */
 const COUNTED_AT_ONCE = 20_000
 
-/** How many there are, in steps, so that nothing waits for long. */
+/** Counts the records in steps, so that nothing waits for long. */
 export async function countInSteps(
   db: Queryable,
   records: Pick<RecordsListing, 'table' | 'of'>,
@@ -102,7 +105,7 @@ const recordsOf = ({ of }: Pick<RecordsListing, 'of'>, add: (value: unknown) => 
   `d.organization_id = ${add(of.organizationId)}
    ${of.dataTypeId === undefined ? '' : `AND d.data_type_id = ${add(of.dataTypeId)}`}`
 
-/** The last record of the step after a record, or null where there is none. */
+/** The last record of the step after a record, or null if there is none. */
 async function findStep(
   db: Queryable,
   listing: RecordsListing,
@@ -146,7 +149,7 @@ function stepOf(
   return { ...listing, from, values }
 }
 
-/** The list over what the index of a search finds, where that is little; null where it is much or no index helps. */
+/** The list over the matches of a search index if they are few; null if they are many, or no index helps. */
 async function findByIndex(
   db: Queryable,
   listing: RecordsListing,
@@ -155,7 +158,7 @@ async function findByIndex(
   const values = [...(listing.indexed?.values ?? [])]
   const add = (value: unknown) => `$${values.push(value)}`
   const conditions = [...(listing.indexed?.where ?? [])]
-  // Trigrams are of letters and digits that stand together.
+  // Trigrams need adjacent letters and digits.
   if (/[\p{L}\p{N}]{3}/u.test(search)) conditions.push(`d.search ILIKE ${add(patternOf(search))}`)
   if (conditions.length === 0) return null
   const found = await db.query<{ id: string }>(

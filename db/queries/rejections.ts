@@ -2,7 +2,7 @@ import type { Queryable } from '../client.ts'
 import { visibleCondition } from '../visibility.ts'
 import { deleteSome } from './prune.ts'
 
-/** A rejection with its place in the log, which identifies it, and the point that won a conflict. */
+/** A rejection with its position in the log, which identifies it, and the point that won a conflict. */
 export interface NumberedRejection {
   entry: {
     subject: number
@@ -18,18 +18,20 @@ export interface NumberedRejection {
   stored?: unknown
 }
 
-/** How many of a subject's rejections are kept, and for how long. */
+/** The maximum of a subject's stored rejections, and their retention. */
 const KEPT = 1000
 const KEPT_FOR = `interval '30 days'`
 const NEWEST_FIRST = 'r.received_at DESC, r.log_partition DESC, r.log_offset DESC, r.ordinal DESC'
-/** A subject's rows are counted once in so many new ones: to find its last thousand takes 1,000 entries of an index. */
+/**
+ * A subject's rows are counted once in this many new ones: finding its last thousand takes 1,000 entries of an index.
+ */
 const COUNTED_EVERY = 100
 
 /**
- * Stores rejections and counts those that are new by reason. Again with the same ones it changes nothing. A subject
- * whose count passes a hundred loses the rows beyond its last thousand at once: one device that sends rubbish as
- * fast as it can must not fill the disk. At most a thousand rejections of one record become rows, and the others
- * are only counted: 5,000 rows took 1.5 s.
+ * Stores rejections and counts the new ones by reason. Repeating it with the same ones changes nothing. A subject whose
+ * count passes a hundred loses the rows beyond its last thousand at once: a device that sends invalid data as fast as
+ * it can must not fill the disk. At most a thousand rejections of one record become rows, and the others are only
+ * counted: 5,000 rows took 1.5 s.
  */
 export async function insertRejections(
   db: Queryable,
@@ -90,7 +92,7 @@ export async function insertRejections(
     ],
   )
   if (crowded.length === 0) return
-  // The last row that stays is looked for once a subject, and not for every row of it.
+  // The last row to keep is found once for a subject, and not for each of its rows.
   await db.query(
     `WITH last AS MATERIALIZED (
        SELECT key, place.* FROM unnest($1::int4[]) AS crowded(key) CROSS JOIN LATERAL (
@@ -104,14 +106,19 @@ export async function insertRejections(
   )
 }
 
-/** How many of a reason are beyond the last thousand; they are new where `newest`, of the same subject and record, is. */
+/**
+ * The rejections of a reason beyond the last thousand; they are new if `newest`, of the same subject and record, is.
+ */
 interface Counted {
   newest: NumberedRejection
   reason: string
   count: number
 }
 
-/** Which become rows, and how many are only counted. By record, which is the same however often it is read. */
+/**
+ * Selects the rejections that become rows, and counts the others. It goes by record, which is the same however often it
+ * is read.
+ */
 function selectKept(rejections: readonly NumberedRejection[]): {
   kept: readonly NumberedRejection[]
   counted: Counted[]
@@ -147,7 +154,7 @@ export interface RejectionRow {
   stored?: unknown
 }
 
-/** Where a page ends: time and identifier of its last rejection. */
+/** The end of a page: time and identifier of its last rejection. */
 export interface RejectionPlace {
   receivedAt: string
   id: string
@@ -156,13 +163,13 @@ export interface RejectionPlace {
 export interface RejectionPageRequest {
   limit: number
   before: RejectionPlace | null
-  /** Only those for this one. */
+  /** Only rejections with this reason. */
   reason: string | null
 }
 
 /**
- * A page of a subject's last rejections, newest first, and how many there were by reason, of all time. `next` is
- * where the next page begins, null on the last.
+ * A page of a subject's last rejections, newest first, and their total numbers by reason. `next` is the start of the
+ * next page, null on the last.
  */
 export async function listRejections(
   tx: Queryable,
@@ -199,14 +206,17 @@ export async function listRejections(
   }
 }
 
-/** One of those of all subjects. */
+/** A rejection in the list of all subjects. */
 export interface NamedRejectionRow extends RejectionRow {
   subjectId: string
   subjectType: 'device' | 'user'
   subjectName: string
 }
 
-/** Whose rejections somebody looks at: devices in these hubs or in none (null is every hub), and users of the same. */
+/**
+ * The subjects whose rejections the caller sees: devices in these hubs or without a hub (null means every hub), and
+ * users likewise.
+ */
 export interface RejectionVisibility {
   hubIds: readonly string[] | null
   seesUsers: boolean
@@ -216,8 +226,8 @@ const ID = `r.log_partition || '-' || r.log_offset || '-' || r.ordinal`
 const RECEIVED = `to_char(r.received_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
 
 /**
- * The same of all subjects that may be seen, and of one reason where it is given. One look into each subject's index finds those
- * whose newest are the newest of all; no other has a place on the page, and only of them is more read.
+ * The same for all visible subjects, optionally of one reason. A look into each subject's index finds those with the
+ * newest rejections of all; no others have a place on the page, and only of these more is read.
  */
 export async function listAllRejections(
   tx: Queryable,
@@ -241,7 +251,7 @@ export async function listAllRejections(
   const conditions = [`r.received_at > now() - ${KEPT_FOR}`]
   const reason = page.reason && add(page.reason)
   if (reason) conditions.push(`r.reason = ${reason}`)
-  // Whoever was never rejected for this reason is not looked through for it: 4 s of a million rows of 10,000 devices.
+  // Subjects without a rejection for this reason are skipped: searching a million rows of 10,000 devices took 4 s.
   const counted = `SELECT FROM rejection_counts c WHERE c.subject_key = v.key ${reason ? `AND c.reason = ${reason}` : ''}`
   if (page.before) {
     const [partition, offset, ordinal] = page.before.id.split('-')
@@ -281,6 +291,8 @@ function pageOf<Row extends RejectionRow>(found: Row[], limit: number) {
   }
 }
 
-/** Deletes some of the rejections that are older than 30 days. Resolves to whether there may be more. The counters stay. */
+/**
+ * Deletes some of the rejections that are older than 30 days. Resolves to whether there may be more. The counters stay.
+ */
 export const pruneRejections = (db: Queryable): Promise<boolean> =>
   deleteSome(db, 'rejections', `received_at <= now() - ${KEPT_FOR} ORDER BY received_at`)

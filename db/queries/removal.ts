@@ -2,9 +2,8 @@ import type { Database, Queryable } from '../client.ts'
 import { isReferenced } from '../errors.ts'
 
 /**
- * Removes everything of an organization that was deleted, a batch at a time, so that nothing waits for it long. The
- * tables are found by their column `organization_id`: a new one is covered without a line here. Points know their
- * subject alone, and go by it.
+ * Deletes everything of a deleted organization, in batches, so that nothing waits for it long. The tables are found by
+ * their column `organization_id`: a new one needs no line here. Points know only their subject, and are deleted by it.
  */
 const BATCH = 5_000
 
@@ -16,7 +15,7 @@ export async function listSubjectKeys(db: Queryable, organizationId: string): Pr
   return rows.map(row => row.key)
 }
 
-/** Removes the points of subjects, and their newest fixes. */
+/** Deletes the points of subjects, and their newest fixes. */
 export async function deletePoints(
   db: Database,
   subjects: readonly number[],
@@ -25,7 +24,7 @@ export async function deletePoints(
   for (const subject of subjects) {
     for (;;) {
       signal.throwIfAborted()
-      // Up to a time, so that partitions are left out which hold none of them.
+      // Up to a time, so that partitions without these points are skipped.
       const [row] = await db.system.query<{ until: Date | null }>(
         `SELECT max(recorded_at) AS until FROM (
            SELECT recorded_at FROM points WHERE subject_key = $1 ORDER BY recorded_at LIMIT ${BATCH}) first`,
@@ -41,7 +40,7 @@ export async function deletePoints(
   await db.system.query('DELETE FROM newest_fixes WHERE subject_key = ANY($1::int4[])', [subjects])
 }
 
-/** Removes the rows of every table, those first that nothing refers to, and the organization last. */
+/** Deletes the rows of every table, starting with those that nothing refers to, and the organization last. */
 export async function deleteTenantRows(
   db: Database,
   organizationId: string,
@@ -58,7 +57,7 @@ export async function deleteTenantRows(
     for (const table of left) {
       if (!(await emptyTable(db, table, organizationId, signal))) blocked.push(table)
     }
-    // An import that was under way writes its last rows; the next attempt begins with all tables.
+    // A running import writes its last rows; the next attempt begins with all tables.
     if (blocked.length === left.length)
       throw new Error(
         `Rows of ${blocked.join(', ')} are still referred to, perhaps by some written meanwhile`,
@@ -68,7 +67,7 @@ export async function deleteTenantRows(
   await db.system.query('DELETE FROM organizations WHERE id = $1', [organizationId])
 }
 
-/** Returns false where rows of other tables refer to these. */
+/** Returns false if rows of other tables refer to these. */
 async function emptyTable(
   db: Database,
   table: string,

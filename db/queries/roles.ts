@@ -46,7 +46,7 @@ export async function insertRole(tx: Queryable, organizationId: string, role: Ne
   return id as string
 }
 
-/** Returns the identifiers in the order given. */
+/** Returns the identifiers in the given order. */
 export async function insertRoles(
   tx: Queryable,
   organizationId: string,
@@ -70,7 +70,7 @@ export async function isRoleHeld(tx: Queryable, id: string): Promise<boolean> {
   return row !== undefined
 }
 
-/** Removes a role. Breaks a foreign key (class 23) while a user holds it. */
+/** Deletes a role. Violates a foreign key (class 23) while a user holds it. */
 export async function deleteRole(tx: Queryable, id: string): Promise<void> {
   await tx.orm.delete(roles).where(eq(roles.id, id))
 }

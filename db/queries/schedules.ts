@@ -12,13 +12,13 @@ type Row = Shown<typeof schedules, (typeof HIDDEN)[number]>
 /** A schedule with its flow. */
 export type Schedule = Row & { flow: Pick<Flow, '_id' | 'name' | 'steps'> }
 
-/** What somebody says of a schedule, and how far it is with that. */
+/** The given fields of a schedule, and its progress. */
 export type NewSchedule = Omit<
   Schedule,
   '_id' | 'flow' | 'lastRunAt' | 'lastError' | 'isSample' | 'createdAt' | 'updatedAt'
 >
 
-/** Hubs whose schedules may be seen, besides those of none; null is all of them. */
+/** Hubs whose schedules may be seen, besides schedules without a hub; null means all hubs. */
 type Visible = readonly string[] | null
 
 const COLUMNS = shownColumns(schedules, 's', HIDDEN)
@@ -36,8 +36,8 @@ export interface ScheduleFilter {
 }
 
 /**
- * Schedules with their flows, each flow read once: 500 schedules of one flow of 400 KiB took 45 s and 2.5 GB to answer
- * where it was joined to each.
+ * Schedules with their flows, each flow read once: joined to each row, 500 schedules of one flow of 400 KiB took 45 s
+ * and 2.5 GB.
  */
 async function withFlows(tx: Queryable, rows: readonly Row[]): Promise<Schedule[]> {
   const flows = await listFlowsById(tx, [...new Set(rows.map(({ flowId }) => flowId))])
@@ -75,7 +75,7 @@ export async function listSchedules(
   return { ...found, rows: await withFlows(tx, found.rows) }
 }
 
-/** A schedule of the organization that may be seen, or null. A lock keeps it from changing until the transaction ends. */
+/** A visible schedule of the organization, or null. A lock keeps it from changing until the transaction ends. */
 export async function findSchedule(
   tx: Queryable,
   id: string,
@@ -91,7 +91,7 @@ export async function findSchedule(
   return schedule ?? null
 }
 
-/** The schedules with these identifiers, in the order given. */
+/** The schedules with these identifiers, in the given order. */
 export async function listSchedulesById(tx: Queryable, ids: readonly string[]): Promise<Schedule[]> {
   const rows = await tx.query<Row>(
     `SELECT ${COLUMNS} FROM schedules s WHERE s.id = ANY($1::uuid[]) ORDER BY array_position($1, s.id)`,
@@ -100,7 +100,7 @@ export async function listSchedulesById(tx: Queryable, ids: readonly string[]): 
   return withFlows(tx, rows)
 }
 
-/** Returns the identifiers in the order given. */
+/** Returns the identifiers in the given order. */
 export async function insertSchedules(
   tx: Queryable,
   organizationId: string,
@@ -111,7 +111,7 @@ export async function insertSchedules(
   return rows.map(row => row.id)
 }
 
-/** Changes a schedule. What went wrong before is tried again at once. */
+/** Changes a schedule. Earlier failures are tried again at once. */
 export async function updateSchedule(tx: Queryable, id: string, change: NewSchedule): Promise<void> {
   await tx.orm
     .update(schedules)
@@ -123,13 +123,13 @@ export async function deleteSchedule(tx: Queryable, id: string): Promise<void> {
   await tx.orm.delete(schedules).where(eq(schedules.id, id))
 }
 
-/** What a schedule has by default. */
+/** The defaults of a schedule. */
 export interface ScheduleDefaults {
   /** The database's clock, in milliseconds since 1970. */
   now: number
-  /** The organization's. */
+  /** The organization's time zone. */
   timezone: string
-  /** The flow of a task that names none; null where there is none yet. */
+  /** The flow of a task that names none; null if there is no flow yet. */
   flowId: string | null
 }
 
@@ -142,12 +142,12 @@ export async function readScheduleDefaults(tx: Queryable): Promise<ScheduleDefau
   return row as ScheduleDefaults
 }
 
-/** Removes the sample schedules. Returns how many there were. */
+/** Deletes the sample schedules. Returns their number. */
 export async function deleteSampleSchedules(tx: Queryable): Promise<number> {
   return (await tx.query('DELETE FROM schedules WHERE is_sample RETURNING id')).length
 }
 
-/** Organizations of which a schedule is due, the one that waits longest first: the cheap question, asked again and again. */
+/** Organizations with a due schedule, the longest waiting first. This cheap query runs again and again. */
 export async function listDueOrganizations(db: Queryable): Promise<string[]> {
   const rows = await db.query<{ organizationId: string }>(
     `SELECT organization_id AS "organizationId" FROM schedules
@@ -157,7 +157,7 @@ export async function listDueOrganizations(db: Queryable): Promise<string[]> {
   return rows.map(({ organizationId }) => organizationId)
 }
 
-/** A schedule that is due, held until the transaction ends. */
+/** A due schedule, locked until the transaction ends. */
 export type DueSchedule = Omit<Schedule, 'flow'> & {
   nextRunAt: Date
   failures: number
@@ -165,7 +165,7 @@ export type DueSchedule = Omit<Schedule, 'flow'> & {
   now: number
 }
 
-/** The schedule of the organization that is due longest and that nobody holds, or null; or the one given, where that is due. */
+/** The organization's longest due schedule that is not locked, or null; with `id` only that one, if it is due. */
 export async function claimSchedule(
   tx: Queryable,
   organizationId: string,
@@ -182,7 +182,7 @@ export async function claimSchedule(
   return row ?? null
 }
 
-/** Moves a schedule on whose tasks are made up to `lastRunAt`. */
+/** Advances a schedule whose tasks are created up to `lastRunAt`. */
 export async function moveSchedule(
   tx: Queryable,
   id: string,
@@ -194,7 +194,7 @@ export async function moveSchedule(
     .where(eq(schedules.id, id))
 }
 
-/** Tells on a schedule why it could not make its task, and when it is tried again. */
+/** Stores in a schedule why its task could not be created, and delays the next attempt. */
 export async function delaySchedule(
   tx: Queryable,
   id: string,

@@ -5,26 +5,26 @@ import { addGrants, ROLE_VERSION } from './granted.ts'
 import { deleteSome } from './prune.ts'
 import { ROOT } from './root.ts'
 
-/** The user behind a living session, with what it may do. */
+/** The user of an active session, with its permissions. */
 export interface Caller {
   sessionId: string
   expiresAt: number
-  /** How often the session has been renewed: a token of an earlier renewal has ended. */
+  /** The number of the session's renewals: a token of an earlier renewal has ended. */
   renewals: number
   userId: string
   accountId: string
   organizationId: string
-  /** Whose the organization is in the end (fair/roots.ts). */
+  /** The root of the organization (fair/roots.ts). */
   root: string
   /** `subjects.key` of the user, who has positions as well. */
   subject: number
   roleId: string
   roleName: string
-  /** Whether it holds the role Owner, the default one: a role's name alone proves nothing. */
+  /** Whether it holds the default role Owner: a role's name alone proves nothing. */
   isOwner: boolean
-  /** What its role grants. */
+  /** The permissions of its role. */
   permissionDetails: readonly PermissionDetail[]
-  /** The hubs it may work in; null is every one, as for Owner and Admin. */
+  /** The hubs it may work in; null means all, as for Owner and Admin. */
   hubIds: string[] | null
   /** The teams it is a member or leader of. */
   teamIds: string[]
@@ -48,21 +48,21 @@ const CALLERS = `SELECT s.id AS "sessionId", (extract(epoch FROM s.expires_at) *
     JOIN organizations o ON o.id = u.organization_id
   WHERE s.expires_at > now() AND u.status = 'active' AND`
 
-/** What a user may do, whatever sessions it has. */
+/** A user's permissions, independent of its sessions. */
 export type Standing = Pick<
   Caller,
   'roleId' | 'roleName' | 'isOwner' | 'permissionDetails' | 'hubIds' | 'teamIds'
 >
 
-/** A row of it as it is read. */
+/** Such a row as it is read. */
 type Read<Row extends Standing> = Omit<Row, 'permissionDetails'> & { roleVersion: string }
 
-/** What an active user may do now, or null where it is not active. */
+/** An active user's present permissions; null if the user is not active. */
 export async function findStanding(tx: Queryable, userId: string): Promise<Standing | null> {
   return (await listStandings(tx, [userId])).get(userId) ?? null
 }
 
-/** What those of these users who are active may do now, by user. */
+/** The present permissions of the active ones among these users, by user. */
 export async function listStandings(
   tx: Queryable,
   userIds: readonly string[],
@@ -75,7 +75,7 @@ export async function listStandings(
   return new Map((await addGrants(tx, rows)).map(({ userId, ...standing }) => [userId, standing]))
 }
 
-/** The callers of those of these sessions that are alive, by session. */
+/** The callers of the active ones among these sessions, by session. */
 export async function findCallers(
   db: Queryable,
   sessionIds: readonly string[],
@@ -85,16 +85,16 @@ export async function findCallers(
   return new Map((await addGrants(db, rows)).map(row => [row.sessionId, row]))
 }
 
-/** Where a session was opened, so that its owner recognizes it. */
+/** The origin of a session, so that its owner recognizes it. */
 export interface Origin {
   userAgent: string | null
   address: string | null
 }
 
 /**
- * Opens a session for a user whose membership is active and remembers that it was here. Returns its identifier, or
- * null where the membership has ended meanwhile: the row is locked, so a suspension at the same time comes first or
- * ends this session too.
+ * Opens a session for a user with an active membership, and stores that the user was here. Returns its identifier, or
+ * null if the membership has ended meanwhile: the row is locked, so a simultaneous suspension comes first or ends this
+ * session too.
  */
 export async function insertSession(
   tx: Queryable,
@@ -106,7 +106,7 @@ export async function insertSession(
   const opened = await tx.query(
     `WITH member AS (
        UPDATE users u SET last_active_at = greatest(now(), (
-         -- After whatever the account did before: what requests did is written with the time it takes to write it.
+         -- After all earlier activity of the account: the activity of requests is stored with the time of writing it.
          SELECT max(v.last_active_at) + interval '1 microsecond' FROM users v WHERE v.account_id = u.account_id))
        FROM organizations o
        WHERE u.id = $2 AND u.status = 'active' AND o.id = u.organization_id AND o.deleted_at IS NULL
@@ -121,8 +121,8 @@ export async function insertSession(
 
 /**
  * Renews a session for another lifetime, which ends at most `longestS` after it was opened. Returns the number of its
- * renewals and its remaining seconds, or null where it is not due: within the last `lastS` of its lifetime, renewed as often
- * as `renewals` says, and not at the longest yet.
+ * renewals and its remaining seconds, or null if it may not be renewed: it must be in the last `lastS` of its lifetime,
+ * have been renewed `renewals` times, and not have reached the maximum yet.
  */
 export async function renewSession(
   tx: Queryable,
@@ -141,7 +141,7 @@ export async function renewSession(
   return renewed ?? null
 }
 
-/** Ends a session everywhere. Returns whether it was alive: of two that end it at once, one did. */
+/** Ends a session everywhere. Returns whether it was active: if two requests end it at once, only one gets true. */
 export async function deleteSession(tx: Queryable, sessionId: string): Promise<boolean> {
   const deleted = await tx.query<{ alive: boolean }>(
     'DELETE FROM sessions WHERE id = $1 RETURNING expires_at > now() AS alive',
@@ -176,7 +176,7 @@ export interface SessionRow {
   expiresAt: Date
 }
 
-/** The living sessions of an account in every organization, newest first. */
+/** The active sessions of an account in every organization, newest first. */
 export async function listSessions(db: Queryable, accountId: string): Promise<SessionRow[]> {
   return db.query(
     `SELECT s.id AS "_id", o.id AS "organizationId", o.name AS "organizationName", s.user_agent AS "userAgent",
@@ -187,6 +187,6 @@ export async function listSessions(db: Queryable, accountId: string): Promise<Se
   )
 }
 
-/** Removes sessions that expired over a day ago. */
+/** Deletes sessions that expired over a day ago. */
 export const pruneSessions = (db: Queryable): Promise<boolean> =>
   deleteSome(db, 'sessions', `expires_at < now() - interval '1 day'`)

@@ -1,16 +1,16 @@
 import type { Queryable } from '../client.ts'
 
-/** The last point of a subject, be it an anomaly or not. */
+/** The last point of a subject, whether it is an anomaly or not. */
 export interface StoredTail {
-  /** Milliseconds since 1970; null where nothing is stored. */
+  /** Milliseconds since 1970; null if nothing is stored. */
   recordedAt: number | null
   lat: number
   lng: number
-  /** Whether more than 100 m/s lie between it and the one before it. */
+  /** Whether the speed from the previous point exceeds 100 m/s. */
   fast: boolean
   /** Whether it is the newest fix. */
   isNewest: boolean
-  /** What `newest_fixes.log_offset` is; null where there is no row. */
+  /** The value of `newest_fixes.log_offset`; null without a row. */
   logOffset: number | null
 }
 
@@ -20,7 +20,7 @@ export const TAIL = `${MS('coalesce(n.last_at, n.recorded_at)')} AS "recordedAt"
   ST_Y(coalesce(n.last_position, n.position)) AS lat, ST_X(coalesce(n.last_position, n.position)) AS lng,
   coalesce(n.fast, false) AS fast, n.recorded_at IS NOT NULL AND n.last_at IS NULL AS "isNewest", n.log_offset AS "logOffset"`
 
-/** The tails of subjects, with what their organization says of accuracy. */
+/** The tails of subjects, with the accuracy limit of their organization. */
 export async function listTails(
   db: Queryable,
   subjects: readonly number[],

@@ -5,8 +5,8 @@ import { conditions, type Page, type PageRequest, readPage, storedBytes } from '
 import { countInSteps, readRecordsInSteps } from './records-in-steps.ts'
 
 /**
- * Tasks. Lists take the organization first and run with the owner's rights, since a policy takes the indexes of boxes and
- * texts away; everything else runs as the tenant. A row is `d`, as in `records-in-steps.ts`.
+ * Tasks. Lists take the organization first and run with the owner's rights, since a policy would prevent the use of
+ * indexes for boxes and texts; everything else runs as the tenant. A row's alias is `d`, as in `records-in-steps.ts`.
  */
 export interface Place {
   lat: number
@@ -17,11 +17,11 @@ export interface Place {
 /** A task as the interface shows it, and the types of its data records. */
 export type Task = Shown<typeof tasks, 'position' | 'address' | 'search'> & { location: Place | null }
 
-/** What a task is made of; it stands in its row as it is here. */
+/** The fields of a task, as in its row. */
 export type NewTask = Omit<Task, '_id' | 'code' | 'scheduledFor' | 'createdAt' | 'updatedAt'> & {
-  /** Drawn where it is left out. */
+  /** Generated if it is left out. */
   code?: string | undefined
-  /** Of a schedule alone. */
+  /** Only for tasks of a schedule. */
   scheduledFor?: Date | null
 }
 
@@ -39,10 +39,10 @@ export const TASK_SORTS = {
   name: { sql: 'lower(d.name)', type: 'text' },
 } as const
 
-/** Beyond this a list says nothing of its total: counting grows with what matches, a page does not. */
+/** A list gives no total above this: counting grows with the matches, a page does not. */
 const COUNT_UP_TO = 1_000
 
-/** Which tasks somebody sees: of its hubs and of none, and by the scope of its role. */
+/** The tasks that a user sees: those of its hubs and without a hub, within the scope of its role. */
 export interface TaskVisibility {
   userId: string
   hubIds: readonly string[] | null
@@ -50,7 +50,7 @@ export interface TaskVisibility {
   scope: 'all' | 'team' | 'own'
 }
 
-/** What of a task decides who sees it. */
+/** The fields of a task that decide who sees it. */
 export type SeenThrough = Pick<Task, 'hubId' | 'teamId' | 'assigneeId'>
 
 function visibleConditions(
@@ -65,7 +65,7 @@ function visibleConditions(
   return where
 }
 
-/** The same for a task in memory; `test/api/watch-tasks.test.ts` holds the two against each other. */
+/** The same for a task in memory; `test/api/watch-tasks.test.ts` compares the two. */
 export function isTaskVisible(
   { userId, hubIds, teamIds, scope }: TaskVisibility,
   { hubId, teamId, assigneeId }: SeenThrough,
@@ -83,14 +83,14 @@ export interface TaskFilter {
   assigneeIds?: readonly string[] | undefined
   vehicleIds?: readonly string[] | undefined
   scheduleIds?: readonly string[] | undefined
-  /** Of `startTime`, inclusive and exclusive, in milliseconds since 1970. */
+  /** Bounds of `startTime`, inclusive and exclusive, in milliseconds since 1970. */
   from?: number | undefined
   to?: number | undefined
-  /** west, south, east, north in degrees. */
+  /** West, south, east, north in degrees. */
   bbox?: readonly [number, number, number, number] | undefined
 }
 
-/** The columns of the filters that an index each finds. */
+/** The columns of the filters, each of which has an index. */
 const FILTERED = [
   ['d.flow_id', 'uuid', 'flowIds'],
   ['d.hub_id', 'uuid', 'hubIds'],
@@ -105,7 +105,7 @@ function filterConditions(filter: TaskFilter, add: (value: unknown) => string): 
   const where: string[] = []
   for (const [column, type, name] of FILTERED) {
     const wanted = filter[name]
-    // One value alone is read from the index in the order of the list.
+    // A single value is read from the index in the order of the list.
     if (wanted?.length === 1) where.push(`${column} = ${add(wanted[0])}::${type}`)
     else if (wanted) where.push(`${column} = ANY(${add(wanted)}::${type}[])`)
   }
@@ -121,7 +121,7 @@ function filterConditions(filter: TaskFilter, add: (value: unknown) => string): 
   return where
 }
 
-/** One page of the tasks that somebody may see and that match. */
+/** One page of the matching tasks that the user may see. */
 export function listTasks(
   db: Database,
   organizationId: string,
@@ -150,11 +150,11 @@ export function listTasks(
   return readRecordsInSteps(db.system, { ...listing, table: 'tasks', of: { organizationId }, indexed }, page)
 }
 
-/** How many tasks there are, whoever sees them. */
+/** The number of tasks, whoever sees them. */
 export const countTasks = (db: Queryable, organizationId: string, signal: AbortSignal): Promise<number> =>
   countInSteps(db, { table: 'tasks', of: { organizationId } }, signal)
 
-/** A task that may be seen, or null. A lock keeps it from changing until the transaction ends. */
+/** A visible task, or null. A lock keeps it from changing until the transaction ends. */
 export async function findTask(
   tx: Queryable,
   visibility: TaskVisibility,
@@ -170,12 +170,12 @@ export async function findTask(
   return row ?? null
 }
 
-/** Those of these tasks that are there, whoever sees them. */
+/** The existing ones among these tasks, whoever sees them. */
 export function listTasksById(tx: Queryable, ids: readonly string[]): Promise<Task[]> {
   return tx.query(`SELECT ${COLUMNS} FROM tasks d WHERE d.id = ANY($1::uuid[])`, [ids])
 }
 
-/** How a task is written, as the columns of a JSON record. */
+/** The columns with which a task is written, as a JSON record. */
 const WRITTEN = {
   code: 'text',
   name: 'text',
@@ -230,8 +230,8 @@ const toRecord = (id: string, code: string, task: NewTask) => ({
 })
 
 /**
- * Creates tasks. Those without a code draw one; whoever draws holds the counter until the transaction ends, so this comes
- * late in it. Returns the identifiers in the order given.
+ * Creates tasks. Those without a code get one, which locks the counter until the transaction ends, so this comes late
+ * in it. Returns the identifiers in the given order.
  */
 export async function insertTasks(
   tx: Queryable,
@@ -248,7 +248,7 @@ export async function insertTasks(
   return records.map(({ id }) => id)
 }
 
-/** Codes that no task has, the highest first. Somebody may have given a code like ours: then the next one is drawn. */
+/** Codes that no task has, the highest first. A user may have given a code of our form: then the next one is taken. */
 async function drawCodes(tx: Queryable, organizationId: string, count: number): Promise<string[]> {
   const codes: string[] = []
   while (codes.length < count) {
@@ -269,7 +269,7 @@ async function drawCodes(tx: Queryable, organizationId: string, count: number): 
   return codes.reverse()
 }
 
-/** Writes a task that the transaction holds. */
+/** Writes a task that the transaction has locked. */
 export async function updateTask(tx: Queryable, { _id, ...task }: Task): Promise<void> {
   await tx.query(
     `UPDATE tasks d SET (${NAMES}, updated_at) = (SELECT ${VALUES}, now() FROM json_to_record($2) AS r(${RECORD}))
@@ -282,10 +282,10 @@ export async function deleteTask(tx: Queryable, id: string): Promise<void> {
   await tx.query('DELETE FROM tasks WHERE id = $1', [id])
 }
 
-/** What tasks do without once it is deleted. */
+/** The references that tasks lose when their target is deleted. */
 export type TaskReference = 'team_id' | 'assignee_id' | 'vehicle_id' | 'schedule_id'
 
-/** Clears a reference of so many tasks that name this at the most, as its foreign key does. Returns how many they were. */
+/** Clears a reference in at most `limit` tasks that have it, as its foreign key does. Returns their number. */
 export async function clearReference(
   tx: Queryable,
   reference: TaskReference,
@@ -300,7 +300,7 @@ export async function clearReference(
   return cleared.length
 }
 
-/** Of these occurrences of a schedule, those that have their task, in milliseconds since 1970. */
+/** The occurrences of a schedule, among these, that have their task, in milliseconds since 1970. */
 export async function listMadeOccurrences(
   tx: Queryable,
   scheduleId: string,
@@ -313,7 +313,7 @@ export async function listMadeOccurrences(
   return new Set(rows.map(({ at }) => at.getTime()))
 }
 
-/** How many tasks of a flow have one of these statuses. */
+/** The number of tasks of a flow with one of these statuses. */
 export async function countTasksIn(
   tx: Queryable,
   flowId: string,
@@ -326,7 +326,7 @@ export async function countTasksIn(
   return row?.count ?? 0
 }
 
-/** Removes the sample tasks. Returns how many there were. */
+/** Deletes the sample tasks. Returns their number. */
 export async function deleteSampleTasks(tx: Queryable): Promise<number> {
   return (await tx.query('DELETE FROM tasks WHERE is_sample RETURNING id')).length
 }

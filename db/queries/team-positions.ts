@@ -1,7 +1,7 @@
 import type { Queryable } from '../client.ts'
 import { type Visibility, visibleCondition } from '../visibility.ts'
 
-/** Whether the organization has its apps answered with the positions of teams. */
+/** Whether the organization's apps receive the positions of teams. */
 export async function allowsTeamPositions(db: Queryable, organizationId: string): Promise<boolean> {
   const [row] = await db.query<{ allows: boolean }>(
     `SELECT settings -> 'teamPositions' = 'true'::jsonb AS allows FROM organizations WHERE id = $1 AND deleted_at IS NULL`,
@@ -11,8 +11,8 @@ export async function allowsTeamPositions(db: Queryable, organizationId: string)
 }
 
 /**
- * Who drives the vehicle that a device is on, and who made it so: was shown the key, mounted the device, named the driver.
- * Null where there is no driver, or one of these is not known.
+ * The driver of a device's vehicle, and the users who made the driver so: the one who was shown the key, the one who
+ * mounted the device, and the one who named the driver. Null without a driver, or if one of these is unknown.
  */
 export async function findDriver(
   db: Queryable,
@@ -42,9 +42,9 @@ export interface TeamPosition {
 }
 
 /**
- * The newest fixes of whoever belongs to one of these teams, and of the devices on the vehicles that they drive, as far as
- * each of the visibilities, all of one organization, shows them and they are no older than a day; not of the device or user
- * named.
+ * The newest fixes of the members of these teams, and of the devices on the vehicles that they drive, as far as every
+ * one of the visibilities, all of one organization, shows them and they are at most a day old; without those of the
+ * given devices and users.
  */
 export async function listTeamPositions(
   db: Queryable,

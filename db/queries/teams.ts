@@ -12,7 +12,7 @@ const usersWho = (are: 'is_member' | 'is_leader') =>
 const COLUMNS = `${shownColumns(teams, 't')}, ${usersWho('is_member')} AS "memberIds",
   ${usersWho('is_leader')} AS "leaderIds"`
 
-/** An identifier of a member, who may lead as well, with what JSON puts around it. */
+/** An identifier of a member, who may also be a leader, with its JSON around it. */
 const BYTES = '500 + 80 * (SELECT count(*) FROM team_users x WHERE x.team_id = t.id)'
 
 export const TEAM_SORTS = {
@@ -20,14 +20,14 @@ export const TEAM_SORTS = {
   createdAt: { sql: 't.created_at', type: 'timestamptz' },
 } as const
 
-/** Which teams somebody sees: those of its hubs and of none, or, by the scope of its role, its own alone. */
+/** The teams that a user sees: those of its hubs and without a hub or, by the scope of its role, only its own. */
 export interface TeamVisibility {
   userId: string
   hubIds: readonly string[] | null
   ownOnly: boolean
 }
 
-/** $1 the hubs or null, $2 whether own ones alone, $3 the caller. */
+/** $1 the hubs or null, $2 whether only own teams, $3 the caller. */
 const IS_VISIBLE = `($1::uuid[] IS NULL OR t.hub_id IS NULL OR t.hub_id = ANY($1))
   AND (NOT $2 OR EXISTS (SELECT FROM team_users v WHERE v.team_id = t.id AND v.user_id = $3))`
 
@@ -63,7 +63,7 @@ export function listTeams(
   )
 }
 
-/** A team that may be seen, or null. */
+/** A visible team, or null. */
 export async function findTeam(tx: Queryable, visibility: TeamVisibility, id: string): Promise<Team | null> {
   const [row] = await tx.query<Team>(`SELECT ${COLUMNS} FROM teams t WHERE ${IS_VISIBLE} AND t.id = $4`, [
     visibility.hubIds,
@@ -74,7 +74,7 @@ export async function findTeam(tx: Queryable, visibility: TeamVisibility, id: st
   return row ?? null
 }
 
-/** Of these teams, those that exist and may be seen; null is every hub. */
+/** The visible ones among these teams; null means every hub. */
 export async function listKnownTeams(
   tx: Queryable,
   ids: readonly string[],

@@ -16,7 +16,7 @@ export const TRACKING_LINK_SORTS = {
   expiresAt: { sql: 'l.expires_at', type: 'timestamptz' },
 } as const
 
-/** Those of subjects that may be seen. */
+/** The links of visible subjects. */
 export function listTrackingLinks(
   tx: Queryable,
   visibility: Visibility,
@@ -30,7 +30,7 @@ export function listTrackingLinks(
   return readPage(tx, { ...listing, sorts: TRACKING_LINK_SORTS, search: [] }, page)
 }
 
-/** A link of a subject that may be seen, or null. */
+/** A link of a visible subject, or null. */
 export async function findTrackingLink(
   tx: Queryable,
   id: string,
@@ -45,7 +45,7 @@ export async function findTrackingLink(
   return row ?? null
 }
 
-/** Of these, the subjects of a kind that are there and may be seen. */
+/** The existing and visible subjects of a kind among these. */
 export async function listVisibleSubjects(
   tx: Queryable,
   ids: readonly string[],
@@ -85,19 +85,19 @@ export async function deleteTrackingLink(
   await notify(tx, { kind: 'tracking-link', linkId, organizationId })
 }
 
-/** What of its task matters to a link. */
+/** The parts of a task that matter to its link. */
 export interface LinkTask extends SeenThrough {
   id: string
-  /** Whether its flow has no step after the one that it is in. */
+  /** Whether the task's present step is the last one. */
   isDone: boolean
   destination: Place | null
 }
 
-/** What a link opens, as long as it is not expired. */
+/** The data that a link opens while it is not expired. */
 export interface LinkTarget {
   id: string
   organizationId: string
-  /** Whoever created it. */
+  /** The creator. */
   userId: string
   /** The key and the identifier of the subject. */
   subject: number
@@ -113,7 +113,7 @@ const TASK = `json_build_object('id', d.id, 'hubId', d.hub_id, 'teamId', d.team_
     'destination', CASE WHEN d.position IS NOT NULL THEN
       json_build_object('lat', ST_Y(d.position), 'lng', ST_X(d.position), 'address', d.address) END)`
 
-/** The task of a link to be, if somebody may see it. */
+/** The task for a new link, if the user may see it. */
 export async function findLinkTask(
   tx: Queryable,
   id: string,
@@ -126,7 +126,7 @@ export async function findLinkTask(
   return row && isTaskVisible(visibility, row.task) ? row.task : null
 }
 
-/** Of these links, by identifier or by the digest of their token, those that are not expired. */
+/** The unexpired links among these, by identifier or by the digest of their token. */
 export async function listLinkTargets(
   db: Queryable,
   by: { ids?: readonly string[]; hashes?: readonly Buffer[] },
@@ -142,6 +142,6 @@ export async function listLinkTargets(
   )
 }
 
-/** Removes links that expired over 30 days ago. */
+/** Deletes links that expired over 30 days ago. */
 export const pruneTrackingLinks = (db: Queryable): Promise<boolean> =>
   deleteSome(db, 'tracking_links', `expires_at < now() - interval '30 days'`)

@@ -29,8 +29,8 @@ export const USER_SORTS = {
 } as const
 
 /**
- * Whom somebody sees: itself, and of the others those who work in one of its hubs or in none at all (null is every
- * hub), as far as the scope of its permission reaches: everybody, those of its teams, or nobody else.
+ * The users that a caller sees: itself, and the others who work in one of its hubs or in none at all (null means every
+ * hub), within the scope of its permission: all, those of its teams, or nobody else.
  */
 export interface UserVisibility {
   userId: string
@@ -75,7 +75,7 @@ export function listUsers(
       from: FROM,
       where,
       values,
-      // An identifier of a hub, with what JSON puts around it.
+      // An identifier of a hub, with its JSON around it.
       bytes: '500 + 40 * (SELECT count(*) FROM user_hubs h WHERE h.user_id = u.id)',
       id: 'u.id',
       sorts: USER_SORTS,
@@ -91,7 +91,7 @@ export async function findUser(tx: Queryable, id: string): Promise<User | null> 
   return row ?? null
 }
 
-/** A user whom the caller sees, by identifier or by address in whatever spelling, or null. */
+/** A user whom the caller sees, by identifier or by address in any spelling, or null. */
 export async function findVisibleUser(
   tx: Queryable,
   visibility: UserVisibility,
@@ -114,7 +114,7 @@ export async function isRegisteredHere(tx: Queryable, userId: string): Promise<b
   return row?.here ?? false
 }
 
-/** A user, who is a subject too: the phone in its pocket has positions. */
+/** Creates a user, who is a subject too: the user's phone has positions. */
 export async function insertUser(
   tx: Queryable,
   user: {
@@ -155,20 +155,20 @@ export async function setUserHubs(
   await tx.orm.insert(userHubs).values(rows)
 }
 
-/** Removes the membership. The subject stays, and with it the history. */
+/** Deletes the membership. The subject stays, and with it the history. */
 export async function deleteUser(tx: Queryable, id: string): Promise<void> {
   await tx.orm.delete(users).where(eq(users.id, id))
 }
 
 /**
- * Keeps every other change of who is an owner waiting until this transaction ends, so that two last owners are not
- * demoted at once. First in its transaction: changes of memberships take the same row (0050).
+ * Blocks every other change of owners until this transaction ends, so that the last two owners are not demoted at once.
+ * First in its transaction: changes of memberships take the same row (0050).
  */
 export async function lockMemberships(tx: Queryable, organizationId: string): Promise<void> {
   await tx.query('SELECT FROM organizations WHERE id = $1 FOR NO KEY UPDATE', [organizationId])
 }
 
-/** How many active users hold the default role Owner, this one left out. */
+/** The number of active users with the default role Owner, without this one. */
 export async function countOtherOwners(tx: Queryable, userId: string): Promise<number> {
   const [row] = await tx.query<{ count: number }>(
     `SELECT count(*)::int4 AS count FROM users u JOIN roles r ON r.id = u.role_id
@@ -178,13 +178,13 @@ export async function countOtherOwners(tx: Queryable, userId: string): Promise<n
   return row?.count ?? 0
 }
 
-/** What a user is called; across organizations too. */
+/** The name of a user; across organizations too. */
 export async function findUserName(tx: Queryable, id: string): Promise<string> {
   const [row] = await tx.query<{ name: string }>('SELECT name FROM users WHERE id = $1', [id])
   return row?.name ?? ''
 }
 
-/** The account behind a user of the organization. */
+/** The account of a user of the organization. */
 export async function findAccountId(tx: Queryable, id: string): Promise<string> {
   const [row] = await tx.query<{ accountId: string }>(
     'SELECT account_id AS "accountId" FROM users WHERE id = $1',
@@ -194,7 +194,7 @@ export async function findAccountId(tx: Queryable, id: string): Promise<string> 
   return row.accountId
 }
 
-/** Of these identifiers, those of users whom the caller sees. */
+/** The users among these identifiers whom the caller sees. */
 export async function listKnownUsers(
   tx: Queryable,
   visibility: UserVisibility,

@@ -11,7 +11,7 @@ export type Vehicle = Shown<typeof vehicles, (typeof HIDDEN)[number]> & { device
 
 export type NewVehicle = Omit<Vehicle, '_id' | 'deviceId' | 'isSample' | 'createdAt' | 'updatedAt'>
 
-/** Hubs whose vehicles may be seen, besides those of none; null is all of them. */
+/** Hubs whose vehicles may be seen, besides vehicles without a hub; null means all hubs. */
 type Visible = readonly string[] | null
 
 const COLUMNS = `${shownColumns(vehicles, 'v', HIDDEN)}, (SELECT m.device_id FROM mounts m
@@ -26,7 +26,7 @@ export const VEHICLE_SORTS = {
 export interface VehicleFilter {
   hubIds?: readonly string[]
   driverIds?: readonly string[]
-  /** Vehicles that bear one of them. */
+  /** Vehicles that have one of these tags. */
   tags?: readonly string[]
 }
 
@@ -57,14 +57,14 @@ export function listVehicles(
   )
 }
 
-/** A vehicle of the organization that may be seen, or null. A lock keeps it from changing until the transaction ends. */
+/** A visible vehicle of the organization, or null. A lock keeps it from changing until the transaction ends. */
 export async function findVehicle(
   tx: Queryable,
   id: string,
   visible: Visible,
   lock: '' | 'FOR NO KEY UPDATE' = '',
 ): Promise<Vehicle | null> {
-  // By itself: a statement that waits for a lock reads the mounts as they were before.
+  // A separate statement: one that waits for a lock would read the mounts as they were before.
   if (lock) await tx.query(`SELECT FROM vehicles WHERE id = $1 ${lock}`, [id])
   const [row] = await tx.query<Vehicle>(
     `SELECT ${COLUMNS} FROM vehicles v
@@ -74,7 +74,7 @@ export async function findVehicle(
   return row ?? null
 }
 
-/** Those of these vehicles that exist and may be seen; null is every hub. */
+/** The visible ones among these vehicles; null means every hub. */
 export async function listKnownVehicles(
   tx: Queryable,
   ids: readonly string[],
@@ -88,7 +88,7 @@ export async function listKnownVehicles(
   return new Set(rows.map(({ id }) => id))
 }
 
-/** Returns the identifiers in the order given. */
+/** Returns the identifiers in the given order. */
 export async function insertVehicles(
   tx: Queryable,
   organizationId: string,
@@ -110,12 +110,12 @@ export async function updateVehicle(
     .where(eq(vehicles.id, id))
 }
 
-/** Its mounts go with it; the devices and their histories stay. */
+/** Deletes a vehicle with its mounts; the devices and their histories stay. */
 export async function deleteVehicle(tx: Queryable, id: string): Promise<void> {
   await tx.orm.delete(vehicles).where(eq(vehicles.id, id))
 }
 
-/** Removes the sample vehicles. Returns how many there were. */
+/** Deletes the sample vehicles. Returns their number. */
 export async function deleteSampleVehicles(tx: Queryable): Promise<number> {
   const gone = await tx.orm.delete(vehicles).where(eq(vehicles.isSample, true)).returning({ id: vehicles.id })
   return gone.length

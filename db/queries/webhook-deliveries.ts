@@ -10,7 +10,7 @@ const HIDDEN = ['tries', 'eventId'] as const
 export type Delivery = Shown<typeof webhookDeliveries, (typeof HIDDEN)[number]> &
   Pick<typeof webhookEvents.$inferSelect, 'event' | 'dataTypeId' | 'payload'> & { messageId: string }
 
-/** The same for every attempt and webhook, so that a receiver recognizes what it has. */
+/** The same for every attempt and webhook, so that a receiver recognizes repetitions. */
 const MESSAGE_ID = `concat('msg_', e.id)`
 const COLUMNS = `${shownColumns(webhookDeliveries, 'd', HIDDEN)}, ${MESSAGE_ID} AS "messageId", e.event,
   e.data_type_id AS "dataTypeId", e.payload`
@@ -27,7 +27,7 @@ export interface DueDelivery {
   tries: number
 }
 
-/** What is due for an endpoint, longest first. */
+/** The due deliveries of an endpoint, the longest due first. */
 export function listDue(tx: Queryable, webhookId: string, limit: number): Promise<DueDelivery[]> {
   return tx.query(
     `SELECT d.id AS "_id", ${MESSAGE_ID} AS "messageId", e.event, e.payload, d.tries FROM ${FROM}
@@ -37,10 +37,10 @@ export function listDue(tx: Queryable, webhookId: string, limit: number): Promis
   )
 }
 
-/** How many attempts a delivery's log keeps; the newest. */
+/** The maximum of attempts in a delivery's log; the newest ones. */
 const KEPT_ATTEMPTS = 50
 
-/** Writes down an attempt: delivered, failed for good, or to be tried again after `retryMs`. */
+/** Records an attempt: delivered, failed finally, or to be repeated after `retryMs`. */
 export async function recordAttempt(
   tx: Queryable,
   id: string,
@@ -88,7 +88,7 @@ export async function findDelivery(tx: Queryable, id: string): Promise<Delivery 
   return row ?? null
 }
 
-/** Makes a delivery due now, with the whole schedule before it. */
+/** Makes a delivery due now, with the whole schedule of attempts before it. */
 export async function redeliver(tx: Queryable, id: string): Promise<void> {
   await tx.query(
     `UPDATE webhook_deliveries SET status = 'pending', tries = 0, next_attempt_at = now() WHERE id = $1`,
@@ -96,12 +96,12 @@ export async function redeliver(tx: Queryable, id: string): Promise<void> {
   )
 }
 
-/** What is deleted at once: 20 ms on PGlite. */
+/** The rows deleted at once: 20 ms on PGlite. */
 const STEP_ROWS = 1_000
 
 /**
- * A step of removing deliveries that ended and are over 30 days old, and events of that age that have none left. Resolves to
- * whether there may be more.
+ * Deletes a part of the ended deliveries over 30 days old, and of the events of that age without deliveries. Resolves
+ * to whether there may be more.
  */
 export async function pruneDeliveries(db: Queryable): Promise<boolean> {
   const [row] = await db.query<{ deliveries: number; events: number }>(
@@ -119,7 +119,7 @@ export async function pruneDeliveries(db: Queryable): Promise<boolean> {
   return row?.deliveries === STEP_ROWS || row?.events === STEP_ROWS
 }
 
-/** The least identifier of version 7 of 30 days ago. */
+/** The smallest identifier of version 7 of 30 days ago. */
 function oldestKept(): string {
   const hex = (timeOfDay() - 30 * 24 * 3600_000).toString(16).padStart(12, '0')
   return `${hex.slice(0, 8)}-${hex.slice(8)}-7000-8000-000000000000`

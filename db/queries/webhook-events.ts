@@ -4,14 +4,14 @@ import { insertJob, insertJobs } from './jobs.ts'
 import type { Endpoint } from './webhooks.ts'
 
 /**
- * Events on their way to webhooks. Whoever creates a record writes one row for its event, however many webhooks listen. A job
- * of the organization places the events in one order after their transactions have ended; then the job of each endpoint
- * takes those that come after its own place, some at a time, and each becomes a delivery.
+ * Events on their way to webhooks. The creation of a record writes one row for its event, however many webhooks
+ * subscribe. A job of the organization gives the events their order after their transactions have ended. Then the job
+ * of each endpoint takes the next events after its own position, some at a time, and each becomes a delivery.
  */
 export const FAN_OUT_JOB = 'webhook-fan-out'
 export const ENDPOINT_JOB = 'webhook-endpoint'
 
-/** Writes events in the transaction of what they tell of, and has them sent when it commits. The payloads are JSON. */
+/** Writes events in the transaction of their records, and has them sent when it commits. The payloads are JSON. */
 export async function insertEvents(
   tx: Queryable,
   organizationId: string,
@@ -37,12 +37,12 @@ export async function insertEvents(
 const orderFanOut = (tx: Queryable, organizationId: string) =>
   insertJob(tx, { kind: FAN_OUT_JOB, organizationId, uniqueKey: organizationId })
 
-/** Has what waits for an endpoint sent. An endpoint has one job at a time. */
+/** Orders the sending of an endpoint's waiting events. An endpoint has one job at a time. */
 export async function orderDelivery(tx: Queryable, organizationId: string, webhookId: string): Promise<void> {
   await insertJob(tx, { kind: ENDPOINT_JOB, organizationId, payload: { webhookId }, uniqueKey: webhookId })
 }
 
-/** Places at most `limit` events of an organization, of which one job at a time does it. Returns their kinds. */
+/** Gives at most `limit` events of an organization their position; one job at a time does this. Returns their kinds. */
 export async function placeEvents(
   tx: Queryable,
   organizationId: string,
@@ -62,7 +62,10 @@ export async function placeEvents(
   return { kinds: rows.map(({ event }) => event), count: rows.reduce((sum, { count }) => sum + count, 0) }
 }
 
-/** Orders a delivery for some endpoints that listen to one of these kinds, after one of them. Returns the last, or null. */
+/**
+ * Orders deliveries for a page of the endpoints that subscribe to one of these kinds. Returns the last endpoint, or
+ * null.
+ */
 export async function orderDeliveries(
   tx: Queryable,
   organizationId: string,
@@ -84,12 +87,15 @@ export async function orderDeliveries(
 }
 
 /**
- * A dead endpoint takes no more while so many of its deliveries wait for their next attempt: what comes next stays one row
- * an event.
+ * A dead endpoint takes no more events while this many of its deliveries wait for their next attempt: later events stay
+ * one row each.
  */
 const MAX_PENDING = 10_000
 
-/** Makes the next events after an endpoint's place its deliveries. Returns how many, or that it has too many waiting. */
+/**
+ * Turns the next events after an endpoint's position into deliveries. Returns their number, or that too many are
+ * waiting.
+ */
 export async function takeEvents(
   tx: Queryable,
   organizationId: string,
@@ -114,7 +120,7 @@ export async function takeEvents(
     [webhookId],
   )
   if ((waiting?.count ?? 0) >= MAX_PENDING) return 'full'
-  // Somebody may have made it active anew meanwhile, which begins at another place.
+  // The webhook may have been reactivated meanwhile, which sets another position.
   const moved = await tx.query(
     `UPDATE webhooks SET position = $3::bigint WHERE id = $1 AND status = 'active' AND position = $2::bigint RETURNING 1`,
     [webhookId, position, last.position],
@@ -131,7 +137,7 @@ export async function takeEvents(
   return rows.length
 }
 
-/** Orders what is due, or was left, of all organizations: retries, and events that came when a job was just ending. */
+/** Orders due or left-over work of all organizations: retries, and events that came while a job was just ending. */
 export async function orderWhatIsDue(tx: Queryable, limit: number): Promise<void> {
   const unplaced = await tx.query<{ organizationId: string }>(
     `WITH RECURSIVE found AS (
@@ -148,7 +154,7 @@ export async function orderWhatIsDue(tx: Queryable, limit: number): Promise<void
     FAN_OUT_JOB,
     unplaced.map(({ organizationId }) => ({ organizationId, payload: {}, uniqueKey: organizationId })),
   )
-  // Those that have their job already would fill the limit.
+  // Endpoints that have their job already would fill the limit.
   const due = await tx.query<{ webhookId: string; organizationId: string }>(
     `SELECT w.id AS "webhookId", w.organization_id AS "organizationId" FROM webhooks w
      WHERE w.status = 'active' AND w.rests_until <= now()

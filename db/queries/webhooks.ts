@@ -21,7 +21,7 @@ export type NewWebhook = Pick<Webhook, 'url' | 'events' | 'description' | 'statu
 
 const COLUMNS = shownColumns(webhooks, 'w', HIDDEN)
 
-/** Whoever begins to listen takes nothing of before. An event may have no place yet: `listens_since` tells of it. */
+/** A new subscriber gets no earlier events. An event may have no position yet: `listens_since` decides for these. */
 const NEWEST_POSITION = '(SELECT last_value FROM webhook_event_positions)'
 
 export const WEBHOOK_SORTS = {
@@ -75,7 +75,7 @@ export async function insertWebhook(
   )
 }
 
-/** Replaces a webhook. What waits for one that is disabled now fails; one that is changed rests no longer. */
+/** Replaces a webhook. The waiting deliveries of a disabled one fail; a changed one rests no longer. */
 export async function updateWebhook(tx: Queryable, id: string, webhook: NewWebhook): Promise<void> {
   await tx.query(
     `UPDATE webhooks SET url = $2, events = $3::text[], description = $4, status = $5, updated_at = now(),
@@ -88,7 +88,7 @@ export async function updateWebhook(tx: Queryable, id: string, webhook: NewWebho
   if (webhook.status === 'disabled') await failPending(tx, id)
 }
 
-/** Gives a webhook another secret; the one before signs along for a day. */
+/** Gives a webhook another secret; the previous one also signs for a day. */
 export async function rotateSecret(tx: Queryable, id: string, secret: string): Promise<void> {
   await tx.query(
     `UPDATE webhooks SET previous_secret = secret, previous_until = now() + interval '24 hours', secret = $2,
@@ -97,7 +97,9 @@ export async function rotateSecret(tx: Queryable, id: string, secret: string): P
   )
 }
 
-/** Takes a webhook away from everybody. Its rows go in steps (`clearWebhooks`): it may have a million deliveries. */
+/**
+ * Hides a webhook from everybody. Its rows are deleted in steps (`clearWebhooks`): it may have a million deliveries.
+ */
 export async function deleteWebhook(tx: Queryable, id: string): Promise<void> {
   await tx.query(
     `UPDATE webhooks SET status = 'disabled', deleted_at = now(), secret = '', previous_secret = NULL WHERE id = $1`,
@@ -105,13 +107,13 @@ export async function deleteWebhook(tx: Queryable, id: string): Promise<void> {
   )
 }
 
-/** Ends a webhook whose receiver has said that it is gone. */
+/** Disables a webhook whose receiver has answered that it is gone. */
 export async function disableWebhook(tx: Queryable, id: string): Promise<void> {
   await tx.query(`UPDATE webhooks SET status = 'disabled', updated_at = now() WHERE id = $1`, [id])
   await failPending(tx, id)
 }
 
-/** The first of them, which are what most have; the rest follows in steps (`clearWebhooks`). */
+/** Fails the first pending deliveries, usually all of them; the rest follows in steps (`clearWebhooks`). */
 async function failPending(tx: Queryable, webhookId: string): Promise<void> {
   await tx.query(
     `UPDATE webhook_deliveries SET status = 'failed', next_attempt_at = NULL WHERE id IN (
@@ -120,12 +122,12 @@ async function failPending(tx: Queryable, webhookId: string): Promise<void> {
   )
 }
 
-/** What is changed or deleted at once: 20 ms on PGlite. */
+/** The rows changed or deleted at once: 20 ms on PGlite. */
 const STEP_ROWS = 1_000
 
 /**
- * A step of what is left to do for webhooks that were disabled or deleted: deliveries that wait fail, and those of a deleted
- * webhook go, then the webhook itself. Resolves to whether there may be more.
+ * One step of clearing disabled and deleted webhooks: pending deliveries fail, and the deliveries of a deleted webhook
+ * are deleted, then the webhook itself. Resolves to whether there may be more.
  */
 export async function clearWebhooks(db: Queryable): Promise<boolean> {
   const [failed] = await db.query<{ count: number }>(
@@ -155,19 +157,19 @@ export async function clearWebhooks(db: Queryable): Promise<boolean> {
   return false
 }
 
-/** Where an organization's deliveries of an endpoint go to, and the secrets that sign them, as they are stored. */
+/** The target of an endpoint's deliveries, and the secrets that sign them, in their stored form. */
 export interface Endpoint {
   url: string
   secret: string
-  /** The one before the last rotation, while it signs along. */
+  /** The secret before the last rotation, while it also signs. */
   previous: string | null
   slowFailures: number
   events: WebhookEvent[]
-  /** The place of the last event that it took, as text: it has 64 bits. */
+  /** The position of the last event that it took, as text: it has 64 bits. */
   position: string
 }
 
-/** The endpoint of a webhook that is active, or null. */
+/** The endpoint of an active webhook, or null. */
 export async function findEndpoint(tx: Queryable, webhookId: string): Promise<Endpoint | null> {
   const [row] = await tx.query<Endpoint>(
     `SELECT url, secret, CASE WHEN previous_until > now() THEN previous_secret END AS previous,
@@ -178,7 +180,7 @@ export async function findEndpoint(tx: Queryable, webhookId: string): Promise<En
   return row ?? null
 }
 
-/** The secrets of webhooks of all organizations that begin like this, those before a rotation too. */
+/** The secrets of webhooks of all organizations that begin with this text, including those before a rotation. */
 export function listPlainSecrets(
   db: Queryable,
   beginning: string,
@@ -190,7 +192,7 @@ export function listPlainSecrets(
   )
 }
 
-/** Writes the secrets of a webhook another way, unless it has been given another one meanwhile. */
+/** Stores the secrets of a webhook in another form, unless they were changed meanwhile. */
 export async function replaceSecrets(
   db: Queryable,
   id: string,
@@ -204,7 +206,7 @@ export async function replaceSecrets(
   ])
 }
 
-/** Lets an endpoint rest that kept us waiting, or ends that. */
+/** Lets a slow endpoint rest, or ends its rest. */
 export async function restEndpoint(tx: Queryable, webhookId: string, slowFailures: number, restMs: number) {
   await tx.query(
     `UPDATE webhooks SET slow_failures = $2,

@@ -1,6 +1,6 @@
 import { jsonb, pgTable, text, timestamp, uuid } from 'drizzle-orm/pg-core'
 
-/** What a change did to each field; an absent side is a record that was made or removed. */
+/** The change of each field; a missing side means a created or deleted record. */
 export interface Changes {
   [field: string]: { from?: unknown; to?: unknown }
 }
@@ -14,6 +14,6 @@ export const auditLog = pgTable('audit_log', {
   resource: text('resource').notNull(),
   resourceId: uuid('resource_id'),
   changes: jsonb('changes').$type<Changes>().notNull(),
-  /** The types of the records whose values `changes` names; null in entries from before this was kept. */
+  /** The data types of the records whose fields `changes` names; null in entries from before this was stored. */
   dataTypeIds: uuid('data_type_ids').array(),
 })

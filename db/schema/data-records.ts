@@ -7,7 +7,7 @@ export const dataRecords = pgTable('data_records', {
   organizationId: uuid('organization_id').notNull(),
   dataTypeId: uuid('data_type_id').notNull(),
   data: jsonb('data').$type<Values>().notNull(),
-  /** What a search looks into: the texts and numbers of data, a line each. */
+  /** The text that a search looks into: the texts and numbers of data, one per line. */
   search: text('search').notNull(),
   isSample: boolean('is_sample').notNull().default(false),
   createdAt: timestamp('created_at', { withTimezone: true }).notNull().defaultNow(),

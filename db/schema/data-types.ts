@@ -11,7 +11,7 @@ export const dataTypes = pgTable('data_types', {
   /** The key of the field that names a record; it is required and unique. */
   primaryKey: text('primary_key'),
   fields: jsonb('fields').$type<Field[]>().notNull(),
-  /** Whether it came with the organization, to try things out with. */
+  /** Whether it came with the organization as a sample. */
   isSample: boolean('is_sample').notNull().default(false),
   createdAt: timestamp('created_at', { withTimezone: true }).notNull().defaultNow(),
   updatedAt: timestamp('updated_at', { withTimezone: true }).notNull().defaultNow(),

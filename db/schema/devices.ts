@@ -11,7 +11,7 @@ export const devices = pgTable('devices', {
   name: text('name').notNull(),
   hubId: uuid('hub_id'),
   keyHash: bytea('key_hash').notNull(),
-  /** Who was shown the key. */
+  /** The user who was shown the key. */
   keyBy: uuid('key_by'),
   createdAt: timestamp('created_at', { withTimezone: true }).notNull().defaultNow(),
   updatedAt: timestamp('updated_at', { withTimezone: true }).notNull().defaultNow(),
@@ -19,7 +19,7 @@ export const devices = pgTable('devices', {
   lastSeenAt: timestamp('last_seen_at', { withTimezone: true }),
 })
 
-/** Which device rode on which vehicle when. */
+/** The times at which devices were mounted on vehicles. */
 export const mounts = pgTable('mounts', {
   id: uuid('id').primaryKey(),
   organizationId: uuid('organization_id').notNull(),

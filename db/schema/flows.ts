@@ -18,7 +18,7 @@ export const FIELD_TYPES = [
 
 export type FieldType = (typeof FIELD_TYPES)[number]
 
-/** What a step asks for; the shape of a data type's field. */
+/** A field of a step, in the shape of a data type's field. */
 export interface Field {
   key: string
   label: string

@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm'
 import { integer, jsonb, pgTable, text, timestamp, uuid } from 'drizzle-orm/pg-core'
 
-/** A circle in metres, or a ring of vertices (degrees, longitude first) whose last is its first. */
+/** A circle in metres, or a ring of vertices (degrees, longitude first) whose last vertex equals its first. */
 export type FenceShape =
   | { type: 'circle'; center: { lat: number; lng: number }; radius: number }
   | { type: 'polygon'; coordinates: [lng: number, lat: number][] }

@@ -1,6 +1,6 @@
 import { boolean, jsonb, pgTable, text, timestamp, uuid } from 'drizzle-orm/pg-core'
 
-/** One permission of a role. With `dataTypes` it holds for those alone, less their restricted fields. */
+/** One permission of a role. With `dataTypes` it covers those types alone, without their restricted fields. */
 export interface PermissionDetail {
   permissionName: string
   scope: 'all' | 'team' | 'own'

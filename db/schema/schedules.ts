@@ -3,7 +3,7 @@ import { boolean, integer, jsonb, pgTable, text, timestamp, uuid } from 'drizzle
 export const FREQUENCIES = ['daily', 'weekly', 'monthly', 'yearly'] as const
 export const WEEKDAYS = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const
 
-/** Every so many days, weeks, months or years. */
+/** Repeats every `interval` days, weeks, months or years. */
 export interface SimpleRepeat {
   frequency: (typeof FREQUENCIES)[number]
   interval: number
@@ -29,7 +29,7 @@ export const schedules = pgTable('schedules', {
   name: text('name').notNull(),
   flowId: uuid('flow_id').notNull(),
   dataIds: uuid('data_ids').array().notNull().default([]),
-  /** Of those in `dataIds`, also of records that are gone and of what was in it before. */
+  /** The types of the records in `dataIds`, including deleted and former ones. */
   dataTypeIds: uuid('data_type_ids').array().notNull().default([]),
   hubId: uuid('hub_id'),
   teamId: uuid('team_id'),

@@ -3,12 +3,12 @@ import { bigint, boolean, customType, jsonb, pgTable, text, timestamp, uuid } fr
 
 const point = customType<{ data: string }>({ dataType: () => 'geometry(Point,4326)' })
 
-/** A status that a task has taken: when, by whom and where, and what its step asked for. */
+/** A status that a task has taken: when, by whom and where, and the values of its step's fields. */
 export interface HistoryEntry {
   status: string
-  /** ISO 8601 in UTC with milliseconds, so that the order of the texts is that of the times. */
+  /** ISO 8601 in UTC with milliseconds, so that the texts sort by time. */
   at: string
-  /** Null is nobody: a schedule. */
+  /** Null for a schedule. */
   by: string | null
   lat: number | null
   lng: number | null
@@ -24,7 +24,7 @@ export const tasks = pgTable('tasks', {
   status: text('status').notNull(),
   flowId: uuid('flow_id').notNull(),
   dataIds: uuid('data_ids').array().notNull().default([]),
-  /** Of those in `dataIds`, also of records that are gone and of what was in it before. */
+  /** The types of the records in `dataIds`, including deleted and former ones. */
   dataTypeIds: uuid('data_type_ids').array().notNull().default([]),
   hubId: uuid('hub_id'),
   teamId: uuid('team_id'),
@@ -39,14 +39,14 @@ export const tasks = pgTable('tasks', {
   endTime: timestamp('end_time', { withTimezone: true }),
   content: jsonb('content').$type<{ [key: string]: unknown }>().notNull().default({}),
   history: jsonb('history').$type<HistoryEntry[]>().notNull(),
-  /** Generated: what a search looks into. */
+  /** Generated: the text that a search looks into. */
   search: text('search').notNull().default(sql`code || name || address`),
   isSample: boolean('is_sample').notNull().default(false),
   createdAt: timestamp('created_at', { withTimezone: true }).notNull().defaultNow(),
   updatedAt: timestamp('updated_at', { withTimezone: true }).notNull().defaultNow(),
 })
 
-/** The number of the last code that was drawn. */
+/** The number of the last code that was taken. */
 export const taskCounters = pgTable('task_counters', {
   organizationId: uuid('organization_id').primaryKey(),
   last: bigint('last', { mode: 'number' }).notNull(),

@@ -9,7 +9,7 @@ export const teams = pgTable('teams', {
   updatedAt: timestamp('updated_at', { withTimezone: true }).notNull().defaultNow(),
 })
 
-/** Who belongs to a team: as a member, as a leader, or as both. */
+/** The users of a team: as members, as leaders, or as both. */
 export const teamUsers = pgTable('team_users', {
   organizationId: uuid('organization_id').notNull(),
   teamId: uuid('team_id').notNull(),

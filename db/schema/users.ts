@@ -1,6 +1,6 @@
 import { integer, pgTable, text, timestamp, uuid } from 'drizzle-orm/pg-core'
 
-/** Whoever or whatever has positions; `key` is what points carry. */
+/** Users and devices, which have positions; points carry the `key`. */
 export const subjects = pgTable('subjects', {
   key: integer('key').primaryKey().generatedAlwaysAsIdentity(),
   id: uuid('id').notNull(),
@@ -38,6 +38,6 @@ export const sessions = pgTable('sessions', {
   address: text('address'),
   createdAt: timestamp('created_at', { withTimezone: true }).notNull().defaultNow(),
   expiresAt: timestamp('expires_at', { withTimezone: true }).notNull(),
-  /** How often it has been renewed: tokens of earlier renewals have ended. */
+  /** The number of renewals: tokens of earlier renewals have ended. */
   renewals: integer('renewals').notNull().default(0),
 })

@@ -2,7 +2,7 @@ import { boolean, doublePrecision, jsonb, pgTable, text, timestamp, uuid } from 
 
 export const WEEKDAYS = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const
 
-/** What fits in: kilograms, cubic metres, pieces. Null is not known. */
+/** The capacity in kilograms, cubic metres and pieces; null if it is not known. */
 export interface Capacity {
   weight: number | null
   volume: number | null
@@ -16,12 +16,12 @@ export interface WorkingHours {
   to: string
 }
 
-/** What a route of it may not exceed: metres, seconds, stops. Null is no limit. */
+/** The limits of a vehicle's route: metres, seconds, stops; null means no limit. */
 export interface Constraints {
   maxDistance: number | null
   maxDuration: number | null
   maxStops: number | null
-  /** What its work may ask for. */
+  /** The skills that its work may require. */
   skills: string[]
 }
 
@@ -44,7 +44,7 @@ export const vehicles = pgTable('vehicles', {
     .default({ maxDistance: null, maxDuration: null, maxStops: null, skills: [] }),
   hubId: uuid('hub_id'),
   driverId: uuid('driver_id'),
-  /** Who named the driver. */
+  /** The user who named the driver. */
   driverBy: uuid('driver_by'),
   isSample: boolean('is_sample').notNull().default(false),
   createdAt: timestamp('created_at', { withTimezone: true }).notNull().defaultNow(),

@@ -25,7 +25,7 @@ export const webhooks = pgTable('webhooks', {
   updatedAt: timestamp('updated_at', { withTimezone: true }).notNull().defaultNow(),
 })
 
-/** One try to deliver. `response` is the beginning of what the receiver answered. */
+/** One attempt to deliver. `response` is the beginning of the receiver's answer. */
 export interface Attempt {
   at: string
   statusCode: number | null

@@ -7,7 +7,7 @@ export const DAY_MS = 86_400_000
 /** The weekdays as RFC 5545 calls them. */
 export const WEEKDAYS = ['MO', 'TU', 'WE', 'TH', 'FR', 'SA', 'SU'] as const
 
-/** Occurrences are looked for up to here, so that a rule that never matches is known to. */
+/** Occurrences are searched for up to this year, so that a rule that never matches is recognized. */
 export const FIRST_YEAR = 2000
 export const LAST_YEAR = 2099
 
@@ -18,7 +18,7 @@ export interface CalendarDay {
   dayOfMonth: number
 }
 
-/** The day of a month; one beyond its end is in the next. */
+/** The day of a month; a day beyond its end is in the next month. */
 export const dayOf = (year: number, month: number, dayOfMonth: number): number =>
   Date.UTC(year, month - 1, dayOfMonth) / DAY_MS
 
@@ -38,8 +38,8 @@ export const weekdayOf = (day: number): number => modulo(day + 3, 7)
 export const modulo = (value: number, by: number): number => ((value % by) + by) % by
 
 /**
- * The number of the week that a day is in, and how many weeks the year of that week has. Week 1 is the first with four
- * days or more in the year; weeks start on the weekday given (RFC 5545, BYWEEKNO).
+ * The number of a day's week, and the number of weeks in the year of that week. Week 1 is the first with four days or
+ * more in the year; weeks start on the given weekday (RFC 5545, BYWEEKNO).
  */
 export function weekNumber(day: number, weekStart: number): { week: number; weeks: number } {
   // The fourth day of a week is in the year that the week belongs to.

@@ -9,28 +9,28 @@ export interface TimeZone {
   offsetAt(instant: number): number
   toLocal(instant: number): number
   /**
-   * The instant of a local time. Of one that occurs twice, the first; one that the clocks skip moves on by as much as they
-   * skip, so that 02:30 is 03:30.
+   * The instant of a local time. If the time occurs twice, the first one. If the clocks skip it, it moves on by the
+   * gap, so that 02:30 is 03:30.
    */
   toInstant(local: number): number
   /** The local times that the clocks skip on a day, as [from, to). */
   skippedOn(day: number): readonly (readonly [from: number, to: number])[]
 }
 
-/** Before it every place kept the time of its sun. */
+/** Earlier, every place kept its solar time. */
 const SOLAR_YEAR = 1800
-/** No offset lasts as short as this: the shortest of the tz database since 1901 is 7 days, Gaza's in 2054. */
+/** No offset lasts less: the shortest of the tz database since 1901 is 7 days, Gaza's in 2054. */
 const PROBE_MS = 6 * DAY_MS
 /** A zone with its years takes some 20 KiB. */
 const MAX_ZONES = 100
 
 const zones = new Map<string, TimeZone>()
 
-/** A time zone by its name in the tz database. Throws a RangeError where there is none. */
+/** A time zone by its name in the tz database. Throws a RangeError if there is none. */
 export function findTimeZone(name: string): TimeZone {
   const known = zones.get(name)
   const zone = known ?? createTimeZone(name)
-  // The one that was used last comes last.
+  // The most recently used zone comes last.
   zones.delete(name)
   zones.set(name, zone)
   if (zones.size > MAX_ZONES) zones.delete(zones.keys().next().value as string)
@@ -50,7 +50,7 @@ function createTimeZone(name: string): TimeZone {
   /** The days of the year that was looked into last. */
   let [knownFrom, knownTo] = [0, -1]
 
-  /** The offsets of a year, each with the instant from which it holds: 0.1 ms for a year that is new. */
+  /** The offsets of a year, each with the instant from which it holds: 0.1 ms for a new year. */
   function changesOf(year: number): Change[] {
     const known = years.get(year)
     if (known) return known
@@ -100,7 +100,7 @@ function createTimeZone(name: string): TimeZone {
     skippedOn(day) {
       if (day < knownFrom || day > knownTo) {
         const { year } = calendarDay(day)
-        // Local days begin and end up to 14 hours off UTC's.
+        // Local days begin and end up to 14 hours before or after UTC's.
         for (const near of [year - 1, year, year + 1]) changesOf(near)
         knownFrom = dayOf(year, 1, 1)
         knownTo = dayOf(year, 12, 31)

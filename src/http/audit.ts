@@ -4,21 +4,21 @@ import { hasAuditEntry, insertAuditEntry } from '../../db/queries/audit-log.ts'
 import type { Caller } from '../../db/queries/sessions.ts'
 import type { Changes } from '../../db/schema/audit-log.ts'
 
-/** Who acts; a caller is one. Null is nobody signed in. */
+/** The person who acts, such as a caller; `userId` is null where nobody is signed in. */
 interface Actor {
   organizationId: string
   userId: string | null
 }
 
-/** A record before and after a change; null where it is not there. */
+/** A record before and after a change; null where it does not exist. */
 interface Change<Record> {
   before: { _id: string } | null
   after: Record
 }
 
 /**
- * Carries out what a route declares: `work` in a transaction of the caller's organization, and in the same one an entry
- * of the audit log that says what changed. Resolves to the record afterwards.
+ * Does the work of a route in a transaction of the caller's organization, and writes what `work` changed into the audit
+ * log in the same transaction. Resolves to the record afterwards.
  */
 export function audited<Record extends { _id: string } | null>(
   db: Database,
@@ -34,7 +34,7 @@ export function audited<Record extends { _id: string } | null>(
 
 /**
  * Writes what a route changed into the audit log, in the transaction of the change. Action and resource are those of
- * the route's permission, `update/hub`, unless an action has a name of its own. Resolves to the record afterwards.
+ * the route's permission, such as `update/hub`, unless `action` names another. Resolves to the record afterwards.
  */
 export async function recordChange<Record extends { _id: string } | null>(
   tx: Queryable,
@@ -49,42 +49,45 @@ export async function recordChange<Record extends { _id: string } | null>(
   return after
 }
 
-/** Writes into the audit log, in the transaction of what it tells of. Secrets have no place in `changes`. */
+/** Writes an entry into the audit log, in the transaction of the change. `changes` must hold no secrets. */
 export function record(
   tx: Queryable,
   { organizationId, userId }: Actor,
-  what: {
+  entry: {
     action: string
     resource: string
     resourceId: string | null
     changes?: Changes
-    /** The types of the data records whose values `changes` names. */
+    /** The data types of the records whose fields `changes` names. */
     dataTypeIds?: string[]
   },
 ): Promise<void> {
-  return insertAuditEntry(tx, { organizationId, userId, changes: {}, dataTypeIds: [], ...what })
+  return insertAuditEntry(tx, { organizationId, userId, changes: {}, dataTypeIds: [], ...entry })
 }
 
-/** As `record`, and once in an hour: of what changes nothing, however often somebody does it. */
+/**
+ * Like `record`, but at most once an hour for the same entry. For actions that change nothing and may be repeated
+ * often.
+ */
 export async function recordHourly(
   tx: Queryable,
   actor: Actor,
-  what: Parameters<typeof record>[2],
+  entry: Parameters<typeof record>[2],
 ): Promise<void> {
   const { organizationId, userId } = actor
-  if (!(await hasAuditEntry(tx, { organizationId, userId, changes: {}, ...what })))
-    await record(tx, actor, what)
+  if (!(await hasAuditEntry(tx, { organizationId, userId, changes: {}, ...entry })))
+    await record(tx, actor, entry)
 }
 
-const NOT_TOLD = new Set(['_id', 'createdAt', 'updatedAt', 'organizationId'])
+const NOT_AUDITED = new Set(['_id', 'createdAt', 'updatedAt', 'organizationId'])
 
-/** What differs between two states of a record; null is one that is not there. */
+/** The fields in which two states of a record differ; null is a record that does not exist. */
 export function differences(before: object | null, after: object | null): Changes {
   const from = new Map(Object.entries(before ?? {}))
   const to = new Map(Object.entries(after ?? {}))
   const changes: Changes = {}
   for (const field of new Set([...from.keys(), ...to.keys()])) {
-    if (NOT_TOLD.has(field) || JSON.stringify(from.get(field)) === JSON.stringify(to.get(field))) continue
+    if (NOT_AUDITED.has(field) || JSON.stringify(from.get(field)) === JSON.stringify(to.get(field))) continue
     changes[field] = {
       ...(before ? { from: from.get(field) ?? null } : {}),
       ...(after ? { to: to.get(field) ?? null } : {}),

@@ -1,22 +1,25 @@
 /**
- * The memory for bodies that arrive and are worked on. A body takes room as its bytes arrive: a promise, such as its length,
- * takes none. An owner, which is a root of organizations (fair/roots.ts) or an address where nobody is signed in, has up to half of
- * the room that the others leave, so the next owner finds room as well.
+ * The memory for request bodies that arrive and are processed. A body takes memory only as its bytes arrive: an
+ * announced length takes none. An owner is a root of organizations (fair/roots.ts), or an address where nobody is signed
+ * in. An owner may use up to half of the memory that the others leave, so the next owner finds room as well.
  *
- * Where there is no room, bodies that arrive too slowly are cut off, the slowest first. A sender that fills the room with bodies
- * that never end would keep it for the 30 s that a body has to arrive.
+ * When the memory is full, bodies that arrive too slowly are cut off, the slowest first. Otherwise a sender could fill
+ * the memory with bodies that never end, for the 30 s in which a body must arrive.
  */
 export interface BodyRoom {
-  /** A place for a body that begins to arrive. `cutOff` is called when another body needs its room. */
+  /** Reserves a place for a body that begins to arrive. `cutOff` is called when another body needs its memory. */
   enter(owner: string, cutOff: () => void): BodyPlace
 }
 
 export interface BodyPlace {
   /** Adds a piece that has arrived. Returns whether there is room for it; if not, the place is given back. */
   add(bytes: number): boolean
-  /** Adds bytes that the server makes of the body. Returns whether there is room for them; if not, the place is given back. */
+  /**
+   * Adds bytes that the server makes of the body. Returns whether there is room for them; if not, the place is given
+   * back.
+   */
   grow(bytes: number): boolean
-  /** The body arrives no more, whole or not: it cannot be too slow. */
+  /** No more of the body arrives, so it can no longer be too slow. */
   complete(): void
   giveBack(): void
 }
@@ -25,23 +28,23 @@ interface Held {
   owner: string
   bytes: number
   cutOff: () => void
-  /** Until when the body is fast enough. */
+  /** Until then the body counts as fast enough. */
   paidUntil: number
 }
 
-/** A piece takes so many bytes beside its own, as a buffer of Node: 480, measured with 500,000 pieces of one byte. */
+/** The overhead of each piece as a Buffer of Node: 480 bytes, measured with 500,000 pieces of one byte. */
 const PIECE_BYTES = 512
 
 export function createBodyRoom({
   maxBytes,
   bytesPerS,
-  aheadMs,
+  graceMs,
 }: {
   maxBytes: number
-  /** A body that arrives more slowly makes room for others. */
+  /** A body that arrives more slowly than this makes room for others. */
   bytesPerS: number
-  /** For how long a body may send nothing, at first and after it was faster. */
-  aheadMs: number
+  /** How long a body may send nothing, at first and after it was faster. */
+  graceMs: number
 }): BodyRoom {
   const bytesOf = new Map<string, number>()
   const arriving = new Set<Held>()
@@ -73,10 +76,10 @@ export function createBodyRoom({
 
   return {
     enter(owner, cutOff) {
-      const held: Held = { owner, bytes: 0, cutOff, paidUntil: performance.now() + aheadMs }
+      const held: Held = { owner, bytes: 0, cutOff, paidUntil: performance.now() + graceMs }
       const grow = (bytes: number) => {
         if (!fits(owner, bytes) && !makeRoom(held, bytes)) {
-          // Its bytes make room for other bodies, which might all be cut off half way otherwise.
+          // Frees its bytes for other bodies. Otherwise all of them might be cut off half way.
           giveBack(held)
           return false
         }
@@ -88,8 +91,8 @@ export function createBodyRoom({
       return {
         add(bytes) {
           const now = performance.now()
-          held.paidUntil = Math.min(Math.max(held.paidUntil, now) + (bytes / bytesPerS) * 1000, now + aheadMs)
-          // A body of which nothing has arrived holds nothing that another could use.
+          held.paidUntil = Math.min(Math.max(held.paidUntil, now) + (bytes / bytesPerS) * 1000, now + graceMs)
+          // Until its first byte, a body holds no memory that another could use.
           arriving.add(held)
           return grow(bytes + PIECE_BYTES)
         },

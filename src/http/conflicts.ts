@@ -1,7 +1,9 @@
 import { isDuplicate, isReferenced } from '../../db/errors.ts'
 import { conflict } from './errors.ts'
 
-/** Carries out `work`; 409 where a unique key keeps it from it: ``unique(`team named ${name}`, () => insertTeam(…))``. */
+/**
+ * Runs `work`, and turns a duplicate of a unique key into 409: ``unique(`team named ${name}`, () => insertTeam(…))``.
+ */
 export async function unique<T>(name: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
@@ -12,7 +14,7 @@ export async function unique<T>(name: string, work: () => Promise<T>): Promise<T
   }
 }
 
-/** Carries out `work`, a deletion; 409 with this sentence where other records still refer to what it deletes. */
+/** Runs `work`, a deletion, and answers 409 with this sentence if other records still refer to the deleted one. */
 export async function unreferenced<T>(sentence: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work()

@@ -5,14 +5,14 @@ import { isStorable } from '../../db/text.ts'
 import { invalid } from './errors.ts'
 import { MAX_TIME_MS, MIN_TIME_MS } from './times.ts'
 
-// A cursor is opaque to clients: the JSON of the last row's keys. What comes back may be forged, so that every key is
-// held to what its column takes.
+// A cursor is opaque to clients: the JSON of the last row's keys. A client may forge one, so every key is checked
+// against the range of its column.
 
-/** Keys of a cursor, each with the bounds of its column. */
+/** Schemas for the keys of a cursor, each with the bounds of its column. */
 export const cursorKey = {
   /** Milliseconds since 1970. */
   time: z.number().min(MIN_TIME_MS).max(MAX_TIME_MS),
-  /** As answers write it. */
+  /** In the format of the answers. */
   timestamp: z.iso.datetime({ precision: 3 }).refine(text => Date.parse(text) >= MIN_TIME_MS),
   /** `subjects.key`, an int4. */
   subject: z.int32().min(0),
@@ -22,7 +22,7 @@ export function writeCursor(keys: unknown): string {
   return Buffer.from(JSON.stringify(keys)).toString('base64url')
 }
 
-/** Reads a cursor that `schema` describes; null where there is none. 400 where it is not one of this list. */
+/** Reads a cursor that `schema` describes; null if none is given. Throws 400 if it is not a cursor of this list. */
 export function readCursor<T>(cursor: string | undefined, schema: z.ZodType<T>): T | null {
   if (cursor === undefined) return null
   try {
@@ -32,7 +32,7 @@ export function readCursor<T>(cursor: string | undefined, schema: z.ZodType<T>):
   }
 }
 
-/** Whether a text can be read back as the type of what a list is sorted by. */
+/** Whether a text can be read back as the type of the list's sort key. */
 export function isSortKey(text: string, type: Sort['type']): boolean {
   switch (type) {
     case 'timestamptz':
@@ -59,7 +59,9 @@ function isTimestamp(text: string): boolean {
   return date.getUTCMonth() === month - 1 && date.getUTCDate() === day
 }
 
-/** A float8 as the database writes it; one that is too large or too small for its exponent is refused by it. */
+/**
+ * A float8 as the database writes it. The database rejects numbers that are too large or too small for its exponent.
+ */
 function isFloat(text: string): boolean {
   const digits = /^-?(\d{1,400}(?:\.\d{1,400})?)(?:e[+-]?\d{1,3})?$/.exec(text)?.[1]
   const number = Number(text)

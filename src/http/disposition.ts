@@ -1,4 +1,7 @@
-/** A file with its name, to be kept. [RFC 6266] With the name in ASCII for whoever knows no other. */
+/**
+ * The header of a file that is to be saved under this name. [RFC 6266] The first name is ASCII, for clients that know
+ * only that.
+ */
 export function disposition(name: string): string {
   const plain = name.replaceAll(/[^\x20-\x7e]|[%"\\]/g, '_')
   const encoded = encodeURIComponent(name).replaceAll(

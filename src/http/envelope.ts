@@ -7,22 +7,22 @@ export const id = z
   .describe('Identifier')
   .meta({ examples: ['019aa3c0-5b6e-7d4a-9f10-2b3c4d5e6f70'] })
 
-/** A text of an answer, and what it may look like. */
+/** A text of an answer, with an example. */
 export const text = (example: string) => z.string().meta({ examples: [example] })
 
-/** What a field of a record may hold. */
+/** The value of a field of a record. */
 export const anyValue = z.unknown().meta({ id: 'AnyValue', description: 'Any JSON value' })
 
-/** A record that another one names. */
+/** A reference to another record, with its name. */
 export const namedRecord = z.object({ _id: id, name: text('Customer') }).meta({ id: 'NamedRecord' })
 
-/** Of every record that sample data may create. */
+/** The mark of every record that sample data may create. */
 export const isSample = z.boolean().describe('Whether it came with the organization, to try things out with')
 
-/** An identifier in a path. One that is malformed is not there: whatever is wrong with a path is 404 (plugins/errors.ts). */
+/** An identifier in a path. A malformed one answers 404, as every other fault of a path does (plugins/errors.ts). */
 export const pathId = z.uuid().toLowerCase().describe('Identifier')
 
-/** An identifier in a body; ours are written in small letters. */
+/** An identifier in a body, in lower case as ours are. */
 export const reference = z.string().max(100).toLowerCase()
 
 const FAILURE_MEANINGS = Object.fromEntries(
@@ -33,7 +33,7 @@ const listMeanings = (meanings: { [code: string]: string }) =>
     .map(([code, means]) => `- \`${code}\`: ${means}`)
     .join('\n')
 
-/** One value that is wrong, by its place. */
+/** One wrong value and its place. */
 export const fieldError = z
   .object({
     path: text('name'),
@@ -57,7 +57,7 @@ export const failure = z
   .loose()
   .meta({ id: 'Failure' })
 
-/** That it was done. A plain boolean: generators make a class or an error of a choice of one. */
+/** Marks success. A plain boolean: generators make a class or an error of an enum with one value. */
 export const done = z.boolean().meta({ examples: [true] })
 
 export const success = <T extends z.ZodType>(data: T) =>
@@ -103,7 +103,7 @@ const FAILURES_BY_STATUS = Object.fromEntries(
   Object.entries(DESCRIPTIONS).map(([status, description]) => [status, failure.describe(description)]),
 )
 
-/** The failures of a route, for its `response`, besides those that follow from what it asks for. */
+/** The failures of a route, for its `response`, besides those that follow from its access, body and query. */
 export function failures(...statuses: FailureStatus[]): Record<number, typeof failure> {
   return Object.fromEntries(statuses.map(status => [status, FAILURES_BY_STATUS[status] as typeof failure]))
 }

@@ -1,6 +1,6 @@
 /**
- * The codes of failures, a closed list that programs and translations go by (contract section 2). A code keeps its meaning
- * once it is published; a failure that fits none gets a new one.
+ * The codes of failures, a closed list for programs and translations (contract section 2). A code keeps its meaning
+ * once it is published; a failure that fits no code gets a new one.
  */
 export const FAILURES = {
   'invalid-input': { status: 400, means: 'The body or the query is not valid: `errors` has each place' },
@@ -65,7 +65,7 @@ const CODES_BY_STATUS = new Map<number, FailureCode>(
   (Object.keys(FAILURES) as FailureCode[]).toReversed().map(code => [FAILURES[code].status, code]),
 )
 
-/** The general code of a status, which is the first one that the list has for it. */
+/** The general code of a status: the first one in the list with that status. */
 export function codeOfStatus(status: number): FailureCode {
   return CODES_BY_STATUS.get(status) ?? (status < 500 ? 'malformed-request' : 'internal')
 }

@@ -2,7 +2,7 @@ import { FAILURES, type FailureCode, type FieldCode } from './error-codes.ts'
 
 const RETRY_AFTER_S = 5
 
-/** One value that is wrong, by its place in the body or query. */
+/** One wrong value, by its place in the body or query. */
 export interface FieldError {
   path: string
   code: FieldCode
@@ -21,7 +21,7 @@ export class RequestError extends Error {
   readonly statusCode: number
   /** The other fields of the envelope. */
   readonly details: Details
-  /** When the same request may succeed, in whole seconds from now. */
+  /** Whole seconds from now until the same request may succeed. */
   readonly retryAfterS: number
 
   constructor(code: FailureCode, message: string, details: Details = {}, retryAfterS = RETRY_AFTER_S) {
@@ -40,31 +40,33 @@ export class RequestError extends Error {
 
 export const notFound = (what: string) => new RequestError('not-found', `There is no such ${what}.`)
 
-/** The record, or 404 where there is none. */
+/** Returns the record, or throws 404 if there is none. */
 export function found<T>(what: string, record: T | null | undefined): T {
   if (record === null || record === undefined) throw notFound(what)
   return record
 }
 
-/** What is wrong, said of where it is. */
+/** A sentence that says where in the request the fault is. */
 export const notValid = (path: string, message: string) =>
   `${path === '' ? 'The request' : `"${path.slice(0, 200)}"`} is not valid: ${message.replace(/^Th/, 'th')}`
 
-/** What is wrong with "this" is said of what it is; a sentence that says it itself stays. */
+/** Replaces "this" at the beginning of a message with the field's name; other messages stay as they are. */
 const aboutField = (path: string, message: string) =>
   path !== '' && message.startsWith('This ') ? notValid(path, message) : message
 
-/** How a query names what stands at a path: `filter[age]` for `filter.age`. */
+/** The name of a path's parameter in a query: `filter[age]` for `filter.age`. */
 export const inQuery = (path: string) => path.replace(/\.(.*)$/s, '[$1]')
 
-/** One value that is wrong. The sentence may name it in another way than its path. */
-export const invalid = (path: string, message: string, code: FieldCode = 'invalid', said = path) =>
-  new FieldErrors([{ path, code, message }], message, said)
+/**
+ * A failure about one value. `subject` names the value in the message where its path is not what a reader knows it by.
+ */
+export const invalid = (path: string, message: string, code: FieldCode = 'invalid', subject = path) =>
+  new FieldErrors([{ path, code, message }], message, subject)
 
-/** Several of them, under one sentence. */
+/** A failure about several values, under one message. */
 export class FieldErrors extends RequestError {
-  constructor(errors: FieldError[], message: string, said = errors[0]?.path ?? '') {
-    super('invalid-input', aboutField(said, message), { errors })
+  constructor(errors: FieldError[], message: string, subject = errors[0]?.path ?? '') {
+    super('invalid-input', aboutField(subject, message), { errors })
   }
 }
 
@@ -76,6 +78,6 @@ export const conflict = (
 export const forbidden = (message: string, code: 'forbidden' | 'restricted-field' = 'forbidden') =>
   new RequestError(code, message)
 
-/** Also of two that end one session at once: the second has no session any more. */
+/** Also thrown when two requests end one session at once: the second one finds no session. */
 export const sessionEnded = () =>
   new RequestError('unauthorized', 'The token is expired, revoked or not valid.')

@@ -1,11 +1,11 @@
-/** About 600 bytes each. */
+/** Each takes about 600 bytes. */
 const MAX_KNOWN = 10_000
-/** Ours have some 300. */
+/** Our tokens have about 300 characters. */
 const MAX_TOKEN = 1_024
 
 /**
- * Whose the tokens are that were valid lately, so that a request waits in the line of its user from its first line on. It
- * says nothing of whether a token still is valid.
+ * The users of recently valid tokens, so that a request waits in the queue of its user from the moment its head is
+ * read. An entry does not prove that its token is still valid.
  */
 export interface KnownCallers {
   find(authorization: string | undefined): KnownCaller | undefined
@@ -14,7 +14,7 @@ export interface KnownCallers {
 
 interface KnownCaller {
   userId: string
-  /** Of the user's organization (fair/roots.ts). */
+  /** The root of the user's organization (fair/roots.ts). */
   root: string
 }
 
@@ -23,7 +23,7 @@ export const readToken = (authorization: string): string | undefined =>
   /^Bearer +(\S+)$/i.exec(authorization)?.[1]
 
 export function createKnownCallers(): KnownCallers {
-  /** By token; the one that was used last comes last. */
+  /** By token; the most recently used one comes last. */
   const callers = new Map<string, KnownCaller>()
   return {
     find: authorization => callers.get((authorization && readToken(authorization)) ?? ''),

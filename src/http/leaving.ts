@@ -1,7 +1,7 @@
 import type { FastifyReply } from 'fastify'
 import { RequestError } from './errors.ts'
 
-/** Aborted when the answer is sent, or the caller has gone. */
+/** A signal that is aborted when the answer is sent or the client has disconnected. */
 export function leavingOf({ raw }: FastifyReply): AbortSignal {
   const leaving = new AbortController()
   const leave = () => leaving.abort(new RequestError('unavailable', 'The caller has gone.'))
@@ -10,7 +10,7 @@ export function leavingOf({ raw }: FastifyReply): AbortSignal {
   return leaving.signal
 }
 
-/** Does it when the signal is aborted, or now where it is already. */
+/** Calls `act` when the signal is aborted, or at once if it already is. */
 export function whenAborted(signal: AbortSignal, act: () => void): void {
   if (signal.aborted) act()
   else signal.addEventListener('abort', act, { once: true })

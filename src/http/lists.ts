@@ -21,7 +21,7 @@ export function listQuery<Name extends string>(sorts: { [name in Name]: Sort }, 
   })
 }
 
-/** The page that a query asks for. 400 where its cursor is none of this list in this order. */
+/** The page that a query asks for. Throws 400 if its cursor does not belong to this list in this order. */
 export function readPageRequest(
   query: { limit: number; cursor?: string; search?: string; _id?: string; sort: string },
   sorts: { [name: string]: Sort },
@@ -50,12 +50,15 @@ export function listed<Row>(found: Page<Row>, query: { limit: number; sort: stri
   }
 }
 
-/** A list that has no further pages, as the interface shows it. */
+/** A list without further pages, as the interface shows it. */
 export function listedWhole<Row>(rows: Row[]) {
   return page(rows, { limit: rows.length, nextCursor: null, total: rows.length })
 }
 
-/** The identifiers of a filter that accepts several, separated by commas. What is none matches nothing. */
+/**
+ * The identifiers of a filter that accepts several, separated by commas. Texts that are no identifiers match nothing
+ * and are dropped.
+ */
 export function splitIds(text: string | undefined): string[] | undefined {
   return text
     ?.split(',')

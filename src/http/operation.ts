@@ -2,17 +2,17 @@ import type { FastifyContextConfig, FastifySchema } from 'fastify'
 import { z } from 'zod'
 import type { Access } from './permissions.ts'
 
-/** The media type of a form whose fields may come in the address as well. */
+/** The media type of a form whose fields may also come in the address. */
 export const FORM = 'application/x-www-form-urlencoded'
 
-/** What an operation promises: stands in a resource's `schemas.ts`, and is given to the route that keeps it. */
+/** The promise of an operation: it stands in a resource's `schemas.ts` and is given to the route that keeps it. */
 interface Promised {
-  /** What the caller needs; checked by a hook, and shown as `x-permission`. */
+  /** The access that the caller needs; checked by a hook, and shown as `x-permission`. */
   access: Access
   tags: readonly string[]
-  /** A few words: the operation's title. */
+  /** The operation's title, in a few words. */
   summary: string
-  /** What somebody has to know who calls it. */
+  /** The information that a caller needs. */
   description: string
   params?: z.ZodType
   querystring?: z.ZodType
@@ -23,7 +23,9 @@ interface Promised {
 type Schema<P extends Promised> = Pick<P, Extract<keyof P, 'params' | 'querystring' | 'body' | 'response'>> &
   FastifySchema
 
-/** The options of a route: `app.get('/hubs', operation({…}), handler)`. `config` is for what only few routes say. */
+/**
+ * The options of a route: `app.get('/hubs', operation({…}), handler)`. `config` holds settings that few routes need.
+ */
 export function operation<const P extends Promised>(
   promised: P,
   config: Omit<FastifyContextConfig, 'access'> = {},
@@ -33,7 +35,7 @@ export function operation<const P extends Promised>(
 }
 
 /**
- * What schemas are called in the document, and so the classes of generated clients: `nameSchemas({ Hub: hub })`. Those without
+ * Names schemas in the document, and so the classes of generated clients: `nameSchemas({ Hub: hub })`. Schemas without
  * a name are called after their place (src/resources/interface/components.ts).
  */
 export function nameSchemas(schemas: { [name: string]: z.ZodType }): void {

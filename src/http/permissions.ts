@@ -34,7 +34,7 @@ export type Permission =
   | 'export/task'
   | 'view/audit'
 
-/** What a route asks for: a permission, nothing, the caller's own session, or a device's key. */
+/** The access that a route requires: a permission, none, any signed-in session, or a device's key. */
 export type Access = Permission | 'public' | 'session' | 'device'
 
 const ACTIONS = ['view', 'create', 'update', 'delete'] as const
@@ -56,13 +56,13 @@ export const PERMISSIONS: readonly Permission[] = [
 
 const KNOWN: ReadonlySet<string> = new Set(PERMISSIONS)
 
-/** Whether it is in the catalogue. */
+/** Whether the name is in the catalogue. */
 export const isPermission = (name: string): name is Permission => KNOWN.has(name)
 
 const grant = (names: readonly Permission[], scope: PermissionDetail['scope'] = 'all'): PermissionDetail[] =>
   names.map(permissionName => ({ permissionName, scope }))
 
-/** Planners plan and watch work; they have nothing to do with users, roles, webhooks and the audit log. */
+/** Planners plan and watch work. They have no access to users, roles, webhooks or the audit log. */
 const NOT_FOR_PLANNERS = /\/(role|user|webhook|audit|organization)$/
 
 export const DEFAULT_ROLES: readonly { name: string; permissionDetails: PermissionDetail[] }[] = [
@@ -84,7 +84,7 @@ export const DEFAULT_ROLES: readonly { name: string; permissionDetails: Permissi
   },
 ]
 
-/** How far a role's permission reaches, or null where the role lacks it. */
+/** The scope of a role's permission, or null where the role lacks it. */
 export function scopeOf(
   permissionDetails: readonly PermissionDetail[],
   permission: Permission,
@@ -92,7 +92,7 @@ export function scopeOf(
   return grantOf(permissionDetails, permission)?.scope ?? null
 }
 
-/** Whose positions a caller may see: by the scope of its role, and of these those of its hubs and of none. */
+/** The positions that a caller may see: those in its role's scope that belong to its hubs or to no hub. */
 export function visibilityOf(
   caller: Pick<Caller, 'organizationId' | 'userId' | 'teamIds' | 'hubIds' | 'permissionDetails'>,
 ): Visibility {
@@ -108,7 +108,7 @@ export function visibilityOf(
 
 const REACH = { own: 0, team: 1, all: 2 } as const
 
-/** Whether somebody who holds these details may grant this one: no permission, reach or field that they lack. */
+/** Whether a user who holds `held` may grant `wanted`: no permission, scope or field that the user lacks. */
 export function covers(held: readonly PermissionDetail[], wanted: PermissionDetail): boolean {
   const own = grantOf(held, wanted.permissionName)
   if (!own || REACH[own.scope] < REACH[wanted.scope]) return false
@@ -122,12 +122,12 @@ export function covers(held: readonly PermissionDetail[], wanted: PermissionDeta
   )
 }
 
-/** Owner and Admin work in every hub, whatever hubs they are given. */
+/** Owner and Admin work in every hub, whichever hubs they are given. */
 const WORKS_IN_EVERY_HUB = new Set(['Owner', 'Admin'])
 
 /**
- * Where a role reaches further than somebody's own, in words, or null where it does not. Nobody gives such a role, or
- * changes, suspends, deletes or resets whoever holds it (contract section 4).
+ * Says in words why a role reaches further than the caller's own, or returns null if it does not. Nobody may give such
+ * a role, or change, suspend, delete or reset a user who holds it (contract section 4).
  */
 export function beyondReach(
   { isOwner, hubIds, permissionDetails }: Pick<Caller, 'isOwner' | 'hubIds' | 'permissionDetails'>,
@@ -135,7 +135,7 @@ export function beyondReach(
 ): string | null {
   if (role.isDefault && role.name === 'Owner' && !isOwner) return 'is not Owner'
   if (role.isDefault && WORKS_IN_EVERY_HUB.has(role.name) && hubIds) return 'does not work in every hub'
-  // A name that has left the catalogue lets nobody do anything.
+  // A permission that has left the catalogue allows nothing.
   const granted = grantsOf(role.permissionDetails).filter(detail => isPermission(detail.permissionName))
   const lacking = granted.find(detail => !covers(permissionDetails, detail))
   return lacking ? `lacks ${lacking.permissionName} with that reach` : null
@@ -177,7 +177,7 @@ const SPECIAL: { [name in Permission]?: string } = {
   'create/location': 'Send positions; with scope all, those of other subjects too',
 }
 
-/** What a permission allows, in words. */
+/** The action that a permission allows, in words. */
 export function describePermission(name: Permission): string {
   const [action, resource] = name.split('/') as [keyof typeof VERBS, string]
   return SPECIAL[name] ?? `${VERBS[action]} ${NOUNS[resource]}`

@@ -5,10 +5,10 @@ import { forbidden, sessionEnded } from './errors.ts'
 import { type Permission, scopeOf } from './permissions.ts'
 
 /**
- * The caller as it is now. Keeps every other change of users and roles of the organization waiting until this
- * transaction ends, so that what is checked against the answer holds when it is used: of two administrators who
- * suspend each other at once, one does. First in its transaction. 401 where the caller is not active any more, 403
- * where its role has lost the permission.
+ * Reads the caller again, first in its transaction. Blocks every other change of users and roles of the organization
+ * until this transaction ends, so that the checked rights still hold when they are used: if two administrators suspend
+ * each other at once, only one succeeds. Throws 401 if the caller is no longer active, 403 if its role has lost the
+ * permission.
  */
 export async function reauthorize(tx: Queryable, caller: Caller, permission: Permission): Promise<Caller> {
   await lockMemberships(tx, caller.organizationId)

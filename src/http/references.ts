@@ -1,19 +1,19 @@
 import { isUuid } from '../../db/client.ts'
 import { FieldErrors } from './errors.ts'
 
-/** Identifiers in a body that have to name records of one kind. */
+/** Identifiers in a body that must name records of one kind. */
 interface References {
   /** The kind in words: `data type`. */
   what: string
-  /** By their places in the body; null and undefined name nothing. */
+  /** By their places in the body; null and undefined refer to nothing. */
   ids: { [path: string]: string | null | undefined }
-  /** Those that are there for the caller. */
+  /** Resolves to those of the identifiers that exist for the caller. */
   find: (ids: string[]) => Promise<ReadonlySet<string>>
-  /** What of this kind the record refers to already, and so may go on to. */
+  /** The records of this kind that the record refers to already. It may keep these references. */
   present?: readonly (string | null | undefined)[]
 }
 
-/** 400 with the place of every identifier that names nothing the caller may refer to. */
+/** Throws 400 with the place of every identifier that names no record that the caller may refer to. */
 export async function checkReferences(...kinds: References[]): Promise<void> {
   const errors = []
   for (const { what, ids, find, present = [] } of kinds) {

@@ -1,14 +1,14 @@
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto'
 
 /**
- * Keeps what has to be read again and nobody else may read: AES-256-GCM with a key made from the server's secret for one
- * purpose. What is sealed opens under its identifier alone, so that nothing is moved to another row.
+ * Encrypts values that must be readable again, with AES-256-GCM and a key derived from the server's secret for one
+ * purpose. A sealed value opens under its own identifier alone, so that it cannot be moved to another row.
  */
 export interface Box {
-  /** A digest that nobody without the secret can try values against. */
+  /** A digest that cannot be tested against guesses without the secret. */
   digest(...parts: readonly string[]): Buffer
   seal(text: string, id: string | Buffer): Buffer
-  /** Null where it was sealed with another secret, under another identifier, or changed since. */
+  /** Null if it was sealed with another secret or under another identifier, or was changed since. */
   open(sealed: Buffer, id: string | Buffer): string | null
 }
 

@@ -4,24 +4,24 @@ import { RequestError } from './errors.ts'
 import { whenAborted } from './leaving.ts'
 
 /**
- * An answer that goes through a file: it is written as fast as it is made, and read from its beginning as fast as it is
- * taken. So whoever reads slowly holds a file open, and nothing of what makes it.
+ * An answer that passes through a file: it is written as fast as it is produced, and read from its beginning as fast as
+ * the client takes it. So a slow client holds a file open, and nothing of what produces the answer.
  */
 export interface Spool {
-  /** Throws where that is more than the file may have, or nobody reads it any more. */
+  /** Throws if the file would become too large, or if nobody reads it any more. */
   write(piece: Uint8Array): Promise<void>
-  /** Nothing more comes: it is whole, or this is why it is not, which is thrown behind what there is. */
+  /** Ends the answer. With a `failure`, the reader gets the pieces so far and then its error. */
   end(failure?: { error: unknown }): void
-  /** Resolves when there is something to read, or all; throws why there is nothing. */
+  /** Resolves when there is something to read or the answer has ended; throws if it failed before its first piece. */
   begun(): Promise<void>
   pieces(): AsyncGenerator<Uint8Array>
 }
 
-/** What the spools of a process have on the disk together, which is all that bounds how many slow readers fill it. */
+/** The disk space of all spools of a process. It is the only limit on how many slow clients can fill the disk. */
 export interface SpoolRoom {
   /**
-   * Throws 503 where there is no room for another, and 429 where those of its root have as much as is left. One that has
-   * begun goes on: so all together have at most as many files more as are made at once.
+   * Throws 503 if there is no room for another spool, and 429 if those of its root use as much as is left. A spool that
+   * has begun goes on, so all together exceed the limit by at most the files that are written at the same time.
    */
   take(organizationId: string): SpoolPlace
 }
@@ -65,10 +65,10 @@ export function createSpoolRoom(maxBytes: number): SpoolRoom {
 }
 
 const PIECE_BYTES = 64 * 1024
-/** A slow reader takes its time. */
+/** A slow client takes its time. */
 const RETRY_AFTER_S = 60
 
-/** For one reader. The file, which is new, is closed when whoever reads has all of it or leaves. */
+/** A spool for one client. The file, which is new, is closed when the client has read all of it or disconnects. */
 export function createSpool(
   file: FileHandle,
   place: SpoolPlace,
@@ -80,11 +80,11 @@ export function createSpool(
   let wake = () => {}
   whenAborted(leaving, () => {
     place.giveBack()
-    // The file has no name, so an error of closing it concerns nobody.
+    // The file has no name, so an error while closing it has no consequence.
     file.close().catch(() => {})
   })
 
-  /** Whether there is more than that; false at the end. */
+  /** Whether there are more bytes than `than`; false at the end. */
   async function hasMore(than: number): Promise<boolean> {
     while (written <= than) {
       if (ended?.failure) throw ended.failure.error
@@ -118,7 +118,7 @@ export function createSpool(
           yield buffer.subarray(0, bytesRead)
         }
       } catch (error) {
-        // The file goes with whoever leaves, and that is nobody's error.
+        // The file is closed when the client disconnects, so this error is expected.
         if (!leaving.aborted) throw error
       }
     },

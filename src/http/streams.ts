@@ -6,10 +6,10 @@ import { RequestError } from './errors.ts'
 import { leavingOf, whenAborted } from './leaving.ts'
 
 /**
- * Long answers, sent piece by piece as they are made. A reader holds up to three pieces (one that is made, one in the
- * stream, one in the socket), so the number of readers bounds the memory: 96 of 1.5 MiB. Who reads too slowly for a
- * piece a minute, 70 kbit/s, is disconnected and makes room. A root of organizations (fair/roots.ts) has up to half of
- * what the others leave, so whoever comes next finds room as well.
+ * Long answers, sent piece by piece as they are produced. A reader holds up to three pieces (one being made, one in the
+ * stream, one in the socket), so the number of readers bounds the memory: 96 of 1.5 MiB. A client that needs more than
+ * a minute for a piece, 70 kbit/s, is disconnected to make room. A root of organizations (fair/roots.ts) may use up to
+ * half of what the others leave, so the next one finds room as well.
  */
 export const PIECE_BYTES = 512 * 1024
 const LIMITS: StreamLimits = {
@@ -21,13 +21,13 @@ const LIMITS: StreamLimits = {
 }
 
 export interface StreamLimits {
-  /** Of one account, whatever organizations it reads in. */
+  /** Of one account, in all of its organizations. */
   perAccount: number
   perOrganization: number
   total: number
   /** How long a reader waits for its turn. */
   waitMs: number
-  /** How long a reader may need for a piece. */
+  /** How long a reader may take for a piece. */
   takenWithinMs: number
 }
 
@@ -39,9 +39,10 @@ interface Reader {
 
 export interface Streams {
   /**
-   * Sends what `open` resolves to as one answer. Throws 429 where the reader's own streams, or its organization's, leave
-   * no room in time, 503 where all together do; what `open` throws is an answer with a status of its own. The signal that
-   * `open` is given is aborted when the answer is sent, or the caller has gone.
+   * Sends the pieces that `open` resolves to as one answer. Throws 429 if the reader's own streams, or its
+   * organization's, leave no room in time, and 503 if all streams together leave none. An error of `open` becomes an
+   * answer with its own status. The signal for `open` is aborted when the answer is sent or the client has
+   * disconnected.
    */
   send(
     request: FastifyRequest,
@@ -62,7 +63,7 @@ export function createStreams(limits: StreamLimits = LIMITS): Streams {
     count(other => other.root === root) >= limits.total - reading.size
   const fits = (reader: Reader) => reading.size < limits.total && !exceedsOwn(reader)
 
-  /** Waits for a turn; those that wait come in their order, past those whose own streams are too many. */
+  /** Waits for a turn. Readers come in their order, but pass those whose own streams are too many. */
   async function enter(reader: Reader): Promise<void> {
     if (!fits(reader)) {
       await new Promise<void>((resolve, reject) => {
@@ -101,7 +102,7 @@ export function createStreams(limits: StreamLimits = LIMITS): Streams {
       const leaving = leavingOf(reply)
       whenAborted(leaving, () => leave(reader))
       try {
-        // Whoever left while it waited needs no answer.
+        // A client that disconnected while it waited needs no answer.
         leaving.throwIfAborted()
         const pieces = await open(leaving)
         leaving.throwIfAborted()
@@ -120,13 +121,13 @@ export function createStreams(limits: StreamLimits = LIMITS): Streams {
   }
 }
 
-/** The pieces; `onLate` is called when one is not read in time. */
+/** Passes the pieces on; `onLate` is called when one is not read in time. */
 async function* inTime(
   pieces: AsyncGenerator<string | Uint8Array>,
   withinMs: number,
   onLate: () => void,
 ): AsyncGenerator<string | Uint8Array> {
-  // Later pieces are asked for in the flow of the socket; their statements belong to the request's.
+  // The socket asks for later pieces in its own async context; their statements belong to the request's.
   const inRequest = AsyncLocalStorage.snapshot()
   try {
     for (;;) {

@@ -1,18 +1,18 @@
 import { z } from 'zod'
 import { readTimestamp } from '../../ingest/fix.ts'
 
-/** The years 1 to 9999: what both databases read and write in four digits. */
+/** The years 1 to 9999: both databases read and write these in four digits. */
 export const MIN_TIME_MS = Date.parse('0001-01-01T00:00:00Z')
 export const MAX_TIME_MS = Date.parse('9999-12-31T23:59:59.999Z')
 
-/** Longer than any way to write a time. */
+/** Longer than any notation of a time. */
 const MAX_CHARACTERS = 64
 
-/** A time of a query, in milliseconds since 1970. */
+/** A time in a query, in milliseconds since 1970. */
 export const queryTime = z
   .string()
   .max(MAX_CHARACTERS)
-  // Before what becomes of it: an example of what comes in.
+  // Before the transformation, so that the example shows the input.
   .meta({ examples: ['2026-11-21T10:00:00Z'] })
   .transform((text, context) => {
     const time = readTimestamp(/^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text)
@@ -38,7 +38,7 @@ function isTimeZone(name: string): boolean {
   }
 }
 
-/** A time of a body. */
+/** A time in a body. */
 export const bodyTime = z
   .string()
   .max(MAX_CHARACTERS)

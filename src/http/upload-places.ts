@@ -1,28 +1,29 @@
 import { rootOf } from '../../fair/roots.ts'
 
 /**
- * Places for files that arrive, each of which takes minutes. Whoever sends hardly anything keeps its place for as long as
- * nobody else wants it, and makes room for the next: a few connections that send a byte now and then would keep everybody's
- * files out otherwise.
+ * Places for files that arrive; each file takes minutes. A slow sender keeps its place as long as nobody else wants it,
+ * and then loses it to the next one. Otherwise a few connections that send a byte now and then would keep everybody's
+ * files out.
  *
- * Where others want it than its own account, what is fast enough rises with the time that a place has been held: after
- * `aheadMs` it is twice as much, then three times. So a small file arrives on any line and a large one on a fast one, and
- * nobody holds a place for long with little: 17 KiB/s for a minute, 256 KiB/s for ten. What an account has used up of that it
- * has not in its next place either, until as much time has gone by: another connection is no other sender.
+ * When another account wants a place, the required speed rises with the time that the place has been held: after
+ * `graceMs` it is twice `bytesPerS`, then three times. So a small file arrives on any line and a large one on a fast
+ * line, and nobody holds a place for long with little data: 17 KiB/s for a minute, 256 KiB/s for ten. The grace that an
+ * account has used up is missing in its next place as well, until as much time has passed: opening a new connection
+ * gains nothing.
  *
- * And however fast it is, an account with several places gives one up to a colleague who has none, and a root of
- * organizations (fair/roots.ts) to another one. A root has up to half of the places that the others leave.
+ * However fast it is, an account with several places loses one to a colleague who has none, and a root of organizations
+ * (fair/roots.ts) loses one to another root. A root may use up to half of the places that the others leave.
  */
 export interface UploadPlaces {
   /**
-   * A place for who sends, or null where there is none; its account and its organization have a share of them. `end` is called
-   * when another has the place.
+   * A place for a sender, or null if there is none; its account and its organization each have a maximum. `end` is
+   * called when another sender takes the place.
    */
   take(by: Sender, end: () => void): UploadPlace | null
 }
 
 export interface UploadPlace {
-  /** So much has arrived. */
+  /** Counts bytes that have arrived. */
   add(bytes: number): void
   giveBack(): void
 }
@@ -35,20 +36,20 @@ interface Sender {
 interface Held extends Sender {
   root: string
   end: () => void
-  /** Since when it counts as held. */
+  /** The start of the time for which it counts as held. */
   begun: number
-  /** Until when it is fast enough, where its own account wants the place, or others do. */
+  /** Until then it is fast enough, if its own account wants the place, or if others do. */
   paidUntil: { own: number; others: number }
 }
 
-/** What an account has used up in the places that it had, at a time: from then on it has as much more as time goes by. */
+/** The grace and time that an account had used up in its places at a moment; they recover as time passes. */
 interface Used {
   at: number
-  aheadMs: number
+  graceMs: number
   heldMs: number
 }
 
-/** Accounts of which it is known what they have used up; those that gave a place back last. */
+/** Remembered accounts; those that gave a place back last. */
 const MAX_REMEMBERED = 1_000
 
 export function createUploadPlaces({
@@ -56,24 +57,24 @@ export function createUploadPlaces({
   maxPerOrganization,
   maxPerAccount,
   bytesPerS,
-  aheadMs,
+  graceMs,
 }: {
   max: number
   maxPerOrganization: number
   maxPerAccount: number
-  /** Whoever sends less makes room for others, at first. */
+  /** A sender that is slower than this makes room for others, at first. */
   bytesPerS: number
-  /** For how long it may send nothing, at first and when it was faster before; it owes as much at the most. */
-  aheadMs: number
+  /** How long a sender may send nothing, at first and after it was faster. It can fall behind by as much at most. */
+  graceMs: number
 }): UploadPlaces {
   const all = new Set<Held>()
   const used = new Map<string, Used>()
 
   function usedBy(accountId: string, now: number): Used {
-    const { at, ...before } = used.get(accountId) ?? { at: now, aheadMs, heldMs: 0 }
+    const { at, ...before } = used.get(accountId) ?? { at: now, graceMs, heldMs: 0 }
     return {
       at: now,
-      aheadMs: Math.min(before.aheadMs + now - at, aheadMs),
+      graceMs: Math.min(before.graceMs + now - at, graceMs),
       heldMs: Math.max(before.heldMs - (now - at), 0),
     }
   }
@@ -85,7 +86,7 @@ export function createUploadPlaces({
     used.delete(held.accountId)
     used.set(held.accountId, {
       at: now,
-      aheadMs: Math.max(Math.min(before.aheadMs, held.paidUntil.others - now), -aheadMs),
+      graceMs: Math.max(Math.min(before.graceMs, held.paidUntil.others - now), -graceMs),
       heldMs: Math.max(before.heldMs, now - held.begun),
     })
     const [oldest] = used.keys()
@@ -93,8 +94,8 @@ export function createUploadPlaces({
   }
 
   /**
-   * Makes room among some places, if there is none: by the slowest of who has several where the newcomer has none, else by the
-   * slowest that is too slow.
+   * Makes room among some places if they are full: takes the slowest place of an owner with several if the newcomer has
+   * none, else the slowest place that is too slow.
    */
   function hasRoom(
     held: Held[],
@@ -127,23 +128,23 @@ export function createUploadPlaces({
       const ofOrganization = where(held => held.organizationId === organizationId)
       if (!hasRoom(ofOrganization, maxPerOrganization, 'others', newcomer, 'accountId')) return null
       const ofRoot = where(held => held.root === root)
-      // Where all are taken one of somebody else's may yet make room.
+      // If all places are taken, one of another owner may still become free.
       const share = all.size < max ? Math.max(maxPerOrganization, max - all.size) : max
       if (!hasRoom(ofRoot, share, 'others', newcomer, 'accountId')) return null
       if (!hasRoom([...all], max, 'others', newcomer, 'root')) return null
       const now = performance.now()
       const before = usedBy(accountId, now)
       const begun = now - before.heldMs
-      const paidUntil = { own: now + aheadMs, others: now + before.aheadMs }
+      const paidUntil = { own: now + graceMs, others: now + before.graceMs }
       const held = { accountId, organizationId, root, end, begun, paidUntil }
       all.add(held)
       return {
         add(bytes) {
           const now = performance.now()
           const paid = (until: number, times: number) =>
-            Math.min(Math.max(until, now - aheadMs) + (bytes / bytesPerS / times) * 1000, now + aheadMs)
+            Math.min(Math.max(until, now - graceMs) + (bytes / bytesPerS / times) * 1000, now + graceMs)
           paidUntil.own = paid(paidUntil.own, 1)
-          paidUntil.others = paid(paidUntil.others, 1 + (now - begun) / aheadMs)
+          paidUntil.others = paid(paidUntil.others, 1 + (now - begun) / graceMs)
         },
         giveBack: () => giveBack(held),
       }

@@ -3,11 +3,11 @@ import { z } from 'zod'
 import type { FieldCode } from './error-codes.ts'
 import { type FieldError, inQuery, notValid } from './errors.ts'
 
-/** What is wrong with a body, a query or a path, as its schema finds it. */
+/** The faults of a body, a query or a path, as its schema finds them. */
 export class InvalidInput extends Error {
   readonly statusCode = 400
   readonly errors: FieldError[]
-  /** Which part of the request it is about; said by Fastify. */
+  /** The part of the request that is invalid; set by Fastify. */
   validationContext?: string
 
   constructor(issues: readonly z.core.$ZodIssue[], isQuery = false) {
@@ -18,7 +18,10 @@ export class InvalidInput extends Error {
   }
 }
 
-/** For every schema whose issues become an `InvalidInput`: a missing value and one of a wrong type are one issue to zod. */
+/**
+ * For every schema whose issues become an `InvalidInput`: zod reports a missing value and one of a wrong type as one
+ * issue, and only the input tells them apart.
+ */
 export const REPORTING = { reportInput: true }
 
 export const validatorCompiler: FastifySchemaCompiler<z.ZodType> =
@@ -30,7 +33,10 @@ export const validatorCompiler: FastifySchemaCompiler<z.ZodType> =
       : { error: new InvalidInput(result.error.issues, httpPart === 'querystring') }
   }
 
-/** An unknown key is named itself, the others by their path; a value of one form of several by the faults of that form. */
+/**
+ * An unknown key is named itself, other faults by their path. If a value may have several forms, its faults are those
+ * of the form that it was meant to have.
+ */
 function toFieldErrors(issue: z.core.$ZodIssue): FieldError[] {
   const path = issue.path.map(String)
   const meant = issue.code === 'invalid_union' ? meantForm(issue) : undefined
@@ -40,7 +46,7 @@ function toFieldErrors(issue: z.core.$ZodIssue): FieldError[] {
   return issue.keys.map(key => ({ path: [...path, key].join('.'), code, message: issue.message }))
 }
 
-/** The issues of the form that a value was meant to have: the only one whose type it has. */
+/** The issues of the form that a value was meant to have: the only form whose type fits. */
 function meantForm({ errors }: z.core.$ZodIssueInvalidUnion): z.core.$ZodIssue[] | undefined {
   const [meant, ...others] = errors.filter(
     issues => !issues.some(({ code, path }) => code === 'invalid_type' && path.length === 0),
@@ -72,7 +78,7 @@ function codeOf(issue: z.core.$ZodIssue): FieldCode {
   }
 }
 
-/** Every schema says what is wrong in our words, unless it has its own for that. */
+/** Makes every schema report faults in our sentences, unless it has its own. */
 export function useOwnSentences(): void {
   z.config({ localeError: describeIssue })
 }
@@ -97,7 +103,7 @@ const FORMATS: { [format: string]: string } = {
   date: 'a date such as 2026-11-21',
   time: 'a time of day such as 09:00',
 }
-/** More are not read by anybody. */
+/** Nobody reads a longer list. */
 const MAX_CHOICES = 20
 
 function describeIssue(issue: z.core.$ZodRawIssue): string {

@@ -47,7 +47,7 @@ describe('An account', () => {
         unknown.push(await measure(newEmail()))
       }
       const ratio = Math.min(...unknown) / Math.min(...known)
-      // Without the hash of nobody it is 0.05.
+      // Without hashing for unknown addresses it is 0.05.
       expect(ratio).toBeGreaterThan(1 / 3)
       expect(ratio).toBeLessThan(3)
     })
@@ -109,9 +109,9 @@ describe('An account', () => {
       for (const address of ['203.0.113.9', '203.0.113.10'])
         expect((await from(address, PASSWORD)).status).toBe(429)
       expect((await from('198.51.100.1', PASSWORD)).status).toBe(200)
-      // That success opens nothing for strangers.
+      // That success unlocks nothing for strangers.
       expect((await from('203.0.113.9', PASSWORD)).status).toBe(429)
-      // Where it is known it has as many guesses of its own, and not more.
+      // A known address has its own attempts, but no more than others.
       const statuses: number[] = []
       for (const guess of [1, 2, 3, 4, 5, 6])
         statuses.push((await from('198.51.100.1', `guess ${guess}`)).status)

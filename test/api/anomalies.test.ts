@@ -128,7 +128,7 @@ describe('An anomaly', () => {
     const screen = await openScreen(server, owner.token, { filter: { subjectIds: [device.id, other.id] } })
     const shown = () => screen.positions.get(device.id)?.lat
     let second = 0
-    // What is sent in the same moment may still be judged by the settings of before.
+    // Points sent at the same moment may still be judged by the previous settings.
     await until('it counts', async () => {
       second++
       await send(other, [[second, 0, { accuracy: 101 }]])
@@ -152,7 +152,7 @@ describe('An anomaly', () => {
     ])
     await send(never, [[20, 0.002, { accuracy: 101 }]])
     await until('the accurate one', () => shown() === 50.001)
-    // It jumps; the next is not accurate, and shows it all the same.
+    // It jumps; the next fix is inaccurate, and proves the jump all the same.
     await send(device, [[30, 1]])
     await until('the jump', () => shown() === 51)
     await send(device, [[40, 0.003, { accuracy: 900 }]])
@@ -162,7 +162,7 @@ describe('An anomaly', () => {
     expect(await newestOf(device, '&includeAnomalies=true')).toMatchObject([
       { lat: 50.003, anomaly: 'accuracy' },
     ])
-    // A late point shows that it was there.
+    // A late point shows that the jump was real.
     screen.cut()
     await send(device, [[30.1, 1.00001]])
     const after = await openScreen(server, owner.token, {

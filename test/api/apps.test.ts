@@ -11,7 +11,7 @@ import { expectPoint, type Payload, queryOf, readPayloads } from '../support/pay
 import { startServer } from '../support/server.ts'
 import { pause, until } from '../support/wait.ts'
 
-/** What each app takes for a receipt, to the byte; anything else, and it sends again. */
+/** The exact receipt that each app expects; after anything else it sends again. */
 const RECEIPTS = { owntracks: '[]', overland: '{"result":"ok"}', osmand: '' } as const
 type App = keyof typeof RECEIPTS
 
@@ -42,7 +42,7 @@ describe('Apps that people have', () => {
     fetch(`${server.url}/api/v3/ingest/${app}?${query}`, { headers })
   const reasons = async ({ id }: TestDevice): Promise<{ [reason: string]: number }> =>
     (await owner.get(`/device/${id}/rejections`)).body.counts
-  /** A position now, as `app` writes it. */
+  /** A present position, as `app` writes it. */
   const fixOf = (app: App, seconds = Math.floor(Date.now() / 1000)) => {
     const properties = { timestamp: new Date(seconds * 1000).toISOString() }
     const geometry = { type: 'Point', coordinates: [13, 52] }
@@ -78,7 +78,7 @@ describe('Apps that people have', () => {
           await send(app, gzipSync(payload.bytes), { ...bearer(own), 'content-encoding': 'gzip' }),
         ]
     for (const answer of answers) expect([answer.status, await answer.text()]).toEqual([200, RECEIPTS[app]])
-    // They are older than the history is kept, which is the only thing that is wrong with them.
+    // They are older than the retention, which is their only fault.
     const known = payload.file === 'owntracks/encrypted.json' ? 'encrypted' : 'too-old'
     const wrong =
       known === 'encrypted' ? 1 : payload.file === 'osmand/q01.url.txt' ? 1 : payload.expect.length
@@ -136,7 +136,7 @@ describe('Apps that people have', () => {
         await send(app, fixOf(app), { authorization: 'Basic =' }),
         await send(app, fixOf(app), {}, `?token=${wrong}`),
         await send(app, fixOf(app), {}, `?token=${device.key}&token=${device.key}`),
-        // A header counts before the address.
+        // A header takes precedence over the address.
         await send(app, fixOf(app), basic('jane', wrong), `?token=${device.key}`),
       ].map(({ status }) => status)
       expect(statuses).toEqual(Array(8).fill(401))
@@ -194,7 +194,7 @@ describe('Apps that people have', () => {
     const own = await createDevice(owner)
     const at = Math.floor(Date.now() / 1000)
     await send('osmand', Buffer.from(`time=${at}&lat=2`), bearer(own), '?lat=1&lon=3&prov=gps')
-    // A type that says JSON is believed, whatever the body begins with.
+    // The content type of JSON decides, whatever the body begins with.
     await send('osmand', `lat=1&lon=2&timestamp=${at}`, {
       ...bearer(own),
       'content-type': 'application/json',
@@ -261,7 +261,7 @@ describe('Apps that people have', () => {
     const head = async (address: string) => (await fetch(address, { method: 'HEAD' })).status
     expect([await head(`${url}&token=${own.key}`), await head(url)]).toEqual([200, 401])
     expect((await get('osmand', 'lat=95&lon=1&timestamp=1', bearer(own))).status).toBe(200)
-    // What HEAD had stored would be there before this.
+    // A point stored by HEAD would be there before this one.
     expect(await reasons(own)).toEqual({ 'bad-coordinates': 1 })
     expect(await readHistory(owner, own.id)).toEqual([])
   })
@@ -283,10 +283,10 @@ describe('Apps that people have', () => {
         expect([answer.status, await answer.text()]).toEqual([200, RECEIPTS[app]])
       }
       const counts = await reasons(own)
-      // Where a body may be a form, that of XML is one without a position.
+      // If a body may be a form, one of XML counts as a form without a position.
       expect(counts['not-json']).toBeGreaterThanOrEqual(4)
       expect(Object.values(counts).reduce((sum, count) => sum + count)).toBe(bodies.length)
-      // The process is still there for those who are right.
+      // The process still serves valid requests.
       expect((await send(app, fixOf(app), bearer(own))).status).toBe(200)
       expect(await readHistory(owner, own.id)).toHaveLength(1)
     })
@@ -313,7 +313,7 @@ describe('Apps that people have', () => {
 
   const missing = postgresMissing()
   describe.skipIf(missing)(`while nothing can be stored${missing ? ` (${missing})` : ''}`, () => {
-    /** Holds the table of points, so that what is appended waits. Returns how to let go. */
+    /** Locks the table of points, so that appended points wait. Returns a function that unlocks it. */
     async function hold(): Promise<() => Promise<void>> {
       const holder = new pg.Client({ connectionString: database.url })
       await holder.connect()
@@ -360,7 +360,7 @@ describe('Apps that people have', () => {
     const begin = Math.floor(Date.now() / 1000) - POINTS
     let received = 0
     let unanswered = 0
-    // As the apps do: the oldest first, and off the queue only for a receipt.
+    // Like the apps: the oldest first, removed from the queue only after a receipt.
     const queues = own.map(async ({ app, device: { key } }) => {
       for (let n = 0; n < POINTS; ) {
         const answer = await fetch(`${server.url}/api/v3/ingest/${app}?token=${key}`, {

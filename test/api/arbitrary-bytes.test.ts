@@ -6,15 +6,17 @@ import { listOperations, readDocument } from '../support/openapi.ts'
 import { newEmail, PASSWORD } from '../support/people.ts'
 import { type RawAnswer, type RawRequest, requestsTo, sendBytes, toBytes } from '../support/requests.ts'
 
-/** Other seeds, and more requests, find what these do not: `SEED=7 REQUESTS=200 npx vitest run test/api/arbitrary-bytes`. */
+/**
+ * Other seeds, and more requests, find further faults: `SEED=7 REQUESTS=200 npx vitest run test/api/arbitrary-bytes`.
+ */
 const SEED = Number(process.env.SEED ?? 1)
-/** Requests to each operation, and how many of them are on their way at once. */
+/** Requests to each operation, and how many of them are in flight at once. */
 const REQUESTS = Number(process.env.REQUESTS ?? 6)
 const AT_ONCE = 4
-/** Processor time between two turns of the event loop: everybody else waits for longer ones. */
+/** Processor time between two turns of the event loop: during it everybody else waits. */
 const MAX_HELD_MS = 250
 
-/** Words of libraries that no person can act on. */
+/** Words of libraries that do not help a person. */
 const INTERNAL =
   /✖|expected .* received|Invalid (input|discriminator)|incorrect header|unexpected end|FST_|\bat \w+ \(|node:/i
 
@@ -26,7 +28,7 @@ describe(`Arbitrary bytes to every operation of the interface (SEED=${SEED})`, (
     caller = await register()
   })
 
-  /** An owner of an organization of its own: some requests sign out, or delete all that they may. */
+  /** The owner of a new organization: some requests sign out, or delete everything they may. */
   async function register(): Promise<Client> {
     const hub = { organizationName: 'Own', hubName: 'Hub', hubLat: 1, hubLng: 2 }
     const answer = await createClient(server, '').post('/auth/register', {
@@ -39,7 +41,7 @@ describe(`Arbitrary bytes to every operation of the interface (SEED=${SEED})`, (
     return createClient(server, answer.body.token)
   }
 
-  /** What is wrong with an answer, or null. */
+  /** The fault of an answer, or null. */
   function findFault(answer: RawAnswer | null): string | null {
     if (!answer) return 'no answer'
     const { status, head, body } = answer
@@ -102,7 +104,7 @@ describe(`Arbitrary bytes to every operation of the interface (SEED=${SEED})`, (
     expect([...new Set(faults)]).toEqual([])
     expect(stalls).toEqual([])
     expect(process.kill(server.pid, 0)).toBe(true)
-    // The requests come as far as the routes, and each way of being refused is among them.
+    // The requests reach the routes, and every kind of rejection occurs.
     expect([...seen.keys()]).toEqual(expect.arrayContaining([200, 400, 401, 404, 413, 415]))
     expect(server.output.stderr).not.toMatch(/"level":(50|60)/)
   })

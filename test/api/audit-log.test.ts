@@ -131,7 +131,7 @@ describe('The audit log', () => {
       const reader = await addReader(dataTypeId)
       const db = await openTestDatabase(database)
       const { organizationId } = organization
-      /** Where the first page ends whose entries name so many hidden fields. */
+      /** The end of the first page if its entries name this many hidden fields. */
       const lengthWith = async (count: number) => {
         const resourceId = crypto.randomUUID()
         const changes = Object.fromEntries(Array.from({ length: count }, () => [crypto.randomUUID(), {}]))
@@ -173,12 +173,13 @@ describe('The audit log', () => {
       const operations = listOperations(document).filter(
         ({ method, path, spec }) =>
           method !== 'get' &&
-          // What a session does to itself, points, records of data (a log of their own would double them), and the end of all.
+          // Excepted are changes of a session, points, data records (a log of their own would double them), and the
+          // deletion of all.
           !/^(public|session|device|create\/location|(create|update|delete)\/(data|organization)|import\/|export\/)$/.test(
             spec['x-permission'] ?? '',
           ) &&
           path.startsWith('/api/v3/') &&
-          // It shows what would be.
+          // It only shows a preview.
           !path.endsWith('/preview'),
       )
       const total = async () => (await owner.get('/audit-log?limit=1')).body.pagination.total as number

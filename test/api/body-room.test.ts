@@ -18,7 +18,7 @@ describe('The memory for bodies', () => {
   const pass = (ms: number) => void vi.advanceTimersByTime(ms)
 
   function begin() {
-    const room = createBodyRoom({ maxBytes: MAX_BYTES, bytesPerS: 16 * 1024, aheadMs: 2_000 })
+    const room = createBodyRoom({ maxBytes: MAX_BYTES, bytesPerS: 16 * 1024, graceMs: 2_000 })
     const cut: string[] = []
     return { cut, enter: (owner: string) => room.enter(owner, () => cut.push(owner)) }
   }
@@ -35,7 +35,7 @@ describe('The memory for bodies', () => {
     for (let owner = 0; owner < 64; owner++) {
       const before = held
       for (const place = enter(`owner ${owner}`); place.add(8_000); ) held += 8_000
-      // A body that finds no room gives back its place.
+      // A body without room gives back its place.
       held = before
       const place = enter(`owner ${owner}`)
       for (let bytes = 0; bytes < (MAX_BYTES - held) / 4 && place.add(8_000); bytes += 8_000) held += 8_000
@@ -66,7 +66,7 @@ describe('The memory for bodies', () => {
     expect(other.add(12 * MIB)).toBe(true)
     expect(cut).toEqual(['first'])
     pass(1_000)
-    // Its own pieces keep it fast enough, and a body that is whole is not slow.
+    // Its own pieces keep it fast enough, and a complete body is not slow.
     second.add(32 * 1024)
     expect(enter('another').add(16 * MIB)).toBe(false)
     expect(cut).toEqual(['first'])
@@ -82,7 +82,7 @@ describe('Bodies that are under way', () => {
 
   const BULK = '/api/v3/location-history/bulk'
 
-  /** Sends a head that promises a body, from one of the addresses of this machine. */
+  /** Sends a head that announces a body, from one of the addresses of this machine. */
   async function announce(path: string, bytes: number, options: { key?: string; address?: string } = {}) {
     const { key, address = '127.0.0.1' } = options
     const { port } = new URL(server.url)
@@ -102,7 +102,7 @@ describe('Bodies that are under way', () => {
     return { socket, answer: () => answer }
   }
 
-  /** Organizations that are independent of each other, each with a device. */
+  /** Independent organizations, each with a device. */
   const addSenders = (count: number): Promise<Client[]> =>
     Promise.all(
       Array.from({ length: count }, async () => {
@@ -123,7 +123,7 @@ describe('Bodies that are under way', () => {
     for (let address = 2; address < 60; address++)
       for (let at = 0; at < 4; at++)
         await announce('/api/v3/auth/login', 16 * 1024, { address: `127.0.0.${address}` })
-    // Heads that are not read yet would promise nothing: the test could only pass for a wrong reason.
+    // Heads that are not read yet would announce nothing: the test could only pass for a wrong reason.
     await pause(1_000)
     expect((await createClient(server, '').post('/auth/login', OWNER)).status).toBe(200)
     expect((await victim.post('/location-history/bulk', points(100_000))).status).toBe(200)

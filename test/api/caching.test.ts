@@ -4,10 +4,10 @@ import { listOperations, type Operation, readDocument } from '../support/openapi
 import { sendBytes } from '../support/requests.ts'
 import { useOrganization } from '../support/shared-server.ts'
 
-/** The same for everybody, so whoever has it asks whether it has changed. */
+/** The same for everybody, so caches only ask whether it has changed. */
 const SHARED = '/api/v3/openapi.json'
 
-/** Somebody signs out, and the next person at the browser asks its cache. */
+/** After somebody has signed out, the next person at the browser reads its cache. */
 describe('What a browser keeps', () => {
   const { server, owner } = useOrganization()
   let operations: Operation[]

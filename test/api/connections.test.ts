@@ -28,7 +28,7 @@ describe.each(kinds)(`A server with ${DESCRIPTORS} descriptors, on %s`, kind => 
     await database.remove()
   })
 
-  /** Opens so many connections, and says `bytes` on each. */
+  /** Opens this many connections, and sends `bytes` on each. */
   async function flood(port: number, bytes = ''): Promise<Socket[]> {
     const sockets: Socket[] = []
     for (let n = 0; n < STRANGERS; n++) {

@@ -116,7 +116,7 @@ describe('The conventions', () => {
       if (!schema || !operation.path.startsWith('/api/v3/')) continue
       const body = exampleBody(operation, document, new Map()) as object
       for (const [field, known] of Object.entries(resolve(schema).properties ?? {})) {
-        // What names something that is there already is looked up.
+        // A field that names an existing record is looked up.
         if (!/^(name|hubName|organizationName)$/.test(field) || resolve(known).type !== 'string') continue
         resources.add(operation.path.replace(/\/\{.*/, ''))
         const path = operation.path.replace('/api/v3', '').replace(/\{\w+\}/g, () => crypto.randomUUID())
@@ -137,7 +137,7 @@ describe('The conventions', () => {
     expect(resources.size).toBeGreaterThan(12)
     for (const name of ['שלום 7', '車両 1', 'Lkw № 4', '🚚', '-', 'می\u200cخواهم', '👩‍🚒', '🏴󠁧󠁢󠁥󠁮󠁧󠁿 1'])
       expect([name, (await owner.post('/team', { name })).body.data?.name]).toEqual([name, name])
-    // No pattern looks at what is too long: at one of 1 MB it would for minutes.
+    // No pattern is applied to a text that is too long: for 1 MB it would take minutes.
     const tooLong = 'Van\u0007'.repeat(50)
     expect(
       newName(100)
@@ -148,7 +148,7 @@ describe('The conventions', () => {
       expect((await owner.post('/vehicle', { name })).body.data?.name).toBe('One line')
   })
 
-  // The database is written to beside the server, which PGlite does not allow.
+  // The test writes to the database beside the server, which PGlite does not allow.
   it.runIf(usualKind() === 'postgres')(
     'a name that was given before there was a rule for names is read as it is',
     async () => {
@@ -263,7 +263,7 @@ describe('The conventions', () => {
     const tried: string[] = []
     for (const operation of listOperations(document)) {
       const { method, spec, name } = operation
-      // Of points, and of what apps of others send, unknown keys are ignored; files come with a form.
+      // Unknown keys of points and of other apps' messages are ignored; files come with a form.
       if (!/^\/api\/v3\/(?!ingest\/|location-history\/bulk|data\/import)/.test(operation.path)) continue
       if (spec['x-permission'] === 'public') continue
       const path = operation.path.replace('/api/v3', '').replace(/\{\w+\}/g, () => crypto.randomUUID())
@@ -314,7 +314,7 @@ describe('The conventions', () => {
       expect(Number(refused?.headers.get('retry-after'))).toBeGreaterThan(0)
       expect(refused?.body).toMatchObject({ status: false, requestId: expect.any(String) })
       expect((await other.client.get('/user')).status).toBe(200)
-      // What takes points is held by back-pressure instead, and health and metrics are not counted.
+      // Routes for points are limited by back-pressure instead, and health and metrics are not counted.
       const points = [{ lat: 1, lng: 2, timestamp: Date.now() }]
       for (let n = 0; n < 5; n++)
         expect((await first.post('/location-history/bulk', { points })).status).toBe(200)
@@ -338,7 +338,7 @@ describe('The conventions', () => {
       expect(new Set(wrong)).toEqual(new Set([401, 429]))
       expect(await send(known.key)).toBe(200)
       expect((await member.get('/user')).status).toBe(200)
-      // It is told to wait before the database is asked, so even a right one that is new here.
+      // The limit applies before the database is asked, even to a valid key that is new here.
       const answers = await Promise.all(Array.from({ length: 10 }, () => send('fld_nobody')))
       const asked = answers.filter(status => status === 401).length
       expect(asked).toBeLessThan(10)

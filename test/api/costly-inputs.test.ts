@@ -6,11 +6,11 @@ import { useMeasuredServer } from '../support/held-loop.ts'
 import { addOrganization } from '../support/people.ts'
 
 /**
- * Inputs that are valid and as costly as they may be. Whatever one request asks for, the thread of the event loop works at most
- * so long, in processor time, until others have a turn.
+ * Inputs that are valid and as expensive as possible. For any request, the event loop is blocked for at most this
+ * processor time until others have a turn.
  */
 const MAX_HELD_MS = 50
-/** What is not the input's (the collector, code that is compiled at its first run) is not there each time. */
+/** Costs that the input does not cause (garbage collection, code compiled at its first run) do not occur each time. */
 const TRIES = 3
 
 const upTo = (last: number, from = 0) => Array.from({ length: last - from + 1 }, (_, n) => n + from)
@@ -35,7 +35,7 @@ describe('The costliest inputs that are valid hold up nobody', () => {
   }
 
   describe('schedules', () => {
-    /** Each part at its longest, so that what is left to find is how they go together. */
+    /** Each part at its longest, so that only their combinations are left to explore. */
     const parts = {
       INTERVAL: fc.constantFrom('1', '2', '7', '1439', '99999', '999999999'),
       COUNT: fc.constantFrom('1', '999999999'),
@@ -84,7 +84,7 @@ describe('The costliest inputs that are valid hold up nobody', () => {
       timezone: fc.constantFrom('UTC', 'Africa/Casablanca', 'Australia/Lord_Howe', 'Pacific/Apia'),
       exceptions,
     })
-    /** The same in every run, so that a failure is one of the change that it came with. */
+    /** The same in every run, so that a failure comes from the change under test. */
     const SAMPLES = { seed: 20_261_124, numRuns: Number(process.env.RULES ?? 60) }
     const everyMinute = `BYHOUR=${upTo(23)};BYMINUTE=${upTo(59)}`
     const found = [

@@ -41,7 +41,7 @@ describe('Data sources on the embedded database', () => {
     const database = await createTestDatabase('pglite')
     const server = await startServer(database)
     const owner = await signIn(server)
-    // What is wrong with a query does not depend on what is there.
+    // The faults of a query do not depend on existing records.
     expect((await owner.get('/data-types')).body.data).toEqual([])
     expect((await owner.get('/data')).body).toMatchObject({ data: [], pagination: { total: 0 } })
     for (const query of ['cursor=xx', 'fields=a']) {

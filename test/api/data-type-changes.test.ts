@@ -17,7 +17,7 @@ const ROWS = 3_000
 const code = (unique: boolean) => ({ key: 'code', label: 'Code', type: 'text', unique })
 const describeType = (name: string, unique: boolean) => ({ name, fields: [code(unique)] })
 
-/** A type of so many records, each with a value of its own, and what is done with it. */
+/** A type with many records, each with its own value, and operations on it. */
 async function createCodes(server: { url: string }, owner: Client, name: string) {
   const type = await owner.post('/data-type', describeType(name, false))
   const dataTypeId: string = type.body.data._id
@@ -74,7 +74,7 @@ function describeUniqueness(get: () => { server: { url: string }; owner: Client 
     for (const _ of twice.body.conflicts.ids) expect(await codes.remove('C2000')).toBe(200)
     expect((await codes.change(true)).status).toBe(200)
     expect(await codes.add('C2000')).toBe(409)
-    // Off again, its values are nobody's.
+    // When it is no longer unique, its values are released.
     expect((await codes.change(false)).status).toBe(200)
     expect(await codes.add('C2000')).toBe(201)
   })
@@ -172,7 +172,7 @@ describe('A change of a data type, on the embedded database', () => {
       if (!under) break
     }
     expect((await change).status).toBe(200)
-    // A look takes 1 MiB, of 9 MiB.
+    // One step reads 1 MiB, of 9 MiB.
     expect(between).toBeGreaterThanOrEqual(4)
   })
 

@@ -106,7 +106,7 @@ describe('An e-mail address', () => {
       }),
       { numRuns: 500 },
     )
-    // Most are the addresses with which https://uasg.tech has software tried.
+    // Most are the addresses with which https://uasg.tech tests software.
     for (const address of `o'@example.com a/b=c@example.com a@xn--e1aybc.xn--p1ai A@sub.B.Example 用户@例子.广告
       अजय@डाटा.भारत квіточка@пошта.укр χρήστης@παράδειγμα.ελ Dörte@Sörensen.example คน@ตัวอย่าง.ไทย مستخدم@مثال.إختبار
       user@bücher.example 🍣@example.com نامه\u200cای@مثال.إختبار ${'é'.repeat(32)}@example.com`.split(/\s+/))
@@ -143,7 +143,7 @@ it('A time is what the rest of the interface takes as one', () => {
     .map(([date, zone]) => date.toISOString().replace('Z', zone))
   fc.assert(
     fc.property(near(times), at => {
-      // A year 0, and what UTC makes of the last days of 9999, are no times to be kept.
+      // The year 0, and times that are outside of 9999 in UTC, cannot be stored.
       if (!/^(0000|0001-01-01|9999-12-31)/.test(at))
         expect('value' in readAs('datetime', at)).toBe(time.safeParse(at).success)
     }),

@@ -35,10 +35,10 @@ describe('Data sources', () => {
     for (const key of ['Acme%2F1', record._id]) {
       expect((await owner.get(`${byName}/${key}`)).body.data).toEqual(record)
     }
-    // Clients take both out of a path.
+    // Clients remove both from a path.
     for (const name of ['.', '..']) expect(paths(await make(type, { name }))).toEqual(['data.name'])
     expect(paths(await owner.patch(`/data/${record._id}`, { data: { name: '..' } }))).toEqual(['data.name'])
-    // As long as a primary key may be.
+    // The maximum length of a primary key.
     const long = '\u00e4'.repeat(500)
     const second = await made(type, { name: long })
     expect((await owner.get(`${byName}/${encodeURIComponent(long)}`)).body.data).toEqual(second)
@@ -91,7 +91,7 @@ describe('Data sources', () => {
     })
     expect(paths(await make(type, { at: '2026-02-30T10:00:00Z' }))).toEqual(['data.at'])
     expect(paths(await make(type, { at: '2026-02-03T10:00:00' }))).toEqual(['data.at'])
-    // What is kept can be sent again: in UTC these are of the years 10000 and 0.
+    // A stored value can be sent again: in UTC these are of the years 10000 and 0.
     for (const at of ['9999-12-31T23:59:59-12:00', '0001-01-01T00:00:00+14:00'])
       expect(paths(await make(type, { at }))).toEqual(['data.at'])
     const { _id, data } = await made(type, { at: '9999-12-31T23:59:59+12:00' })

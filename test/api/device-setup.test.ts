@@ -5,7 +5,7 @@ import { useOrganization } from '../support/shared-server.ts'
 
 describe('What a person is told to enter in an app', () => {
   const { owner } = useOrganization()
-  /** The steps of an app for a new device, with its key where the placeholder stood. */
+  /** Follows an app's instructions for a new device, with its key in place of the placeholder. */
   async function follow(app: string) {
     const device = await createDevice(owner, 'Müller & Söhne')
     const { body } = await owner.get(`/device/${device.id}/setup`)

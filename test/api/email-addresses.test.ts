@@ -6,7 +6,7 @@ import { addOrganization, addPerson, PASSWORD, roleId } from '../support/people.
 
 let counter = 0
 
-/** An address of nobody, and other spellings of it. */
+/** A new address, and other spellings of it. */
 const newSpellings: { [name: string]: () => [string, ...string[]] } = {
   'the case of letters beyond ASCII': () => {
     const number = ++counter

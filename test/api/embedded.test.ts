@@ -8,7 +8,9 @@ import { openScreen } from '../support/screen.ts'
 import { type ServerProcess, startServer } from '../support/server.ts'
 import { until } from '../support/wait.ts'
 
-/** The tests of the interface run on PostgreSQL where it is; here the straight way of each resource on PGlite. */
+/**
+ * The tests of the interface run on PostgreSQL if it is available; here is the happy path of each resource on PGlite.
+ */
 describe('On the embedded database', () => {
   let database: TestDatabase
   let server: ServerProcess
@@ -208,7 +210,8 @@ describe('On the embedded database', () => {
     const sender = createClient(server, (await createDevice(owner)).key)
     const attributes = { note: 'x'.repeat(600) }
     const from = Date.now() - 24 * 3_600_000
-    // Of one key: new points, then points between those, which are judged among their neighbours, and the same ones again.
+    // With one key: new points, then points between those, which are judged among their neighbours, and the same ones
+    // again.
     for (const [count, offset] of [
       [5_000, 0],
       [5_000, 500],

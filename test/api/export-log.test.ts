@@ -127,7 +127,7 @@ describe('The log of exports', () => {
     }
     expect((await owner.put(`/role/${role._id}`, reach(lose(named)))).status).toBe(200)
     expect((await download(client, paths.xlsx as string)).status).toBe(403)
-    // In JSON there are identifiers alone, which the role may see as before.
+    // JSON has only identifiers, which the role may see as before.
     const json = await download(client, paths.json as string)
     expect([json.status, String(json.bytes).includes('secret')]).toEqual([200, false])
     expect((await download(owner, paths.xlsx as string)).status).toBe(200)
@@ -232,7 +232,7 @@ describe('The log of exports', () => {
       await until('completed', () => heard(screen, 'export').at(-1)?.export?.status === 'completed')
     const log = (await owner.get(`/tasks/export-log/${_id}`)).body.data
     expect(heard(screens[0] as TestScreen, 'export').at(-1)?.export).toEqual(log)
-    // What is sent of one change is sent to all who watch in one turn.
+    // The messages about one change are sent to all watchers in one turn.
     await other.post('/data/export', direct)
     await until('its own', () => heard(screens[2] as TestScreen, 'export').length > 0)
     expect(JSON.stringify(screens[2]?.messages)).not.toContain(_id)
@@ -263,7 +263,7 @@ describe('The log of exports', () => {
     expect((await other.client.get(path)).status).toBe(404)
     for (const client of [admin.client, admin.client, owner])
       expect((await client.get(path)).status).toBe(200)
-    // Whoever ordered it has one entry for that, and one for taking it.
+    // The user who ordered it has one entry for that, and one for the download.
     expect(await taken()).toHaveLength(3)
     await passHour()
     for (let n = 0; n < 2; n++) expect((await admin.client.get(path)).status).toBe(200)

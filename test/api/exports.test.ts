@@ -102,7 +102,7 @@ describe('Exports', () => {
     if (!database.url) return context.skip('PGlite is one session, which nobody else can hold up')
     const count = async () => (await owner.get('/tasks/export-log?limit=1')).body.pagination.total
     const before = await count()
-    // The file is made by then, and its export waits to be noted.
+    // The file is written by then, and the record of its export waits.
     const letGo = await hold(db, 'LOCK TABLE export_logs IN SHARE MODE')
     const leaving = new AbortController()
     const asked = fetch(`${server.url}/api/v3/data/export`, {
@@ -238,7 +238,7 @@ describe('Exports', () => {
           ;({ last: after = null, ended } = step)
         }
         expect(JSON.parse(`[${texts.join(',')}]`)).toEqual(as === 'records' ? listed : cells)
-        // The first has no bytes to count.
+        // The first one has no bytes to count.
         expect(texts.length).toBeGreaterThanOrEqual(maxBytes === 1 ? 14 : Math.floor(15 / rows))
       }
     }

@@ -6,7 +6,7 @@ import { sendBytes } from '../support/requests.ts'
 
 const ORIGIN = 'https://dispatch.example'
 
-/** Contract section 2: every failure has the envelope and is the right one, also before a route is found. */
+/** Contract section 2: every failure has the envelope and the right code, even before a route is found. */
 const NO_PARTS = { body: '--b--\r\n', headers: { 'content-type': 'multipart/form-data; boundary=b' } }
 
 describe('A failure', () => {
@@ -118,7 +118,8 @@ describe('A failure', () => {
         const { status, body } = await sendRaw(
           get(path.replaceAll(/\{\w+\}/g, 'x'), '').replace('GET', method),
         )
-        // What has no parameter is never taken for the identifier of another path; of two with parameters the other answers.
+        // A path without parameters never counts as the identifier of another path; of two with parameters the other
+        // answers.
         const others = [...paths].filter(
           ([other]) => path.includes('{') && other !== path && takes(other, path),
         )
@@ -167,7 +168,7 @@ describe('A failure', () => {
   it('of a parameter that no route accepts, or that is given twice, is 400 on every route', async () => {
     for (const { method, path, name, spec } of operations) {
       if (!path.startsWith('/api/v3') || path.endsWith('/docs')) continue
-      // Apps add what they like.
+      // Apps add further parameters.
       if (spec['x-permission'] === 'device') continue
       const client = spec['x-permission'] === 'public' ? createClient(server, '') : owner
       const url = path.replace('/api/v3', '').replaceAll(/\{\w+\}/g, 'x')

@@ -25,7 +25,7 @@ describe('Geofence events', () => {
     receiver = await startReceiver()
   })
   afterAll(() => receiver?.close())
-  // All of them lie in one place.
+  // All of them are in the same place.
   afterEach(async () => {
     for (const { _id } of (await owner.get('/geofences')).body.data) await owner.delete(`/geofence/${_id}`)
   })
@@ -89,7 +89,7 @@ describe('Geofence events', () => {
     const device = await createDevice(owner)
     await send(device, [0, INSIDE], [1, INSIDE], [2, OUTSIDE])
     await untilTold(`geofenceId=${geofenceId}`, [['left', at(2)]])
-    // What is found out late: it had been outside.
+    // A late point shows that it had been outside.
     await send(device, [-1, OUTSIDE])
     await untilTold(`geofenceId=${geofenceId}`, [['left', at(2)], ['entered', at(0)]]) // biome-ignore format: one list
   })
@@ -126,7 +126,7 @@ describe('Geofence events', () => {
     for (const { headers, body } of posts)
       expect(headers['webhook-event']).toBe(`geofence-${JSON.parse(body).event}`)
     const rows = await list(query)
-    // A screen is told what is the case twice a second, and not all that was between.
+    // A screen gets the present state twice a second, not every state in between.
     const newest = () => [...new Map(shown(screen).map(one => [one._id, one])).values()]
     await until('the screen was told', () => sorted(newest()).join() === sorted(rows).join())
     // Body, message and list show the same record.

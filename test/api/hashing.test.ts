@@ -19,7 +19,7 @@ describe('Passwords', () => {
       expect(matches).toBe(true)
       return done.filter(what => what === 'attacker').length
     })
-    // Who is first, who comes next in turn, and as many as there are cores at once.
+    // The first attempt, the next in turn, and as many as there are cores at once.
     expect(await own).toBeLessThan(30)
     await Promise.all(guesses)
     expect(done.filter(what => what === 'rate-limited').length).toBeGreaterThan(0)

@@ -9,15 +9,15 @@ import { type Server, startServer } from '../support/server.ts'
 import { pause } from '../support/wait.ts'
 
 const RECORDS = 30_000
-/** Two of them hold a word that no other has. */
+/** Two of them contain a unique word. */
 const [EARLY, LATE] = [9, 25_000]
 /** Each with 2 KB of attributes. */
 const POINTS = 10_000
 const READS = 8
 
 /**
- * PGlite is one session and no timeout ends a statement. A long read works in steps and lets others in between, so no step may
- * have the session for over 250 ms of a processor (`fieldline_database_hold_processor_seconds`).
+ * PGlite is one session and no timeout ends a statement. A long read works in steps and lets others in between, so no
+ * step may hold the session for over 250 ms of processor time (`fieldline_database_hold_processor_seconds`).
  */
 describe('On the embedded database', () => {
   let database: TestDatabase
@@ -68,7 +68,7 @@ describe('On the embedded database', () => {
       [tracker.id],
     )
     for (const { made } of indexes) await db.system.query(made)
-    // As the upkeep would do in the middle of the test.
+    // The maintenance would do it in the middle of the test.
     await db.system.query('VACUUM ANALYZE')
     await db.close()
     server = await startServer(database)
@@ -81,7 +81,7 @@ describe('On the embedded database', () => {
     await database.remove()
   })
 
-  /** How many times somebody had the session to read, and how many of them for no longer than one may. */
+  /** How many times the session was held for reading, and how many of them within the limit. */
   async function countReads(): Promise<{ all: number; short: number }> {
     const figures = await readFigures(server)
     const count = (name: string) => figures.get(`fieldline_database_hold_processor_seconds_${name}`) ?? 0

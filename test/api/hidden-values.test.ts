@@ -5,7 +5,7 @@ import type { Answer, Client } from '../support/client.ts'
 import { addPerson } from '../support/people.ts'
 import { useOrganization } from '../support/shared-server.ts'
 
-/** A data type of which another one differs in nothing but values that a role hides. */
+/** A data type, whose counterpart differs only in values that a role hides. */
 interface World {
   typeId: string
   name: string
@@ -14,7 +14,7 @@ interface World {
 
 type Action = (client: Client, world: World) => Promise<Answer>
 
-/** What the two records of each world hold: in one a value is there twice, is absent, is of another kind. */
+/** The two records of each world: in one a value is repeated, missing, or of another kind. */
 const SECRETS = [
   [
     { word: 'red', pay: 1, grade: 'A', twin: 'same', digits: '12' },
@@ -47,7 +47,7 @@ const field = fc.record({
   unique: fc.boolean(),
 })
 
-/** Fields take the place of those with the same key; with `isGone` that field goes. */
+/** Fields replace those with the same key; with `isGone` that field is removed. */
 const changeType = fc
   .tuple(fc.array(fc.record({ field, isGone: fc.boolean() }), { minLength: 1, maxLength: 2 }), key, fc.nat(5))
   .map(
@@ -81,7 +81,7 @@ const read = fc.tuple(fc.constantFrom('filter', 'sort', '-sort', 'search', 'fiel
     },
 )
 
-/** An answer, and what the audit log says of these records after it. */
+/** An answer, with the audit log's entries about these records after it. */
 const withEntries = async (client: Client, answer: Answer, ids: string[]): Promise<Answer> => {
   const entries = await client.get(`/audit-log?resourceId=${ids.join()}`)
   return { ...answer, body: [answer.body, entries.body] }
@@ -107,7 +107,7 @@ const task = fc.tuple(fc.nat(1), fc.subarray(HIDDEN), guess).map(
       const answer = await client.post('/task', { name: 'Visit', flowId: flow.body.data._id, dataIds })
       if (answer.status !== 201) return answer
       const found = await client.get(`/tasks?flowId=${flow.body.data._id}&search=${text}`)
-      // A task's code is drawn at random, and a search looks into it as well.
+      // A task's code is random, and a search looks into it as well.
       const isByCode = ({ code }: { code: string }) => code.toLowerCase().includes(text.toLowerCase())
       const others = found.body.data.filter((task: { code: string }) => !isByCode(task))
       const taskId = answer.body.data._id
@@ -136,7 +136,7 @@ const mapped = fc.tuple(key, guess).map(
 
 let made = 0
 
-/** An answer without what differs between two of the same. */
+/** An answer without the parts that differ between two equal ones. */
 const plain = ({ status, body }: Answer, { name }: World) => [
   status,
   JSON.stringify(body)
@@ -168,7 +168,7 @@ describe('Values that a role hides', () => {
       ._id
   })
 
-  /** Everything but to see these values. */
+  /** Every permission except seeing these values. */
   const personWith = async (view: object[]) => {
     const names = ['view', 'create', 'update'].flatMap(action =>
       OTHER.map(resource => `${action}/${resource}`),
@@ -186,7 +186,7 @@ describe('Values that a role hides', () => {
     for (const [at, { typeId, name, recordIds }] of worlds.entries()) {
       const type = await owner.put(`/data-type/${typeId}`, { name, fields: FIELDS })
       if (type.status !== 200) {
-        // A field of another kind holds values that this one would not take.
+        // A field of another kind has values that this one would reject.
         const fields = FIELDS.map(field => ({ ...field, type: 'text', options: [] }))
         await owner.put(`/data-type/${typeId}`, { name, fields })
       }
@@ -239,7 +239,7 @@ describe('Values that a role hides', () => {
       }),
       { numRuns: 40, endOnFailure: true },
     )
-    // Some of what is tried has to be possible.
+    // Some of the attempts must succeed.
     expect([...counts].filter(([status]) => status < 300).length).toBeGreaterThan(0)
   })
 

@@ -75,7 +75,7 @@ describe('A history as a file', () => {
       [8, 50, -3.25],
       [8, 50.00001],
     ])
-    // The shorter way to a longitude of less than 0 is over 180.
+    // The shorter way to a longitude below 0 leads over 180.
     expect(short.geometry.coordinates).toEqual([
       [
         [180, 1e-7],
@@ -109,13 +109,13 @@ describe('A history as a file', () => {
     const points = text.match(/<trkpt .*<\/trkpt>/g) ?? []
     expect(points).toHaveLength(POINTS + 3)
     const decimal = String.raw`-?\d+(\.\d+)?`
-    // Of the schema: ele, time, then extensions.
+    // The order of the schema: ele, time, then extensions.
     const point = new RegExp(
       `^<trkpt lat="${decimal}" lon="${decimal}">(<ele>${decimal}</ele>)?<time>[^<]{24}</time>(<extensions>.*</extensions>)?</trkpt>$`,
     )
     expect(points.filter(text => !point.test(text))).toEqual([])
     expect(text).toMatch(/lat="0\.000000\d+" lon="-180"/)
-    // XML cannot hold them; names that were given before there was a rule have such as the last ones.
+    // XML cannot contain them; names from before the rule for names have such characters as the last two.
     const old = { key: 1, id: first.id, type: 'device', name: 'Van \u0001\u0008\ufffe' } as const
     const written = text + gpx.createTrack(old, 0, { hasGap: () => false, mayCross: false }).begin()
     // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for
@@ -162,7 +162,7 @@ describe('A history as a file', () => {
   })
 
   it('and a list can be simplified, by tolerance and by number, whole or page by page', async () => {
-    // North in a straight line: its ends are its shape, and those of blocks of 256.
+    // North in a straight line: only its ends and those of blocks of 256 make its shape.
     const straight = (await owner.get(`/location-histories?deviceId=${first.id}&simplify=5&limit=100`)).body
     expect(straight.data.length).toBeLessThan(40)
     expect([straight.data[0].lat, straight.data.at(-1).lat]).toEqual([50, 50 + (POINTS - 1) / 1e5])
@@ -171,7 +171,7 @@ describe('A history as a file', () => {
     expect(few.data).toHaveLength(50)
     const times = few.data.map(({ timestamp }: { timestamp: string }) => timestamp)
     expect(times).toEqual([...times].sort().reverse())
-    // Nothing is left out, so pages have to give every point once.
+    // No point is left out, so the pages must have every point once.
     const seen: string[] = []
     for (let cursor: string | null = ''; cursor !== null; ) {
       const path = `/location-histories?deviceId=${first.id}&simplify=0&limit=3000`
@@ -221,7 +221,7 @@ describe('A history as a file', () => {
     ].map(line => line.map(n => new Date(minutes(n)).toISOString()))
     expect(cut.properties.coordTimes).toEqual(times)
 
-    // To and fro, on the antimeridian itself as well, and first at the end of 10,000 points.
+    // Back and forth, also on the antimeridian itself, and for the first time at the end of 10,000 points.
     const wide = await createDevice(owner, 'Wide')
     const LNGS = [179, -179, 180, -180, 180, 180, 90, -90, -90.5, 0, 180, -0.5, 179.5, -180, -180, 179, -1, 1]
     const track = Array.from({ length: 10_100 }, (_, n) => ({
@@ -275,7 +275,7 @@ describe('A history as a file', () => {
     expect(await segments(van, '')).toEqual([5, 3, 2])
     expect(await segments(van, '&order=desc')).toEqual([2, 3, 5])
     expect(await segments(steady, '')).toEqual([120])
-    // Two points are left: the gaps are between them, and of the other one there are none.
+    // Two points are left: the gaps are between them, and the other track has none.
     expect(await segments(van, '&simplify=10')).toEqual([1, 1])
     expect(await segments(van, '&simplify=10&order=desc')).toEqual([1, 1])
     expect(await segments(steady, '&simplify=10')).toEqual([2])

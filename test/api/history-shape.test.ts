@@ -11,10 +11,10 @@ import { processorMsSince } from '../support/processor-time.ts'
 import { readTrace } from '../support/traces.ts'
 
 const HOUR_MS = 3_600_000
-/** What a point has that says nothing but where it was. */
+/** The fields of a point that has only a position. */
 const PLAIN = { speed: Number.NaN, isAnomaly: false }
 
-/** How far what is kept of a track is from each of its points, at worst, in metres. */
+/** The maximum distance between the simplified track and its original points, in metres. */
 function worstM(
   points: readonly Vertex[],
   kept: readonly number[],
@@ -31,7 +31,7 @@ function worstM(
   )
 }
 
-/** What the straight and even way from one point to another says of a time. */
+/** The state at a time that a straight, even movement between two points implies. */
 function between(before: Vertex, after: Vertex, time: number) {
   const share = (time - before.recordedAt) / (after.recordedAt - before.recordedAt || 1)
   const on = (name: 'lat' | 'lng' | 'speed') => before[name] + (after[name] - before[name]) * share
@@ -182,14 +182,14 @@ describe('A simplified track', () => {
 })
 
 /**
- * A van's day, second by second: from 6 to 9 and from 12 to 16 it drives and stands at a light two minutes of ten, else it is
- * parked. From 20 to 22 it is silent, and each half-hour a fix counts as wrong.
+ * A van's day, second by second: from 6 to 9 and from 12 to 16 it drives, and stops at a light for two minutes of ten;
+ * otherwise it is parked. From 20 to 22 it is silent, and each half-hour a fix is an anomaly.
  */
 function createDay(): Vertex[] {
   let lat = 52.5
   let lng = 13
   let seed = 1
-  /** Of the fix, some metres either way. */
+  /** The noise of the fix, some metres in either direction. */
   const tremble = () => {
     seed = (seed * 16_807) % 2_147_483_647
     return (seed / 2_147_483_647 - 0.5) * 6e-5
@@ -258,7 +258,7 @@ describe('A track of at most so many points', () => {
     expect(few.length).toBeLessThanOrEqual(10)
     expect(few.length).toBeGreaterThanOrEqual(5)
     expect(Math.max(...few) - Math.min(...few)).toBeGreaterThan(18 * HOUR_MS)
-    // What lies far from the way, and is wrong, bends it nowhere.
+    // An anomaly far from the track does not bend it.
     const astray = day.map(point => (point.isAnomaly ? { ...point, lat: 10 } : point))
     const isShape = (time: number) => !byTime.get(time)?.isAnomaly
     const shape = (points: readonly Vertex[]) =>

@@ -37,7 +37,7 @@ import { listOneOfEach } from '../support/tenant-rows.ts'
 import { readValidators, type Validator } from '../support/validators.ts'
 import { until } from '../support/wait.ts'
 
-/** Other seeds find what this does not: `SEED=7 npx vitest run test/api/hostile-values`. */
+/** Other seeds find further faults: `SEED=7 npx vitest run test/api/hostile-values`. */
 const SEED = Number(process.env.SEED ?? 1)
 const AT_ONCE = 8
 
@@ -55,10 +55,10 @@ const RECORDS = [
 ]
 
 /**
- * Whatever stands in a parameter or a body, of every operation of the OpenAPI document and in every place that its
- * schemas name: the answer is the envelope, and none of our failures. A new route is tried without a line written for
- * it. What schemas refuse is not sent, but for one value an operation. The database is looked into beside the server, which PGlite
- * does not allow.
+ * Sends hostile values in every parameter and every place of a body that the OpenAPI document names, for every
+ * operation: the answer has the envelope, and none is a failure of ours. A new route is covered without further code.
+ * Values that the schemas reject are not sent, except one per operation. The test reads the database beside the server,
+ * which PGlite does not allow.
  */
 describe.runIf(usualKind() === 'postgres')('A hostile value', () => {
   let database: TestDatabase
@@ -96,7 +96,7 @@ describe.runIf(usualKind() === 'postgres')('A hostile value', () => {
     await database.remove()
   })
 
-  /** A second page of every list, and records that are sorted by values of theirs. */
+  /** A second page of every list, and records that are sorted by their own values. */
   async function fillFurther(client: Client): Promise<void> {
     const points = [{ lat: 1, lng: 2, timestamp: Date.now() - 60_000 }, { lat: 91 }, { lat: 92 }]
     const { body } = await client.post(`/device/${own.get('deviceId')}/rotate-key`)
@@ -127,13 +127,13 @@ describe.runIf(usualKind() === 'postgres')('A hostile value', () => {
       expect((await client.post('/data/export', exported)).status).toBe(200)
       expect((await client.post('/data/import', `${parts}--b--\r\n`, headers)).status).toBe(202)
     }
-    // A job would make them.
+    // A job would create them.
     const deliveries = `INSERT INTO webhook_deliveries (id, organization_id, webhook_id, event_id)
        SELECT gen_random_uuid(), $1, $2, id FROM webhook_events WHERE organization_id = $1 LIMIT 2`
     await db.system.query(deliveries, [organizationId, own.get('webhookId')])
   }
 
-  /** Where an operation leads with the records that are there. */
+  /** The path of an operation with existing records. */
   function fill({ path }: Operation, replace: { [name: string]: string } = {}): string {
     return path
       .replace('/api/v3', '')
@@ -153,7 +153,7 @@ describe.runIf(usualKind() === 'postgres')('A hostile value', () => {
     const { token } = owner.client
     const answer = await call()
     if (answer.status !== 401 || operation.spec['x-permission'] === 'public') return answer
-    // An attempt before it was none, and moved the session to another organization or ended it.
+    // An earlier attempt was valid, and moved the session to another organization or ended it.
     await renew(token)
     return call()
   }
@@ -171,13 +171,13 @@ describe.runIf(usualKind() === 'postgres')('A hostile value', () => {
     return renewing
   }
 
-  /** Looks at all of them, and tries those that no schema refuses. */
+  /** Checks all of them, and sends those that no schema rejects. */
   async function checkAll(attempts: readonly Attempt[]): Promise<string[]> {
     const { sent, problems } = chooseSent(attempts, validators)
     return [...problems, ...(await tryAll(sent))]
   }
 
-  /** Tries all of them, some at once, and says which were answered wrongly. */
+  /** Sends all of them, some at once, and returns those with a wrong answer. */
   async function tryAll(attempts: readonly Attempt[]): Promise<string[]> {
     const problems: string[] = []
     const left = [...attempts]
@@ -258,7 +258,7 @@ describe.runIf(usualKind() === 'postgres')('A hostile value', () => {
           const paths = refusedPaths(answer, place)
           const status = refusesEach(answer) ? 400 : answer.status
           const right = status === (operation.path.endsWith('/switch-organization') ? 404 : 400)
-          // Or what it stands in: only permissions on data have data types.
+          // Or the object around it: only permissions on data have data types.
           const named = paths.some((path: string) => `${place.join('.')}.`.startsWith(`${path}.`))
           if (!right || (status === 400 && !named))
             problems.push(`${describeAttempt(attempt)}: ${status} ${paths}`)

@@ -46,7 +46,7 @@ describe('An Idempotency-Key', () => {
       client.post('/organization', body, headers),
       client.post('/organization', body, headers),
     ])
-    // The first revokes the token, so a twin that comes after that is refused.
+    // The first revokes the token, so a later duplicate is rejected.
     const made = answers.filter(({ status }) => status === 201)
     expect(made.length).toBeGreaterThan(0)
     for (const { status } of answers) expect([201, 401]).toContain(status)
@@ -120,7 +120,7 @@ describe('An Idempotency-Key', () => {
     const again = await stranger.post('/auth/register', body, headers)
     expect([first.status, again.status]).toEqual([201, 201])
     expect(again.body.token).toBe(first.body.token)
-    // Somebody else with the same key and another body is nobody's twin.
+    // Another user with the same key and another body is no duplicate.
     const other = await stranger.post('/auth/register', { ...body, email: newEmail() }, headers)
     expect(other.body.token).not.toBe(first.body.token)
   })
@@ -140,7 +140,7 @@ describe('An Idempotency-Key', () => {
       ({ spec }) => !spec.parameters?.some(({ name }) => name === 'Idempotency-Key'),
     )
     expect(posts.length).toBeGreaterThan(20)
-    // Points that come again are the same points, and apps know of no key.
+    // Repeated points are the same points, and apps know no key.
     const apps = ['osmand', 'overland', 'owntracks'].map(app => `/api/v3/ingest/${app}`)
     expect(without.map(({ path }) => path).sort()).toEqual(['/api/v3/auth/login', ...apps])
   })
@@ -187,7 +187,7 @@ describe('An Idempotency-Key', () => {
     const kept = rows.flatMap(({ id, fingerprint }) =>
       [id, fingerprint].map(one => Buffer.from(one).toString('hex')),
     )
-    // What anybody can compute who has a guess and the request's shape.
+    // Everything that an attacker can compute from a guess and the request's shape.
     const sha256 = (text: string) => createHash('sha256').update(text)
     const digests = (['hex', 'base64', 'base64url'] as const).map(form => sha256(body).digest(form))
     for (const part of [body, ...digests]) {

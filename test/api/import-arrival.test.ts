@@ -13,7 +13,7 @@ import { useServerProcess } from '../support/own-server.ts'
 import { addOrganization, addPerson } from '../support/people.ts'
 import { until } from '../support/wait.ts'
 
-/** Tables of a name, each with a row that fails: their files are kept. */
+/** Tables with a name each, and a row that fails: their files are kept. */
 const ADA = 'Name,Nr\nAda,1,2\n'
 const BOB = 'Name,Nr\nBob,1,2\n'
 const EVE = 'Name,Nr\nEve,1,2\n'
@@ -50,8 +50,7 @@ describe('A file that arrives', () => {
     expect(both.map(({ status }) => status)).toEqual([202, 202])
     expect(both[0]?.body).toEqual(both[1]?.body)
     expect(await countImports()).toBe(before + 2)
-    // Nothing is kept of what came for nothing.
-    // It goes after the answer.
+    // Files that came for nothing are deleted, after the answer.
     await until("the twin's file is gone", () => files().length <= kept.length + 1)
     expect(files()).toEqual([...kept, both[0]?.body.data._id].sort())
   })
@@ -64,7 +63,7 @@ describe('A file that arrives', () => {
     expect((await send(ADA, headers, {}, 'b.csv')).status).toBe(409)
     expect((await send(ADA, headers, { dryRun: 'true' })).status).toBe(409)
     expect(await countImports()).toBe(before + 1)
-    // A refusal is an answer like any other.
+    // A rejection is an answer like any other.
     const refused = key()
     expect((await send(ADA, refused, { shoe: 'x' })).status).toBe(400)
     expect((await send(ADA, refused)).status).toBe(409)
@@ -182,7 +181,7 @@ describe('A file that arrives', () => {
     permissionName: 'view/data',
     dataTypes: [{ dataTypeId, restrictedFields }],
   })
-  /** Of these records one is known, and equal. */
+  /** One of these records exists already, and is equal. */
   const KNOWN = 'Name\nKnown\n'
   const REFUSED = { status: 'failed', error: expect.stringContaining('may not import'), processed: 0 }
 
@@ -213,7 +212,7 @@ describe('A file that arrives', () => {
     const { client, userId } = await addPerson(server, owner, { roleId })
     const db = await openTestDatabase(database)
     try {
-      // As a change of the type would, it keeps the batch waiting that has been read already.
+      // Like a change of the type, it blocks the batch that has been read already.
       const release = await hold(db, 'SELECT id FROM data_types WHERE id = $1 FOR NO KEY UPDATE', [
         dataTypeId,
       ])

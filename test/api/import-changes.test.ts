@@ -12,7 +12,7 @@ const fields = ['id', 'v'].map(key => ({ key, label: key, type: 'text' }))
 const rows = (value: string) =>
   `id,v\n${Array.from({ length: ROWS }, (_, n) => `${n},${value}${n}\n`).join('')}`
 
-// What is held in the database decides which import waits, and PGlite lets nobody in beside the server.
+// Locks in the database decide which import waits, and PGlite admits nobody beside the server.
 describe.runIf(usualKind() === 'postgres')(
   'A data type that changes after a file for it was accepted',
   () => {
@@ -44,7 +44,7 @@ describe.runIf(usualKind() === 'postgres')(
         const { dataTypeId, rekey, read } = await makeType()
         await importFile(server, owner, 'id,v\n1,a\n2,b\n', { dataTypeId })
         const before = (await read()).data
-        // An organization has one at work at a time: the first, for as long as its type is held.
+        // An organization runs one import at a time: the first, while its type is locked.
         const release = await hold(db, 'SELECT FROM data_types WHERE id = $1 FOR NO KEY UPDATE', [
           other.dataTypeId,
         ])
@@ -72,7 +72,7 @@ describe.runIf(usualKind() === 'postgres')(
       const done = await ended(owner, body.data._id)
       const last = await owner.get(`/data?dataTypeId=${dataTypeId}&filter[id]=${ROWS - 1}`)
       expect([done.created, last.body.data.length]).toEqual([0, 1])
-      // Where it was faster than the change it is done as it was meant.
+      // If the import was faster than the change, it succeeded.
       if (done.updated < ROWS) expect(done.status).toBe('failed')
     })
   },

@@ -73,7 +73,7 @@ describe('Import configs', () => {
     const file = { dataTypeId: type.body.data._id as string }
     const config = await owner.post('/import-config', { name: 'Table', ...file, mapping: MAPPING })
     const named = { ...file, importConfigId: config.body.data._id as string }
-    // Records of JSON have the keys of the fields, whatever columns a config names.
+    // Records of JSON have the keys of the fields, whichever columns a config names.
     const records = JSON.stringify([{ data: { name: 'Ada' } }])
     expect(await importFile(server, owner, records, { ...named, dryRun: 'true' })).toMatchObject({
       created: 1,
@@ -150,7 +150,7 @@ describe('Import configs', () => {
     expect((await owner.get(path)).body.data.typeChanges).toEqual(expected)
     const listed = await owner.get('/import-configs?search=Changes')
     expect(listed.body.data[0].typeChanges).toEqual(expected)
-    // As it is shown it may be put back, and still tells of what is gone.
+    // The shown config can be put back, and still reports the deleted fields.
     const shown = (await owner.get(path)).body.data
     const back = await owner.put(path, { ...config, mapping: shown.mapping })
     expect([back.status, back.body.data]).toMatchObject([
@@ -202,7 +202,7 @@ describe('Import configs', () => {
     const set = await client.put(path, { ...whole, mapping: { zqpay: 'Mine' } })
     expect([set.status, set.body.data.mapping]).toEqual([200, { zqpay: 'Mine' }])
     expect((await client.get(path)).body.data.mapping).toEqual({})
-    // Who sees all of it replaces all of it.
+    // A user who sees all of it replaces all of it.
     await owner.put(path, { ...whole, mapping: { name: 'Name' } })
     expect((await owner.get(path)).body.data.mapping).toEqual({ name: 'Name' })
   })

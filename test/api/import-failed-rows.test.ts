@@ -63,7 +63,7 @@ describe('The rows of an import that failed', () => {
       response.headers.get('content-type')?.replace(/;.*/, ''),
     )
     expect(response.headers.get('content-disposition')).toContain('kunden - failed rows.')
-    // Sent as it is it fails again, and says the same of the rows that are left.
+    // Sent unchanged it fails again, with the same errors for the remaining rows.
     const again = await send(file)
     expect(again.failures.map(({ row, field }) => [row, field])).toEqual([
       [2, 'name'],
@@ -117,7 +117,7 @@ describe('The rows of an import that failed', () => {
     const again = await send(mended)
     expect(again).toMatchObject({ created: texts.length, failed: 0 })
     expect((await read()).map((one: { name: string }) => one.name)).toEqual(texts)
-    // Of a file that is not of failed rows nothing is taken away.
+    // Only from a file of failed rows are apostrophes removed.
     await newType()
     await send(`Customer number,Name\n1,'=1\n`)
     expect((await read()).map((one: { name: string }) => one.name)).toEqual(["'=1"])
@@ -214,7 +214,7 @@ describe('The rows of an import that failed', () => {
   it('are made by few threads, however many ask at once', async () => {
     await newType()
     const done = await send('Customer number,Name\n1,\n')
-    // Whatever threads the server keeps are there by now.
+    // The permanent threads of the server exist by now.
     await failedRows(owner, done._id)
     const threads = () => readdirSync(`/proc/${server.pid}/task`).length
     const before = threads()
@@ -232,13 +232,13 @@ describe('The rows of an import that failed', () => {
       await pause(2)
     }
     expect((await asking).map(({ response }) => response.status)).toEqual(Array(9).fill(200))
-    // Two of one organization, and those that are on their way to end.
+    // Two of one organization, and those that are about to end.
     expect(most - before).toBeLessThan(6)
   })
 
   it('are made whole while somebody reads them slowly, who keeps nobody else from theirs', async () => {
     await newType()
-    // More than sockets hold.
+    // More than sockets buffer.
     const rows = Array.from({ length: 4_000 }, (_, at) => `${at},,${'x'.repeat(4_000)}`)
     const done = await send(`Customer number,Name,Note\n${rows.join('\n')}`)
     expect(done).toMatchObject({ failed: 4_000 })
@@ -248,7 +248,7 @@ describe('The rows of an import that failed', () => {
     const url = `${server.url}/api/v3/import-monitoring/${done._id}/failed-rows`
     const people = await Promise.all([1, 2].map(() => addPerson(server, owner, { role: 'Owner' })))
     const clients = [owner, ...people.map(({ client }) => client)] as [Client, Client, Client]
-    // As many as may be made at once for an organization.
+    // As many as may be written at once for an organization.
     const slow = await Promise.all(
       clients.slice(1).map(({ token }) => {
         const headers = { authorization: `Bearer ${token}` }
@@ -264,7 +264,7 @@ describe('The rows of an import that failed', () => {
     expect(slow.every(({ socket }) => socket.bytesRead < file.length)).toBe(true)
     const [one, other] = slow as [IncomingMessage, IncomingMessage]
     expect((await buffer(one)).equals(file)).toBe(true)
-    // Of whoever leaves nothing is left either.
+    // A client that disconnects leaves nothing behind either.
     other.destroy()
     const open = () =>
       readdirSync(`/proc/${server.pid}/fd`).filter(fd => {
@@ -288,7 +288,7 @@ describe('The rows of an import that failed', () => {
     const restricted = await role({ dataTypes: [{ dataTypeId, restrictedFields: ['since'] }] })
     expect((await failedRows(await role({}), done._id)).response.status).toBe(200)
     const refused = await failedRows(restricted, done._id)
-    // It named none of them, so it is told of none.
+    // It named none of them, so the answer names none.
     expect([refused.response.status, String(refused.file)]).toEqual([
       403,
       expect.not.stringMatching(/since/i),

@@ -6,7 +6,7 @@ import { openSource } from '../../src/sheets/open-source.ts'
 import { ended, importFile, upload } from '../support/imports.ts'
 import { useOrganization } from '../support/shared-server.ts'
 
-// As the public transport of Toronto publishes it, after the specification of GTFS.
+// In the form in which Toronto's public transport publishes it, according to GTFS.
 const STOPS = `stop_id,stop_name,stop_desc,stop_lat,stop_lon
 262,Danforth Rd at Kennedy Rd,near the station,43.714379,-79.260939
 263,Davenport Rd at Bedford Rd,,43.674448,-79.399659

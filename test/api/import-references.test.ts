@@ -11,7 +11,7 @@ describe('References of imports', () => {
     await owner.patch('/organization', { language: 'de', timeZone: 'Europe/Berlin' })
   })
 
-  /** A type of its own for a test. */
+  /** A new type for a test. */
   async function newType(more: object, fields: object[]): Promise<string> {
     const made = await owner.post('/data-type', { name: `Customer ${++number}`, fields, ...more })
     expect(made.status, JSON.stringify(made.body)).toBe(201)
@@ -63,7 +63,8 @@ describe('References of imports', () => {
     const put = await owner.put(`/data-type/${tree}`, { name, primaryKey: 'id', fields })
     expect(put.status, JSON.stringify(put.body)).toBe(200)
     expect(await send('id,u\nold,taken\n')).toMatchObject({ created: 1, failed: 0 })
-    // Wrong by itself, by a value that another record has, and by what it refers to; then rows that refer to them.
+    // Rows that are wrong by themselves, by a value of another record, and by a reference; then rows that refer to
+    // them.
     const wrong = ['a,bad,,', 'b,1,taken,', 'c,1,,nowhere', 'good,1,,old']
     const next = ['d,1,,a', 'e,1,,b', 'f,1,,c', 'g,1,,e', 'h,1,,good', 'good,2,,', 'i,1,,good']
     const between = Array.from({ length: 9_000 }, (_, at) => `x${at},1,,`)

@@ -10,7 +10,7 @@ import { useServer } from '../support/own-server.ts'
 import { addOrganization, addPerson, type Person } from '../support/people.ts'
 import { until } from '../support/wait.ts'
 
-/** Tables of a name, each with a row that fails: their files are kept. */
+/** Tables with a name each, and a row that fails: their files are kept. */
 const ADA = 'Name,Nr\nAda,1,2\n'
 const BOB = 'Name,Nr\nBob,1,2\n'
 const GIB = 1024 ** 3
@@ -26,7 +26,7 @@ describe('The room for imports', () => {
   const files = () => readdirSync(join(database.dataDir, 'imports')).sort()
   const addAdmin = (client: Client): Promise<Person> => addPerson(server, client, { role: 'Admin' })
 
-  /** An organization of its own, with somebody who sends and a colleague, of whom each has an import that is done. */
+  /** A new organization with a sender and a colleague, each with a finished import. */
   async function begin() {
     const first = await addAdmin(owner)
     const organization = await addOrganization(server, first.client)
@@ -37,7 +37,7 @@ describe('The room for imports', () => {
     const send = ({ client }: { client: Client }) => upload(server, client, BOB, { dataTypeId })
     const example = (await importFile(server, sender.client, ADA, { dataTypeId }))._id
     const db = await openTestDatabase(database)
-    /** Imports as that one, of somebody, whose files are not there. */
+    /** Adds imports like the first one, of a user, without files. */
     const add = (count: number, { userId }: { userId: string }, more = `'queued', 0, 0`) =>
       db.system.query<{ id: string }>(
         `INSERT INTO imports (id, organization_id, user_id, file_name, format, data_type_id, data_type_name, mode, dry_run,
@@ -103,7 +103,7 @@ describe('The room for imports', () => {
     const ends: (() => Promise<unknown>)[] = []
     try {
       await add(waiting, whose === 'sender' ? sender : others.colleague)
-      // What is taken works until the end, and nothing is an import until all have been looked into.
+      // Accepted imports run until the end, and none is created until all files have been inspected.
       ends.push(await hold(db, 'SELECT id FROM data_types WHERE id = $1 FOR NO KEY UPDATE', [dataTypeId]))
       const release = await hold(db, 'LOCK TABLE imports IN SHARE MODE')
       ends.push(release)
@@ -160,7 +160,7 @@ describe('The room for imports', () => {
       const { status, body } = await another.send(another.colleague)
       expect([status, body.message]).toEqual([429, expect.stringContaining('take 10 GiB')])
       expect((await stranger.send(stranger.sender)).status).toBe(202)
-      // An organization's imports that wait are its own.
+      // Waiting imports count only for their own organization.
       await db.system.query(`UPDATE imports SET file_bytes = 0 WHERE file_name = 'waiting.csv'`)
       await one.add(20, one.colleague)
       expect((await another.send(another.colleague)).status).toBe(202)
@@ -185,7 +185,7 @@ describe('The room for imports', () => {
         [example],
       )
       expect(row?.bytes).toBe(ADA.length)
-      // As much as leaves no room for one byte of the next.
+      // So much that no byte of the next file fits.
       await add(1, colleague, `'completed', 1, ${10 * GIB - ADA.length - BOB.length + 1}`)
       const newcomer = await addAdmin(sender.client)
       const before = files()
@@ -204,7 +204,7 @@ describe('The room for imports', () => {
         await set(change)
         expect([change, (await sends(newcomer)).answer]).toEqual([change, [202, null]])
       }
-      // Half is for whoever is alone.
+      // A single user may have half.
       await set(`created_at = now(), file_bytes = ${5 * GIB - 1024}`)
       expect((await sends(colleague)).answer).toEqual([202, null])
       await set(`file_bytes = ${5 * GIB}`)

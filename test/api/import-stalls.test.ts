@@ -7,7 +7,7 @@ import { ended, upload } from '../support/imports.ts'
 import { addOrganization } from '../support/people.ts'
 import { inlineRow, makeWorkbook } from '../support/workbooks.ts'
 
-/** Processor time between two turns of the event loop, for which everybody else waits. */
+/** Processor time between two turns of the event loop, during which everybody else waits. */
 const MAX_HELD_MS = 250
 /** A thousand failures, each with a value and a sentence. */
 const MAX_RECORD_BYTES = 1024 * 1024
@@ -110,7 +110,7 @@ describe('Whatever a file holds', () => {
   }))
   const odd = [...TEXTS, `${'x'.repeat(199)}😀zz`, '\ud800', 'a\0b', '['.repeat(9_000), '{'.repeat(9_000)]
   const cells = (one: string) => all.map(() => one)
-  /** As XML has it: what it cannot hold stands as `_xHHHH_`. */
+  /** As in XML, where characters that it cannot hold are written as `_xHHHH_`. */
   const inXml = (text: string) =>
     Array.from(text, one => (isStorable(one) ? one : `_x${one.charCodeAt(0).toString(16).padStart(4, '0')}_`))
       .join('')
@@ -128,7 +128,7 @@ describe('Whatever a file holds', () => {
     )
 
   it.each<[string, () => string | Buffer]>([
-    // Zeros further down than where it is seen that a text has some.
+    // Zeros further down than where they are detected.
     [
       'CSV',
       () =>
@@ -147,7 +147,7 @@ describe('Whatever a file holds', () => {
     const answer = await upload(server, owner, make(), { dataTypeId: type.body.data._id })
     expect([answer.status, answer.body.message]).toEqual([202, expect.any(String)])
     const { status, error, failed } = await ended(owner, answer.body.data._id)
-    // One that had to be tried again says that it is our fault.
+    // An import that needed another attempt would report a fault of ours.
     expect([status, error]).toEqual(['completed_with_errors', null])
     expect(failed).toBeGreaterThan(0)
   })

@@ -12,7 +12,7 @@ import { inlineRow, makeWorkbook, makeZip, workbookParts } from '../support/work
 const HEADER = inlineRow(1, 'Name', 'Note')
 const ROW = inlineRow(2, 'Ada', 'first')
 
-/** The heap of the thread that reads, and what stands beside it. */
+/** The heap of the reading thread, and its memory outside of it. */
 const MAX_READER_MIB = 250
 
 describe('A workbook', () => {
@@ -132,7 +132,7 @@ describe('A workbook', () => {
           },
           {
             ...{ name: 'Ada & <Co>', phone: '+49 30 12345', size: 1e6, day: '1904-01-02', ok: false },
-            // Of merged cells the first has the value.
+            // The first of merged cells has the value.
             ...{ at: '2026-07-01T00:00:01.000Z', twice: 2e6 },
           },
           {
@@ -334,7 +334,7 @@ describe('A workbook', () => {
     ['is JSON of another shape', 422, 'no "data"', () => '[{"name":"Ada"}]'],
   ])('that %s is answered with %d', async (_what, status, message, make) => {
     const answer = await upload(server, owner, Buffer.from(make()), { dataTypeId }, 'file.xlsx')
-    // A record of JSON is looked at in the background.
+    // The background job checks a record of JSON.
     const { error } = answer.status === 202 ? await ended(owner, answer.body.data._id) : { error: null }
     expect([answer.status === 202 ? status : answer.status, error ?? answer.body.message]).toEqual([
       status,
@@ -383,7 +383,7 @@ describe('A workbook', () => {
   ])('that %s is refused or fails, and says where', async (_what, message, make) => {
     const before = (await read()).length
     const answer = await upload(server, owner, Buffer.from(make()), { dataTypeId, dryRun: 'true' })
-    // What is wrong within its first bytes is seen with the header.
+    // Faults within its first bytes are found with the header.
     const done = answer.status === 202 ? await ended(owner, answer.body.data._id) : null
     expect(done?.status ?? answer.status).toBe(done ? 'failed' : message.startsWith('more than') ? 413 : 422)
     expect(done?.error ?? answer.body.message).toContain(message)

@@ -32,7 +32,7 @@ describe('Imports', () => {
     await owner.patch('/organization', { language: 'de', timeZone: 'Europe/Berlin' })
   })
 
-  /** A type of its own for a test. */
+  /** A new type for a test. */
   async function newType(
     more: object = { primaryKey: 'number' },
     fields: object[] = FIELDS,
@@ -148,7 +148,7 @@ describe('Imports', () => {
     expect(upsert).toMatchObject({ created: 1, updated: 1, unchanged: 1, failed: 0 })
     expect(await read()).toHaveLength(2)
     expect(await send(other, { mode: 'upsert' })).toMatchObject({ created: 1, updated: 1, unchanged: 1 })
-    // What has no column keeps its value, an empty cell takes one away.
+    // A field without a column keeps its value, an empty cell removes it.
     expect(await send('Customer number;Größe\n1;\n', { mode: 'upsert' })).toMatchObject({ updated: 1 })
     expect(await read()).toEqual([
       { number: '1', name: 'Ada', phone: '030 123', kind: 'Shop' },
@@ -315,7 +315,7 @@ describe('Imports', () => {
     const { client } = await addPerson(server, owner, { roleId: body.data._id })
     const seen = await client.get(`/import-monitoring/${bad._id}`)
     expect(seen.body.data.failures).toMatchObject([{ row: 2, field: null, value: null }])
-    // Nor whether it is the one that was tried.
+    // Nor does it reveal whether the guess was right.
     const tried = []
     for (const phone of ['030 123456', '030 999999']) {
       const file = `Customer number;Name;Phone\n1;Ada;${phone}\n`
@@ -341,7 +341,7 @@ describe('Imports', () => {
     expect(created).toBeLessThan(200_000)
     const again = await owner.post(`/import-monitoring/${_id}/cancel`)
     expect(again.status).toBe(409)
-    // Another one goes on at once, and finds as many as were counted.
+    // Another import continues at once, and finds as many as were counted.
     await send('Name\nafterwards\n')
     let found = 0
     for (let cursor = ''; ; ) {

@@ -138,7 +138,7 @@ describe('Coming in', () => {
       const right = await accept(PASSWORD)
       expect(right.body.organizations).toHaveLength(2)
       expect((await login(person.email, PASSWORD)).status).toBe(200)
-      // Guests have one name in each organization.
+      // Guests have a name for each organization.
       expect((await owner.get(`/user/email/${person.email}`)).body.data.name).toBe('Person')
     })
 

@@ -7,7 +7,7 @@ import { addOrganization, addPerson } from '../support/people.ts'
 import { openServer, type Server } from '../support/server.ts'
 import { pause, until } from '../support/wait.ts'
 
-// The database is looked into beside the server, which PGlite does not allow.
+// The test reads the database beside the server, which PGlite does not allow.
 describe.runIf(usualKind() === 'postgres')('Use', () => {
   let database: TestDatabase
   let server: Server

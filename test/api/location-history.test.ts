@@ -232,7 +232,7 @@ describe('The location history', () => {
       const begin = Date.now() - 3 * week
       const send = (key: string, points: object[]) =>
         createClient(server, key).post('/location-history/bulk', { points })
-      // Points of several partitions; the last one is further north each time.
+      // Points of several partitions; each later one is further north.
       await send(gone.key, [{ lat: 10, lng: 8, timestamp: begin }])
       await send(
         early.key,

@@ -13,14 +13,14 @@ import { createTestDatabase, type TestDatabase, usualKind } from '../support/dat
 import { readFigures } from '../support/figures.ts'
 import { type Server, startServer } from '../support/server.ts'
 
-/** A reader that sends a request and takes nothing of the answer, once that has begun. */
+/** A client that sends a request and stops reading once the answer has begun. */
 async function stallHere(url: string, path: string): Promise<Socket> {
   const socket = stall(url, path)
   await once(socket, 'readable')
   return socket
 }
 
-/** A reader that sends a request and takes nothing of the answer. */
+/** A client that sends a request and reads nothing of the answer. */
 function stall(url: string, path: string, token = ''): Socket {
   const socket = connect({ port: Number(new URL(url).port), host: '127.0.0.1' })
   socket.on('error', () => {})
@@ -73,7 +73,7 @@ describe('A long answer', () => {
     const second = (await owner.get(`${path}&cursor=${first.pagination.nextCursor}`)).body
     const seen = [...first.data, ...second.data].map(({ timestamp }) => timestamp)
     expect(seen).toEqual(times.toReversed().slice(0, 6_666))
-    // Node says so of an answer that too much listens to.
+    // Node warns of an answer with too many listeners.
     expect(server.output.stderr).not.toContain('Warning')
   })
 
@@ -97,7 +97,7 @@ describe('Long answers together', () => {
   let app: App
   let url: string
 
-  /** Answers 64 MiB to whoever the query names. */
+  /** Answers 64 MiB to the reader that the query names. */
   async function open(limits: StreamLimits): Promise<void> {
     app = Fastify({ forceCloseConnections: true }) as unknown as App
     addErrorHandling(app)

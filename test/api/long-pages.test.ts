@@ -3,12 +3,12 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { useOrganization } from '../support/shared-server.ts'
 
 const MIB = 1024 * 1024
-/** Ends the page that it does not fit into: a body is at most 256 KiB, an entry of the audit log holds two. */
+/** A row of this size ends a page: a body is at most 256 KiB, and an entry of the audit log has two. */
 const LONGEST_ROW = MIB / 2
 const ROWS = 12
 const FIELDS = Array.from({ length: 24 }, (_, at) => `f${at}`)
 
-/** As long as a text may be, of which the database cannot make less. */
+/** The maximum length of a text, in a form that the database cannot compress. */
 const noise = () => randomBytes(5_000).toString('hex')
 
 describe('A page of large records', () => {

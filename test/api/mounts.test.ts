@@ -15,7 +15,7 @@ describe('A device on a vehicle', () => {
   const deviceOf = async (vehicleId: string) => (await owner.get(`/vehicle/${vehicleId}`)).body.data.deviceId
   const mount = (device: TestDevice, vehicleId: string | null) =>
     owner.patch(`/device/${device.id}`, { vehicleId })
-  /** Sends a point of this moment, whose latitude tells it apart. Mounts before and after are at other moments. */
+  /** Sends a present point, identified by its latitude. Earlier and later mounts are at other moments. */
   const send = async (device: TestDevice, lat: number) => {
     await pause(10)
     const points = [{ lat, lng: 8, timestamp: Date.now() }]
@@ -86,7 +86,7 @@ describe('A device on a vehicle', () => {
     const screens = await Promise.all(
       people.map(({ client }) => openScreen(server, client.token, { filter: { subjectIds: [device.id] } })),
     )
-    /** Whether each of the two sees it, wherever they ask. */
+    /** Whether each of the two users sees it, in every list. */
     const isSeenBy = async (what: string, expected: boolean[]) => {
       await until(what, () => screens.every((screen, at) => screen.positions.has(device.id) === expected[at]))
       for (const [at, { client }] of people.entries()) {

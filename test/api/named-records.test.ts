@@ -4,7 +4,7 @@ import { createDevice } from '../support/client.ts'
 import { listOperations, type Operation, readDocument } from '../support/openapi.ts'
 import { useOrganization } from '../support/shared-server.ts'
 
-/** As many lists have records of an organization in which a few were made. */
+/** The number of lists with records of an organization in which a few were created. */
 const FILLED = 9
 
 describe('Records that are asked for by their identifiers', () => {

@@ -21,7 +21,7 @@ import {
 import { addPerson } from '../support/people.ts'
 import { useOrganization } from '../support/shared-server.ts'
 
-/** Contract section 2: the document lists every route that answers, with all that a client has to know. */
+/** Contract section 2: the document lists every route that answers, with everything that a client needs to know. */
 describe('The OpenAPI document', () => {
   const { server, owner } = useOrganization()
   let document: OpenApi
@@ -32,7 +32,7 @@ describe('The OpenAPI document', () => {
     operations = listOperations(document)
   })
 
-  /** What does not hold, by operation. */
+  /** The operations that violate a rule. */
   const offenders = (holds: (operation: Operation) => unknown) =>
     operations.filter(operation => !holds(operation)).map(({ name }) => name)
 
@@ -99,7 +99,7 @@ describe('The OpenAPI document', () => {
         for (const [media, { schema }] of Object.entries(content ?? {}))
           check(schema ?? {}, `${name} ${media}`)
     }
-    // The receipts of apps are answered with nothing in them, and signing out too.
+    // The receipts of apps are empty, and so is the answer to signing out.
     expect(problems.filter(problem => !/^Nothing: /.test(problem))).toEqual([])
 
     const names = Object.keys(components.schemas)
@@ -113,18 +113,19 @@ describe('The OpenAPI document', () => {
     const used = JSON.stringify({ paths, components, webhooks })
     expect(names.filter(name => !used.includes(`"#/components/schemas/${name}"`))).toEqual([])
 
-    // A generator makes a file of each tag's operations, and one of each tag's events.
+    // A generator creates a file for each tag's operations, and one for each tag's events.
     const known = tags.map(({ name }) => name)
     const ofEvents = new Set(events.flatMap(({ spec }) => spec.tags ?? []))
     const ofOperations = new Set(operations.flatMap(({ spec }) => spec.tags ?? []))
     expect([...ofOperations].filter(tag => ofEvents.has(tag) || !known.includes(tag))).toEqual([])
     expect([...ofEvents].filter(tag => !known.includes(tag))).toEqual([])
-    // 388 kB; 829 when nothing had a name.
+    // 388 kB; 829 when no schema had a name.
     expect(JSON.stringify(raw).length).toBeLessThan(450_000)
   })
 
   it('has types with which a program signs in, makes a device, sends points and reads pages', async () => {
-    // The compiler holds it against them (`npm run lint`). With other generators, and other languages: `npm run clients`.
+    // The compiler checks the types against them (`npm run lint`). With other generators and languages: `npm run
+    // clients`.
     const { email, password } = await addPerson(server, owner, { role: 'Admin' })
     const known = { FIELDLINE_URL: server.url, FIELDLINE_EMAIL: email, FIELDLINE_PASSWORD: password }
     Object.assign(process.env, known)
@@ -270,7 +271,7 @@ describe('The OpenAPI document', () => {
       const schema = resolveSchema(document, spec.responses['200']?.content?.['application/json']?.schema)
       return schema.properties?.data?.type === 'array' && !schema.properties.pagination
     }
-    // What to enter in each app is one answer.
+    // An app's settings are one answer.
     expect(operations.filter(one => one.method === 'get' && isList(one)).map(({ name }) => name)).toEqual([
       'get /api/v3/device/{id}/setup',
     ])

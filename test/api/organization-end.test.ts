@@ -71,7 +71,7 @@ describe('After an organization is deleted', () => {
     const kinds = () => heard.filter(event => event.organizationId === organizationId).map(({ kind }) => kind)
     await until('it is told', () => kinds().includes('organization'))
     await listener.end()
-    // The job that removes what is left tells of visibility as well, as soon as it gets there.
+    // The job that deletes the remaining rows announces visibility as well, once it gets there.
     expect(kinds().slice(0, 2).sort()).toEqual(['organization', 'visibility'])
     expect(kinds().filter(kind => kind !== 'visibility')).toEqual(['organization'])
     expect(heard.filter(({ kind }) => kind === 'session')).toEqual([])

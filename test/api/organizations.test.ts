@@ -10,7 +10,7 @@ const HUB = { hubName: 'Depot', hubLat: 52.52, hubLng: 13.405 }
 describe('Creating an organization', () => {
   let database: TestDatabase
   let server: Server
-  /** Owner of nothing but the first organization, which has no hub. */
+  /** Owner of only the first organization, which has no hub. */
   let owner: Client
 
   beforeAll(async () => {
@@ -27,7 +27,7 @@ describe('Creating an organization', () => {
     await database.remove()
   })
 
-  /** The client in the first organization, wherever others are by now. */
+  /** The client in the first organization, wherever other sessions are by now. */
   async function firstOrganization(client: Client): Promise<Client> {
     const { body } = await client.get('/auth/my-organizations')
     const { organizationId } = body.data.find(
@@ -104,7 +104,7 @@ describe('Creating an organization', () => {
       'hubLat',
       'hubLng',
     ])
-    // Nothing happened: the token lives and there is no further organization.
+    // Nothing happened: the token is valid and there is no further organization.
     expect((await owner.get('/auth/my-organizations')).body.data).toHaveLength(1)
   })
 
@@ -175,7 +175,7 @@ describe('Creating an organization', () => {
   })
 
   describe('with copyDataFromFirstOrg', () => {
-    /** An owned organization with settings, two hubs, a custom role and flows of its own. */
+    /** An owned organization with its own settings, two hubs, a custom role and flows. */
     async function prepareSource(): Promise<Client> {
       const { client } = await addOrganization(server, owner, { organizationName: 'The source' })
       await client.patch('/organization', {
@@ -193,7 +193,7 @@ describe('Creating an organization', () => {
       const flow = { name: 'Pickup', steps: [{ status: 'new', label: 'New' }] }
       await client.post('/flow', flow)
       const flows = (await client.get('/flows')).body.data
-      // Sample tasks may be in any of its steps, so none may go.
+      // Sample tasks may be in any of its steps, so none may be removed.
       const steps = [...flows[0].steps, ...flow.steps]
       expect((await client.put(`/flow/${flows[0]._id}`, { name: 'Standard', steps })).status).toBe(200)
       return client
@@ -233,7 +233,7 @@ describe('Creating an organization', () => {
         'Service visit',
         'Standard',
       ])
-      // Default flows are the source's own, changed as they are there.
+      // Default flows are the source's own, with its changes.
       expect(flows.find((flow: { name: string }) => flow.name === 'Standard')).toMatchObject({
         isDefault: true,
         steps: expect.arrayContaining([expect.objectContaining({ status: 'new' })]),

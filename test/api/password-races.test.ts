@@ -17,7 +17,7 @@ describe('A password that changes while others use it', () => {
   const login = (email: string, password: string) => stranger.post('/auth/login', { email, password })
   const change = (client: Client, newPassword: string, currentPassword = PASSWORD) =>
     client.post('/auth/change-password', { currentPassword, newPassword })
-  /** Answers each token's `GET /user`. */
+  /** The clients whose token is still valid. */
   const alive = async (tokens: readonly string[]) =>
     (await Promise.all(tokens.map(token => createClient(server, token).get('/user')))).filter(
       ({ status }) => status === 200,
@@ -26,7 +26,8 @@ describe('A password that changes while others use it', () => {
   it('leaves no session of a sign-in that was under way with the old one', async () => {
     for (const round of [0, 1, 2]) {
       const person = await addPerson(server, owner)
-      // Comparing takes a while: spread over it, so that some stand before the change and some behind.
+      // Comparing takes a while: the attempts are spread over it, so that some come before the change and some after
+      // it.
       const signingIn = Array.from({ length: 8 }, async (_, index) => {
         await sleep(index * 15)
         return login(person.email, PASSWORD)
@@ -78,7 +79,7 @@ describe('A password that changes while others use it', () => {
       return person.email.replace(/i/g, letter => (bits & (1 << at++) ? 'İ' : letter))
     }
     for (let bits = 1; bits < 16; bits++) {
-      // No spelling but the account's own is the account's, with its password either.
+      // No other spelling belongs to the account, not even with its password.
       expect((await login(spell(bits), PASSWORD)).status).toBe(401)
     }
     const cases = (index: number) => (index % 2 ? person.email.toUpperCase() : ` ${person.email} `)

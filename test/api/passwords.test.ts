@@ -67,7 +67,7 @@ describe('An account', () => {
       expect(refused.status).toBe(403)
       expect(refused.body.message).toMatch(/registered in another organization/)
       expect((await login(person.email, PASSWORD)).status).toBe(200)
-      // Who registered by this invitation is this organization's.
+      // A person who registered through this invitation belongs to this organization.
       expect((await owner.post(`/user/${person.userId}/reset-password`, { newPassword })).status).toBe(200)
     })
 
@@ -92,27 +92,27 @@ describe('An account', () => {
         await addPerson(server, (await addOrganization(server, await signIn(server))).client),
         await addPerson(server, owner),
       ]
-      // One who reaches further and registered elsewhere.
+      // A user who reaches further and registered elsewhere.
       const other = await addOrganization(server, (await addPerson(server, owner, { role: 'Admin' })).client)
       const founder = await addPerson(server, other.client, { role: 'Owner' })
       const guest = await addPerson(server, owner, { ...founder, role: 'Owner' })
 
-      // Without the permission everybody is alike, whoever it is and whether it is there.
+      // Without the permission every user gets the same answer, existing or not.
       const ids = [above, elsewhere, ordinary, guest, planner].map(({ userId }) => userId)
       const refusals = await Promise.all([...ids, newId(), 'nonsense'].map(id => reset(planner.client, id)))
       for (const answer of refusals) {
         expect(said(answer)).toEqual([403, 'Your role lacks the permission update/user.'])
       }
-      // Another organization's is not told from nobody.
+      // A user of another organization gets the same answer as a missing one.
       const nobody = said(await reset(admin.client, newId()))
       expect(nobody[0]).toBe(404)
       expect(said(await reset(admin.client, elsewhere.userId))).toEqual(nobody)
-      // Who reaches further is so wherever it registered.
+      // A user who reaches further gets that answer, wherever it registered.
       for (const { userId } of [above, guest]) {
         const answer = await reset(admin.client, userId)
         expect(said(answer)).toEqual([403, expect.stringMatching(/^This user is Owner, and your role /)])
       }
-      // Whose reach suffices is told where.
+      // With enough reach, the answer names the reason.
       expect(said(await reset(owner, guest.userId))).toEqual([
         403,
         expect.stringMatching(/registered in another organization/),
@@ -184,7 +184,7 @@ describe('An account', () => {
           }
           expect((await there.get('/user')).status).toBe(401)
         }
-        // The other way round too, and there a socket that is open is closed.
+        // In the other direction too; there an open socket is closed.
         const person = await addPerson(server, owner)
         const screen = await openScreen(server, person.client.token)
         const { organizationId } = (await person.client.get('/user')).body.data

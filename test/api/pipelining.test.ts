@@ -65,7 +65,10 @@ describe('Pipelined requests', () => {
 })
 
 describe('Requests in turns', () => {
-  /** A server whose requests take 4 ms of the process each; counts those between two iterations of the event loop. */
+  /**
+   * A server whose requests take 4 ms of the process each; counts the requests between two iterations of the event
+   * loop.
+   */
   async function startBusy() {
     const most = { together: 0, onOne: 0 }
     let together = 0
@@ -120,7 +123,7 @@ describe('Requests in turns', () => {
     expect(new Set(await Promise.all(answered))).toEqual(new Set([10]))
     await busy.stop()
     expect(busy.most.onOne).toBe(1)
-    // 10 ms of turns, and the one that goes beyond it, in each of two phases of an iteration.
+    // 10 ms of turns and the one that exceeds it, in each of two phases of an iteration.
     expect(busy.most.together).toBeLessThanOrEqual(8)
   })
 })

@@ -21,7 +21,7 @@ const KINDS: { [reference: string]: string } = {
 }
 const FIELDS = ['name', 'phone'].map(key => ({ key, label: key, type: 'text' }))
 const REFERENCE = { key: 'other', label: 'Other', type: 'reference' }
-/** Bodies that may name records where the example of the document has a place for none. */
+/** Bodies that may name records, for operations whose example in the document names none. */
 const BODIES: { [path: string]: object } = {
   '/role': {
     permissionDetails: [{ permissionName: 'view/data', dataTypes: [{ restrictedFields: ['phone'] }] }],
@@ -30,7 +30,7 @@ const BODIES: { [path: string]: object } = {
   '/flow': { steps: [{ status: 'new', label: 'New', fields: [REFERENCE] }] },
 }
 
-/** Every resource of the document that is read and replaced at one path. A new one is tried without a line here. */
+/** Covers every resource of the document that is read and replaced at one path. A new one needs no line here. */
 describe('What GET shows can be PUT back', () => {
   const { server, owner } = useOrganization()
   let document: OpenApi
@@ -66,7 +66,7 @@ describe('What GET shows can be PUT back', () => {
     return KINDS[name] ?? name.replaceAll(/[A-Z]/g, letter => `-${letter.toLowerCase()}`)
   }
 
-  /** Adds a record, which names another one where there is a reference. Resolves to its path. */
+  /** Adds a record, which refers to another one if there is a reference. Resolves to its path. */
   async function addNaming(operation: Operation, reference: Path | null, id: string): Promise<string> {
     const create = operation.path.replace('/{id}', '')
     const path = create.replace('/api/v3', '')
@@ -92,25 +92,27 @@ describe('What GET shows can be PUT back', () => {
     return `${path}/${answer.body.data._id}`
   }
 
-  /** The fields of a record that a PUT takes: it refuses those that are only shown, such as `_id`. */
+  /** The fields of a record that a PUT accepts: it rejects read-only ones, such as `_id`. */
   function takenOf(record: { [key: string]: unknown }, operation: Operation): object {
     const taken = Object.keys(createResolver(document)(bodySchema(operation) ?? {}).properties ?? {})
     return Object.fromEntries(taken.filter(key => key in record).map(key => [key, record[key]]))
   }
 
-  /** Puts back what is read, and reads it again. Resolves to what is wrong with that; nothing is where the record is gone. */
+  /**
+   * Puts back the record that was read, and reads it again. Resolves to the faults; to none if the record was deleted.
+   */
   async function putBack(path: string, operation: Operation): Promise<string[]> {
     const before = await owner.get(path)
     if (before.status === 404) return []
     const put = await owner.put(path, takenOf(before.body.data, operation))
     if (put.status !== 200) return [`${put.status}: ${JSON.stringify(put.body.errors ?? put.body.message)}`]
     const after = await owner.get(path)
-    // What it only shows may change by itself, as the next run of a schedule does.
+    // Read-only fields may change by themselves, such as the next run of a schedule.
     const [was, ...is] = [before, put, after].map(({ body }) => JSON.stringify(takenOf(body.data, operation)))
     return is.filter(text => text !== was).map(text => `${was} became ${text}`)
   }
 
-  /** Ways to take away what a record refers to, each later one further. */
+  /** Ways to delete the target of a reference, each later one going further. */
   const removals = (kind: string, id: string) => [
     ...(kind === 'data-type'
       ? [() => owner.put(`/data-type/${id}`, { name: crypto.randomUUID(), fields: [] })]

@@ -5,14 +5,14 @@ import { type Answer, type Client, createClient } from '../support/client.ts'
 import { addHub, addPerson, newEmail, type Person, roleId } from '../support/people.ts'
 import { useOrganization } from '../support/shared-server.ts'
 
-/** What administrators of a kind hold, so that nothing but reach stands in their way. */
+/** The permissions of every administrator here, so that only reach can stop them. */
 const BASE: PermissionDetail[] = ['user', 'role'].flatMap(resource =>
   ['view', 'create', 'update', 'delete'].map(action => ({
     permissionName: `${action}/${resource}`,
     scope: 'all' as const,
   })),
 )
-/** Beside it: more of these, and further, is more. */
+/** Besides these: a longer list or a wider scope reaches further. */
 const MORE = { hub: ['all'], team: ['own', 'team', 'all'], task: ['own', 'team', 'all'] } as const
 type More = { [resource in keyof typeof MORE]: number }
 
@@ -77,7 +77,7 @@ describe('Nobody gets more than the granter has, nor is touched by who has less'
         return actor.client.post('/users/invite', { email: newEmail(), name: 'New', roleId: givenRole })
     }
   }
-  /** Who stands where, as the owner sees it. */
+  /** The present state, as the owner sees it. */
   const look = async () => ({
     user: (await owner.get(`/user/${target.userId}`)).body.data,
     role: (await owner.get(`/role/${targetRole}`)).body.data.permissionDetails,
@@ -91,12 +91,12 @@ describe('Nobody gets more than the granter has, nor is touched by who has less'
         await put(givenRole, 'Given', toDetails(given))
         const before = await look()
         const touches = !['make', 'invite'].includes(action)
-        // Of what a held role permits already nothing is newly given.
+        // Permissions that a held role has already are not granted anew.
         const gives = action === 'role' ? !within(given, held) : ['give', 'make', 'invite'].includes(action)
         const allowed = (!touches || within(held, own)) && (!gives || within(given, own))
         const answer = await act(action, given)
         const what = `${action} ${JSON.stringify({ own, held, given })} ${answer.body.message}`
-        // A role that is held is not removed by anybody.
+        // Nobody can delete a role that users hold.
         if (action === 'drop') expect(answer.status, what).toBe(409)
         else if (allowed) expect([200, 201], what).toContain(answer.status)
         else {
@@ -166,7 +166,7 @@ describe('Nobody gets more than the granter has, nor is touched by who has less'
         const { userId, token } = await invite(weak.client, role)
         expect((await change(userId)).status).toBe(200)
         expect((await accept(token)).status).toBe(404)
-        // 404 where the new hub takes the user out of sight.
+        // 404 if the user is outside the caller's visibility because of the new hub.
         expect([403, 404]).toContain((await weak.client.post(`/user/${userId}/invitation`)).status)
         const renewed = await owner.post(`/user/${userId}/invitation`)
         expect((await accept(renewed.body.data.invitation.token)).status).toBe(200)

@@ -18,7 +18,7 @@ describe('A session', () => {
 
   const sessionOf = ({ token }: Client) =>
     JSON.parse(Buffer.from(token.split('.')[1] as string, 'base64url').toString()).jti
-  /** Moves a session in time: it was opened so long ago, and ends so soon. */
+  /** Moves a session in time: it was opened this long ago, and ends this soon. */
   const move = (client: Client, opened: string, left: string) =>
     db.system.query(
       'UPDATE sessions SET created_at = now() - $2::interval, expires_at = now() + $3::interval WHERE id = $1',
@@ -86,7 +86,7 @@ describe('A session', () => {
     await new Promise(done => socket.once('open', done))
     const { status, body } = await client.post('/auth/renew')
     expect(status).toBe(200)
-    // The same is asked as often as it takes until the end of before has passed.
+    // The query is repeated until the previous end has passed.
     const [row] = await db.system.query<{ now: number }>('SELECT extract(epoch FROM now())::float8 AS now')
     await until('the end of before has passed', async () => {
       const [later] = await db.system.query<{ now: number }>(

@@ -247,7 +247,7 @@ describe('A field that the role restricts', () => {
             const cursor: string | null | undefined = pagination?.nextCursor
             next = cursor && path === '/data' ? `/data?${query}&cursor=${cursor}` : null
           }
-          // What was searched for is the caller's own; it must not find by it what it may not see.
+          // The search text comes from the caller itself; but it must not find hidden values.
           const search = new URLSearchParams(query).get('search')
           if (path === '/data' && search && SECRETS.includes(search)) {
             const { status, body } = await restricted.get(`/data?search=${encodeURIComponent(search)}`)
@@ -264,7 +264,7 @@ describe('A field that the role restricts', () => {
     const type = { name: 'Guest', primaryKey: 'number', fields }
     const dataTypeId = (await owner.post('/data-type', type)).body.data._id
     await owner.post('/data', { dataTypeId, data: { number: '1', email: 'ada@example.com' } })
-    /** Of a row whose key is there, and one whose e-mail address is. */
+    /** Tries a row with an existing key, and one with an existing e-mail address. */
     const tryBoth = async (...restrictedFields: string[]) => {
       const role = await owner.post('/role', {
         name: `Restricted ${++people}`,
@@ -308,12 +308,12 @@ describe('A field that the role restricts', () => {
     const head = 'number,name,ZQ Pay,ZQ Code\n'
     const files = [
       `${head}1,Ada,1,zq-1\n2,Bob,2,zq-2\n`,
-      // It differs, is wrong, is there twice, is taken.
+      // Values that differ, are invalid, are repeated, or are taken.
       `${head}1,Eve,2,zq-1\n3,Eve,zq-3,zq-3\n4,Eve,4,zq-4\n5,Eve,5,zq-4\n6,Eve,6,zq-2\n7,Eve,7,\n`,
       JSON.stringify([{ data: { number: '8', zqpay: 'zq-8', name: 8 } }, { number: '9', zqcode: 'zq-9' }]),
     ]
     for (const file of files) await importFile(server, owner, file, { dataTypeId })
-    // A record that is none is told as a whole, whatever of it the mapping names.
+    // An invalid record is quoted as a whole, whatever the mapping names.
     const whole = JSON.stringify([{ data: { number: '13', name: 1 } }, { number: '14', zqcode: 'zq-14' }])
     await importFile(server, owner, whole, { dataTypeId, mapping: '{"number":"number","name":"name"}' })
     const ofAll = (await owner.get('/import-monitoring')).body.data
@@ -356,7 +356,7 @@ describe('A field that the role restricts', () => {
     const file = await client.get(`/import-monitoring/${own._id}/failed-rows`)
     expect(file.status).toBe(200)
     expect(JSON.stringify([own, file.body])).not.toMatch(/zq/i)
-    // Its own JSON names the columns by keys that the type has, and records that lack them say nothing of them.
+    // Its own JSON names the columns by the keys of the type, and missing keys have no effect.
     const json = JSON.stringify([{ data: { number: '11', name: 'Cid' } }, { data: { number: '1', name: 1 } }])
     const partial = await importFile(server, client, json, { dataTypeId })
     expect(partial).toMatchObject({ created: 0, failed: 2, mapping: { number: 'number', name: 'name' } })
@@ -374,7 +374,7 @@ describe('A field that the role restricts', () => {
     const full = JSON.stringify([{ data: { number: '12', zqcode: 'zq-12', zqpay: 'zq-pay' } }])
     const told12 = await importFile(server, client, full, { dataTypeId })
     expect(told12.failures).toMatchObject([{ field: 'zqpay', value: 'zq-pay' }])
-    // What it sends itself it is told of.
+    // The sender sees the values of its own file.
     const sent = await importFile(server, client, `${head}10,Ada,zq-10,zq-10\n`, { dataTypeId })
     expect(sent.failures).toMatchObject([{ field: 'zqpay', value: 'zq-10' }])
   })

@@ -242,7 +242,7 @@ describe('Roles', () => {
         200,
         { ...shown, name: 'Stayed', updatedAt: expect.any(String) },
       ])
-      // What it has not named before is still wrong, and of another role all of it is.
+      // A type that it did not name before is still wrong, and so is everything for another role.
       const wider = [
         { permissionName: 'view/data', dataTypes: [{ dataTypeId: losing, restrictedFields: ['zip'] }] },
       ]
@@ -253,7 +253,7 @@ describe('Roles', () => {
           message: expect.any(String),
         },
       ])
-      // So it is of a permission that did not name it, and of a field that the deleted type never had.
+      // The same applies to a permission that did not name it, and to a field that the deleted type never had.
       const further = { permissionName: 'delete/data', scope: 'all', dataTypes: dataTypes.slice(0, 1) }
       expect((await put([...permissionDetails, further])).body.errors).toMatchObject([
         { path: 'permissionDetails.2.dataTypes.0.dataTypeId' },
@@ -263,7 +263,7 @@ describe('Roles', () => {
         { path: 'permissionDetails.0.dataTypes.0.restrictedFields.1' },
       ])
       expect((await owner.post('/role', { name: 'Copy', permissionDetails })).status).toBe(400)
-      // Named no more, they are gone for good.
+      // Once they are no longer named, they cannot be named again.
       expect((await put(permissionDetails.slice(0, 1))).body.data.gone).toEqual([])
       expect((await put(permissionDetails)).status).toBe(400)
     })
@@ -337,7 +337,7 @@ describe('Roles', () => {
     const path = `/role/${less.body.data._id}`
     const wider = { name: 'Less', permissionDetails: details(['view/task', 'all']) }
     expect((await client.put(path, wider)).status).toBe(403)
-    // What somebody else granted may stay, and may be taken away.
+    // Permissions that somebody else granted may stay, and may be removed.
     await owner.put(path, { name: 'Less', permissionDetails: details(['view/user']) })
     const kept = { name: 'Renamed', permissionDetails: [{ permissionName: 'view/user', scope: 'all' }] }
     expect((await client.put(path, kept)).status).toBe(200)

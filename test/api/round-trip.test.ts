@@ -80,7 +80,7 @@ const record = fc.record(
   { requiredKeys: [] },
 )
 
-/** What is exported is imported into another organization, and exported from there: nothing has changed. */
+/** The export of one organization is imported into another, and exported from there: nothing has changed. */
 describe('A round trip', () => {
   const { server, owner, download, whenDone } = useExports()
   let other: Client
@@ -120,7 +120,7 @@ describe('A round trip', () => {
       sent.push(answer.body.data.data)
     }
     const there = await addTypes(other)
-    // More than are answered directly.
+    // More records than a direct answer has.
     const ordered = await owner.post('/data/export', { dataTypeId: here.typeId, format })
     const path = `/tasks/export-log/${ordered.body.data._id}`
     await whenDone(ordered.body.data._id)

@@ -6,7 +6,7 @@ import { addOrganization, addPerson, newEmail, PASSWORD } from '../support/peopl
 import { type ServerProcess, startServer } from '../support/server.ts'
 import { until } from '../support/wait.ts'
 
-// The database is looked into beside the server, which PGlite does not allow.
+// The test reads the database beside the server, which PGlite does not allow.
 describe.runIf(usualKind() === 'postgres')('In the background', () => {
   let database: TestDatabase
   let server: ServerProcess
@@ -116,7 +116,7 @@ describe.runIf(usualKind() === 'postgres')('In the background', () => {
         }
         running = await startServer(own)
       }
-      // A lease of a process that was killed has to run out first.
+      // The lease of a killed process must expire first.
       await beside.system.query(`UPDATE jobs SET lease_until = now() WHERE status = 'running'`)
       for (const id of made) {
         await until(

@@ -22,7 +22,7 @@ describe('The work of a new organization', () => {
   let hubIds: string[]
 
   beforeAll(async () => {
-    // Where a degree of longitude is short, and near the antimeridian.
+    // A place where a degree of longitude is short, near the antimeridian.
     const made = await addOrganization(server, await signIn(server), { hubLat: 66, hubLng: -179.99 })
     client = made.client
     hubIds = made.hubIds

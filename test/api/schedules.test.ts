@@ -8,7 +8,7 @@ const daily = { frequency: 'daily', interval: 1 }
 const inHours = (hours: number) => new Date(Date.now() + hours * HOUR).toISOString()
 
 describe('Task schedules', () => {
-  // Without jobs, so that nothing is made of them meanwhile.
+  // Without jobs, so that no tasks are created meanwhile.
   const { server } = useServer({ ROLES: 'api,ingest,writer,live' })
   let owner: Client
 
@@ -201,7 +201,7 @@ describe('Task schedules', () => {
     const headers = { 'idempotency-key': crypto.randomUUID() }
     const answer = await owner.post('/task/schedules/bulk', { schedules }, headers)
     expect(answer.status).toBe(200)
-    // The answer is too long to be kept, and nothing is carried out twice.
+    // The answer is too long to be stored, and nothing is carried out twice.
     const again = await owner.post('/task/schedules/bulk', { schedules }, headers)
     expect([again.status, again.body.message]).toEqual([409, expect.stringContaining('carried out already')])
     const created = answer.body.data.filter(({ status }: { status: string }) => status === 'created')
@@ -318,7 +318,7 @@ describe('Task schedules', () => {
     expect(await names(`hubId=${hubId}`)).toBe('b')
     expect(await names(`flowId=${flow._id}`)).toBe('c')
     expect(await names('teamId=x')).toBe('')
-    // What they go by and work from stays.
+    // Records that they depend on cannot be deleted.
     expect((await client.delete(`/flow/${flow._id}`)).status).toBe(409)
     expect((await client.delete(`/hub/${hubId}`)).status).toBe(409)
   })

@@ -11,14 +11,14 @@ import { until } from '../support/wait.ts'
 const missing = postgresMissing()
 /** More than there are connections of any kind, and as many as one person may have in flight. */
 const SLOW = 16
-/** Then a statement ends by itself, whoever asked for it (`statement_timeout` is 15 s). */
+/** After this time a statement ends by itself, for any caller (`statement_timeout` is 15 s). */
 const BY_ITSELF_MS = 14_000
 
 describe.skipIf(missing)(`Slow statements of one organization${missing ? ` (${missing})` : ''}`, () => {
   let database: TestDatabase
-  /** Holds the data records, so that every statement about them is as slow as one can be. */
+  /** Locks the data records, so that every statement about them is as slow as possible. */
   let lock: pg.Client
-  /** Looks at what runs, outside of that transaction. */
+  /** Reads the running statements, outside of that transaction. */
   let watch: pg.Client
   let server: Server
   let busy: Client

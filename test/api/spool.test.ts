@@ -10,7 +10,7 @@ const MAX = 100
 
 describe('An answer that goes through a file', () => {
   const readers: AbortController[] = []
-  // Its file is closed when its reader leaves; Node warns of one that the collector has to close.
+  // Its file is closed when its reader disconnects; Node warns if the garbage collector has to close it.
   afterEach(() => {
     for (const reader of readers.splice(0)) reader.abort()
   })
@@ -61,7 +61,7 @@ describe('An answer that goes through a file', () => {
       const rest = read(pieces)
       leaving.abort(new Error('The caller has gone.'))
       meanwhile(spool)
-      // As whoever makes it does when it is stopped.
+      // As its producer does when it is stopped.
       spool.end({ error: leaving.signal.reason })
       expect(await rest).toBe('')
       await until('it is closed', isClosed)
@@ -83,7 +83,7 @@ describe('An answer that goes through a file', () => {
     await other.spool.write(Buffer.alloc(10))
     expect(take('a')).toBe(429)
     const third = await begin(room.take('b'))
-    // What has begun is not cut off.
+    // A spool that has begun is not cut off.
     await third.spool.write(Buffer.alloc(60))
     expect([take('a'), take('b'), take('c')]).toEqual([503, 503, 503])
     learnRoots(['x1', 'x2'].map(organizationId => ({ organizationId, root: 'a' })))

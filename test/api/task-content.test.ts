@@ -35,7 +35,7 @@ describe('The content of tasks', () => {
       400,
       [{ path: 'dataIds', code: 'too-large', message: 'A task holds at most 64 KiB of content.' }],
     ])
-    // What is given is not read, and what is not read takes no place.
+    // Given fields are not read from records, and unread values take no room.
     const given = Object.fromEntries(fields.slice(0, 6).map(({ key }) => [key, null]))
     const task = await add({ flowId, dataIds: records, content: given })
     expect(Object.keys(task.content)).toHaveLength(6)
@@ -71,7 +71,7 @@ describe('The content of tasks', () => {
     })
     expect((await add({ ...given, dataIds: [second, first] })).content.phone).toBe('2')
 
-    // What a role restricts of the type of a record is left out of every answer, and the request's own is not.
+    // Values that a role restricts in the type of a record are left out of every answer, except the request's own.
     const typeId = (await owner.get(`/data/${first}`)).body.data.dataType._id
     const others = (await owner.get('/data-types?limit=500')).body.data.filter(
       ({ _id }: { _id: string }) => _id !== typeId,
@@ -109,7 +109,7 @@ describe('The content of tasks', () => {
     await owner.delete(`/data/${first}`)
     expect((await client.get(path)).body.data.content).not.toHaveProperty('secret')
     expect((await owner.get(path)).body.data.content.secret).toBe('mine')
-    // Without the type every field of it is hidden, and a record of it cannot be named.
+    // Without access to the type every field of it is hidden, and its records cannot be named.
     const blind = await addPerson(server, owner, {
       roleId: await addRole([{ permissionName: 'view/task' }, { permissionName: 'create/task' }]),
     })
@@ -151,13 +151,13 @@ describe('The content of tasks', () => {
     const again = await client.post(`${path}/status`, { ...seen, fields: { secret: 'a guess' } })
     expect(again.status).toBe(200)
     expect(JSON.stringify(again.body)).not.toContain('secret')
-    // Nor does one that happened before another that set it.
+    // Nor does an entry from before another one that set it.
     const earlier = { status: 'seen', at: task.createdAt, fields: { secret: 'too late' } }
     const late = await client.post(`${path}/status`, earlier)
     expect(late.status).toBe(200)
     expect(JSON.stringify(late.body)).not.toContain('of the step')
     expect((await owner.get(path)).body.data.content.secret).toBe('of the step')
-    // What is set anew is shown, and what it was before is not.
+    // A newly set value is shown, but not the previous one.
     const set = await client.patch(path, { content: { secret: 'mine' } })
     expect(set.body.data.content).toEqual({ secret: 'mine' })
     expect(JSON.stringify(set.body)).not.toContain('of the step')
@@ -167,7 +167,7 @@ describe('The content of tasks', () => {
     await client.patch(path, { dataIds: [] })
     expect((await client.get(path)).body.data.content).toEqual({})
 
-    // A schedule and its tasks know the types of records that are gone, too.
+    // A schedule and its tasks know the types of deleted records, too.
     const schedule = await owner.post('/task/schedule', {
       name: 'Guarded',
       flowId,
@@ -185,7 +185,7 @@ describe('The content of tasks', () => {
     for (const id of records) await owner.delete(`/data/${id}`)
     expect((await client.patch(schedulePath, { name: 'Renamed' })).body.data.content).toEqual({})
     expect((await client.get(schedulePath)).body.data.content).toEqual({})
-    // Who replaces it cannot send what it may not see: that stays.
+    // A user who replaces it cannot send hidden values: these stay.
     const replaced = await client.put(schedulePath, { name: 'Replaced', flowId, content: { free: 'yes' } })
     expect(replaced.body.data.content).toEqual({ free: 'yes' })
     expect((await client.get(schedulePath)).body.data.content).toEqual({ free: 'yes' })

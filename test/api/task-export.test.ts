@@ -12,7 +12,7 @@ describe('Exports of tasks', () => {
   let typeId: string
 
   beforeAll(async () => {
-    // The tasks that an organization begins with are gone before those of the test come.
+    // The sample tasks of the organization are deleted before the test's own are created.
     await until('samples', async () => {
       const jobs = await db.system.query<{ status: string }>(
         `SELECT status FROM jobs WHERE kind = 'sample-data' AND organization_id = $1`,
@@ -66,7 +66,7 @@ describe('Exports of tasks', () => {
     const filter = { from: '2026-11-21T00:00:00Z', to: '2026-11-22T00:00:00Z', status: 'open' }
     expect((await exportTasks(owner, { filter })).body).toEqual([all[0]])
     expect((await exportTasks(owner, { filter: { bbox: '13,52,14,53' } })).body).toEqual([all[1]])
-    // Whatever filters and searches the list does so here.
+    // Covers every filter and search of the list.
     const list = (await readDocument(server)).paths['/api/v3/tasks']?.get?.parameters ?? []
     const filters = list.map(({ name }) => name).filter(name => !['limit', 'cursor', 'sort'].includes(name))
     expect(filters).toContain('search')

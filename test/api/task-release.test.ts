@@ -3,13 +3,13 @@ import { addPerson } from '../support/people.ts'
 import { useOrganization } from '../support/shared-server.ts'
 import { until } from '../support/wait.ts'
 
-/** As many as one schedule makes of what was missed, and as a list counts. */
+/** As many as a schedule creates for missed occurrences, and as a list counts. */
 const TASKS = 1_000
 const MINUTE_MS = 60_000
 
 describe('What many tasks name is taken off them in steps, with turns for everybody else between', () => {
   const { server, owner } = useOrganization()
-  /** Tasks with everything that may be deleted. */
+  /** Tasks that refer to every kind of record that may be deleted. */
   let named: { teamId: string; assigneeId: string; vehicleId: string; scheduleId: string }
 
   const count = async (filter: string): Promise<number> =>

@@ -49,7 +49,7 @@ describe('The status of a task', () => {
   const move = (path: string, status: string, more: object = {}, by = owner): Promise<Answer> =>
     by.post(`${path}/status`, { status, ...more })
   const EXAMPLES: { [type: string]: unknown } = { text: 'x', number: 3, boolean: true }
-  /** What a step asks for, with values that fit. */
+  /** The fields of a step, with values that fit. */
   const asked = (step: Step | undefined) => ({
     fields: Object.fromEntries(
       (step?.fields ?? []).map(({ key, type, options }) => [key, options[0] ?? EXAMPLES[type]]),
@@ -144,7 +144,7 @@ describe('The status of a task', () => {
         expect((await move(path, status, { at })).status).toBe(200)
         expect((await move(path, status, { at })).status).toBe(200)
       }
-      // All of it once more, and in another order: nothing changes.
+      // Everything again in another order: nothing changes.
       const before = (await owner.get(path)).body.data
       for (const { status, at } of [...sent].reverse()) {
         const again = await move(path, status, { at })
@@ -163,7 +163,7 @@ describe('The status of a task', () => {
       expect(status).toBe(200)
       expect(body.data.status).toBe('cancelled')
       expect(statuses(body.data)).toEqual(['unassigned', 'assigned', 'accepted', 'cancelled'])
-      // After the end nothing follows, and before the beginning it would not have been allowed.
+      // No step follows the last one, and before the beginning it would not have been allowed.
       expect((await move(path, 'on_the_way')).status).toBe(409)
       expect((await move(path, 'completed', { at: accepted })).body.allowed).toEqual([
         'on_the_way',
@@ -206,7 +206,7 @@ describe('The status of a task', () => {
             const path = await add('Standard')
             const begun = Date.now()
             const sent = WAY.map((status, at) => ({ status, at: new Date(begun + at * 10).toISOString() }))
-            // Whoever is refused sends it again until it is taken, as a phone does with what it keeps.
+            // A rejected move is sent again until it is accepted, as a phone does with stored actions.
             const deliver = async (index: number, by: Client) => {
               const { status, at } = sent[index] as { status: string; at: string }
               for (let tries = 0; tries < 50; tries++) {
@@ -236,7 +236,7 @@ describe('The status of a task', () => {
         ['accepted', 'unassigned', 'cancelled', 'accepted'].map(status => move(path, status)),
       )
       const { data } = (await owner.get(path)).body
-      // Each that was taken followed the one before: the history is a way through the flow.
+      // Each accepted entry followed its predecessor: the history is a path through the flow.
       const { steps } = flows.find(({ name }) => name === 'Standard') as { steps: Step[] }
       statuses(data).forEach((status, at) => {
         if (at > 0) {

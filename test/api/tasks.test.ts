@@ -97,13 +97,13 @@ describe('Tasks', () => {
       updatedAt,
     })
     expect((await owner.get(path)).body.data).toEqual(changed.body.data)
-    // Merged it may not become larger than what may be given at once.
+    // Merged content must not exceed the maximum of a single request.
     const half = { a: 'x'.repeat(40_000) }
     expect((await owner.patch(path, { content: half })).status).toBe(200)
     expect((await owner.patch(path, { content: { b: half.a } })).body.errors[0].path).toBe('content')
     expect((await owner.delete(path)).body.data).toEqual({ _id: task._id })
     expect((await owner.get(path)).status).toBe(404)
-    // What a task names may go: it is done without.
+    // The targets of a task's references may be deleted: the task continues without them.
     const other = await add({ ...given, code: 'ORDER-2' })
     await owner.delete(`/team/${team._id}`)
     await owner.delete(`/vehicle/${vehicle._id}`)
@@ -184,7 +184,7 @@ describe('Tasks', () => {
     expect((await owner.patch(path, { assigneeId: of(leader) })).status).toBe(200)
     const free = await add({ assigneeId: of(outside) })
     expect(await wrong(owner.patch(`/task/${free._id}`, { teamId }))).toEqual([400, 'teamId'])
-    // Whoever leaves the team keeps what was given before, and the task can be changed.
+    // A user who leaves the team keeps earlier tasks, and the task can be changed.
     await owner.put(`/team/${teamId}`, { name: 'North', memberIds: [of(inside)] })
     expect((await owner.patch(path, { name: 'Still' })).status).toBe(200)
   })

@@ -29,7 +29,7 @@ describe('OwnTracks over HTTP', () => {
     }[]
   }
   const names = (friends: { name?: string }[]) => friends.flatMap(({ name }) => name ?? []).sort()
-  /** What is answered is kept for some seconds. */
+  /** The answer is cached for some seconds. */
   const untilNamed = (what: string, device: TestDevice, expected: string[]) =>
     until(what, async () => JSON.stringify(names(await post(device))) === JSON.stringify(expected), 15_000)
   const allow = (teamPositions: boolean) => owner.patch('/organization', { settings: { teamPositions } })

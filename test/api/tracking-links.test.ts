@@ -16,7 +16,7 @@ interface Shown {
   timestamp: string
 }
 
-/** A page that somebody opened with a tracking link. */
+/** A page that was opened with a tracking link. */
 async function openLink(server: { url: string }, token: string) {
   const socket = new WebSocket(`${server.url.replace('http', 'ws')}/api/v3/live/tracking/${token}`)
   const messages: { type: string; positions: Shown[] }[] = []
@@ -29,7 +29,7 @@ describe('A tracking link', () => {
   const { server } = useServer()
   let owner: Client
   let van: TestDevice
-  /** Opened before everything else: what comes on it takes its time. */
+  /** Opened first, because its messages take time. */
   let parked: Awaited<ReturnType<typeof openLink>>
   const begin = Date.now() - HOUR_MS
 

@@ -8,7 +8,7 @@ import { useServer } from '../support/own-server.ts'
 import { addHub, addPerson, newEmail, roleId } from '../support/people.ts'
 import { processorMs } from '../support/processor-time.ts'
 
-/** Contract section 2, of every route at once: what arrives, and what a failure looks like. */
+/** Contract section 2, for every route: how requests arrive, and the shape of failures. */
 describe('The HTTP transport', () => {
   const { server } = useServer()
   let owner: Client
@@ -25,7 +25,7 @@ describe('The HTTP transport', () => {
   }
   const BULK = '/api/v3/location-history/bulk'
 
-  /** Bytes over a socket of their own; resolves with all that comes back. */
+  /** Sends bytes over a separate socket; resolves to everything that comes back. */
   async function sendRaw(...parts: (string | Buffer)[]): Promise<string> {
     const socket = connect({ port: Number(new URL(server.url).port), host: '127.0.0.1' })
     socket.setEncoding('utf8')
@@ -138,7 +138,7 @@ describe('The HTTP transport', () => {
         const answer = await send('/api/v3/hub', { headers: JSON_TYPE, body })
         expect([answer.status, await answer.json()]).toEqual([413, FAILURE])
       }
-      // As Python's urllib does it: all of it is sent before anything is read, and the connection is to be closed.
+      // Like Python's urllib: all of it is sent before anything is read, with a request to close the connection.
       const head = `POST /api/v3/hub HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${owner.token}\r\nContent-Type: application/json\r\nConnection: close\r\nContent-Length: ${body.length}\r\n\r\n`
       const { status } = parse(await sendRaw(head, body))
       expect(status).toBe(413)
@@ -157,7 +157,7 @@ describe('The HTTP transport', () => {
   })
 
   describe('a body that arrives slowly', () => {
-    /** A request whose body is announced, and sent when its caller says so. */
+    /** A request that announces its body, and sends it when the test says so. */
     function openSlow(client: Client, path: string, body: object) {
       const text = JSON.stringify(body)
       const head = `POST /api/v3${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${client.token}\r\nContent-Type: application/json\r\nConnection: close\r\nContent-Length: ${text.length}\r\n\r\n`
@@ -260,7 +260,7 @@ describe('The HTTP transport', () => {
       return { status, body, tookMs: performance.now() - begun }
     }
 
-    /** Begun before the other tests, which go on meanwhile. */
+    /** Begun before the other tests, which run meanwhile. */
     let trickling: ReturnType<typeof trickleOut> | undefined
     beforeAll(() => {
       trickling = trickleOut()

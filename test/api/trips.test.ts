@@ -25,7 +25,7 @@ const at = (minutes: number, metres: number, speedMps: number | null = null): Fi
   speedMps,
 })
 
-/** What came out, in minutes and whole metres. */
+/** The result, in minutes and whole metres. */
 function show({ trips, stops, days }: Trips) {
   const minutes = (time: number) => (time - MIDNIGHT) / MINUTE_MS
   return {
@@ -40,7 +40,7 @@ function show({ trips, stops, days }: Trips) {
   }
 }
 
-/** The definition, read off the whole track: for each fix, how long all later ones stay near it. */
+/** The definition, applied to the whole track: for each fix, how long all later ones stay near it. */
 function oracle(fixes: readonly Fix[]) {
   const metres = (a: Fix, b: Fix) => {
     // Another formula for the same great circle.
@@ -200,7 +200,7 @@ describe('Trips', () => {
     const measure = (everyMs: number) => {
       const trips = createTripFold(STOP_MS, createDates('UTC'))
       const begun = process.cpuUsage()
-      // It wanders around a place, so that a stop is looked for all the time.
+      // It wanders around a place, so that the search for a stop never ends.
       for (let n = 0; n < 100_000; n++)
         trips.add({ time: MIDNIGHT + n * everyMs, lat: (n % 200) / 1e5, lng: 0, speedMps: null })
       trips.finish()

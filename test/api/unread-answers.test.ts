@@ -59,7 +59,7 @@ describe('An answer that waits to be read', () => {
     const { served } = await ask(1)
     const begunAt = performance.now()
     await once(served, 'close')
-    // Not when an answer that nobody takes would have been.
+    // Not at the time when an unread answer would have been cut off.
     expect(performance.now() - begunAt).toBeGreaterThan(SILENT_MS - 100)
   })
 })

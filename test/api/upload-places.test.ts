@@ -10,8 +10,8 @@ import { createUploadPlaces, type UploadPlaces } from '../../src/http/upload-pla
 import type { App } from '../../src/services.ts'
 import { until } from '../support/wait.ts'
 
-const AHEAD_MS = 300
-const PACE = { bytesPerS: 16 * 1024, aheadMs: AHEAD_MS }
+const GRACE_MS = 300
+const PACE = { bytesPerS: 16 * 1024, graceMs: GRACE_MS }
 
 describe('Files that arrive at once', () => {
   const upload = { fields: z.strictObject({}), maxBytes: 1024 * 1024 }
@@ -34,7 +34,7 @@ describe('Files that arrive at once', () => {
         async file => {
           received++
           for await (const _ of file) {
-            // It goes nowhere.
+            // The bytes are discarded.
           }
         },
         places,
@@ -56,7 +56,7 @@ describe('Files that arrive at once', () => {
   const HEAD = '--x\r\nContent-Disposition: form-data; name="file"; filename="a.csv"\r\n\r\nName\n'
   const TAIL = '\r\n--x--\r\n'
 
-  /** Sends a file up to its end, and goes on with it by `more`. */
+  /** Sends a file up to its end, and continues it through `more`. */
   async function begin(organization: string, account: string) {
     const socket = connect(Number(url.port), '127.0.0.1')
     sockets.push(socket)
@@ -105,7 +105,7 @@ describe('Files that arrive at once', () => {
       own.take({ accountId, organizationId }, () => ends.push(accountId)) !== null
     expect([1, 2, 3, 4, 5].map(n => take(`x${n}`, `sock ${n}`))).toEqual([true, true, true, true, false])
     expect(['a', 'b', 'c', 'd', 'e'].map(name => take(name, name))).toEqual(Array(5).fill(true))
-    // The last came when all were taken: the root with several made room.
+    // The last came when all places were taken: the root with several lost one.
     expect(ends).toHaveLength(1)
     expect(ends[0]).toMatch(/^sock/)
   })
@@ -123,7 +123,7 @@ describe('Files that arrive at once', () => {
       expect([take('a', 'ada'), take('a', 'ada'), take('a', 'bob')]).toEqual([true, true, true])
       expect([take('a', 'bob'), ends]).toEqual([false, []])
       expect([take('a', 'cleo'), ends]).toEqual([true, ['ada']])
-      // Nobody has several any more.
+      // Nobody has several places any more.
       expect([take('a', 'dan'), ends]).toEqual([false, ['ada']])
       expect([take('b', 'eve'), take('b', 'fay'), ends]).toEqual([true, false, ['ada']])
       expect([take('c', 'gil'), ends.length]).toEqual([true, 2])
@@ -137,13 +137,13 @@ describe('Files that arrive at once', () => {
   it('make room for others where they send hardly anything, however long they go on with it', async () => {
     const slow: Awaited<ReturnType<typeof begin>>[] = []
     for (const account of ['ada', 'ada', 'bob', 'bob']) slow.push(await begin(`of-${account}`, account))
-    // All that was sent at first counts for as long, and no longer, as a byte now and then.
+    // Everything sent at first counts as long as a byte now and then, and no longer.
     slow[0]?.more('x'.repeat(512 * 1024))
     for (let sent = 0; sent < 5; sent++) {
-      await later(AHEAD_MS / 4)
+      await later(GRACE_MS / 4)
       for (const one of slow) one.more('x')
     }
-    await later(AHEAD_MS)
+    await later(GRACE_MS)
     expect(slow.map(one => one.status())).toEqual([0, 0, 0, 0])
     let next = await begin('of-cleo', 'cleo')
     await until('there is room', async () => {
@@ -159,7 +159,7 @@ describe('Files that arrive at once', () => {
       'it is closed',
       () => ended?.socket.destroyed === true || ended?.socket.readableEnded === true,
     )
-    // The others go on, and end as they would have.
+    // The others continue, and end as they would have.
     for (const one of slow) if (one !== ended) one.end()
     for (const one of slow) if (one !== ended) await until('it is taken', () => one.status() === 200)
   })
@@ -172,18 +172,18 @@ describe('Files that arrive at once', () => {
       const take = (name: string) =>
         places.take({ accountId: name, organizationId: name }, () => ends.push(name))
       const held = ['a', 'b', 'c', 'd'].map(take)
-      for (; now < 10 * AHEAD_MS; now += AHEAD_MS / 2)
-        for (const place of held) place?.add(((16 * 1024 * AHEAD_MS) / 2 / 1000) * (1 + now / AHEAD_MS))
+      for (; now < 10 * GRACE_MS; now += GRACE_MS / 2)
+        for (const place of held) place?.add(((16 * 1024 * GRACE_MS) / 2 / 1000) * (1 + now / GRACE_MS))
       expect(take('e')).toBeNull()
-      // What came before counts for so long, and no longer.
+      // Earlier bytes count for this long, and no longer.
       held[2]?.add(1024 * 1024)
-      now += AHEAD_MS - 1
+      now += GRACE_MS - 1
       for (const at of [0, 1, 3]) held[at]?.add(1024 * 1024)
       expect(take('e')).toBeNull()
       now += 2
       expect(take('e')).not.toBeNull()
       expect(ends).toEqual(['c'])
-      // Each gives its own place back, and the one that had to go has none.
+      // Each gives its own place back, and the one that lost its place has none.
       held[2]?.giveBack()
       expect(take('f')).toBeNull()
       held[0]?.giveBack()
@@ -194,7 +194,7 @@ describe('Files that arrive at once', () => {
     }
   })
 
-  /** How long a place is held with so many times what is enough at first, while somebody wants it all the time. */
+  /** How long a place is held at a multiple of the minimum speed, while another sender wants it all the time. */
   function heldFor(
     times: number,
     newcomer: { accountId: string; organizationId: string },
@@ -208,16 +208,16 @@ describe('Files that arrive at once', () => {
         [1, 2].map(n => own.take({ accountId: 'ada', organizationId: `of ada ${n}` }, () => {}))
       let held = take()
       let opened = now
-      while (own.take(newcomer, () => {}) === null && now < 100 * AHEAD_MS) {
-        now += AHEAD_MS / 10
+      while (own.take(newcomer, () => {}) === null && now < 100 * GRACE_MS) {
+        now += GRACE_MS / 10
         if (now - opened >= reopensEveryMs) {
           for (const place of held) place?.giveBack()
           held = take()
           opened = now
         }
-        for (const place of held) place?.add(times * 16 * 1024 * (AHEAD_MS / 10 / 1000))
+        for (const place of held) place?.add(times * 16 * 1024 * (GRACE_MS / 10 / 1000))
       }
-      return now / AHEAD_MS
+      return now / GRACE_MS
     } finally {
       clock.mockRestore()
     }
@@ -237,7 +237,7 @@ describe('Files that arrive at once', () => {
 
   it.each([0.2, 0.6, 1.5])('are held no longer by who closes and opens again after %f of the time', part => {
     const other = { accountId: 'eve', organizationId: 'of eve' }
-    const reopensEveryMs = part * AHEAD_MS
+    const reopensEveryMs = part * GRACE_MS
     for (const times of [0, 0.1, 1.1, 4, 16]) {
       const once = heldFor(times, other)
       expect(heldFor(times, other, { reopensEveryMs }), `${times} times`).toBeLessThanOrEqual(once + 0.2)
@@ -252,16 +252,16 @@ describe('Files that arrive at once', () => {
       const eve = { accountId: 'eve', organizationId: 'of eve' }
       const own = createUploadPlaces({ ...PACE, max: 1, maxPerOrganization: 1, maxPerAccount: 1 })
       const idle = own.take(ada, () => {})
-      now += 5 * AHEAD_MS
+      now += 5 * GRACE_MS
       idle?.giveBack()
-      // It owes as much as it can, and sits down again.
+      // It has fallen behind as far as possible, and takes a place again.
       const again = own.take(ada, () => {})
       const next = own.take(eve, () => {})
       expect([again, next]).not.toContain(null)
       next?.giveBack()
-      now += 6 * AHEAD_MS
+      now += 6 * GRACE_MS
       expect(own.take(ada, () => {})).not.toBeNull()
-      now += AHEAD_MS - 1
+      now += GRACE_MS - 1
       expect(own.take(eve, () => {})).toBeNull()
       now += 1
       expect(own.take(eve, () => {})).not.toBeNull()

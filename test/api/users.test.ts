@@ -12,12 +12,12 @@ describe('Users', () => {
     const { body } = await client.get('/user')
     expect(body.data).toMatchObject({ status: 'active', role: { name: 'Field user' }, hubId: [] })
     expect(body.data.permissionDetails).toContainEqual({ permissionName: 'view/task', scope: 'own' })
-    // Also for who may not read the organization.
+    // Even for a user who may not read the organization.
     const { body: made } = await owner.post('/role', { name: 'Gate', permissionDetails: [] })
     const gate = (await addPerson(server, owner, { roleId: made.data._id })).client
     expect((await gate.get('/organization')).status).toBe(403)
     const { language, timeZone } = (await owner.get('/organization')).body.data
-    // English is what counts where nobody has set a language.
+    // English is the default if nobody has set a language.
     expect(language).toBe('en')
     expect((await gate.get('/user')).body.data.organization).toEqual({ language: null, timeZone })
     await owner.patch('/organization', { language })
@@ -63,7 +63,7 @@ describe('Users', () => {
     expect(new Set(emails).size).toBe(4)
     expect((await list('search=YANN')).data).toMatchObject([{ email: people[1]?.email }])
     expect((await list('search=%25')).data).toEqual([])
-    // Who made it has access to it as well.
+    // The creator has access to it as well.
     expect((await list(`hubId=${hub}`)).data).toHaveLength(4)
     expect((await list('hubId=nonsense')).data).toEqual([])
     expect((await list(`roleId=${await roleId(client, 'Owner')}`)).data).toHaveLength(1)
@@ -83,7 +83,7 @@ describe('Users', () => {
     expect(suspended.body.data.status).toBe('suspended')
     expect((await person.client.get('/user')).status).toBe(401)
     await owner.patch(`/user/${person.userId}`, { status: 'active' })
-    // The session that was ended stays ended.
+    // The ended session stays ended.
     expect((await person.client.get('/user')).status).toBe(401)
     expect((await signIn(server, person)).token).toBeTruthy()
   })
@@ -192,7 +192,7 @@ describe('Users', () => {
           second.client.patch(`/user/${userId}`, demoted),
         ])
         const statuses = answers.map(({ status }) => status).sort()
-        // The second was demoted before it asked, or its request found the last owner.
+        // The second was demoted before its request, or its request found the last owner.
         expect(statuses[0]).toBe(200)
         expect([403, 409]).toContain(statuses[1])
         const owners = await Promise.all([client, second.client].map(one => one.get('/user')))

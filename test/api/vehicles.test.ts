@@ -204,7 +204,7 @@ describe('Vehicles', () => {
     expect((await client.patch(open, { deviceId: device.id })).status).toBe(400)
     const { data } = (await client.get('/vehicles?limit=500')).body
     expect(data.map(({ _id }: { _id: string }) => _id)).not.toContain(vehicle._id)
-    // What the vehicle refers to already may stay, also where the caller has no access to it.
+    // References that the vehicle has already may stay, even if the caller has no access to them.
     await owner.patch(open, { deviceId: device.id })
     expect((await client.patch(open, { deviceId: device.id, name: 'Kept' })).status).toBe(200)
   })

@@ -5,7 +5,10 @@ import { openScreen, type TestScreen } from '../support/screen.ts'
 import { useOrganization } from '../support/shared-server.ts'
 import { until } from '../support/wait.ts'
 
-/** Contract section 4: who sees what of an organization, by hub, team and scope, in answers and on open streams. */
+/**
+ * Contract section 4: the visibility of an organization's records, by hub, team and scope, in answers and on open
+ * streams.
+ */
 describe('Visibility', () => {
   const { server, owner } = useOrganization()
   let north: string
@@ -169,7 +172,7 @@ describe('Visibility', () => {
       const planner = await addPerson(server, client, { hubId: [mine] })
       const screen = await openScreen(server, planner.client.token)
       await shows(screen, here._id, nowhere._id)
-      // What moves out of sight is not sent either.
+      // A record that moves out of sight is not sent either.
       await move(there.key, 51)
       await until('on the first', () => all.positions.get(there._id)?.lat === 51)
       await shows(screen, here._id, nowhere._id)

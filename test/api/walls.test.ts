@@ -24,13 +24,14 @@ import { digestRows, listAllIds, listEmails, listOneOfEach } from '../support/te
 import { pause, until } from '../support/wait.ts'
 
 const SECRET = 'a secret of thirty-two characters'
-/** Stands in the names of whatever is not the caller's to see. */
+/** Part of every name that the caller must not see. */
 const MARK = 'Xyzzy'
 
 /**
- * Tenants are walls: every operation of the OpenAPI document, with every kind of token and with identifiers of another
- * organization in every parameter and in every place of a body that names a record. Nothing leaks, nothing changes.
- * No route is named here, so a new one is tried too. The database is read beside the server, which PGlite does not allow.
+ * The separation of organizations: every operation of the OpenAPI document is called with every kind of token, and with
+ * identifiers of another organization in every parameter and in every place of a body that names a record. Nothing
+ * leaks, nothing changes. No route is named here, so a new one is covered too. The test reads the database beside the
+ * server, which PGlite does not allow.
  */
 describe.runIf(usualKind() === 'postgres')('The wall between organizations', () => {
   let database: TestDatabase
@@ -41,10 +42,10 @@ describe.runIf(usualKind() === 'postgres')('The wall between organizations', () 
   let first: Client
   let makers: ReturnType<typeof createMakers>
 
-  /** The organization that the callers are of, and what it has. */
+  /** The callers' organization, and its records. */
   let home: { client: Client; organizationId: string; own: Map<string, string> }
   let actors: Map<string, Person>
-  /** The other organization, and what is not to be seen of it. */
+  /** The other organization, and its values that must not be seen. */
   let other: { client: Client; organizationId: string }
   let foreign: { values: string[]; ids: Set<string> }
 
@@ -80,7 +81,7 @@ describe.runIf(usualKind() === 'postgres')('The wall between organizations', () 
     await database.remove()
   })
 
-  /** Once the samples are made, nothing happens in the background: what changes from now on, a request changed. */
+  /** Once the samples are created, nothing happens in the background: every later change comes from a request. */
   async function withoutJobs(): Promise<void> {
     await until('the sample data is made', async () => {
       const left = await db.system.query(
@@ -90,7 +91,7 @@ describe.runIf(usualKind() === 'postgres')('The wall between organizations', () 
     })
     await server.stop()
     const env = { ALLOW_SIGNUP: 'true', ROLES: 'api,ingest,writer,live' }
-    // The same object: clients go on with the new address.
+    // The same object: clients continue with the new address.
     Object.assign(server, await openServer(database, env))
   }
 
@@ -104,7 +105,7 @@ describe.runIf(usualKind() === 'postgres')('The wall between organizations', () 
     actors.set('Nothing', await addPerson(server, built.client, { roleId: nothing.body.data._id }))
   }
 
-  /** A role's client whose session lives; an operation may have ended it, or given its organization up. */
+  /** A role's client with a valid session; an operation may have ended it, or deleted its organization. */
   async function actor(role: string): Promise<Client> {
     const person = actors.get(role) as Person
     if ((await person.client.get('/user')).status === 200) return person.client
@@ -124,7 +125,7 @@ describe.runIf(usualKind() === 'postgres')('The wall between organizations', () 
     return method === 'get' ? client.get(`${filled}${query}`) : call(`${filled}${query}`, body)
   }
 
-  /** What of the other organization stands in an answer, but for what the request itself named. */
+  /** The values of the other organization in an answer, except those that the request itself named. */
   function leaks(answer: Answer, sent: string, hidden = foreign.ids): string[] {
     const text = JSON.stringify(answer.body).toLowerCase()
     const found = [...hidden].filter(id => text.includes(id) && !sent.toLowerCase().includes(id))
@@ -132,7 +133,7 @@ describe.runIf(usualKind() === 'postgres')('The wall between organizations', () 
     return found
   }
 
-  /** Collects what is wrong, and names the operations among which the other organization became another one. */
+  /** Collects faults, and names the operations during which the other organization changed. */
   async function watching(work: (operation: Operation, report: (what: string) => void) => Promise<void>) {
     const problems: string[] = []
     let before = await digestRows(db, other.organizationId)
@@ -155,7 +156,7 @@ describe.runIf(usualKind() === 'postgres')('The wall between organizations', () 
     ]
     expect([...kinds.keys()]).toEqual(expect.arrayContaining(expected))
     expect(foreign.ids.size).toBeGreaterThan(20)
-    // The other organization sees its own: the mark is found where it may be.
+    // The other organization sees its own records: the mark is found where it may be.
     const devices = await other.client.get('/devices')
     expect(leaks(devices, '').length).toBeGreaterThan(1)
   })
@@ -228,7 +229,7 @@ describe.runIf(usualKind() === 'postgres')('The wall between organizations', () 
           for (const leak of leaks(answer, value)) report(`${value} leaks ${leak}`)
           if (lacks ? answer.status !== 403 : ![400, 404].includes(answer.status))
             report(`${value} answers ${answer.status}`)
-          // What is another organization's and what is not there are not told apart.
+          // Records of another organization and missing ones get the same answer.
           const told = [answer.status, answer.body.message].join()
           if (told !== [nothing.status, nothing.body.message].join())
             report(`${value} is told apart: ${told}`)
@@ -257,7 +258,7 @@ describe.runIf(usualKind() === 'postgres')('The wall between organizations', () 
           for (const leak of leaks(answer, decodeURIComponent(query))) report(`${query} leaks ${leak}`)
         }
         if (operation.method === 'get') await forEach(['', ...queries], ask)
-        // What changes something may end the session that the next would use.
+        // A change may end the session that the next request would use.
         else for (const query of ['', ...queries]) await ask(query)
       })
     },
@@ -285,7 +286,7 @@ describe.runIf(usualKind() === 'postgres')('The wall between organizations', () 
     expect(tried).toBeGreaterThan(50)
   })
 
-  /** A record of the own organization for an operation on one: the one whose reading succeeds. */
+  /** A record of the own organization for an operation on one: the one that can be read. */
   const ownRecords = new Map<string, string | null>()
   async function ownRecordOf(client: Client, operation: Operation): Promise<string | null> {
     const known = ownRecords.get(operation.path)
@@ -332,7 +333,7 @@ describe.runIf(usualKind() === 'postgres')('The wall between organizations', () 
           for (const leak of leaks(answer, value, hidden)) problems.push(`${operation.name} leaks ${leak}`)
         }
       } else if (operation.method === 'get' && operation.spec['x-permission'] !== 'view/audit') {
-        // Who may see the audit log sees all of it.
+        // A user who may see the audit log sees all of it.
         const answer = await send(client, operation, '')
         for (const leak of leaks(answer, '', hidden)) problems.push(`${operation.name} leaks ${leak}`)
       }
@@ -344,7 +345,7 @@ describe.runIf(usualKind() === 'postgres')('The wall between organizations', () 
     const points = [{ lat: 8, lng: 8, timestamp: Date.now() }]
     for (const { key } of [rides, own])
       await createClient(server, key).post('/location-history/bulk', { points })
-    // Sent after the other, so that has been passed over by now.
+    // It was sent after the other point, so that one has been skipped by now.
     await until('the point of another', () => screen.positions.has(own._id))
     expect(JSON.stringify(screen.messages)).not.toMatch(new RegExp(`Bound|${rides._id}`))
     screen.cut()
@@ -384,7 +385,7 @@ describe.runIf(usualKind() === 'postgres')('The wall between organizations', () 
         const points = () => ({ points: [{ lat: 3, lng: 4, timestamp: Date.now() }] })
         await createClient(server, device.key).post('/location-history/bulk', points())
         await client.post('/location-history/bulk', points())
-        // The own point was sent after the foreign one, so that has been passed over by now.
+        // The own point was sent after the foreign one, so that one has been skipped by now.
         await until('the own point', () => screens[0]?.positions.has(ownId) ?? false)
         await pause(300)
         for (const screen of screens) {

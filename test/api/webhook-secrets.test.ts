@@ -66,7 +66,7 @@ describe('The secret of a webhook', () => {
     expectSigned('/sealed', made.secret)
     expect((await owner.post('/webhook', body, headers)).body.data.secret).toBe(made.secret)
     const audit = JSON.stringify((await owner.get('/audit-log?limit=500')).body)
-    // PGlite is one process's: its files are looked into when that has ended.
+    // Only one process can open PGlite: its files are read when that process has ended.
     await restart(FIRST, async () => {
       const rows = await sql(
         `SELECT row_to_json(w)::text AS secret FROM webhooks w UNION ALL

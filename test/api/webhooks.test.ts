@@ -9,7 +9,7 @@ import { until } from '../support/wait.ts'
 
 const EVENTS = ['data-source-created']
 
-/** Who has webhooks, and records of a type to be told of. */
+/** An owner of webhooks, with records of a type that cause events. */
 interface Tenant {
   owner: Client
   typeId: string
@@ -22,9 +22,9 @@ describe('Webhooks', () => {
   let owner: Client
   let receiver: Receiver
   let typeId: string
-  /** Of the gigabyte, what was taken. */
+  /** The part of the gigabyte that was read. */
   let floodedMiB = 0
-  /** When the first connection to /hangs was given up, by Date.now(). */
+  /** The time when the first connection to /hangs was given up, by Date.now(). */
   let givenUpAt = Number.POSITIVE_INFINITY
 
   async function addTenant(): Promise<Tenant> {
@@ -180,7 +180,7 @@ describe('Webhooks', () => {
     })
   })
 
-  // They wait for the clock, each as a tenant of its own, and together.
+  // They wait for the clock, each with its own tenant, and at the same time.
   describe.concurrent('over time', () => {
     it('what fails is tried again after five seconds with the same webhook-id', async () => {
       const tenant = await addTenant()
@@ -211,7 +211,7 @@ describe('Webhooks', () => {
       await addWebhook('/quick', tenant)
       await Promise.all(Array.from({ length: 10 }, (_, n) => addRecord({ name: `Acme ${n}` }, tenant)))
       const got = await receiver.wait('/quick', 10, 60_000)
-      // Whoever has to wait for an endpoint that hangs waits until that is given up.
+      // A delivery behind a hanging endpoint waits until that is given up.
       expect(givenUpAt).toBe(Number.POSITIVE_INFINITY)
       expect(receiver.at('/hangs').length).toBeGreaterThanOrEqual(6)
       expect(new Set(got.map(({ headers }) => headers['webhook-id'])).size).toBe(10)
@@ -228,7 +228,7 @@ describe('Webhooks', () => {
     server = await startServer(database, { WEBHOOK_ALLOW_PRIVATE: 'true' })
     owner = createClient(server, owner.token)
     home = { owner, typeId }
-    // The dead process holds what it had begun for its lease of half a minute.
+    // The dead process holds its jobs for the lease of half a minute.
     if (usualKind() === 'postgres') {
       const db = await openTestDatabase(database)
       await db.system.query(`UPDATE jobs SET lease_until = now() WHERE status = 'running'`)
@@ -344,7 +344,8 @@ describe('Webhooks', () => {
     const main = (await createClient(server, '').get('/openapi.json')).body
     const { requestBody, ...known } = main.webhooks['data-source-created'].post
     expect({ ...known, requestBody: event.requestBody }).toMatchObject({ ...event, security: [] })
-    // Its fields are in the events' own document: with a class for them a generated client for TypeScript does not compile.
+    // Its fields are in the document of the events: with a class for them a generated TypeScript client does not
+    // compile.
     const open = { type: 'object', additionalProperties: true }
     expect(requestBody.content['application/json']).toEqual({ schema: open, example })
   })

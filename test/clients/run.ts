@@ -6,13 +6,13 @@ import { run } from '../services/commands.ts'
 import { OWNER, type ServerProcess, startServer } from '../support/server.ts'
 import { fetchNpmTools, fetchOpenapiGenerator, fetchPython } from './tools.ts'
 
-// `npm run clients`: generates a client with each generator, compiles a program against it and runs that against a server: it
-// signs in, makes a device, sends points and reads pages. Before that the linters look at the document.
+// `npm run clients`: generates a client with each generator, compiles a program against it and runs that against a
+// server: it signs in, creates a device, sends points and reads pages. Before that the linters check the document.
 
 const PROGRAMS = fileURLToPath(new URL('programs/', import.meta.url))
 
 interface Place {
-  /** An empty folder, and the document in it. */
+  /** An empty folder, with the document in it. */
   folder: string
   document: string
   log: string
@@ -55,7 +55,7 @@ async function checks(): Promise<Check[]> {
       { log },
     )
 
-  /** Compiles a program for TypeScript strictly, what was generated included, and runs it. */
+  /** Compiles a TypeScript program strictly, including the generated files, and runs it. */
   async function runTypeScript(name: string, { folder, log, env }: Place): Promise<void> {
     const program = join(folder, `${name}.ts`)
     const text = readFileSync(join(PROGRAMS, `${name}.ts`), 'utf8')
@@ -65,7 +65,7 @@ async function checks(): Promise<Check[]> {
       join(folder, 'tsconfig.json'),
       JSON.stringify({ compilerOptions: COMPILER_OPTIONS, include: ['.'] }),
     )
-    // What it imports is found from its folder upwards.
+    // Its imports are searched from its folder upwards.
     symlinkSync(join(npm, 'node_modules'), join(folder, 'node_modules'))
     await run(tool('tsc'), ['--project', folder], { log })
     await run(tool('tsx'), [program], { log, env })
@@ -86,7 +86,7 @@ async function checks(): Promise<Check[]> {
       name: 'Redocly (recommended)',
       async run({ folder, document, log }) {
         const rules = join(folder, 'redocly.yaml')
-        // The specification of the client asks for /user/email/{email}; a router prefers what is written out to a parameter.
+        // The client's specification requires /user/email/{email}; a router prefers a literal segment to a parameter.
         writeFileSync(rules, 'extends:\n  - recommended\nrules:\n  no-ambiguous-paths: off\n')
         const env = { REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' }
         const report = join(folder, 'report.json')

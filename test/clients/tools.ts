@@ -12,7 +12,7 @@ const recipes = fileURLToPath(new URL('.', import.meta.url))
 export async function fetchOpenapiGenerator(): Promise<string> {
   await requireExecutable('java', ['default-jdk-headless'], 'install a JDK')
   await requireExecutable('mvn', ['maven'], 'install Maven')
-  // Named for the version in pom.xml.
+  // Named after the version in pom.xml.
   const folder = await installed('openapi-generator-7.24.0', async (to: Installation) => {
     const goal = 'org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies'
     const options = ['--batch-mode', '--quiet', '--file', join(recipes, 'pom.xml')]
@@ -21,7 +21,10 @@ export async function fetchOpenapiGenerator(): Promise<string> {
   return join(folder, '*')
 }
 
-/** What npm has: the generators for TypeScript, their compiler, and the linters. Returns the folder that holds node_modules. */
+/**
+ * The tools from npm: the generators for TypeScript, their compiler, and the linters. Returns the folder with
+ * node_modules.
+ */
 export async function fetchNpmTools(): Promise<string> {
   // The number belongs to npm/package.json: raise it when that changes.
   return await installed('client-generators-1', async (to: Installation) => {
@@ -32,8 +35,8 @@ export async function fetchNpmTools(): Promise<string> {
 }
 
 /**
- * Debian 13 with Python and what its generated client imports, to be entered with chroot(8): the pydantic of Debian 12 is a
- * version too old for it.
+ * Debian 13 with Python and the packages that its generated client imports, to be entered with chroot(8): the pydantic
+ * of Debian 12 is too old for it.
  */
 export async function fetchPython(): Promise<string> {
   if (!isDebianRoot()) throw new Unavailable('Python is installed by itself only for root on Debian')

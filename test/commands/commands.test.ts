@@ -9,7 +9,7 @@ import { OWNER, type ServerProcess, startServer } from '../support/server.ts'
 import { until } from '../support/wait.ts'
 
 interface Command {
-  /** What it wrote to standard output and standard error so far. */
+  /** Its output to standard output and standard error so far. */
   output: string
   exitCode: Promise<number | null>
   interrupt(): void
@@ -33,7 +33,7 @@ afterAll(async () => {
   await database?.remove()
 })
 
-/** A command as a user runs it: the compiled program, signing in as the owner. */
+/** A command as a user runs it: the compiled program, signed in as the owner. */
 function start(name: 'simulate' | 'watch', ...args: string[]): Command {
   const program = resolve(import.meta.dirname, `../../dist/src/commands/${name}.js`)
   const child = spawn(process.execPath, [program, ...args], {
@@ -57,7 +57,7 @@ const simulate = (...args: string[]) =>
 const watch = (...args: string[]) => start('watch', '--url', server.url, ...args)
 const acknowledged = ({ output }: Command) => Number(/s: (\d+) points acknowledged/.exec(output)?.[1])
 
-/** On the same ports: whoever was connected comes back by itself. */
+/** On the same ports: clients reconnect by themselves. */
 async function startAgain(env: Record<string, string> = {}): Promise<void> {
   const { port } = new URL(server.url)
   server = await startServer(database, { ...env, PORT: port, MQTT_PORT: String(server.mqttPort) })
@@ -118,7 +118,7 @@ describe('a fleet', () => {
     await server.stop()
     await startAgain({ RATE_LIMIT_PER_MINUTE: '20' })
     try {
-      // Each takes a request at least, also one that is there already.
+      // Each takes at least a request, even an existing one.
       const fleet = simulate('--devices', '30', '--duration', '1')
       expect(await fleet.exitCode, fleet.output).toBe(0)
       expect(fleet.output).toContain('The server asks to wait: ')
@@ -143,7 +143,7 @@ describe('a fleet', () => {
         ({ createdAt }: { createdAt: string }) => Date.parse(createdAt) > since,
       )
     await until('a task is on its way', async () => (await open()).length > 0, 60_000)
-    // What somebody takes away on a screen ends the work on it and not the day.
+    // A task that somebody deletes on a screen ends the work on it and not the day.
     const [taken] = await open()
     expect((await owner.delete(`/task/${taken._id}`)).status).toBe(200)
     await until('its driver leaves it', () => fleet.output.includes(` leaves ${taken.code} alone`), 60_000)
@@ -163,9 +163,9 @@ describe('a fleet', () => {
       const statuses = history.map(({ status }: { status: string }) => status)
       expect(statuses.slice(0, 4)).toEqual(['unassigned', 'assigned', 'accepted', 'on_the_way'])
       const end = history.at(-1)
-      // Where the task is, and in the traces of the vehicle: as far as it drives in a few seconds.
+      // The end is at the task's place, and in the traces of the vehicle: as far as it drives in a few seconds.
       expect(Math.hypot(end.lat - location.lat, end.lng - location.lng)).toBeLessThan(0.01)
-      // The planner gives the task, all the rest is the driver's own word.
+      // The planner assigns the task; everything else comes from the driver.
       expect(users.map(({ _id }: { _id: string }) => _id)).toContain(assigneeId)
       for (const { by } of history.slice(2)) expect(by).toBe(assigneeId)
       const vehicle = vehicles.find(({ _id }: { _id: string }) => _id === vehicleId)

@@ -18,7 +18,7 @@ const EMPTY = Buffer.from('PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0\xff\xff', 'latin1'
 describe.skipIf(missing)(`A connection to PostgreSQL${missing ? ` (${missing})` : ''}`, () => {
   let files: TestDatabase
   let db: Database & { driver: Driver }
-  /** On connections of its own. */
+  /** With separate connections. */
   let other: Database & { driver: Driver }
   beforeEach(async () => {
     files = await createTestDatabase('postgres')
@@ -72,7 +72,7 @@ describe.skipIf(missing)(`A connection to PostgreSQL${missing ? ` (${missing})` 
 
   it('keeps nothing of a COPY that is done', async () => {
     const copy = () => db.writer.copyIn({ into: 'hubs (name)', rows: EMPTY, afterwards: 'SELECT 1' })
-    // pg holds a query, and all rows with it, as long as the timer of its timeout runs.
+    // pg keeps a query, with all its rows, while the timer of its timeout runs.
     const timers = () => process.getActiveResourcesInfo().filter(kind => kind === 'Timeout').length
     await copy()
     const before = timers()

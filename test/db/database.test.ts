@@ -20,7 +20,7 @@ describe.each(['pglite', 'postgres'] as const)('A database on %s', kind => {
   let files: TestDatabase
   let db: Database & { driver: Driver }
   const [first, second] = [newId(), newId()]
-  /** What the database was doing when something failed beside a statement. */
+  /** The work of the database during failures outside of a statement. */
   const errors: string[] = []
 
   beforeAll(async () => {

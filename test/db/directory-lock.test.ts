@@ -31,7 +31,7 @@ describe('The lock of a directory', () => {
   })
   afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
-  /** A process that tries every directory at its moment. Which ones it holds, as long as it lives. */
+  /** A process that tries every directory at its moment. It reports those that it holds while it lives. */
   async function contend(
     release: Release,
     beginsAt: number,
@@ -52,8 +52,8 @@ describe('The lock of a directory', () => {
     }
   }
 
-  // One of the first releases that finds a dead holder takes the file of whoever was quicker, which then yields (below). The second
-  // never see the first.
+  // One of the first releases that finds a dead holder takes the file of a faster process, which then yields (below).
+  // The second ones never recognize the first.
   it.each<[Release, Release[]]>([
     ['today', ['today', 'today', 'today', 'today', 'second', 'second']],
     ['first', ['today', 'today', 'today', 'today', 'today', 'today']],

@@ -40,7 +40,7 @@ describe('The positions of the log', () => {
     ])
     await claim('process', 2)
     await store(0, 900)
-    // Ten of it are stored: the next one is the next one.
+    // Ten of it are stored, so it continues with the next one.
     expect(await claim('kafka/points', 3)).toEqual([
       [0, 890],
       [1, 0],

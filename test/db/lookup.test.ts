@@ -3,7 +3,7 @@ import { currentDemand, withDemand } from '../../db/demand.ts'
 import { createLookup } from '../../db/lookup.ts'
 import { BusyError } from '../../fair/semaphore.ts'
 
-/** A lookup whose statements end when they are told to. */
+/** A lookup whose statements end when the test ends them. */
 function create() {
   const statements: { keys: readonly string[]; owner: string | undefined; end: () => void }[] = []
   const find = createLookup(
@@ -17,7 +17,7 @@ function create() {
     withDemand({ lane: 'requests', owner, signal }, () =>
       Promise.all(keys.map(key => find(key).catch((error: unknown) => error))),
     )
-  /** Ends one statement after the other until none comes any more. */
+  /** Ends one statement after the other until there are no more. */
   const endAll = async () => {
     for (let index = 0; index < statements.length; index++) {
       statements[index]?.end()

@@ -13,7 +13,7 @@ import {
   type TestDatabase,
 } from '../support/database.ts'
 
-/** What a splitter of statements by semicolons stumbles over. */
+/** Syntax on which a splitter of statements by semicolons fails. */
 const NEXT = `CREATE TABLE next_thing (note text DEFAULT 'a;
 b'); -- one; two
 DO $body$ BEGIN

@@ -20,7 +20,7 @@ import { pause, until } from '../support/wait.ts'
 const DAY_MS = 24 * 3600_000
 const now = Date.now()
 
-/** The database is shared by the tests of its kind: each attempt has subjects of its own. */
+/** The tests of a kind share its database: each attempt has its own subjects. */
 let subjects = 0
 
 const insert = (db: Database, subject: number, ...times: number[]) =>
@@ -67,7 +67,7 @@ describe.each([
   })
 
   test('are dropped whole when all of them is over a year old, while points arrive and nobody waits', async () => {
-    // As a database looks that has run for a while: made then, full of points of then.
+    // A database that has run for a while: created in the past, and full of points of that time.
     await createPartitions(db, now - 60 * DAY_MS)
     const [old, arriving] = [++subjects, ++subjects]
     await insert(db, old, ...Array.from({ length: 90 }, (_, days) => now - (330 + days) * DAY_MS))
@@ -80,7 +80,7 @@ describe.each([
     })()
     const before = written
     const dropping = dropOldPartitions(db, now)
-    // While the reader is not done, a partition cannot go: whoever writes must not wait behind that.
+    // While the reader is open, a partition cannot be dropped, but writes must not wait for that.
     if (reader) await until('points are written', () => written > before + 50)
     await reader?.end()
     const dropped = [...(await dropping), ...(await dropOldPartitions(db, now))]
@@ -96,7 +96,7 @@ describe.each([
       `SELECT extract(epoch FROM to_timestamp($1::float8 / 1000) - min(recorded_at))::float8 / 86400 AS days FROM points`,
       [now],
     )
-    // A week that reaches into the year stays whole.
+    // A week that is partly within the year stays whole.
     expect(oldest?.days).toBeGreaterThanOrEqual(364)
     expect(oldest?.days).toBeLessThan(365 + 7)
     expect(await count(db, old)).toBeLessThan(90 - 5 * 7)
@@ -132,7 +132,7 @@ describe.each([
     return upkeepJob(db, []).run(job)
   }
 
-  // The embedded database does the same, and more slowly.
+  // The embedded database does the same, but more slowly.
   if (kind === 'postgres')
     test('upkeep deletes all that has had its time, however much was made since the last one', async () => {
       await db.system.query(
@@ -220,7 +220,7 @@ describe('Partitions', () => {
   })
 })
 
-/** Started by the first test that wants it. */
+/** Started by the first test that needs it. */
 let plainServer: ReturnType<typeof startPostgres> | undefined
 afterAll(async () => {
   const server = await plainServer

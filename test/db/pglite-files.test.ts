@@ -6,7 +6,9 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { openDatabase } from '../../db/client.ts'
 import { DurableFiles } from '../../db/drivers/pglite-files.ts'
 
-/** That nothing is lost with the power is shown by test/integrity/power-cuts.test.ts; here what it leans on. */
+/**
+ * test/integrity/power-cuts.test.ts shows that power cuts lose nothing; these tests check the requirements for that.
+ */
 describe('The files of the embedded database', () => {
   let folder: string
   beforeAll(() => {
@@ -22,11 +24,11 @@ describe('The files of the embedded database', () => {
     const reading = ['getattr', 'lookup', 'readdir', 'readlink', 'statfs']
     const changing = ['setattr', 'mknod', 'rename', 'unlink', 'rmdir', 'symlink']
     expect(Object.keys(NODEFS.node_ops as object).sort()).toEqual([...reading, ...changing].sort())
-    // A mapped page comes back through `write`, and there is no `allocate`: what is preallocated is written.
+    // A mapped page comes back through `write`, and there is no `allocate`: preallocated space is written.
     expect(Object.keys(NODEFS.stream_ops as object).sort()).toEqual(
       ['open', 'close', 'dup', 'read', 'write', 'llseek', 'mmap', 'msync'].sort(),
     )
-    // Without these, what is replayed after a power cut would be torn or missing.
+    // Without these settings, the log replayed after a power cut would be torn or incomplete.
     const { rows } = await db.query(
       `SELECT name, setting FROM pg_settings
        WHERE name IN ('full_page_writes', 'wal_level', 'data_checksums', 'synchronous_commit') ORDER BY name`,

@@ -8,7 +8,7 @@ import { templatePath } from '../../db/drivers/pglite-template.ts'
 import { migrate } from '../../db/migrate.ts'
 
 const ROOT = resolve(import.meta.dirname, '../..')
-/** What migrations and extensions write themselves. */
+/** Tables that migrations and extensions fill themselves. */
 const FILLED = ['clock', 'row_caps', 'schema_migrations', 'spatial_ref_sys']
 
 describe('The database that an empty directory begins from', () => {
@@ -40,7 +40,7 @@ describe('The database that an empty directory begins from', () => {
     expect(times?.first).toBeGreaterThanOrEqual(before)
     expect(times?.last).toBeLessThanOrEqual(Date.now())
     await db.close()
-    // What people trust it with is for its owner's eyes.
+    // Only the owner may read the people's data.
     expect(statSync(directory).mode & 0o777).toBe(0o700)
     expect(statSync(join(directory, 'global/pg_control')).mode & 0o777).toBe(0o600)
   })

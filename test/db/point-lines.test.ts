@@ -36,7 +36,7 @@ const ATTRIBUTES = [
   { long: 'x"\\'.repeat(600) },
 ]
 
-/** What a person would write: an object for each row, its numbers as the database writes them. */
+/** The straightforward form: an object for each row, with its numbers as the database writes them. */
 interface Row {
   id: string
   recorded: Date

@@ -5,15 +5,16 @@ import { findRecordsByKey, lockRecordsByKey, updateRecords } from '../../db/quer
 import type { Field } from '../../db/schema/flows.ts'
 import { createTestDatabase, openTestDatabase, type TestDatabase, usualKind } from '../support/database.ts'
 
-/** So many that no batch reads all of them unnoticed. */
+/** So many that reading all of them in a batch would be noticed. */
 const RECORDS = 2_000
 const ASKED = 100
 /** For each value its key, its record, and an earlier version of either. */
 const READ_FOR_EACH = 4
 
 /**
- * The statistics of a database are some minutes old, and know nothing of an organization that imports its first file. Then it is
- * taken to have one record, and a batch could be compared with all of them, each with each: 16 s for 4,000 of 8,000.
+ * The statistics of a database are some minutes old, and know nothing of an organization that imports its first file.
+ * The planner then assumes one record, and a batch could be compared with all of them, each with each: 16 s for 4,000
+ * of 8,000.
  */
 describe('A batch of an import reads its own records alone, where the statistics know of no other', () => {
   let database: TestDatabase
@@ -58,7 +59,7 @@ describe('A batch of an import reads its own records alone, where the statistics
     )
   }
 
-  /** Rows of the two tables that a transaction read, by an index or without one. */
+  /** Rows of the two tables that a transaction read, with or without an index. */
   async function countRead(work: (tx: Queryable) => Promise<unknown>): Promise<number> {
     return db.system.transaction(async tx => {
       const before = await readSoFar(tx)
@@ -67,7 +68,7 @@ describe('A batch of an import reads its own records alone, where the statistics
     })
   }
 
-  /** By this connection, since it last told the statistics. */
+  /** The rows read by this connection since it last reported its statistics. */
   async function readSoFar(tx: Queryable): Promise<number> {
     const [row] = await tx.query<{ read: number }>(
       `SELECT sum(coalesce(idx_tup_fetch, 0) + seq_tup_read)::int4 AS read FROM pg_stat_xact_user_tables

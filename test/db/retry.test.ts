@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { retry } from '../../db/retry.ts'
 
-/** Fails so often, and says when it was called. */
+/** Fails this many times, and records its calls. */
 function failing(times: number) {
   const calledAt: number[] = []
   const work = async () => {
@@ -19,7 +19,7 @@ it('Work is tried again after pauses that double up to their maximum, and every 
   expect(await retry(work, { firstMs: 20, maxMs: 60, again })).toBe('done')
   expect(told).toEqual(['failure 1', 'failure 2', 'failure 3', 'failure 4'])
   const pauses = calledAt.slice(1).map((at, index) => at - (calledAt[index] as number))
-  // A timer of Node may come a millisecond early.
+  // A timer of Node may fire a millisecond early.
   for (const [index, pauseMs] of [20, 40, 60, 60].entries()) {
     expect(pauses[index]).toBeGreaterThanOrEqual(pauseMs - 1)
   }

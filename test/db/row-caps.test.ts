@@ -33,7 +33,7 @@ describe('Caps for the rows of an organization', () => {
          AND c.relnamespace = 'public'::regnamespace ORDER BY 1`,
     )
     const caps = await listCaps()
-    // A new table says in its migration what an organization may have of it: cap_rows(…), or a row with bounded_by.
+    // The migration of a new table declares its limit per organization: cap_rows(…), or a row with bounded_by.
     expect(caps.map(({ name }) => name)).toEqual(tables.map(({ name }) => name))
     const counted = tables.filter(({ name }) => caps.some(cap => cap.name === name && cap.max !== null))
     expect(counted.filter(({ isIndexed, isWatched }) => !isIndexed || !isWatched)).toEqual([])
@@ -46,7 +46,7 @@ describe('Caps for the rows of an organization', () => {
     for (const { name } of capped) {
       const refused = await db.system
         .transaction(async tx => {
-          // A row of nothing but its organization: everything else that a row has to be is taken away, until this is undone.
+          // A row with only its organization: all other constraints are removed until this is undone.
           await tx.query(
             `DO $$ DECLARE one record; BEGIN
                FOR one IN SELECT conname FROM pg_constraint WHERE conrelid = '${name}'::regclass AND contype <> 'n' LOOP

@@ -2,14 +2,14 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { casesOf, explain, fill, list } from '../../bench/tasks.ts'
 import { createTestDatabase, openTestDatabase, postgresMissing } from '../support/database.ts'
 
-/** As many as make reading the table dearer than any index; `npm run bench -- tasks` has a million. */
+/** So many that reading the table costs more than any index; `npm run bench -- tasks` has a million. */
 const TASKS = 40_000
 
 describe('The list of tasks', () => {
   it('finds every page by an index, whatever it is filtered by', async context => {
     const missing = postgresMissing()
     if (missing) return context.skip(missing)
-    // Of its own for each try: what another one left would make other plans.
+    // A separate one for each attempt: leftovers of another one would change the plans.
     const files = await createTestDatabase('postgres')
     const db = await openTestDatabase(files)
     onTestFinished(async () => {

@@ -70,7 +70,7 @@ describe.each(['pglite', 'postgres'] as const)('What changes who sees what, on %
   })
 
   test('is told to every process when it is committed, to none of another organization', async () => {
-    // Notifications come in order: after this one, none is left of the changes before.
+    // Notifications come in order: after this one, none of the earlier changes is left.
     await db.system.transaction(tx => notify(tx, { kind: 'jobs' }))
     await until('what was changed before is told', () => told.at(-1)?.kind === 'jobs')
     told.length = 0
@@ -136,7 +136,7 @@ describe.each(['pglite', 'postgres'] as const)('What changes who sees what, on %
         `INSERT INTO vehicles (organization_id, id, name, hub_id) VALUES ($1, $2, 'V', $3)`,
         vehicles.map(id => [id, hubs[random(8)] ?? null]),
       )
-      // Some ride, some rode until now.
+      // Some are mounted, some were mounted until now.
       await each(
         `INSERT INTO mounts (organization_id, id, device_id, vehicle_id, unmounted_at)
          VALUES ($1, $2, $3, $4, CASE WHEN $5 THEN now() END)`,

@@ -163,7 +163,7 @@ describe('Turns', () => {
     const LONG_MS = 60_000
     const createGiving = (lastGivesWay: { quietMs: number; restTimes: number; maxRestMs: number }) =>
       create({ max: 1, maxPerRoot: 1, maxWaiting: 200, waitMs: LONG_MS, classes: 2, lastGivesWay })
-    /** A turn of the last class, then more of both: in which order they come. */
+    /** A turn of the last class, then more of both: returns the order in which they come. */
     async function contend(semaphore: ReturnType<typeof create>, others: number): Promise<string[]> {
       const order: string[] = []
       const giveBack = await semaphore.acquire('job')
@@ -172,7 +172,7 @@ describe('Turns', () => {
         release()
       })
       const requests = Array.from({ length: others }, async () => {
-        // Each asks for the next only when it has had one, as a request does for its statements.
+        // Each asks for the next only after its turn, as a request does for its statements.
         for (let statement = 0; statement < 3; statement++) {
           const release = await semaphore.acquire('user', { class: 0 })
           order.push('request')

@@ -12,7 +12,7 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { run } from './commands.ts'
 
-/** Where installed servers live: outside the repository, so that a fresh clone does not install them again. */
+/** The folder of installed servers, outside the repository, so that a fresh clone does not install them again. */
 export function cacheFolder(): string {
   const folder = process.env.FIELDLINE_CACHE || join(homedir(), '.cache', 'fieldline')
   mkdirSync(folder, { recursive: true })
@@ -30,7 +30,7 @@ export async function lock(file: string): Promise<number> {
   return inherit
 }
 
-/** The same, or null at once where somebody holds the lock. */
+/** The same, or null at once if somebody holds the lock. */
 export async function tryLock(file: string): Promise<number | null> {
   const inherit = openSync(file, 'w')
   const code = await run('flock', ['--nonblock', '3'], { inherit, codes: [0, 1] })
@@ -41,7 +41,9 @@ export async function tryLock(file: string): Promise<number | null> {
 
 export const unlock = closeSync
 
-/** What an installation gets: the folder to fill, a log to write to, and the lock that its commands should inherit. */
+/**
+ * The parts of an installation: the folder to fill, a log to write to, and the lock that its commands should inherit.
+ */
 export interface Installation {
   folder: string
   log: string
@@ -49,8 +51,8 @@ export interface Installation {
 }
 
 /**
- * The folder `name` of the cache, filled by `install` if it is not there. Two runs at once install it once. It gets
- * its name only when it is whole; what an interrupted run left is thrown away by the next.
+ * The folder `name` of the cache, filled by `install` if it does not exist. Two simultaneous runs install it once. It
+ * gets its name only when it is complete; the next run deletes the remains of an interrupted one.
  */
 export async function installed(name: string, install: (to: Installation) => Promise<void>): Promise<string> {
   const whole = join(cacheFolder(), name)
@@ -74,7 +76,7 @@ export async function installed(name: string, install: (to: Installation) => Pro
   }
 }
 
-/** Removes a folder and never what is mounted below it: an interrupted debootstrap leaves /proc and /sys mounted. */
+/** Removes a folder but nothing that is mounted below it: an interrupted debootstrap leaves /proc and /sys mounted. */
 export async function removeTree(folder: string): Promise<void> {
   const mounts = readFileSync('/proc/self/mounts', 'utf8').split('\n')
   const below = mounts.map(line => line.split(' ')[1] ?? '').filter(path => path.startsWith(`${folder}/`))

@@ -5,7 +5,7 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
 
-/** Servers are often in the administrator's folders, which a user's PATH leaves out. */
+/** Servers are often in the administrator's folders, which a user's PATH omits. */
 export const PATH = [process.env.PATH, '/usr/local/sbin', '/usr/sbin', '/sbin'].filter(Boolean).join(':')
 
 /**
@@ -42,7 +42,7 @@ export async function outputOf(command: string, args: string[]): Promise<string>
   return Buffer.concat(chunks).toString().trimEnd()
 }
 
-/** Where a command is. Undefined is one that there is not. */
+/** The path of a command; undefined if it is not installed. */
 export function findExecutable(name: string): string | undefined {
   return PATH.split(':')
     .map(folder => join(folder, name))
@@ -56,7 +56,7 @@ export function findExecutable(name: string): string | undefined {
     })
 }
 
-/** The last lines of a log that say something, on one line. */
+/** The last lines of a log that are not empty, on one line. */
 export function lastLines(file: string, count: number): string {
   return linesOf(file).slice(-count).join(' | ')
 }
@@ -67,7 +67,7 @@ export function linesOf(file: string, like = /\S/): string[] {
     .filter(line => like.test(line))
 }
 
-/** `preferred` if nobody listens there, else a port of the kernel's choice. Another process may take it in between. */
+/** `preferred` if nobody listens there, else a port that the kernel chooses. Another process may take it in between. */
 export async function freePort(preferred = 0): Promise<number> {
   const server = createServer()
   server.listen({ port: preferred, host: '127.0.0.1' })

@@ -4,19 +4,19 @@ import { cacheFolder, lock, unlock } from './cache.ts'
 import { findExecutable, lastLines, outputOf, run } from './commands.ts'
 import { Unavailable } from './services.ts'
 
-/** Debian itself and not its derivatives: their mirrors do not hold Debian's releases. */
+/** Only Debian itself, no derivatives: their mirrors do not have Debian's releases. */
 export function isDebianRoot(): boolean {
   if (process.getuid?.() !== 0 || !existsSync('/etc/os-release')) return false
   return /^ID=debian$/m.test(readFileSync('/etc/os-release', 'utf8'))
 }
 
-// Debian starts a server when it installs one, unless this script forbids it (invoke-rc.d(8)). Ours is told apart
-// from an administrator's by its text, so that one left behind by a killed run is removed by the next.
+// Debian starts a server when it installs one, unless this script forbids it (invoke-rc.d(8)). Our script is recognized
+// by its text, so that the next run removes one that a killed run left behind.
 const policyFile = '/usr/sbin/policy-rc.d'
 const policy =
   "#!/bin/sh\n# The installation of Fieldline's test services is running: start nothing.\nexit 101\n"
 
-/** Installs packages of the machine's own release without starting what they bring. */
+/** Installs packages of the machine's own release without starting their services. */
 export async function installPackages(packages: string[]): Promise<void> {
   const log = join(cacheFolder(), 'apt.log')
   const inherit = await lock(join(cacheFolder(), 'apt.lock'))
@@ -39,7 +39,7 @@ export async function installPackages(packages: string[]): Promise<void> {
   }
 }
 
-/** Makes sure of an executable that `packages` bring; `instead` tells other systems what to do. */
+/** Ensures that an executable from `packages` is installed; `instead` is the hint for other systems. */
 export async function requireExecutable(name: string, packages: string[], instead: string): Promise<void> {
   if (findExecutable(name)) return
   if (!isDebianRoot()) throw new Unavailable(`${name} is not installed: ${instead}`)
@@ -60,7 +60,7 @@ export async function debianMirror(): Promise<string> {
   return main[0]
 }
 
-/** The proxy that apt is told to use, as wget's environment: debootstrap does not read apt's configuration. */
+/** The proxy that apt is configured to use, as wget's environment: debootstrap does not read apt's configuration. */
 export async function proxyEnvironment(): Promise<Record<string, string>> {
   const lines = await outputOf('apt-config', [
     'shell',

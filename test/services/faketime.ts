@@ -5,7 +5,7 @@ import { available, type Service, Unavailable } from './services.ts'
 
 const LIBRARIES = '/usr/lib'
 
-/** Makes sure of libfaketime, which gives a process another clock. */
+/** Ensures that libfaketime is installed, which gives a process another clock. */
 export async function findFaketime(): Promise<Service<{ library: string }>> {
   return await available(async () => {
     if (!find()) {
@@ -18,7 +18,7 @@ export async function findFaketime(): Promise<Service<{ library: string }>> {
   })
 }
 
-/** In a folder that is named after the processor. The one for programs with several threads. */
+/** In a folder named after the processor. The variant for programs with several threads. */
 function find(): string | undefined {
   const paths = readdirSync(LIBRARIES).map(name => join(LIBRARIES, name, 'faketime/libfaketimeMT.so.1'))
   return paths.find(existsSync)

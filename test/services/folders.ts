@@ -3,19 +3,19 @@ import { join } from 'node:path'
 import { lock, removeTree, tryLock, unlock } from './cache.ts'
 import { killAll } from './processes.ts'
 
-/** The data of one server: a folder that is ours until `release`, or until this process ends in whatever way. */
+/** The data of one server: a folder that belongs to this run until `release`, or until this process ends in any way. */
 export interface Claim {
   folder: string
   release(): Promise<void>
 }
 
 /**
- * A new folder in `parent`, which other runs share. Folders whose owner has ended without releasing them are
- * removed on the way, with the processes that still work in them.
+ * Creates a folder in `parent`, which other runs share. Also removes folders whose owner has ended without releasing
+ * them, with the processes that still work in them.
  */
 export async function claimFolder(parent: string, name: string): Promise<Claim> {
   mkdirSync(parent, { recursive: true })
-  // Held while a new folder has no lock of its own yet, so that nobody takes it for abandoned.
+  // Held while a new folder has no lock of its own yet, so that it does not count as abandoned.
   const held = await lock(join(parent, '.lock'))
   try {
     for (const entry of readdirSync(parent, { withFileTypes: true })) {
@@ -26,7 +26,8 @@ export async function claimFolder(parent: string, name: string): Promise<Claim> 
     chmodSync(folder, 0o755)
     const mine = await lock(join(folder, '.lock'))
     const release = async () => {
-      // Or another run, which looks for abandoned folders, would put its lock into the one that is just being removed.
+      // Otherwise another run, which looks for abandoned folders, would put its lock into the folder that is being
+      // removed.
       const held = await lock(join(parent, '.lock'))
       try {
         await removeTree(folder)

@@ -19,11 +19,11 @@ export interface Kafka {
 export interface KafkaOptions {
   /** Used if it is free. */
   port?: number
-  /** Broker settings that win over ours. */
+  /** Broker settings that override the defaults below. */
   settings?: Record<string, string>
-  /** Starts a broker even where TEST_KAFKA_BROKERS names some: a crash test must not touch another's. */
+  /** Starts a broker even if TEST_KAFKA_BROKERS names some: a crash test must not touch another one's. */
   own?: boolean
-  /** It lives for a test: compiling its code with care costs more than it gains. */
+  /** For brokers that live only for a test: optimizing their code costs more than it gains. */
   brief?: boolean
 }
 
@@ -32,26 +32,26 @@ const instead =
   'run "docker compose up --detach kafka" and set TEST_KAFKA_BROKERS, for example 127.0.0.1:9092'
 // Kafka's default is 1 GB; this is enough for batches of 1 MB on a few dozen partitions.
 const heap = '-Xmx512m'
-/** Of 4.9 s of processor until it is ready they leave 2.7 s, and of 1.7 s for an empty disk 0.9 s. */
+/** They reduce the start from 4.9 to 2.7 s of processor time, and that on an empty disk from 1.7 to 0.9 s. */
 const briefly = ['-XX:TieredStopAtLevel=1', '-XX:+UseSerialGC']
 
-/** One empty Kafka broker that is its own controller, or the brokers of TEST_KAFKA_BROKERS. */
+/** A single empty Kafka broker that is its own controller, or the brokers of TEST_KAFKA_BROKERS. */
 export async function startKafka(options: KafkaOptions = {}): Promise<Service<Kafka>> {
   const brokers = process.env.TEST_KAFKA_BROKERS
   if (brokers && !options.own) return { available: true, brokers, control: null, stop: async () => {} }
   return await available(() => startOwn(options))
 }
 
-/** Three brokers, each of them a controller too, and each of them may be lost. */
+/** Three brokers, each of them a controller too; any one may be lost. */
 export interface KafkaCluster {
   brokers: string[]
   controls: Control[]
-  /** A broker that is gone for good: what comes back in its place has an empty disk. */
+  /** Loses a broker finally: its replacement has an empty disk. */
   replace(index: number): Promise<void>
 }
 
 const SIZE = 3
-/** All of them have what was acknowledged, and two are enough to acknowledge. */
+/** All of them have the acknowledged records, and two are enough to acknowledge. */
 export const replicated = {
   'default.replication.factor': '3',
   'min.insync.replicas': '2',
@@ -109,7 +109,7 @@ async function startOwn(options: KafkaOptions): Promise<Kafka & { stop(): Promis
   return { brokers: `127.0.0.1:${port}`, control, stop }
 }
 
-// One of 64 would begin with a hyphen and be taken for an option.
+// One of 64 would begin with a hyphen and count as an option.
 const newClusterId = () => randomBytes(16).toString('base64url').replace(/^-/, 'A')
 
 /** Starts a broker on an empty disk; `format` empties it again. */
@@ -142,7 +142,7 @@ async function startBroker(broker: {
   const java = ['-cp', classes, heap, ...(broker.brief ? briefly : []), logging]
   const format = async () => {
     rmSync(data, { recursive: true, force: true })
-    // The voters of a quorum are either named or found by one that begins alone.
+    // The voters of a quorum are either listed, or the quorum begins with a single one.
     const alone = settings['controller.quorum.voters'] ? [] : ['--standalone']
     const options = ['format', ...alone, '--cluster-id', broker.clusterId, '--config', properties]
     await run('java', [...java, 'kafka.tools.StorageTool', ...options], { log: join(folder, 'format.log') })
@@ -161,7 +161,7 @@ async function startBroker(broker: {
 async function install(to: Installation): Promise<void> {
   await requireExecutable('mvn', ['maven'], instead)
   const options = ['--batch-mode', '--quiet', '--file', join(recipe, 'pom.xml')]
-  // Named in full: for the short name Maven first asks for ten other plugins.
+  // The full name: for the short one Maven first requests ten other plugins.
   const goal = 'org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies'
   await run('mvn', [...options, goal, `-DoutputDirectory=${to.folder}`], to).catch(() => {
     const reason = linesOf(to.log, /ERROR/)[0]
@@ -188,7 +188,7 @@ function defaults(port: number, controllerPort: number, data: string): Record<st
     'transaction.state.log.min.isr': '1',
     'share.coordinator.state.topic.replication.factor': '1',
     'share.coordinator.state.topic.min.isr': '1',
-    // Made when the first consumer group joins; the default is 50.
+    // Created when the first consumer group joins; the default is 50.
     'offsets.topic.num.partitions': '4',
     'group.initial.rebalance.delay.ms': '0',
   }

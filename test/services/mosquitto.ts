@@ -13,8 +13,8 @@ export interface Mosquitto {
 }
 
 /**
- * Another MQTT broker, whose answers and speed ours are compared with. `config` is appended to mosquitto.conf(5).
- * Also makes sure of `mosquitto_pub` and `mosquitto_sub`, clients that do not share our MQTT library.
+ * Another MQTT broker, for comparing answers and speed. `config` is appended to mosquitto.conf(5). Also ensures that
+ * `mosquitto_pub` and `mosquitto_sub` are installed, clients that do not share our MQTT library.
  */
 export async function startMosquitto(options: { config?: string } = {}): Promise<Service<Mosquitto>> {
   return await available(async () => {

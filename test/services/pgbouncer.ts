@@ -7,7 +7,7 @@ import { claimFolder } from './folders.ts'
 import { startServer } from './server.ts'
 import { available, type Control, type Service, Unavailable } from './services.ts'
 
-/** PgBouncer in transaction mode before the server of `url`: no session outlives a transaction. */
+/** PgBouncer in transaction mode in front of the server of `url`: no session outlives a transaction. */
 export async function startPgbouncer(url: string): Promise<Service<{ url: string; control: Control }>> {
   return await available(async () => {
     if (process.platform !== 'linux') throw new Unavailable('PgBouncer is started by itself only on Linux')
@@ -34,7 +34,7 @@ default_pool_size = 10
     )
     const { stop, ...control } = await startServer({
       claim,
-      // It refuses to run as root, and has the rights of nobody only after it has read its file.
+      // It refuses to run as root, and gets the rights of nobody only after it has read its file.
       command: ['pgbouncer', ...(process.getuid?.() === 0 ? ['--user', 'nobody'] : []), file],
       stopSignal: 'INT',
       isReady: log => /process up/.test(log),

@@ -9,20 +9,20 @@ const release = 'trixie'
 const packages = ['postgresql-17', 'postgresql-17-postgis-3', 'postgresql-17-timescaledb']
 
 export const binaries = '/usr/lib/postgresql/17/bin'
-/** A database directory as initdb leaves it: copying it takes 0.15 s, making it 0.5 s. */
+/** A database directory as initdb leaves it: copying it takes 0.15 s, creating it 0.5 s. */
 export const template = '/var/lib/postgresql/template'
 
 const instead =
   'run "docker compose up --detach postgres" and set TEST_DATABASE_URL, for example postgres://postgres@127.0.0.1:5432/postgres'
 
 /**
- * A folder that holds Debian 13 with PostgreSQL 17, PostGIS and TimescaleDB, to be entered with chroot(8): no older
- * Debian packages TimescaleDB. Takes a minute and 0.8 GB the first time.
+ * A folder with Debian 13, PostgreSQL 17, PostGIS and TimescaleDB, to be entered with chroot(8): no older Debian
+ * packages TimescaleDB. Takes a minute and 0.8 GB the first time.
  */
 export async function postgresRoot(): Promise<string> {
   if (!isDebianRoot())
     throw new Unavailable(`PostgreSQL is installed by itself only for root on Debian: ${instead}`)
-  // The number belongs to this recipe: raise it when the recipe changes.
+  // The number is that of this recipe: raise it when the recipe changes.
   return await installed(`postgresql-17-${release}-1`, install)
 }
 
@@ -42,7 +42,7 @@ async function install(to: Installation): Promise<void> {
       `debootstrap cannot fetch PostgreSQL (${lastLines(log, 2)}; all of it in ${log}): ${instead}`,
     )
   }
-  // The downloaded packages, and the database cluster that Debian makes on its own.
+  // The downloaded packages, and the database cluster that Debian creates by itself.
   rmSync(join(to.folder, 'var/cache/apt/archives'), { recursive: true })
   rmSync(join(to.folder, 'var/lib/postgresql/17'), { recursive: true, force: true })
   const options = ['--username=postgres', '--auth=trust', '--encoding=UTF8', '--locale=C.UTF-8', '--no-sync']
@@ -52,7 +52,7 @@ async function install(to: Installation): Promise<void> {
   })
 }
 
-/** The arguments of chroot(8) that come before a command: it runs as postgres, whom PostgreSQL insists on not being root. */
+/** The arguments of chroot(8) before a command: it runs as postgres, since PostgreSQL refuses to run as root. */
 export function asPostgres(root: string): string[] {
   return ['--userspec=postgres:postgres', root]
 }

@@ -10,7 +10,7 @@ import { available, type Control, type Service } from './services.ts'
 export interface Postgres {
   /** Superuser, database `postgres`. */
   url: string
-  /** Null for a server that the environment names: nobody kills that one. */
+  /** Null for a server that the environment names, which no test may kill. */
   control: Control | null
 }
 
@@ -19,13 +19,13 @@ export interface PostgresOptions {
   timescaledb?: boolean
   /** Used if it is free. */
   port?: number
-  /** Server settings that win over ours, such as `{ fsync: 'on' }`. */
+  /** Server settings that override the defaults below, such as `{ fsync: 'on' }`. */
   settings?: Record<string, string>
-  /** Starts as a standby of the server with this address: copies it, and follows. */
+  /** Starts as a standby of the server with this address: copies and follows it. */
   standbyOf?: string
-  /** Called with the folder of its data before anything is in it. */
+  /** Called with the folder of its data while it is still empty. */
   onFolder?: (folder: string) => void
-  /** Starts a server even where TEST_DATABASE_URL names one: a crash test must not touch another's. */
+  /** Starts a server even if TEST_DATABASE_URL names one: a crash test must not touch another one's. */
   own?: boolean
 }
 
@@ -77,10 +77,10 @@ function defaults(port: number, socketFolder: string): Record<string, string> {
     listen_addresses: '127.0.0.1',
     port: String(port),
     unix_socket_directories: socketFolder,
-    // Needs no /dev/shm, so nothing has to be mounted into the chroot.
+    // Needs no /dev/shm, so nothing must be mounted into the chroot.
     dynamic_shared_memory_type: 'mmap',
     max_connections: '200',
-    // The tests kill servers, not machines: what is in the page cache survives that.
+    // The tests kill servers, not machines: the page cache survives that.
     fsync: 'off',
     synchronous_commit: 'on',
     timezone: 'UTC',
@@ -94,7 +94,9 @@ const timescaledb = {
   'timescaledb.telemetry_level': 'off',
 }
 
-/** The test of pg_ctl: the status line of postmaster.pid, if the process that wrote it lives (a crash leaves the file). */
+/**
+ * The test of pg_ctl: the status line of postmaster.pid, if the process that wrote it lives (a crash leaves the file).
+ */
 function isReady(data: string): boolean {
   try {
     const lines = readFileSync(join(data, 'postmaster.pid'), 'utf8').split('\n')

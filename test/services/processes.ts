@@ -2,8 +2,8 @@ import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 /**
- * The processes that work in `folder` or below. PostgreSQL's children lead sessions of their own and write their
- * titles over their environment, so neither a process group nor a variable finds all of them; their folder does.
+ * The processes that work in `folder` or below. PostgreSQL's children have sessions of their own and write their titles
+ * over their environment, so neither a process group nor a variable finds all of them; their folder does.
  */
 export function processesIn(folder: string): number[] {
   const processes: number[] = []
@@ -15,7 +15,7 @@ export function processesIn(folder: string): number[] {
   return processes
 }
 
-/** Resident memory (proc(5)) in MiB; 0 when there is no such process. */
+/** Resident memory (proc(5)) in MiB; 0 if there is no such process. */
 export function residentMiB(pid: number): number {
   try {
     return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) / 1024
@@ -24,7 +24,7 @@ export function residentMiB(pid: number): number {
   }
 }
 
-/** Stops all of them. A process may fork while the list is read, so it is read until it holds nobody new. */
+/** Stops all of them. A process may fork while the list is read, so it is read until it has no new process. */
 export function freeze(folder: string): void {
   const frozen = new Set<number>()
   for (;;) {
@@ -41,7 +41,7 @@ export function thaw(folder: string): void {
   for (const process of processesIn(folder)) signal(process, 'SIGCONT')
 }
 
-/** Frozen first: a child that outlives its parent for a moment could still write, and no crash allows that. */
+/** They are frozen first: a child that outlives its parent for a moment could still write, which no crash allows. */
 export async function killAll(folder: string): Promise<void> {
   freeze(folder)
   for (const process of processesIn(folder)) signal(process, 'SIGKILL')
@@ -56,7 +56,7 @@ function signal(pid: number, name: NodeJS.Signals): void {
   }
 }
 
-/** Null for a process that has ended, is a zombie or belongs to somebody else. */
+/** Null for a process that has ended, is a zombie or belongs to another user. */
 function readLink(path: string): string | null {
   try {
     return readlinkSync(path)

@@ -1,6 +1,6 @@
 /**
- * `npm run services`: PostgreSQL and Kafka for development without Docker, on the usual ports where those are free.
- * Prints what to put into the environment and stays until Ctrl-C. The data goes with it.
+ * `npm run services`: PostgreSQL and Kafka for development without Docker, on the usual ports if those are free. Prints
+ * the environment variables and runs until Ctrl-C, which deletes the data.
  */
 import { startKafka } from './kafka.ts'
 import { startPostgres } from './postgres.ts'

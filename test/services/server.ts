@@ -13,14 +13,14 @@ import type { Control } from './services.ts'
 const supervisor = fileURLToPath(new URL('supervise.sh', import.meta.url))
 const startTimeoutMs = 180_000
 
-/** How to run one server. Its processes must work in the claimed folder: that is how they are found again. */
+/** How to run one server. Its processes must work in the claimed folder, by which they are found again. */
 export interface Plan {
   claim: Claim
   command: string[]
   env?: Record<string, string>
   /** The signal of an orderly end. */
   stopSignal: 'INT' | 'TERM'
-  /** Whether the server answers, seen from what it wrote since this start. */
+  /** Whether the server answers, judging by its output since this start. */
   isReady(log: string): boolean
 }
 
@@ -39,7 +39,7 @@ export async function startServer(plan: Plan): Promise<Control & { stop(): Promi
       stdio: ['pipe', output, output],
       // A session of its own: Ctrl-C in the terminal ends the test run, which then ends its servers in order.
       detached: true,
-      // Nothing of ours leaks in: PGHOST or KAFKA_OPTS would change what the tests measure.
+      // No variable of this process leaks in: PGHOST or KAFKA_OPTS would change the measurements.
       env: { PATH, LANG: 'C.UTF-8', ...plan.env },
     })
     closeSync(output)
@@ -48,7 +48,7 @@ export async function startServer(plan: Plan): Promise<Control & { stop(): Promi
     child.once('exit', () => {
       if (running === ended) running = null
     })
-    // A test run that forgets its servers still ends, and they with it.
+    // A test run that forgets its servers still ends, and the servers end with it.
     child.unref()
     ;(child.stdin as Socket).unref()
     const deadline = Date.now() + startTimeoutMs

@@ -3,7 +3,7 @@ import { isInTurn, toText } from './hostile.ts'
 import type { Operation } from './openapi.ts'
 import type { Validator } from './validators.ts'
 
-/** One request with something in it that nobody sends by accident. */
+/** A request with a part that nobody sends by accident. */
 export interface Attempt {
   operation: Operation
   path: string
@@ -14,8 +14,8 @@ export const describeAttempt = ({ operation, path, body }: Attempt): string =>
   `${operation.name} ${path.slice(0, 300)} ${toText(body)?.slice(0, 300) ?? ''}`
 
 /**
- * Those that are worth to be sent: what the schemas accept, in turn, and of what they refuse the first of each operation. The
- * hooks before the schemas are the same for all, and no handler sees what is refused.
+ * The attempts worth sending: those that the schemas accept, and of those that they reject the first of each operation.
+ * The hooks before the schemas are the same for all, and no handler sees a rejected request.
  */
 export function chooseSent(
   attempts: readonly Attempt[],
@@ -40,7 +40,7 @@ export function chooseSent(
   return { sent, problems }
 }
 
-/** What is wrong with an answer, or null. */
+/** The fault of an answer, or null. */
 export function findProblem({ status, body, headers }: Answer): string | null {
   if (status >= 500) return `${status} ${JSON.stringify(body).slice(0, 200)}`
   if (status < 400) return null

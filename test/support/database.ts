@@ -6,7 +6,7 @@ import { inject } from 'vitest'
 import { type Database, openDatabase } from '../../db/client.ts'
 import type { Driver } from '../../db/drivers/driver.ts'
 
-/** Must be the name that `global-setup.ts` gives; importing it would run the services in every worker. */
+/** Must be the name in `global-setup.ts`; importing it would run the services in every worker. */
 const TEMPLATE = 'fieldline_template'
 
 export type Kind = 'postgres' | 'pglite'
@@ -15,23 +15,23 @@ export interface TestDatabase {
   kind: Kind
   /** Undefined for PGlite. */
   url: string | undefined
-  /** A DATA_DIR of its own; with PGlite the migrated database is in it. */
+  /** A separate DATA_DIR; with PGlite it contains the migrated database. */
   dataDir: string
   remove(): Promise<void>
 }
 
-/** Why there is no PostgreSQL here, or undefined where there is one. */
+/** The reason why there is no PostgreSQL here; undefined if there is one. */
 export function postgresMissing(): string | undefined {
   const postgres = inject('postgres')
   return 'reason' in postgres ? postgres.reason : undefined
 }
 
-/** The kind that tests of the interface run on: PostgreSQL where it is. */
+/** The kind for tests of the interface: PostgreSQL if it is available. */
 export function usualKind(): Kind {
   return postgresMissing() ? 'pglite' : 'postgres'
 }
 
-/** A migrated database of a test file's own: a clone of the run's template. */
+/** A migrated database for one test file: a clone of the run's template. */
 export async function createTestDatabase(kind: Kind): Promise<TestDatabase> {
   const dataDir = mkdtempSync(join(tmpdir(), 'fieldline-test-'))
   const removeDir = () => rmSync(dataDir, { recursive: true, force: true, maxRetries: 5 })

@@ -4,7 +4,7 @@ import { startJobs } from '../../src/jobs/runner.ts'
 import { createExportFiles } from '../../src/resources/exports/files.ts'
 import { exportJob } from '../../src/resources/exports/job.ts'
 
-// A process that makes exports, to be killed at any moment (test/jobs/export-kill.test.ts).
+// A process that writes exports, to be killed at any moment (test/jobs/export-kill.test.ts).
 const [, , url, dataDir = ''] = process.argv
 const db = await openDatabase({ url, directory: '', onError: () => {} })
 const job = exportJob({
@@ -18,6 +18,6 @@ await startJobs({
   leaseMs: 900,
   pollMs: 50,
   onError: error => console.error(error),
-  // How often it may die is what the runner's own tests are about.
+  // The runner's own tests check how often a job may die.
   kinds: [{ ...job, attempts: 100 } as JobKind],
 })

@@ -6,13 +6,13 @@ import { useServer } from './own-server.ts'
 import { addOrganization } from './people.ts'
 import { until } from './wait.ts'
 
-/** Records that are answered directly. */
+/** The number of records that are answered directly. */
 export const DIRECT_LIMIT = 20
 
-/** A server for tests of exports, with an organization and its owner, and types that hold much. */
+/** A server for tests of exports, with an organization and its owner, and large types. */
 export function useExports() {
   const { server, database } = useServer({ EXPORT_DIRECT_LIMIT: String(DIRECT_LIMIT) })
-  // Filled later, as the server is.
+  // Filled later, like the server.
   const owner = {} as Client
   const db = {} as Database
   let organizationId = ''
@@ -46,7 +46,7 @@ export function useExports() {
     }
   }
   let many = 0
-  /** A type with more records than are answered directly. */
+  /** A type with more records than a direct answer may have. */
   const addMany = async (count: number) => {
     const dataTypeId = await addType(`Many ${newId()}`, [{ key: 'n', label: 'N', type: 'number' }])
     await db.system.query(
@@ -57,7 +57,7 @@ export function useExports() {
     )
     return dataTypeId
   }
-  /** All that stands in the audit log is an hour older. */
+  /** Makes all entries of the audit log an hour older. */
   const passHour = () => db.system.query(`UPDATE audit_log SET at = at - interval '1 hour'`)
   const removeMany = (dataTypeId: string) =>
     db.system.query('DELETE FROM data_records WHERE data_type_id = $1', [dataTypeId])

@@ -1,4 +1,4 @@
-// Loaded into a server under test: once the file exists that FAIL_DISK names, no sync succeeds, as on a disk that has failed.
+// Loaded into a server under test: once the file named by FAIL_DISK exists, no sync succeeds, as on a failed disk.
 
 import fs from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'

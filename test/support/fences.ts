@@ -1,6 +1,6 @@
 import type { FenceShape } from '../../db/schema/geofences.ts'
 
-// What crosses what, worked out in another way than the product does.
+// Computes crossings in another way than the product.
 
 interface Fix {
   lat: number
@@ -17,7 +17,7 @@ export interface ExpectedCrossing {
   lng: number
 }
 
-/** The crossings of one subject, which reads its fixes once in order; of two at one time the first counts. */
+/** The crossings of one subject, computed from its fixes in order; of two at one time the first counts. */
 export function expectedCrossings(
   fixes: readonly Fix[],
   fences: readonly { _id: string; shape: FenceShape }[],
@@ -45,7 +45,7 @@ export const byTime = (
 
 export function isInside(shape: FenceShape, place: { lat: number; lng: number }): boolean {
   if (shape.type === 'circle') return metresBetween(shape.center, place) <= shape.radius
-  // How far one turns who stands there and looks along the border: a whole turn inside, else not at all.
+  // The angle by which an observer at the place turns while looking along the border: a whole turn inside, else none.
   const shorter = (degrees: number) => (((degrees % 360) + 540) % 360) - 180
   let east = shorter((shape.coordinates[0] as [number, number])[0] - place.lng)
   const angles = shape.coordinates.map(([lng, lat], index) => {

@@ -13,25 +13,25 @@ import { preparePglite } from './pglite-template.ts'
 
 declare module 'vitest' {
   export interface ProvidedContext {
-    /** A superuser's URL of the test server, or why there is none. */
+    /** A superuser's URL of the test server, or the reason why there is none. */
     postgres: { url: string } | { reason: string }
-    /** Whether Mosquitto's programs are there, or why not. */
+    /** Whether Mosquitto's programs are installed, or why not. */
     mosquitto: { available: true } | { reason: string }
-    /** The browser's program, or why there is none. */
+    /** The browser's program, or the reason why there is none. */
     chromium: { executable: string } | { reason: string }
-    /** A migrated directory of PGlite, to be copied. */
+    /** A migrated directory of PGlite to copy. */
     pgliteTemplate: string
   }
 }
 
 const ROOT = resolve(import.meta.dirname, '../..')
 
-/** Migrated once a run; a test file's database is a clone of it (`createTestDatabase`). */
+/** Migrated once per run; a test file's database is a clone of it (`createTestDatabase`). */
 export const TEMPLATE = 'fieldline_template'
 
 /**
- * Before all tests: the program that they start, the services, natively where the environment names none, and a migrated database of either
- * kind to copy from. With REQUIRE_SERVICES=1 a service that is missing fails the run.
+ * Before all tests: prepares the program that they start, the services (native ones if the environment names none), and
+ * a migrated database of either kind to copy from. With REQUIRE_SERVICES=1 a missing service fails the run.
  */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   await build()
@@ -62,8 +62,8 @@ export default async function setup(project: TestProject): Promise<() => Promise
 }
 
 /**
- * What tests start as processes is compiled. Every run compiles it (1 s of work where nothing changed), so that no test
- * passes or fails by an older program.
+ * Tests start the compiled program. Every run compiles it (1 s if nothing changed), so that no test passes or fails
+ * with an older program.
  */
 async function build(): Promise<void> {
   await promisify(execFile)('npm', ['run', '--silent', 'build'], { cwd: ROOT }).catch(error => {

@@ -1,7 +1,7 @@
-// Loaded into a server by NODE_OPTIONS (test/support/held-loop.ts): measures the processor time that its thread takes between
-// two turns of the event loop. SIGWINCH begins, and the next one ends and writes the longest, in milliseconds. Other work of the
-// machine does not count, unlike in a delay of the event loop. A timer of 1 ms fires in each turn that takes longer; to ask for
-// every turn would keep the loop turning, and a core busy.
+// Loaded into a server by NODE_OPTIONS (test/support/held-loop.ts): measures the processor time of its thread between
+// two turns of the event loop. SIGWINCH starts the measurement, and the next one ends it and writes the longest time,
+// in milliseconds. Unlike the delay of the event loop, it excludes other work of the machine. A timer of 1 ms fires in
+// each turn that takes longer; requesting every turn would keep the loop turning, and a core busy.
 import { writeFileSync } from 'node:fs'
 import { isMainThread } from 'node:worker_threads'
 import { processorMs } from '../../dist/db/processor-time.js'

@@ -7,7 +7,7 @@ import { until } from './wait.ts'
 
 const PROBE = resolve(import.meta.dirname, 'held-loop.mjs')
 
-/** A server in a process of its own, of which it can be asked how long its event loop was held. */
+/** A server in a separate process that measures how long its event loop was blocked. */
 export function useMeasuredServer(env: Record<string, string> = {}) {
   const file = join(tmpdir(), `held-loop-${process.pid}-${Date.now()}`)
   writeFileSync(file, '')
@@ -26,7 +26,7 @@ export function useMeasuredServer(env: Record<string, string> = {}) {
   return {
     server,
     database,
-    /** The most processor time between two turns of its event loop while the work is done, in milliseconds. */
+    /** The maximum processor time between two turns of its event loop during the work, in milliseconds. */
     async heldMs(work: () => Promise<unknown>): Promise<number> {
       await signalled(/^measuring/)
       let longest: string | undefined

@@ -1,6 +1,6 @@
 import type { Database } from '../../db/client.ts'
 
-/** Keeps locked what the statement locks, until the returned function is called. */
+/** Keeps the locks of the statement until the returned function is called. */
 export async function hold(
   db: Database,
   statement: string,

@@ -1,7 +1,7 @@
 import type { JsonSchema } from './openapi.ts'
 import type { Path } from './references.ts'
 
-/** Values that some column, parser or index does not take, and those at the ends of what it takes. */
+/** Values that some column, parser or index does not accept, and those at the limits of what it accepts. */
 export const HOSTILE: readonly unknown[] = [
   ...['', ' ', ',', '\0', 'a\0b', '\ud800', '%', "'", '__proto__', 'null', 'x'.repeat(3_000)],
   ...['NaN', 'Infinity', '-Infinity', 'infinity', '-infinity', '1e400', '1e18', '-1', '0', '99999999999'],
@@ -26,19 +26,25 @@ export const HOSTILE: readonly unknown[] = [
 
 export const TEXTS = HOSTILE.filter(value => typeof value === 'string')
 
-/** One value of so many is tried in a place, and the others in the next of its kind: `SHARE=1` tries all, for minutes. */
+/**
+ * One of this many values is tried in a place, and the others in the next places of its kind: `SHARE=1` tries all, for
+ * minutes.
+ */
 export const SHARE = Number(process.env.SHARE ?? 5)
 
 let turn = 0
 
-/** Whether the next value is one that is tried. */
+/** Whether the next value is one to try. */
 export const isInTurn = () => turn++ % SHARE === 0
 
 const MAX_DEPTH = 8
 
 type Resolve = (schema: JsonSchema) => JsonSchema
 
-/** Every place of what a schema describes, itself among them; the first item stands for all of an array. */
+/**
+ * Every place in a value that a schema describes, including the value itself; the first item stands for all of an
+ * array.
+ */
 export function listPlaces(schema: JsonSchema, resolve: Resolve): { place: Path; schema: JsonSchema }[] {
   const walk = (inner: JsonSchema, place: Path): { place: Path; schema: JsonSchema }[] => {
     const known = resolve(inner)
@@ -52,10 +58,10 @@ export function listPlaces(schema: JsonSchema, resolve: Resolve): { place: Path;
   return walk(schema, [])
 }
 
-/** Values of a type that a place does not take are refused alike, by the first look at them: so many of each are tried. */
+/** Values of a wrong type are all rejected by the first check: this many of each are tried. */
 const OF_OTHER_TYPES = 4
 
-/** What to try where a schema describes what is taken: every value of its types, and some of each other type. */
+/** The values to try where a schema applies: every value of its types, and some of each other type. */
 export function hostileTo(schema: JsonSchema, resolve: Resolve): readonly unknown[] {
   const types = typesOf(schema, resolve)
   if (types.size === 0) return HOSTILE
@@ -67,7 +73,7 @@ export function hostileTo(schema: JsonSchema, resolve: Resolve): readonly unknow
   })
 }
 
-/** The types that a schema names; none where any of it takes whatever it is. */
+/** The types that a schema names; none if any of its parts accepts everything. */
 function typesOf(schema: JsonSchema, resolve: Resolve): Set<string> {
   if (!schema.anyOf) {
     const { type = [] } = schema.$ref ? resolve(schema) : schema
@@ -77,7 +83,7 @@ function typesOf(schema: JsonSchema, resolve: Resolve): Set<string> {
   return all.some(({ size }) => size === 0) ? new Set() : new Set(all.flatMap(types => [...types]))
 }
 
-/** `value` with something else at a place; whatever is missing on the way is made. */
+/** `value` with another value at a place; missing parts on the way are created. */
 export function put(value: unknown, [step, ...rest]: Path, leaf: unknown): unknown {
   if (step === undefined) return leaf
   if (step === 0) return [put(Array.isArray(value) ? value[0] : undefined, rest, leaf)]
@@ -88,7 +94,7 @@ export function put(value: unknown, [step, ...rest]: Path, leaf: unknown): unkno
 const get = (value: unknown, place: Path): unknown =>
   place.reduce((inner, step) => (inner as { [key: string]: unknown })[step], value)
 
-/** The places of a value that is there: of a cursor, say. */
+/** The places of an existing value, such as a cursor. */
 function placesOf(value: unknown): Path[] {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return [[]]
   return [[], ...Object.entries(value).flatMap(([key, inner]) => placesOf(inner).map(path => [key, ...path]))]
@@ -98,8 +104,8 @@ const LIKE_A_TIME = /^\d{4,6}-\d\d-\d\d[T ]/
 const isLikeATime = (value: unknown) => typeof value === 'string' && LIKE_A_TIME.test(value)
 
 /**
- * A cursor with each of its keys replaced, a time by every other one. What is no cursor at all, every list reads in one place: see
- * `NO_CURSORS`.
+ * A cursor with each of its keys replaced, a time by every other one. All lists reject invalid cursors in one place:
+ * see `NO_CURSORS`.
  */
 export function forge(cursor: string | undefined): string[] {
   if (cursor === undefined || cursor === null) return NO_CURSORS
@@ -115,11 +121,11 @@ export function forge(cursor: string | undefined): string[] {
 
 const encode = (value: unknown) => Buffer.from(toText(value) ?? '').toString('base64url')
 
-/** As JSON; 1e400 and the like are written by hand, since JSON.stringify makes null of them. */
+/** As JSON; 1e400 and the like are written by hand, since JSON.stringify turns them into null. */
 export const toText = (value: unknown): string | undefined =>
   value === undefined ? undefined : JSON.stringify(value)
 
-/** What is no cursor at all. */
+/** Texts that are no cursors. */
 export const NO_CURSORS = [
   ...HOSTILE.map(encode),
   ...HOSTILE.map(value => (typeof value === 'string' ? value : '!')),
@@ -129,7 +135,7 @@ export type Query = { [name: string]: unknown }
 
 const toParameter = (value: unknown): string => (typeof value === 'string' ? value : (toText(value) ?? ''))
 
-/** A query, in which what is no text stands as JSON. */
+/** A query, with values other than texts as JSON. */
 export const toQuery = (query: Query): string =>
   Object.entries(query)
     .map(

@@ -12,6 +12,6 @@ await startJobs({
   leaseMs: 900,
   pollMs: 50,
   onError: error => console.error(error),
-  // How often it may die is what the runner's own tests are about.
+  // The runner's own tests check how often a job may die.
   kinds: [{ ...importJob({ db, files: createImportFiles(dataDir), storedPoints: () => 0 }), attempts: 100 }],
 })

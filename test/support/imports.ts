@@ -2,7 +2,7 @@ import type { Import } from '../../db/queries/imports.ts'
 import type { Answer, Client } from './client.ts'
 import { until } from './wait.ts'
 
-/** An import as it is answered, without its times. */
+/** An import in an answer, without its times. */
 export type ImportRecord = Pick<
   Import,
   | '_id'
@@ -53,7 +53,7 @@ export async function ended(client: Client, importId: string, timeoutMs = 120_00
   return found as ImportRecord
 }
 
-/** Sends a file that is accepted, and returns what became of it. */
+/** Sends a file that is accepted, and returns its import when it has ended. */
 export async function importFile(
   server: { url: string },
   client: Client,
@@ -66,7 +66,7 @@ export async function importFile(
   return ended(client, answer.body.data._id)
 }
 
-/** Imports two rows, of which one is refused, into a type of its own; for what no example of the document can send. */
+/** Imports two rows, of which one fails, into a new type; for data that no example of the document can send. */
 export async function importWithBadRow(server: { url: string }, client: Client, name: string): Promise<void> {
   const fields = [{ key: 'size', label: 'Size', type: 'number' }]
   const made = await client.post('/data-type', { name: `${name} imported`, fields })

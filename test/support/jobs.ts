@@ -6,10 +6,10 @@ import { type JobRunner, startJobs } from '../../src/jobs/runner.ts'
 import { createTestDatabase, openTestDatabase, postgresMissing, type TestDatabase } from './database.ts'
 import { until } from './wait.ts'
 
-/** A runner that looks often. */
+/** A runner that polls often. */
 export const FAST = { leaseMs: 2_000, pollMs: 50 }
 
-/** A kind of job whose jobs `add` puts into the queue. */
+/** A kind of job, whose jobs `add` queues. */
 export function kind(
   run: (context: JobContext<never>) => Promise<unknown>,
   more: Partial<JobKind> = {},
@@ -26,7 +26,7 @@ export function kind(
   }
 }
 
-/** Runners on a database of their own, with three organizations, and a table that jobs write to. */
+/** Runners on a separate database with three organizations, and a table that jobs write to. */
 export function useJobs(which: 'postgres' | 'pglite') {
   const missing = which === 'postgres' ? postgresMissing() : undefined
   let database: TestDatabase

@@ -2,25 +2,25 @@ import type { ClaimLog, StoredLog } from '../../stream/kafka/topics.ts'
 import { startKafka } from '../services/kafka.ts'
 import type { Control } from '../services/services.ts'
 
-/** A broker of a test file's own, to be frozen and killed. */
+/** A broker for one test file, to be frozen and killed. */
 export interface TestKafka {
-  /** Why there is none; the tests on it are skipped. */
+  /** The reason why there is none; its tests are skipped. */
   missing: string | undefined
   brokers: string[]
   control: Control
-  /** What the logs on it complained about. */
+  /** The errors of the logs on it. */
   errors: { error: unknown; doing: string }[]
   onError: (error: unknown, doing: string) => void
   stop(): Promise<void>
 }
 
-/** What `claimLog` is without a database, for a process that is alone. */
+/** `claimLog` without a database, for a process that is alone. */
 export const claimAlone: ClaimLog = async (_log, _partitions, begin) => {
   await begin?.()
   return new Map()
 }
 
-/** What a database says that has nothing of the log, and no row of it: the group's offsets hold. */
+/** The answers of a database without any row of the log: the group's offsets apply. */
 export const NOTHING_STORED: StoredLog = {
   readPositions: async () => new Map(),
   listKnown: async () => new Set(),
@@ -28,8 +28,8 @@ export const NOTHING_STORED: StoredLog = {
 }
 
 /**
- * Starts a broker; with `behind` it tells everybody to come by that port, with `folder` its data are there. With REQUIRE_SERVICES=1 it fails where there can
- * be none.
+ * Starts a broker. With `behind` it announces that port to its clients, with `folder` its data are there. With
+ * REQUIRE_SERVICES=1 it fails if no broker can run.
  */
 export async function startTestKafka({
   behind,

@@ -2,7 +2,10 @@ import { closeSync, openSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { lockDirectory } from '../../dist/db/drivers/directory-lock.js'
 
-/** Looks after a lock while no descriptor is free, and after its folder is gone. Each time so much later that it has to look. */
+/**
+ * Checks a lock while no descriptor is free, and after its folder is gone. Each check comes late enough to read the
+ * files.
+ */
 const LATER_MS = 60_000
 const [directory] = process.argv.slice(2)
 const now = Date.now

@@ -1,4 +1,5 @@
-// Loaded into a server under test: SIGWINCH ends the thread of its embedded database, as a crash of it would. Other signals stop the server in order.
+// Loaded into a server under test: SIGWINCH ends the thread of its embedded database, as a crash would. Other signals
+// stop the server in order.
 
 import { syncBuiltinESMExports } from 'node:module'
 import workers, { isMainThread } from 'node:worker_threads'

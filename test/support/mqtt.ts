@@ -1,7 +1,7 @@
 import mqtt, { type IClientOptions, type MqttClient } from 'mqtt'
 import type { TestDevice } from './client.ts'
 
-/** An MQTT connection of a device, without reconnecting by itself. */
+/** An MQTT connection of a device, without automatic reconnection. */
 export function connectDevice(
   server: { mqttPort: number },
   device: TestDevice,
@@ -15,7 +15,7 @@ export function connectDevice(
     connectTimeout: 60_000,
     ...options,
   } as const
-  // A server that is killed while it accepts closes without an error; where retries are allowed that is waited through for ever.
+  // A server that is killed while it accepts closes without an error; with retries this would wait forever.
   return mqtt.connectAsync(`mqtt://127.0.0.1:${server.mqttPort}`, given, false)
 }
 

@@ -3,8 +3,8 @@ import { PGlite } from '@electric-sql/pglite'
 import { lockDirectory } from '../data/locks/first.mjs'
 
 /**
- * What one of the first releases does with its directory: locks it, opens it, and writes until it is told to stop. Tells whether it
- * runs, why it does not, and at the end how many rows it has written.
+ * Does the same with its directory as one of the first releases: locks it, opens it, and writes until it is stopped.
+ * Reports that it runs, or why it does not, and at the end how many rows it has written.
  */
 const [directory] = process.argv.slice(2)
 try {

@@ -51,7 +51,7 @@ export interface Operation {
   spec: OperationSpec
 }
 
-/** The document, in which each operation has its answers as a client finds them: those that it shares with others too. */
+/** The document, in which each operation has its answers resolved, including shared ones. */
 export async function readDocument(server: Pick<Server, 'url'>): Promise<OpenApi> {
   const document = await readRawDocument(server)
   for (const { spec } of listOperations(document)) {
@@ -63,7 +63,7 @@ export async function readDocument(server: Pick<Server, 'url'>): Promise<OpenApi
   return document
 }
 
-/** The document as it is. */
+/** The unchanged document. */
 export async function readRawDocument(server: Pick<Server, 'url'>): Promise<OpenApi> {
   const answer = await fetch(`${server.url}/api/v3/openapi.json`)
   return (await answer.json()) as OpenApi

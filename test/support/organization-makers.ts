@@ -13,18 +13,18 @@ import {
 import type { Server } from './server.ts'
 import { listOneOfEach } from './tenant-rows.ts'
 
-/** Makes organizations that hold a record of everything that the document says how to make. */
+/** Creates organizations with a record of every kind that the document says how to create. */
 export function createMakers(given: {
   server: Server
   db: Database
   document: OpenApi
   operations: readonly Operation[]
-  /** Who may invite the founders. */
+  /** A client that may invite the founders. */
   first: Client
 }) {
   const { server, db, document, operations, first } = given
 
-  /** An organization with a record of everything that can be made with the examples of the document. */
+  /** An organization with a record of every kind that the examples of the document create. */
   async function build(name: string): Promise<{ client: Client; organizationId: string }> {
     const founder = await addPerson(server, first, { role: 'Admin' })
     const { client, organizationId } = await addOrganization(server, founder.client, {
@@ -41,7 +41,7 @@ export function createMakers(given: {
     return { client, organizationId }
   }
 
-  /** Makes one of each, twice round: what refers to another comes after it. */
+  /** Creates one of each kind, in two rounds: records that refer to others come after them. */
   async function fill(client: Client, organizationId: string, name: string, hubId?: string): Promise<void> {
     for (const _round of [1, 2]) {
       const own = await listOneOfEach(db, organizationId)
@@ -56,15 +56,15 @@ export function createMakers(given: {
         if (named?.name) named.name = `${name} ${operation.path} ${newId()}`
         if (named?.email) named.email = `${name}-${newId()}@example.com`.toLowerCase()
         const answer = await client.post(operation.path.replace('/api/v3', ''), body)
-        // What is not made covers nothing.
+        // A record that was not created covers nothing.
         if (answer.status >= 400 || refusesEach(answer))
           throw new Error(`${operation.name} refuses its example: ${JSON.stringify(answer.body)}`)
-        // The examples of what comes after it go with this one.
+        // Later examples refer to this record.
         own.set(idName(operation), answer.body.data?._id ?? own.get(idName(operation)))
       }
     }
   }
-  /** What bodies call the record that an operation makes: `dataTypeId`. */
+  /** The name by which bodies refer to the record of an operation: `dataTypeId`. */
   const idName = ({ path }: Operation) =>
     `${path.replace(/.*\//, '').replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase())}Id`
   const isCreation = ({ method, path, spec }: Operation) =>
@@ -73,8 +73,8 @@ export function createMakers(given: {
     !path.includes('{')
 
   /**
-   * A device without a hub on a vehicle that has one, and its crossing of a geofence that everybody sees: both are for those who
-   * see the vehicle.
+   * A device without a hub on a vehicle that has one, and its crossing of a geofence that everybody sees: both are
+   * visible to those who see the vehicle.
    */
   async function addRider(
     client: Client,

@@ -4,12 +4,12 @@ import { openServer, type Server, type ServerProcess, startServer } from './serv
 
 type Own<S> = { server: S; database: TestDatabase }
 
-/** A server on a database of the test file's own: there before its first test, and gone after its last. */
+/** A server on a separate database, from the first test of the file to its last. */
 export function useServer(env: Record<string, string> = {}): Own<Server> {
   return use(database => openServer(database, env))
 }
 
-/** The same in a process of its own, for a file that ends it, freezes it, or measures its processor time or memory. */
+/** The same in a separate process, for a file that ends it, freezes it, or measures its processor time or memory. */
 export function useServerProcess(env: Record<string, string> = {}): Own<ServerProcess> {
   return use(database => startServer(database, env))
 }

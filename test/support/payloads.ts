@@ -16,7 +16,7 @@ interface Expected {
   battery_pct: number | null
 }
 
-/** What an app really sent: a body, or the query of an address. */
+/** A recorded message of an app: a body, or the query of an address. */
 export interface Payload {
   file: string
   format: string
@@ -24,7 +24,7 @@ export interface Payload {
   expect: Expected[]
 }
 
-/** The recorded payloads of formats, with the positions that are in them. */
+/** The recorded payloads of formats, with the positions in them. */
 export function readPayloads(...formats: string[]): Payload[] {
   const manifest: Omit<Payload, 'bytes'>[] = JSON.parse(
     readFileSync(resolve(FOLDER, 'manifest.json'), 'utf8'),
@@ -34,7 +34,7 @@ export function readPayloads(...formats: string[]): Payload[] {
     .map(({ file, format, expect: expected = [] }) => ({
       file,
       format,
-      // A body of no bytes is kept as a file with a line break in it.
+      // An empty body is stored as a file with a line break in it.
       bytes: file.endsWith('.http') ? Buffer.alloc(0) : readFileSync(resolve(FOLDER, file)),
       expect: expected,
     }))
@@ -43,7 +43,7 @@ export function readPayloads(...formats: string[]): Payload[] {
 /** The query of a recorded address. */
 export const queryOf = ({ bytes }: Payload) => bytes.toString('utf8').trim().replace(/^.*\?/, '')
 
-/** Whether a point says what was recorded. */
+/** Asserts that a point has the recorded values. */
 export function expectPoint(
   point: Pick<Point, 'lat' | 'lng' | 'speed' | 'heading' | 'altitude' | 'accuracy' | 'battery'>,
   expected: Expected,

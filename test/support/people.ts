@@ -4,7 +4,7 @@ import type { Server } from './server.ts'
 export const PASSWORD = 'a password of people'
 let counter = 0
 
-/** An address that nobody has yet. */
+/** A new e-mail address. */
 export const newEmail = (name = 'person') => `${name}${++counter}-${process.pid}@example.com`
 
 export interface Person {
@@ -57,7 +57,7 @@ export interface Organization {
   hubIds: string[]
 }
 
-/** Makes an organization with a hub; the token of `by` is revoked by that. */
+/** Creates an organization with a hub; that revokes the token of `by`. */
 export async function addOrganization(
   server: Pick<Server, 'url'>,
   by: Client,

@@ -10,8 +10,8 @@ import { createPartitions } from '../../db/partitions.ts'
 const UNUSED_AFTER_MS = 24 * 3600_000
 
 /**
- * A directory of PGlite as an embedded server has it after its first start, with the weeks of this month, kept outside the
- * repository: opening the build's template and adding them takes 4 s, a copy of this 0.2 s.
+ * A directory of PGlite as an embedded server has it after its first start, with the weeks of this month, kept outside
+ * the repository: opening the build's template and adding them takes 4 s, a copy of this 0.2 s.
  */
 export async function preparePglite(): Promise<string> {
   const month = new Date().toISOString().slice(0, 7)
@@ -20,7 +20,7 @@ export async function preparePglite(): Promise<string> {
   const path = join(cache, `pglite-${hash.digest('hex').slice(0, 16)}`)
   if (existsSync(path)) return path
   for (const old of existsSync(cache) ? readdirSync(cache) : []) {
-    // Not what another checkout's run may be copying just now; a lock is a file beside its directory.
+    // Spares directories that another checkout's run may be copying; a lock is a file beside its directory.
     const ageMs = Date.now() - statSync(join(cache, old)).mtimeMs
     if (/^pglite-[0-9a-f]{16}(\.|$)/.test(old) && ageMs > UNUSED_AFTER_MS) {
       rmSync(join(cache, old), { recursive: true, force: true })
@@ -36,7 +36,7 @@ export async function preparePglite(): Promise<string> {
   try {
     renameSync(partial, path)
   } catch {
-    // Another run was quicker; its directory is as good.
+    // Another run was faster; its directory is as good.
     rmSync(partial, { recursive: true, force: true })
   }
   return path

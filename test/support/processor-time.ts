@@ -1,6 +1,6 @@
 /**
- * Milliseconds of processor that this process took for the work, all of its threads together. Unlike the time that passes, it is
- * the same on a machine that has other work.
+ * Milliseconds of processor time of this process for the work, in all of its threads. Unlike elapsed time, it is the
+ * same on a busy machine.
  */
 export async function processorMs(work: () => unknown): Promise<number> {
   const begun = process.cpuUsage()

@@ -3,9 +3,9 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { pause } from './wait.ts'
 
 /**
- * What a network does to what passes it. Requests go from whoever connected, answers come back to it. Where either is lost
- * the connection is lost for good, as where a router in between has forgotten it: no end of it hears anything any more, not
- * even that it is over.
+ * The conditions of a simulated network. Requests come from the side that connected, answers go back to it. If either
+ * is lost the connection is lost finally, as when a router in between has forgotten it: neither end hears of it any
+ * more, not even that it is over.
  */
 export const BAD_WEATHER = ['late', 'trickling', 'requests lost', 'answers lost', 'reset'] as const
 export type Weather = 'clear' | (typeof BAD_WEATHER)[number]
@@ -16,14 +16,14 @@ const TRICKLE_EVERY_MS = 100
 /** A connection lives for a random time up to this. */
 const RESET_WITHIN_MS = 100
 
-/** A network between whoever connects to `port` and a server. */
+/** A network between the clients of `port` and a server. */
 export interface NetworkProxy {
   port: number
-  /** Connections that were opened so far. */
+  /** The number of connections opened so far. */
   connections: number
-  /** Bytes that were sent to the server so far. */
+  /** The number of bytes sent to the server so far. */
   bytes: number
-  /** Connections that were lost, and that an end of them still believes in. */
+  /** Lost connections that one of their ends still uses. */
   readonly believed: number
   set(weather: Weather): void
   close(): Promise<void>
@@ -32,15 +32,18 @@ export interface NetworkProxy {
 interface Connection {
   near: Socket
   far: Socket
-  /** What goes nowhere. */
+  /** The directions whose bytes are dropped. */
   losesRequests: boolean
   losesAnswers: boolean
 }
 
-/** Whether its other end has said that nothing more comes. */
+/** Whether its other end has said that no more comes. */
 const isGivenUp = (socket: Socket) => socket.destroyed || socket.readableEnded
 
-/** `noticedAfterMs`: the server finds out so long after a connection is lost, as by the kernel's probes; else by what it does itself. */
+/**
+ * `noticedAfterMs`: the server notices a lost connection after this time, as through the kernel's probes; else only by
+ * itself.
+ */
 export async function startProxy(
   target: () => number,
   { noticedAfterMs }: { noticedAfterMs?: number } = {},
@@ -94,11 +97,11 @@ export async function startProxy(
       }
       if (!isLost()) to.end()
     } catch {
-      // It is told by `close`.
+      // `close` reports it.
     }
   }
 
-  /** What the weather does to a connection. */
+  /** Applies the weather to a connection. */
   function suffer(connection: Connection): void {
     const { near, far } = connection
     const wasLost = connection.losesRequests || connection.losesAnswers

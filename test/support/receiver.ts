@@ -9,13 +9,13 @@ export interface Received {
   body: string
 }
 
-/** An endpoint of webhooks that keeps what it gets; each path answers in its own way. */
+/** A webhook endpoint that stores its requests; each path answers in its own way. */
 export interface Receiver {
   url: string
   received: Received[]
-  /** What came to a path. */
+  /** The requests to a path. */
   at(path: string): Received[]
-  /** Waits until this many have come to a path. */
+  /** Waits until this many requests have come to a path. */
   wait(path: string, count: number, timeoutMs?: number): Promise<Received[]>
   close(): Promise<void>
 }

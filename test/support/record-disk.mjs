@@ -1,6 +1,6 @@
-// Loaded into a server under test: writes down, in the file that RECORD_DISK names, everything that it does to files below
-// DATA_DIR, in order, and each answer's head before it leaves (its request's header `x-probe`). What changes something is
-// noted before it happens, a sync when it is done. test/integrity/power/disk.ts reads it.
+// Loaded into a server under test: records, in the file named by RECORD_DISK, every operation on files below DATA_DIR,
+// in order, and each answer's head before it is sent (its request's header `x-probe`). A change is recorded before it
+// happens, a sync when it is done. test/integrity/power/disk.ts reads the record.
 
 import fs from 'node:fs'
 import { ServerResponse } from 'node:http'
@@ -14,23 +14,23 @@ const database = join(root, 'postgres')
 const original = { ...fs, promises: { ...fs.promises } }
 const log = original.openSync(RECORD_DISK, 'a')
 
-/** One write each, so that threads do not interleave. */
+/** One write for each record, so that threads do not interleave. */
 function note(op, bytes = Buffer.alloc(0)) {
   const head = Buffer.from(`${JSON.stringify({ ...op, bytes: bytes.length })}\n`)
   original.writeSync(log, Buffer.concat([head, bytes]))
 }
 
 const isBelow = path => path === root || path.startsWith(root + sep)
-/** What it is called below the root; undefined for what is elsewhere. */
+/** The path below the root; undefined for files elsewhere. */
 const name = path => {
   const full = resolve(String(path))
   return isBelow(full) ? full.slice(root.length + 1) : undefined
 }
-/** The contents of these are followed write by write; of others what they are when they are synced. */
+/** The contents of these files are recorded write by write; the contents of others when they are synced. */
 const isDatabase = path =>
   [database, `${database}.draft`].some(folder => String(path).startsWith(folder + sep))
 
-/** Names of open files, as they are called now. */
+/** The present names of open files. */
 const open = new Map()
 
 function noteOpening(path, flags) {
@@ -70,7 +70,7 @@ function noteRename(from, to) {
   for (const [fd, path] of open) if (path === resolve(from)) open.set(fd, resolve(to))
 }
 
-/** Calls the original after `before` has noted what is about to happen. */
+/** Calls the original after `before` has recorded the operation. */
 function after(owner, method, before) {
   const work =
     original.promises[method] && owner === fs.promises ? original.promises[method] : original[method]
@@ -112,7 +112,7 @@ after(fs, 'truncateSync', (path, size) => {
 })
 after(fs, 'createWriteStream', path => noteOpening(path, 'w'))
 after(fs, 'linkSync', (path, to) => {
-  // Which of several has it is known when it has happened.
+  // Which of several calls succeeds is only known afterwards.
   if (name(path) !== undefined && !original.existsSync(to))
     note({ op: 'link', path: name(path), to: name(to) })
 })
@@ -144,8 +144,8 @@ ServerResponse.prototype.writeHead = function (...given) {
 }
 
 if (!isMainThread && workerData?.directory === database && process.env.CHECKPOINT_EVERY_MS) {
-  // More often than the product does, so that seconds hold many; and on to the next segment of the log. Between
-  // transactions, which are not theirs.
+  // More checkpoints than the product makes, so that a few seconds contain many; each switches to the next segment of
+  // the log. They run between transactions, which are not the server's own.
   let last = Date.now()
   let count = 0
   let isOpen = false

@@ -3,8 +3,8 @@ import type { Answer } from './client.ts'
 import type { JsonSchema, OpenApi, Operation } from './openapi.ts'
 
 /**
- * Finds in the OpenAPI document where a request names records, by the names of its properties, and builds requests
- * that name given ones there. So a new route is tried without a line written for it.
+ * Finds the places in the OpenAPI document where a request names records, by the names of its properties, and builds
+ * requests that name given ones there. So a new route is covered without further code.
  */
 export type Path = readonly (string | 0)[]
 
@@ -47,14 +47,14 @@ export function exampleBody(operation: Operation, document: OpenApi, own: Map<st
     const id = own.get(name.replace(/Ids$/, 'Id'))
     if (id && readAt(body, path) !== undefined) writeAt(body, path, id)
   }
-  // An example in the document is over one day.
+  // An example in the document is in the past after a day.
   if (readAt(body, ['expiresAt']) !== undefined) writeAt(body, ['expiresAt'], inADay())
   return body
 }
 
 /**
- * The paths by which an operation may lead to records of `own`: to the one of the kind that stands before the parameter, or to
- * each where none is called that.
+ * The paths by which an operation may reach records of `own`: that of the kind before the parameter, or all of them if
+ * no kind has that name.
  */
 export function ownPaths({ path }: Operation, own: Map<string, string>): string[] {
   const [, segment] = /([\w-]+)\/\{\w+\}/.exec(path) ?? []
@@ -64,7 +64,7 @@ export function ownPaths({ path }: Operation, own: Map<string, string>): string[
   return (known ? [known] : [...own.values()]).map(id => path.replaceAll(/\{\w+\}/g, id))
 }
 
-/** The body with `id` at a place; what is missing on the way is taken from the examples of the schemas. */
+/** The body with `id` at a place; missing parts on the way are taken from the examples of the schemas. */
 export function withReference(
   body: unknown,
   schema: JsonSchema,
@@ -102,11 +102,13 @@ function writeAt(value: unknown, path: Path, leaf: unknown): void {
   parent[path.at(-1) as string] = leaf
 }
 
-/** Whether an answer about several records says of each that it was not created. */
+/** Whether an answer about several records reports each as not created. */
 export const refusesEach = ({ body: { data } }: Answer): boolean =>
   Array.isArray(data) && data.length > 0 && data.every(({ status }) => status === 'failed')
 
-/** The places that an answer finds fault with; where it tells of each record, those of the only one, in the list at `place`. */
+/**
+ * The places that an answer finds invalid; if it reports on each record, those of the only one, in the list at `place`.
+ */
 export function refusedPaths(answer: Answer, [list]: Path): string[] {
   const { data, errors = [] } = answer.body
   if (!refusesEach(answer)) return errors.map(({ path }: { path: string }) => path)

@@ -4,7 +4,7 @@ import { deflateSync, gzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import type { Operation } from './openapi.ts'
 
-/** A request as bytes: nothing in between mends it. */
+/** A request as bytes, which nothing in between corrects. */
 export interface RawRequest {
   method: string
   target: string
@@ -21,7 +21,7 @@ export interface RawAnswer {
 const bytesOf = (array: Uint8Array) => Buffer.from(array)
 const nested = (depth: number, [open, close]: [string, string]) => open.repeat(depth) + close.repeat(depth)
 
-/** What costs a parser, a validator or a regular expression the most for its length. */
+/** The inputs that are most expensive for their length, for a parser, a validator or a regular expression. */
 const COSTLY = [
   ...[nested(100_000, ['[', ']']), nested(60, ['[', ']']), `${'{"a":'.repeat(50_000)}1${'}'.repeat(50_000)}`],
   ...[`[${'0,'.repeat(120_000)}0]`, `[${'[],'.repeat(60_000)}0]`, `[${'{},'.repeat(60_000)}0]`],
@@ -65,7 +65,7 @@ const MEDIA_TYPES = [
   ...['application/octet-stream', 'application/xml', 'application/json; charset="', 'json', '/', ''],
 ]
 
-/** Everything that may be sent to an operation, each part of it now right and now arbitrary. */
+/** Everything that may be sent to an operation, each part of it sometimes valid and sometimes arbitrary. */
 export function requestsTo({ method, path, spec }: Operation, token: string): fc.Arbitrary<RawRequest> {
   const taken = spec.requestBody?.content ?? {}
   const example = Object.values(taken)[0]?.example
@@ -75,7 +75,7 @@ export function requestsTo({ method, path, spec }: Operation, token: string): fc
     { arbitrary: fc.constantFrom(...COSTLY), weight: 2 },
     { arbitrary: fc.json(), weight: 1 },
     {
-      // The example with something else in one of its fields.
+      // The example with another value in one of its fields.
       arbitrary: fc
         .tuple(fc.constantFrom('x', ...fields), value)
         .map(([field, other]) => JSON.stringify({ ...(example as object), [field]: other })),
@@ -177,7 +177,7 @@ function encode(text: string): string {
     .join('')
 }
 
-/** Sends bytes and reads until the connection ends; null where it ended without an answer. */
+/** Sends bytes and reads until the connection ends; null if it ended without an answer. */
 export async function sendBytes(url: string, bytes: Buffer, halfClose = false): Promise<RawAnswer | null> {
   const socket = connect({ port: Number(new URL(url).port), host: '127.0.0.1', allowHalfOpen: true })
   const chunks: Buffer[] = []

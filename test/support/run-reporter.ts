@@ -12,9 +12,12 @@ import { cacheFolder } from '../services/cache.ts'
 
 declare module 'vitest' {
   interface TaskMeta {
-    /** The files to which the output of the servers of a failed test went. */
+    /** The files with the output of the servers of a failed test. */
     serverLogs?: string[]
-    /** Seconds of processor that a file took: its worker's, and those of the processes that it started and saw end. */
+    /**
+     * Seconds of processor time of a file: its worker's, and those of the processes that it started and that have
+     * ended.
+     */
     processorSeconds?: number
   }
 }
@@ -24,9 +27,9 @@ const SHOWN_NAMES = 5
 const TICK_MS = 1_000
 
 interface Cost {
-  /** Of a worker's time. */
+  /** The worker's time. */
   seconds: number
-  /** Of the processor: the worker's, and that of the processes that it started and saw end. */
+  /** Processor time: the worker's, and that of the processes that it started and that have ended. */
   processorSeconds: number
 }
 
@@ -42,9 +45,9 @@ function readLastCosts(): Record<string, Cost> {
 const costsFile = () => join(cacheFolder(), 'test-costs.json')
 
 /**
- * Says how the run goes: on a terminal one line with the files that are done, those that failed, and the minutes left by the
- * last run's times; elsewhere a line a file. At its end it says the minutes of each suite, the most expensive files, the tests
- * that were skipped with their reasons, and for each failure the command that runs it alone.
+ * Reports the progress of the run: on a terminal one line with the finished files, the failed ones, and the minutes
+ * left according to the last run; elsewhere a line per file. At its end it prints the minutes of each suite, the most
+ * expensive files, the skipped tests with their reasons, and for each failure the command that runs it alone.
  */
 export default class RunReporter extends DefaultReporter {
   #lastCosts: Record<string, Cost> = {}
@@ -83,7 +86,7 @@ export default class RunReporter extends DefaultReporter {
     this.#draw()
   }
 
-  /** On a terminal a file that passed is told by the one line alone. */
+  /** On a terminal the one line suffices for a file that passed. */
   protected override printTestModule(module: TestModule): void {
     if (!this.isTTY || !module.ok()) super.printTestModule(module)
   }
@@ -179,7 +182,7 @@ export default class RunReporter extends DefaultReporter {
   }
 }
 
-/** Why a test was skipped: the reason that it gave, or how it was left out. */
+/** The reason why a test was skipped: its own, or how it was left out. */
 function reasonOf(test: TestCase): string {
   const result = test.result()
   return (result.state === 'skipped' && result.note) || 'left out by the command line or the file'
@@ -192,7 +195,7 @@ function secondsOf(module: TestModule): number {
 
 const minutes = (seconds: number) => (seconds / 60).toFixed(2).padStart(6)
 
-/** A regular expression that matches the name alone, as one word of a shell. */
+/** A regular expression that matches only the name, as one word of a shell. */
 const quote = (name: string) => `'${name.replace(/[$()*+.?[\\\]^{|}]/g, '\\$&').replaceAll("'", `'\\''`)}'`
 
 function groupBy<Item>(items: Item[], keyOf: (item: Item) => string): Map<string, Item[]> {

@@ -3,7 +3,7 @@ import { listDueOrganizations } from '../../db/queries/schedules.ts'
 import { createScheduler } from '../../fair/scheduler.ts'
 import { runSchedule } from '../../src/resources/schedules/job.ts'
 
-// A process that makes the tasks of whatever is due, to be killed at any moment (test/jobs/schedules/kill.test.ts).
+// A process that creates due tasks, to be killed at any moment (test/jobs/schedules/kill.test.ts).
 const onError = (error: unknown) => console.error(error)
 const db = await openDatabase({ url: process.argv[2], directory: '', onError })
 const scheduler = createScheduler()

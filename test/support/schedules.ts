@@ -11,7 +11,7 @@ export interface Planning {
   flowId: string
 }
 
-/** An organization with a flow, and nothing else. */
+/** An organization with flows, and nothing else. */
 export async function addPlanning(db: Database): Promise<Planning> {
   const organizationId = newId()
   await db.system.query(`INSERT INTO organizations (id, name) VALUES ($1, 'Planning')`, [organizationId])
@@ -55,4 +55,4 @@ export async function addSchedule(
 
 /** The first occurrences from an instant on, in milliseconds since 1970. */
 export const listOccurrences = (timing: Timing, from: number, count = Number.POSITIVE_INFINITY): number[] =>
-  atOnce(lookThrough(timing, { from, now: Number.NEGATIVE_INFINITY, ahead: () => count })).next
+  atOnce(lookThrough(timing, { from, now: Number.NEGATIVE_INFINITY, futureCount: () => count })).next

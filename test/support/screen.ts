@@ -10,27 +10,27 @@ export interface Seen {
   state: string
 }
 
-/** A screen as a dispatcher's page keeps it: the newest position of each subject, and the cursor to resume with. */
+/** A screen like that of a dispatcher's page: the newest position of each subject, and the cursor to resume with. */
 export interface TestScreen {
   positions: Map<string, Seen>
   cursor: string | null
   snapshots: number
-  /** Times that a subject was shown at an earlier time than before. */
+  /** How often a subject was shown at an earlier time than before. */
   backwards: number
   /** Messages of type error. */
   errors: string[]
   messages: { type: string }[]
-  /** Why it was closed, once it is. */
+  /** The code and reason of its close. */
   closed: Promise<{ code: number; reason: string }>
   send(message: unknown): void
-  /** Stops and goes on reading from the socket. */
+  /** Stops and resumes reading from the socket. */
   pause(): void
   resume(): void
-  /** Cuts the connection without a word. */
+  /** Cuts the connection silently. */
   cut(): void
 }
 
-/** Opens a live socket and subscribes; `resume` goes on with what a former screen holds. */
+/** Opens a live socket and subscribes; `resume` continues from the state of a former screen. */
 export async function openScreen(
   server: { url: string },
   token: string,
@@ -89,7 +89,7 @@ export async function openScreen(
   return screen
 }
 
-/** The status that a socket's request is answered with: 101 where it is open. */
+/** The status of a socket's upgrade request: 101 if it is open. */
 export function upgradeStatus(socket: WebSocket): Promise<number> {
   socket.on('error', () => {})
   return new Promise(done => {
@@ -101,7 +101,7 @@ export function upgradeStatus(socket: WebSocket): Promise<number> {
   })
 }
 
-/** The status that somebody with this token, or with none, is answered with, who asks for a socket. */
+/** The status of an upgrade request with this token, or without one. */
 export async function tryUpgrade(server: Pick<Server, 'url'>, path: string, token: string): Promise<number> {
   const headers = token ? { authorization: `Bearer ${token}` } : {}
   const socket = new WebSocket(`${server.url.replace('http', 'ws')}${path}`, { headers })

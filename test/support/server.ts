@@ -16,7 +16,7 @@ export const OWNER = { email: 'owner@example.com', password: 'correct horse batt
 export interface Server {
   url: string
   mqttPort: number
-  /** The text that it wrote to standard output and standard error so far. */
+  /** Its output to standard output and standard error so far. */
   output: { stdout: string; stderr: string }
   /** An orderly end. Returns the exit code. */
   stop(): Promise<number | null>
@@ -25,16 +25,16 @@ export interface Server {
 /** A server as a user starts it: the compiled program in a process of its own. */
 export interface ServerProcess extends Server {
   pid: number
-  /** Throws when it had ended by itself. */
+  /** Throws if it had ended by itself. */
   kill9(): Promise<void>
 }
 
 const running = new Map<unknown, Server['output']>()
 
-/** The outputs of the servers that run, for a test that fails. */
+/** The outputs of the running servers, for a failed test. */
 export const outputsOfRunning = () => [...running.values()]
 
-/** Ends the processes that a test which failed has left: a worker is ended by a signal, after which it does nothing more. */
+/** Kills the processes that a failed test has left: a worker is ended by a signal, after which it does nothing more. */
 export function killLeft(): void {
   for (const one of running.keys()) if (one instanceof ChildProcess) one.kill('SIGKILL')
 }
@@ -42,8 +42,8 @@ export function killLeft(): void {
 export const isRunning = ({ output }: Server) => outputsOfRunning().includes(output)
 
 /**
- * Opens a server in the test's own process, on free ports. It costs a quarter of `startServer`: tests that kill a server, freeze
- * it, or measure its processor time or memory need that one.
+ * Opens a server in the test's own process, on free ports. It costs a quarter of `startServer`, which is needed by
+ * tests that kill a server, freeze it, or measure its processor time or memory.
  */
 export async function openServer(database: TestDatabase, env: Record<string, string> = {}): Promise<Server> {
   const output = { stdout: '', stderr: '' }
@@ -76,7 +76,7 @@ export async function openServer(database: TestDatabase, env: Record<string, str
   }
 }
 
-/** Starts the compiled program in a process of its own, on free ports. */
+/** Starts the compiled program in a separate process, on free ports. */
 export async function startServer(
   database: TestDatabase,
   env: Record<string, string> = {},
@@ -121,14 +121,14 @@ export async function startServer(
   }
 }
 
-/** Starts a server that is expected to refuse. Returns its exit code and what it says. */
+/** Starts a server whose start must fail. Returns its exit code and its output. */
 export async function startRefused(
   database: TestDatabase,
   env: Record<string, string> = {},
 ): Promise<{ code: number | null; stderr: string }> {
   const child = spawnServer(database, env)
   const output = collect(child)
-  // One that starts all the same would never end.
+  // A server that starts all the same would never end.
   child.stdout?.on('data', () => {
     if (output.stdout.includes('fieldline ready')) child.kill('SIGKILL')
   })
@@ -143,7 +143,7 @@ function serverEnv(database: TestDatabase, env: Record<string, string>): Record<
     HOST: '127.0.0.1',
     PORT: '0',
     MQTT_PORT: '0',
-    // Every request of a test file comes from one address.
+    // All requests of a test file come from one address.
     RATE_LIMIT_PER_MINUTE: '0',
     DATA_DIR: database.dataDir,
     FIELDLINE_OWNER_EMAIL: OWNER.email,
@@ -153,7 +153,7 @@ function serverEnv(database: TestDatabase, env: Record<string, string>): Record<
   }
 }
 
-/** What the process may have of its machine; without them as much as the test's own. */
+/** The limits of the process; by default those of the test's own. */
 interface Limits {
   descriptors?: number
 }

@@ -4,7 +4,10 @@ import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll } from 'vitest'
 import { killLeft, outputsOfRunning } from './server.ts'
 
-/** Of each server's output, in the report of a test that fails: a machine may be gone before somebody reads the whole. */
+/**
+ * The part of each server's output that the report of a failed test shows: the machine may be gone before anybody reads
+ * the whole.
+ */
 const SHOWN_CHARACTERS = 4_000
 const LOGS = join(tmpdir(), 'fieldline-test-logs')
 let written = 0
@@ -30,7 +33,10 @@ afterAll(({}, { file }) => {
   file.meta.processorSeconds = processorSeconds() - usedBefore
 })
 
-/** Seconds of processor of this worker, and where Linux counts them, of the processes that it started and saw end. */
+/**
+ * Seconds of processor time of this worker and, where Linux counts them, of the processes that it started and that have
+ * ended.
+ */
 function processorSeconds(): number {
   const { user, system } = process.cpuUsage()
   return (user + system) / 1e6 + endedChildrenSeconds()

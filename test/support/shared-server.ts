@@ -8,8 +8,9 @@ import { isRunning, openServer, type Server } from './server.ts'
 let shared: { server: Server; database: TestDatabase } | undefined
 
 /**
- * An organization of the test file's own, and an account that owns it, on a server and a database that all such files of a
- * worker share. Where a test fails, or ends the server, it goes with its file: the next one starts a new one.
+ * A separate organization for the test file, and an account that owns it, on a server and a database that all such
+ * files of a worker share. If a test fails, or ends the server, the server ends with its file: the next file starts a
+ * new one.
  */
 export function useOrganization(): {
   server: Server
@@ -60,7 +61,10 @@ async function end(): Promise<void> {
   await ending?.database.remove()
 }
 
-/** vitest ends a worker by SIGTERM, and half a second later by SIGKILL: too soon to close a server, which ends with its process. */
+/**
+ * vitest ends a worker with SIGTERM, and half a second later with SIGKILL: too soon to close a server, which ends with
+ * its process.
+ */
 async function endWithWorker(): Promise<void> {
   await shared?.database.remove()
   process.kill(process.pid, 'SIGTERM')

@@ -6,15 +6,15 @@ import { join } from 'node:path'
 const MIB = 1024 * 1024
 const BALLAST = 'ballast'
 
-/** A disk of memory, small enough to be filled. */
+/** A disk in memory, small enough to be filled. */
 export interface SmallDisk {
-  /** Fills it up to so many MiB. */
+  /** Fills it up to this many MiB. */
   fill(leaveMib: number): void
   empty(): void
   unmount(): void
 }
 
-/** Why there can be none here, or undefined. */
+/** The reason why mounting is impossible here, or undefined. */
 export function mountingMissing(): string | undefined {
   const folder = mkdtempSync(join(tmpdir(), 'fieldline-disk-'))
   const { status, stderr, error } = mount(folder, 1)
@@ -37,7 +37,7 @@ export function mountSmallDisk(folder: string, mib: number): SmallDisk {
       closeSync(file)
     },
     empty: () => rmSync(ballast),
-    // What still works in it is ended by whoever started it.
+    // Processes that still work in it are ended by the tests that started them.
     unmount: () => void spawnSync('umount', ['--lazy', folder]),
   }
 }

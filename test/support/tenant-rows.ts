@@ -1,6 +1,6 @@
 import type { Database } from '../../db/client.ts'
 
-// What an organization holds, found by the column organization_id: a new table is looked at without a line here.
+// The rows of an organization, found by the column organization_id: a new table is covered without further code.
 
 interface Table {
   name: string
@@ -32,7 +32,7 @@ function readTables(db: Database): Promise<Table[]> {
 const camel = (text: string) => text.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase())
 const singular = (table: string) => table.replace(/ies$/, 'y').replace(/s$/, '')
 
-/** One identifier of each kind of record, under the name that bodies call it by: `hubId`, `dataTypeId`. */
+/** One identifier of each kind of record, under the name that bodies use for it: `hubId`, `dataTypeId`. */
 export async function listOneOfEach(
   db: Database,
   organizationId: string,
@@ -50,7 +50,7 @@ export async function listOneOfEach(
   return found
 }
 
-/** Every identifier in any row of the organization: none of them may be in somebody else's answer. */
+/** Every identifier in any row of the organization: none of them may be in another organization's answer. */
 export async function listAllIds(db: Database, organizationId: string): Promise<Set<string>> {
   const ids = new Set<string>()
   for (const { name } of await listTables(db)) {
@@ -64,15 +64,15 @@ export async function listAllIds(db: Database, organizationId: string): Promise<
   return ids
 }
 
-/** A digest of each table's rows of the organization, its people's accounts and sessions, and its points. */
+/** A digest of the organization's rows in each table, its people's accounts and sessions, and its points. */
 export async function digestRows(db: Database, organizationId: string): Promise<{ [table: string]: string }> {
   const members = 'SELECT id FROM users WHERE organization_id = $1'
   const subjects = 'SELECT key FROM subjects WHERE organization_id = $1'
   const sources = [
     ...(await listTables(db)).flatMap(({ name }) => {
-      // Gone when it is judged, a moment later.
+      // Deleted when it is judged, a moment later.
       if (name === 'geofence_spans') return []
-      // When somebody was last heard of is written a while after it was.
+      // The time when a user or device was last heard from is written with a delay.
       const still = `SELECT to_jsonb(r) - 'last_active_at' - 'last_seen_at' AS t`
       return [[name, `(${still} FROM ${name} r WHERE organization_id = $1) rows`]] as const
     }),
@@ -82,7 +82,7 @@ export async function digestRows(db: Database, organizationId: string): Promise<
     ['points', `points t WHERE subject_key IN (${subjects})`],
     ['newest_fixes', `newest_fixes t WHERE subject_key IN (${subjects})`],
   ] as const
-  // One statement: it is asked for often.
+  // One statement, since it is called often.
   const digests = sources.map(
     ([name, from]) =>
       `SELECT '${name}' AS name, count(*) || ' ' || coalesce(md5(string_agg(t::text, '' ORDER BY t::text)), '') AS digest
@@ -94,7 +94,7 @@ export async function digestRows(db: Database, organizationId: string): Promise<
   return Object.fromEntries(rows.map(({ name, digest }) => [name, digest]))
 }
 
-/** The addresses of an organization's users. */
+/** The e-mail addresses of an organization's users. */
 export async function listEmails(db: Database, organizationId: string): Promise<string[]> {
   const rows = await db.system.query<{ email: string }>(
     'SELECT email FROM users u JOIN accounts a ON a.id = account_id WHERE organization_id = $1',

@@ -13,7 +13,7 @@ export interface TracePoint {
 
 const FOLDER = resolve(import.meta.dirname, '../../src/commands/traces')
 
-/** A real trace, shifted so that its last point is an hour old: traces are older than the history is kept. */
+/** A real trace, shifted so that its last point is an hour old: the recordings are older than the retention. */
 export function readTrace(name: string): TracePoint[] {
   const text = gunzipSync(readFileSync(resolve(FOLDER, `${name}.ndjson.gz`))).toString('utf8')
   const rows = text

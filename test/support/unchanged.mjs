@@ -2,13 +2,13 @@ import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 
-/** The files that take minutes: a run on one's own machine leaves out those whose product has not changed since they passed. */
+/** The files that take minutes: a local run skips those whose product has not changed since they passed. */
 const LONG = 'test/integrity'
-/** They start the whole server, so that a change anywhere in these may break them. */
-const PRODUCT = ['src', 'ingest', 'stream', 'db', 'fair', 'bundle.mjs', 'package-lock.json']
+/** They start the whole server, so a change anywhere in these may break them. */
+const PRODUCT = ['src', 'ingest', 'stream', 'db', 'bundle.mjs', 'package-lock.json']
 const IMPORT = /(?:from|import)\s*\(?\s*'(\.[^']+)'/g
 
-/** The long test files below `root`, each with a key that changes with everything that it depends on. */
+/** The long test files below `root`, each with a key that changes with all of its dependencies. */
 export function keysOfLongFiles(root) {
   const folder = join(root, LONG)
   if (!existsSync(folder)) return new Map()

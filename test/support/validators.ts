@@ -6,14 +6,14 @@ import { parseQuery } from '../../src/http/plugins/strict-inputs.ts'
 import { type InvalidInput, validatorCompiler } from '../../src/http/validation.ts'
 import type { Services } from '../../src/services.ts'
 
-/** What an operation says of a query or a body before its handler sees it. */
+/** The checks of an operation on a query or a body before its handler sees it. */
 export interface Validator {
-  /** What is wrong with it, or null; undefined where the handler reads it itself. */
+  /** The fault of the input, or null; undefined if the handler reads it itself. */
   query(text: string): InvalidInput | null
   body(text: string | undefined): InvalidInput | null | undefined
 }
 
-/** Whatever the routes take from the services before they work: they only pass it on. */
+/** Stands for everything that the routes take from the services before they run: they only pass it on. */
 const unopened: unknown = new Proxy(() => {}, {
   get: (_target, name) => (name === 'then' || typeof name === 'symbol' ? undefined : unopened),
   apply: () => unopened,
@@ -24,7 +24,7 @@ interface Schema {
   body?: z.ZodType
 }
 
-/** What the routes themselves check inputs with, of each operation by its name: as `Operation` has it. */
+/** The routes' own validators, by the name of each operation as in `Operation`. */
 export async function readValidators(): Promise<Map<string, Validator>> {
   const found = new Map<string, Validator>()
   const names = [
@@ -49,7 +49,7 @@ export async function readValidators(): Promise<Map<string, Validator>> {
         for (const method of [route.method].flat())
           found.set(
             `${method.toLowerCase()} ${route.url.replaceAll(/:(\w+)/g, '{$1}')}`,
-            // What is said of its query is added to the route afterwards.
+            // The schema of its query is added to the route afterwards.
             createValidator(() => (route.schema ?? {}) as Schema),
           )
       })

@@ -1,8 +1,9 @@
 import { setTimeout as setTimeoutPromise } from 'node:timers/promises'
 
 /**
- * Waits until `test` holds; fails with `what` when it does not in time, which is long where it is no promise. To ask takes the
- * processor from what is waited for: the longer that has taken, the longer is the pause, by a twentieth of it.
+ * Waits until `test` is true; fails with `what` after the timeout, which is long because it is no promise of the
+ * product. Checking takes processor time from the awaited work: the longer it has taken, the longer the pause, by a
+ * twentieth of it.
  */
 export async function until(
   what: string,
@@ -17,10 +18,10 @@ export async function until(
   }
 }
 
-/** Processes look every 30 s whether what is open may still be; what the database tells them comes at once. */
+/** Processes check open connections every 30 s; notifications of the database come at once. */
 const LOOK_EVERY_MS = 30_000
 
-/** Fails where the work takes so long that a process may have found out by looking instead of being told. */
+/** Fails if the work takes so long that a process may have found out by its own check instead of a notification. */
 export async function untilTold(work: () => Promise<unknown>): Promise<void> {
   const late = new AbortController()
   const tooLate = pauseUnless(late.signal, LOOK_EVERY_MS / 2).then(() => {

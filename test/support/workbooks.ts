@@ -1,6 +1,6 @@
 import { crc32, deflateRawSync } from 'node:zlib'
 
-/** A part of a zip, and what a dishonest one may say of it. */
+/** A part of a zip, with the values that a dishonest one may declare. */
 export interface Part {
   name: string
   data: Buffer | string
@@ -50,20 +50,20 @@ const OFFICE = 'http://schemas.openxmlformats.org/officeDocument/2006/relationsh
 const PACKAGE = 'http://schemas.openxmlformats.org/package/2006/relationships'
 
 interface Workbook {
-  /** What stands in `<sheetData>`. */
+  /** The contents of `<sheetData>`. */
   rows: string
   /** XML before the sheet, and after its cells. */
   prolog?: string
   after?: string
   shared?: readonly string[]
-  /** What stands in `<styleSheet>`. */
+  /** The contents of `<styleSheet>`. */
   styles?: string
   date1904?: boolean
   /** More parts, before all others. */
   first?: Part[]
 }
 
-/** The parts of a workbook with two sheets: the second one stands first in the zip, and comes to nothing. */
+/** The parts of a workbook with two sheets: the second one comes first in the zip, and has no effect. */
 export function workbookParts({
   rows,
   prolog = '',
@@ -116,6 +116,6 @@ export function workbookParts({
 
 export const makeWorkbook = (workbook: Workbook): Buffer => makeZip(workbookParts(workbook))
 
-/** A row of texts that stand in their cells. */
+/** A row of inline texts. */
 export const inlineRow = (number: number, ...texts: string[]): string =>
   `<row r="${number}">${texts.map((text, at) => `<c r="${String.fromCharCode(65 + at)}${number}" t="inlineStr"><is><t>${text}</t></is></c>`).join('')}</row>`

@@ -1,8 +1,8 @@
 import type { App } from '../../services.ts'
 
 /**
- * Of every answer: no browser keeps what somebody else at it could read later, and none sees more in it than its type says.
- * What is the same for everybody says itself how long it may be kept.
+ * For every answer: no browser stores what another person at it could read later, and none guesses another content
+ * type. Answers that are the same for everybody set their own `cache-control`.
  */
 export const ANSWER_HEADERS = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' } as const
 

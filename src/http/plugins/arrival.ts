@@ -1,12 +1,15 @@
 import type { App } from '../../services.ts'
 import { closeWithFailure, isAnswering } from './raw-errors.ts'
 
-/** Until all of a body is there (contract section 2). */
+/** The time in which a whole body must arrive (contract section 2). */
 const BODY_WITHIN_MS = 30_000
-/** A file of 256 MiB over a line of 2.4 Mbit/s. */
+/** Enough for a file of 256 MiB over a line of 2.4 Mbit/s. */
 export const UPLOAD_WITHIN_MS = 15 * 60_000
 
-/** Ends requests whose body does not arrive in time, with an answer that says so. Node itself knows one time for all. */
+/**
+ * Ends requests whose body does not arrive in time, with an answer that says so. Node has only one timeout for all
+ * requests.
+ */
 export function addArrivalTime(app: App): void {
   app.addHook('onRequest', async ({ raw, routeOptions }) => {
     if (raw.complete || routeOptions.config.upload) return

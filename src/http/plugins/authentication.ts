@@ -17,10 +17,10 @@ import { type Access, scopeOf } from '../permissions.ts'
 import type { EnterFlight } from './in-flight.ts'
 import { createRateLimits } from './rate-limits.ts'
 
-/** 100 bytes each. */
+/** Each takes 100 bytes. */
 const MAX_KNOWN_KEYS = 50_000
 
-/** What the document says of how callers are known; a bearer token where nothing stands here. */
+/** The security schemes in the document; any other access uses a bearer token. */
 const SECURITY: { [access in Access]?: { [scheme: string]: [] }[] } = {
   public: [],
   device: [{ bearer: [] }, { password: [] }, { token: [] }],
@@ -28,26 +28,27 @@ const SECURITY: { [access in Access]?: { [scheme: string]: [] }[] } = {
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** What the route asks of its caller. Every route says so. */
+    /** The access that the route requires. Every route declares it. */
     access?: Access
-    /** Whether a device's key opens it as well. */
+    /** Whether a device's key opens the route as well. */
     deviceKey?: boolean
-    /** What a caller without the permission is told, instead of the usual sentence. */
+    /** The sentence for a caller without the permission, instead of the usual one. */
     denial?: string
-    /** False where sending the same again has to be a new attempt. */
+    /** False for routes where a repeated request must be a new attempt. */
     idempotencyKey?: false
   }
   interface FastifyRequest {
-    /** The user who calls; on routes that a device may call, see `publisher`. */
+    /** The calling user; on routes that a device may call, see `publisher`. */
     caller: Caller
     publisher: Publisher
   }
 }
 
 /**
- * Who calls, and whether it may: before the body is read, so that no stranger uploads, and again when all of it is
- * there, since a body may arrive for 30 s. In statements of their own, together with who else comes: the session is read every
- * time, so that a revoked token is dead at once, and no transaction is open while a body arrives slowly.
+ * Authenticates and authorizes the caller before the body is read, so that no stranger can upload. Does it again when
+ * the body is complete, since a body may take 30 s to arrive. The lookups are statements of their own, batched with
+ * those of other requests: the session is read every time, so that a revoked token is invalid at once, and no
+ * transaction stays open while a body arrives slowly.
  */
 export function addAuthentication(
   app: App,
@@ -73,7 +74,7 @@ export function addAuthentication(
   const limits = createRateLimits(services.config.rateLimitPerMinute)
   app.addHook('onClose', async () => limits.close())
 
-  // What accepts points is slowed down by back-pressure instead, but for strangers.
+  // Routes that accept points are slowed down by back-pressure instead, except for strangers.
   const isLimited = (request: FastifyRequest) => request.routeOptions.config.role !== 'ingest'
 
   app.addHook('onRequest', async request => {
@@ -104,10 +105,12 @@ export function addAuthentication(
     authorize(request)
   })
 
-  /** Keys that opened something, by their hashes; the newest last. */
+  /** Hashes of keys that were valid; the newest last. */
   const known = new Set<string>()
 
-  /** An address that tried too many wrong keys asks the database for none that is new here. */
+  /**
+   * After too many wrong keys from an address, keys that this process has not seen yet are rejected without a query.
+   */
   async function findKnownDevice(hash: string, address: string) {
     if (!known.has(hash)) limits.checkStrangers(address)
     const device = await findDevice(hash)
@@ -120,7 +123,7 @@ export function addAuthentication(
     return device
   }
 
-  /** Sets who calls. Throws 401 where nobody does. */
+  /** Sets the caller or publisher. Throws 401 if there is none. */
   async function authenticate(request: FastifyRequest): Promise<void> {
     const isApp = request.routeOptions.config.access === 'device'
     const token = isApp ? readAppKey(request) : readBearer(request)
@@ -142,7 +145,7 @@ export function addAuthentication(
   }
 }
 
-/** Throws 403 where who calls lacks what the route asks for. */
+/** Throws 403 if the caller lacks the access that the route requires. */
 function authorize({ caller, routeOptions }: FastifyRequest): void {
   const { access, deviceKey, denial } = routeOptions.config
   if (!caller) {
@@ -156,12 +159,12 @@ function authorize({ caller, routeOptions }: FastifyRequest): void {
   }
 }
 
-/** The failures that follow from what a route asks for; it names further ones itself. */
+/** The failures that follow from a route's access, body and query; the route itself names further ones. */
 function usualFailures({ url, method, config, schema }: RouteOptions): Record<number, typeof failure> {
   const access = config?.access
   const statuses: FailureStatus[] = [429, 500, 503]
   if (access !== 'public') statuses.push(401)
-  // Where any signed-in user may, a device may not.
+  // A route open to any signed-in user and to devices refuses nobody who is authenticated.
   if (access !== 'public' && !(access === 'session' && config?.deviceKey)) statuses.push(403)
   if (schema?.body || schema?.querystring) statuses.push(400)
   if (schema?.body) statuses.push(408, 413, 415)
@@ -170,7 +173,7 @@ function usualFailures({ url, method, config, schema }: RouteOptions): Record<nu
   return failures(...statuses)
 }
 
-/** The token of the Authorization header, or, for browsers' WebSockets, the one after `bearer` in the subprotocols. */
+/** The token of the Authorization header. Browsers' WebSockets send it after `bearer` in the subprotocols. */
 function readBearer(request: FastifyRequest): string | undefined {
   const header = request.headers.authorization
   if (header !== undefined) return readToken(header)
@@ -179,7 +182,10 @@ function readBearer(request: FastifyRequest): string | undefined {
   return protocols?.[0] === 'bearer' ? protocols[1] : undefined
 }
 
-/** The key of an app's device: as a bearer token, as Basic's password under any name, or, where an app has only an address to enter, as `token`. */
+/**
+ * The key of an app's device: a bearer token, the password of Basic under any name, or the parameter `token` for an app
+ * where only an address can be entered.
+ */
 function readAppKey(request: FastifyRequest): string | undefined {
   const header = request.headers.authorization
   if (header === undefined) {

@@ -8,14 +8,14 @@ import type { App, Services } from '../../services.ts'
 import { invalid, RequestError } from '../errors.ts'
 
 /**
- * Bodies: JSON in UTF-8, read whole and never piped, so that no stream is left without a listener. What a body costs is
- * bounded before it is parsed: 4 MiB of brackets take `JSON.parse` 1.5 s, of points 0.06 s.
+ * Bodies are JSON in UTF-8, read whole and never piped, so that no stream is left without a listener. The cost of a
+ * body is bounded before it is parsed: `JSON.parse` takes 1.5 s for 4 MiB of brackets, 0.06 s for 4 MiB of points.
  */
 const SMALL_BYTES = 16 * 1024
 /** A record with twenty of the longest texts. */
 export const BODY_BYTES = 256 * 1024
 const RECORD_BOUNDS = { depth: 64, values: 20_000 }
-/** 5,000 points of 40 values; what nests in a point is the point's own affair, which is rejected alone. */
+/** 5,000 points of 40 values. A point that is nested too deeply is rejected alone, later. */
 const POINTS_BOUNDS = { depth: 10_000, values: 200_000 }
 export const COMPRESSED = 'A compressed body is not accepted here: send it as it is.'
 const BYTE_ORDER_MARK = '\ufeff'
@@ -24,13 +24,13 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** Whether the body may be compressed. */
     gzip?: boolean
-    /** How many values and lists a body may have that holds many records. */
+    /** The maximum of values and lists in a body that holds many records. */
     maxValues?: number
   }
   interface FastifyRequest {
-    /** SHA-256 of the body as it came; undefined without one. */
+    /** SHA-256 of the body as it arrived; undefined without a body. */
     bodyDigest: string | undefined
-    /** Unpacked; 0 without one. */
+    /** The size after decompression; 0 without a body. */
     bodyBytes: number
   }
 }
@@ -40,18 +40,21 @@ export function addBodies(app: App, { scheduler }: Pick<Services, 'scheduler'>):
   app.decorateRequest('bodyBytes', 0)
   app.removeAllContentTypeParsers()
   app.addContentTypeParser(
-    // The second is what RFC 7396 calls a PATCH that merges, as ours do.
+    // RFC 7396 calls a PATCH that merges by the second type, and ours do.
     ['application/json', 'application/merge-patch+json'],
     { parseAs: 'buffer' },
     (request: FastifyRequest, compressed: Buffer) => readJson(request, compressed, scheduler),
   )
   app.addHook('onRoute', route => {
-    // Whoever is not signed in sends a name, an address and a password.
+    // A caller who is not signed in sends no more than a name, an address and a password.
     route.bodyLimit ??= route.config?.access === 'public' ? SMALL_BYTES : BODY_BYTES
   })
 }
 
-/** Has large bodies that were parsed apart be validated apart as well: their callers are looked up together. After that. */
+/**
+ * Staggers the validation of large bodies, as their parsing is staggered. Between the two, the callers of several
+ * requests are looked up together, which lines the requests up again.
+ */
 export function addBodyTurns(app: App, { scheduler }: Pick<Services, 'scheduler'>): void {
   app.addHook('preValidation', async request => {
     if (request.bodyBytes > SMALL_BYTES) await scheduler.pass(ownerOf(request))
@@ -79,7 +82,7 @@ async function readJson(request: FastifyRequest, compressed: Buffer, scheduler: 
   }
 }
 
-/** The bytes of a body that may be parsed: unpacked, within its bounds, and when it is its turn. */
+/** Unpacks a body, checks its bounds, and waits for its turn to be parsed. */
 export async function unpackBody(
   request: FastifyRequest,
   compressed: Buffer,
@@ -90,7 +93,7 @@ export async function unpackBody(
   }
   const bytes = await decompress(request, compressed)
   request.bodyBytes = bytes.length
-  // Those that end together would be parsed together otherwise, however many they are.
+  // Bodies that arrive at the same moment would otherwise be parsed in one go, however many they are.
   if (bytes.length > SMALL_BYTES) await scheduler.pass(ownerOf(request))
   const { role, maxValues } = request.routeOptions.config
   const bounds = role === 'ingest' ? POINTS_BOUNDS : RECORD_BOUNDS
@@ -116,14 +119,14 @@ async function decompress(request: FastifyRequest, compressed: Buffer): Promise<
   if (encoding !== 'gzip') {
     throw new RequestError('unsupported-media-type', 'Of content encodings only gzip is accepted here.')
   }
-  // How long it says that it was, in its last four bytes; of several parts the last one.
-  const said = compressed.length < 4 ? 0 : compressed.readUInt32LE(compressed.length - 4)
-  const most = Math.max(1, Math.min(said, bodyLimit))
-  request.holdBody(most)
+  // gzip stores the unpacked size in its last four bytes; of several parts, that of the last one.
+  const announced = compressed.length < 4 ? 0 : compressed.readUInt32LE(compressed.length - 4)
+  const expected = Math.max(1, Math.min(announced, bodyLimit))
+  request.holdBody(expected)
   try {
-    return await inflate(compressed, { maxOutputLength: most }).catch((error: NodeJS.ErrnoException) => {
-      if (error.code !== 'ERR_BUFFER_TOO_LARGE' || most === bodyLimit) throw error
-      request.holdBody(bodyLimit - most)
+    return await inflate(compressed, { maxOutputLength: expected }).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'ERR_BUFFER_TOO_LARGE' || expected === bodyLimit) throw error
+      request.holdBody(bodyLimit - expected)
       return inflate(compressed, { maxOutputLength: bodyLimit })
     })
   } catch (error) {
@@ -146,7 +149,7 @@ for (const [marks, mark] of [
   for (const byte of Buffer.from(marks)) MARKS[byte] = mark
 const [QUOTE, BACKSLASH] = Buffer.from('"\\') as unknown as [number, number]
 
-/** Which bound a text of JSON exceeds, if one. It looks at brackets and commas alone, 0.01 s for 4 MiB. */
+/** The bound that a text of JSON exceeds, if any. It looks at brackets and commas alone: 0.01 s for 4 MiB. */
 function measure(bytes: Buffer, maxDepth: number, maxValues: number): 'depth' | 'values' | null {
   let depth = 0
   let values = 0

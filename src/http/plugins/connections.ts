@@ -2,12 +2,13 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Connections } from '../../../ingest/connections.ts'
 
-/** Every rule about an answer's end listens for it, and Node warns of more than ten. */
+/** Several hooks listen for the end of an answer, and Node warns at more than ten listeners. */
 const MAX_LISTENERS = 20
 
 /**
- * Counts the connections of HTTP. One is worked on from when a whole request is there to the end of its answer, and for ever
- * once it is a WebSocket; before, in between, and while a head or a body arrives byte by byte it is idle.
+ * Counts the HTTP connections. A connection is busy from the moment a whole request has arrived until its answer ends,
+ * and permanently once it is a WebSocket. Before and between requests, and while a head or a body arrives byte by byte,
+ * it is idle.
  */
 export function countConnections(server: Server, connections: Connections): void {
   server.prependListener('connection', (socket: Socket) => void connections.enter(socket))

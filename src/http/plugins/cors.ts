@@ -1,10 +1,10 @@
 import cors from '@fastify/cors'
 import type { App, Services } from '../../services.ts'
 
-/** A day: what pages of these origins may do changes with a deployment alone. Browsers keep it for two hours. */
+/** A day: the permissions of these origins change only with a deployment. Browsers keep it for two hours. */
 const PREFLIGHT_S = 24 * 3600
 
-/** Lets pages of other origins call, those of `CORS_ORIGINS`. The token is in a header, so no cookie is at stake. */
+/** Lets pages of the origins in `CORS_ORIGINS` call. The token is in a header, so no cookie is at stake. */
 export async function addCors(app: App, { config }: Services): Promise<void> {
   if (config.corsOrigins.length === 0) return
   await app.register(cors, {

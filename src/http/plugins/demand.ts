@@ -3,7 +3,7 @@ import { type Demand, withDemand } from '../../../db/demand.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Whether it reads much, so that its statements run beside the usual ones. Every list does. */
+    /** Whether it reads much, so that its statements run in a lane of their own. Every list does. */
     heavy?: boolean
   }
   interface FastifyRequest {
@@ -11,14 +11,15 @@ declare module 'fastify' {
   }
 }
 
-/** Nobody is left to answer; 499 is what nginx calls it, and it is never sent. */
+/** The client has disconnected. nginx calls this 499; it is never sent. */
 class CallerGone extends Error {
   readonly statusCode = 499
 }
 
 /**
- * Has every statement of a request run on behalf of its caller: among its organization's, and not beyond its answer. What
- * reads stops when the caller hangs up. What writes goes on, since its answer may be kept for the same request again.
+ * Runs every statement of a request on behalf of its caller: it takes turns among its organization's statements and
+ * stops with the answer. Reads stop when the client disconnects. Writes go on, since their answer may be stored for a
+ * repeated request.
  */
 export function addDemand(app: Pick<FastifyInstance, 'addHook' | 'decorateRequest'>): void {
   app.decorateRequest('demand')
@@ -43,7 +44,8 @@ export function addDemand(app: Pick<FastifyInstance, 'addHook' | 'decorateReques
     withDemand(demand, done)
   })
 
-  // A body ends in the flow of its socket, so the flow of the request begins anew here; and who calls is known now.
+  // A body ends in the async context of its socket, so the context of the request is set again here. The caller is
+  // known by now.
   app.addHook('preValidation', (request: FastifyRequest, _reply, done) => {
     request.demand.owner = request.publisher?.organizationId ?? request.ip
     withDemand(request.demand, done)

@@ -7,30 +7,33 @@ import { GOING_AWAY, MQTT_SUBPROTOCOLS } from './upgrades.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** How the connections of HTTP end in order. */
+    /** Closes the HTTP connections in order. */
     draining: Draining
   }
   interface FastifyContextConfig {
-    /** Whether it answers as long as the process does. */
+    /** Whether the route answers as long as the process runs. */
     always?: boolean
   }
 }
 
-/** How long a connection without a request stays when the process ends: clients in a loop send their next one within it. */
+/**
+ * How long a connection without a request stays open when the process ends: clients in a loop send their next request
+ * within it.
+ */
 const IDLE_MS = 250
-/** Whoever does not answer the close of its WebSocket within it is cut off. */
+/** A client that does not answer the close of its WebSocket within this time is cut off. */
 const CLOSE_WITHIN_MS = 2_000
 
 interface Connection {
   underWay: Set<ServerResponse>
-  /** By `performance.now()`, and what had been read by then: more is a request that arrives. */
+  /** By `performance.now()`, with the bytes read by then: more bytes mean that a request is arriving. */
   idleSince: number
   bytesRead: number
 }
 
 /**
- * Knows what is under way on each connection of HTTP, for the end of the process. `watch` a server before it listens; `add`
- * gives an app its `draining`, and has its answers say that they are the last.
+ * Knows the requests in flight on each HTTP connection, for the end of the process. `watch` a server before it listens;
+ * `add` gives an app its `draining`, and marks answers as the last ones of their connections.
  */
 export function createHttpDraining(): { watch(server: Server): void; add(app: App): void } {
   const connections = new Map<Socket, Connection>()
@@ -48,12 +51,12 @@ export function createHttpDraining(): { watch(server: Server): void; add(app: Ap
   return {
     watch(server) {
       server.on('connection', socket => {
-        // Node is handed a connection again that offered something else (`upgrades.ts`).
+        // Node receives a connection a second time if its client offered another protocol (`upgrades.ts`).
         if (connections.has(socket)) return
         connections.set(socket, { underWay: new Set(), idleSince: performance.now(), bytesRead: 0 })
         socket.once('close', () => connections.delete(socket))
       })
-      // From now on it is a WebSocket's, or closed with a failure.
+      // From now on the connection belongs to a WebSocket, or is closed with a failure.
       server.on('upgrade', (_request, socket) => connections.delete(socket as Socket))
       server.prependListener('request', ({ socket }: IncomingMessage, response: ServerResponse) => {
         const connection = connections.get(socket)
@@ -74,7 +77,7 @@ export function createHttpDraining(): { watch(server: Server): void; add(app: Ap
         }
       })
       app.addHook('onSend', async ({ raw }, reply, payload) => {
-        // Of several that were sent at once the last one says it.
+        // Of several requests that were sent at once, only the last answer says it.
         const isLast = (connections.get(raw.socket)?.underWay.size ?? 0) <= 1
         if (state !== 'serving' && isLast) reply.header('connection', 'close')
         return payload
@@ -83,7 +86,7 @@ export function createHttpDraining(): { watch(server: Server): void; add(app: Ap
       app.decorate('draining', {
         begin() {
           state = 'draining'
-          // Those of MQTT end when what they sent is acknowledged.
+          // MQTT sockets end when their messages are acknowledged.
           return sockets()
             .filter(socket => !MQTT_SUBPROTOCOLS.includes(socket.protocol))
             .map(socket => () => {

@@ -8,10 +8,10 @@ import { InvalidInput } from '../validation.ts'
 
 const RETRY_AFTER_S = 5
 const BUSY_RETRY_AFTER_S = 2
-/** Enough to mend what is wrong; a body may be wrong in 20,000 places. */
+/** Enough to correct a body, which may be wrong in 20,000 places. */
 const MAX_ERRORS = 100
 
-/** What Fastify itself answers with a failure, in sentences that a person can act on. */
+/** Fastify's own failures, in sentences that a person can act on. */
 const SENTENCES: { [code: string]: string } = {
   FST_ERR_CTP_BODY_TOO_LARGE: 'The body is larger than what is accepted here.',
   FST_ERR_CTP_INVALID_MEDIA_TYPE: 'This media type is not accepted here: send application/json.',
@@ -20,7 +20,7 @@ const SENTENCES: { [code: string]: string } = {
 }
 const INVALID = 'The request is not valid.'
 
-/** The one place that turns errors into answers of HTTP. */
+/** The one place that turns errors into HTTP answers. */
 export function addErrorHandling(app: App): void {
   app.setNotFoundHandler((request, reply) =>
     answer(request, reply, 'not-found', 'There is nothing at this address.'),
@@ -28,9 +28,10 @@ export function addErrorHandling(app: App): void {
   app.setErrorHandler(answerError)
 }
 
-/** Also for what fails before a route is found. */
+/** Also answers failures before a route is found. */
 export function answerError(error: FastifyError, request: FastifyRequest, reply: FastifyReply) {
-  // Whoever hangs up in the middle of a body reads no answer: a reset connection is not always the database's.
+  // A client that disconnects in the middle of a body reads no answer. The error is not the database's, though both may
+  // be connection resets.
   if (error === request.raw.errored)
     return answer(request, reply, 'malformed-request', 'The body did not arrive whole.')
   if (error instanceof RequestError) {
@@ -100,7 +101,7 @@ export function answerError(error: FastifyError, request: FastifyRequest, reply:
   const tooMany = overCap(error)
   if (tooMany !== null)
     return answer(request, reply, 'too-many-records', `${tooMany} Delete some of them first.`)
-  // What a request names is looked up first: this one has gone since.
+  // The referenced record was there when it was looked up, and has been deleted since.
   if (isReferenced(error)) {
     const gone = 'What this refers to was deleted at the same moment. Read it again, and send what holds now.'
     return answer(request, reply, 'conflict', gone)
@@ -115,7 +116,7 @@ export function answerError(error: FastifyError, request: FastifyRequest, reply:
   return answer(request, reply, 'internal', 'Something went wrong on our side.')
 }
 
-/** The body of a failure, as text: an undocumented status must not fail itself. */
+/** The body of a failure, as text, so that an undocumented status does not fail in the serializer. */
 export function failureText(
   code: FailureCode,
   message: string,

@@ -6,34 +6,36 @@ import { conflict, invalid, RequestError } from '../errors.ts'
 import { createBox } from '../secrets.ts'
 
 /**
- * `Idempotency-Key` on any POST: the first answer is stored for 24 hours and given again for the same key and body,
- * per account and organization; where nobody is signed in, per body. A twin that comes meanwhile waits. What may well
- * succeed when it is sent again (401, 429, 5xx) is not stored. Signing in takes no key: it makes nothing twice but a
- * session, and an answer of before would be a token that has ended, given out past the lock of the account.
+ * `Idempotency-Key` on any POST: the first answer is stored for 24 hours and sent again for the same key and body. Keys
+ * belong to an account and organization or, where nobody is signed in, to a body. A duplicate that arrives meanwhile
+ * waits. Failures that a repeated request may overcome (401, 429, 5xx) are not stored. Signing in takes no key: it
+ * creates nothing twice but a session, and a stored answer would hold a token that may have ended, and would bypass the
+ * lock of the account.
  *
- * An answer is stored after the transaction that it tells of. A process that dies in between leaves a key without
- * an answer, and the same request is then carried out again.
+ * An answer is stored after the transaction that it reports. If the process dies in between, the key has no answer, and
+ * the repeated request is carried out again.
  */
 const LEASE_MS = 30_000
 const TWIN_WAITS_MS = 60_000
 const LONGEST_KEY = 255
 /**
- * Of a larger one it is kept that it was given. Of a stream the key and the request are kept alone: those are exports, which are
- * carried out again and change nothing.
+ * Of a larger answer only the fact that it was given is stored. Of a stream only the key and the request are stored:
+ * streams are exports, which change nothing when they are carried out again.
  */
 const MAX_ANSWER_BYTES = 1024 * 1024
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The key that is this request's until it is answered. */
+    /** The key that this request holds until it is answered. */
     idempotency: { id: Buffer; heartbeat: NodeJS.Timeout } | null
-    /** Whether it was carried out before under its Idempotency-Key, and only its answer is wanted once more. */
+    /** Whether it was carried out before under its Idempotency-Key, and only the answer is needed again. */
     isRepeated: boolean
   }
   interface FastifyReply {
     /**
-     * Takes the request's Idempotency-Key, if it has one. True where an answer of before has been sent again: nothing is
-     * left to be done. Called for every body that is read before the handler; whoever reads a file calls it after that.
+     * Takes the request's Idempotency-Key, if it has one. Resolves to true if a stored answer has been sent: the
+     * handler has nothing left to do. Called for every body that is read before the handler; a handler that reads a
+     * file calls it after that.
      */
     replay(bodyDigest: string | undefined): Promise<boolean>
   }
@@ -44,7 +46,7 @@ export function addIdempotency(app: App, { db, config }: Services): void {
   app.decorateRequest('idempotency', null)
   app.decorateRequest('isRepeated', false)
 
-  // After the caller is known and the body is read, and before it is validated: a failure is an answer like any other.
+  // Runs after the caller is known and the body is read, and before validation: a failure is an answer like any other.
   app.addHook('preValidation', async (request, reply) => {
     if (request.routeOptions.config.upload) readKey(request)
     else if (await replay(request, reply, request.bodyDigest)) return reply
@@ -53,7 +55,7 @@ export function addIdempotency(app: App, { db, config }: Services): void {
     return replay(this.request, this, bodyDigest)
   })
 
-  /** The key of a request that counts; null where it has none. */
+  /** The valid key of a request; null if it has none. */
   function readKey(request: FastifyRequest): string | null {
     const key = request.headers['idempotency-key']
     const device = request.publisher?.kind === 'device'
@@ -68,12 +70,12 @@ export function addIdempotency(app: App, { db, config }: Services): void {
   async function replay(request: FastifyRequest, reply: FastifyReply, bodyDigest = ''): Promise<boolean> {
     const key = readKey(request)
     if (key === null) return false
-    // A trailing slash is no difference.
-    // A body may hold a password, so what is kept of it is no use to whoever guesses.
+    // A trailing slash makes no difference. A body may hold a password, so its digest is keyed: nobody can test guesses
+    // against it.
     const fingerprint = box.digest(request.url.replace(/\/(?=\?|$)/, ''), bodyDigest)
     const { caller } = request
     const whose = caller ? `${caller.accountId} ${caller.organizationId}` : fingerprint.toString('base64')
-    // Another secret opens no answer of before, so its keys are others too.
+    // With another secret, stored answers cannot be opened, so the keys' identifiers must differ as well.
     const id = box.digest(whose, key)
     const organizationId = caller?.organizationId ?? null
 
@@ -126,12 +128,12 @@ export function addIdempotency(app: App, { db, config }: Services): void {
         await keepAnswer(db.system, leased, status, box.seal(JSON.stringify({ type, body }), leased))
       }
     } catch (err) {
-      // What was done is done: the answer is the truth, though it cannot be given again.
+      // The work is committed, so the answer is true, though it cannot be sent again.
       request.log.warn({ err }, 'Storing an answer failed')
     }
     return payload
   })
-  // Whoever hangs up before the answer gets it when it asks again, but nothing keeps the key for longer than that.
+  // A client that disconnects before the answer gets it when it asks again, but the lease ends here.
   app.addHook('onResponse', async request => void endLease(request))
 
   function endLease(request: FastifyRequest): Buffer | null {

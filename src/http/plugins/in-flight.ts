@@ -4,23 +4,27 @@ import type { App } from '../../services.ts'
 import { RequestError } from '../errors.ts'
 
 /**
- * Requests of one user that are worked on; the others wait, before anything is asked about them. 1,000 at once had everybody
- * else wait for 1.3 to 1.9 s otherwise, and filled their organization's line at the database, 64, for their colleagues.
+ * Requests of one user that are processed at the same time; the others wait, before any query. Without it, 1,000 at
+ * once made everybody else wait for 1.3 to 1.9 s, and filled their organization's queue at the database, 64, for their
+ * colleagues.
  */
 export const MAX_IN_FLIGHT = 16
-/** Each keeps 10 KB. Within a minute a user may send 1,200 by default. */
+/** Each takes 10 KB. By default a user may send 1,200 within a minute. */
 const MAX_WAITING = 1_200
 const WAIT_MS = 10_000
 const RETRY_AFTER_S = 1
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Gives back its user's turn; null before it has one, and when it is answered. */
+    /** Releases the user's turn; null before the request has one, and after it is answered. */
     leaveFlight: (() => void) | null
   }
 }
 
-/** Resolves when it is the turn of a user's request, at once where it has one. Throws 429 where none comes in time. */
+/**
+ * Resolves when it is the turn of a user's request, at once if it already has one. Throws 429 if its turn does not come
+ * in time.
+ */
 export type EnterFlight = (request: FastifyRequest, userId: string) => Promise<void>
 
 export function addInFlight(app: App): EnterFlight {
@@ -36,7 +40,7 @@ export function addInFlight(app: App): EnterFlight {
   }
 
   app.decorateRequest('leaveFlight', null)
-  // What is read slowly from here on has bounds of its own.
+  // An answer that is read slowly has limits of its own.
   app.addHook('onSend', async (request, _reply, payload) => {
     leave(request)
     return payload
@@ -44,7 +48,7 @@ export function addInFlight(app: App): EnterFlight {
 
   return async (request, userId) => {
     const { config } = request.routeOptions
-    // Files and sockets are there for minutes, with bounds of their own; points are held by back-pressure.
+    // Files and sockets stay for minutes and have limits of their own; points are held back by back-pressure.
     if (request.leaveFlight || config.upload || config.upgrade || config.role === 'ingest') return
     try {
       request.leaveFlight = await semaphore.acquire(userId, { signal: request.demand.signal })

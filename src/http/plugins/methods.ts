@@ -1,12 +1,12 @@
 import type { App } from '../../services.ts'
 import { RequestError } from '../errors.ts'
 
-/** Longer than any address that we create; of 16 KiB of headers (Node's own bound) most are the token's. */
+/** Longer than any address that we create. Node bounds all headers at 16 KiB, and most of that is the token's. */
 export const MAX_URL = 12 * 1024
 
 /**
- * What is no request to a route of ours is answered before its body is read: 405 with `Allow` where the path has other methods, else
- * 404; and what is longer than any address of ours 414.
+ * Rejects requests that match no route before their body is read: 405 with `Allow` if the path has other methods, else
+ * 404; 414 if the address is longer than any of ours.
  */
 export function addMethods(app: App): void {
   const paths = new Map<string, { pattern: RegExp; methods: Set<string> }>()
@@ -20,7 +20,8 @@ export function addMethods(app: App): void {
     if (request.headers.host === undefined && request.raw.httpVersion === '1.1') {
       throw new RequestError('invalid-input', 'The request names no host.')
     }
-    // A method that a path itself lacks would fall to its sibling with a parameter, which takes its last part for an identifier.
+    // If a path lacks a method, the router falls back to a sibling with a parameter, which would take the path's last
+    // part as an identifier.
     if (!request.is404 && !request.routeOptions.url?.includes(':')) return
     const [path = ''] = request.url.split('?')
     const own = paths.get(path.replace(/\/$/, ''))
@@ -32,7 +33,9 @@ export function addMethods(app: App): void {
   })
 }
 
-/** Parameters stand for one segment; what Fastify's routers match beyond that, files of a page, is not told apart. */
+/**
+ * Parameters match one segment. Further patterns of Fastify's router, for the files of a page, are not distinguished.
+ */
 function toPattern(url: string): RegExp {
   const segments = url.split(/(:\w+|\*)/).map(part => {
     if (part.startsWith(':')) return '[^/]+'

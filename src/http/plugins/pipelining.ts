@@ -3,7 +3,7 @@ import type { Socket } from 'node:net'
 import { createScheduler } from '../../../fair/scheduler.ts'
 import { closeWithFailure, isAnswering } from './raw-errors.ts'
 
-/** Waiting on one connection, at 5 KB each; clients that pipeline at all send ten or so. */
+/** Requests that wait on one connection, at 5 KB each. Clients that pipeline at all send about ten. */
 export const MAX_PIPELINED = 100
 const RETRY_AFTER_S = 1
 
@@ -16,16 +16,16 @@ interface Waiting extends Owner {
   run(): void
 }
 
-/** Whose turn a request waits for: a user, of its organization's root (fair/roots.ts), or an address. */
+/** The owner whose turn a request waits for: a user under its organization's root (fair/roots.ts), or an address. */
 interface Owner {
   owner: string
   root?: string | undefined
 }
 
 /**
- * Node hands on all requests of a chunk in one tick, though they are answered in order: 64 KiB are 3,600 of them, and
- * 1,500 on each of three sockets stopped the process for 42 s. So a connection's requests are handled one after the other,
- * and those of all connections in turns, by `ownerOf`.
+ * Node emits all requests of a chunk in one tick, though they are answered in order: 64 KiB hold 3,600 of them, and
+ * 1,500 on each of three sockets blocked the process for 42 s. So the requests of a connection are handled one after
+ * the other, and the connections take turns by owner (`ownerOf`).
  */
 export function pace(
   listener: RequestListener,
@@ -37,7 +37,7 @@ export function pace(
   function open(socket: Socket): Connection {
     const connection: Connection = { busy: false, waiting: [] }
     connections.set(socket, connection)
-    // Node resumes the socket with each request that is there whole.
+    // Node resumes the socket with each complete request.
     socket.on('resume', () => {
       if (connection.waiting.length > 0) socket.pause()
     })
@@ -63,7 +63,7 @@ export function pace(
 
   return (request, response) => {
     const { socket } = request
-    // Closed below.
+    // Closed already (below).
     if (socket.writableEnded) return
     const connection = connections.get(socket) ?? open(socket)
     const one = {

@@ -4,14 +4,14 @@ import { RequestError } from '../errors.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** The role of the process that serves the route; api where it says nothing. */
+    /** The role of the process that serves the route; api by default. */
     role?: Role
   }
 }
 
 /**
- * Every process describes all routes, so that the interface's document is the same on each, and serves those of its
- * own roles. What stands before the processes sends each route where its role is (docs/kafka.md).
+ * Every process describes all routes, so that each one has the same OpenAPI document, but serves only those of its
+ * roles. A proxy in front sends each route to a process of its role (docs/kafka.md).
  */
 export function addProcessRoles(app: App, { config }: Services): void {
   app.addHook('onRequest', async request => {

@@ -2,27 +2,27 @@ import { networkOf } from '../../../fair/network.ts'
 import { TokenBucket } from '../../../fair/token-bucket.ts'
 import { RequestError } from '../errors.ts'
 
-/** Requests a minute from an address, where no caller is known. */
+/** Requests a minute from an address without a known caller. */
 const PER_ADDRESS = 60
 const MINUTE_MS = 60_000
-/** 150 bytes each. Whoever has that many addresses gains nothing from those of before being forgotten. */
+/** Each takes 200 bytes. A sender with that many addresses gains nothing when earlier ones are forgotten. */
 export const MAX_BUCKETS = 100_000
 
 /**
- * How many REST requests a caller may send, or an address without one. Counted by each process for itself: behind a
- * balancer a caller may send as many times that as there are processes.
+ * Limits the REST requests of a caller, or of an address without one. Each process counts for itself: behind a
+ * balancer, a caller may send that many to each process.
  */
 export interface RateLimits {
-  /** Throws 429 where the user has sent too many. */
+  /** Throws 429 if the user has sent too many. */
   countCaller(userId: string): void
-  /** Throws 429 where the next one of the address would be too many; counts nothing. */
+  /** Throws 429 if another request from the address would be too many; counts nothing. */
   checkStrangers(address: string): void
-  /** Throws 429 where too many came from the address without a valid token. */
+  /** Throws 429 if too many came from the address without a valid token. */
   countStranger(address: string): void
   close(): void
 }
 
-/** `perMinute` of 0 is without limits. */
+/** `perMinute` of 0 sets no limit. */
 export function createRateLimits(perMinute: number): RateLimits {
   if (perMinute === 0) return { countCaller() {}, countStranger() {}, checkStrangers() {}, close() {} }
   const callers = createBuckets(perMinute)
@@ -40,15 +40,15 @@ export function createRateLimits(perMinute: number): RateLimits {
 }
 
 /**
- * Buckets that hold a minute's worth and refill steadily. They are kept in two generations: to look for the oldest of
- * 100,000 in one map takes 65 µs a request, since a map passes over what was deleted.
+ * Buckets that hold a minute's worth and refill steadily. They are kept in two generations: finding the oldest of
+ * 100,000 in one map takes 65 µs a request, since a map passes over deleted entries.
  */
 export function createBuckets(perMinute: number) {
   let recent = new Map<string, TokenBucket>()
   let former: typeof recent = new Map()
   const rate = { capacity: perMinute, perSecond: (perMinute * 1000) / MINUTE_MS }
 
-  /** To be called once a minute: a bucket that was not used for a minute is full, and need not be remembered. */
+  /** Forgets buckets that were not used for a minute, which are full again. Call it once a minute. */
   function forget(): void {
     former = recent
     recent = new Map()
@@ -64,9 +64,9 @@ export function createBuckets(perMinute: number) {
   }
 
   return {
-    /** Throws 429 where the bucket is empty. */
+    /** Throws 429 if the bucket is empty. */
     check,
-    /** Throws 429 where the bucket is empty, else takes one out of it. */
+    /** Throws 429 if the bucket is empty, else takes one out of it. */
     count(key: string, now: number): void {
       check(key, now).take(1, now)
     },

@@ -8,7 +8,7 @@ import { failureText } from './errors.ts'
 import { MAX_URL } from './methods.ts'
 import { drain } from './unread-bodies.ts'
 
-/** Whoever is answered with a failure has this long to read it. */
+/** The time in which a client can read its failure. */
 const LINGER_MS = 2_000
 
 type Failure = [code: FailureCode, message: string]
@@ -23,13 +23,13 @@ const PARSER_FAILURES: { [code: string]: Failure } = {
   ERR_HTTP_REQUEST_TIMEOUT: ['not-in-time', 'The request did not arrive in time: send it again.'],
 }
 
-/** Answers what Node rejects before there is a request: it is no HTTP, too large, or does not arrive. */
+/** Answers requests that Node rejects before they reach Fastify: invalid HTTP, too large, or incomplete in time. */
 export function answerClientError(error: Error & { code?: string }, socket: Socket): void {
   if (error.code === 'ECONNRESET' || socket.destroyed) {
     socket.destroy()
     return
   }
-  // What follows the invalid bytes is invalid again, and thrown away.
+  // The bytes after the invalid ones are invalid again, and discarded.
   if (socket.writableEnded) return
   if (isAnswering(socket)) {
     socket.destroy()
@@ -43,7 +43,7 @@ export function answerClientError(error: Error & { code?: string }, socket: Sock
   closeWithFailure(socket, code, message)
 }
 
-/** Whether an answer is under way, which cannot be followed by another. */
+/** Whether an answer is under way; a second one cannot follow it. */
 export function isAnswering(socket: Socket): boolean {
   return (socket as { _httpMessage?: { headersSent: boolean } })._httpMessage?.headersSent ?? false
 }
@@ -62,7 +62,10 @@ export async function answerExpectation(request: IncomingMessage, response: Serv
     .end(body)
 }
 
-/** CONNECT asks for a tunnel, which a proxy digs. Node gives it away without a request, and ends the socket unheard. */
+/**
+ * CONNECT asks for the tunnel of a proxy. Node emits no `request` for it, and closes its socket if
+ * nobody listens for it.
+ */
 export function answerConnect(_request: IncomingMessage, socket: Duplex): void {
   if (isAnswering(socket as Socket)) socket.destroy()
   else
@@ -71,14 +74,14 @@ export function answerConnect(_request: IncomingMessage, socket: Duplex): void {
     ])
 }
 
-/** Whether what broke the bound of the headers is the address, as far as the last bytes that came tell. */
+/** Whether the address, as far as its bytes have arrived, exceeds the bound of the headers. */
 function isLongUrl(packet: unknown): boolean {
   if (!Buffer.isBuffer(packet) || !/^[A-Z]+ \//.test(packet.toString('latin1', 0, 16))) return false
   const end = packet.indexOf('\r\n')
   return end === -1 || end > MAX_URL
 }
 
-/** Writes a failure to a connection that no reply of Fastify's belongs to, and closes it. */
+/** Writes a failure to a connection that no Fastify reply owns, and closes it. */
 export function closeWithFailure(
   socket: Duplex,
   code: FailureCode,

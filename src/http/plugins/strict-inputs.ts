@@ -6,9 +6,9 @@ import { type FieldError, FieldErrors, inQuery, invalid } from '../errors.ts'
 const NO_QUERY = z.object({})
 
 /**
- * What no route asks for is 400 and never ignored: a misspelt filter must not answer everything. No route has to say
- * so: what its query accepts is read from its schema, and one whose body names its keys and takes others does not build
- * (`checkBody`).
+ * Unknown parameters and fields answer 400 and are never ignored: a misspelt filter must not return everything. Routes
+ * declare nothing for this: the accepted parameters are read from the schema of the query, and the build fails for a
+ * body that names its keys and takes others (`checkBody`).
  */
 export function addStrictInputs(app: App): void {
   app.addHook('onRoute', route => {
@@ -25,13 +25,16 @@ export function addStrictInputs(app: App): void {
   })
 }
 
-/** Zod passes over it in silence where an object may have any keys: a filter by it would be none. Of a point unknown keys are ignored. */
+/**
+ * Zod silently drops this key where an object may have any keys, so a filter by it would not filter. Unknown keys of a
+ * point are ignored.
+ */
 function checkProto(query: unknown, body: unknown, { config }: FastifyRequest['routeOptions']): void {
   const path = findProto(query) ?? (config.role === 'ingest' ? null : findProto(body))
   if (path !== null) throw invalid(path, 'There is no such field.', 'unknown-field')
 }
 
-/** Where an object has a key `__proto__`, as a path; null where none has. */
+/** The path of a key `__proto__` in a value; null if there is none. */
 export function findProto(value: unknown): string | null {
   if (typeof value !== 'object' || value === null) return null
   if (Object.hasOwn(value, '__proto__')) return '__proto__'
@@ -42,9 +45,9 @@ export function findProto(value: unknown): string | null {
   return null
 }
 
-/** 400 for parameters that the route does not accept, or that are given more than once. */
+/** Throws 400 for parameters that the route does not accept, or that are given more than once. */
 export function checkQuery(request: FastifyRequest): void {
-  // One that says itself what else it accepts accepts that.
+  // A schema with a catchall declares the other parameters that it accepts.
   if (acceptedBy(request).def.catchall) return
   const wrong = [...listUnknown(request), ...listRepeated('', request.query)]
   const [first] = wrong
@@ -52,7 +55,7 @@ export function checkQuery(request: FastifyRequest): void {
     throw new FieldErrors(wrong, `The query is not valid at "${inQuery(first.path)}": ${first.message}`)
 }
 
-/** `a=1&filter[b]=2` as `{ a: '1', filter: { b: '2' } }`; what is given more than once is a list. Never throws. */
+/** Reads `a=1&filter[b]=2` as `{ a: '1', filter: { b: '2' } }`; a repeated parameter becomes a list. Never throws. */
 export function parseQuery(text: string): Fields {
   const query: Fields = Object.create(null)
   for (const [name, value] of new URLSearchParams(text)) {
@@ -93,7 +96,9 @@ function listRepeated(path: string, value: unknown): FieldError[] {
   )
 }
 
-/** What a body has where none is accepted; an empty object is what many clients send with every POST. */
+/**
+ * The fields of a body where none is accepted. Many clients send an empty object with every POST, which is accepted.
+ */
 function listUnexpected({ body }: FastifyRequest): FieldError[] {
   if (body === undefined || body === null) return []
   if (typeof body !== 'object' || Array.isArray(body))
@@ -102,8 +107,8 @@ function listUnexpected({ body }: FastifyRequest): FieldError[] {
 }
 
 /**
- * Throws where a route's body names its keys and takes others. The build asks it (`gatherRoutes`): it took a start a tenth of its
- * processor time.
+ * Throws if a route's body names its keys and takes others. The build calls it (`gatherRoutes`), not the start: there
+ * it took a tenth of the processor time.
  */
 export function checkBody({ method, url, schema, config }: RouteOptions): void {
   if (!schema?.body) return
@@ -112,7 +117,7 @@ export function checkBody({ method, url, schema, config }: RouteOptions): void {
     throw new Error(`The body of ${method} ${url} takes unknown keys: use z.strictObject`)
 }
 
-/** `isOpen`: unknown keys of a point are ignored where its schema says so. */
+/** `isOpen`: unknown keys of a point are ignored where its schema allows them. */
 function isStrict(node: unknown, isOpen: boolean): boolean {
   if (typeof node !== 'object' || node === null) return true
   const { type, properties, additionalProperties } = node as { [key: string]: unknown }

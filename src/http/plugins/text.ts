@@ -3,9 +3,9 @@ import type { App } from '../../services.ts'
 import { FieldErrors, notFound } from '../errors.ts'
 
 /**
- * What cannot be stored is answered 400 at once: no database takes NUL in a text, and UTF-8 has no lone surrogates.
- * Points are validated one by one instead, so that a wrong one spoils no other. How deep and how many values a
- * body has is bounded before (`bodies.ts`), so a walk of all of them is short.
+ * Answers 400 for texts that cannot be stored: no database takes NUL in a text, and UTF-8 has no lone surrogates.
+ * Points are validated one by one instead, so that a wrong one does not reject the others. The depth and number of a
+ * body's values are bounded before (`bodies.ts`), so walking all of them is fast.
  */
 export function addTextCheck(app: App): void {
   app.addHook('preValidation', async request => {
@@ -19,7 +19,9 @@ export function addTextCheck(app: App): void {
   })
 }
 
-/** The first place that cannot be stored. Its path is built on the way back, of what is found alone. */
+/**
+ * The first place that cannot be stored. Its path is built on the way back, so that only a found place costs memory.
+ */
 function findUnstorable(value: unknown): { path: string[]; message: string } | null {
   if (typeof value === 'string') {
     return isStorable(value)

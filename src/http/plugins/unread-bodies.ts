@@ -2,8 +2,8 @@ import type { IncomingMessage } from 'node:http'
 import type { App } from '../../services.ts'
 
 /**
- * Most clients send all of a body before they read the answer, and one whose connection closes meanwhile never reads
- * it. So what is left of a body that nobody reads is read and thrown away first, up to a bound.
+ * Most clients send all of a body before they read the answer, and never read it if the connection closes meanwhile. So
+ * the rest of an unread body is first read and discarded, up to this bound.
  */
 export const DRAINED_BYTES = 64 * 1024 * 1024
 const DRAINED_MS = 10_000
@@ -12,7 +12,7 @@ export function addUnreadBodies(app: App): void {
   app.addHook('onSend', async (request, reply, payload) => {
     if (!isArriving(request.raw)) return payload
     await drain(request.raw)
-    // Fastify closes after a body that it has not read, since it reads no further.
+    // Fastify closes the connection after a body that it has not read, since it reads no further.
     if (isArriving(request.raw)) reply.header('connection', 'close')
     else reply.removeHeader('connection')
     return payload
@@ -24,10 +24,10 @@ function isArriving({ headers, complete, destroyed }: IncomingMessage): boolean 
   return announced && !complete && !destroyed
 }
 
-/** Resolves when no more of the body comes, or has been waited for. */
+/** Resolves when the body ends, or when the time for it is over. */
 export async function drain(request: IncomingMessage): Promise<void> {
   if (!isArriving(request)) return
-  // It cannot be read through, and whoever announces so much is told at once.
+  // It is too long to be read through, and its sender announced that, so it is answered at once.
   if (Number(request.headers['content-length']) > DRAINED_BYTES) {
     request.resume()
     return

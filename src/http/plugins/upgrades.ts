@@ -7,12 +7,12 @@ import { closeWithFailure } from './raw-errors.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Whether the route is a WebSocket; said by the route's `websocket`. */
+    /** Whether the route is a WebSocket; set from the route's `websocket`. */
     upgrade?: boolean
   }
 }
 
-/** What a client of MQTT may name itself; the second is of MQTT 3.1. [MQTT-6.0.0-3] */
+/** The subprotocols of MQTT clients; the second is that of MQTT 3.1. [MQTT-6.0.0-3] */
 export const MQTT_SUBPROTOCOLS: readonly string[] = ['mqtt', 'mqttv3.1']
 
 /** A live subscription names its subjects; 5,000 identifiers are 200 KiB. */
@@ -23,8 +23,8 @@ export const GOING_AWAY = 1001
 const INTERNAL_ERROR = 1011
 
 /**
- * WebSockets, and what @fastify/websocket and ws answer without an envelope: a WebSocket's address without an upgrade,
- * an upgrade elsewhere, and an upgrade that is none.
+ * WebSockets, and envelopes for the failures that @fastify/websocket and ws would answer without one: the address of a
+ * WebSocket without an upgrade, an upgrade elsewhere, and an invalid upgrade.
  */
 export async function addUpgrades(app: App): Promise<void> {
   app.addHook('onRoute', route => {
@@ -39,7 +39,7 @@ export async function addUpgrades(app: App): Promise<void> {
     }
   })
   await app.register(websocket, {
-    // What a client does wrong is answered by ws with a close code; ending the socket at once would lose it.
+    // ws answers a client's fault with a close code; ending the socket at once would lose it.
     errorHandler: (error, socket) => {
       app.log.info({ err: error }, 'A WebSocket failed')
       if (socket.readyState === socket.OPEN) socket.close(INTERNAL_ERROR)
@@ -47,12 +47,12 @@ export async function addUpgrades(app: App): Promise<void> {
     preClose(done) {
       for (const socket of app.websocketServer.clients) socket.close(GOING_AWAY)
       app.websocketServer.close()
-      // What does not answer the close is cut with the server.
+      // Sockets that do not answer the close are cut off with the server.
       done()
     },
     options: {
       maxPayload: WEBSOCKET_MESSAGE_BYTES,
-      // A message in pieces of a byte would occupy a hundred times its size.
+      // A message in pieces of one byte would occupy a hundred times its size.
       maxFragments: 1_024,
       maxBufferedChunks: 4_096,
       // Compression costs ten times the CPU of sending.
@@ -61,7 +61,7 @@ export async function addUpgrades(app: App): Promise<void> {
     },
   })
   ignoreOtherOffers(app.server)
-  // After the plugin's own hook: it closes what is answered with a failure later on.
+  // After the plugin's own hook, which closes the requests that are answered with a failure later.
   app.addHook('onRequest', async ({ raw, is404, routeOptions }) => {
     if (raw.headers.upgrade === undefined || is404 || routeOptions.config.upgrade) return
     throw new RequestError('invalid-input', 'There is no WebSocket at this address.')
@@ -74,9 +74,9 @@ export async function addUpgrades(app: App): Promise<void> {
 }
 
 /**
- * Clients offer other protocols with any request (`curl --http2`, Java's HttpClient: h2c). Whoever does not take an offer
- * answers as if there were none. [RFC 9110, 7.8] Node gives such a request away unread, so the server is handed the same
- * bytes again, without the offer.
+ * Clients offer other protocols with any request (`curl --http2`, Java's HttpClient: h2c). A server that does not
+ * accept an offer answers as if there were none. [RFC 9110, 7.8] Node hands over such a request unread, so the server
+ * receives the same bytes again, without the offer.
  */
 function ignoreOtherOffers(server: Server): void {
   const open = server.listeners('upgrade')

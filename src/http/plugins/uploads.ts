@@ -16,20 +16,23 @@ import { DRAINED_BYTES } from './unread-bodies.ts'
 const MAX_FIELDS = 16
 const MAX_FIELD_BYTES = 256 * 1024
 const MAX_FILE_NAME = 255
-/** Files that arrive at once, which go to the disk as they come; of one organization and of one account, wherever it is in. */
+/**
+ * Files that arrive at the same time and are written to the disk as they come: in all, of one organization, and of one
+ * account in all of its organizations.
+ */
 const PLACES = createUploadPlaces({
   max: 8,
   maxPerOrganization: 3,
   maxPerAccount: 2,
   bytesPerS: 16 * 1024,
-  aheadMs: 30_000,
+  graceMs: 30_000,
 })
 const RETRY_AFTER_S = 5
 const ONE_FILE = 'Send one file, in the field "file".'
 
 const NAMELESS = 'A part of the form has no name: each needs one, such as name="file".'
 
-/** What an operation takes as multipart/form-data: one file, and fields. */
+/** The multipart/form-data that an operation accepts: one file, and fields. */
 export interface Upload {
   fields: z.ZodObject
   maxBytes: number
@@ -42,7 +45,7 @@ declare module 'fastify' {
   }
 }
 
-/** Files that are sent along with fields, on the routes that take them; elsewhere they are 415. */
+/** Reads files and their fields, on the routes that take them; elsewhere they answer 415. */
 export async function addUploads(app: App): Promise<void> {
   await app.register(multipart, { throwFileSizeLimit: false })
   app.addHook('preParsing', async request => {
@@ -52,7 +55,7 @@ export async function addUploads(app: App): Promise<void> {
     if (upload && isMultipart) {
       if (!/^\s*(identity)?\s*$/i.test(headers['content-encoding'] ?? ''))
         throw new RequestError('unsupported-media-type', COMPRESSED)
-      // What is a little over it is read through, and told of its file: more clients read that.
+      // A file that is slightly too large is read through and rejected afterwards: more clients read such an answer.
       if (Number(headers['content-length']) > upload.maxBytes + DRAINED_BYTES) throw tooLarge(upload)
     }
     if (isMultipart === (upload !== undefined)) return
@@ -66,20 +69,21 @@ export async function addUploads(app: App): Promise<void> {
 const tooLarge = ({ maxBytes }: Pick<Upload, 'maxBytes'>) =>
   new RequestError('too-large', `A file has at most ${maxBytes / 1024 / 1024} MiB here.`)
 
-/** What has arrived beside the file. */
+/** The form's other fields, the file's name and the digest of both. */
 export interface Arrived {
   fields: { [name: string]: unknown }
   fileName: string
   /**
-   * By which the same file with the same fields is known when it comes again: each time a form puts another mark between
-   * its parts. Only where somebody asks (`Idempotency-Key`).
+   * Identifies the same file with the same fields when they are sent again: the boundary between the parts of a form
+   * differs each time. Only computed for an `Idempotency-Key`.
    */
   digest: string | undefined
 }
 
 /**
- * Reads an upload: hands the file to `receive` as it arrives, and returns the fields. 400 for what is no such body, 413
- * for what is too large, 503 where too many arrive at once, 408 for one that is too slow while others wait.
+ * Reads an upload: passes the file to `receive` as it arrives, and returns the fields. Throws 400 for an invalid form,
+ * 413 for a file that is too large, 503 when too many arrive at once, and 408 for one that is too slow while others
+ * wait.
  */
 export async function receiveUpload(
   request: FastifyRequest,
@@ -116,14 +120,14 @@ async function readParts(
   let fileName: string | undefined
   const hash = request.headers['idempotency-key'] === undefined ? undefined : createHash('sha256')
   for await (const part of partsOf(request, maxBytes)) {
-    // Also what comes without a name, of which the parser's types know nothing.
+    // The name may be missing, though the parser's types say otherwise.
     if (!(part.fieldname as string | undefined)) throw invalid('', NAMELESS)
     if (part.type === 'field') {
       if (Object.hasOwn(fields, part.fieldname))
         throw invalid(part.fieldname, 'This is given more than once.', 'too-many')
       if (part.valueTruncated)
         throw invalid(part.fieldname, 'This is longer than what is accepted here.', 'too-long')
-      // One that says that it is JSON arrives as what that is.
+      // A field that declares itself JSON arrives parsed.
       if (typeof part.value !== 'string')
         throw invalid(part.fieldname, 'This has to be a text.', 'wrong-type')
       if (!isStorable(part.value) || !isStorable(part.fieldname))
@@ -137,7 +141,7 @@ async function readParts(
     }
     fileName = nameOf(part.filename)
     await receive(counted(part.file, place, hash)).catch(error => {
-      // What fails at the disk says at which call.
+      // Errors of the disk name a system call.
       throw (error as NodeJS.ErrnoException).syscall === undefined ? notWhole() : error
     })
     if (part.file.truncated) {
@@ -161,7 +165,10 @@ async function* counted(
   }
 }
 
-/** The fields that came with a file. 400 for what the operation does not take; what is left empty is given, and says nothing. */
+/**
+ * Checks the fields that came with a file. Throws 400 for fields that the operation does not accept. A field that is
+ * left empty counts as not set.
+ */
 export function checkFields<Shape extends z.ZodObject>(
   { fields: shape }: Upload & { fields: Shape },
   given: Arrived['fields'],
@@ -175,7 +182,7 @@ async function* partsOf(request: FastifyRequest, maxBytes: number) {
   let refused = ''
   try {
     yield* request.parts({
-      // As it is without this, which is all that says what a field is called that is refused.
+      // The same rule as the default. Passing it is the only way to learn the name of a field that the parser refuses.
       isPartAFile(name = '', type, fileName) {
         if (name in Object.prototype) refused ||= name
         return type === 'application/octet-stream' || fileName !== undefined
@@ -196,7 +203,7 @@ async function* partsOf(request: FastifyRequest, maxBytes: number) {
     if (code === 'FST_FIELDS_LIMIT' || code === 'FST_PARTS_LIMIT') {
       throw new RequestError('too-large', `Send one file and at most ${MAX_FIELDS} fields.`)
     }
-    // The name is one that every object has, such as `constructor`, and no operation's.
+    // The name is one that every object has, such as `constructor`, and no operation has a field of that name.
     if (code === 'FST_PROTO_VIOLATION') throw invalid(refused, 'A field of the form is not accepted here.')
     if (code === 'FST_INVALID_JSON_FIELD_ERROR')
       throw invalid('', 'A field of the form says that it is JSON, and is none.', 'malformed')
@@ -207,7 +214,7 @@ async function* partsOf(request: FastifyRequest, maxBytes: number) {
 const notWhole = () =>
   invalid('', 'The body is not multipart/form-data, or it did not arrive whole.', 'malformed')
 
-/** The last part of a path, without what no name has. */
+/** The last part of a path, without characters that do not belong in a name. */
 function nameOf(given: string | undefined): string {
   const [name = ''] = (given ?? '').split(/[\\/]/).slice(-1)
   const plain = [...name.toWellFormed()]

@@ -4,7 +4,7 @@ import type { Caller } from '../../../db/queries/sessions.ts'
 import { dataAccess } from '../data/access.ts'
 import { hidesContent, readTypes } from '../tasks/present.ts'
 
-/** The prefix that the names of data records' values have in `changes`, for each resource that names some. */
+/** The prefix of record values' names in `changes`, for each resource that has some. */
 const VALUE_PREFIXES: { [resource: string]: string } = {
   data: '',
   task: 'content.',
@@ -12,8 +12,8 @@ const VALUE_PREFIXES: { [resource: string]: string } = {
 }
 
 /**
- * Resolves to how a caller sees these entries: without the names of values that its role hides. Such a name would tell
- * whether a hidden value was there, and its absence that a write guessed the value.
+ * Resolves to a function that shows these entries to a caller, without the names of values that its role hides. Such a
+ * name would reveal that a hidden value exists, and its absence that a write guessed the value.
  */
 export async function createEntryPresenter(db: Queryable, caller: Caller, entries: readonly AuditEntry[]) {
   const access = dataAccess(caller, 'view/data')

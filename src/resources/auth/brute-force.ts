@@ -8,23 +8,24 @@ import { RequestError } from '../../http/errors.ts'
 import { verifyPassword } from './passwords.ts'
 
 /**
- * Slows down whoever guesses passwords: after 5 failures in a row an account is closed for a minute, after each
- * further one for twice as long, up to a quarter of an hour; an address after 100 failures, whatever came between,
- * for a quarter of an hour. Counted in the database, so by all processes together, and for addresses of nobody alike.
+ * Slows down password guessing. After 5 failures in a row an account is locked for a minute, after each further failure
+ * for twice as long, up to a quarter of an hour. An address is locked for a quarter of an hour after 100 failures,
+ * whatever came between. The database counts them, so all processes count together, for unknown e-mail addresses as
+ * well.
  *
- * Whoever comes from an address that the account has signed in from before is counted apart, and not closed out by what strangers
- * have tried.
+ * Attempts from an address that the account has signed in from before are counted separately, and are not locked out by
+ * the failures of strangers.
  */
 const ACCOUNT_FAILURES = 5
 const ADDRESS_FAILURES = 100
 const FIRST_WAIT_S = 60
 const MAX_WAIT_S = 15 * 60
 
-/** An account's row of failures ends with a success, or after a day without a failure. */
+/** A success or a day without a failure deletes the failures of an account. */
 const FORGET_ACCOUNT_AFTER_S = 24 * 3600
 const FORGET_ADDRESS_AFTER_S = MAX_WAIT_S
 
-/** How long after its last failure an account or address has to wait, in seconds. */
+/** The seconds that an account or address has to wait after its last failure. */
 function waitAfter(failures: number, allowed: number): number {
   if (failures < allowed) return 0
   return allowed === ADDRESS_FAILURES
@@ -33,13 +34,13 @@ function waitAfter(failures: number, allowed: number): number {
 }
 
 /**
- * Whether this is the account's password. Counts failures, and throws 429 where there were too many; it looks again
- * after the slow comparison, so that guesses sent side by side gain nothing.
+ * Whether this is the account's password. Counts failures, and throws 429 after too many. Checks the count again after
+ * the slow comparison, so that parallel guesses gain nothing.
  */
 export async function checkPassword(
   db: Queryable,
   attempt: {
-    /** Null for an address of nobody. */
+    /** Null if no account has the e-mail address. */
     accountId: string | null
     email: string
     address: string

@@ -6,7 +6,7 @@ import type { Config } from '../../config.ts'
 import { createOrganization } from '../organizations/create.ts'
 import { hashPassword } from './passwords.ts'
 
-/** Creates the first organization and its owner where the database has no account yet. Returns how to sign in. */
+/** Creates the first organization and its owner if the database has no account yet. Returns the credentials. */
 export async function createFirstAccount(
   db: Database,
   owner: Config['owner'],

@@ -10,8 +10,8 @@ export const MIN_PASSWORD_LENGTH = 10
 export const MAX_PASSWORD_LENGTH = 1_000
 
 /**
- * Each takes a core for 20 ms and one of the four threads that reading files waits for too: 60 wrong logins at once held
- * others up for 7 s. So one core stays free, and whoever asks takes turns.
+ * Each hash takes a core for 20 ms, and one of the four threads that also read files: 60 wrong logins at once delayed
+ * other requests by 7 s. So one core stays free, and the callers take turns.
  */
 const MAX_AT_ONCE = Math.max(1, availableParallelism() - 1)
 const MAX_WAITING = 100
@@ -24,7 +24,7 @@ const semaphore = createSemaphore({
   waitMs: WAIT_MS,
 })
 
-/** `owner` is an address or an organization. Throws 429 where too many passwords of the same wait, or for too long. */
+/** `owner` is an address or an organization. Throws 429 if too many of its passwords wait, or one waits too long. */
 async function inTurn<T>(owner: string, work: () => Promise<T>): Promise<T> {
   const release = await semaphore.acquire(owner).catch((error: unknown) => {
     if (!(error instanceof BusyError)) throw error
@@ -37,10 +37,10 @@ export function hashPassword(password: string, owner: string): Promise<string> {
   return inTurn(owner, () => hash(password, OPTIONS))
 }
 
-// Of a password that nobody has, so that an unknown address takes as long as a wrong password.
+// The hash of a password that nobody has, so that an unknown address takes as long as a wrong password.
 let nobody: Promise<string> | undefined
 
-/** Whether the password is the one of the hash. Takes as long without a hash, and is false then. */
+/** Whether the password matches the hash. Without a hash it takes as long, and returns false. */
 export function verifyPassword(
   passwordHash: string | undefined,
   password: string,

@@ -53,7 +53,7 @@ export function authRoutes(app: App, { db, tokens, config, lastSeen }: Services)
     if (!(await checkPassword(db.system, attempt)) || !account) throw wrong()
     await lastSeen.flushUsers()
     const opened = await db.system.transaction(async tx => {
-      // Somebody may have changed it while it was compared.
+      // The password may have been changed during the comparison.
       if ((await holdPassword(tx, account.id)) !== passwordHash) throw wrong()
       const memberships = await listMemberships(tx, account.id)
       if (memberships.length === 0) throw forbidden(inNone)
@@ -115,7 +115,7 @@ export function authRoutes(app: App, { db, tokens, config, lastSeen }: Services)
     if (!(await checkPassword(db.system, attempt)) || passwordHash === null) throw wrong()
     const newHash = await hashPassword(newPassword, request.caller.organizationId)
     await db.system.transaction(async tx => {
-      // Of two changes at once the second finds another password than it proved.
+      // If two changes come at once, the second one no longer finds the password that it proved.
       if (!(await replacePassword(tx, accountId, { from: passwordHash, to: newHash }))) throw wrong()
       await deleteSessionsOf(tx, accountId, sessionId)
       await record(tx, request.caller, { action: 'change-password', resource: 'user', resourceId: userId })
@@ -137,7 +137,10 @@ export function authRoutes(app: App, { db, tokens, config, lastSeen }: Services)
   })
 }
 
-/** Why the session of a caller could not be renewed: another request has renewed or ended it, or it is too early or too late. */
+/**
+ * The reason why a caller's session could not be renewed: another request has renewed or ended it, or it is too early
+ * or too late.
+ */
 async function whyNotRenewed(db: Queryable, { sessionId, renewals, expiresAt }: Caller) {
   if (expiresAt - timeOfDay() > RENEWED_IN_LAST_S * 1000)
     return conflict('The session lasts for more than four hours from now: renew it in its last four.')

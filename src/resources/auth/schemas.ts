@@ -5,13 +5,13 @@ import { newName } from '../../http/names.ts'
 import { nameSchemas, operation } from '../../http/operation.ts'
 import { MAX_PASSWORD_LENGTH, MIN_PASSWORD_LENGTH } from './passwords.ts'
 
-/** An address as people write it. */
+/** An e-mail address as people type it. */
 export const email = z
   .string()
   .max(320)
   .overwrite(composeEmail)
   .refine(isEmailAddress, 'This is not an e-mail address.')
-  // RFC 6531 as well: the format "email" is ASCII alone.
+  // RFC 6531 as well: the format "email" allows ASCII only.
   .meta({ format: 'idn-email', examples: ['anna@example.com'] })
   .describe(`At most ${MAX_EMAIL_BYTES} bytes in UTF-8`)
 
@@ -28,7 +28,7 @@ export const anyPassword = z
 
 export const personName = newName(200).meta({ examples: ['Anna Berg'] })
 
-/** Whatever is no identifier is no organization of the account: 404, whatever its length. */
+/** A text that is no identifier answers 404, as an unknown organization does, whatever its length. */
 const anyOrganization = z
   .string()
   .toLowerCase()
@@ -108,7 +108,7 @@ row the account is closed for a while, longer with each further one; so is an ad
 signed in from before is counted apart, so strangers do not close it there. An \`Idempotency-Key\` counts
 for nothing here: each time is an attempt and a session of its own.`,
     body: z.strictObject({
-      // Whatever is no address belongs to nobody: one message for both.
+      // A text that is no e-mail address gets the same message as an unknown address.
       email: z
         .string()
         .max(320)

@@ -9,7 +9,7 @@ import { TOKEN_LIFETIME_S, type Tokens } from '../../../ingest/identity/tokens.t
 
 const MAX_USER_AGENT_LENGTH = 300
 
-/** Where a request comes from, for the list of sessions. */
+/** The client's program and address, for the list of sessions. */
 export function originOf(request: FastifyRequest): Origin {
   return {
     userAgent: request.headers['user-agent']?.slice(0, MAX_USER_AGENT_LENGTH) ?? null,
@@ -25,7 +25,7 @@ export interface Opened {
   memberships: Membership[]
 }
 
-/** Opens a session in an organization, or null where the account is not an active member of it. */
+/** Opens a session in an organization; null if the account is not an active member of it. */
 export async function openSession(
   tx: Queryable,
   member: { accountId: string; organizationId: string },

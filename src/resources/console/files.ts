@@ -16,15 +16,18 @@ const TYPES: { [extension: string]: string } = {
 
 export interface StaticFile {
   type: string
-  /** Weak: it stands for each of its encodings. */
+  /** Weak, since it stands for every encoding of the file. */
   etag: string
-  /** As it is, and as browsers rather take it. */
+  /** The file itself, and its compressed forms, which browsers prefer. */
   bytes: Buffer
   br?: Buffer
   gzip?: Buffer
 }
 
-/** What `npm run build` made of console/, by its path: 3 MB that are held in memory, so that nothing else is ever read. */
+/**
+ * The files that `npm run build` made of console/, by path. The 3 MB are kept in memory, so that no other file is ever
+ * read.
+ */
 export function readBuiltFiles(): Map<string, StaticFile> {
   if (!existsSync(join(PAGES, 'index.html'))) {
     throw new Error(`The console is not built (${PAGES} is empty): npm run build, or leave api out of ROLES.`)

@@ -1,6 +1,6 @@
 export type Encoding = 'br' | 'gzip'
 
-/** Which encoding a client would rather have than none, of those there are; the first of several. [RFC 9110, 12.5.3] */
+/** The available encoding that a client prefers to no encoding; the first of several equal ones. [RFC 9110, 12.5.3] */
 export function chooseEncoding(header: string, available: readonly Encoding[]): Encoding | null {
   const qualities = new Map(
     header
@@ -20,7 +20,7 @@ export function chooseEncoding(header: string, available: readonly Encoding[]): 
   return best
 }
 
-/** Whether `If-None-Match` names what there is, which it compares weakly. [RFC 9110, 13.1.2] */
+/** Whether `If-None-Match` contains the file's ETag, compared weakly. [RFC 9110, 13.1.2] */
 export function isKnown(header: string, etag: string): boolean {
   const opaque = etag.replace('W/', '')
   return header.trim() === '*' || [...header.matchAll(/"[^"]*"/g)].some(([tag]) => tag === opaque)

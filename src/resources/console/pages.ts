@@ -3,10 +3,12 @@ import type { StaticFile } from './files.ts'
 
 export const BASEMAP_PATH = '/basemap.pmtiles'
 
-/** A page as it is sent: its nonce is another one each time. */
+/** Writes a page; each response has a new nonce. */
 export type Page = (nonce: string) => string
 
-/** The page with what it has to know of this server: a browser runs no script that stands in it. */
+/**
+ * The page with the settings of this server. They stand in an attribute, because browsers run no inline script here.
+ */
 export function createPage(template: StaticFile, basemap: Basemap): Page {
   const shown =
     basemap.kind === 'world'
@@ -22,8 +24,8 @@ export function createPage(template: StaticFile, basemap: Basemap): Page {
 }
 
 /**
- * What a page may load: what is ours, and tiles from where `BASEMAP` says. No script in the page itself, no eval; of styles
- * in the page those that our own scripts add, which know the nonce.
+ * The sources that a page may load from: this server, and tiles from `BASEMAP`. No inline script, no eval; inline
+ * styles only from our own scripts, which know the nonce.
  */
 export function writePolicy(basemap: Basemap, nonce: string): string {
   const tiles = basemap.kind === 'tiles' ? ` ${new URL(basemap.url).origin}` : ''

@@ -11,28 +11,31 @@ import { readBuiltFiles, readDocument, type StaticFile } from './files.ts'
 import { chooseEncoding, isKnown } from './negotiation.ts'
 import { BASEMAP_PATH, createPage, type Page, writePolicy } from './pages.ts'
 
-/** Nothing of it is part of the interface. */
+/** The console is not part of the documented interface. */
 const hidden = { schema: { hide: true } }
-/** A file under such a name never changes. */
+/** For files whose name changes with their content. */
 const FOREVER = 'public, max-age=31536000, immutable'
-/** What a map asks for at once is some kilobytes. */
+/** A map requests some kilobytes at a time. */
 const MAX_RANGE_BYTES = 8 * 1024 * 1024
 
-/** What is served to people: pages, what they load, and the tiles of their map. */
+/** The part of the server for people: the pages, their files, and the tiles of the map. */
 export interface Console {
   files: Map<string, StaticFile>
   page: Page
-  /** The addresses of its pages, in the router's notation: `/hubs/:id?`. The build derives them from the console's own routes. */
+  /**
+   * The addresses of its pages, in the router's notation: `/hubs/:id?`. The build derives them from the console's own
+   * routes.
+   */
   paths: readonly string[]
   track: Page
-  /** The interface's own, which shows no map. */
+  /** The page of the API reference, which shows no map. */
   reference: Page
-  /** What it all is built on, for programs. */
+  /** The OpenAPI document, for programs. */
   document: StaticFile
   basemap: Basemap
 }
 
-/** What was built of console/; null in a process without the role api. */
+/** Reads the built console; null in a process without the role api. */
 export function openConsole({ roles, basemap }: Config): Console | null {
   if (!roles.has('api')) return null
   const files = readBuiltFiles()
@@ -73,7 +76,10 @@ export function addMissingPage(app: App, built: Console | null): void {
   })
 }
 
-/** Whoever follows a link to nowhere reads a page; whoever calls the interface gets none, but an answer in the envelope. */
+/**
+ * Shows a page to a person who follows a broken link. Callers of the interface get no page but an answer in the
+ * envelope.
+ */
 export function sendMissingPage(
   { method, url, headers }: FastifyRequest,
   reply: FastifyReply,
@@ -108,7 +114,7 @@ export function sendFile({ headers }: FastifyRequest, reply: FastifyReply, file:
   return reply.type(file.type).send(encoding ? file[encoding] : file.bytes)
 }
 
-/** A piece of the file of tiles, as whoever draws a map from it asks. */
+/** Sends a part of the tile file, as the map requests it. */
 async function sendRange(request: FastifyRequest, reply: FastifyReply, path: string): Promise<FastifyReply> {
   const { size, mtimeMs } = await stat(path)
   reply.headers({ 'accept-ranges': 'bytes', 'cache-control': 'no-cache', etag: `"${size}-${mtimeMs}"` })

@@ -27,34 +27,38 @@ import { checkValue } from '../data/values.ts'
 import { type Change, type Contradiction, changedFields, listContradicting, mayContradict } from './rules.ts'
 
 /**
- * How the records of a type come to keep other rules, however many they are and whatever is written meanwhile:
+ * Changes the rules of a data type's records, however many there are and whatever is written meanwhile:
  *
- * 1. A change begins, in a transaction that nobody writes beside: what is written from then on is noted by a trigger.
- * 2. The records are looked through in steps, others in between. Values of fields that become unique are entered in
- *    `data_keys`, where nobody looks for those of a field that is not unique. Records that are noted are left out.
- * 3. Noted records are looked at in steps as well, until few are left.
- * 4. In one transaction, beside which nobody writes, the rest of them is looked at and the type is another one.
+ * 1. A change begins in a transaction that excludes other writers. From then on a trigger notes every written record.
+ * 2. The records are checked in steps, between which others may write. Values of fields that become unique are entered
+ *    in `data_keys`, where nothing looks up values of a field that is not unique. Noted records are skipped.
+ * 3. Noted records are checked in steps as well, until few are left.
+ * 4. One transaction, which excludes other writers, checks the rest of them and changes the type.
  *
- * Where a process ends in between the type is as it was: the values that were entered are nobody's, and the next change of
- * the field begins by deleting them. So are those of a field that is no longer unique, after the change.
+ * If the process dies in between, the type stays as it was. Nothing uses the values that were entered, and the next
+ * change of the field begins by deleting them. After the change, the values of a field that is no longer unique are
+ * deleted too.
  */
-/** Of one step: it keeps the embedded database, or the event loop, from others for 50 ms at the most. */
+/** The size of a step: it blocks the embedded database, or the event loop, for 50 ms at most. */
 const STEP = { limit: 500, maxBytes: 256 * 1024 }
 const KEYS_AT_ONCE = 2_000
-/** So many noted records are looked at while nobody can write, and so often it is tried to have fewer. */
+/** The number of noted records that may be checked while nobody can write, and the attempts to get down to it. */
 const FEW = 200
 const PASSES = 5
-/** How many identifiers an answer names. */
+/** The maximum of identifiers in an answer. */
 const NAMED = 100
 
-/** A change whose records have been looked through. */
+/** A change whose records have been checked. */
 export interface Prepared {
   type: DataType
   changes: readonly Change[]
   change: TypeChange | null
 }
 
-/** Looks the records through, in steps. 409 with those that contradict. The change has to be applied or abandoned. */
+/**
+ * Checks the records in steps. Throws 409 with the records that contradict the change. The change must be applied or
+ * abandoned afterwards.
+ */
 export async function prepareChange(
   db: Database,
   organizationId: string,
@@ -82,7 +86,7 @@ export async function prepareChange(
   })
 }
 
-/** What is left, in the transaction of the change, which holds the type FOR UPDATE. */
+/** Checks the remaining records, in the transaction of the change, which holds the type FOR UPDATE. */
 export async function applyChange(tx: Queryable, prepared: Prepared, now: DataType): Promise<void> {
   const { type, changes, change } = prepared
   if (!isSame(now, type)) throw new TypeChanged()
@@ -117,7 +121,7 @@ export async function settleChange(db: Database, { changes, change }: Prepared):
   await inSteps(db, () => deleteUnused(db, change, left))
 }
 
-/** Where it came to nothing: the type is as it was. Also for who has hung up. */
+/** Ends a change that failed, so that the type stays as it was. Runs even if the client has disconnected. */
 export async function abandonChange(db: Database, { changes, change }: Prepared): Promise<void> {
   if (!change) return
   await withDemand({ lane: 'background', owner: change.organizationId }, async () => {
@@ -126,7 +130,7 @@ export async function abandonChange(db: Database, { changes, change }: Prepared)
   })
 }
 
-/** Somebody else has changed the type since it was read: what was looked at is to be looked at again. */
+/** The type has been changed since it was read, so its records must be checked again. */
 export class TypeChanged extends RequestError {
   constructor() {
     super('conflict', 'Somebody else has changed this data type meanwhile. Try again.')
@@ -134,7 +138,7 @@ export class TypeChanged extends RequestError {
 }
 
 const becomesUnique = ({ before, after }: Change) => Boolean(after?.unique && !before?.unique)
-/** Whether its values are unique before and after, by another comparison: addresses are compared without case. */
+/** Whether its values stay unique but are compared differently: e-mail addresses are compared without case. */
 const isComparedAnew = ({ before, after }: Change) =>
   Boolean(before?.unique && after?.unique && (before.type === 'email') !== (after.type === 'email'))
 const fieldsOf = (changes: readonly Change[]): Field[] =>
@@ -143,13 +147,14 @@ const fieldsOf = (changes: readonly Change[]): Field[] =>
 const isSame = (one: DataType, other: DataType) => one.updatedAt.getTime() === other.updatedAt.getTime()
 async function hold(tx: Queryable, change: TypeChange): Promise<void> {
   const { organizationId, dataTypeId } = change
-  // The type first, as where a change begins and ends: unique values refer to it, and two changes would wait for each other.
+  // The type is locked first, as at the beginning and end of a change: unique values refer to it, and two changes would
+  // otherwise deadlock.
   await findDataType(tx, organizationId, { dataTypeId }, 'FOR SHARE')
   if (!(await holdTypeChange(tx, change)))
     throw conflict('Somebody else is changing this data type. Try again.')
 }
 
-/** On the embedded database others go first; elsewhere it has the connection of its request. */
+/** On the embedded database other statements go first; elsewhere the change uses the connection of its request. */
 function inSteps<T>(db: Database, work: () => Promise<T>): Promise<T> {
   return db.isOneSession ? withDemand({ ...currentDemand(), lane: 'background' }, work) : work()
 }
@@ -178,7 +183,10 @@ async function lookThrough(db: Database, { changes, change }: Prepared): Promise
   found.check()
 }
 
-/** The noted records, until few are left. What contradicts among them may yet be mended, and is told in the end. */
+/**
+ * Checks the noted records until few are left. Contradictions among them may still be corrected, so they are reported
+ * at the end.
+ */
 async function lookAtTouched(db: Database, prepared: Prepared): Promise<void> {
   const change = prepared.change as TypeChange
   const { organizationId, dataTypeId } = change
@@ -187,7 +195,7 @@ async function lookAtTouched(db: Database, prepared: Prepared): Promise<void> {
     if (some.length <= FEW) return
     for (let after: string | null = null; ; ) {
       const { last } = await db.system.transaction(async tx => {
-        // Nobody who has written a record, and not committed it, is beside this.
+        // This lock waits for every writer that has not committed its record yet.
         await findDataType(tx, organizationId, { dataTypeId }, 'FOR UPDATE')
         await hold(tx, change)
         return lookAtSome(tx, prepared, after, false)
@@ -199,7 +207,7 @@ async function lookAtTouched(db: Database, prepared: Prepared): Promise<void> {
   }
 }
 
-/** Looks at some of the noted records, which stay noted where they contradict and it is not the last time. */
+/** Checks some of the noted records. Contradicting ones stay noted unless it is the last time. */
 async function lookAtSome(
   tx: Queryable,
   { changes, change }: Prepared,
@@ -218,7 +226,7 @@ async function lookAtSome(
   ]
   const contradicting = new Set(contradictions.map(({ id }) => id))
   const stays = isLast ? [] : touched.filter(({ _id }) => contradicting.has(_id))
-  // They stay as if they had no values yet, whatever is made of them.
+  // Records that stay noted have no entered values yet, whatever they become.
   await deleteKeysBefore(
     tx,
     change as TypeChange,
@@ -230,7 +238,7 @@ async function lookAtSome(
   return { last: touched.at(-1)?._id ?? null, looked: touched.length, contradictions }
 }
 
-/** Values that nobody looks for, as long as the field is not unique and no change is about to make it so. */
+/** Deletes values that nothing looks up, unless the field is unique or a change is about to make it so. */
 async function deleteUnused(
   db: Database,
   { organizationId, dataTypeId }: TypeChange,
@@ -258,7 +266,7 @@ function createReport() {
   const ids: string[] = []
   let count = 0
   return {
-    /** A record stands in one step alone, so that the count is exact without remembering them all. */
+    /** A record appears in one step only, so the count is exact without remembering them all. */
     add(found: readonly Contradiction[]) {
       for (const { key } of found) fields.add(key)
       const step = [...new Set(found.map(({ id }) => id))]
@@ -278,8 +286,8 @@ function createReport() {
 }
 
 /**
- * Goes through the records with their values of the changed fields. Untouched ones in a transaction for each step, all of
- * them in that of `db`.
+ * Goes through the records with their values of the changed fields. Untouched ones use a transaction for each step,
+ * touched ones that of `db`.
  */
 async function eachStep(
   db: Queryable | Database['system'],
@@ -308,7 +316,7 @@ async function eachStep(
   }
 }
 
-/** References that lead nowhere, or to a record of another type. */
+/** References that lead to no record, or to a record of another type. */
 async function listBroken(
   tx: Queryable,
   organizationId: string,

@@ -32,7 +32,7 @@ export const newField = z.strictObject({
     .meta({ examples: [null] }),
 })
 
-/** A field as it is shown. */
+/** A field in an answer. */
 export const field = z.object({
   key: text('receivedBy'),
   label: text('Received by'),

@@ -2,7 +2,7 @@ import type { Queryable } from '../../../db/client.ts'
 import { listDataTypesById } from '../../../db/queries/data-types.ts'
 import { checkReferences } from '../../http/references.ts'
 
-/** Checks that the data types of a body exist, each named by its place: 400 for those that do not. */
+/** Checks that the data types in a body exist. Throws 400 with the places of those that do not. */
 export const checkDataTypes = (
   tx: Queryable,
   organizationId: string,

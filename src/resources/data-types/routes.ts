@@ -21,10 +21,10 @@ import type { App, Services } from '../../services.ts'
 import { dataAccess } from '../data/access.ts'
 import { abandonChange, applyChange, prepareChange, settleChange, TypeChanged } from './evolve.ts'
 import { checkDataTypes } from './known.ts'
-import { fieldsToldOf } from './rules.ts'
+import { fieldsRevealedBy } from './rules.ts'
 import * as operations from './schemas.ts'
 
-/** A change of a type that somebody else changes at the same time is begun again. */
+/** A change is tried again if somebody else changes the type at the same time. */
 const ATTEMPTS = 3
 const AGAIN_MS = 20
 
@@ -86,9 +86,9 @@ async function replaceDataType(
   given: NewDataType,
 ): Promise<DataType> {
   const { organizationId } = request.caller
-  // What existing records contradict would tell of values that are not to be seen.
+  // The records that contradict a change would reveal values that the caller may not see.
   const checkVisible = (type: DataType) =>
-    dataAccess(request.caller, 'view/data').checkKeys(type._id, fieldsToldOf(type, given))
+    dataAccess(request.caller, 'view/data').checkKeys(type._id, fieldsRevealedBy(type, given))
   const now = await getDataType(db.system, organizationId, dataTypeId)
   checkVisible(now)
   await checkNamedTypes(db.system, organizationId, given)

@@ -4,29 +4,29 @@ import type { Field } from '../../../db/schema/flows.ts'
 import { checkValue } from '../data/values.ts'
 import { findField, ruleOf } from './schemas.ts'
 
-/** A field whose rules change, and how. */
+/** A field whose rules change, with both rules. */
 export interface Change {
   key: string
   before: Field | undefined
   after: Field | undefined
 }
 
-/** A record that contradicts, and the field by which it does. */
+/** A record that contradicts a change, and the field in which it does. */
 export interface Contradiction {
   id: string
   key: string
 }
 
 /**
- * The fields on whose values the answer to a change may depend. Whatever of an existing field changes counts, so that
- * its rules stay as they are for who may not see it; a new one counts where every record has to have it.
+ * The fields whose values may affect the answer to a change. Every change of an existing field counts, so that a caller
+ * who may not see the field cannot change its rules; a new field counts if every record must have it.
  */
-export const fieldsToldOf = (before: DataType, after: NewDataType): string[] =>
+export const fieldsRevealedBy = (before: DataType, after: NewDataType): string[] =>
   changedFields(before, after)
     .filter(change => change.before !== undefined || mayContradict(change))
     .map(({ key }) => key)
 
-/** The fields whose rules differ, those that are new or gone among them. */
+/** The fields whose rules differ, including new and deleted ones. */
 export function changedFields(before: DataType, after: NewDataType): Change[] {
   const keys = new Set([...before.fields, ...after.fields].map(({ key }) => key))
   return [...keys]
@@ -34,7 +34,7 @@ export function changedFields(before: DataType, after: NewDataType): Change[] {
     .filter(change => ruleOf(change.before) !== ruleOf(change.after))
 }
 
-/** What only loosens a rule, or adds a field that nobody has to fill in, contradicts nothing. */
+/** Whether existing records may contradict a change. Loosening a rule or adding an optional field cannot. */
 export function mayContradict({ before, after }: Change): boolean {
   if (!after) return true
   if (!before) return after.required

@@ -10,7 +10,7 @@ import { checkValue, isDots } from '../data/values.ts'
 import { field, newField } from './fields.ts'
 
 const type = z.enum(DATA_TYPE_KINDS)
-/** What a record is sorted by besides its fields. */
+/** Sort keys of records besides their fields. */
 const RESERVED = ['_id', 'createdAt', 'updatedAt']
 const NEVER_UNIQUE = ['boolean', 'multiselect', 'location']
 
@@ -86,7 +86,7 @@ const newDataType = z
       wrong(['primaryKey'], `No field has the key ${primaryKey}.`)
   })
 
-/** The data type as it is stored: the primary key is required and unique, fields stand in their order. */
+/** The data type in its stored form: the primary key is required and unique, and each field has its place. */
 export function completeDataType(given: z.output<typeof newDataType>): NewDataType {
   const fields = given.fields.map(field => {
     const isKey = field.key === given.primaryKey
@@ -105,7 +105,7 @@ function readValue(field: Field, given: unknown): unknown {
   return 'value' in checked ? checked.value : undefined
 }
 
-/** What a field is, for comparing; its label and place change nothing that records hold. */
+/** The rules of a field as a text to compare; its label and place do not affect records. */
 export function ruleOf(field: Field | undefined): string {
   if (!field) return ''
   const { type, required, unique, options, dataTypeId } = field

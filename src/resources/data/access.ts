@@ -6,28 +6,28 @@ import { RequestError } from '../../http/errors.ts'
 import type { Permission } from '../../http/permissions.ts'
 
 /**
- * What a role may do with the records of which data types, and which of their fields it may read: the one place that
- * decides (specification 5.3, contract section 4). Whatever shows values of records asks here.
+ * The one place that decides which data types and fields a role may read or write (specification 5.3, contract section
+ * 4). All code that shows values of records asks here.
  *
- * A detail without `dataTypes` grants the action on every type, one with them on those alone. Of several permissions
- * each has to grant the type, and what any of them restricts is restricted.
+ * A permission without `dataTypes` covers every type, one with them covers those types alone. If several permissions
+ * are needed, each must cover the type, and a field that any of them restricts is restricted.
  */
 export interface DataAccess {
-  /** Whether the permission holds for the type. */
+  /** Whether the permission covers the type. */
   grants(dataTypeId: string): boolean
-  /** The types that it holds for, or null for all of them. */
+  /** The types that it covers, or null for all of them. */
   dataTypeIds: string[] | null
   /** Whether any field of any type is restricted. */
   restrictsAnything: boolean
-  /** Whether it holds for every field of every type, those that do not exist yet too. */
+  /** Whether it covers every field of every type, including those created in the future. */
   seesEverything: boolean
   /** Whether a field is hidden, by itself or with its whole type. */
   hides(dataTypeId: string, key: string): boolean
-  /** Whether it hides any field of a type. */
+  /** Whether any field of a type is hidden. */
   hidesAnyOf(dataTypeId: string): boolean
-  /** The values that may be seen; with `keys` those of them alone. */
+  /** The values that may be seen; only those of `keys` if given. */
   visible(dataTypeId: string, data: Values, keys?: readonly string[]): Values
-  /** 403 with the hidden ones where any of these keys is hidden. */
+  /** Throws 403 with the hidden ones if any of these keys is hidden. */
   checkKeys(dataTypeId: string, keys: readonly string[]): void
 }
 
@@ -35,7 +35,7 @@ export function dataAccess(
   { permissionDetails }: { permissionDetails: readonly PermissionDetail[] },
   ...permissions: readonly DataPermission[]
 ): DataAccess {
-  // A role that is remembered (db/queries/granted.ts) is asked again and again, and never changes.
+  // A cached role (db/queries/granted.ts) is frozen and checked often, so its access is computed once.
   if (!Object.isFrozen(permissionDetails)) return readAccess(permissionDetails, permissions)
   const known = answers.get(permissionDetails) ?? new Map<string, DataAccess>()
   answers.set(permissionDetails, known)
@@ -95,6 +95,6 @@ export function restrictedFields(keys: readonly string[]): RequestError {
   })
 }
 
-/** The fields of a type that may be seen, in their order. */
+/** The visible fields of a type, in their order. */
 export const visibleKeys = (access: DataAccess, type: DataType): string[] =>
   type.fields.map(({ key }) => key).filter(key => !access.hides(type._id, key))

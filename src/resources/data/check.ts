@@ -6,11 +6,11 @@ import { type FieldError, FieldErrors, RequestError } from '../../http/errors.ts
 import type { DataAccess } from './access.ts'
 import { checkValue, isAbsent } from './values.ts'
 
-/** Values as they are stored, or what is wrong with which of them. No message quotes a value. */
+/** Converts values to their stored form, or returns the errors. No message quotes a value. */
 export function checkValues(
   type: Pick<DataType, 'fields'>,
   given: Values,
-  /** The values where nothing is given: defaults for a new record, those that stay for another one. */
+  /** The values of fields that are not given: defaults for a new record, the present values for an existing one. */
   kept: Values,
 ): { data: Values; errors: FieldError[] } {
   const errors: FieldError[] = []
@@ -36,15 +36,15 @@ export function checkValues(
   return { data: Object.fromEntries(data), errors }
 }
 
-/** The values of fields that a new record has where it is given none. */
+/** The default values of a new record. */
 export const defaultsOf = (type: Pick<DataType, 'fields'>): Values =>
   Object.fromEntries(
     type.fields.flatMap(field => (isAbsent(field.default) ? [] : [[field.key, field.default]])),
   )
 
 /**
- * The references of records that lead nowhere or to a record of another type than the field names. What they lead to
- * is locked until the transaction ends.
+ * The references of records that lead to no record, or to one of another type than the field names. The records that
+ * they lead to are locked until the transaction ends.
  */
 export async function listBrokenReferences(
   tx: Queryable,
@@ -69,7 +69,7 @@ export async function listBrokenReferences(
     .map(({ recordId, field }) => ({ recordId, key: field.key }))
 }
 
-/** 400 for references of a record that lead nowhere. */
+/** Throws 400 for the broken references of a record. */
 export function rejectBroken(references: readonly { key: string }[]): void {
   const message = 'There is no such record to refer to.'
   rejectErrors(references.map(({ key }) => ({ path: `data.${key}`, code: 'not-found', message })))
@@ -86,8 +86,8 @@ export function rejectErrors(errors: readonly FieldError[]): void {
 }
 
 /**
- * 409 for unique values that other records have. Which record it is would tell a restricted value of it, so it is named
- * only to those who may see the field.
+ * Throws 409 for unique values that other records have. The other record's identifier would reveal a restricted value
+ * of it, so it is named only to callers who may see the field.
  */
 export function rejectTaken(taken: readonly TakenValue[], type: DataType, access: DataAccess): void {
   if (taken.length === 0) return

@@ -7,13 +7,13 @@ import type { Exportable } from '../exports/source.ts'
 import { type DataAccess, dataAccess } from './access.ts'
 import { checkNamed, namedType, readFilters } from './find.ts'
 
-/** Exports of data records: of one type, the fields that the role lets be both seen and exported. */
+/** Exports the data records of one type, with the fields that the role may both see and export. */
 export const exportableData: Exportable = {
   async open(db, { organizationId, permissionDetails }, { dataTypeId, filter, fields: named, places }) {
     const which = namedType({ dataTypeId: dataTypeId ?? '' })
     const type = which && (await findDataType(db.system, organizationId, which))
     const seen = dataAccess({ permissionDetails }, 'view/data')
-    // A type that is out of sight is not there.
+    // A type that the caller may not see counts as missing.
     if (!type || !seen.grants(type._id))
       throw invalid('dataTypeId', 'There is no such data type.', 'not-found')
     const access = dataAccess({ permissionDetails }, 'view/data', 'export/data')
@@ -42,7 +42,7 @@ export const exportableData: Exportable = {
           ? PLACE_PARTS.map((part, at) => ({ heading: own[at] as string, type, options, of, part }))
           : { heading: headings.get(key) as string, type, options, of }
       }),
-      // Only a spreadsheet names what is referred to, and shows a value of another type by that.
+      // Only a spreadsheet shows the names of referenced records, which are values of other types.
       keys: format => [
         ...fields.map(({ key }) => key),
         ...(format === 'xlsx' ? [...steps.names.values()].map(nameOf) : []),
@@ -71,11 +71,11 @@ export const exportableData: Exportable = {
   },
 }
 
-/** A field of another type, among the keys of a file: no key of a field has a point. */
+/** The name of a field of another type among the keys of a file. Keys of fields contain no point. */
 const nameOf = ({ dataTypeId, key }: { dataTypeId: string; key: string }) => `${dataTypeId}.${key}`
 const splitName = (name: string) => name.split('.') as [dataTypeId: string, key: string]
 
-/** In a spreadsheet a reference is the value that names the other record, where there is one to be seen. */
+/** In a spreadsheet a reference is shown as the primary key of the other record, if the caller may see it. */
 function namesOf(
   fields: DataType['fields'],
   types: readonly DataType[],

@@ -16,20 +16,20 @@ import { inQuery, invalid } from '../../http/errors.ts'
 import { type DataAccess, restrictedFields, visibleKeys } from './access.ts'
 import { checkValue } from './values.ts'
 
-/** What a reader of records asks for. */
+/** The request of a reader of records. */
 export interface RecordsRequest {
-  /** The types to look through, of those that the caller may see: where none is named, all of them or none is read. */
+  /** The types to search, limited to those that the caller may see; empty if the named type is missing. */
   types: readonly DataType[]
-  /** Whether one of them was named: filters and sorting by a field need that. */
+  /** Whether the request names one type: filtering and sorting by a field require that. */
   oneType: boolean
   filter: { [key: string]: string | string[] }
   fields: string[] | undefined
   sort: string
 }
 
-/** Beyond this a list says nothing of its total: counting grows with what matches, a page does not. */
+/** A list gives no total above this: counting grows with the matches, a page does not. */
 const COUNT_UP_TO = 1_000
-/** A cursor holds the text that it goes on after, and has to fit into an address. */
+/** A cursor contains the text at which it continues, and must fit into a URL. */
 const SORTED_CHARACTERS = 200
 /** Sorts before every number: a cursor cannot hold -Infinity. */
 const LEAST = `'-1.7976931348623157e308'::float8`
@@ -48,10 +48,7 @@ export const splitFields = (text: string | undefined): string[] | undefined =>
         .map(part => part.trim())
         .filter(part => part !== '')
 
-/**
- * Rejects keys that are restricted (403, before anything else is said of them) or unknown (400), wherever a request
- * names them.
- */
+/** Rejects restricted keys (403, before any other check) and unknown keys (400) anywhere in a request. */
 export function checkNamed(
   access: DataAccess,
   { types, oneType, filter, fields = [], sort }: RecordsRequest,
@@ -63,7 +60,7 @@ export function checkNamed(
   if (restricted.length > 0) throw restrictedFields(restricted)
   const known = new Set(types.flatMap(type => type.fields.map(({ key }) => key)))
   const unknown = (keys: string[]) => keys.find(key => !known.has(key))
-  // Of a type that is not there nothing is known; an organization without any type has no fields.
+  // The fields of a missing type are unknown; an organization without any type has no fields.
   const areKnown = types.length > 0 || !oneType
   const wrongField = areKnown ? unknown(fields) : undefined
   if (wrongField !== undefined) throw invalid('fields', `There is no field ${wrongField}.`, 'unknown-field')
@@ -83,14 +80,14 @@ export function checkNamed(
   }
 }
 
-/** What a list of these types may be sorted by. */
+/** The sort orders of a list of these types. */
 export function sortsOf({ types, oneType }: RecordsRequest): { [name: string]: Sort } {
   const [type] = types
   const fields = oneType && type ? type.fields : []
   return { ...RECORD_SORTS, ...Object.fromEntries(fields.map(field => [field.key, sortOf(field)])) }
 }
 
-/** Keys are checked when a type is created; they are quoted all the same. */
+/** Keys were checked when the type was created; they are escaped all the same. */
 function sortOf({ key, type }: Field): Sort {
   const path = `'${key.replaceAll(/[^A-Za-z0-9_]/g, '')}'`
   if (type === 'number') return { sql: `coalesce((d.data->>${path})::float8, ${LEAST})`, type: 'float8' }
@@ -98,7 +95,7 @@ function sortOf({ key, type }: Field): Sort {
   return { sql: `left(lower(coalesce(${text}, '')), ${SORTED_CHARACTERS})`, type: 'text' }
 }
 
-/** One page of the records that the caller may see and that match. */
+/** One page of the matching records that the caller may see. */
 export function listRecords(
   db: Database,
   organizationId: string,
@@ -112,7 +109,7 @@ export function listRecords(
   if (request.oneType) add('d.data_type_id = ?', only?._id)
   else if (access.dataTypeIds) add('d.data_type_id = ANY(?::uuid[])', access.dataTypeIds)
   for (const wanted of only && request.oneType ? readFilters(only, request.filter, inQuery) : []) {
-    // Not @> ANY(array): GIN finds that through no index.
+    // Not @> ANY(array): a GIN index cannot answer that.
     where.push(`(${wanted.map(json => `d.data @> $${values.push(json)}::jsonb`).join(' OR ')})`)
   }
   const isFiltered = Object.keys(request.filter).length > 0
@@ -136,8 +133,8 @@ export function listRecords(
 }
 
 /**
- * The index of searches covers all values of a record. Where a type has restricted fields, what it finds is searched
- * once more in those that may be seen.
+ * The search index covers all values of a record. If a type has restricted fields, its matches are searched again in
+ * the visible fields.
  */
 function addRestrictedSearch(
   access: DataAccess,
@@ -163,26 +160,31 @@ function addRestrictedSearch(
   where.push(`(${[others, ...within].join(' OR ')})`)
 }
 
-/** For each filter what a record has to contain, as JSON: one of these. Its keys are known (`checkNamed`); `said` is how a refusal names one. */
+/**
+ * For each filter the possible contents of a matching record, as JSON. The keys are known (`checkNamed`); `nameOf`
+ * names a path in a message.
+ */
 export function readFilters(
   type: DataType,
   filter: RecordsRequest['filter'],
-  said = (path: string) => path,
+  nameOf = (path: string) => path,
 ): string[][] {
   return Object.entries(filter).map(([key, given]) => {
     const field = type.fields.find(one => one.key === key) as Field
-    return [given].flat().map(text => JSON.stringify({ [key]: readFilter(field, text, said) }))
+    return [given].flat().map(text => JSON.stringify({ [key]: readFilter(field, text, nameOf) }))
   })
 }
 
-/** The value that a filter's text stands for, as it is stored. 400 where it can be none of the field. */
-function readFilter(field: Field, text: string, said: (path: string) => string): unknown {
+/**
+ * Converts a filter's text to the stored form of the field's value. Throws 400 if the field cannot have such a value.
+ */
+function readFilter(field: Field, text: string, nameOf: (path: string) => string): unknown {
   const { type, key } = field
   const path = `filter.${key}`
   if (type === 'location') throw invalid(path, 'A place cannot be filtered by.')
   if (type === 'multiselect') return [text]
   if (type === 'select') return text
-  // What is no _id matches nothing, as everywhere in a query.
+  // A text that is no _id matches nothing, as everywhere in a query.
   if (type === 'reference') return text.toLowerCase()
   const given =
     type === 'number' && text.trim() !== ''
@@ -191,11 +193,11 @@ function readFilter(field: Field, text: string, said: (path: string) => string):
         ? text === 'true' || (text === 'false' ? false : text)
         : text
   const checked = checkValue({ ...field, unique: false }, given)
-  if ('message' in checked) throw invalid(path, checked.message, checked.code ?? 'invalid', said(path))
+  if ('message' in checked) throw invalid(path, checked.message, checked.code ?? 'invalid', nameOf(path))
   return checked.value
 }
 
-/** How a primary key that stands in a path is stored, or null where it can be none. */
+/** Converts a primary key in a path to its stored form; null if the field cannot have such a value. */
 export function readPrimaryKey(type: DataType, text: string): { field: string; value: string } | null {
   const field = type.fields.find(({ key }) => key === type.primaryKey)
   if (!field) return null
@@ -203,7 +205,7 @@ export function readPrimaryKey(type: DataType, text: string): { field: string; v
   return 'value' in checked ? { field: field.key, value: uniqueValue(field, checked.value) } : null
 }
 
-/** The type that a request names, by its identifier or its name; null where it names none. */
+/** The type that a request names, by its identifier or its name; null if it names none. */
 export function namedType(query: {
   dataTypeId?: string
   dataTypeName?: string

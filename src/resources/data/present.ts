@@ -4,7 +4,7 @@ import type { Values } from '../../../db/schema/data-records.ts'
 import type { DataAccess } from './access.ts'
 import { checkNamed, splitFields } from './find.ts'
 
-/** A record as the caller sees it: `shown` says which of its values. */
+/** A record as the caller sees it: `shown` selects its values. */
 export function presentRecord(
   record: DataRecord,
   type: Pick<DataType, '_id' | 'name' | 'fields'>,
@@ -21,8 +21,8 @@ export function presentRecord(
 }
 
 /**
- * What a write answers (contract section 4): besides what may be seen the values that the request itself has set, and
- * of the restricted rest nothing.
+ * Selects the values in the answer to a write (contract section 4): the visible ones and those that the request itself
+ * has set, but no other restricted ones.
  */
 export function shownAfterWrite(access: DataAccess, type: DataType, given: Values): (data: Values) => Values {
   return data =>
@@ -31,7 +31,7 @@ export function shownAfterWrite(access: DataAccess, type: DataType, given: Value
     )
 }
 
-/** What a reader is shown: of the visible values those that its `fields` parameter names, or all of them. */
+/** A record for a reader: the visible values, limited to those in its `fields` parameter. */
 export const showRecord = (
   access: DataAccess,
   type: DataType,
@@ -46,7 +46,7 @@ export const showRecord = (
     ),
   )
 
-/** The same for one record alone, whose `fields` are checked first. */
+/** The same for a single record; its `fields` are checked first. */
 export function showOne(access: DataAccess, type: DataType, record: DataRecord, fieldsText?: string) {
   const fields = splitFields(fieldsText)
   checkNamed(access, { types: [type], oneType: true, filter: {}, sort: 'createdAt', fields })

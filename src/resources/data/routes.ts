@@ -20,8 +20,8 @@ import * as operations from './schemas.ts'
 import { changeRecord, createRecord, removeRecord } from './writes.ts'
 
 /**
- * Whether a list of all types has to know their fields before it finds anything: fields are named, or searched in apart.
- * Else it reads those of the types that it shows.
+ * Whether a list of all types needs their fields before it can search: if the request names fields, or the search must
+ * leave out restricted ones. Otherwise only the types of the found records are read.
  */
 const needsFields = (
   access: DataAccess,
@@ -86,7 +86,7 @@ export function dataRoutes(app: App, { db }: Services): void {
       const type = which && (await findDataType(db.system, organizationId, which))
       if (!type || !access.grants(type._id)) throw notFound('data type')
       const key = readPrimaryKey(type, dataId)
-      // Finding a record by a value that is not to be seen would confirm the value.
+      // Finding a record by a hidden value would confirm the value.
       const byKey =
         key && !access.hides(type._id, key.field)
           ? await findRecordByKey(db.system, organizationId, type._id, key.field, key.value)

@@ -41,7 +41,7 @@ const newRecord = z
     message: ONE_TYPE,
   })
 
-/** A record's type never changes, so it need not be named again. */
+/** A record's type never changes, so the request may omit it. */
 const changedRecord = z
   .strictObject({ ...whichType, data: values })
   .describe('Its data type stays what it is')

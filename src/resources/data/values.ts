@@ -8,28 +8,28 @@ import { listed } from '../../sheets/quotes.ts'
 import type { Checked } from '../../sheets/values/checked.ts'
 
 const MAX_TEXT = 10_000
-/** What is unique is in an index, whose entries take 2,704 bytes at the most. */
+/** Unique values are indexed, and an index entry has at most 2,704 bytes. */
 const MAX_UNIQUE = 500
 
 const DATE = /^(\d{4})-(\d\d)-(\d\d)$/
-// What zod takes as a time, which a test compares. Each file that is imported is read by a thread of its own, and loading zod took
-// that a third of its start.
+// The times that zod accepts; a test compares both. Each imported file is read by its own thread, and loading zod took
+// a third of that thread's start.
 const DATETIME =
   /^\d{4}-\d\d-\d\dT(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d+)?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/
-/** Digits with what people write between them, an extension at the end. */
+/** Digits with common separators, and an optional extension. */
 const PHONE = /^\+?[\d\s()./-]{3,40}(?:\s*(?:x|ext\.?|#)\s*\d{1,8})?$/i
 
-/** A field without a value: left out, null or an empty text (an empty cell is one). */
+/** A field without a value: missing, null or an empty text (such as an empty cell). */
 export const isAbsent = (value: unknown): boolean =>
   value === undefined || value === null || (typeof value === 'string' && value.trim() === '')
 
-/** Brings a value that is not absent into the form in which it is stored, or says what is wrong with it. */
+/** Converts a value that is not absent to its stored form, or returns an error. */
 export function checkValue(field: Field, value: unknown): Checked {
   const checked = READERS[field.type](value, field)
   if (!field.unique || 'message' in checked) return checked
   const text = String(checked.value)
   if (text.length > MAX_UNIQUE) return say(`What is unique has at most ${MAX_UNIQUE} characters.`, 'too-long')
-  // RFC 3986, 5.2.4: clients take both out of a path, so that no request could name the record.
+  // RFC 3986, 5.2.4: clients remove both from a path, so that no request could name the record.
   return isDots(text)
     ? say('What is unique cannot be . or .., which no address of a record can hold.')
     : checked
@@ -37,7 +37,7 @@ export function checkValue(field: Field, value: unknown): Checked {
 
 const PLACE = 'This has to be a place: { lat, lng, address? } in degrees.'
 
-/** What clients take out of a path, whether it is escaped or not. */
+/** Segments that clients remove from a path, escaped or not. */
 export const isDots = (text: string): boolean => text === '.' || text === '..'
 
 const say = (message: string, code: FieldCode = 'wrong-format'): Checked => ({ message, code })
@@ -64,7 +64,7 @@ const READERS: { [type in Field['type']]: (value: unknown, field: Field) => Chec
   datetime(value) {
     const time = text(value) && DATETIME.test(value) && isDate(value.slice(0, 10)) ? Date.parse(value) : NaN
     const kept = Number.isNaN(time) ? '' : new Date(time).toISOString()
-    // In UTC it may be of a year that nobody can write.
+    // In UTC its year may be outside the years that can be written.
     return isDate(kept.slice(0, 10))
       ? { value: kept }
       : say('This has to be a time with its zone, such as 2026-11-21T09:00:00Z.')
@@ -96,13 +96,13 @@ const READERS: { [type in Field['type']]: (value: unknown, field: Field) => Chec
       : say(`This has to be a list of some of ${listed(options)}.`, 'not-one-of')
   },
   location(value) {
-    // Of a text each character would become a key.
+    // Each character of a text would count as a key.
     if (typeof value !== 'object') return say(PLACE)
     const { lat, lng, address, ...rest } = (value ?? {}) as { [key: string]: unknown }
     const within = (degrees: unknown, max: number): degrees is number =>
       typeof degrees === 'number' && Math.abs(degrees) <= max
     if (!within(lat, 90) || !within(lng, 180) || Object.keys(rest).length > 0) return say(PLACE)
-    // Of -0 JSON makes 0.
+    // JSON turns -0 into 0.
     const place = { lat: lat + 0, lng: lng + 0 }
     if (isAbsent(address)) return { value: place }
     return text(address, 500)

@@ -27,9 +27,9 @@ import {
 import { namedType } from './find.ts'
 import { presentRecord, shownAfterWrite } from './present.ts'
 
-// Each of these runs in one transaction across organizations; every query takes the caller's first.
+// Each of these functions runs in one transaction across organizations, so every query names the caller's.
 
-/** How many referring records an answer names. */
+/** The maximum of referring records in an answer. */
 const NAMED = 100
 
 interface Given {
@@ -66,7 +66,7 @@ export async function createRecord(tx: Queryable, caller: Caller, given: Given) 
   return presentRecord(record, type, shownAfterWrite(access, type, given.data))
 }
 
-/** `keeps` is whether fields that are left out keep their values. */
+/** `keeps`: omitted fields keep their values. */
 export async function changeRecord(
   tx: Queryable,
   caller: Caller,
@@ -94,7 +94,7 @@ export async function changeRecord(
   return presentRecord(after, type, shownAfterWrite(access, type, given.data))
 }
 
-/** 409 while other records refer to it. */
+/** Deletes a record. Throws 409 while other records refer to it. */
 export async function removeRecord(tx: Queryable, caller: Caller, recordId: string): Promise<void> {
   const { organizationId } = caller
   const { type, record } = await lockRecord(tx, caller, 'delete/data', recordId)
@@ -114,7 +114,10 @@ export async function removeRecord(tx: Queryable, caller: Caller, recordId: stri
   await recordKeys(tx, caller, 'delete', type, record._id, record.data, {})
 }
 
-/** A record that the caller may do this with, locked with its type until the transaction ends. The type goes first. */
+/**
+ * A record on which the caller has this permission, locked with its type until the transaction ends. The type is locked
+ * first.
+ */
 async function lockRecord(
   tx: Queryable,
   caller: Caller,
@@ -131,7 +134,7 @@ async function lockRecord(
   return { type, record: found('data', await findRecord(tx, organizationId, recordId, 'FOR UPDATE')) }
 }
 
-/** The audit log names the fields and not their values, and shows a reader only the names that it may see. */
+/** The audit log names the fields without their values, and shows a reader only the names that it may see. */
 async function recordKeys(
   tx: Queryable,
   caller: Caller,

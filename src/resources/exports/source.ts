@@ -9,7 +9,7 @@ export interface Source {
   /** The name of the file and its sheet. */
   name: string
   columns: readonly Column[]
-  /** Everything that decides who may see a file of this format, for example the keys of its fields. */
+  /** All keys that decide who may see a file of this format, for example the keys of its fields. */
   keys(format: ExportFormat): readonly string[]
   /** The time zone in which times are shown if the format has no zones. */
   timeZone: string

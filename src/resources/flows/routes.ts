@@ -65,7 +65,10 @@ export function flowRoutes(app: App, { db }: Services): void {
   })
 }
 
-/** 409 where tasks are in steps that the flow would not have any more. Whoever moves a task there waits for this flow. */
+/**
+ * Throws 409 if tasks are in steps that the flow would lose. A request that moves a task into such a step waits for the
+ * lock on the flow.
+ */
 async function checkVanishing(tx: Queryable, before: Flow, { steps }: NewFlow): Promise<void> {
   const gone = before.steps
     .map(({ status }) => status)

@@ -1,7 +1,7 @@
 import type { NewFlow } from '../../../db/queries/flows.ts'
 import type { Field, FieldType, Step } from '../../../db/schema/flows.ts'
 
-/** A task's statuses unless its flow says otherwise (contract section 6), with those that may follow each. */
+/** The default statuses of tasks (contract section 6), each with its possible next ones. */
 const STATUSES: readonly [status: string, label: string, next: string[]][] = [
   ['unassigned', 'Unassigned', ['assigned', 'cancelled']],
   ['assigned', 'Assigned', ['accepted', 'unassigned', 'cancelled']],
@@ -37,7 +37,7 @@ function steps(fields: { [status: string]: Field[] }): Step[] {
 
 const whyNot = [field('reason', 'Reason', 'text', { required: true })]
 
-/** What a flow has that names no steps. */
+/** The steps of a flow that names none. */
 export const STANDARD_STEPS: readonly Step[] = steps({})
 
 /** The flows that every organization starts with. */

@@ -2,25 +2,26 @@ import type { KnownCrossing, NewCrossing } from '../../../db/queries/geofence-ev
 import type { Fence, JudgedFix, Span } from '../../../db/queries/geofence-spans.ts'
 import type { FenceMap } from '../../../stream/fences/fence-map.ts'
 
-/** The geofences of an organization, in the order in which the map knows them. */
+/** The geofences of an organization, in the order of their indexes in the map. */
 export interface Fences {
   list: readonly Fence[]
   map: FenceMap
 }
 
-/** What a stretch of a subject's history crosses. */
+/** The crossings in a stretch of a subject's history. */
 interface Judged {
   crossings: NewCrossing[]
-  /** The times that are judged, ends included; what was told of others stands. */
+  /** The judged times, ends included; events at other times stay as they are. */
   judged: Span
-  /** What of the span there was no room for. */
+  /** The rest of the span, beyond the limits. */
   left: Span | null
 }
 
 /**
- * The crossings at the fixes of a span and at the first one after it: where a fix lies in other geofences than the one before.
- * The first fix of a subject crosses nothing, as nothing is known of before; and a geofence counts for what was received
- * since it has its shape. Ends early with `limit` fixes of the span, or after `maxCrossings`.
+ * The crossings at the fixes of a span and at the first fix after it: those at which a fix lies in other geofences than
+ * the one before. The first fix of a subject crosses nothing, since nothing is known before it. A geofence counts only
+ * for points that were received after it got its shape. Ends early after `limit` fixes of the span, or after
+ * `maxCrossings`.
  */
 export function judgeSpan(
   span: Span,
@@ -33,7 +34,7 @@ export function judgeSpan(
   const isCut = within.length >= limit && (within.at(-1) as JudgedFix).at < span.to
   let before: readonly number[] | undefined
   for (const fix of fixes) {
-    // What follows a stretch that is not read to its end is not its neighbour.
+    // If the stretch was not read to its end, the next fix is not adjacent to its last one.
     if (isCut && fix.at > span.to) break
     const inside = map.locate(fix.lat, fix.lng)
     if (before && fix.at >= span.from) {
@@ -53,7 +54,7 @@ export function judgeSpan(
     crossings.push({ geofenceId: id, subjectId: span.subjectId, event, at, lat, lng, shapedAt })
   }
 
-  /** The last fix that was judged is the one before what is left. */
+  /** The last judged fix precedes the rest. */
   function endAt(at: number): Judged {
     return { crossings, judged: { ...span, to: at }, left: { ...span, from: at } }
   }
@@ -62,7 +63,7 @@ export function judgeSpan(
 /** The time of the first fix after a span, or its end. */
 const lastOf = ({ to }: Span, fixes: readonly JudgedFix[]) => Math.max(to, fixes.at(-1)?.at ?? to)
 
-/** What has to be written so that what is known of the judged times is what holds. */
+/** The changes that make the stored crossings of the judged times equal to the computed ones. */
 export function compare(
   crossings: readonly NewCrossing[],
   known: readonly KnownCrossing[],
@@ -76,7 +77,7 @@ export function compare(
   const shapes = new Map(list.map(({ id, shapedAt }) => [id, shapedAt]))
   for (const crossing of known) {
     const holds = held.delete(keyOf(crossing))
-    // Told by a shape that is no more: it was right.
+    // The geofence had another shape when this event was created, and it was right then.
     if (crossing.shapedAt !== shapes.get(crossing.geofenceId)) continue
     if (holds && crossing.retracted) restored.push(crossing.id)
     if (!holds && !crossing.retracted) retracted.push(crossing.id)
@@ -84,7 +85,7 @@ export function compare(
   return { added: [...held.values()], retracted, restored }
 }
 
-/** Spans of one subject that meet or overlap as one; sorted by subject and beginning, as they are given. */
+/** Merges touching or overlapping spans of a subject. The spans are sorted by subject and beginning. */
 export function mergeSpans(spans: readonly Span[]): Span[] {
   const merged: Span[] = []
   for (const span of spans) {

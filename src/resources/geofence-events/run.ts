@@ -21,25 +21,29 @@ import { createFenceMap } from '../../../stream/fences/fence-map.ts'
 import { compare, type Fences, judgeSpan, mergeSpans } from './judge.ts'
 
 /**
- * Tells what crosses geofences. Whoever stores points notes in the same transaction between which times something may have
- * changed (stream/fences/changes.ts). Here the history of those times is read, what it crosses is held against what was told
- * of them, and the difference is written: a crossing that is new, one that does not hold any more, one that does after all; with
- * the events for webhooks, and the spans are gone, in one transaction. So what is told follows from the points that are there:
- * in whichever order they came and how often, whoever dies when.
+ * Detects crossings of geofences. Each storer of points notes, in the same transaction, the time spans in which
+ * something may have changed (stream/fences/changes.ts). This job reads the history of these spans and compares its
+ * crossings with the stored events. One transaction writes the difference (new crossings, retracted ones, and restored
+ * ones) with the events for webhooks, and deletes the spans. So the events depend only on the stored points, not on
+ * their order or repetition, nor on which process dies when.
  *
- * Organizations take turns, each with a step of some 50 ms. In a step its geofences are held, so of all processes one judges
- * for it, and nobody changes them meanwhile; when it dies, the next one takes the same spans.
+ * Organizations take turns, each with a step of some 50 ms. A step locks the organization's geofences, so only one
+ * process judges for it, and nobody changes the geofences meanwhile. If that process dies, the next one takes the same
+ * spans.
  */
 const POLL_MS = 250
 const RETRY_MS = 5_000
-/** So one organization that waits, for a lock or its own slow step, holds up no other. Jobs keep two connections of the lane. */
+/**
+ * So an organization that waits, for a lock or its own slow step, delays no other. Jobs keep two connections of the
+ * lane.
+ */
 const AT_ONCE = 2
 const SPANS = 500
-/** 20 ms to read. */
+/** They take 20 ms to read. */
 const FIXES = 5_000
 const MIN_FIXES = 10
 const CROSSINGS_AT_ONCE = 500
-/** Of the shapes of organizations of late; 2 MB at the most each. */
+/** The geofence maps of recently judged organizations, at most 2 MB each. */
 const KEPT = 50
 
 export function startGeofences(options: { db: Database; onError: (error: unknown, doing: string) => void }): {
@@ -48,7 +52,7 @@ export function startGeofences(options: { db: Database; onError: (error: unknown
   const { db, onError } = options
   const stopping = new AbortController()
   const step = createSteps(db)
-  /** When each organization whose step failed is tried again, by `performance.now()`. */
+  /** The time of the next attempt for each organization whose step failed, by `performance.now()`. */
   const failed = new Map<string, number>()
 
   async function judgeAll(): Promise<boolean> {
@@ -87,7 +91,10 @@ export function startGeofences(options: { db: Database; onError: (error: unknown
   }
 }
 
-/** Judges part of what waits of an organization. Resolves to whether there was anything, and nobody else at it. */
+/**
+ * Judges some of the waiting spans of an organization. Resolves to false if there were none, or another process is at
+ * it.
+ */
 export function createSteps(db: Database): (organizationId: string) => Promise<boolean> {
   const kept = new Map<string, { version: number; fences: Fences }>()
 
@@ -127,7 +134,7 @@ export function createSteps(db: Database): (organizationId: string) => Promise<b
         judged.map(({ judged }) => judged),
       )
       const holding = judged.flatMap(({ crossings }) => crossings)
-      await tell(
+      await announce(
         tx,
         organizationId,
         await writeCrossings(tx, organizationId, compare(holding, known, fences)),
@@ -141,8 +148,12 @@ async function loadFences(tx: Queryable, organizationId: string): Promise<Fences
   return { list, map: createFenceMap(list.map(({ shape }) => shape)) }
 }
 
-/** When it commits, webhooks and live clients hear of these as they are now. */
-async function tell(tx: Queryable, organizationId: string, events: readonly GeofenceEvent[]): Promise<void> {
+/** On commit, webhooks and live clients receive these events in their present state. */
+async function announce(
+  tx: Queryable,
+  organizationId: string,
+  events: readonly GeofenceEvent[],
+): Promise<void> {
   for (const crossing of CROSSINGS) {
     const payloads = events.filter(({ event }) => event === crossing).map(event => JSON.stringify(event))
     await insertEvents(tx, organizationId, { event: `geofence-${crossing}`, dataTypeId: null, payloads })

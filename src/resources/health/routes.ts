@@ -3,10 +3,10 @@ import type { App, Services } from '../../services.ts'
 import * as operations from './schemas.ts'
 
 const ANSWER_WITHIN_MS = 2_000
-/** Writing the figures takes some milliseconds, and asking what the process depends on its connections. */
+/** Writing the metrics takes some milliseconds, and checking the dependencies takes connections. */
 const READ_EVERY_MS = 200
 
-/** Outside /api/v3: whether the process lives, whether it can work, and its figures. */
+/** Outside /api/v3: liveness, readiness and metrics of the process. */
 export async function healthRoutes(
   app: App,
   { clock, dependencies, listening, metrics: { registry } }: Services,
@@ -38,7 +38,7 @@ export async function healthRoutes(
   })
 }
 
-/** Has `read` run once for all who ask within `everyMs`. What they get was read after they asked. */
+/** Runs `read` once for all callers within `everyMs`. Each caller gets a result that was read after its call. */
 function createPaced<T>(read: () => Promise<T>, everyMs: number): () => Promise<T> {
   let next: Promise<T> | null = null
   let running: Promise<unknown> = Promise.resolve()

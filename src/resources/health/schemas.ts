@@ -2,9 +2,9 @@ import { z } from 'zod'
 import { done, failures, text } from '../../http/envelope.ts'
 import { nameSchemas } from '../../http/operation.ts'
 
-/** As long as the process ends, too. */
+/** Answers also while the process shuts down. */
 const config = { always: true }
-/** Outside /api/v3, so that they say themselves what its hooks say of the other operations. */
+/** Outside /api/v3, so these schemas declare what the hooks there add to other operations. */
 const open = { tags: ['Process'], 'x-permission': 'public', security: [] }
 
 const readiness = z.object({

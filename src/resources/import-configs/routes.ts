@@ -92,7 +92,7 @@ async function getConfig(tx: Queryable, caller: Caller, id: string, set: Mapping
   return present(config, type ?? undefined, dataAccess(caller, 'view/data'), set)
 }
 
-/** Of fields that the role restricts it says what the request itself has set. */
+/** Shows a config. For restricted fields it contains only what the request itself has set. */
 function present(
   { writtenFor, ...config }: ImportConfig,
   type: DataType | undefined,
@@ -120,8 +120,8 @@ function hiddenOf(
 }
 
 /**
- * The config with what it was written for, and its type. 400 where the type has no such fields, unless the config has the
- * same columns for them already: `typeChanges` goes on to tell of these.
+ * The config with the fields that it was written for, and its type. Throws 400 for fields that the type lacks, unless
+ * the config mapped them to the same columns before: `typeChanges` keeps reporting these.
  */
 async function checkMapping(
   tx: Queryable,

@@ -5,9 +5,9 @@ import { listQuery } from '../../http/lists.ts'
 import { newName } from '../../http/names.ts'
 import { nameSchemas, operation } from '../../http/operation.ts'
 
-/** A cell has at most as many. */
+/** The maximum of a cell as well. */
 export const MAX_HEADING = 500
-/** As many as a data type may have fields. */
+/** The maximum of a data type's fields as well. */
 const MAX_MAPPED = 200
 
 const MAPPING = {
@@ -16,7 +16,7 @@ const MAPPING = {
   examples: [{ name: 'Customer name', phone: 'Phone' }],
 }
 
-/** A column, or those of a latitude, a longitude and perhaps an address, as an answer has them. */
+/** One column, or those of a latitude, a longitude and optionally an address, in an answer. */
 export const columns = z.union([z.string(), z.array(z.string())])
 
 const PLACE_COLUMNS =

@@ -2,7 +2,7 @@ import type { DataType } from '../../../db/queries/data-types.ts'
 import type { ImportConfig } from '../../../db/queries/import-configs.ts'
 import { isAbsent } from '../data/values.ts'
 
-/** What has changed in a data type since a mapping to its fields was written, as far as an import would feel it. */
+/** The changes of a data type since a mapping to its fields was written, as far as they affect an import. */
 export function listTypeChanges(
   { mapping, writtenFor }: Pick<ImportConfig, 'mapping' | 'writtenFor'>,
   { name, fields }: Pick<DataType, 'name' | 'fields'>,

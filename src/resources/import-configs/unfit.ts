@@ -2,7 +2,10 @@ import type { DataType } from '../../../db/queries/data-types.ts'
 import type { Mapping } from '../../../db/queries/imports.ts'
 import { listed } from '../../sheets/quotes.ts'
 
-/** What of a mapping does not fit a data type: fields that it does not have, and several columns for what is no place. */
+/**
+ * The entries of a mapping that do not fit a data type: fields that it lacks, and several columns for a field that is
+ * no place.
+ */
 export function listUnfit(
   { name, fields }: DataType,
   mapping: Mapping,

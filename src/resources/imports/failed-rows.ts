@@ -93,7 +93,8 @@ function nameColumn(headings: readonly string[]): string {
   return name
 }
 
-const columnsOf = (said: string | string[] | undefined) => (typeof said === 'object' ? said.join(', ') : said)
+const columnsOf = (columns: string | string[] | undefined) =>
+  typeof columns === 'object' ? columns.join(', ') : columns
 
 const describe = (errors: readonly RowError[], mapping: Import['mapping']) =>
   errors

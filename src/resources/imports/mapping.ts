@@ -158,9 +158,9 @@ export function resolveMapping(given: Mapping, header: Header): Mapping {
   }
   const resolve = (heading: string) => find(heading) as string
   return Object.fromEntries(
-    Object.entries(given).map(([key, said]) => [
+    Object.entries(given).map(([key, columns]) => [
       key,
-      typeof said === 'string' ? resolve(said) : said.map(resolve),
+      typeof columns === 'string' ? resolve(columns) : columns.map(resolve),
     ]),
   )
 }

@@ -21,14 +21,14 @@ declare module 'fastify' {
   }
 }
 
-/** Where the apps that people have on their phones send to: every format of the table that comes over HTTP. */
+/** The endpoints for common phone apps: every format of the table that uses HTTP. */
 export function ingestRoutes(app: App, { db, log, metrics, scheduler }: Services): void {
   const findTeam = createTeam(db)
-  // Bodies of any media type, as bytes: what cannot be read is rejected, and not refused.
+  // Bodies of any media type are read as bytes: an unreadable one is recorded as a rejection, and the request succeeds.
   app.register(async scope => {
     scope.removeAllContentTypeParsers()
     scope.decorateRequest('sentType', '')
-    // Fastify answers 415 to one that is empty or malformed, and the app would send its points for ever.
+    // Fastify answers 415 to an empty or malformed content type, and the app would send its points again and again.
     scope.addHook('onRequest', async request => {
       request.sentType = request.headers['content-type'] ?? ''
       delete request.raw.headers['content-type']
@@ -49,7 +49,7 @@ export function ingestRoutes(app: App, { db, log, metrics, scheduler }: Services
       const { http } = format
       if (!http) continue
       const handler = async (request: FastifyRequest, reply: FastifyReply) => {
-        // Whoever looks whether the address is there, as link checkers do, sends no point.
+        // A HEAD request, as link checkers send it, carries no point.
         if (request.method === 'HEAD') return reply.type('text/plain; charset=utf-8').send('')
         if (!log || log.full)
           throw new RequestError('unavailable', 'Too much is waiting to be stored. Send the request again.')
@@ -72,14 +72,14 @@ const MULTIPART =
   'A form in several parts (multipart/form-data) is not read: send application/x-www-form-urlencoded.'
 
 /**
- * JSON, or fields: all but JSON is a form, as Traccar takes it, for GPSLogger names no content type. A field of the form
- * counts before the same one in the address.
+ * Reads JSON or form fields. Everything that is not JSON counts as a form, as in Traccar, since GPSLogger sends no
+ * content type. A field of the form overrides the same one in the address.
  */
 function readRequest(request: FastifyRequest, takesFields: boolean): AppRequest {
   const { body, unreadable } = (request.body ?? { body: Buffer.alloc(0), unreadable: null }) as Body
   const nothing = { body, fields: null, unreadable }
   if (!takesFields || unreadable || isJson(request, body)) return nothing
-  // Without its body, which may hold the key.
+  // The body is dropped, since it may contain the key.
   const refused = (message: string): AppRequest => ({
     ...{ body: Buffer.alloc(0), fields: null },
     unreadable: new NoPoint('bad-shape', message),
@@ -91,14 +91,16 @@ function readRequest(request: FastifyRequest, takesFields: boolean): AppRequest 
   return { body, fields: withoutKey({ ...(request.query as Fields), ...form }), unreadable }
 }
 
-/** Many clients say that JSON is a form, and some say nothing, so that its first character counts as well. */
+/**
+ * Many clients send JSON with the content type of a form, and some with none, so the first character counts as well.
+ */
 function isJson({ sentType }: FastifyRequest, body: Buffer): boolean {
   if (body.length === 0) return false
   if (/^(\xef\xbb\xbf)?\s*[[{]/.test(body.toString('latin1', 0, 64))) return true
   return /^application\/([\w.-]+\+)?json\b/i.test(sentType)
 }
 
-/** The key is neither kept with a point nor with a rejection. */
+/** The key is stored neither with a point nor with a rejection. */
 function withoutKey({ token: _key, ...fields }: Fields): Fields {
   return fields
 }

@@ -3,7 +3,7 @@ import type { AppField, OverHttp } from '../../../ingest/formats/format.ts'
 import { text } from '../../http/envelope.ts'
 import { FORM, operation } from '../../http/operation.ts'
 
-/** As much as a request of our own with points in it may have. */
+/** The same as for our own requests with points. */
 export const MAX_BYTES = 4 * 1024 * 1024
 /** A form holds one fix. */
 export const FORM_BYTES = 16 * 1024
@@ -16,7 +16,7 @@ since the app would send it for ever.`
 const receiptOf = (answer: object) =>
   z.object(Object.fromEntries(Object.entries(answer).map(([key, value]) => [key, text(String(value))])))
 
-/** The parameters of a query. A wrong one becomes a rejection, so nothing of it is validated here. */
+/** The parameters of a query. A wrong value becomes a rejection later, so none is validated here. */
 const parametersOf = (fields: readonly AppField[]) =>
   Object.fromEntries(
     fields.map(({ names: [name, ...others], description, example }) => {
@@ -29,7 +29,7 @@ const parametersOf = (fields: readonly AppField[]) =>
     }),
   )
 
-/** The operations of an app's format: every app's request and receipt are its own, and none has our envelope. */
+/** The operations of an app's format. Every app has its own request and receipt, and none uses our envelope. */
 export function appOperations(http: OverHttp) {
   const { summary, description, example, answer, answersTeam, fields } = http
   const body = z.unknown().meta({ type: 'object', additionalProperties: true, examples: [example] })
@@ -47,7 +47,7 @@ export function appOperations(http: OverHttp) {
     tags: ['Apps'],
     summary,
     description: `${description}\n\n${RULE}`,
-    // Apps add what they like.
+    // Apps add further parameters.
     querystring: z.looseObject(parametersOf(fields ?? [])),
     response: { 200: receipt },
   }

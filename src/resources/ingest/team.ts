@@ -11,14 +11,14 @@ import type { Subject } from '../../../stream/log.ts'
 import { scopeOf, visibilityOf } from '../../http/permissions.ts'
 
 /**
- * What OwnTracks shows as friends: the team of whoever drives the vehicle that the device is on, as far as they may see it
- * themselves. Where the organization allows it (`settings.teamPositions`). Whoever holds the device's key reads it, so that it is
- * no more than they may see who were shown the key, put the device on the vehicle and named the driver. The point is durable by then, so nothing that goes
- * wrong here is the app's business.
+ * The friends that OwnTracks shows: the teammates of the driver of the device's vehicle, as far as the driver may see
+ * them. Only if the organization allows it (`settings.teamPositions`). Anybody with the device's key can read this, so
+ * it shows no more than is visible to the users who were shown the key, assigned the device to the vehicle, and named
+ * the driver. The point is durable by then, so no failure here affects the app's answer.
  */
 const MAX_FRIENDS = 100
 const WITHIN_MS = 1_000
-/** Answers of one device are kept for so long: an app that empties its queue asks a hundred times a second. */
+/** How long the answer for a device is cached: an app that empties its queue asks a hundred times a second. */
 const KEPT_MS = 5_000
 const MAX_KEPT = 10_000
 const KMH_PER_MPS = 3.6
@@ -87,7 +87,7 @@ export function createTeam(db: Database) {
   }
 }
 
-/** A location and who it is of. https://owntracks.org/booklet/tech/json/: kilometres an hour, whole numbers. */
+/** A location and its owner's card. https://owntracks.org/booklet/tech/json/: whole kilometres an hour. */
 function toMessages({ subjectId, name, ...fix }: TeamPosition, tid: string): object[] {
   const topic = `owntracks/team/${subjectId}`
   const rounded = (value: number | null) => (value === null ? undefined : Math.round(value))
@@ -106,7 +106,7 @@ function toMessages({ subjectId, name, ...fix }: TeamPosition, tid: string): obj
   return [{ _type: 'card', tid, topic, name }, location]
 }
 
-/** Two characters by which the app tells its friends apart: initials, and where these are taken others. */
+/** Two characters that identify a friend in the app: initials, or others if these are taken. */
 function toTrackerId(name: string, taken: Set<string>): string {
   const words = name.toUpperCase().match(/[A-Z0-9]+/g) ?? ['X']
   const initials = (words.length > 1 ? `${words[0]?.[0]}${words.at(-1)?.[0]}` : `${words[0]}X`).slice(0, 2)

@@ -1,8 +1,9 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { JsonSchema } from './examples.ts'
 
-// Clients are generated from the document: an object has one name there, and a class of that name in every client. A schema
-// that several operations share is named where it is written, by `nameSchemas` or `.meta({ id })`. The others are named by their place.
+// Clients are generated from the document: an object has one name there, and a class of that name in every client. A
+// schema that several operations share is named where it is written, by `nameSchemas` or `.meta({ id })`. The others
+// are named by their place.
 
 type Schemas = { [name: string]: JsonSchema }
 export interface Media {
@@ -38,8 +39,8 @@ export function shareSchemas(document: Nameable): void {
       Object.values(part?.content ?? {}),
     )
   const all = operations.flatMap(content)
-  // An event has no class of its own: openapi-generator 7.24 writes a file for typescript-fetch that does not compile, else. Its
-  // fields are in the events' own document.
+  // An event has no class of its own: otherwise openapi-generator 7.24 writes a file for typescript-fetch that does not
+  // compile. Its fields are in the document of the events.
   for (const media of events.flatMap(content)) media.schema = { type: 'object', additionalProperties: true }
   for (const media of all) if (media.schema) media.schema = tidy(media.schema)
 
@@ -67,7 +68,7 @@ export function shareSchemas(document: Nameable): void {
       const isFailure = status >= '400'
       for (const media of Object.values(content ?? {})) {
         if (!media.schema) continue
-        // The answer itself says what it is.
+        // The answer has the description itself.
         const { description: _, ...schema } = media.schema
         const name = isFailure ? `${id}Failure` : (nameAnswer(schema) ?? `${id}Answer`)
         media.schema = extract(schema, name, define)
@@ -77,7 +78,7 @@ export function shareSchemas(document: Nameable): void {
   components.schemas = Object.fromEntries(Object.entries(named).sort(([a], [b]) => (a < b ? -1 : 1)))
 }
 
-/** What responses of a failure are called. */
+/** The names of failure responses. */
 const FAILURES: { [status: string]: string } = {
   400: 'BadRequest',
   401: 'Unauthorized',
@@ -94,7 +95,7 @@ const FAILURES: { [status: string]: string } = {
   503: 'ServiceUnavailable',
 }
 
-/** Moves to `components.responses` what most operations answer alike: half of the document, otherwise. */
+/** Moves failures that most operations share to `components.responses`: they would be half of the document. */
 export function shareFailures({ paths, components }: Nameable): void {
   const shared: { [name: string]: Answer } = {}
   for (const { responses } of Object.values(paths).flatMap(methods => Object.values(methods))) {
@@ -109,7 +110,7 @@ export function shareFailures({ paths, components }: Nameable): void {
   components.responses = shared
 }
 
-/** An envelope is called after the record that it holds: `HubAnswer`, `HubPage`. Null where that has no name. */
+/** Names an envelope after its record: `HubAnswer`, `HubPage`. Null if the record has no name. */
 function nameAnswer({ properties = {} }: JsonSchema): string | null {
   const { data, pagination } = properties
   const name = nameOf(data) ?? nameOf(data?.items)
@@ -118,16 +119,16 @@ function nameAnswer({ properties = {} }: JsonSchema): string | null {
   return name + (pagination ? 'Page' : 'List')
 }
 
-/** The schema without what follows from the rest, and without what a generator of clients stumbles over. */
+/** Removes redundant parts from a schema, and parts that client generators cannot handle. */
 export function tidy(schema: JsonSchema): JsonSchema {
   const tidied = mapParts(schema, tidy)
   const { propertyNames: _, prefixItems, ...rest } = tidied
   if (rest.minimum === Number.MIN_SAFE_INTEGER) delete rest.minimum
   if (rest.maximum === Number.MAX_SAFE_INTEGER) delete rest.maximum
-  // The format says it; Python's client holds a time against the pattern, and does not load.
+  // The format implies it, and Python's client, which tests a time against the pattern, would not load.
   if (rest.format) delete rest.pattern
   for (const [name, part] of Object.entries(rest.properties ?? {}))
-    if ('default' in part) rest.properties = { ...rest.properties, [name]: sayDefault(part) }
+    if ('default' in part) rest.properties = { ...rest.properties, [name]: describeDefault(part) }
   if (hasNothing(rest.additionalProperties)) rest.additionalProperties = true
   if ('const' in rest) {
     rest.enum = [rest.const]
@@ -141,16 +142,19 @@ const MAX_DEFAULT = 100
 const hasNothing = (value: unknown) =>
   typeof value === 'object' && value !== null && Object.keys(value).length === 0
 
-/** With its default in words: openapi-typescript demands a field that has one, and Java has no word for an object. */
-function sayDefault({ default: standard, description, ...rest }: JsonSchema): JsonSchema {
+/**
+ * Moves the default into the description: openapi-typescript requires a field that has a default, and Java cannot
+ * express an object as one.
+ */
+function describeDefault({ default: standard, description, ...rest }: JsonSchema): JsonSchema {
   const value = JSON.stringify(standard)
-  // A longer one is said by its field.
+  // A longer default is described by its field.
   if (value.length > MAX_DEFAULT) return { ...rest, ...(description ? { description } : {}) }
-  const said = `\`${value}\` where it is left out`
-  return { ...rest, description: description ? `${description}; ${said}` : said }
+  const sentence = `\`${value}\` where it is left out`
+  return { ...rest, description: description ? `${description}; ${sentence}` : sentence }
 }
 
-/** A tuple as a list of its length: some know no tuple, some take what follows its items for one more. */
+/** Replaces a tuple by a list of its length: some generators know no tuples, others take further items for one more. */
 function listOf(items: JsonSchema[]): JsonSchema {
   const [type, ...others] = new Set(items.map(item => item.type))
   if (typeof type !== 'string' || others.length > 0) throw new Error('A tuple of several types has no list')
@@ -164,8 +168,8 @@ function listOf(items: JsonSchema[]): JsonSchema {
 }
 
 /**
- * A named schema comes in two forms, as it is sent (`HubInput`) and as it is answered (`Hub`). Those that are used stay, and
- * are one where they are equal. Returns how a schema is written with the names that stay.
+ * A named schema has two forms: for requests (`HubInput`) and for answers (`Hub`). Only the used ones stay, and equal
+ * ones become one. Returns a function that rewrites the names in a schema accordingly.
  */
 function joinDirections(schemas: Schemas, roots: Media[]): (schema: JsonSchema) => JsonSchema {
   const used = new Set<string>()
@@ -187,7 +191,7 @@ function joinDirections(schemas: Schemas, roots: Media[]): (schema: JsonSchema) 
     const kept = name && joined.has(name) ? { ...schema, ...refTo(name.slice(0, -'Input'.length)) } : schema
     return mapParts(kept, rename)
   }
-  // Two forms are equal as long as those that they name are.
+  // Two forms are equal only if the forms that they refer to are.
   for (let before = -1; before !== joined.size; ) {
     before = joined.size
     for (const name of [...joined]) {
@@ -216,11 +220,11 @@ function extract(
   return isUnion || isObject ? define(name, inner) : inner
 }
 
-/** The choices of a union; that there may be nothing is none of them. */
+/** The choices of a union, without null. */
 const choicesOf = ({ anyOf, oneOf }: JsonSchema) =>
   (anyOf ?? oneOf ?? []).filter(({ type }) => type !== 'null')
 
-/** The schema with each schema directly below it replaced. `step` is the part's name in that of the whole. */
+/** The schema with each schema directly below it replaced. `step` is the part's name within the name of the whole. */
 function mapParts(schema: JsonSchema, change: (part: JsonSchema, step: string) => JsonSchema): JsonSchema {
   const copy = { ...schema }
   if (schema.properties) {
@@ -239,7 +243,7 @@ function mapParts(schema: JsonSchema, change: (part: JsonSchema, step: string) =
   return copy
 }
 
-/** The word by which one of several objects is told apart. */
+/** The constant that distinguishes one of several objects. */
 function tagOf({ properties = {} }: JsonSchema): string {
   const [tag] = Object.values(properties).flatMap(({ enum: choices }) =>
     choices?.length === 1 ? [String(choices[0])] : [],

@@ -61,7 +61,7 @@ const RETRY_AFTER = {
   'Retry-After': { description: 'Seconds until it is worth trying again', schema: { type: 'integer' } },
 }
 
-/** What a failure says; only a 400 has `errors`. */
+/** Example messages of failures; only a 400 has `errors`. */
 const SENTENCES: { [status: string]: string } = {
   400: '"name" is not valid: this must not be empty.',
   401: 'The token is expired, revoked or not valid.',
@@ -76,7 +76,7 @@ const SENTENCES: { [status: string]: string } = {
   503: 'The service cannot reach its database. Send the request again.',
 }
 
-/** What there is, in the order in which somebody needs it who connects something. */
+/** The tags, in the order in which somebody who connects a system needs them. */
 const TAGS = [
   { name: 'Accounts', description: 'Sign in, and choose the organization' },
   { name: 'Devices', description: 'What sends positions, and its key' },
@@ -106,9 +106,9 @@ const TAGS = [
 ]
 
 /**
- * Gathers every route that is added from now on, and the events: `app.swagger()` is the document when the app is ready. `npm
- * run build` writes it down once (console/build), so that no server makes it at its start. A route without a description, or
- * whose body takes unknown keys, ends the build.
+ * Collects every route that is added from now on, and the events: `app.swagger()` is the document when the app is
+ * ready. `npm run build` writes the document once (console/build), so that no server creates it at its start. The build
+ * fails for a route without a description, or with a body that takes unknown keys.
  */
 export async function gatherRoutes(app: App): Promise<void> {
   const webhooks: { [event: string]: object } = describeEvents({ security: [] })
@@ -150,7 +150,7 @@ export async function gatherRoutes(app: App): Promise<void> {
   app.addHook('onReady', async () => complete(app.swagger() as unknown as Document))
 }
 
-/** A file with fields is read by its handler, so its schema is not the body's. */
+/** The handler reads a file with its fields, so their schema is not that of the route's body. */
 const describeUploads: typeof jsonSchemaTransform = input => {
   const upload = (input.route.config as FastifyContextConfig | undefined)?.upload
   if (!upload) return jsonSchemaTransform(input)
@@ -166,7 +166,7 @@ const describeUploads: typeof jsonSchemaTransform = input => {
   })
 }
 
-/** Adds what follows from the schemas and conventions alone, so that no route has to say it: examples, headers. */
+/** Adds what follows from schemas and conventions, so that no route has to declare it: examples and headers. */
 function complete(document: Document): void {
   const { paths, components } = document
   const { schemas } = components
@@ -184,10 +184,10 @@ function complete(document: Document): void {
         if (!parameter.schema) continue
         if (parameter.in === 'path') parameter.example ??= exampleOf(parameter.schema, schemas, 'answer')
         parameter.schema = tidy(parameter.schema)
-        // A text, as the identifiers of answers are: what is none of ours is not there.
+        // A text without a format, like the identifiers in answers: a malformed identifier answers 404.
         if (parameter.in === 'path') delete parameter.schema.format
       }
-      // A key that counts may have been used for another request, which is 409.
+      // The key may have been used for another request, which is 409.
       if (method === 'post' && operation.responses[409] && path.startsWith('/api/v3')) {
         operation.parameters = [...(operation.parameters ?? []), IDEMPOTENCY_KEY]
       }
@@ -200,7 +200,7 @@ function complete(document: Document): void {
         exemplify(response.content, 'answer')
         if (response.description === 'Default Response')
           response.description = describedBy(json?.schema, schemas)
-        // Over HTTP/2 and HTTP/3, as a proxy may speak them, a WebSocket opens with 200 (RFC 8441, RFC 9220).
+        // Over HTTP/2 and HTTP/3, which a proxy may use, a WebSocket opens with 200 (RFC 8441, RFC 9220).
         if (status === '101')
           operation.responses[200] ??= { description: `${response.description}, over HTTP/2` }
         if (status === '429' || status === '503') response.headers = RETRY_AFTER
@@ -222,12 +222,12 @@ function formOf(parameters: readonly Parameter[]): Media {
   }
 }
 
-/** Fastify knows no description of a schema that has a name. */
+/** Fastify does not read the description of a named schema. */
 function describedBy(schema: JsonSchema | undefined, schemas: { [name: string]: JsonSchema }): string {
   return schemas[schema?.$ref?.replace('#/components/schemas/', '') ?? '']?.description ?? 'Done'
 }
 
-/** Of method and path, so that it stays what it is: `GET /hub/{id}` is `getHubById`. */
+/** Composed of method and path, so that it is self-explanatory: `GET /hub/{id}` is `getHubById`. */
 function nameOperation(method: string, path: string): string {
   const words = path.replace('/api/v3', '').split(/[^A-Za-z0-9{}]+/)
   const name = words.map(word => {

@@ -16,7 +16,7 @@ disables the webhook. Redirects are not followed.`
 interface Event {
   name: WebhookEvent
   summary: string
-  /** What the body is. */
+  /** The description of the body. */
   description: string
   schema: { type: 'object'; properties: object; required?: string[]; additionalProperties?: boolean }
   example: object
@@ -101,11 +101,13 @@ value is absent.`,
   crossing('geofence-left', 'A subject has left a geofence'),
 ]
 
-/** The events, as OpenAPI describes webhooks; `security` where the document would otherwise ask for a token. */
+/**
+ * The events, as OpenAPI describes webhooks; `security` for a document that would otherwise require a token for them.
+ */
 export const describeEvents = (security: { security?: [] } = {}) =>
   Object.fromEntries(EVENTS.map(event => [event.name, describe(event, security)]))
 
-/** Specification section 6: a document of its own. */
+/** Specification section 6: a separate document. */
 export const eventsDocument = {
   openapi: '3.1.0',
   info: { title: 'Webhooks', version: '1.0.0' },

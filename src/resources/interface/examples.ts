@@ -1,4 +1,4 @@
-/** As much of JSON Schema as our schemas become. */
+/** The part of JSON Schema that our schemas use. */
 export interface JsonSchema {
   $ref?: string
   type?: string | string[]
@@ -35,8 +35,8 @@ const STRINGS: { [format: string]: string } = {
 }
 
 /**
- * An example of what a schema describes: its own first one, or else one composed of its parts. Of a request it holds what
- * is required and what has an example of its own, of an answer everything.
+ * An example for a schema: its own first one, or one composed of its parts. A request's example has the required fields
+ * and those with an example of their own, an answer's has all fields.
  */
 export function exampleOf(
   schema: JsonSchema,
@@ -45,10 +45,10 @@ export function exampleOf(
   name = '',
 ): unknown {
   const find = ({ $ref = '' }: JsonSchema) => components[$ref.replace('#/components/schemas/', '')]
-  // A value of any kind has no example.
+  // A value of any type has no example.
   const isAny = (inner: JsonSchema) => {
     const { type, anyOf, oneOf, enum: choices } = find(inner) ?? inner
-    return [type, anyOf, oneOf, choices].every(said => said === undefined)
+    return [type, anyOf, oneOf, choices].every(keyword => keyword === undefined)
   }
   const compose = (inner: JsonSchema, called = name) => exampleOf(inner, components, side, called)
   if (schema.$ref) {

@@ -4,9 +4,9 @@ import { eventsDocument } from './events.ts'
 import * as operations from './schemas.ts'
 
 export function interfaceRoutes(app: App, built: Console | null): void {
-  // A process without the role api was asked for nothing here (src/http/plugins/process-roles.ts).
+  // A process without the role api rejects these requests earlier (src/http/plugins/process-roles.ts).
   app.get('/openapi.json', operations.getDocument, async (request, reply) => {
-    // The same for everybody, and asked for anew when it has changed.
+    // The same for everybody; clients ask for it again and get it only if it has changed.
     if (built) return sendFile(request, reply.header('cache-control', 'no-cache'), built.document)
   })
 

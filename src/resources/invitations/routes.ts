@@ -32,7 +32,7 @@ import { checkGiving, checkHubs, getGivenRole, getVisibleUser } from '../users/c
 import * as operations from './schemas.ts'
 import { createInvitationToken, hashInvitationToken, INVITATION_LIFETIME_S } from './token.ts'
 
-/** How people come into an organization. */
+/** Invites users, and accepts invitations. */
 export function invitationRoutes(app: App, { db, tokens }: Services): void {
   app.post('/users/invite', operations.inviteUser, async (request, reply) => {
     const { organizationId } = request.caller
@@ -43,7 +43,7 @@ export function invitationRoutes(app: App, { db, tokens }: Services): void {
       await checkHubs(tx, caller, hubId)
       return caller
     }
-    // First, so that an invitation that is denied leaves no account behind.
+    // Checked first, so that a denied invitation leaves no account behind.
     await db.tenant(organizationId, check)
     const account = await db.system.transaction(tx => claimAccount(tx, email))
     const invited = await db.tenant(organizationId, async tx => {
@@ -101,7 +101,7 @@ export function invitationRoutes(app: App, { db, tokens }: Services): void {
     const opened = await db.system.transaction(async tx => {
       await lockMemberships(tx, invited.organizationId)
       const { userId, organizationId, accountId, invitedBy } = await getInvitation(tx, hash)
-      // Somebody else may have given the account its first password meanwhile: then this one proves nothing.
+      // Another request may have set the account's first password meanwhile; then this token proves nothing any more.
       const current = await claimAccount(tx, email)
       if (current.passwordHash !== passwordHash) throw gone()
       if (first !== null) {
@@ -118,7 +118,7 @@ export function invitationRoutes(app: App, { db, tokens }: Services): void {
   })
 }
 
-/** Writes an invitation, in place of the one before. Returns what is passed on to the person. */
+/** Creates an invitation in place of an earlier one. Returns the link's token for the invited person. */
 async function invite(tx: Queryable, { organizationId, userId: invitedBy }: Caller, userId: string) {
   const { token, hash: tokenHash } = createInvitationToken()
   const lifetimeS = INVITATION_LIFETIME_S
@@ -126,7 +126,10 @@ async function invite(tx: Queryable, { organizationId, userId: invitedBy }: Call
   return { token, expiresAt }
 }
 
-/** An invitation is as good as its inviter: 404 once its user would get more than that one has now. */
+/**
+ * An invitation holds only as long as its inviter could give the role: 404 once its user would get more rights than the
+ * inviter has now.
+ */
 async function getInvitation(tx: Queryable, tokenHash: Buffer): Promise<Invitation> {
   const invitation = await findInvitation(tx, tokenHash)
   const inviter = invitation?.invitedBy && (await findStanding(tx, invitation.invitedBy))

@@ -8,7 +8,7 @@ import { createVisibilityTest } from '../../../db/visibility.ts'
 import { type Permission, scopeOf, visibilityOf } from '../../http/permissions.ts'
 import { visibleOf } from '../exports/visible.ts'
 import { showImport } from '../imports/present.ts'
-import { readTypes, tellTask } from '../tasks/present.ts'
+import { presentTaskChange, readTypes } from '../tasks/present.ts'
 
 /** The topics that can be watched (contract 7.5). */
 export const TOPIC_NAMES = ['tasks', 'imports', 'exports', 'geofences'] as const
@@ -45,7 +45,7 @@ export const TOPICS: { [name in TopicName]: Topic } = {
       const types = await readTypes(tx, organizationId, found)
       const tasks = new Map(found.map(task => [task._id, task]))
       return new Map(
-        ids.map(id => [id, (caller, before) => tellTask(caller, id, tasks.get(id), before, types)]),
+        ids.map(id => [id, (caller, before) => presentTaskChange(caller, id, tasks.get(id), before, types)]),
       )
     },
   },

@@ -8,20 +8,20 @@ import * as operations from './schemas.ts'
 
 const UNSUPPORTED_DATA = 1003
 
-/** MQTT over WebSocket, outside /api/v3: a CONNECT says who it is. */
+/** MQTT over WebSocket, outside /api/v3: the CONNECT packet authenticates the client. */
 export function mqttRoutes(app: App, { mqtt, connections }: Services): void {
   if (!mqtt) return
   const options = { websocket: true, schema: operations.openMqtt, preValidation: checkSubprotocol } as const
   app.get('/mqtt', options, (socket: WebSocket, { raw, ip }) => {
     raw.socket.setKeepAlive(true, TCP_KEEPALIVE_MS)
     const stream = createWebSocketStream(socket)
-    // [MQTT-6.0.0-1]: before the stream takes it for packets.
+    // [MQTT-6.0.0-1]: runs before the stream parses the frame as packets.
     socket.prependListener('message', (_data: unknown, isBinary: boolean) => {
       if (isBinary) return
       socket.close(UNSUPPORTED_DATA, 'MQTT is sent in binary frames')
       stream.destroy()
     })
-    // Whoever says no CONNECT is as idle as whoever says nothing to HTTP.
+    // A client that sends no CONNECT counts as idle, like an HTTP client that sends nothing.
     connections.leaveWork(raw.socket)
     mqtt.accept(stream, ip, () => connections.work(raw.socket))
   })

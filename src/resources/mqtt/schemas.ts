@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { failures } from '../../http/envelope.ts'
 
-/** Outside /api/v3, so it says itself what the hooks there derive from an operation's access. */
+/** Outside /api/v3, so it declares what the hooks there derive from an operation's access. */
 export const openMqtt = {
   tags: ['Apps'],
   summary: 'MQTT over a WebSocket',

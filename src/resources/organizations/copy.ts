@@ -3,8 +3,8 @@ import { grantsOf } from '../../../db/grants.ts'
 import { insertFlows, type NewFlow } from '../../../db/queries/flows.ts'
 import { insertRoles, type NewRole } from '../../../db/queries/roles.ts'
 
-// The table of specification 2.1: what `copyDataFromFirstOrg` takes from one organization into another. Both are named
-// in each statement, since this runs across organizations.
+// The table of specification 2.1: what `copyDataFromFirstOrg` copies from one organization to another. Each statement
+// names both, since it runs across organizations.
 
 /** Language, currency, time zone and settings. */
 export async function copySettings(tx: Queryable, from: string, to: string): Promise<void> {
@@ -16,7 +16,7 @@ export async function copySettings(tx: Queryable, from: string, to: string): Pro
   )
 }
 
-/** Every hub, in one statement however many: its owner has access to all of them, the new one to each copy. */
+/** Copies every hub in one statement. The old owner has access to all of them, and the new owner to each copy. */
 export async function copyHubs(tx: Queryable, from: string, to: string, userId: string): Promise<void> {
   const [counted] = await tx.query<{ hubs: number }>(
     'SELECT count(*)::int4 AS hubs FROM hubs WHERE organization_id = $1',
@@ -36,7 +36,7 @@ export async function copyHubs(tx: Queryable, from: string, to: string, userId: 
   )
 }
 
-/** Custom roles with their system permissions: those on single data types mean nothing elsewhere. */
+/** Copies custom roles with their system permissions: permissions on single data types mean nothing elsewhere. */
 export async function copyRoles(tx: Queryable, from: string, to: string): Promise<void> {
   const roles = await tx.query<NewRole>(
     `SELECT name, permission_details AS "permissionDetails" FROM roles
@@ -54,7 +54,7 @@ export async function copyRoles(tx: Queryable, from: string, to: string): Promis
   )
 }
 
-/** Every flow, default ones too, without its data type. Returns their names. */
+/** Copies every flow, including default ones, without its data type. Returns their names. */
 export async function copyFlows(tx: Queryable, from: string, to: string): Promise<string[]> {
   const flows = await tx.query<NewFlow & { isDefault: boolean }>(
     `SELECT name, steps, is_default AS "isDefault" FROM flows WHERE organization_id = $1 ORDER BY id`,

@@ -23,12 +23,15 @@ const HUB_REQUIRED = 'Hub name is required when the user has no existing organiz
 const TOO_MANY =
   'This account, with those that it has invited, has as many organizations as it may. Delete one first, or ask whoever runs the server.'
 
-/** 409 where the root of the account has as many organizations as it may (row_caps). Whoever registers gets one in any case. */
+/**
+ * Throws 409 if the root of the account has its maximum of organizations (row_caps). A registration creates one in any
+ * case.
+ */
 export async function checkOrganizationsLeft(tx: Queryable, accountId: string): Promise<void> {
   if ((await countOrganizationsLeft(tx, accountId)) <= 0) throw conflict(TOO_MANY, 'too-many-records')
 }
 
-/** The hub of an organization-creation request: all three fields or none. */
+/** The hub in a request to create an organization: all three fields or none. */
 export interface HubFields {
   hubName?: string
   hubLat?: number
@@ -39,15 +42,15 @@ export interface NewOrganization {
   organizationName: string
   owner: { accountId: string; name: string }
   hub: NewHub | null
-  /** Whose settings, hubs, custom roles and flows are copied. */
+  /** The organization whose settings, hubs, custom roles and flows are copied. */
   copyFrom: string | null
-  /** Whose hubs are copied. */
+  /** The organization whose hubs are copied. */
   hubsFrom: string | null
 }
 
 /**
- * Creates an organization with its owner, default roles, default flows, and what is copied of another one
- * (specification 4.1), in the transaction given.
+ * Creates an organization with its owner, default roles, default flows, and copies from another one (specification
+ * 4.1), in the given transaction.
  */
 export async function createOrganization(
   tx: Queryable,
@@ -85,7 +88,7 @@ export async function createOrganization(
   return { organizationId, userId }
 }
 
-/** The same for a request, with its entry in the audit log and sample data on order. Signs its owner in to it. */
+/** The same for a request, with an entry in the audit log and a job for sample data. Signs its owner in to it. */
 export async function enterOrganization(
   tx: Queryable,
   request: FastifyRequest,
@@ -107,8 +110,8 @@ export async function enterOrganization(
 }
 
 /**
- * Where a new organization's hubs and configuration come from (specification 2.1 and 4.1): the organization joined
- * first among those that the account owns; for hubs, the first of those that has any.
+ * The sources of a new organization's hubs and configuration (specification 2.1 and 4.1): among the organizations that
+ * the account owns, the one it joined first; for hubs, the first one that has any.
  */
 export async function findSources(
   tx: Queryable,
@@ -125,7 +128,7 @@ export async function findSources(
   }
 }
 
-/** The hub of the request, or null where it names none and none is required. */
+/** The hub of the request; null if the request names none and none is required. */
 function readHub(request: HubFields, required: boolean): NewHub | null {
   const { hubName, hubLat, hubLng } = request
   if (hubName !== undefined && hubLat !== undefined && hubLng !== undefined) {

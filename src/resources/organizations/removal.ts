@@ -4,12 +4,13 @@ import { deletePoints, deleteTenantRows, listSubjectKeys } from '../../../db/que
 import { doublingBackoff, type JobKind } from '../../jobs/kind.ts'
 
 /**
- * What is left of an organization that was deleted. The jobs are nobody's, since those of the organization go with it.
+ * Removes the remains of a deleted organization. The jobs belong to no organization, since an organization's own jobs
+ * are deleted with it.
  */
 const REMOVE = 'remove-organization'
 const SWEEP = 'sweep-points'
 
-/** Points that were in the log when their subjects went are stored later; no log is behind by more than this. */
+/** Points that were in the log when their subjects were deleted are stored later; no log lags by more than this. */
 const SWEEP_AFTER_MS = 24 * 3600_000
 
 export async function orderRemoval(tx: Queryable, organizationId: string): Promise<void> {
@@ -29,7 +30,7 @@ const often = {
   timeoutMs: 6 * 3600_000,
 }
 
-/** Each step deletes what is there, so that beginning again does no harm. */
+/** Each step deletes what still exists, so that repeating it is harmless. */
 export function removalJobs(db: Database): JobKind[] {
   const remove: JobKind<{ organizationId: string }> = {
     kind: REMOVE,
@@ -38,7 +39,7 @@ export function removalJobs(db: Database): JobKind[] {
       const { organizationId } = job.payload
       const subjects = await db.tenant(organizationId, tx => listSubjectKeys(tx, organizationId))
       if (subjects.length > 0) {
-        // Once more later, whatever becomes of this attempt.
+        // Sweeps once more later, even if this attempt fails.
         const sweep = { kind: SWEEP, organizationId: null, payload: { subjects }, uniqueKey: organizationId }
         await commit(tx => insertJob(tx, { ...sweep, delayMs: SWEEP_AFTER_MS }))
       }

@@ -8,13 +8,13 @@ import { createSampleRecords, deleteSampleRecords } from './sample-records.ts'
 import { createSampleSchedules, createSampleTasks, createSampleVehicles } from './sample-work.ts'
 
 /**
- * What a new organization finds to try things out with. Each resource adds its own records, marked as samples;
- * what refers to others comes after them.
+ * The samples that a new organization starts with. Each resource adds its own records, marked as samples; records that
+ * refer to others come after them.
  */
 interface Samples {
   resource: string
   create(tx: Queryable, organizationId: string): Promise<void>
-  /** Deletes what it created. Returns how many records there were. */
+  /** Deletes the samples that it created. Returns their number. */
   delete(tx: Queryable, organizationId: string): Promise<number>
 }
 
@@ -27,12 +27,12 @@ const SAMPLES: readonly Samples[] = [
 
 const KIND = 'sample-data'
 
-/** Sample data for an organization, in the transaction that creates it. */
+/** Orders sample data for an organization, in the transaction that creates it. */
 export async function orderSampleData(tx: Queryable, organizationId: string): Promise<void> {
   await insertJob(tx, { kind: KIND, organizationId, uniqueKey: organizationId })
 }
 
-/** Creates the samples of one resource after the other; each is there once, however often the job is claimed. */
+/** Creates the samples of one resource after the other, each once, however often the job is claimed. */
 export const sampleDataJob: JobKind = {
   kind: KIND,
   slots: 2,
@@ -51,7 +51,7 @@ export const sampleDataJob: JobKind = {
   },
 }
 
-/** Deletes all sample data, and cancels the job that creates it. Returns how many records of each resource. */
+/** Deletes all sample data, and cancels the job that creates it. Returns the number of deleted records per resource. */
 export async function deleteSampleData(
   tx: Queryable,
   organizationId: string,

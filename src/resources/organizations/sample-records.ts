@@ -35,7 +35,7 @@ const field = (
 })
 const KEY = { required: true, unique: true }
 
-/** Customers, products and employees: what most organizations begin with. */
+/** Customers, products and employees: the types that most organizations begin with. */
 const SAMPLES: readonly {
   type: Omit<NewDataType, 'fields'> & { fields: Omit<Field, 'order'>[] }
   records: Values[]
@@ -109,7 +109,7 @@ const SAMPLES: readonly {
   },
 ]
 
-/** Creates sample types with their records. A type that has the name already stays as it is. */
+/** Creates sample types with their records. An existing type of the same name stays as it is. */
 export function createSampleRecords(tx: Queryable, organizationId: string): Promise<void> {
   return acrossOrganizations(tx, async () => {
     for (const { type, records } of SAMPLES) {
@@ -122,7 +122,7 @@ export function createSampleRecords(tx: Queryable, organizationId: string): Prom
   })
 }
 
-/** The sample customers that are there. */
+/** The sample customers that still exist. */
 export function listSampleCustomers(tx: Queryable, organizationId: string): Promise<DataRecord[]> {
   return acrossOrganizations(tx, async () => {
     const [type] = SAMPLES.filter(({ type }) => type.type === 'customer')
@@ -132,7 +132,10 @@ export function listSampleCustomers(tx: Queryable, organizationId: string): Prom
   })
 }
 
-/** Deletes the sample records to which no record refers, and the types that are empty then. Returns how many records. */
+/**
+ * Deletes the sample records that no record refers to, and the types that are empty then. Returns the number of deleted
+ * records.
+ */
 export function deleteSampleRecords(tx: Queryable, organizationId: string): Promise<number> {
   return acrossOrganizations(tx, async () => {
     const types = await listDataTypesById(tx, organizationId)
@@ -140,7 +143,7 @@ export function deleteSampleRecords(tx: Queryable, organizationId: string): Prom
       fields.filter(({ type }) => type === 'reference').map(({ key }) => ({ dataTypeId: _id, key })),
     )
     const records = await listSampleRecords(tx, organizationId)
-    // As whoever writes records does, so that a change of their type knows of it.
+    // The same lock as every writer of records takes, so that a change of their type notices it.
     for (const dataTypeId of [...new Set(records.map(record => record.dataTypeId))].sort())
       await findDataType(tx, organizationId, { dataTypeId }, 'FOR SHARE')
     let deleted = 0

@@ -47,7 +47,9 @@ export async function createSampleVehicles(tx: Queryable, organizationId: string
   await insertVehicles(tx, organizationId, vehicles)
 }
 
-/** What is done in a week: day from Monday, hour, flow, name, and where from the hub in kilometres east and north. */
+/**
+ * The work of a week: day from Monday, hour, flow, name, and the distance from the hub in kilometres east and north.
+ */
 const WORK: readonly [day: number, hour: number, flow: string, name: string, east: number, north: number][] =
   [
     [0, 9, 'Delivery', 'Deliver bread and rolls', 1.2, 0.4],
@@ -64,7 +66,7 @@ const WORK: readonly [day: number, hour: number, flow: string, name: string, eas
 const KM_A_DEGREE = 111.32
 const HOUR_MS = 3_600_000
 
-/** What became of a task that is over; every fourth failed, so that there is something to look into. */
+/** The statuses that past tasks went through; every fourth one failed, so that there is something to look into. */
 const DONE = ['assigned', 'accepted', 'on_the_way', 'in_progress', 'completed']
 const FAILED = ['assigned', 'accepted', 'on_the_way', 'failed']
 const FIELDS: { [flow: string]: { [status: string]: { [key: string]: unknown } } } = {
@@ -76,7 +78,9 @@ const FIELDS: { [flow: string]: { [status: string]: { [key: string]: unknown } }
   Standard: { failed: { reason: 'No time left' } },
 }
 
-/** The tasks of this week around the first hub, in the organization's time; what is past is done or failed. */
+/**
+ * Creates the tasks of this week around the first hub, in the organization's time zone; past ones are done or failed.
+ */
 export async function createSampleTasks(tx: Queryable, organizationId: string): Promise<void> {
   const [place] = await tx.query<{ hubId: string | null; lat: number; lng: number; monday: Date; now: Date }>(
     `SELECT h.id AS "hubId", coalesce(h.lat, 52.52) AS lat, coalesce(h.lng, 13.405) AS lng, now() AS now,
@@ -119,7 +123,7 @@ export async function createSampleTasks(tx: Queryable, organizationId: string): 
   await insertTasks(tx, organizationId, tasks)
 }
 
-/** A task at the first hub on every Monday from the next one on. */
+/** Creates a schedule with a task at the first hub on every Monday from the next one on. */
 export async function createSampleSchedules(tx: Queryable, organizationId: string): Promise<void> {
   const [of] = await tx.query<{
     hubId: string | null
@@ -155,7 +159,7 @@ export async function createSampleSchedules(tx: Queryable, organizationId: strin
   ])
 }
 
-/** Near a pole a kilometre is many degrees, and beyond the antimeridian they begin anew. */
+/** Near a pole a kilometre is many degrees, and longitudes wrap at the antimeridian. */
 function around({ lat, lng }: { lat: number; lng: number }, east: number, north: number) {
   const latitude = Math.min(89.9, Math.max(-89.9, lat + north / KM_A_DEGREE))
   const turned = lng + east / (KM_A_DEGREE * Math.cos((latitude * Math.PI) / 180))

@@ -85,7 +85,7 @@ const organization = z.object({
   updatedAt: z.date(),
 })
 
-/** Without the keys that were stored when any key was taken. */
+/** Drops the keys that were stored when any key was accepted. */
 export const knownSettings = (settings: object): object =>
   Object.fromEntries(Object.entries(settings).filter(([key]) => Object.hasOwn(fields.settings.shape, key)))
 

@@ -16,9 +16,9 @@ import { answerSignedIn } from '../auth/sign-in.ts'
 import { enterOrganization } from '../organizations/create.ts'
 import * as operations from './schemas.ts'
 
-/** Registering, where that is allowed. */
+/** Registration, if it is allowed. */
 export function registrationRoutes(app: App, { db, tokens, config }: Services): void {
-  // Before anything is said of what is sent.
+  // Runs before the body is validated.
   const onRequest = async () => {
     if (!config.allowSignup)
       throw forbidden('Registration is closed here. Ask an administrator to invite you.')
@@ -36,7 +36,7 @@ export function registrationRoutes(app: App, { db, tokens, config }: Services): 
     const passwordHash = present ?? (await hashPassword(password, networkOf(request.ip)))
     const opened = await db.system.transaction(async tx => {
       const account = await claimAccount(tx, email)
-      // Whoever registered, or changed the password, or was let in again meanwhile came first.
+      // Another request has registered the account, changed its password, or given it access again meanwhile.
       if (account.passwordHash !== present) throw taken
       if (present !== null && (await listMemberships(tx, account.id)).length > 0) throw taken
       if (present === null) await setRoot(tx, account.id, await findRoot(tx, request.ip, account.id))
@@ -47,7 +47,7 @@ export function registrationRoutes(app: App, { db, tokens, config }: Services): 
         copyFrom: null,
         hubsFrom: null,
       })
-      // Specification 5.4 goes by where an account first registered.
+      // The rule of specification 5.4 depends on the organization in which an account first registered.
       if (present === null) {
         const registeredIn = opened.user.organizationId
         await registerAccount(tx, account.id, { passwordHash, registeredIn })
@@ -59,7 +59,7 @@ export function registrationRoutes(app: App, { db, tokens, config }: Services): 
   })
 }
 
-/** Many come from the address of a proxy on this machine, which nobody has named. */
+/** A proxy on this machine that is not configured gives many clients this address. */
 const LOOPBACK = /^(127\.|::1$)/
 
 const findRoot = async (tx: Queryable, address: string, accountId: string): Promise<string> =>

@@ -5,15 +5,15 @@ import type { PermissionDetail } from '../../../db/schema/roles.ts'
 import { type FieldError, FieldErrors, invalid } from '../../http/errors.ts'
 import { isPermission } from '../../http/permissions.ts'
 
-/** Of a role, which every request of its users goes by: 300 types, or 3,000 restricted fields. */
+/** The maximum of a role, which is read with every request of its users: 300 types, or 3,000 restricted fields. */
 const MAX_BYTES = 32 * 1024
 const TOO_LARGE =
   'A role has at most 32 KiB of permissions, written as JSON: name fewer data types or fields.'
 
 /**
- * Checks that every detail says something clear (contract section 4): 400 with the places of those that do not. A data type
- * or field that the role named before may be gone: it stays, for without its last type a detail would hold for all types.
- * Resolves to those that are gone and stay, by their places.
+ * Checks that every permission is unambiguous (contract section 4): 400 with the places of those that are not. A
+ * deleted data type or field that the role named before stays in it: without its last type, a permission would cover
+ * all types. Resolves to the deleted ones that stay, by their places.
  */
 export async function checkDetails(
   tx: Queryable,
@@ -53,7 +53,7 @@ export async function checkDetails(
   return listTopmost(missing)
 }
 
-/** The data types and fields that a role names and that have been deleted, by their places. */
+/** The deleted data types and fields that a role names, by their places. */
 export async function listGone(
   tx: Queryable,
   organizationId: string,
@@ -62,22 +62,22 @@ export async function listGone(
   return listTopmost(await findMissing(tx, organizationId, details))
 }
 
-/** Without the fields of a type that is itself missing. */
+/** Leaves out the fields of a type that is itself missing. */
 const listTopmost = (missing: readonly Missing[][]): FieldError[] =>
   toErrors(missing.flat().filter(({ typeName }) => typeName === null))
 
 const toErrors = (missing: readonly Missing[]): FieldError[] =>
   missing.map(({ path, code, message }) => ({ path, code, message }))
 
-/** A data type or a field that a detail names and that is not there. */
+/** A data type or field that a permission names but that does not exist. */
 interface Missing extends FieldError {
   /** The permission, the type and the field. */
   name: string
-  /** Of a field whose type is missing: the name of that. Null of everything else. */
+  /** The name of the missing type if the entry is one of its fields, else null. */
   typeName: string | null
 }
 
-/** Of each detail the data types and fields that are not there. */
+/** The missing data types and fields of each permission. */
 async function findMissing(
   tx: Queryable,
   organizationId: string,

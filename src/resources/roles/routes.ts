@@ -71,7 +71,7 @@ export function roleRoutes(app: App, { db }: Services): void {
         throw forbidden(`Users hold this role, and yours ${further}, so you cannot change what they may do.`)
       }
       gone = await checkDetails(tx, caller.organizationId, permissionDetails, before.permissionDetails)
-      // What the role permits already is nobody's new grant.
+      // Permissions that the role has already are not granted anew.
       checkGrant(
         caller,
         permissionDetails.filter(detail => !covers(before.permissionDetails, detail)),
@@ -96,14 +96,14 @@ export function roleRoutes(app: App, { db }: Services): void {
   })
 }
 
-/** A role that was created here, and so may be changed. */
+/** A custom role, which may be changed. */
 async function findOwnRole(tx: Queryable, roleId: string): Promise<Role> {
   const role = found('role', await findRole(tx, roleId))
   if (role.isDefault) throw conflict(`${role.name} is a default role and stays as it is.`)
   return role
 }
 
-/** Nobody grants what they lack (contract section 4). */
+/** Nobody may grant permissions that they lack (contract section 4). */
 function checkGrant(caller: Caller, details: readonly PermissionDetail[]): void {
   const lacking = details.find(detail => !covers(caller.permissionDetails, detail))
   if (lacking) {

@@ -22,7 +22,7 @@ const restriction = z.strictObject({
     .describe('Keys of fields that stay hidden'),
 })
 
-/** A permission as it is shown. */
+/** A permission in an answer. */
 export const permissionDetail = z.object({
   permissionName,
   scope,

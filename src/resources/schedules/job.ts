@@ -122,7 +122,7 @@ function* findWork(schedule: DueSchedule): Generator<void, Work> {
     from: schedule.nextRunAt.getTime(),
     now: schedule.now,
     keep: MAX_MISSED,
-    ahead: past => (past > MAX_TASKS ? 0 : 1),
+    futureCount: past => (past > MAX_TASKS ? 0 : 1),
   })
   const after = kept[MAX_TASKS] ?? next[0]
   return {

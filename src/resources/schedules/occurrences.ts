@@ -44,7 +44,7 @@ interface Wanted {
   /** The number of the last past occurrences to return. */
   keep?: number
   /** The number of future occurrences to search for, depending on the number of past ones. */
-  ahead: (past: number) => number
+  futureCount: (past: number) => number
   budget?: Budget
 }
 
@@ -64,7 +64,7 @@ interface Occurrences {
  */
 export function* lookThrough(
   timing: Timing,
-  { from, now, keep = 0, ahead, budget = { stepsLeft: Number.POSITIVE_INFINITY } }: Wanted,
+  { from, now, keep = 0, futureCount, budget = { stepsLeft: Number.POSITIVE_INFINITY } }: Wanted,
 ): Generator<void, Occurrences> {
   const effort: Effort = { steps: 0 }
   const days: OccurrenceDay[] = []
@@ -97,11 +97,11 @@ export function* lookThrough(
     const ended = instants.filter(instant => instant <= now)
     hold({ day: found.day, count: ended.length, instants: () => ended })
     for (const instant of instants) if (instant > now) next.push(instant)
-    if ((found.day - 1) * DAY_MS > now && next.length >= ahead(past)) break
+    if ((found.day - 1) * DAY_MS > now && next.length >= futureCount(past)) break
   }
   spend()
   const kept = keep === 0 ? [] : days.flatMap(({ instants }) => instants()).slice(-keep)
-  return { past, kept, next: next.slice(0, ahead(past)) }
+  return { past, kept, next: next.slice(0, futureCount(past)) }
 }
 
 /** The days from an instant on. Days without an occurrence are included, so that the caller may pause at any of them. */

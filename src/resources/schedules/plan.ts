@@ -13,8 +13,14 @@ export interface Plan {
 
 /** Plans a schedule whose tasks before `from` (milliseconds since 1970) are created. */
 export function* planFrom(timing: Timing, from: number, now: number, budget?: Budget): Generator<void, Plan> {
-  const ahead = (past: number) => (past > 0 ? 0 : 1)
-  const found = yield* lookThrough(timing, { from, now, keep: MAX_MISSED, ahead, ...(budget && { budget }) })
+  const futureCount = (past: number) => (past > 0 ? 0 : 1)
+  const found = yield* lookThrough(timing, {
+    from,
+    now,
+    keep: MAX_MISSED,
+    futureCount,
+    ...(budget && { budget }),
+  })
   const next = found.kept[0] ?? found.next[0]
   return {
     nextRunAt: next === undefined ? null : new Date(next),

@@ -39,7 +39,7 @@ export function* preview(
 ): Generator<void, { occurrences: string[]; past: number }> {
   const budget = { stepsLeft: MAX_STEPS }
   const { past, next } = yield* refuseInvalidRule(
-    lookThrough(timing, { from: 0, now: now - 1, ahead: () => count, budget }),
+    lookThrough(timing, { from: 0, now: now - 1, futureCount: () => count, budget }),
   )
   if (past === 0 && next.length === 0) throw neverOccurs()
   return { occurrences: next.map(instant => new Date(instant).toISOString()), past }

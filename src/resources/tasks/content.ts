@@ -4,21 +4,21 @@ import type { Flow } from '../../../db/queries/flows.ts'
 import type { Values } from '../../../db/schema/data-records.ts'
 import type { Field } from '../../../db/schema/flows.ts'
 
-/** Beyond this a task is no note any more, and a page of them would be long. */
+/** More is no longer a note, and would make a page of tasks long. */
 export const MAX_CONTENT_BYTES = 64 * 1024
-/** Records whose values are read by one statement; each is 256 KiB at the most. */
+/** Records whose values one statement reads; each has at most 256 KiB. */
 const READ_AT_ONCE = 10
 
 export const fieldsOf = ({ steps }: Flow): Map<string, Field> =>
   new Map(steps.flatMap(({ fields }) => fields.map(field => [field.key, field] as const)).reverse())
 
-/** Whether content is no more than a task holds, wherever it came from. */
+/** Whether content fits into a task. */
 export const fits = (content: Values): boolean =>
   Buffer.byteLength(JSON.stringify(content)) <= MAX_CONTENT_BYTES
 
 /**
- * The content of a new task: what is given, and for the other fields of its flow what its records have under the same key,
- * of several records the first. Null where that is more than a task holds; no more than that is read.
+ * The content of a new task: the given values, and for the other fields of its flow the values of its records under the
+ * same key, from the first record that has one. Null if it would exceed a task's maximum; no more than that is read.
  */
 export async function gatherContent(
   tx: Queryable,
@@ -38,7 +38,7 @@ export async function gatherContent(
   return fits(content) ? content : null
 }
 
-/** The types of data records that are there, by their identifiers. */
+/** The data types of existing records, by the records' identifiers. */
 export async function findDataTypes(
   tx: Queryable,
   organizationId: string,

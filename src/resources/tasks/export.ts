@@ -17,7 +17,7 @@ import { TASK_KEYS, taskExportFilter } from './schemas.ts'
 
 type Presented = ReturnType<typeof presentTask>
 
-/** What a spreadsheet shows of a task beside its content, and how. */
+/** The columns of a spreadsheet beside a task's content. */
 const COLUMNS: readonly { key: keyof Presented; label: string; type: Field['type'] }[] = [
   { key: 'code', label: 'Code', type: 'text' },
   { key: 'name', label: 'Name', type: 'text' },
@@ -33,7 +33,7 @@ const COLUMNS: readonly { key: keyof Presented; label: string; type: Field['type
   { key: 'scheduleId', label: 'Schedule', type: 'text' },
   { key: 'dataIds', label: 'Data sources', type: 'text' },
 ]
-/** What has a column where it is asked for. */
+/** Columns that appear only on request. */
 const MORE_COLUMNS: typeof COLUMNS = [
   { key: '_id', label: '_id', type: 'text' },
   { key: 'isSample', label: 'Sample', type: 'boolean' },
@@ -41,13 +41,13 @@ const MORE_COLUMNS: typeof COLUMNS = [
   { key: 'updatedAt', label: 'Updated', type: 'datetime' },
 ]
 const FIELDS: ReadonlySet<string> = new Set(TASK_KEYS)
-/** Of all flows together; more is in the JSON. */
+/** The content columns of all flows together; the JSON has all of them. */
 const MAX_CONTENT_COLUMNS = 500
 const MAX_FLOWS = 500
-/** Rows of a page, of about 1 MiB at the most. */
+/** Rows of a page, which has at most about 1 MiB. */
 const PAGE_ROWS = 500
 
-/** Exports of tasks: those that the role lets be both seen and exported, as `GET /tasks` shows them. */
+/** Exports the tasks that the role may both see and export, as `GET /tasks` shows them. */
 export const exportableTasks: Exportable = {
   async open(db, who, { filter, fields: named }) {
     const { organizationId } = who
@@ -75,7 +75,7 @@ export const exportableTasks: Exportable = {
       return listTasks(db, organizationId, visibility, wanted, { ...page, ids: splitIds(_id), after: from })
     }
     const shown = TASK_KEYS.filter(key => key === '_id' || shows(key))
-    // Rows of a page hold what it was sorted by as well.
+    // Rows of a page also contain their sort key.
     const pick = (task: Presented) => Object.fromEntries(shown.map(key => [key, task[key]]))
     const cells = (task: Presented) => [
       ...columns.map(({ key }) => cellValueOf(task[key])),
@@ -122,7 +122,7 @@ export const exportableTasks: Exportable = {
 
   async checkFile(_db, who, _dataTypeId, keys) {
     narrowest(who)
-    // Owner and Admin see every task, and what others may see of it.
+    // Owner and Admin see every task, and so everything that others may see of it.
     if (who.hubIds !== null && keys[0] !== fingerprintOf(who)) {
       throw forbidden('What you may see of tasks has changed since: export them again.')
     }
@@ -140,7 +140,7 @@ function narrowest(who: Exporter): TaskVisibility {
   return { ...visibilityOf(who, 'view/task'), scope }
 }
 
-/** Of all that decides what of a task is in a file. */
+/** A digest of the permissions that decide which parts of tasks a file contains. */
 const fingerprintOf = ({ userId, hubIds, teamIds, permissionDetails }: Exporter): string => {
   const decisive = permissionDetails.filter(({ permissionName }) =>
     /^(view|export)\/(data|task)$/.test(permissionName),
@@ -161,7 +161,7 @@ async function listContentFields(db: Database, organizationId: string): Promise<
 }
 
 function columnsOf(columns: typeof COLUMNS, content: readonly Field[]): Column[] {
-  // A field of a flow may have the key of a column: told apart by what no key of it has.
+  // A field of a flow may have the key of a column. The prefix, which no key has, distinguishes them.
   const all = [
     ...columns.map(column => ({ ...column, key: `${column.key}`, options: [] })),
     ...content.map(field => ({ ...field, key: `content.${field.key}` })),
@@ -170,7 +170,7 @@ function columnsOf(columns: typeof COLUMNS, content: readonly Field[]): Column[]
   return all.map(({ key, type, options }) => ({ heading: headings.get(key) as string, type, options }))
 }
 
-/** As a cell takes it. */
+/** Converts a value to that of a cell. */
 function cellValueOf(value: Presented[keyof Task & keyof Presented]): unknown {
   if (value instanceof Date) return value.toISOString()
   if (Array.isArray(value)) return value.join(', ')

@@ -5,7 +5,7 @@ import type { taskFilter } from './schemas.ts'
 
 type Given = z.output<z.ZodObject<typeof taskFilter>>
 
-/** The filter of a list of tasks. What is no identifier matches nothing. */
+/** The filter of a list of tasks. Texts that are no identifiers match nothing. */
 export const readFilter = (given: Given): TaskFilter => ({
   statuses: given.status?.split(',').map(status => status.trim()),
   flowIds: splitIds(given.flowId),

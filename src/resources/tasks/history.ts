@@ -6,24 +6,25 @@ import type { HistoryEntry } from '../../../db/schema/tasks.ts'
 import { conflict, RequestError } from '../../http/errors.ts'
 
 /**
- * How a task moves through its flow. Its history is in the order of the times at which things happened, and its status is
- * that of the last entry. A phone without a connection says late what it did, and says it again where it got no answer:
+ * Moves a task through its flow. Its history is in the order in which things happened, and its status is that of the
+ * last entry. A phone without a connection reports late, and repeats a report that got no answer:
  *
  * - The same status at the same time is the same entry.
- * - An entry comes after those that happened before it, and the status of the one before it has to allow it. What comes
- *   after it in the history stays, and so does the status of the task.
- * - What happened before the task was created (a clock that is slow) happened at that moment.
- * - Who names no time means now, which is after everything that is there, also after what a fast clock has said.
+ * - An entry is placed after those that happened before it, and the status of its predecessor must allow it. Later
+ *   entries
+ *   stay in the history, and so does the task's status.
+ * - An event before the task's creation (from a slow clock) counts as at its creation.
+ * - A request without a time means now. That is placed after all entries, including those of a fast clock.
  */
 
-/** As many as nobody needs; a flow may go round in a circle. */
+/** More than anybody needs; a flow may contain a cycle. */
 const MAX_ENTRIES = 500
-/** What steps ask for is kept in every entry. */
+/** The values of a step's fields are stored in every entry. */
 const MAX_BYTES = 256 * 1024
 
 export interface Move {
   status: string
-  /** Null is now. */
+  /** Null means now. */
   at: Date | null
   by: string
   lat: number | null
@@ -32,7 +33,10 @@ export interface Move {
   fields: { [key: string]: unknown }
 }
 
-/** The task after a move, or the same one where it has made it already. 409 where the flow does not allow it. */
+/**
+ * The task after a move, or the unchanged task if it has made this move already. Throws 409 if the flow does not allow
+ * it.
+ */
 export function moveTask(task: Task, flow: Pick<Flow, 'steps'>, move: Move): Task {
   const at = timeOf(task.history, move.at)
   if (task.history.some(entry => entry.status === move.status && entry.at === at)) return task
@@ -43,7 +47,7 @@ export function moveTask(task: Task, flow: Pick<Flow, 'steps'>, move: Move): Tas
   return addEntry(task, flow, place, { ...move, at })
 }
 
-/** The task after its assignee is another one: given and taken away, it moves between `unassigned` and `assigned`. */
+/** The task after a change of its assignee: assigning and unassigning moves it between `unassigned` and `assigned`. */
 export function assignTask(
   task: Task,
   flow: Pick<Flow, 'steps'>,
@@ -63,7 +67,7 @@ export function assignTask(
   return addEntry(assigned, flow, task.history.length, entry)
 }
 
-/** What a new task begins with. */
+/** The first entry of a new task's history. */
 export const firstEntry = (flow: Pick<Flow, 'steps'>, by: string | null, now: Date): HistoryEntry => ({
   status: (flow.steps[0] as Step).status,
   at: now.toISOString(),
@@ -86,7 +90,7 @@ function timeOf(history: readonly HistoryEntry[], given: Date | null): string {
   return earliest !== undefined && time < earliest ? earliest : time
 }
 
-/** What of an entry's fields is the content: that which no later entry says again. */
+/** The fields of an entry that count as content: those that no later entry sets again. */
 export function countingFields(
   fields: HistoryEntry['fields'],
   later: readonly HistoryEntry[],

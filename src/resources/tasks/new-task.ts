@@ -2,7 +2,7 @@ import type { Flow } from '../../../db/queries/flows.ts'
 import type { NewTask, Task } from '../../../db/queries/tasks.ts'
 import { assignTask, firstEntry } from './history.ts'
 
-/** A new task in the first step of its flow, or assigned where it has an assignee. `by` null is nobody, a schedule. */
+/** A new task in the first step of its flow, or assigned if it has an assignee. `by` is null for a schedule. */
 export function composeTask(
   given: Omit<NewTask, 'status' | 'history'>,
   flow: Flow,
@@ -14,7 +14,10 @@ export function composeTask(
   return assignTask(task as Task, flow, given.assigneeId, by)
 }
 
-/** The types that content may come from: of its records, and of those that were named before, which it still may hold. */
+/**
+ * The types that content may come from: those of its records, and those of earlier records, whose values it may still
+ * contain.
+ */
 export const typesOf = (
   ofRecords: Iterable<string>,
   before: Pick<Task, 'dataTypeIds'> = { dataTypeIds: [] },

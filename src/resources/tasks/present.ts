@@ -5,7 +5,7 @@ import { isTaskVisible, type SeenThrough, type Task, type TaskVisibility } from 
 import { type Permission, scopeOf } from '../../http/permissions.ts'
 import { type DataAccess, dataAccess } from '../data/access.ts'
 
-/** Which tasks a caller may do this with. */
+/** The tasks on which a caller has this permission. */
 export function visibilityOf(
   caller: Pick<Caller, 'userId' | 'hubIds' | 'teamIds' | 'permissionDetails'>,
   permission: Permission,
@@ -23,7 +23,7 @@ export const everyTask = ({ userId }: Pick<Caller, 'userId'>): TaskVisibility =>
 
 type Types = ReadonlyMap<string, Pick<DataType, 'fields'>>
 
-/** The types of data records that tasks refer to, as far as they say what a role hides of a task. */
+/** The data types of tasks' records, which decide what a role hides of a task. */
 export async function readTypes(
   db: Queryable,
   organizationId: string,
@@ -34,7 +34,7 @@ export async function readTypes(
   return new Map(types.map(type => [type._id, type]))
 }
 
-/** What a caller sees of content, as `presentTask` has it. */
+/** A filter for content that leaves out restricted values, as in `presentTask`. */
 export function createContentFilter(
   caller: Pick<Caller, 'permissionDetails'>,
   of: Pick<Task, 'dataTypeIds'>,
@@ -51,8 +51,8 @@ export function createContentFilter(
 }
 
 /**
- * A task as a caller sees it: without the content that its role restricts in the type of one of the data records, but
- * for what the request itself has set.
+ * A task as a caller sees it: without the content that its role restricts in the type of one of the data records,
+ * except for what the request itself has set.
  */
 export function presentTask(
   caller: Pick<Caller, 'permissionDetails'>,
@@ -61,17 +61,17 @@ export function presentTask(
   set: object = {},
 ) {
   const { dataTypeIds, scheduledFor, ...rest } = task
-  // Under the keys that the request has set the history holds what others have.
+  // In the history the values may be those of others, even under keys that the request has set.
   const shown = createContentFilter(caller, task, types)
   const history = task.history.map(entry => ({ ...entry, fields: shown(entry.fields) }))
   return { ...rest, content: createContentFilter(caller, task, types, set)(task.content), history }
 }
 
 /**
- * What whoever watches is told of a task that has changed, or is gone: the task where it may be seen, that it is deleted
- * where it was seen before, and nothing otherwise. `before` is what the trigger on tasks says of it.
+ * The message to a watcher about a changed or deleted task: the task if the caller may see it, its deletion if the
+ * caller could see it before, else null. `before` comes from the trigger on tasks.
  */
-export function tellTask(
+export function presentTaskChange(
   caller: Caller,
   taskId: string,
   task: Task | undefined,
@@ -89,7 +89,10 @@ function readSeenThrough(text: string): SeenThrough {
   return { hubId: hubId ?? null, teamId: teamId ?? null, assigneeId: assigneeId ?? null }
 }
 
-/** A type that the role does not grant hides its fields, and one that is gone and was not granted everything. */
+/**
+ * A type that the role does not cover hides its fields. A deleted type hides all of them, unless the role covers every
+ * type.
+ */
 export const hidesContent = (
   access: DataAccess,
   { dataTypeIds }: Pick<Task, 'dataTypeIds'>,

@@ -1,13 +1,13 @@
 import type { Database } from '../../../db/client.ts'
 import { clearReference, type TaskReference } from '../../../db/queries/tasks.ts'
 
-/** In one transaction, some 20 ms of the embedded database. */
+/** Tasks of one transaction, which takes some 20 ms on the embedded database. */
 const AT_ONCE = 100
 
 /**
- * Takes what is about to be deleted off the tasks that name it, some at a time, so that everybody else has a turn between:
- * left to the foreign key, a team of 20,000 tasks held the embedded database for 5 s. Tasks that come to name it meanwhile
- * are left to the foreign key.
+ * Removes the reference to a record that is about to be deleted from its tasks, in steps, so that other requests have a
+ * turn in between: when the foreign key did it, a team of 20,000 tasks blocked the embedded database for 5 s. The
+ * foreign key handles tasks that refer to it meanwhile.
  */
 export async function releaseTasks(
   db: Database,

@@ -29,7 +29,7 @@ const degrees = (max: number, example: number) =>
     .max(max)
     .meta({ examples: [example] })
 
-/** Values by key; those of the flow's fields are checked against it. */
+/** Values by key; keys that are fields of the flow are checked against it. */
 export const values = z
   .record(
     z.string().regex(KEY, 'A key has letters, digits and _, and starts with a letter.').max(100),
@@ -154,7 +154,7 @@ const task = z
   })
   .meta({ id: 'Task' })
 
-/** What is shown of a task. */
+/** The fields of a task in an answer. */
 export const TASK_KEYS = Object.keys(task.shape) as (keyof typeof task.shape)[]
 
 nameSchemas({ NewTaskLocation: location, NewTask: newTask, TaskPatch: taskPatch, TaskMove: move })
@@ -163,7 +163,7 @@ const tags = ['Tasks']
 const params = z.object({ id: pathId })
 const several = (what: string) => z.string().optional().describe(`${what}, separated by commas`)
 
-/** What a list of tasks is filtered by. */
+/** The filters of a list of tasks. */
 export const taskFilter = {
   status: several('Statuses'),
   hubId: several('Hubs'),
@@ -179,7 +179,7 @@ export const taskFilter = {
     .describe('west,south,east,north in degrees; west > east crosses the antimeridian'),
 }
 
-/** What an export of tasks is filtered by: as the list, with what every list is searched by. */
+/** The filters of an export of tasks: those of the list, with search and identifiers. */
 export const taskExportFilter = z.strictObject({
   ...taskFilter,
   ...listQuery(TASK_SORTS, '-createdAt').pick({ search: true, _id: true }).shape,

@@ -30,10 +30,10 @@ import { composeTask, typesOf } from './new-task.ts'
 import { everyTask, visibilityOf } from './present.ts'
 import type { MoveBody, NewTaskBody, TaskPatch } from './schemas.ts'
 
-// Each of these runs in one transaction of the caller's organization.
+// Each of these functions runs in one transaction of the caller's organization.
 
 /** A phone's clock may be fast, as a tracker's may. */
-const AHEAD_MS = 10 * 60_000
+const FAST_CLOCK_MS = 10 * 60_000
 
 type Plain = Omit<NewTask, 'status' | 'history' | 'scheduleId' | 'isSample'>
 
@@ -64,7 +64,7 @@ export async function createTask(tx: Queryable, caller: Caller, body: NewTaskBod
   const [taskId = ''] = await unique(`task with the code ${body.code}`, () =>
     insertTasks(tx, organizationId, [assigned]),
   )
-  return told(tx, caller, 'create', null, taskId)
+  return recordTask(tx, caller, 'create', null, taskId)
 }
 
 export async function changeTask(
@@ -92,10 +92,10 @@ export async function changeTask(
   const after = assignTask(changed, flow, given.assigneeId, userId)
   checkReach(caller, 'update/task', after)
   await unique(`task with the code ${patch.code}`, () => updateTask(tx, after))
-  return told(tx, caller, 'update', before, taskId)
+  return recordTask(tx, caller, 'update', before, taskId)
 }
 
-/** Resolves to the task as it is then, also where it has made this move before, and to what of its content this set. */
+/** Resolves to the task afterwards, also if it has made this move before, and to the content that this request set. */
 export async function changeStatus(
   tx: Queryable,
   caller: Caller,
@@ -104,7 +104,8 @@ export async function changeStatus(
 ): Promise<{ task: Task; set: Values }> {
   if ((lat === undefined) !== (lng === undefined))
     throw invalid(lat === undefined ? 'lat' : 'lng', 'A place has both lat and lng.', 'required')
-  if (at && at.getTime() > timeOfDay() + AHEAD_MS) throw invalid('at', 'This is in the future.', 'too-large')
+  if (at && at.getTime() > timeOfDay() + FAST_CLOCK_MS)
+    throw invalid('at', 'This is in the future.', 'too-large')
   const before = await lockTask(tx, caller, 'update/task', taskId)
   const flow = found('flow', await findFlow(tx, before.flowId, 'FOR SHARE'))
   const move = {
@@ -115,7 +116,7 @@ export async function changeStatus(
     lng: lng ?? null,
     note: note ?? null,
   }
-  // Whether the flow allows it comes before what it asks for.
+  // The flow must allow the move before its fields are checked.
   if (moveTask(before, flow, { ...move, fields: {} }) === before) return { task: before, set: {} }
   const asked = await checkFields(tx, caller.organizationId, stepOf(flow, status)?.fields ?? [], fields)
   const after = moveTask(before, flow, { ...move, fields: asked })
@@ -123,7 +124,7 @@ export async function changeStatus(
   await updateTask(tx, after)
   const place = after.history.findIndex(entry => !before.history.includes(entry))
   const set = countingFields(asked, after.history.slice(place + 1))
-  return { task: await told(tx, caller, 'status', before, taskId), set }
+  return { task: await recordTask(tx, caller, 'status', before, taskId), set }
 }
 
 export async function removeTask(tx: Queryable, caller: Caller, taskId: string): Promise<void> {
@@ -138,7 +139,7 @@ export async function removeTask(tx: Queryable, caller: Caller, taskId: string):
   })
 }
 
-/** A task that the caller may do this with, held until the transaction ends. */
+/** A task on which the caller has this permission, locked until the transaction ends. */
 const lockTask = async (
   tx: Queryable,
   caller: Caller,
@@ -147,7 +148,10 @@ const lockTask = async (
 ): Promise<Task> =>
   found('task', await findTask(tx, visibilityOf(caller, permission), taskId, 'FOR NO KEY UPDATE'))
 
-/** What is named has to be there for the caller, or be what the task names already. 400 otherwise. */
+/**
+ * Every reference must name a record that exists for the caller, or one that the task refers to already. Throws 400
+ * otherwise.
+ */
 async function checkTask(
   tx: Queryable,
   caller: Caller,
@@ -201,7 +205,7 @@ async function checkTask(
     throw invalid('endTime', 'This has to be after the beginning.')
 }
 
-/** Nobody creates a task, or makes one of it, that the own permission does not reach. */
+/** Nobody may create a task outside the scope of the own permission, or move one out of it. */
 function checkReach(
   caller: Caller,
   permission: Permission,
@@ -211,7 +215,7 @@ function checkReach(
     throw forbidden(`Your role holds ${permission} for the own tasks or those of the own teams alone.`)
 }
 
-/** What is merged little by little is held to what may be given at once. */
+/** Content that grows by merging has the same maximum as content given at once. */
 function checkSize(path: string, { content }: Task): void {
   if (!fits(content)) throw tooMuch(path)
 }
@@ -219,7 +223,7 @@ function checkSize(path: string, { content }: Task): void {
 const tooMuch = (path: string) =>
   invalid(path, `A task holds at most ${MAX_CONTENT_BYTES / 1024} KiB of content.`, 'too-large')
 
-/** Content whose keys the flow has fields for is held to them; the rest is anybody's. */
+/** Content under keys of the flow's fields is checked against these fields; other content is free. */
 export async function checkContent(
   tx: Queryable,
   organizationId: string,
@@ -262,8 +266,8 @@ async function checkAgainst(
   return data
 }
 
-/** Writes into the audit log what became of a task, and resolves to it. */
-async function told(
+/** Writes the change of a task into the audit log, and resolves to the task. */
+async function recordTask(
   tx: Queryable,
   caller: Caller,
   action: string,
@@ -281,7 +285,7 @@ async function told(
   return after
 }
 
-/** Content is named by its keys and not shown: not everybody who reads the audit log may see it. */
+/** The entry names the keys of content without their values, which not every reader of the audit log may see. */
 export function differ<Record extends { content: Values }>(before: Record | null, after: Record | null) {
   const plain = (one: Record | null) =>
     one && { ...one, content: undefined, history: undefined, flow: undefined }

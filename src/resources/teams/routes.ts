@@ -88,7 +88,7 @@ function visibilityOf(caller: Caller, permission: Permission): TeamVisibility {
 
 const everything = ({ userId }: Caller): TeamVisibility => ({ userId, hubIds: null, ownOnly: false })
 
-/** Hub and users have to be there for the caller; those that the team has already may stay. 400 otherwise. */
+/** Hub and users must exist for the caller, except those that the team has already. Throws 400 otherwise. */
 function checkTeam(tx: Queryable, caller: Caller, given: NewTeam, before?: Team): Promise<void> {
   const { hubId, memberIds, leaderIds } = given
   return checkReferences(

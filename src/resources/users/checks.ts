@@ -12,12 +12,12 @@ import { conflict, forbidden, found, invalid } from '../../http/errors.ts'
 import { beyondReach, type Permission, scopeOf } from '../../http/permissions.ts'
 import { checkReferences, placed } from '../../http/references.ts'
 
-/** Whom a permission lets the caller see or change. */
+/** The users that a permission lets the caller see or change. */
 export function visibilityOf(caller: Caller, permission: Permission): UserVisibility {
   return { ...caller, scope: scopeOf(caller.permissionDetails, permission) ?? 'own' }
 }
 
-/** A user whom the permission reaches; 404 otherwise. */
+/** A user within the permission's scope; 404 otherwise. */
 export async function getVisibleUser(
   tx: Queryable,
   caller: Caller,
@@ -27,20 +27,23 @@ export async function getVisibleUser(
   return found('user', await findVisibleUser(tx, visibilityOf(caller, permission), by))
 }
 
-/** The role of an identifier in the body; 400 where it is none of the organization. */
+/** The role with an identifier from a body; 400 if the organization has none. */
 export async function getGivenRole(tx: Queryable, roleId: string): Promise<Role> {
   const role = isUuid(roleId) ? await findRole(tx, roleId) : null
   if (!role) throw invalid('roleId', 'There is no such role.', 'not-found')
   return role
 }
 
-/** Nobody gives a role that reaches further than the own: 403. */
+/** Throws 403 if the role reaches further than the caller's own. */
 export function checkGiving(caller: Caller, role: Role): void {
   const further = beyondReach(caller, role)
   if (further) throw forbidden(`Your role ${further}, so you cannot give the role ${role.name}.`)
 }
 
-/** Nobody changes, suspends, deletes or resets a user whose role reaches further than the own: 403. Returns the role. */
+/**
+ * Throws 403 if the user's role reaches further than the caller's own: then the caller may not change, suspend, delete
+ * or reset the user. Returns the role.
+ */
 export async function checkTouching(tx: Queryable, caller: Caller, user: User): Promise<Role> {
   const role = await findRole(tx, user.role._id)
   if (!role) throw new Error('The user has no role')
@@ -49,14 +52,14 @@ export async function checkTouching(tx: Queryable, caller: Caller, user: User): 
   return role
 }
 
-/** The last owner stays: 409. */
+/** Throws 409 for the last owner, who must stay. */
 export async function checkLastOwner(tx: Queryable, user: User, role: Role): Promise<void> {
   if (!role.isDefault || role.name !== 'Owner' || user.status !== 'active') return
   if ((await countOtherOwners(tx, user._id)) > 0) return
   throw conflict('This is the last owner of the organization. Make somebody else an owner first.')
 }
 
-/** Hubs in the body have to be there for the caller; those that the user has already may stay. 400 otherwise. */
+/** The hubs in a body must exist for the caller, except those that the user has already. Throws 400 otherwise. */
 export function checkHubs(
   tx: Queryable,
   caller: Caller,

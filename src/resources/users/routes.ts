@@ -90,7 +90,7 @@ export function userRoutes(app: App, { db }: Services): void {
       } else if (status === 'active' && before.status === 'invited') {
         throw conflict('This user has not accepted the invitation yet, and becomes active by accepting it.')
       } else if (status === 'active' && before.status === 'suspended') {
-        // Whoever has not accepted yet is invited again, and becomes active by accepting.
+        // A user who has not accepted the invitation is invited again, and becomes active by accepting.
         await updateUser(tx, before._id, { status: (await isInvited(tx, before._id)) ? 'invited' : 'active' })
       }
       if (hubId !== undefined) {
@@ -130,7 +130,7 @@ export function userRoutes(app: App, { db }: Services): void {
       if (id === caller.userId) {
         throw forbidden('Change your own password with its present one: POST /auth/change-password.')
       }
-      // Whoever sets a password can sign in with it, so it is as good as being given the role.
+      // A caller who sets a password can sign in with it, so this requires the right to give the role.
       await checkTouching(tx, caller, user)
       if (!(await isRegisteredHere(tx, id))) {
         throw forbidden(
@@ -140,7 +140,7 @@ export function userRoutes(app: App, { db }: Services): void {
       return { caller, user }
     }
     const { organizationId } = request.caller
-    // First, so that whoever may not takes no turn at hashing.
+    // Checked first, so that a caller without permission takes no turn at hashing.
     await db.tenant(organizationId, check)
     const passwordHash = await hashPassword(request.body.newPassword, organizationId)
     const resetIt = async (tx: Queryable) => {
@@ -158,7 +158,7 @@ export function userRoutes(app: App, { db }: Services): void {
   })
 }
 
-/** Whoever asks, and how things are written in its organization. */
+/** The calling user, with the language and time zone of its organization. */
 async function findSelf(
   tx: Queryable,
   { userId, organizationId }: Pick<Caller, 'userId' | 'organizationId'>,

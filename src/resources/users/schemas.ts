@@ -12,7 +12,7 @@ export const user = z.object({
   email: text('anna@example.com'),
   status: z.enum(['active', 'invited', 'suspended']),
   role: z.object({ _id: id, name: text('Planner') }),
-  // Whoever makes a hub works in it: there may be more of them than a change of the user may name.
+  // The creator of a hub works in it, so a user may have more hubs than a request may name.
   hubId: z.array(id).describe('The hubs that the user may work in'),
   organizationId: id,
   lastActiveAt: z.date().nullable().describe('When it last sent any request here, to the minute'),

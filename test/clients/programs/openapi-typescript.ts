@@ -1,6 +1,6 @@
 import { ok as check } from 'node:assert'
 import createClient from 'openapi-fetch'
-// Those of the build; with openapi-typescript's own in the full run (../run.ts).
+// The types of the build; in the full run those of openapi-typescript itself (../run.ts).
 import type { components, paths } from '../../../console/api/interface.d.ts'
 
 const {
@@ -9,7 +9,7 @@ const {
   FIELDLINE_PASSWORD: password = '',
 } = process.env
 const as = (token: string) => ({ authorization: `Bearer ${token}` })
-// Of an operation that also answers files, what it answers as JSON.
+// For an operation that also returns files, its JSON answer.
 const client = createClient<paths, 'application/json'>({ baseUrl })
 
 const signedIn = await client.POST('/api/v3/auth/login', { body: { email, password } })

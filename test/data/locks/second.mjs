@@ -1,4 +1,4 @@
-// The lock of generations as it came (db/drivers/directory-lock.ts and db/durable-files.ts at bf893e9), without types.
+// The first lock with generations (db/drivers/directory-lock.ts and db/durable-files.ts at bf893e9), without types.
 import { randomUUID } from 'node:crypto'
 import {
   closeSync,

@@ -30,7 +30,7 @@ const findOccurrence = (of: Timing, from: number) => listOccurrences(of, from, 1
 
 /** How many there are up to an instant, and the first of the last `keep` of them. */
 function countOccurrences(of: Timing, from: number, now: number, keep: number) {
-  const { past, kept } = atOnce(lookThrough(of, { from, now, keep, ahead: () => 0 }))
+  const { past, kept } = atOnce(lookThrough(of, { from, now, keep, futureCount: () => 0 }))
   return { total: past, firstKept: kept[0] ?? null }
 }
 
@@ -351,7 +351,7 @@ describe('Occurrences of an RRULE', () => {
     ['one day named a thousand times', `FREQ=MONTHLY;BYDAY=${'MO,'.repeat(1200)}MO`, 5218],
   ])('looks through a hundred years within its budget: %s', (_, text, total) => {
     const budget = { stepsLeft: MAX_STEPS }
-    const century = { from: 0, now: Date.UTC(2200, 0, 1), keep: 1_000, ahead: () => 0, budget }
+    const century = { from: 0, now: Date.UTC(2200, 0, 1), keep: 1_000, futureCount: () => 0, budget }
     expect(atOnce(lookThrough(rrule(text, '2000-01-01T00:00Z'), century)).past).toBe(total)
     expect(budget.stepsLeft).toBeGreaterThan(0)
   })
@@ -359,7 +359,7 @@ describe('Occurrences of an RRULE', () => {
   it('is refused in a sentence where the budget does not suffice', () => {
     const exceptions = Array.from({ length: 500 }, (_, n) => new Date(Date.UTC(2000, 0, 2 + n)).toISOString())
     const everyMinuteBut = timing({ rrule: 'FREQ=MINUTELY' }, '2000-01-01T00:00Z', 'UTC', { exceptions })
-    const century = { from: 0, now: Date.UTC(2200, 0, 1), ahead: () => 0 }
+    const century = { from: 0, now: Date.UTC(2200, 0, 1), futureCount: () => 0 }
     const look = (stepsLeft: number) =>
       atOnce(lookThrough(everyMinuteBut, { ...century, budget: { stepsLeft } }))
     expect(() => look(MAX_STEPS)).toThrow(InvalidRule)
