@@ -10,6 +10,7 @@ COPY ingest ./ingest
 COPY stream ./stream
 COPY db ./db
 COPY fair ./fair
+COPY basemap ./basemap
 RUN npm run build && npm prune --omit=dev --ignore-scripts
 
 FROM node:22-bookworm-slim
@@ -19,6 +20,8 @@ COPY --from=build /app/package.json ./
 COPY --from=build /app/node_modules ./node_modules
 COPY --from=build /app/dist ./dist
 COPY --from=build /app/db/migrations ./db/migrations
+COPY --from=build /app/basemap ./basemap
+COPY --from=build /app/src/commands/traces ./src/commands/traces
 RUN mkdir /data && chown node:node /data
 USER node
 VOLUME /data

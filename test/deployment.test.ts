@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { validate } from 'dockerfile-utils'
 import { describe, expect, it } from 'vitest'
@@ -44,6 +44,24 @@ describe('The Dockerfile', () => {
     for (const path of sources) expect(existsSync(resolve(import.meta.dirname, '..', path)), path).toBe(true)
     expect(dockerfile).toContain('CMD ["node", "dist/server/src/main.js"]')
     expect(dockerfile).toMatch(/^USER node$/m)
+  })
+
+  it('brings every file that the program reads from the project at run time', () => {
+    const image = dockerfile.slice(dockerfile.lastIndexOf('\nFROM '))
+    const sources = ['src', 'ingest', 'stream', 'db'].flatMap(floor =>
+      readdirSync(resolve(import.meta.dirname, '..', floor), { recursive: true, encoding: 'utf8' })
+        .filter(name => name.endsWith('.ts'))
+        .map(name => read(`${floor}/${name}`)),
+    )
+    const paths = sources.flatMap(text =>
+      [...text.matchAll(/join\(PROJECT, '([^']+)'/g)].map(([, path]) => path as string),
+    )
+    expect(paths).toContain('basemap/sanfrancisco-routes.ndjson.gz')
+    const copied = [...image.matchAll(/^COPY --from=build \S+ \.\/(\S*)$/gm)].map(
+      ([, path]) => path as string,
+    )
+    const missing = paths.filter(path => !copied.some(one => path === one || path.startsWith(`${one}/`)))
+    expect(missing.filter(path => path !== 'package.json')).toEqual([])
   })
 
   it('has a Node that the package supports', () => {

@@ -1,4 +1,13 @@
 import type { Api } from './api.ts'
+import { ROUTES_CREDIT, readRoutes } from './routes.ts'
+import { readTrace, TRACES, type TraceName } from './traces.ts'
+import { createTrack, type Place, placeAt, type Track } from './track.ts'
+
+/** A vehicle, and its true place after some seconds of driving. */
+export interface Vehicle {
+  name: string
+  placeAt: (seconds: number) => Place
+}
 
 /** A device with the key for its connection. */
 export interface Credentials {
@@ -10,9 +19,50 @@ export interface Credentials {
 const PAGE = 500
 /** The number of simultaneous requests. */
 const AT_ONCE = 8
+/** Its multiples are spread evenly over 0 to 1. */
+const GOLDEN_RATIO = 0.618034
+
+/** Creates vehicles that drive through San Francisco, or on the tracks of a recording. */
+export function createFleet(
+  trace: TraceName | undefined,
+  count: number,
+): { vehicles: Vehicle[]; credit: string } {
+  const indexes = Array.from({ length: count }, (_, index) => index)
+  if (!trace) {
+    const routes = readRoutes()
+    const vehicles = indexes.map(index => ({
+      name: `van-${index + 1}`,
+      placeAt: drive(routes, index, count),
+    }))
+    return { vehicles, credit: ROUTES_CREDIT }
+  }
+  const tracks = readTracks(trace)
+  const names = nameVehicles([...tracks.keys()], count)
+  const vehicles = names.map((name, index) => ({ name, placeAt: drive([...tracks.values()], index, count) }))
+  return { vehicles, credit: `the tracks of ${TRACES[trace].credit}` }
+}
+
+function readTracks(name: TraceName): Map<string, Track> {
+  const tracks = new Map<string, Track>()
+  for (const [vehicle, fixes] of readTrace(name)) {
+    const track = createTrack(fixes)
+    if (track) tracks.set(vehicle, track)
+  }
+  return tracks
+}
+
+/** The drive of one of `count` vehicles. Those that share a track are spread over it evenly. */
+function drive(tracks: readonly Track[], index: number, count: number): Vehicle['placeAt'] {
+  const which = index % tracks.length
+  const track = tracks[which] as Track
+  const round = Math.floor(index / tracks.length) / Math.ceil(count / tracks.length)
+  // Each track is entered elsewhere, since all of them begin with a stop.
+  const headStartS = ((round + which * GOLDEN_RATIO) % 1) * track.seconds
+  return seconds => placeAt(track, headStartS + seconds)
+}
 
 /** Names for `count` vehicles: the recorded ones first, then each again with a number. */
-export function nameVehicles(recorded: readonly string[], count: number): string[] {
+function nameVehicles(recorded: readonly string[], count: number): string[] {
   return Array.from({ length: count }, (_, index) => {
     const name = recorded[index % recorded.length] as string
     const round = Math.floor(index / recorded.length)

@@ -14,7 +14,8 @@ export interface SimulateOptions extends WatchOptions {
   mqttUrl: string
   devices: number
   pointsPerSecond: number
-  trace: TraceName
+  /** Undefined means the streets of San Francisco. */
+  trace: TraceName | undefined
   /** Whether the drivers get tasks. */
   day: boolean
   /** Undefined means until Ctrl-C. */
@@ -36,7 +37,7 @@ const SERVER_HELP = `  --url <address>      the server                        (h
   --password <text>    the password                      (FIELDLINE_OWNER_PASSWORD)
   --token <token>      a bearer token in place of e-mail and password`
 
-export const SIMULATE_HELP = `A fleet that replays real tracks of buses over MQTT, with the time of now.
+export const SIMULATE_HELP = `A fleet that drives through San Francisco and reports over MQTT.
 
   npm run simulate -- [options]
 
@@ -44,12 +45,12 @@ ${SERVER_HELP}
   --mqtt <address>     where the devices connect         (mqtt:// on the server's host, port 1883)
   --devices <number>   how many                          (20)
   --rate <number>      points per second and device      (1; 0.1 is one every 10 s)
-  --trace <name>       ${Object.keys(TRACES).join(' or ').padEnd(34)}(capmetro-2015)
+  --trace <name>       replay the recorded tracks of real buses in its place: ${Object.keys(TRACES).join(' or ')}
   --day                a working day: drivers, users of their own, accept tasks, drive there, complete most and
                        fail some; whoever signs in has to be allowed to invite users
   --duration <seconds> when to stop                      (Ctrl-C)
 
-The devices are named after the vehicles. A device of that name that is there already is used again: it gets a
+Each device has the name of its vehicle. A device of that name that is there already is used again: it gets a
 new key, and whoever used the old one is disconnected.`
 
 export const WATCH_HELP = `Live positions in the terminal, one line each.
@@ -65,14 +66,14 @@ export function readSimulateOptions(args: string[], env: Env): SimulateOptions |
     mqtt: { type: 'string' },
     devices: { type: 'string', default: '20' },
     rate: { type: 'string', default: '1' },
-    trace: { type: 'string', default: 'capmetro-2015' },
+    trace: { type: 'string' },
     day: { type: 'boolean', default: false },
     duration: { type: 'string' },
   } as const
   const values = parse(() => parseArgs({ args, options }).values)
   if (values.help) return null
   const url = readUrl('--url', values.url, ['http:', 'https:'])
-  if (!Object.hasOwn(TRACES, values.trace)) {
+  if (values.trace !== undefined && !Object.hasOwn(TRACES, values.trace)) {
     throw usageError(`There is no trace "${values.trace}"; there are ${Object.keys(TRACES).join(' and ')}.`)
   }
   return {
@@ -85,7 +86,7 @@ export function readSimulateOptions(args: string[], env: Env): SimulateOptions |
     ]),
     devices: readNumber('--devices', values.devices, { min: 1, max: 20_000, whole: true }),
     pointsPerSecond: readNumber('--rate', values.rate, { min: 0.001, max: 100 }),
-    trace: values.trace as TraceName,
+    trace: values.trace as TraceName | undefined,
     day: values.day,
     durationS:
       values.duration === undefined

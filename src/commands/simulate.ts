@@ -2,10 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { readEnv } from '../config.ts'
 import { createApi, signIn } from './api.ts'
 import { CommandError, listenForStop, runCommand, say } from './command.ts'
-import { nameVehicles, prepareDevices } from './fleet.ts'
+import { createFleet, prepareDevices, type Vehicle } from './fleet.ts'
 import { readSimulateOptions, SIMULATE_HELP } from './options.ts'
-import { readTrace, TRACES } from './traces.ts'
-import { createTrack, placeAt, type Track } from './track.ts'
+import { createReceiver, hasNetwork } from './receiver.ts'
 import { openTracker, type Tally, type Tracker } from './tracker.ts'
 import { type Driven, playDay } from './working-day.ts'
 
@@ -22,14 +21,17 @@ async function simulate(): Promise<void> {
   const { url, mqttUrl, devices: count, pointsPerSecond, durationS } = options
 
   const api = createApi(url, await signIn(url, options.credential))
-  const tracks = readTracks(options.trace)
-  const names = nameVehicles([...tracks.keys()], count)
+  const { vehicles, credit } = createFleet(options.trace, count)
   say(`Preparing the devices at ${url} …`)
-  const { devices, created } = await prepareDevices(api, names, ready => {
-    if (ready % PROGRESS_EVERY === 0 && ready < count) say(`${ready} of ${count} …`)
-  })
+  const { devices, created } = await prepareDevices(
+    api,
+    vehicles.map(({ name }) => name),
+    ready => {
+      if (ready % PROGRESS_EVERY === 0 && ready < count) say(`${ready} of ${count} …`)
+    },
+  )
   say(
-    `${count} devices: ${created} created, ${count - created} of an earlier run with a new key. Tracks: ${TRACES[options.trace].credit}.`,
+    `${count} devices: ${created} created, ${count - created} of an earlier run with a new key. They drive on ${credit}.`,
   )
 
   const stopping = listenForStop()
@@ -41,15 +43,15 @@ async function simulate(): Promise<void> {
   const everyMs = 1000 / pointsPerSecond
   for (const [index, device] of devices.entries()) {
     if (stop.aborted) break
-    const track = [...tracks.values()][index % tracks.size] as Track
-    // Vehicles that share a track are spread over it evenly.
-    const round = Math.floor(index / tracks.size) / Math.ceil(count / tracks.size)
-    const headStartS = round * 2 * track.seconds
-    const one = { device, placeAt: (now: number) => placeAt(track, headStartS + (now - startedAt) / 1000) }
+    const vehicle = vehicles[index] as Vehicle
+    const one = { device, placeAt: (now: number) => vehicle.placeAt((now - startedAt) / 1000) }
     driven.push(one)
+    const receive = createReceiver(index)
     const tracker = openTracker({
       url: mqttUrl,
-      ...one,
+      device,
+      read: now => receive(one.placeAt(now), now),
+      hasNetwork: now => hasNetwork(index, now),
       everyMs,
       delayMs: (everyMs * index) / count,
       tally,
@@ -69,15 +71,6 @@ async function simulate(): Promise<void> {
   summarize(trackers, tally, (Date.now() - startedAt) / 1000)
   const done = await day
   if (done) say(`Of the day: ${done.completed} tasks completed, ${done.failed} failed.`)
-}
-
-function readTracks(name: keyof typeof TRACES): Map<string, Track> {
-  const tracks = new Map<string, Track>()
-  for (const [vehicle, fixes] of readTrace(name)) {
-    const track = createTrack(fixes)
-    if (track) tracks.set(vehicle, track)
-  }
-  return tracks
 }
 
 function createTally(): Tally {
@@ -126,7 +119,8 @@ async function report(trackers: readonly Tracker[], tally: Tally, end: AbortSign
 
 function describeFleet(trackers: readonly Tracker[], tally: Tally, perSecond: number): string {
   const inState = (state: Tracker['state']) => trackers.filter(tracker => tracker.state === state).length
-  const waiting = trackers.reduce((sum, tracker) => sum + tracker.waiting, 0)
+  const online = trackers.filter(tracker => tracker.hasNetwork)
+  const waiting = online.reduce((sum, tracker) => sum + tracker.waiting, 0)
   const [away, denied] = [inState('away'), inState('denied')]
   return [
     new Date().toTimeString().slice(0, 8),
@@ -135,7 +129,7 @@ function describeFleet(trackers: readonly Tracker[], tally: Tally, perSecond: nu
     `${perSecond.toFixed(1)}/s`,
     `${tally.rejected} rejected`,
     // A few always wait; more than one for each device means that the server is slow or away.
-    ...(waiting > trackers.length ? [`${waiting} waiting`] : []),
+    ...(waiting > online.length ? [`${waiting} waiting`] : []),
     ...(tally.dropped > 0 ? [`${tally.dropped} dropped, the server was away for too long`] : []),
     ...(away > 0 ? [`${away} trying again (${tally.lastFailure})`] : []),
     ...(denied > 0 ? [`${denied} denied: key replaced or device deleted`] : []),

@@ -12,21 +12,29 @@ export interface Place {
   lng: number
   speed: number
   heading: number
+  /** The driver has left the vehicle, with the engine off. */
+  isParked: boolean
+  isTunnel: boolean
 }
 
-interface Leg {
+/** A straight line, or a stop. */
+export interface Leg {
   fromS: number
   seconds: number
   from: { lat: number; lng: number }
   to: { lat: number; lng: number }
+  /** At the beginning of the leg. */
   speed: number
+  acceleration: number
   heading: number
+  isParked?: boolean
+  isTunnel?: boolean
 }
 
-/** A path that can be driven there and back: straight legs between recorded positions, and short stops. */
+/** A closed path: its last leg ends where the first one begins. */
 export interface Track {
   legs: readonly Leg[]
-  /** The time for one direction. */
+  /** The time of one round. */
   seconds: number
   metres: number
 }
@@ -51,8 +59,8 @@ const LONGEST_STOP_S = 8
 const SHORTEST_TRACK_M = 1_000
 
 /**
- * Creates the longest drivable track of a vehicle's recording, or null if it hardly moved. Sparse fixes become straight
- * legs at the recorded average speed, within plausible bounds; hours of standing become short stops.
+ * Creates the longest drivable track of a vehicle's recording, there and back, or null if it hardly moved. Sparse fixes
+ * become straight legs at the recorded average speed, within plausible bounds; hours of standing become short stops.
  */
 export function createTrack(fixes: readonly Fix[]): Track | null {
   let longest: Track | null = null
@@ -60,7 +68,18 @@ export function createTrack(fixes: readonly Fix[]): Track | null {
     const track = drive(piece)
     if (track.metres > (longest?.metres ?? 0)) longest = track
   }
-  return longest && longest.metres >= SHORTEST_TRACK_M ? longest : null
+  return longest && longest.metres >= SHORTEST_TRACK_M ? addWayBack(longest) : null
+}
+
+function addWayBack({ legs, seconds, metres }: Track): Track {
+  const back = legs.toReversed().map(leg => ({
+    ...leg,
+    fromS: 2 * seconds - leg.fromS - leg.seconds,
+    from: leg.to,
+    to: leg.from,
+    heading: (leg.heading + 180) % 360,
+  }))
+  return { legs: [...legs, ...back], seconds: 2 * seconds, metres: 2 * metres }
 }
 
 /** Splits the fixes into pieces without errors and without long gaps. */
@@ -102,10 +121,11 @@ function drive(fixes: readonly Fix[]): Track {
     const heading = headingOf(place, fix)
     const standing = Math.min(left - arrived, LONGEST_STOP_S)
     if (standing > 0) {
-      add({ seconds: standing, from: place, to: place, speed: 0, heading: legs.at(-1)?.heading ?? heading })
+      const before = legs.at(-1)?.heading ?? heading
+      add({ seconds: standing, from: place, to: place, speed: 0, acceleration: 0, heading: before })
     }
     const speed = Math.min(Math.max(length / (fix.seconds - left), SLOWEST_MPS), FASTEST_MPS)
-    add({ seconds: length / speed, from: place, to: fix, speed, heading })
+    add({ seconds: length / speed, from: place, to: fix, speed, acceleration: 0, heading })
     metres += length
     place = fix
     arrived = fix.seconds
@@ -114,18 +134,21 @@ function drive(fixes: readonly Fix[]): Track {
   return { legs, seconds, metres }
 }
 
-/** The position of a vehicle that has driven the track, there and back repeatedly, for the given time. */
+/** The position of a vehicle that has driven the track, round after round, for the given time. */
 export function placeAt(track: Track, seconds: number): Place {
-  const round = seconds % (2 * track.seconds)
-  const back = round > track.seconds
-  const at = back ? 2 * track.seconds - round : round
-  const leg = findLeg(track.legs, at)
-  const part = Math.min((at - leg.fromS) / leg.seconds, 1)
+  const at = seconds % track.seconds
+  const { fromS, from, to, acceleration, ...leg } = findLeg(track.legs, at)
+  const passed = Math.min(at - fromS, leg.seconds)
+  const driven = leg.speed * passed + (acceleration * passed ** 2) / 2
+  const whole = leg.speed * leg.seconds + (acceleration * leg.seconds ** 2) / 2
+  const part = whole > 0 ? driven / whole : 0
   return {
-    lat: leg.from.lat + (leg.to.lat - leg.from.lat) * part,
-    lng: leg.from.lng + (leg.to.lng - leg.from.lng) * part,
-    speed: leg.speed,
-    heading: back ? (leg.heading + 180) % 360 : leg.heading,
+    lat: from.lat + (to.lat - from.lat) * part,
+    lng: from.lng + (to.lng - from.lng) * part,
+    speed: leg.speed + acceleration * passed,
+    heading: leg.heading,
+    isParked: leg.isParked ?? false,
+    isTunnel: leg.isTunnel ?? false,
   }
 }
 
@@ -146,7 +169,8 @@ export function distanceM(a: { lat: number; lng: number }, b: { lat: number; lng
   return Math.hypot(east, north) * RADIANS * EARTH_RADIUS_M
 }
 
-function headingOf(a: { lat: number; lng: number }, b: { lat: number; lng: number }): number {
+/** Degrees clockwise from north. */
+export function headingOf(a: { lat: number; lng: number }, b: { lat: number; lng: number }): number {
   const { east, north } = offset(a, b)
   return (Math.atan2(east, north) / RADIANS + 360) % 360
 }

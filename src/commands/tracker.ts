@@ -1,12 +1,12 @@
 import { connect, type MqttClient } from 'mqtt'
 import { describeFailure } from './command.ts'
 import type { Credentials } from './fleet.ts'
-import type { Place } from './track.ts'
+import type { Reading } from './receiver.ts'
 
 /**
  * One device that behaves like a good tracker. It keeps each point until its PUBACK has come. One message is in transit
- * at a time; points recorded meanwhile, while the server is busy or away, go in the next one as an array. A message
- * whose acknowledgement was lost is sent again, and the server recognizes its points.
+ * at a time; points recorded meanwhile, while the server is busy or away or there is no mobile network, go in the next one
+ * as an array. A message whose acknowledgement was lost is sent again, and the server recognizes its points.
  *
  * The MQTT client does not reconnect by itself, because it would send unacknowledged messages again one after the other.
  */
@@ -14,9 +14,11 @@ export interface Tracker {
   readonly state: 'connecting' | 'connected' | 'away' | 'denied'
   /** The number of points without acknowledgement. */
   readonly waiting: number
+  /** Whether the device can send. It keeps its connection while there is no mobile network. */
+  readonly hasNetwork: boolean
   /** The result of the first attempt to connect: null, or why it failed. */
   readonly firstAttempt: Promise<string | null>
-  /** Stops recording points. */
+  /** Stops recording points, and sends what is kept. */
   halt(): void
   close(): Promise<void>
 }
@@ -45,8 +47,9 @@ const DENIED = [4, 5]
 export function openTracker(options: {
   url: string
   device: Credentials
-  /** The vehicle's position at a time of our clock. */
-  placeAt: (now: number) => Place
+  /** The reading at a time of our clock; null where the receiver has no signal. */
+  read: (now: number) => Reading | null
+  hasNetwork: (now: number) => boolean
   /** The first point is recorded after `delayMs`. */
   everyMs: number
   delayMs: number
@@ -64,6 +67,7 @@ export function openTracker(options: {
   let retry: NodeJS.Timeout | undefined
   let retryMs = RETRY_FIRST_MS
   let lastRecordedAt = 0
+  let halted = false
   let closed = false
   let settleFirst: (failure: string | null) => void = () => {}
   const firstAttempt = new Promise<string | null>(resolve => {
@@ -118,7 +122,8 @@ export function openTracker(options: {
     // The server would take two points with the same time for one point.
     const now = Math.max(Date.now(), lastRecordedAt + 1)
     lastRecordedAt = now
-    kept.push(JSON.stringify({ ...round(options.placeAt(now)), timestamp: now }))
+    const reading = options.read(now)
+    if (reading) kept.push(JSON.stringify({ ...round(reading), timestamp: now }))
     if (kept.length > MAX_KEPT) {
       kept.splice(underWay, 1)
       tally.dropped++
@@ -126,8 +131,10 @@ export function openTracker(options: {
     send()
   }
 
+  const hasNetwork = () => halted || options.hasNetwork(Date.now())
+
   function send(): void {
-    if (underWay > 0 || kept.length === 0 || !client?.connected) return
+    if (underWay > 0 || kept.length === 0 || !client?.connected || !hasNetwork()) return
     const by = client
     const points = kept.slice(0, MAX_PER_MESSAGE)
     underWay = points.length
@@ -151,6 +158,8 @@ export function openTracker(options: {
   }, options.delayMs)
   function halt(): void {
     clearTimeout(ticks)
+    halted = true
+    send()
   }
   open()
 
@@ -160,6 +169,9 @@ export function openTracker(options: {
     },
     get waiting() {
       return kept.length
+    },
+    get hasNetwork() {
+      return hasNetwork()
     },
     firstAttempt,
     halt,
@@ -174,9 +186,16 @@ export function openTracker(options: {
 }
 
 /** Rounds to a receiver's precision: 0.1 m, 0.01 m/s, 0.1 degrees. */
-function round({ lat, lng, speed, heading }: Place): Place {
+function round(reading: Reading): Reading {
   const to = (value: number, parts: number) => Math.round(value * parts) / parts
-  return { lat: to(lat, 1e6), lng: to(lng, 1e6), speed: to(speed, 100), heading: to(heading, 10) % 360 }
+  return {
+    ...reading,
+    lat: to(reading.lat, 1e6),
+    lng: to(reading.lng, 1e6),
+    speed: to(reading.speed, 100),
+    heading: to(reading.heading, 10) % 360,
+    accuracy: to(reading.accuracy, 10),
+  }
 }
 
 function readRejection(payload: Buffer): string {

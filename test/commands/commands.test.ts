@@ -100,7 +100,7 @@ describe('a fleet', () => {
     const before = await countStored()
     const watcher = watch()
     const fleet = simulate('--devices', '8', '--rate', '5')
-    await until('the fleet moves', () => watcher.output.includes('bus-2214'), 20_000)
+    await until('the fleet moves', () => watcher.output.includes('van-'), 20_000)
     await server.kill9()
     await until('the watcher has noticed', () => watcher.output.includes('Connection lost'))
     await startAgain()

@@ -13,7 +13,7 @@ describe('the options of simulate', () => {
       credential: { email: 'owner@example.com', password: 'correct-horse' },
       devices: 20,
       pointsPerSecond: 1,
-      trace: 'capmetro-2015',
+      trace: undefined,
       day: false,
       durationS: undefined,
     })

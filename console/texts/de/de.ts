@@ -81,7 +81,8 @@ export const de: Texts = {
     silent: name => `${name} hat noch nichts gesendet.`,
     goOn: 'Einrichtung fortsetzen',
     fleet: 'Oder eine Flotte fahren sehen',
-    fleetLead: 'Auf dem Server ausführen. Spielt echte Busfahrten über echte Verbindungen ab.',
+    fleetLead:
+      'Auf dem Server ausführen. Zwanzig Fahrzeuge fahren durch San Francisco und melden sich über echte Verbindungen.',
     fleetPassword: 'IHR_PASSWORT',
     noPermission: 'Ihre Rolle darf keine Geräte hinzufügen. Bitte wenden Sie sich an einen Administrator.',
   },

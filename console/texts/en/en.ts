@@ -78,7 +78,8 @@ export const en = {
     silent: (name: string) => `${name} hasn’t sent anything yet.`,
     goOn: 'Continue setup',
     fleet: 'Or watch a fleet move',
-    fleetLead: 'Run this on the server. It replays real buses over real connections.',
+    fleetLead:
+      'Run this on the server. Twenty vehicles drive through San Francisco and report over real connections.',
     fleetPassword: 'YOUR_PASSWORD',
     noPermission: 'Your role can’t add devices. Ask an administrator.',
   },
