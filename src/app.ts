@@ -53,6 +53,8 @@ import { roleRoutes } from './resources/roles/routes.ts'
 import { scheduleRoutes } from './resources/schedules/routes.ts'
 import { taskRoutes } from './resources/tasks/routes.ts'
 import { teamRoutes } from './resources/teams/routes.ts'
+import { tileRoutes } from './resources/tiles/routes.ts'
+import { findOpenLink } from './resources/tracking-links/open-links.ts'
 import { trackingLinkRoutes } from './resources/tracking-links/routes.ts'
 import { userRoutes } from './resources/users/routes.ts'
 import { vehicleRoutes } from './resources/vehicles/routes.ts'
@@ -74,7 +76,7 @@ export async function createApp(
   logger: FastifyBaseLogger,
   describe?: (app: App) => Promise<void>,
 ): Promise<App> {
-  const console = openConsole(services.config)
+  const console = openConsole(services)
   const draining = createHttpDraining()
   const known = createKnownCallers()
   const app: App = Fastify({
@@ -149,7 +151,11 @@ export async function createApp(
       addProcessRoles(api, services)
       addDemand(api)
       addStrictInputs(api)
-      addAuthentication(api, services, { known, enterFlight: addInFlight(api) })
+      addAuthentication(api, services, {
+        known,
+        enterFlight: addInFlight(api),
+        findLink: token => findOpenLink(services.db.system, token),
+      })
       await addUploads(api)
       addBodyBudget(api)
       addBodyTurns(api, services)
@@ -183,6 +189,7 @@ export async function createApp(
       ingestRoutes(api, services)
       liveRoutes(api, services)
       trackingLinkRoutes(api, services)
+      tileRoutes(api, services)
     },
     { prefix: '/api/v3' },
   )

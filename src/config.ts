@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { createFile, createFolder, replaceFile } from '../db/durable-files.ts'
-import { type Basemap, readBasemap } from './basemap.ts'
+import { type BasemapSetting, OWN_ARCHIVE, readBasemap } from './basemap/setting.ts'
 
 /**
  * The configuration. It comes from the environment only, in two steps: `readEnv` reads the texts, and `toConfig` checks
@@ -52,8 +52,10 @@ export interface Config {
   corsOrigins: string[]
   /** The time in which the process finishes requests and closes connections when it stops. */
   drainSeconds: number
-  /** The background of the console's map. */
-  basemap: Basemap
+  /** Where the streets of the maps come from. */
+  basemap: BasemapSetting
+  /** How much of a basemap that another server holds is kept under DATA_DIR; 0 is nothing. */
+  basemapCacheMb: number
   owner: { email: string; password: string | undefined; organization: string }
 }
 
@@ -181,7 +183,8 @@ export function toConfig(env: Env): Config {
     drainSeconds: count('DRAIN_SECONDS', 15, 0, MAX_DRAIN_S),
     trustedProxies: list('TRUSTED_PROXIES'),
     corsOrigins,
-    basemap: typeof basemap === 'string' ? { kind: 'world' } : basemap,
+    basemap: typeof basemap === 'string' ? OWN_ARCHIVE : basemap,
+    basemapCacheMb: count('BASEMAP_CACHE_MB', 1_000),
     owner: {
       email: text('FIELDLINE_OWNER_EMAIL', 'owner@example.com'),
       password,

@@ -24,6 +24,7 @@ import { openLivePositions } from '../stream/live/positions.ts'
 import { createWriterMetrics, observe } from '../stream/metrics.ts'
 import { createWriter } from '../stream/writer.ts'
 import { createApp } from './app.ts'
+import { openBasemap } from './basemap/open.ts'
 import type { Config, Role } from './config.ts'
 import { createHoldMetrics } from './hold-metrics.ts'
 import { createJobKinds } from './job-kinds.ts'
@@ -180,6 +181,9 @@ async function openParts(config: Config, { logger, onLost }: OpenOptions, closer
   const geofences = has('jobs') ? startGeofences({ db, onError }) : null
   closers.push(() => geofences?.stop())
 
+  const basemap = has('api') ? await openBasemap(config, logger) : null
+  closers.push(() => basemap?.close())
+
   let listening = false
   const app = await createApp(
     {
@@ -190,6 +194,7 @@ async function openParts(config: Config, { logger, onLost }: OpenOptions, closer
       watcher,
       live,
       mqtt,
+      basemap,
       lastSeen,
       scheduler,
       connections,

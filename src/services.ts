@@ -14,6 +14,7 @@ import type { MqttServer } from '../ingest/mqtt/server.ts'
 import type { LiveClients } from '../stream/live/clients.ts'
 import type { LivePositions } from '../stream/live/positions.ts'
 import type { Log } from '../stream/log.ts'
+import type { Basemap } from './basemap/tiles.ts'
 import type { Config } from './config.ts'
 
 /** The parts that `main.ts` has opened and the routes use. */
@@ -26,6 +27,8 @@ export interface Services {
   watcher: Watcher
   live: { positions: LivePositions; clients: LiveClients } | null
   mqtt: Pick<MqttServer, 'accept' | 'port'> | null
+  /** Null in a process without the role api. */
+  basemap: Basemap | null
   lastSeen: LastSeen
   /** The turns in which large inputs are processed, whichever way they came. */
   scheduler: Scheduler

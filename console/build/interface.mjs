@@ -22,7 +22,7 @@ export async function readDocument(root) {
   const services = Object.fromEntries(names.map(name => [name, unopened]))
   const logger = pino({ level: 'silent' })
   const app = await createApp(
-    { ...services, config, log: null, live: null, mqtt: null, dependencies: {} },
+    { ...services, config, log: null, live: null, mqtt: null, basemap: null, dependencies: {} },
     logger,
     gatherRoutes,
   )

@@ -7,6 +7,7 @@ import { createStyle } from './basemap.ts'
 import type { MapColors } from './colors.ts'
 import { PacedMap } from './paced-map.ts'
 import { drawPictures } from './pictures.ts'
+import { authorizeTiles, retryTiles } from './tile-requests.ts'
 
 setWorkerUrl(workerUrl)
 
@@ -21,12 +22,16 @@ export interface MapWords {
   sources: string
 }
 
-/** Opens a map with a scale and north at the top. Everything that moves on it is drawn by ourselves. */
+/**
+ * Opens a map with a scale and north at the top. Everything that moves on it is drawn by ourselves. `linkToken` is the token of the
+ * tracking link that opens its tiles, instead of the session.
+ */
 export async function openMap(
   container: HTMLElement,
   colors: MapColors,
   words: MapWords,
   view: View = WORLD,
+  linkToken?: string,
 ) {
   const map = new PacedMap({
     container,
@@ -37,6 +42,7 @@ export async function openMap(
     dragRotate: false,
     touchPitch: false,
     pitchWithRotate: false,
+    transformRequest: authorizeTiles(linkToken),
     attributionControl: { compact: true },
     fadeDuration: 0,
     locale: { 'Map.Title': words.canvas, 'AttributionControl.ToggleAttribution': words.sources },
@@ -47,6 +53,7 @@ export async function openMap(
   map.touchZoomRotate.disableRotation()
   map.keyboard.disableRotation()
   drawPictures(map)
+  retryTiles(map)
   // Layers are added to the style, which exists after the first frame.
   if (!map.getStyle()) await map.once('style.load')
   return { map, scale }

@@ -27,8 +27,8 @@ export function useMap<T>(container: RefObject<HTMLElement | null>, load: () => 
     let gone = false
     let timer: ReturnType<typeof setTimeout> | undefined
     const open = async () => {
-      const [{ openMap }, { createStyle, refineWorld }, loaded] = await orAskToReload(
-        Promise.all([import('./maplibre.ts'), import('./basemap.ts'), load()]),
+      const [{ openMap }, { createStyle }, { refineWorld }, loaded] = await orAskToReload(
+        Promise.all([import('./maplibre.ts'), import('./basemap.ts'), import('./world.ts'), load()]),
       )
       if (gone || !container.current) return
       const { map, scale } = await openMap(container.current, readMapColors(), words.current, view.current)

@@ -26,8 +26,10 @@ interface Shape {
 
 export function createMiniMap(canvas: HTMLCanvasElement, readColors: () => MapColors) {
   const pen = canvas.getContext('2d') as CanvasRenderingContext2D
-  const shown = readBasemapSetting()
-  const images = shown.kind === 'tiles' && !shown.vector ? shown.url : null
+  const setting = readBasemapSetting()
+  const token = location.pathname.split('/')[2]
+  const images =
+    setting && !setting.vector ? `/api/v3/tiles/{z}/{x}/{y}?v=${setting.version}&token=${token}` : null
   const tiles = new Map<string, HTMLImageElement>()
   let shapes: Shape[] = []
   let center: Place = { x: 0.5, y: 0.35 }

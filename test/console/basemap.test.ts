@@ -79,9 +79,11 @@ describe('The base map', () => {
   const folder = mkdtempSync(join(tmpdir(), 'fieldline-tiles-'))
   const tile = writePng()
   let asked: string[] = []
+  const agents: (string | undefined)[] = []
   const tiles = createServer((request, response) => {
     asked.push(request.url as string)
-    response.writeHead(200, { 'content-type': 'image/png', 'access-control-allow-origin': '*' }).end(tile)
+    agents.push(request.headers['user-agent'])
+    response.writeHead(200, { 'content-type': 'image/png' }).end(tile)
   })
   let database: TestDatabase
 
@@ -113,6 +115,8 @@ describe('The base map', () => {
         return shot.equals(await shotOf(blank))
       })
       expect(asked.length > 0).toBe(!isFile)
+      // Only the server asks another server.
+      expect(agents.filter(agent => agent?.includes('Mozilla'))).toEqual([])
       for (const path of asked) expect(path).toMatch(/^\/tiles\/\d+\/\d+\/\d+\.png$/)
       // The page still preloads other pages.
       await page.close()

@@ -187,7 +187,7 @@ describe('The first run', () => {
       expect((await van.post('/location-history/bulk', { points })).status).toBe(200)
     }
     const page = await screens.open(server.url, { as: owner, map: 'still' })
-    const hint = page.getByText('This map has no streets yet')
+    const hint = page.getByText('No streets here')
     await page.getByRole('option', { name: /^Van 7/ }).click()
     await hint.waitFor()
     // Beside the scale at every width; a shortened heading is whole in its title.

@@ -4,7 +4,6 @@ import { ToggleButton, ToggleButtonGroup } from 'react-aria-components'
 import { lazyWithRetry, preload } from '../../api/lazy-with-retry.ts'
 import { useWorkspace } from '../../api/workspace.ts'
 import { useFleetVersion, useLive } from '../../live/live.tsx'
-import { readBasemapSetting } from '../../map/basemap-setting.ts'
 import { useDebounced } from '../../parts/use-debounced.ts'
 import { LostBar } from '../../shell/live-badge.tsx'
 import { useLocale, useTexts } from '../../texts/texts.tsx'
@@ -143,7 +142,7 @@ export function MapPage() {
             if (next !== null) change({ area: next })
           }}
         />
-        {map && may('update/organization') && readBasemapSetting().kind === 'world' && (
+        {map && may('update/organization') && (
           <Suspense>
             <StreetsHint map={map} />
           </Suspense>

@@ -1,5 +1,6 @@
 import type { Map as MapLibre } from 'maplibre-gl'
 import { useEffect, useState, useSyncExternalStore } from 'react'
+import { hasTilesAt, readBasemapSetting } from '../../map/basemap-setting.ts'
 import { IconButton } from '../../parts/parts.tsx'
 import { getPreferences, onPreferences, setPreferences } from '../../preferences.ts'
 import { useTexts } from '../../texts/texts.tsx'
@@ -7,18 +8,19 @@ import { useTexts } from '../../texts/texts.tsx'
 /** From this zoom on people look for streets. */
 const NEAR_ZOOM = 11
 
-/** The base map is a setting of the server. The hint about it is shown at close zoom until it is dismissed. */
+/** The base map is a setting of the server. The hint about it is shown at close zoom where there are no streets, until it is dismissed. */
 export default function StreetsHint({ map }: { map: MapLibre }) {
   const { map: t, form } = useTexts()
   const isWanted = useSyncExternalStore(onPreferences, () => getPreferences().streetsHint)
-  const [isNear, setNear] = useState(false)
+  const [isWithout, setWithout] = useState(false)
   useEffect(() => {
-    const look = () => setNear(map.getZoom() >= NEAR_ZOOM)
+    const setting = readBasemapSetting()
+    const look = () => setWithout(map.getZoom() >= NEAR_ZOOM && !hasTilesAt(setting, map.getCenter()))
     look()
-    map.on('zoomend', look)
-    return () => void map.off('zoomend', look)
+    map.on('moveend', look)
+    return () => void map.off('moveend', look)
   }, [map])
-  if (!isWanted || !isNear) return null
+  if (!isWanted || !isWithout) return null
   return (
     <p className="streets-hint hint">
       {t.noStreets}

@@ -35,7 +35,7 @@ export const mapTexts: Pick<Texts, keyof typeof english> = {
     neverSent: 'Noch keine Position empfangen.',
     goneTitle: 'Nicht gefunden',
     hidden: 'Durch die Filter ausgeblendet.',
-    noStreets: 'Noch keine Straßen auf der Karte: siehe docs/console.md.',
+    noStreets: 'Hier sind keine Straßen: Die Einstellung BASEMAP des Servers wählt sie aus.',
   },
   subject: {
     close: 'Schließen',

@@ -32,7 +32,7 @@ export const mapTexts = {
     neverSent: 'No position received yet.',
     goneTitle: 'Not found',
     hidden: 'Hidden by the filters.',
-    noStreets: 'This map has no streets yet: see docs/console.md.',
+    noStreets: 'No streets here: the setting BASEMAP of the server chooses them.',
   },
   subject: {
     close: 'Close',

@@ -32,6 +32,10 @@ declare module 'fastify' {
     access?: Access
     /** Whether a device's key opens the route as well. */
     deviceKey?: boolean
+    /** Whether the token of a tracking link, `?token=`, opens it as well. */
+    linkToken?: boolean
+    /** The name under which its requests are counted apart from the caller's others, so that many at once delay nothing else. */
+    apart?: string
     /** The sentence for a caller without the permission, instead of the usual one. */
     denial?: string
     /** False for routes where a repeated request must be a new attempt. */
@@ -41,6 +45,8 @@ declare module 'fastify' {
     /** The calling user; on routes that a device may call, see `publisher`. */
     caller: Caller
     publisher: Publisher
+    /** The tracking link that stands in for a caller. */
+    link: { id: string } | null
   }
 }
 
@@ -53,10 +59,20 @@ declare module 'fastify' {
 export function addAuthentication(
   app: App,
   services: Services,
-  { known: callers, enterFlight }: { known: KnownCallers; enterFlight: EnterFlight },
+  {
+    known: callers,
+    enterFlight,
+    findLink,
+  }: {
+    known: KnownCallers
+    enterFlight: EnterFlight
+    /** The open tracking link of a token. */
+    findLink: (token: string) => Promise<{ id: string } | null>
+  },
 ): void {
   app.decorateRequest('caller')
   app.decorateRequest('publisher')
+  app.decorateRequest('link', null)
 
   app.addHook('onRoute', route => {
     const access = route.config?.access
@@ -65,7 +81,7 @@ export function addAuthentication(
       ...route.schema,
       response: { ...usualFailures(route), ...(route.schema?.response as object) },
       ...({ 'x-permission': access } as object),
-      security: SECURITY[access] ?? [{ bearer: [] }],
+      security: SECURITY[access] ?? [{ bearer: [] }, ...(route.config?.linkToken ? [{ link: [] }] : [])],
     }
   })
 
@@ -78,14 +94,15 @@ export function addAuthentication(
   const isLimited = (request: FastifyRequest) => request.routeOptions.config.role !== 'ingest'
 
   app.addHook('onRequest', async request => {
-    const { access } = request.routeOptions.config
+    const { access, linkToken, apart = '' } = request.routeOptions.config
     const limited = isLimited(request)
     if (!access || access === 'public') {
       if (limited) limits.countStranger(request.ip)
       return
     }
+    if (linkToken && request.headers.authorization === undefined) return await enterByLink(request, apart)
     const known = callers.find(request.headers.authorization)
-    if (known) await enterFlight(request, known.userId)
+    if (known) await enterFlight(request, known.userId + apart)
     try {
       await authenticate(request)
     } catch (error) {
@@ -93,17 +110,34 @@ export function addAuthentication(
       throw error
     }
     services.connections.know(request.raw.socket)
-    if (request.caller) await enterFlight(request, request.caller.userId)
-    if (limited && request.caller) limits.countCaller(request.caller.userId)
+    if (request.caller) await enterFlight(request, request.caller.userId + apart)
+    if (limited && request.caller) limits.countCaller(request.caller.userId + apart)
     authorize(request)
   })
 
   app.addHook('preValidation', async request => {
     const { access } = request.routeOptions.config
-    if (!access || access === 'public' || request.body === undefined) return
+    if (!access || access === 'public' || request.body === undefined || request.link) return
     await authenticate(request)
     authorize(request)
   })
+
+  /** Throws 401 if the token belongs to no open tracking link. Many people may hold a link, so it is counted by address. */
+  async function enterByLink(request: FastifyRequest, apart: string): Promise<void> {
+    const { token } = request.query as { token?: unknown }
+    limits.checkStrangers(request.ip)
+    request.link = typeof token === 'string' ? await findLink(token) : null
+    if (!request.link) {
+      limits.countStranger(request.ip)
+      throw new RequestError(
+        'unauthorized',
+        'A bearer token, or the token of an open tracking link, is required.',
+      )
+    }
+    const holder = `${request.link.id} ${request.ip}${apart}`
+    await enterFlight(request, holder)
+    limits.countCaller(holder)
+  }
 
   /** Hashes of keys that were valid; the newest last. */
   const known = new Set<string>()

@@ -1,24 +1,19 @@
 import { randomBytes } from 'node:crypto'
-import { createReadStream } from 'node:fs'
-import { stat } from 'node:fs/promises'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Basemap } from '../../basemap.ts'
-import type { Config } from '../../config.ts'
+import type { Basemap } from '../../basemap/tiles.ts'
 import { RequestError } from '../../http/errors.ts'
 import { MAX_URL } from '../../http/plugins/methods.ts'
-import type { App } from '../../services.ts'
+import type { App, Services } from '../../services.ts'
 import { readBuiltFiles, readDocument, type StaticFile } from './files.ts'
 import { chooseEncoding, isKnown } from './negotiation.ts'
-import { BASEMAP_PATH, createPage, type Page, writePolicy } from './pages.ts'
+import { createPage, type Page, writePolicy } from './pages.ts'
 
 /** The console is not part of the documented interface. */
 const hidden = { schema: { hide: true } }
 /** For files whose name changes with their content. */
 const FOREVER = 'public, max-age=31536000, immutable'
-/** A map requests some kilobytes at a time. */
-const MAX_RANGE_BYTES = 8 * 1024 * 1024
 
-/** The part of the server for people: the pages, their files, and the tiles of the map. */
+/** The part of the server for people: the pages and their files. */
 export interface Console {
   files: Map<string, StaticFile>
   page: Page
@@ -32,14 +27,14 @@ export interface Console {
   reference: Page
   /** The OpenAPI document, for programs. */
   document: StaticFile
-  basemap: Basemap
+  basemap: Basemap | null
 }
 
 /** Reads the built console; null in a process without the role api. */
-export function openConsole({ roles, basemap }: Config): Console | null {
-  if (!roles.has('api')) return null
+export function openConsole({ config, basemap }: Services): Console | null {
+  if (!config.roles.has('api')) return null
   const files = readBuiltFiles()
-  const page = (name: string) => createPage(files.get(name) as StaticFile, basemap)
+  const page = (name: string) => createPage(files.get(name) as StaticFile)
   return {
     files,
     page: page('index.html'),
@@ -64,9 +59,6 @@ export function consoleRoutes(app: App, built: Console | null): void {
     reply.header('cache-control', FOREVER)
     return sendFile(request, reply, file)
   })
-  if (basemap.kind === 'file') {
-    app.get(BASEMAP_PATH, hidden, (request, reply) => sendRange(request, reply, basemap.path))
-  }
 }
 
 export function addMissingPage(app: App, built: Console | null): void {
@@ -91,17 +83,17 @@ export function sendMissingPage(
   return sendPage(reply.code(status), built.page, built.basemap)
 }
 
-export function sendPage(reply: FastifyReply, page: Page, basemap: Basemap): FastifyReply {
+export function sendPage(reply: FastifyReply, page: Page, basemap: Basemap | null): FastifyReply {
   const nonce = randomBytes(16).toString('base64url')
   return reply
     .headers({
-      'content-security-policy': writePolicy(basemap, nonce),
+      'content-security-policy': writePolicy(nonce),
       'cross-origin-opener-policy': 'same-origin',
       'permissions-policy': 'camera=(), geolocation=(), microphone=()',
       'referrer-policy': 'no-referrer',
     })
     .type('text/html; charset=utf-8')
-    .send(page(nonce))
+    .send(page(nonce, basemap?.about ?? null))
 }
 
 export function sendFile({ headers }: FastifyRequest, reply: FastifyReply, file: StaticFile): FastifyReply {
@@ -112,22 +104,4 @@ export function sendFile({ headers }: FastifyRequest, reply: FastifyReply, file:
   const encoding = chooseEncoding(headers['accept-encoding'] ?? '', available)
   if (encoding) reply.header('content-encoding', encoding)
   return reply.type(file.type).send(encoding ? file[encoding] : file.bytes)
-}
-
-/** Sends a part of the tile file, as the map requests it. */
-async function sendRange(request: FastifyRequest, reply: FastifyReply, path: string): Promise<FastifyReply> {
-  const { size, mtimeMs } = await stat(path)
-  reply.headers({ 'accept-ranges': 'bytes', 'cache-control': 'no-cache', etag: `"${size}-${mtimeMs}"` })
-  const [, from, to] = /^bytes=(\d{1,15})-(\d{1,15})$/.exec(request.headers.range ?? '') ?? []
-  const first = Number(from)
-  const last = Math.min(Number(to), size - 1)
-  if (from === undefined || first > last || last - first >= MAX_RANGE_BYTES) {
-    reply.header('content-range', `bytes */${size}`)
-    throw new RequestError('bad-range', 'Ask for a range of at most 8 MiB that lies in the file.')
-  }
-  return reply
-    .code(206)
-    .headers({ 'content-range': `bytes ${first}-${last}/${size}`, 'content-length': last - first + 1 })
-    .type('application/octet-stream')
-    .send(createReadStream(path, { start: first, end: last }))
 }

@@ -11,7 +11,7 @@ export function interfaceRoutes(app: App, built: Console | null): void {
   })
 
   app.get('/docs', operations.getPage, async (_request, reply) => {
-    if (built) return sendPage(reply, built.reference, { kind: 'world' })
+    if (built) return sendPage(reply, built.reference, null)
   })
 
   const events = JSON.stringify(eventsDocument)
