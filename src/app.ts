@@ -47,6 +47,7 @@ import { liveRoutes } from './resources/live/routes.ts'
 import { locationHistoryRoutes } from './resources/location-history/routes.ts'
 import { mqttRoutes } from './resources/mqtt/routes.ts'
 import { organizationRoutes } from './resources/organizations/routes.ts'
+import { placeRoutes } from './resources/places/routes.ts'
 import { registrationRoutes } from './resources/registration/routes.ts'
 import { rejectionRoutes } from './resources/rejections/routes.ts'
 import { roleRoutes } from './resources/roles/routes.ts'
@@ -190,6 +191,7 @@ export async function createApp(
       liveRoutes(api, services)
       trackingLinkRoutes(api, services)
       tileRoutes(api, services)
+      placeRoutes(api, services)
     },
     { prefix: '/api/v3' },
   )

@@ -1,0 +1,106 @@
+import type { Turns } from '../../../ingest/turns.ts'
+import { type Basemap, locate } from '../../basemap/tiles.ts'
+import { findCountry } from './countries.ts'
+import { findNearest } from './nearest.ts'
+import { createNames } from './search.ts'
+import { createTileReader } from './tile-places.ts'
+
+export interface Point {
+  lat: number
+  lng: number
+}
+
+/** Where a point is, in words. */
+export interface Place {
+  name: string
+  street: string | null
+  town: string | null
+  country: string | null
+  distance: number
+}
+
+/** Points that are looked up at once: each reads up to ten tiles. */
+const AT_ONCE = 8
+/** Points that have no answer by then have none. */
+const WITHIN_MS = 8_000
+const MAX_RESULTS = 20
+
+/** Words for places, from the vector tiles of the basemap alone. */
+export function createPlaces(basemap: Basemap | null, turns: Pick<Turns, 'pass'>) {
+  const readPlaces = basemap && createTileReader(basemap, turns)
+  const search = basemap && readPlaces ? createNames(basemap, tile => readPlaces(tile, ' names')) : null
+
+  /** Null where there is neither a street nor a town, or the tiles cannot be read now. */
+  async function describe(point: Point, owner: string): Promise<Place | null> {
+    const about = basemap?.about
+    if (!about?.vector || !readPlaces) return null
+    try {
+      const { street, town } = await findNearest(point, about, tile => readPlaces(tile, owner))
+      const nearest = street ?? town
+      if (!nearest) return null
+      return {
+        name: [street?.name, town?.name].filter(Boolean).join(', '),
+        street: street?.name ?? null,
+        town: town?.name ?? null,
+        country: await findCountry(point),
+        distance: Math.round(nearest.distanceM),
+      }
+    } catch {
+      return null
+    }
+  }
+
+  return {
+    /** In the order of the points. */
+    async describe(points: readonly Point[], owner: string): Promise<(Place | null)[]> {
+      const found: (Place | null)[] = points.map(() => null)
+      const end = performance.now() + WITHIN_MS
+      let next = 0
+      const work = async () => {
+        for (let index = next++; index < points.length && performance.now() < end; index = next++) {
+          found[index] = await describe(points[index] as Point, owner)
+        }
+      }
+      await Promise.all(Array.from({ length: Math.min(AT_ONCE, points.length) }, work))
+      return found
+    },
+
+    /** Streets and towns by a part of their names; `distance` is from `near`, where that is given. */
+    async search(text: string, near: Point | null, owner: string): Promise<(Place & Point)[]> {
+      if (!basemap?.about?.vector || !search) return []
+      const found = await search(text, near && locate(near.lat, near.lng, 0), MAX_RESULTS)
+      return Promise.all(
+        found.map(async ({ name, isTown, x, y }) => {
+          const point = toPoint(x, y)
+          const around = await describe(point, owner)
+          const town = isTown ? name : (around?.town ?? null)
+          const street = isTown ? null : name
+          return {
+            name: [street, town].filter(Boolean).join(', '),
+            street,
+            town,
+            country: around?.country ?? (await findCountry(point)),
+            distance: near ? Math.round(metresBetween(near, point)) : 0,
+            ...point,
+          }
+        }),
+      )
+    },
+  }
+}
+
+function toPoint(x: number, y: number): Point {
+  const round = (value: number) => Math.round(value * 1e6) / 1e6
+  const lat = (Math.atan(Math.sinh(Math.PI * (1 - 2 * y))) * 180) / Math.PI
+  return { lat: round(lat), lng: round(x * 360 - 180) }
+}
+
+const EARTH_M = 6_371_008.8
+
+/** Along the surface of a sphere. */
+function metresBetween(one: Point, other: Point): number {
+  const [from, to] = [one.lat, other.lat].map(lat => (lat * Math.PI) / 180) as [number, number]
+  const across = ((other.lng - one.lng) * Math.PI) / 180
+  const half = Math.sin((to - from) / 2) ** 2 + Math.cos(from) * Math.cos(to) * Math.sin(across / 2) ** 2
+  return 2 * EARTH_M * Math.asin(Math.sqrt(half))
+}
