@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import react from '@vitejs/plugin-react'
 import { defineConfig, type Plugin } from 'vite'
+import { packArcs } from '../map/arcs.ts'
 import { PATHS } from '../paths.ts'
 
 const CONSOLE = resolve(import.meta.dirname, '..')
@@ -16,19 +17,21 @@ const ownLanguages: Plugin = {
 }
 
 /**
- * The coarser arcs differ by less than half a pixel where the coarse outlines are shown (console/map/basemap.ts), and save 6
- * kB.
+ * The steps of the outlines are rounded by so much: less than half a pixel where the coarse outlines are shown (console/map/world.ts),
+ * and 0.8 km of the fine ones, which are no truer than that.
  */
-const COARSER = 6
+const COARSER: Record<string, number> = { '110m': 8, '50m': 2 }
+
+type Arc = [number, number][]
 
 /** Rounds the arcs of a topology to larger steps. Each point is rounded by itself, so arcs that met still meet. */
-function coarsen(arcs: [number, number][][]): [number, number][][] {
+function coarsen(arcs: Arc[], by: number): Arc[] {
   return arcs.map(arc => {
     let [x, y, lastX, lastY] = [0, 0, 0, 0]
     return arc.map(([dx, dy]) => {
       x += dx
       y += dy
-      const [toX, toY] = [Math.round(x / COARSER), Math.round(y / COARSER)]
+      const [toX, toY] = [Math.round(x / by), Math.round(y / by)]
       const step: [number, number] = [toX - lastX, toY - lastY]
       lastX = toX
       lastY = toY
@@ -37,21 +40,24 @@ function coarsen(arcs: [number, number][][]): [number, number][][] {
   })
 }
 
-/** Only the outlines of the countries are drawn: their names and codes are left out. */
+/** Only the outlines of the countries are drawn: their names and codes are left out. The arcs are packed (console/map/arcs.ts). */
 const outlines: Plugin = {
   name: 'outlines',
   enforce: 'pre',
   load(id) {
-    if (!/world-atlas\/countries-\w+\.json$/.test(id)) return
+    const detail = /world-atlas\/countries-(\w+)\.json$/.exec(id)?.[1]
+    if (!detail) return
+    const by = COARSER[detail] ?? 1
     const world = JSON.parse(readFileSync(id, 'utf8'))
     const geometries = world.objects.countries.geometries.map(
       ({ type, arcs }: { type: string; arcs: unknown }) => ({ type, arcs }),
     )
-    if (id.includes('110m')) {
-      world.arcs = coarsen(world.arcs)
-      world.transform.scale = world.transform.scale.map((step: number) => step * COARSER)
-    }
-    return JSON.stringify({ ...world, objects: { countries: { type: 'GeometryCollection', geometries } } })
+    world.transform.scale = world.transform.scale.map((step: number) => step * by)
+    return JSON.stringify({
+      ...world,
+      arcs: packArcs(coarsen(world.arcs, by)),
+      objects: { countries: { type: 'GeometryCollection', geometries } },
+    })
   },
 }
 

@@ -1,5 +1,6 @@
 import type { FeatureCollection, MultiPolygon, Polygon, Position } from 'geojson'
 import { feature } from 'topojson-client'
+import { unpackArcs } from './arcs.ts'
 
 /** Antarctica surrounds the pole along the edge of the map. */
 const POLE_LAT = -85
@@ -9,7 +10,9 @@ export async function readOutlines(detail: 'coarse' | 'fine'): Promise<FeatureCo
   const { default: world } = await (detail === 'coarse'
     ? import('world-atlas/countries-110m.json')
     : import('world-atlas/countries-50m.json'))
-  const topology = world as unknown as Parameters<typeof feature>[0]
+  // The build packs the arcs.
+  const { arcs, ...rest } = world as unknown as { arcs: string }
+  const topology = { ...rest, arcs: unpackArcs(arcs) } as unknown as Parameters<typeof feature>[0]
   const collection = feature(topology, topology.objects.countries as never) as unknown as FeatureCollection
   for (const { geometry } of collection.features) {
     for (const polygon of polygonsOf(geometry as Polygon | MultiPolygon)) polygon.forEach(unwrap)

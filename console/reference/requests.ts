@@ -41,8 +41,9 @@ const DAY_MS = 86_400_000
 export function exampleValues(operation: Operation, now = new Date()): Values {
   const days = (count: number) => new Date(now.getTime() + count * DAY_MS).toISOString()
   const range: { [name: string]: string } = { from: days(-1), to: days(0) }
-  // An operation that needs one of several identifiers has an example for one of them.
-  const isNeeded = (one: Parameter) => one.required || (one.name.endsWith('Id') && one.example !== undefined)
+  // An operation that needs one of several identifiers, or a place or a text, has an example for one of them.
+  const isNeeded = (one: Parameter) =>
+    one.required || (/(Id|^lat|^lng|^lon)$/.test(one.name) && one.example !== undefined)
   const parameters = Object.fromEntries(
     operation.parameters
       .filter(one => one.in === 'path' || (one.in === 'query' && isNeeded(one)))

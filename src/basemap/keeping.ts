@@ -33,6 +33,7 @@ export function keepTiles(source: TileSource, kept: KeptTiles, log: FastifyBaseL
   let isAway = false
   let pausedUntil = 0
   let isUnwritable = false
+  let noting: Promise<void> | undefined
   let timer: NodeJS.Timeout | undefined
   let isClosed = false
 
@@ -77,9 +78,17 @@ export function keepTiles(source: TileSource, kept: KeptTiles, log: FastifyBaseL
   async function note(): Promise<void> {
     const { about } = source
     if (about === null || about.version === known?.version) return
-    known = about
+    noting ??= writeNote(about).finally(() => {
+      noting = undefined
+    })
+    await noting
+  }
+
+  /** The note comes first: whoever reads a tile of what is known keeps it after the note, so that it is no older tile. */
+  async function writeNote(about: About): Promise<void> {
     await write(() => kept.writeNote(JSON.stringify(about)))
     changedAt = (await kept.readNote())?.since ?? changedAt
+    known = about
   }
 
   async function write(work: () => Promise<void>): Promise<void> {

@@ -106,7 +106,7 @@ export function createKeptTiles(root: string, folder: string, maxBytes: number) 
     async readNote(): Promise<{ text: string; since: number } | null> {
       const path = join(root, folder, 'about.json')
       try {
-        return { text: await readFile(path, 'utf8'), since: (await stat(path)).mtimeMs }
+        return { text: await readFile(path, 'utf8'), since: (await stat(path)).mtime.getTime() }
       } catch {
         return null
       }

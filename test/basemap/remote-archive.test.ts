@@ -79,6 +79,11 @@ describe('The basemap of an archive that another server holds', () => {
     expect(files().length).toBe(3)
   })
 
+  it('is known once the note of it is on the disk, so that no tile is kept before the note', async () => {
+    await known(await open(remote.url('a')))
+    expect(files().map(path => path.slice(path.lastIndexOf('/') + 1))).toEqual(['about.json'])
+  })
+
   it('is there without the other server once it was looked at, also for a process that starts later', async () => {
     const tile = await read(await known(await open(remote.url('a'))), VILLAGE)
     remote.behaviour = 'failing'

@@ -3,16 +3,15 @@ import { success, text } from '../../http/envelope.ts'
 import { nameSchemas, operation } from '../../http/operation.ts'
 
 const MAX_POINTS = 100
-const lat = z
-  .number()
-  .min(-90)
-  .max(90)
-  .meta({ examples: [-37.5384] })
-const lng = z
-  .number()
-  .min(-180)
-  .max(180)
-  .meta({ examples: [145.4712] })
+/** A parameter of an address is text; a body has numbers. */
+const within = (number: z.ZodNumber, max: number, example: number) =>
+  number
+    .min(-max)
+    .max(max)
+    .meta({ examples: [example] })
+const asLat = (number: z.ZodNumber) => within(number, 90, -37.5384)
+const asLng = (number: z.ZodNumber) => within(number, 180, 145.4712)
+const [lat, lng] = [asLat(z.number()), asLng(z.number())]
 
 const place = z.object({
   name: text('Main Road, Toolangi').describe('Street and town, as far as they are known'),
@@ -45,8 +44,8 @@ most 20 streets and towns of the loaded area, each with \`lat\` and \`lng\`: of 
 archive that another server holds the tiles that were looked at. \`lat\` and \`lng\` beside \`search\` put near ones first, and
 \`distance\` is from there, else 0. ${source} The token of a tracking link opens it too.`,
     querystring: z.object({
-      lat: z.coerce.number().pipe(lat).optional(),
-      lng: z.coerce.number().pipe(lng).optional(),
+      lat: asLat(z.coerce.number()).optional(),
+      lng: asLng(z.coerce.number()).optional(),
       search: z
         .string()
         .min(1)
