@@ -12,7 +12,6 @@ export interface MapColors {
   border: string
   grid: string
   trail: string
-  road: string
   text: string
   /** One for each subject in a playback. */
   tracks: readonly string[]
@@ -39,7 +38,6 @@ export function readMapColors(): MapColors {
     border: read('map-border'),
     grid: read('map-grid'),
     trail: read('accent'),
-    road: read('map-road'),
     text: read('map-label'),
     tracks: TRACKS.map(read),
     bad: read('bad'),
