@@ -1,4 +1,4 @@
-import type { Turns } from '../../../ingest/turns.ts'
+import type { Scheduler } from '../../../fair/scheduler.ts'
 import { type Basemap, locate } from '../../basemap/tiles.ts'
 import { findCountry } from './countries.ts'
 import { findNearest } from './nearest.ts'
@@ -26,8 +26,8 @@ const WITHIN_MS = 8_000
 const MAX_RESULTS = 20
 
 /** Words for places, from the vector tiles of the basemap alone. */
-export function createPlaces(basemap: Basemap | null, turns: Pick<Turns, 'pass'>) {
-  const readPlaces = basemap && createTileReader(basemap, turns)
+export function createPlaces(basemap: Basemap | null, scheduler: Pick<Scheduler, 'pass'>) {
+  const readPlaces = basemap && createTileReader(basemap, scheduler)
   const search = basemap && readPlaces ? createNames(basemap, tile => readPlaces(tile, ' names')) : null
 
   /** Null where there is neither a street nor a town, or the tiles cannot be read now. */

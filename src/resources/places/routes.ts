@@ -4,8 +4,8 @@ import type { App, Services } from '../../services.ts'
 import { createPlaces } from './describe.ts'
 import * as operations from './schemas.ts'
 
-export function placeRoutes(app: App, { basemap, turns }: Services): void {
-  const places = createPlaces(basemap, turns)
+export function placeRoutes(app: App, { basemap, scheduler }: Services): void {
+  const places = createPlaces(basemap, scheduler)
 
   app.get('/places', operations.findPlaces, async ({ query, caller, link }) => {
     const { lat, lng, search } = query

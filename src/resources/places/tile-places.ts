@@ -1,6 +1,6 @@
 import { VectorTile, type VectorTileFeature } from '@mapbox/vector-tile'
 import { PbfReader } from 'pbf'
-import type { Turns } from '../../../ingest/turns.ts'
+import type { Scheduler } from '../../../fair/scheduler.ts'
 import { unpack } from '../../basemap/media.ts'
 import type { Basemap, TileAddress } from '../../basemap/tiles.ts'
 
@@ -32,8 +32,11 @@ const MAX_TILES = 256
 const MAX_FEATURES = 20_000
 const STREET_KINDS: ReadonlySet<unknown> = new Set(['highway', 'major_road', 'minor_road', 'path', 'other'])
 
-/** Reads tiles of the basemap, each decoded once while it is in use. Decoding a dense tile takes some milliseconds: in `turns`. */
-export function createTileReader(basemap: Pick<Basemap, 'read' | 'about'>, turns: Pick<Turns, 'pass'>) {
+/** Reads tiles of the basemap, each decoded once while it is in use. Decoding a dense tile takes some milliseconds, in turns of the scheduler. */
+export function createTileReader(
+  basemap: Pick<Basemap, 'read' | 'about'>,
+  scheduler: Pick<Scheduler, 'pass'>,
+) {
   const decoded = new Map<string, Promise<TilePlaces | null>>()
 
   /** Null where the basemap has no such tile. Throws as `Basemap.read` does. */
@@ -55,7 +58,7 @@ export function createTileReader(basemap: Pick<Basemap, 'read' | 'about'>, turns
     const bytes = await basemap.read(tile, owner)
     if (!bytes) return null
     const unpacked = await unpack(bytes)
-    await turns.pass(owner)
+    await scheduler.pass(owner)
     return decode(unpacked, tile)
   }
 }
