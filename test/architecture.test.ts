@@ -5,7 +5,7 @@ import { LOCKS } from '../db/locks.ts'
 
 const ROOT = resolve(import.meta.dirname, '..')
 /** Stairs only go down: a floor imports from itself and from the floors after it. */
-const FLOORS = ['src', 'ingest', 'stream', 'db']
+const FLOORS = ['src', 'ingest', 'stream', 'db', 'fair']
 /** Beside the floors: it uses only the server's public interface. */
 const CONSOLE = 'console'
 /**

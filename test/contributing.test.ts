@@ -8,7 +8,7 @@ const ROOT = resolve(import.meta.dirname, '..')
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8')
 
 /** Every hand-written file; recorded test data is not. */
-const files = ['src', 'ingest', 'stream', 'db', 'test'].flatMap(floor =>
+const files = ['src', 'ingest', 'stream', 'db', 'fair', 'test'].flatMap(floor =>
   readdirSync(join(ROOT, floor), { recursive: true, withFileTypes: true })
     .filter(entry => entry.isFile())
     .map(entry => relative(ROOT, join(entry.parentPath, entry.name)))

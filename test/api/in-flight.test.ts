@@ -9,9 +9,9 @@ import { addOrganization, addPerson } from '../support/people.ts'
 import { until } from '../support/wait.ts'
 
 /** All of them are answered before the last has waited for 10 s, even on a slow machine. */
-const MANY = 500
+const MANY = 300
 /** How many of them may be answered before a later user. */
-const BEFORE_OTHERS = 150
+const BEFORE_OTHERS = 90
 /** 16 in flight, 1,200 waiting, and some beyond. */
 const TOO_MANY = 1_250
 

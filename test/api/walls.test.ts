@@ -28,10 +28,9 @@ const SECRET = 'a secret of thirty-two characters'
 const MARK = 'Xyzzy'
 
 /**
- * The separation of organizations: every operation of the OpenAPI document is called with every kind of token, and with
- * identifiers of another organization in every parameter and in every place of a body that names a record. Nothing
- * leaks, nothing changes. No route is named here, so a new one is covered too. The test reads the database beside the
- * server, which PGlite does not allow.
+ * The wall between organizations: every operation of the OpenAPI document is called with every kind of token, and with identifiers of
+ * another organization wherever a parameter or a body names a record. Nothing leaks, nothing changes. No route is named here, so
+ * a new one is covered too. The test reads the database beside the server, which PGlite does not allow.
  */
 describe.runIf(usualKind() === 'postgres')('The wall between organizations', () => {
   let database: TestDatabase

@@ -5,7 +5,7 @@ import { dirname, join, relative, resolve } from 'node:path'
 /** The files that take minutes: a local run skips those whose product has not changed since they passed. */
 const LONG = 'test/integrity'
 /** They start the whole server, so a change anywhere in these may break them. */
-const PRODUCT = ['src', 'ingest', 'stream', 'db', 'bundle.mjs', 'package-lock.json']
+const PRODUCT = ['src', 'ingest', 'stream', 'db', 'fair', 'bundle.mjs', 'package-lock.json']
 const IMPORT = /(?:from|import)\s*\(?\s*'(\.[^']+)'/g
 
 /** The long test files below `root`, each with a key that changes with all of its dependencies. */
