@@ -33,8 +33,9 @@ describe('A build', () => {
       'bundle.mjs',
     ])
       writeFileSync(join(folder, name), readFileSync(join(ROOT, name)))
-    // The database is the checkout's own, with its build: building that takes longer than everything else.
-    for (const name of ['db', 'dist/db']) cpSync(join(ROOT, name), join(folder, name), { recursive: true })
+    // The database and what it imports are the checkout's own, with its build: building that takes longer than everything else.
+    for (const name of ['db', 'fair', 'dist/db'])
+      cpSync(join(ROOT, name), join(folder, name), { recursive: true })
     mkdirSync(join(folder, 'src/parts'), { recursive: true })
     write('src/main.ts', `import { part } from './parts/part.ts'\nconsole.log(part)\n`)
     write('src/parts/part.ts', `export const part = 'the old one'\n`)

@@ -75,6 +75,8 @@ describe('Signing in to the console', () => {
     const name = form.getByRole('textbox', { name: 'Name' })
     /** Signs out elsewhere; then nothing of the page is visible or reachable. */
     const end = async () => {
+      // An open socket is told of it. While one opens, only the next request learns it.
+      await page.getByRole('status', { includeHidden: true }).getByText('Live').waitFor({ state: 'attached' })
       await signOut()
       await page.getByText('Sign in to continue where you left off.').waitFor()
       expect(await page.getByRole('textbox').count()).toBe(2)

@@ -78,6 +78,8 @@ export const serverInGerman: Readonly<Record<string, string>> = {
   'The payload is not JSON in UTF#.': 'Die Daten sind kein JSON in UTF#.',
   'The payload is encrypted: switch payload encryption off in the app.':
     'Die Daten sind verschlüsselt. Bitte die Verschlüsselung in der App ausschalten.',
+  'Latitude and longitude have a decimal point, not a comma: #.':
+    'Breite und Länge haben einen Dezimalpunkt und kein Komma: #.',
   'A point has to be a JSON object.': 'Ein Punkt muss ein JSON-Objekt sein.',
   'A fix has to be an object or fields in the address.':
     'Eine Position muss ein Objekt sein oder aus Feldern in der Adresse bestehen.',
