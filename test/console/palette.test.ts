@@ -39,6 +39,15 @@ describe('The palette', () => {
     expect(await page.getByRole('dialog').count()).toBe(0)
   })
 
+  it('highlights its first entry even if the last letter leaves none until the server has answered', async () => {
+    await createDevice(owner, 'Hubble')
+    const page = await open()
+    await typeAtOnce(page, 'hub')
+    await page.getByRole('menuitem', { name: 'Hubs' }).waitFor()
+    await page.keyboard.type('b')
+    await page.locator('[role=menuitem][data-focused]').getByText('Hubble', { exact: true }).waitFor()
+  })
+
   it('lists no page on which a role would see nothing', async () => {
     const look = async (...permissions: string[]) => {
       const permissionDetails = permissions.map(permissionName => ({ permissionName, scope: 'all' }))

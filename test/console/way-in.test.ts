@@ -173,13 +173,6 @@ describe('Signing in to the console', () => {
     await type(page, 'hub')
     await chooseFirst(page, 'Hubs')
     await page.getByRole('heading', { name: 'Hubs' }).waitFor()
-    // Its last letter leaves no entry until the server has answered.
-    await createDevice(client, 'Hubble')
-    await type(page, 'hub')
-    await page.getByRole('menuitem', { name: 'Hubs' }).waitFor()
-    await page.keyboard.type('b')
-    await chooseFirst(page, 'Hubble')
-    await page.getByRole('dialog', { name: 'Hubble' }).waitFor()
     await type(page, 'add dev')
     await chooseFirst(page, 'Add device')
     await page.getByRole('dialog', { name: 'Add device' }).waitFor()
@@ -189,7 +182,7 @@ describe('Signing in to the console', () => {
     await page.getByRole('group', { name: 'Recent' }).waitFor()
     await expect
       .poll(async () => (await results(page)).slice(0, 3).map(text => text.split('\n')[0]), POLLED)
-      .toEqual(['Add device', 'Hubble', 'Hubs'])
+      .toEqual(['Add device', 'Hubs', name])
     await page.keyboard.type('no such thing')
     await page.getByRole('status').getByText('No matches').waitFor()
     await page.keyboard.press('Escape')
