@@ -26,9 +26,10 @@ const WITHIN_MS = 8_000
 const MAX_RESULTS = 20
 
 /** Words for places, from the vector tiles of the basemap alone. */
-export function createPlaces(basemap: Basemap | null, scheduler: Pick<Scheduler, 'pass'>) {
+export function createPlaces(basemap: Basemap | null, scheduler: Pick<Scheduler, 'pass' | 'walk'>) {
   const readPlaces = basemap && createTileReader(basemap, scheduler)
-  const search = basemap && readPlaces ? createNames(basemap, tile => readPlaces(tile, ' names')) : null
+  const search =
+    basemap && readPlaces ? createNames(basemap, tile => readPlaces(tile, ' names'), scheduler) : null
 
   /** Null where there is neither a street nor a town, or the tiles cannot be read now. */
   async function describe(point: Point, owner: string): Promise<Place | null> {
@@ -58,6 +59,8 @@ export function createPlaces(basemap: Basemap | null, scheduler: Pick<Scheduler,
       let next = 0
       const work = async () => {
         for (let index = next++; index < points.length && performance.now() < end; index = next++) {
+          // Tiles that are decoded already are compared without a turn of their own.
+          await scheduler.pass(owner)
           found[index] = await describe(points[index] as Point, owner)
         }
       }
@@ -68,7 +71,7 @@ export function createPlaces(basemap: Basemap | null, scheduler: Pick<Scheduler,
     /** Streets and towns by a part of their names; `distance` is from `near`, where that is given. */
     async search(text: string, near: Point | null, owner: string): Promise<(Place & Point)[]> {
       if (!basemap?.about?.vector || !search) return []
-      const found = await search(text, near && locate(near.lat, near.lng, 0), MAX_RESULTS)
+      const found = await search(text, near && locate(near.lat, near.lng, 0), MAX_RESULTS, owner)
       return Promise.all(
         found.map(async ({ name, isTown, x, y }) => {
           const point = toPoint(x, y)

@@ -1,3 +1,4 @@
+import type { Scheduler } from '../../../fair/scheduler.ts'
 import type { Basemap, TileAddress } from '../../basemap/tiles.ts'
 import type { TilePlaces } from './tile-places.ts'
 
@@ -8,6 +9,10 @@ const MAX_NAMES = 50_000
 const MAX_TILES = 2_000
 /** Whoever searches first waits so long for the names; then those that are known are searched. */
 const WAIT_MS = 3_000
+/** Names that are compared in one turn of the event loop: a millisecond. */
+const NAMES_A_TURN = 2_000
+/** The best matches that are kept: a result has at most 17 other parts, so 20 results are among 360. */
+const MAX_MATCHES = 400
 /** Parts of one street within this share of the world are one result: 2.5 km at the equator. */
 const SAME_STREET = 2 ** -14
 
@@ -22,10 +27,17 @@ interface Entry extends Found {
   folded: string
 }
 
+interface Match {
+  entry: Entry
+  order: number
+  away: number
+}
+
 /** The names of the loaded area: a local archive as a whole up to a bound, of an archive elsewhere the tiles that are kept. */
 export function createNames(
   basemap: Pick<Basemap, 'about' | 'list'>,
   read: (tile: TileAddress) => Promise<TilePlaces | null>,
+  scheduler: Pick<Scheduler, 'walk'>,
 ) {
   const entries = new Map<string, Entry>()
   const tiles = new Set<string>()
@@ -68,25 +80,34 @@ export function createNames(
       entries.set(key, { ...found, folded: fold(found.name) })
   }
 
+  /** The best matches in their order. Each step compares some names. */
+  function* match(wanted: string, near: { x: number; y: number } | null): Generator<void, Match[]> {
+    let best: Match[] = []
+    let compared = 0
+    for (const entry of entries.values()) {
+      if (entry.folded.includes(wanted)) {
+        const away = near ? Math.hypot(entry.x - near.x, entry.y - near.y) : 0
+        best.push({ entry, order: orderOf(entry, wanted), away })
+      }
+      if (++compared % NAMES_A_TURN > 0) continue
+      best = best.sort(compareMatches).slice(0, MAX_MATCHES)
+      yield
+    }
+    return best.sort(compareMatches)
+  }
+
   /** At most `max` of them: those that begin with the text first, towns before streets, near ones before far ones. */
   return async function search(
     text: string,
     near: { x: number; y: number } | null,
     max: number,
+    owner: string,
   ): Promise<Found[]> {
     updating ??= update().finally(() => {
       updating = undefined
     })
     await Promise.race([updating, new Promise(resolve => setTimeout(resolve, WAIT_MS).unref())])
-    const wanted = fold(text)
-    const away = ({ x, y }: Found) => (near ? Math.hypot(x - near.x, y - near.y) : 0)
-    const found = [...entries.values()]
-      .filter(({ folded }) => folded.includes(wanted))
-      .map(entry => ({ entry, order: orderOf(entry, wanted), away: away(entry) }))
-      .sort(
-        (one, other) =>
-          one.order - other.order || one.away - other.away || (one.entry.name < other.entry.name ? -1 : 1),
-      )
+    const found = await scheduler.walk(owner, match(fold(text), near))
     const results: Found[] = []
     for (const { entry } of found) {
       if (results.length >= max) break
@@ -99,6 +120,9 @@ export function createNames(
     return results
   }
 }
+
+const compareMatches = (one: Match, other: Match) =>
+  one.order - other.order || one.away - other.away || (one.entry.name < other.entry.name ? -1 : 1)
 
 const orderOf = ({ folded, isTown }: Entry, wanted: string) =>
   (folded.startsWith(wanted) ? 0 : folded.includes(` ${wanted}`) ? 2 : 4) + (isTown ? 0 : 1)
