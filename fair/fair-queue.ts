@@ -90,7 +90,8 @@ interface Waiting<Item> {
 
 /** The waiting items of one sender. */
 class Line<Item> {
-  #items: Waiting<Item>[] = []
+  /** Places before the first waiting item are empty: an idle line must not keep what it was. */
+  #items: (Waiting<Item> | undefined)[] = []
   /** The index of the first waiting item. */
   #next = 0
 
@@ -107,18 +108,22 @@ class Line<Item> {
   }
 
   shift(): Waiting<Item> {
-    const first = this.#items[this.#next++] as Waiting<Item>
-    if (this.#next > COMPACT_FROM && this.#next * 2 > this.#items.length)
-      this.#keep(this.#items.slice(this.#next))
+    const first = this.#items[this.#next] as Waiting<Item>
+    this.#items[this.#next++] = undefined
+    if (this.#next > COMPACT_FROM && this.#next * 2 > this.#items.length) this.#keep(this.#waiting())
     return first
   }
 
   remove(test: (item: Item) => boolean): Item[] {
     // Nothing is copied in the usual case: the log asks before each batch.
-    if (!this.#items.some(({ item }, index) => index >= this.#next && test(item))) return []
-    const waiting = this.#items.slice(this.#next)
+    if (!this.#items.some(waiting => waiting && test(waiting.item))) return []
+    const waiting = this.#waiting()
     this.#keep(waiting.filter(({ item }) => !test(item)))
     return waiting.flatMap(({ item }) => (test(item) ? [item] : []))
+  }
+
+  #waiting(): Waiting<Item>[] {
+    return this.#items.slice(this.#next) as Waiting<Item>[]
   }
 
   #keep(items: Waiting<Item>[]): void {

@@ -53,7 +53,7 @@ interface Class {
   roots: Map<string | undefined, Root>
   /** The number of turns that are held or waited for. */
   size: number
-  /** The `used` of the root that was served last, when it was served. A new root begins there. */
+  /** The most that a root had used when it was served. A new root begins there. */
   used: number
   /** The cost that the later classes may have before the next turn of this one, while they wait. */
   owed: number
@@ -132,7 +132,7 @@ export function createSemaphore(options: {
       if (!found) return
       const [name, root] = found
       const own = classes[served] as Class
-      own.used = root.used
+      own.used = Math.max(own.used, root.used)
       own.roots.delete(name)
       own.roots.set(name, root)
       held++

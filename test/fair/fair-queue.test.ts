@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { describe, expect, it } from 'vitest'
 import { createFairQueue } from '../../fair/fair-queue.ts'
 import { learnRoots } from '../../fair/roots.ts'
@@ -88,5 +90,23 @@ describe('A fair queue', () => {
       if (name === 'large') push('large', 10)
     }
     expect(order).toEqual(['steady', 'large', ...Array(9).fill('steady'), 'large'])
+  })
+
+  it('keeps nothing of an item that was taken, while its sender waits for its next turn', async () => {
+    setFlagsFromString('--expose-gc')
+    const gc = runInNewContext('gc') as () => void
+    const queue = createFairQueue<object>()
+    const pushLarge = () => {
+      const item = { bytes: Buffer.alloc(1024) }
+      queue.push(item, { organizationId: 'a', sender: 1 }, 1_000)
+      return new WeakRef(item)
+    }
+    const taken = pushLarge()
+    queue.push({}, { organizationId: 'a', sender: 2 }, 1)
+    for (let n = 0; n < 10; n++) queue.push({}, { organizationId: 'b', sender: 1 }, 1)
+    for (let n = 0; n < 5; n++) queue.shift()
+    await new Promise(setImmediate)
+    gc()
+    expect(taken.deref()).toBeUndefined()
   })
 })
