@@ -1,4 +1,5 @@
 import type { Scheduler } from '../../../fair/scheduler.ts'
+import { distanceM } from '../../../stream/geometry.ts'
 import { type Basemap, locate } from '../../basemap/tiles.ts'
 import { findCountry } from './countries.ts'
 import { findNearest } from './nearest.ts'
@@ -83,7 +84,7 @@ export function createPlaces(basemap: Basemap | null, scheduler: Pick<Scheduler,
             street,
             town,
             country: around?.country ?? (await findCountry(point)),
-            distance: near ? Math.round(metresBetween(near, point)) : 0,
+            distance: near ? Math.round(distanceM(near, point)) : 0,
             ...point,
           }
         }),
@@ -96,14 +97,4 @@ function toPoint(x: number, y: number): Point {
   const round = (value: number) => Math.round(value * 1e6) / 1e6
   const lat = (Math.atan(Math.sinh(Math.PI * (1 - 2 * y))) * 180) / Math.PI
   return { lat: round(lat), lng: round(x * 360 - 180) }
-}
-
-const EARTH_M = 6_371_008.8
-
-/** Along the surface of a sphere. */
-function metresBetween(one: Point, other: Point): number {
-  const [from, to] = [one.lat, other.lat].map(lat => (lat * Math.PI) / 180) as [number, number]
-  const across = ((other.lng - one.lng) * Math.PI) / 180
-  const half = Math.sin((to - from) / 2) ** 2 + Math.cos(from) * Math.cos(to) * Math.sin(across / 2) ** 2
-  return 2 * EARTH_M * Math.asin(Math.sqrt(half))
 }
