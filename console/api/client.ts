@@ -2,7 +2,7 @@ import createClient from 'openapi-fetch'
 import { fetchTimed } from '../clock.ts'
 import { endSession, getSession } from '../session.ts'
 import { Failure } from './failure.ts'
-import type { paths } from './interface.d.ts'
+import type { components, paths } from './interface.d.ts'
 import { findNewerToken, mayBeRenewed } from './renewal.ts'
 import { readRetryAfter } from './retry-after.ts'
 
@@ -15,7 +15,7 @@ const AGAIN_AFTER_MS = 5_000
 
 async function fetchInTime(request: Request): Promise<Response> {
   const late = new AbortController()
-  const timer = setTimeout(() => late.abort(new Failure(0, '', [], AGAIN_AFTER_MS)), ANSWER_WITHIN_MS)
+  const timer = setTimeout(() => late.abort(new Failure(0, undefined, [], AGAIN_AFTER_MS)), ANSWER_WITHIN_MS)
   try {
     return await fetchTimed(request, { signal: AbortSignal.any([request.signal, late.signal]) })
   } finally {
@@ -63,17 +63,22 @@ export function onRefusal(listener: () => void): () => void {
 
 type Answered<T> = { data?: T; error?: unknown; response: Response }
 
-/** The response's body. Throws a Failure with the server's own sentence. */
+/** The code of a failure without one, such as a proxy's. */
+const UNKNOWN = 'unknown'
+
+/** The response's body. Throws a Failure with the server's code. */
 export async function answered<T>(request: Promise<Answered<T>>): Promise<NonNullable<T>> {
   const { data, error, response } = await request.catch((cause: unknown) => {
     if (cause instanceof Failure) throw cause
     if (cause instanceof DOMException && cause.name === 'AbortError') throw cause
-    throw new Failure(0, '')
+    throw new Failure(0)
   })
   if (data !== undefined && data !== null && response.ok) return data
-  const { message = response.statusText, errors = [] } = (error ?? {}) as {
-    message?: string
-    errors?: { path: string; message: string }[]
-  }
-  throw new Failure(response.status, message, errors, readRetryAfter(response))
+  const {
+    code = UNKNOWN,
+    message = response.statusText || `HTTP ${response.status}`,
+    params,
+    errors,
+  } = (error ?? {}) as Partial<components['schemas']['Failure']>
+  throw new Failure(response.status, { code, message, params }, errors, readRetryAfter(response))
 }

@@ -1,26 +1,40 @@
+import type { components } from './interface.d.ts'
+
+export type ErrorParams = components['schemas']['ErrorParams']
+
+/** An error as the server describes it. Without a code its message is the page's own, in the language of the page. */
+export interface Problem {
+  code?: string | undefined
+  message: string
+  params?: ErrorParams | undefined
+}
+
+interface FieldProblem extends Problem {
+  path: string
+}
+
 /** A request that did not succeed. Status 0 means that the server was not reached. */
 export class Failure extends Error {
   readonly status: number
-  /** The server's sentences, by the path of the field that each is about. */
-  readonly fields: Record<string, string>
-  /** When a busy server wants the next request. */
+  readonly problem: Problem
+  /** The errors about fields, by their paths. */
+  readonly fields: Record<string, Problem>
+  /** The time after which a busy server accepts the next request. */
   readonly retryAfterMs: number | undefined
 
   constructor(
     status: number,
-    message: string,
-    errors: readonly { path: string; message: string }[] = [],
+    problem: Problem = { message: '' },
+    errors: readonly FieldProblem[] = [],
     retryAfterMs?: number,
   ) {
-    super(message)
+    super(problem.message)
     this.status = status
+    this.problem = problem
     this.retryAfterMs = retryAfterMs
-    this.fields = Object.fromEntries(errors.map(error => [error.path, error.message]))
+    this.fields = Object.fromEntries(errors.map(error => [error.path, error]))
   }
 }
-
-/** An error that the page finds before it asks the server, in the language of the page. */
-export class OwnFailure extends Failure {}
 
 export const retryAfterOf = (error: unknown): number | undefined =>
   error instanceof Failure ? error.retryAfterMs : undefined

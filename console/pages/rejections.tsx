@@ -4,7 +4,6 @@ import { Link, useSearchParams } from 'react-router'
 import { answered, api } from '../api/client.ts'
 import { ChooseRecord } from '../parts/choose-record.tsx'
 import { ActionButton } from '../parts/parts.tsx'
-import { ServerSentence } from '../parts/server-sentence.tsx'
 import { type Column, Table } from '../parts/table.tsx'
 import { type PageQuery, useList } from '../parts/use-list.ts'
 import type { Texts } from '../texts/en/en.ts'
@@ -98,7 +97,11 @@ export function Component() {
           {
             id: 'message',
             title: t.message,
-            cell: one => <ServerSentence sentence={one.message} />,
+            cell: one => (
+              <>
+                <span lang="en">{one.message}</span> {t.advice[one.reason]}
+              </>
+            ),
             whole: true,
           },
           {

@@ -18,9 +18,8 @@ import { MAX_SEARCH } from '../api/lists.ts'
 import type { KindName } from '../kinds.ts'
 import { useTexts } from '../texts/texts.tsx'
 import { Icon } from './icon.tsx'
-import { type Choice, IconButton } from './parts.tsx'
+import { type Choice, FieldErrorText, IconButton } from './parts.tsx'
 import { filterByName, useName, useRecords } from './records.ts'
-import { FieldErrorText } from './server-sentence.tsx'
 import { useDebounced } from './use-debounced.ts'
 
 interface Props {

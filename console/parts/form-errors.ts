@@ -1,11 +1,18 @@
 import { useEffect, useRef, useState } from 'react'
-import { Failure } from '../api/failure.ts'
+import { Failure, type Problem } from '../api/failure.ts'
+import type { Texts } from '../texts/en/en.ts'
+import { describeField } from '../texts/errors.ts'
 
 interface FormErrors {
-  /** The server's sentences, by the name of the field that shows them. */
-  fields: Record<string, string>
+  /** The errors by the name of the field that shows them. */
+  fields: Record<string, PlacedProblem>
   /** Whether some error belongs to no field of the form, so that the form shows it elsewhere. */
   hasOthers: boolean
+}
+
+interface PlacedProblem extends Problem {
+  /** The entry of a list that the error is about, counted from 1. */
+  entry?: number
 }
 
 const NONE: FormErrors = { fields: {}, hasOthers: false }
@@ -32,14 +39,23 @@ export function useFormErrors() {
   }
 }
 
-/** In a list that is one field, the server names the entry. The sentence begins with its number then, counted from 1. */
+/** The errors of a form's fields in the language of the page, which begin with the number of an entry if they are about one. */
+export const describeFields = (fields: Record<string, PlacedProblem>, texts: Texts): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(fields).map(([name, problem]) => [
+      name,
+      (problem.entry ? `${problem.entry}: ` : '') + describeField(problem, texts.problems),
+    ]),
+  )
+
+/** In a list that is one field, the server names the entry. */
 function placeAt(names: ReadonlySet<string>, failure: Failure): FormErrors {
-  const fields: Record<string, string> = {}
+  const fields: Record<string, PlacedProblem> = {}
   let hasOthers = Object.keys(failure.fields).length === 0
-  for (const [path, message] of Object.entries(failure.fields)) {
+  for (const [path, problem] of Object.entries(failure.fields)) {
     const [, list = '', entry] = /^(.+?)\.(\d+)(?:\.|$)/.exec(path) ?? []
-    if (names.has(path)) fields[path] = message
-    else if (names.has(list)) fields[list] ??= `${Number(entry) + 1}: ${message}`
+    if (names.has(path)) fields[path] = problem
+    else if (names.has(list)) fields[list] ??= { ...problem, entry: Number(entry) + 1 }
     else hasOthers = true
   }
   return { fields, hasOthers }

@@ -2,6 +2,7 @@ import { type ReactNode, useRef, useState } from 'react'
 import {
   Button,
   type ButtonProps,
+  FieldError,
   Input,
   Label,
   ListBox,
@@ -14,9 +15,9 @@ import {
   type TextFieldProps,
 } from 'react-aria-components'
 import { Failure, retryAfterOf } from '../api/failure.ts'
+import { describe } from '../texts/errors.ts'
 import { useTexts } from '../texts/texts.tsx'
 import { Icon, type IconName } from './icon.tsx'
-import { FieldErrorText, ServerSentence } from './server-sentence.tsx'
 
 type Looks = 'primary' | 'plain' | 'quiet' | 'danger'
 
@@ -44,6 +45,18 @@ export function IconButton({ icon, label, ...rest }: ButtonProps & { icon: IconN
     <Button {...rest} aria-label={label} className={`button quiet square ${rest.className ?? ''}`}>
       <Icon name={icon} />
     </Button>
+  )
+}
+
+/** The error about a field, in the language of the page. */
+export function FieldErrorText() {
+  const { form } = useTexts()
+  return (
+    <FieldError className="field-error">
+      {({ validationDetails, validationErrors }) =>
+        validationDetails.valueMissing ? form.required : validationErrors.join(' ')
+      }
+    </FieldError>
   )
 }
 
@@ -185,7 +198,14 @@ export function Trouble(props: { error: unknown; onRetry?: () => void; isDeed?: 
 
 export function sayFailure(error: unknown, texts: ReturnType<typeof useTexts>): ReactNode {
   if (!(error instanceof Failure)) return texts.errors.failed
-  return error.status === 0 ? texts.errors.unreachable : <ServerSentence sentence={error.message} />
+  if (error.status === 0) return texts.errors.unreachable
+  const [field] = error.problem.code === 'invalid-input' ? Object.values(error.fields) : []
+  const { text, detail } = describe(field ?? error.problem, field ? 'fields' : 'failures', texts.problems)
+  return (
+    <>
+      {text} {detail && <span lang="en">{detail}</span>}
+    </>
+  )
 }
 
 /** An error of an action, which is not retried automatically. */

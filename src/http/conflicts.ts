@@ -2,14 +2,16 @@ import { isDuplicate, isReferenced } from '../../db/errors.ts'
 import { conflict } from './errors.ts'
 
 /**
- * Runs `work`, and turns a duplicate of a unique key into 409: ``unique(`team named ${name}`, () => insertTeam(…))``.
+ * Runs `work`, and turns a duplicate of a unique key into 409: `unique('team named', name, () => insertTeam(…))`.
  */
-export async function unique<T>(name: string, work: () => Promise<T>): Promise<T> {
+export async function unique<T>(kind: string, name: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {
     throw isDuplicate(error)
-      ? conflict(`There is ${/^[aeio]/.test(name) ? 'an' : 'a'} ${name} already.`, 'not-unique')
+      ? conflict(`There is ${/^[aeio]/.test(kind) ? 'an' : 'a'} ${kind} ${name} already.`, 'not-unique', {
+          name,
+        })
       : error
   }
 }

@@ -33,6 +33,41 @@ const listMeanings = (meanings: { [code: string]: string }) =>
     .map(([code, means]) => `- \`${code}\`: ${means}`)
     .join('\n')
 
+const EXPECTED = [
+  'text',
+  'number',
+  'integer',
+  'boolean',
+  'list',
+  'object',
+  'time',
+  'null',
+  'email',
+  'url',
+  'identifier',
+  'datetime',
+  'date',
+  'time-of-day',
+] as const
+
+const errorParams = z
+  .object({
+    limit: z.number().describe('The bound that the value exceeds: characters, entries, or a number'),
+    exclusive: z.boolean().describe('Whether the limit itself is outside of the bound'),
+    expected: z.enum(EXPECTED).describe('The kind of value that is expected'),
+    choices: z.array(z.string()).describe('The values that are accepted, the first 20 of them'),
+    name: z.string().describe('The name that another record has already'),
+    permission: z.string().describe('The permission that the role of the caller lacks'),
+    vertices: z.array(z.int()).describe('Numbers of vertices of a polygon, counted from 1'),
+  })
+  .partial()
+  .meta({
+    id: 'ErrorParams',
+    description: 'The values that a translation of the error needs beside its code',
+  })
+
+export type ErrorParams = z.infer<typeof errorParams>
+
 /** One wrong value and its place. */
 export const fieldError = z
   .object({
@@ -41,6 +76,7 @@ export const fieldError = z
       .enum(Object.keys(FIELD_ERRORS) as FieldCode[])
       .meta({ id: 'FieldErrorCode', examples: ['too-short'], description: listMeanings(FIELD_ERRORS) }),
     message: text('This must not be empty.'),
+    params: errorParams.optional(),
   })
   .meta({ id: 'FieldError' })
 
@@ -51,6 +87,7 @@ export const failure = z
       .enum(Object.keys(FAILURES) as FailureCode[])
       .meta({ id: 'FailureCode', examples: ['not-found'], description: listMeanings(FAILURE_MEANINGS) }),
     message: text('There is no such hub.').describe('A sentence that a person can act on'),
+    params: errorParams.optional(),
     requestId: text('019aa3c1-0a2b-7c3d-8e4f-5a6b7c8d9e0f'),
     errors: z.array(fieldError).optional().describe('In every 400 for a body or query: what is wrong where'),
   })

@@ -1,3 +1,4 @@
+import type { ErrorParams } from './envelope.ts'
 import { FAILURES, type FailureCode, type FieldCode } from './error-codes.ts'
 
 const RETRY_AFTER_S = 5
@@ -7,10 +8,12 @@ export interface FieldError {
   path: string
   code: FieldCode
   message: string
+  params?: ErrorParams
 }
 
 /** The fields of the envelope beside status, code, message and requestId. */
 export interface Details {
+  params?: ErrorParams
   errors?: readonly FieldError[]
   [field: string]: unknown
 }
@@ -34,7 +37,7 @@ export class RequestError extends Error {
 
   /** Whether the same request may succeed later. */
   get retryable(): boolean {
-    return this.code === 'unavailable' || this.code === 'rate-limited'
+    return this.statusCode === 503 || this.statusCode === 429
   }
 }
 
@@ -60,8 +63,12 @@ export const inQuery = (path: string) => path.replace(/\.(.*)$/s, '[$1]')
 /**
  * A failure about one value. `subject` names the value in the message where its path is not what a reader knows it by.
  */
-export const invalid = (path: string, message: string, code: FieldCode = 'invalid', subject = path) =>
-  new FieldErrors([{ path, code, message }], message, subject)
+export const invalid = (
+  path: string,
+  message: string,
+  code: FieldCode = 'invalid',
+  { subject = path, params }: { subject?: string; params?: ErrorParams } = {},
+) => new FieldErrors([{ path, code, message, ...(params && { params }) }], message, subject)
 
 /** A failure about several values, under one message. */
 export class FieldErrors extends RequestError {
@@ -72,11 +79,20 @@ export class FieldErrors extends RequestError {
 
 export const conflict = (
   message: string,
-  code: 'conflict' | 'not-unique' | 'in-use' | 'too-many-records' = 'conflict',
-) => new RequestError(code, message)
+  code: Extract<
+    FailureCode,
+    'conflict' | 'not-unique' | 'in-use' | 'reference-deleted' | 'too-many-records' | 'too-many-vertices'
+  > = 'conflict',
+  params?: ErrorParams,
+) => new RequestError(code, message, params && { params })
 
-export const forbidden = (message: string, code: 'forbidden' | 'restricted-field' = 'forbidden') =>
+export const forbidden = (message: string, code: 'forbidden' | 'no-organization' = 'forbidden') =>
   new RequestError(code, message)
+
+export const lacksPermission = (
+  permission: string,
+  message = `Your role lacks the permission ${permission}.`,
+) => new RequestError('forbidden', message, { params: { permission } })
 
 /** Also thrown when two requests end one session at once: the second one finds no session. */
 export const sessionEnded = () =>

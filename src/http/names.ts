@@ -23,12 +23,18 @@ export const newName = (max: number, min = 1) =>
     .min(min)
     // Longer texts are not checked further: the patterns below may take time in the square of the length.
     .max(max, { abort: true })
-    .refine(name => name === '' || VISIBLE.test(name), 'This needs a letter or a sign that can be seen.')
-    .refine(
-      name => !TURNING.test(name),
-      'This holds a hidden sign that turns the direction of writing: type it anew.',
-    )
-    .refine(name => !UNSEEN.test(name), 'This holds a sign that cannot be seen: type it anew.')
+    .refine(name => name === '' || VISIBLE.test(name), {
+      message: 'This needs at least one character that can be seen.',
+      params: { code: 'blank' },
+    })
+    .refine(name => !TURNING.test(name), {
+      message: 'This has a hidden character that turns the direction of writing: type it again.',
+      params: { code: 'hidden-character' },
+    })
+    .refine(name => !UNSEEN.test(name), {
+      message: 'This has a character that cannot be seen: type it again.',
+      params: { code: 'hidden-character' },
+    })
     .describe(
-      'Has something that can be seen, no sign that cannot, and none that turns the direction of writing; blanks and line ends count as one space',
+      'Has at least one character that can be seen, none that cannot, and none that turns the direction of writing; blanks and line ends count as one space',
     )

@@ -1,7 +1,7 @@
 import type { Queryable } from '../../db/client.ts'
 import { type Caller, findStanding } from '../../db/queries/sessions.ts'
 import { lockMemberships } from '../../db/queries/users.ts'
-import { forbidden, sessionEnded } from './errors.ts'
+import { lacksPermission, sessionEnded } from './errors.ts'
 import { type Permission, scopeOf } from './permissions.ts'
 
 /**
@@ -15,7 +15,7 @@ export async function reauthorize(tx: Queryable, caller: Caller, permission: Per
   const standing = await findStanding(tx, caller.userId)
   if (!standing) throw sessionEnded()
   if (!scopeOf(standing.permissionDetails, permission)) {
-    throw forbidden(`Your role lacks the permission ${permission}.`)
+    throw lacksPermission(permission)
   }
   return { ...caller, ...standing }
 }

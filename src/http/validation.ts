@@ -1,5 +1,6 @@
 import type { FastifySchemaCompiler } from 'fastify'
 import { z } from 'zod'
+import type { ErrorParams } from './envelope.ts'
 import type { FieldCode } from './error-codes.ts'
 import { type FieldError, inQuery, notValid } from './errors.ts'
 
@@ -42,7 +43,10 @@ function toFieldErrors(issue: z.core.$ZodIssue): FieldError[] {
   const meant = issue.code === 'invalid_union' ? meantForm(issue) : undefined
   if (meant) return meant.flatMap(inner => toFieldErrors({ ...inner, path: [...issue.path, ...inner.path] }))
   const code = codeOf(issue)
-  if (issue.code !== 'unrecognized_keys') return [{ path: path.join('.'), code, message: issue.message }]
+  if (issue.code !== 'unrecognized_keys') {
+    const params = paramsOf(issue)
+    return [{ path: path.join('.'), code, message: issue.message, ...(params && { params }) }]
+  }
   return issue.keys.map(key => ({ path: [...path, key].join('.'), code, message: issue.message }))
 }
 
@@ -54,7 +58,11 @@ function meantForm({ errors }: z.core.$ZodIssueInvalidUnion): z.core.$ZodIssue[]
   return others.length === 0 ? meant : undefined
 }
 
-/** A check of our own names its code in `params`: `.refine(isHub, { params: { code: 'not-found' } })`. */
+interface OwnParams extends ErrorParams {
+  code?: FieldCode
+}
+
+/** A check of our own names its code and parameters: `.refine(isHub, { params: { code: 'not-found' } })`. */
 function codeOf(issue: z.core.$ZodIssue): FieldCode {
   switch (issue.code) {
     case 'invalid_type':
@@ -74,34 +82,63 @@ function codeOf(issue: z.core.$ZodIssue): FieldCode {
     case 'invalid_union':
       return 'wrong-type'
     default:
-      return (issue as { params?: { code?: FieldCode } }).params?.code ?? 'invalid'
+      return (issue as { params?: OwnParams }).params?.code ?? 'invalid'
   }
 }
+
+function paramsOf(issue: z.core.$ZodIssue): ErrorParams | undefined {
+  switch (issue.code) {
+    case 'invalid_type':
+      return issue.input === undefined ? undefined : expecting(TYPES[issue.expected])
+    case 'invalid_format':
+      return expecting(FORMATS[issue.format])
+    case 'invalid_value':
+      return { choices: issue.values.slice(0, MAX_CHOICES).map(String) }
+    case 'too_big':
+      return bound(issue.maximum, issue.inclusive)
+    case 'too_small':
+      return bound(issue.minimum, issue.inclusive)
+    case 'not_multiple_of':
+      return { limit: Number(issue.divisor) }
+    case 'custom': {
+      const { code: _, ...params }: OwnParams = issue.params ?? {}
+      return Object.keys(params).length > 0 ? params : undefined
+    }
+  }
+}
+
+const expecting = (kind: Kind | undefined) => kind && { expected: kind[0] }
+const bound = (limit: number | bigint, inclusive = true): ErrorParams => ({
+  limit: Number(limit),
+  ...(!inclusive && { exclusive: true }),
+})
 
 /** Makes every schema report faults in our sentences, unless it has its own. */
 export function useOwnSentences(): void {
   z.config({ localeError: describeIssue })
 }
 
-const TYPES: { [type: string]: string } = {
-  string: 'a text',
-  number: 'a number',
-  int: 'a whole number',
-  boolean: 'true or false',
-  array: 'a list',
-  tuple: 'a list',
-  object: 'an object',
-  record: 'an object',
-  date: 'a time',
-  null: 'null',
+type Kind = [name: NonNullable<ErrorParams['expected']>, words: string]
+
+const TYPES: { [type: string]: Kind } = {
+  string: ['text', 'a text'],
+  number: ['number', 'a number'],
+  int: ['integer', 'a whole number'],
+  boolean: ['boolean', 'true or false'],
+  array: ['list', 'a list'],
+  tuple: ['list', 'a list'],
+  object: ['object', 'an object'],
+  record: ['object', 'an object'],
+  date: ['time', 'a time'],
+  null: ['null', 'null'],
 }
-const FORMATS: { [format: string]: string } = {
-  email: 'an e-mail address such as anna@example.com',
-  url: 'a URL such as https://example.com/',
-  uuid: 'an identifier',
-  datetime: 'a time with its zone, such as 2026-11-21T09:00:00Z',
-  date: 'a date such as 2026-11-21',
-  time: 'a time of day such as 09:00',
+const FORMATS: { [format: string]: Kind } = {
+  email: ['email', 'an e-mail address such as anna@example.com'],
+  url: ['url', 'a URL such as https://example.com/'],
+  uuid: ['identifier', 'an identifier'],
+  datetime: ['datetime', 'a time with its zone, such as 2026-11-21T09:00:00Z'],
+  date: ['date', 'a date such as 2026-11-21'],
+  time: ['time-of-day', 'a time of day such as 09:00'],
 }
 /** Nobody reads a longer list. */
 const MAX_CHOICES = 20
@@ -110,7 +147,7 @@ function describeIssue(issue: z.core.$ZodRawIssue): string {
   switch (issue.code) {
     case 'invalid_type':
       if (issue.input === undefined) return 'This is required.'
-      return `This has to be ${TYPES[issue.expected] ?? 'of another type'}.`
+      return `This has to be ${TYPES[issue.expected]?.[1] ?? 'of another type'}.`
     case 'invalid_value': {
       const choices = issue.values.slice(0, MAX_CHOICES).map(String).join(', ')
       return `This has to be ${issue.values.length > 1 ? 'one of ' : ''}${choices}${issue.values.length > MAX_CHOICES ? ', ..' : ''}.`
@@ -130,7 +167,7 @@ function describeIssue(issue: z.core.$ZodRawIssue): string {
       return `This has to be ${issue.inclusive ? 'at least' : 'more than'} ${min}.`
     }
     case 'invalid_format':
-      return `This has to be ${FORMATS[issue.format] ?? 'of another form'}.`
+      return `This has to be ${FORMATS[issue.format]?.[1] ?? 'of another form'}.`
     case 'not_multiple_of':
       return `This has to be a multiple of ${String(issue.divisor)}.`
     case 'unrecognized_keys':
@@ -148,7 +185,7 @@ function describeUnion(issue: z.core.$ZodRawIssue<z.core.$ZodIssueInvalidUnion>)
   const forms = discriminator
     ? [...(known?.propValues?.[discriminator] ?? [])].map(String)
     : issue.errors.flatMap(([first]) =>
-        first?.code === 'invalid_type' && first.path.length === 0 ? (TYPES[first.expected] ?? []) : [],
+        first?.code === 'invalid_type' && first.path.length === 0 ? (TYPES[first.expected]?.[1] ?? []) : [],
       )
   if (forms.length === 0) return 'This is none of the forms that are accepted here.'
   return `This has to be ${discriminator ? `one of ${forms.join(', ')}` : forms.join(' or ')}.`

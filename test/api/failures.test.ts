@@ -196,14 +196,25 @@ describe('A failure', () => {
     const many = await owner.post('/hub', { name: 'Hub', lat: 1, lng: 2, ...keys })
     expect([many.status, many.body.errors.length]).toEqual([400, 100])
     expect(many.body.message.length).toBeLessThan(300)
+    const notObject = {
+      path: '',
+      code: 'wrong-type',
+      message: 'This has to be an object.',
+      params: { expected: 'object' },
+    }
     const wrong: [Promise<{ body: { errors: object[] } }>, object][] = [
       [
         owner.get('/hubs?limit=x'),
-        { path: 'limit', code: 'wrong-type', message: 'This has to be a number.' },
+        {
+          path: 'limit',
+          code: 'wrong-type',
+          message: 'This has to be a number.',
+          params: { expected: 'number' },
+        },
       ],
       [
         owner.get('/hubs?limit=501'),
-        { path: 'limit', code: 'too-large', message: 'This has to be at most 500.' },
+        { path: 'limit', code: 'too-large', message: 'This has to be at most 500.', params: { limit: 500 } },
       ],
       [
         owner.post('/hub', { lat: 1, lng: 2 }),
@@ -211,14 +222,14 @@ describe('A failure', () => {
       ],
       [
         owner.post('/hub', { name: 7, lat: 1, lng: 2 }),
-        { path: 'name', code: 'wrong-type', message: 'This has to be a text.' },
+        { path: 'name', code: 'wrong-type', message: 'This has to be a text.', params: { expected: 'text' } },
       ],
       [
         owner.post('/hub', { name: 'Hub', lat: 91, lng: 2 }),
-        { path: 'lat', code: 'too-large', message: 'This has to be at most 90.' },
+        { path: 'lat', code: 'too-large', message: 'This has to be at most 90.', params: { limit: 90 } },
       ],
-      [owner.post('/hub', [1]), { path: '', code: 'wrong-type', message: 'This has to be an object.' }],
-      [owner.post('/hub'), { path: '', code: 'wrong-type', message: 'This has to be an object.' }],
+      [owner.post('/hub', [1]), notObject],
+      [owner.post('/hub'), notObject],
     ]
     for (const [answer, error] of wrong) expect((await answer).body.errors).toContainEqual(error)
   })

@@ -96,21 +96,21 @@ describe('Geofences', () => {
   })
 
   it.each([
-    ['crosses itself', [[0, 0], [1, 1], [1, 0], [0, 1]], /from vertex 1 and vertex 3 meet/], // biome-ignore format: one ring
-    ['touches itself', [[0, 0], [2, 0], [2, 2], [1, 0], [0, 2]], /meet|turns back/], // biome-ignore format: one ring
-    ['goes through a vertex twice', [[0, 0], [1, 1], [2, 0], [2, 2], [1, 1], [0, 2]], /meet/], // biome-ignore format: one ring
-    ['turns back', [[0, 0], [2, 0], [1, 0], [1, 1]], /turns back/], // biome-ignore format: one ring
-    ['has no area', [[0, 0], [0.000001, 0], [0, 0.000001]], /area/], // biome-ignore format: one ring
-    ['is a line', [[0, 0], [1, 1], [2, 2]], /turns back/], // biome-ignore format: one ring
-    ['goes round a pole', [[-120, 80], [0, 80], [120, 80]], /around/], // biome-ignore format: one ring
-    ['spans half the world', [[-90, 0], [90, 0], [0, 40]], /half the world/], // biome-ignore format: one ring
-    ['crosses itself at the antimeridian', [[179, 0], [-179, 1], [-179, 0], [179, 1]], /meet/], // biome-ignore format: one ring
-  ])('a polygon that %s is 400 and says why', async (_, ring, why) => {
+    ['crosses itself', [[0, 0], [1, 1], [1, 0], [0, 1]], 'crossed-edges', { vertices: [1, 3] }], // biome-ignore format: one ring
+    ['touches itself', [[0, 0], [2, 0], [2, 2], [1, 0], [0, 2]], 'crossed-edges', { vertices: [1, 3] }], // biome-ignore format: one ring
+    ['goes through a vertex twice', [[0, 0], [1, 1], [2, 0], [2, 2], [1, 1], [0, 2]], 'crossed-edges', { vertices: [1, 4] }], // biome-ignore format: one ring
+    ['turns back', [[0, 0], [2, 0], [1, 0], [1, 1]], 'reversed-edge', { vertices: [2] }], // biome-ignore format: one ring
+    ['has two vertices', [[0, 0], [1, 1], [0, 0]], 'too-few', { limit: 3 }], // biome-ignore format: one ring
+    ['has no area', [[0, 0], [0.000001, 0], [0, 0.000001]], 'area-too-small', { limit: 1 }], // biome-ignore format: one ring
+    ['is a line', [[0, 0], [1, 1], [2, 2]], 'reversed-edge', { vertices: [3] }], // biome-ignore format: one ring
+    ['goes round a pole', [[-120, 80], [0, 80], [120, 80]], 'area-too-wide', undefined], // biome-ignore format: one ring
+    ['spans half the world', [[-90, 0], [90, 0], [0, 40]], 'ambiguous-edge', undefined], // biome-ignore format: one ring
+    ['crosses itself at the antimeridian', [[179, 0], [-179, 1], [-179, 0], [179, 1]], 'crossed-edges', { vertices: [1, 3] }], // biome-ignore format: one ring
+  ])('a polygon that %s is 400 and says why', async (_, ring, code, params) => {
     const { status, body } = await owner.post('/geofence', { name: 'Wrong', shape: polygon(ring) })
-    expect([status, body.errors]).toEqual([
-      400,
-      [{ path: 'shape.coordinates', code: 'invalid', message: expect.stringMatching(why) }],
-    ])
+    const path = 'shape.coordinates'
+    const message = expect.stringMatching(/^(A|An|The) (polygon|edge) /)
+    expect([status, body.errors]).toEqual([400, [{ path, code, message, params }]])
   })
 
   it('are listed by hub and name, sorted, page by page', async () => {

@@ -304,15 +304,15 @@ describe('A workbook', () => {
       () => makeWorkbook({ rows: `<row r="2"/><row r="1"/>` }),
     ],
     [
-      'has a heading of a character that is none',
+      'has a heading with a character that is not allowed',
       422,
-      'a character that is none',
+      'a character that cannot be stored',
       () => makeWorkbook({ rows: inlineRow(1, 'Na_x0000_me', 'Note') + ROW }),
     ],
     [
       'has a heading of half a character',
       422,
-      'a character that is none',
+      'a character that cannot be stored',
       () => makeWorkbook({ rows: inlineRow(1, 'Name', 'No_xD800_te') + ROW }),
     ],
     [

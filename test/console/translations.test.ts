@@ -1,125 +1,131 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
+import type { ErrorParams } from '../../console/api/failure.ts'
 import { readSpeed } from '../../console/pages/map/speed.ts'
 import { de } from '../../console/texts/de/de.ts'
-import { translate } from '../../console/texts/translate.ts'
-import { useOwnSentences } from '../../src/http/validation.ts'
+import { en } from '../../console/texts/en/en.ts'
+import * as errors from '../../console/texts/errors.ts'
+import { FAILURES, FIELD_ERRORS } from '../../src/http/error-codes.ts'
+import { newName } from '../../src/http/names.ts'
+import { InvalidInput, REPORTING, useOwnSentences } from '../../src/http/validation.ts'
+import { closeRing } from '../../src/resources/geofences/ring.ts'
+import { REASONS } from '../../stream/point.ts'
 
 const ROOT = resolve(import.meta.dirname, '../..')
-const SRC = join(ROOT, 'src')
-const read = (folder: string): string =>
-  readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
-    .filter(file => file.endsWith('.ts'))
+const MESSAGE = 'The server says why.'
+/** Every parameter that an error may have. */
+const PARAMS: ErrorParams = {
+  limit: 7,
+  expected: 'date',
+  choices: ['a'],
+  name: 'Nord',
+  permission: 'view/hub',
+  vertices: [3],
+}
+const LANGUAGES = [
+  ['English', en],
+  ['German', de],
+] as const
+
+function readTypeScript(folder: string, except = /^$/): string {
+  return readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
+    .filter(file => /\.tsx?$/.test(file) && !except.test(file))
     .map(file => readFileSync(join(ROOT, folder, file), 'utf8'))
     .join('\n')
-const points = read('ingest') + read('stream')
-const source = read('src') + points
-
-/** The server's sentence about a value that does not fit a schema. */
-function say(schema: z.ZodType, value: unknown): string {
-  useOwnSentences()
-  return schema.safeParse(value).error?.issues[0]?.message ?? ''
 }
 
-const GENERAL = [
-  say(z.string(), undefined),
-  say(z.string().min(1), ''),
-  say(z.string().min(3), 'a'),
-  say(z.string().max(3), 'abcd'),
-  say(z.array(z.string()).min(2), ['a']),
-  say(z.array(z.string()).max(1), ['a', 'b']),
-  say(z.number(), 'a'),
-  say(z.number(), null),
-  say(z.int(), 1.5),
-  say(z.number().min(-90), -91.25),
-  say(z.number().max(90), 91),
-  say(z.number().gt(0), 0),
-  say(z.number().lt(1), 1),
-]
+/** The first error of a value that does not fit a schema, in German. */
+function inGerman(schema: z.ZodType, value: unknown): string {
+  useOwnSentences()
+  const [first] = new InvalidInput(schema.safeParse(value, REPORTING).error?.issues ?? []).errors
+  return first ? errors.describeField(first, de.problems) : ''
+}
 
-it('the server’s general sentences are translated into German, with their numbers', () => {
-  for (const sentence of GENERAL) {
-    const said = translate(sentence, de.server)
-    expect(said, sentence).toBeDefined()
-    expect(said?.match(/-?\d+/g)).toEqual(sentence.match(/-?\d+/g))
-  }
-  expect(translate('2: This has to be at least -90.', de.server)).toBe('2: Muss mindestens -90 sein.')
-  expect(translate('Nobody says this.', de.server)).toBeUndefined()
-})
-
-it.each(['Nord', '2', 'team named $ already.', '$&'])('a name in a sentence is not translated: %s', name => {
-  expect(translate(`There is a team named ${name} already.`, de.server)).toBe(
-    `Ein Team namens ${name} gibt es bereits.`,
-  )
-  expect(translate('There is a team named  already.', de.server)).toBeUndefined()
-})
-
-it('every translated sentence is one of the server', () => {
-  const general = new Set(GENERAL.map(sentence => sentence.replace(/-?\d+(\.\d+)?/g, '#')))
-  const literally = (text: string) => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
-  const written = (sentence: string) =>
-    new RegExp(sentence.split(/[#$]/).map(literally).join('(?:-?\\d+|\\$\\{.+?\\})')).test(source)
-  // unique(`team named ${name}`, …)
-  const isTaken = (sentence: string) =>
-    written(`unique(\`${/^There is an? (.+) already\.$/.exec(sentence)?.[1] ?? '…'}\``)
-  // `There is no such ${what}.`
-  const isMissing = (sentence: string) => /^There is no such [a-z ]+\.$/.test(sentence)
-  const isSaid = (sentence: string) =>
-    general.has(sentence) || written(sentence) || isTaken(sentence) || isMissing(sentence)
-  const unknown = Object.keys(de.server).filter(sentence => !isSaid(sentence))
-  expect(unknown).toEqual([])
-})
-
-/** The files whose errors the pages can show: their resources, and the access checks. */
-const REFUSING = [
-  'hubs',
-  'devices',
-  'vehicles',
-  'teams',
-  'geofences',
-  'geofence-events',
-  'tracking-links',
-].flatMap(resource =>
-  readdirSync(join(SRC, 'resources', resource)).map(file => join('resources', resource, file)),
-)
-REFUSING.push('resources/auth/routes.ts', 'http/plugins/authentication.ts', 'http/reauthorize.ts')
-
-it('every error that the pages can show is translated into German', () => {
-  const sentences = REFUSING.flatMap(file => {
-    const written = readFileSync(join(SRC, file), 'utf8')
-    const thrown = written.matchAll(/(?:conflict|forbidden|invalid)\([^)]*?(['`])([A-Z][^'`]+\.)\1\)/g)
-    const missing = written.matchAll(/found\('([^']+)'/g)
-    const inNone = written.matchAll(/'(This account is not active [^']+)'/g)
-    return [
-      ...[...thrown].map(([, , sentence = '']) =>
-        sentence.replace(/\$\{MAX_\w+\}/g, '7').replace(/\$\{.+?\}/g, 'x'),
-      ),
-      ...[...missing].map(([, what]) => `There is no such ${what}.`),
-      ...[...inNone].map(([, sentence = '']) => sentence),
-    ]
+describe('The texts of error codes', () => {
+  it.each(LANGUAGES)('exist for every code, with and without parameters, in %s', (_, { problems }) => {
+    const lists = { failures: Object.keys(FAILURES), fields: Object.keys(FIELD_ERRORS) } as const
+    for (const list of ['failures', 'fields'] as const) {
+      expect(Object.keys(problems[list]).toSorted()).toEqual(lists[list].toSorted())
+      for (const code of lists[list]) {
+        const { text, detail } = errors.describe({ code, message: MESSAGE, params: PARAMS }, list, problems)
+        expect(text, code).toMatch(/^[A-ZÄÖÜ].*[^ ][.:]$/)
+        expect(detail, code).toBe(text.endsWith(':') ? MESSAGE : '')
+        expect(errors.describe({ code, message: MESSAGE }, list, problems).text, code).not.toBe('')
+      }
+    }
   })
-  expect(sentences.length).toBeGreaterThan(20)
-  // The pages change no password, send no device keys, and show nothing of a session that cannot be renewed.
-  const unsaid = new Set(sentences.filter(sentence => translate(sentence, de.server) === undefined))
-  expect([...unsaid]).toEqual([
-    'This is not the present password.',
-    'The session lasts for more than four hours from now: renew it in its last four.',
-    'A session lasts at most 30 days: sign in again.',
-    'There is no such account.',
-    'A device key opens only the routes that accept points.',
-    'Apps sign in here with the key of a device.',
-  ])
-})
 
-it('every reason for a rejected point is translated into German', () => {
-  const literals = points.matchAll(/(?:NoPoint\(|reject\(\w+,)\s*'[a-z-]+',\s*(['`])([^'`]+)\1/g)
-  const sentences = [...literals].map(([, , sentence = '']) => sentence.replace(/\$\{.+?\}/g, '7'))
-  expect(sentences).toContain('The point cannot be stored.')
-  expect(sentences).toContain('The payload is not JSON in UTF-8.')
-  expect(sentences.length).toBe([...points.matchAll(/new NoPoint\(|\breject\(\w+, '[a-z]+',/g)].length)
-  expect(sentences.filter(sentence => translate(sentence, de.server) === undefined)).toEqual([])
+  it.each(LANGUAGES)('exist for every reason of a rejected point in %s', (_, { rejections }) => {
+    for (const texts of [rejections.reasons, rejections.advice])
+      expect(Object.keys(texts).toSorted()).toEqual([...REASONS].toSorted())
+  })
+
+  it.each([
+    [z.string(), undefined, 'Bitte ausfüllen.'],
+    [z.string().min(1), '', 'Darf nicht leer sein.'],
+    [z.string().min(3), 'a', 'Mindestens 3 Zeichen.'],
+    [z.string().max(3), 'abcd', 'Höchstens 3 Zeichen.'],
+    [z.array(z.string()).max(1), ['a', 'b'], 'Höchstens 1 Einträge.'],
+    [z.number(), 'a', 'Muss eine Zahl sein.'],
+    [z.int(), 1.5, 'Muss eine ganze Zahl sein.'],
+    [z.number().min(-90), -91.25, 'Muss mindestens -90 sein.'],
+    [z.number().gt(0), 0, 'Muss größer als 0 sein.'],
+    [z.number().lt(1), 1, 'Muss kleiner als 1 sein.'],
+    [z.enum(['metric', 'imperial']), 'other', 'Muss eines davon sein: metric, imperial.'],
+    [newName(9), '\u2800', 'Muss mindestens ein sichtbares Zeichen enthalten.'],
+    [newName(9), 'a\u202e', 'Enthält ein unsichtbares Zeichen. Bitte neu eingeben.'],
+    [z.string().refine(() => false, MESSAGE), 'a', `Ungültig: ${MESSAGE}`],
+  ])('have the limits of the schema: %#', (schema, value, text) => {
+    expect(inGerman(schema, value)).toBe(text)
+  })
+
+  it('name the corners of a polygon that crosses itself', () => {
+    const fault = closeRing([
+      [0, 0],
+      [1, 1],
+      [1, 0],
+      [0, 1],
+    ])
+    if (Array.isArray(fault)) throw new Error('The polygon has no fault')
+    const { code, message, ...params } = fault
+    expect(errors.describeField({ code, message, params }, de.problems)).toBe(
+      'Das Polygon überschneidet sich: Die Kanten ab Ecke 1 und Ecke 3 treffen sich.',
+    )
+  })
+
+  it('show the server’s sentence for a code that the page does not know', () => {
+    for (const code of ['new-code', 'constructor']) {
+      expect(errors.describe({ code, message: MESSAGE }, 'failures', de.problems)).toEqual({
+        text: 'Der Server meldet:',
+        detail: MESSAGE,
+      })
+    }
+  })
+
+  it('keep the direction of a name apart', () => {
+    const params = { name: 'שלום' }
+    const { text } = errors.describe(
+      { code: 'not-unique', message: MESSAGE, params },
+      'failures',
+      de.problems,
+    )
+    expect(text).toMatch(/^\u2068שלום\u2069 gibt es bereits/)
+  })
+
+  it('are never chosen by a sentence of the server', () => {
+    const server = readTypeScript('src')
+    const thrown = server.matchAll(
+      /(?:RequestError|conflict|forbidden|invalid)\([^)`]*?'([A-Z][^'`]{15,}\.)'/g,
+    )
+    const sentences = new Set([...thrown].map(([, sentence = '']) => sentence))
+    expect(sentences.size).toBeGreaterThan(80)
+    // The English texts may be the same as the server's; the API reference is in English alone.
+    const pages = readTypeScript('console', /^texts\/(en\/|reference)/)
+    expect(pages.length).toBeGreaterThan(100_000)
+    expect([...sentences].filter(sentence => pages.includes(sentence))).toEqual([])
+  })
 })
 
 it.each([

@@ -107,7 +107,7 @@ export function useSubjectRecords(subjectId: string, isDebounced: boolean) {
       const user = userId && may('view/user') ? await findRecord('users', userId) : null
       const isLookedUp = may('view/device') || may('view/user')
       if (type === 'either' && isLookedUp && !device && !user)
-        throw new Failure(404, 'There is no such subject.')
+        throw new Failure(404, { code: 'not-found', message: '' })
       return { device, vehicle, user, hubId: vehicle?.hubId ?? device?.hubId ?? user?.hubId[0] ?? null }
     },
   })

@@ -5,6 +5,7 @@ import { Form } from 'react-aria-components'
 import { answered, api } from '../../api/client.ts'
 import { Failure } from '../../api/failure.ts'
 import { useWorkspace } from '../../api/workspace.ts'
+import { describeFields } from '../../parts/form-errors.ts'
 import { ActionButton, Copyable, Field, Trouble } from '../../parts/parts.tsx'
 import { useUnsaved } from '../../parts/unsaved.ts'
 import { useTexts } from '../../texts/texts.tsx'
@@ -61,7 +62,7 @@ export default function Welcome({ onMade }: { onMade: (device: MadeDevice) => vo
       {may('create/device') ? (
         <Form
           className="inline-form"
-          validationErrors={make.error instanceof Failure ? make.error.fields : {}}
+          validationErrors={make.error instanceof Failure ? describeFields(make.error.fields, texts) : {}}
           onSubmit={event => {
             event.preventDefault()
             make.mutate()

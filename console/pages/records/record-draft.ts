@@ -1,5 +1,5 @@
 import { useState } from 'react'
-import { OwnFailure } from '../../api/failure.ts'
+import { Failure } from '../../api/failure.ts'
 import { readName } from '../../api/lists.ts'
 import type { KindName } from '../../kinds.ts'
 import { useTexts } from '../../texts/texts.tsx'
@@ -50,7 +50,7 @@ export function useRecordDraft<Whole extends { _id: string }, Values extends obj
     )
     if (overtaken.length === 0) return whole
     const errors = overtaken.map(async path => ({ path, message: await sayTheirs(t, path, now[path]) }))
-    const failure = new OwnFailure(409, t.overtaken, await Promise.all(errors))
+    const failure = new Failure(409, { message: t.overtaken }, await Promise.all(errors))
     const next = Object.fromEntries(overtaken.map(name => [name, now[name]])) as Partial<Values>
     setTheirs(next)
     setKnown({ ...known, ...next })

@@ -2,12 +2,10 @@ import '../../styles/pages.css'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { type ReactNode, useMemo, useState } from 'react'
 import { Form } from 'react-aria-components'
-import { OwnFailure } from '../../api/failure.ts'
-import { useFormErrors } from '../../parts/form-errors.ts'
+import { describeFields, useFormErrors } from '../../parts/form-errors.ts'
 import { Modal } from '../../parts/modal.tsx'
 import { ActionButton, Trouble } from '../../parts/parts.tsx'
 import { Question } from '../../parts/question.tsx'
-import { ErrorsFromServer } from '../../parts/server-sentence.tsx'
 import { useUnsaved } from '../../parts/unsaved.ts'
 import { useTexts } from '../../texts/texts.tsx'
 import type { RecordDraft } from './record-draft.ts'
@@ -99,8 +97,12 @@ export function RecordFields<Whole>({
   // pointer.
   const [changed, setChanged] = useState<readonly string[]>([])
   const fields = useMemo(
-    () => Object.fromEntries(Object.entries(errors.fields).filter(([name]) => !changed.includes(name))),
-    [errors, changed],
+    () =>
+      describeFields(
+        Object.fromEntries(Object.entries(errors.fields).filter(([name]) => !changed.includes(name))),
+        texts,
+      ),
+    [errors, changed, texts],
   )
   const question = leaving.isAsking ? (
     <Question
@@ -139,7 +141,7 @@ export function RecordFields<Whole>({
           if (fields[name] !== undefined) setChanged([...changed, name])
         }}
       >
-        <ErrorsFromServer value={!(saving.error instanceof OwnFailure)}>{children}</ErrorsFromServer>
+        {children}
       </div>
       {error && <Trouble error={error} isDeed />}
       {draft.theirs && (

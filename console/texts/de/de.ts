@@ -1,7 +1,7 @@
 import type { Texts } from '../en/en.ts'
+import { errorTexts } from './errors.ts'
 import { mapTexts } from './map.ts'
 import { recordTexts } from './records.ts'
-import { serverInGerman } from './server.ts'
 
 export const de: Texts = {
   language: 'Deutsch',
@@ -119,7 +119,7 @@ export const de: Texts = {
     unloaded: 'Ein Teil der Seite konnte nicht geladen werden',
     reload: 'Neu laden',
   },
-  server: serverInGerman,
+  problems: errorTexts,
   units: {
     kmh: value => `${value} km/h`,
     metres: value => `${value} m`,

@@ -1,3 +1,4 @@
+import { errorTexts } from './errors.ts'
 import { mapTexts } from './map.ts'
 import { recordTexts } from './records.ts'
 
@@ -116,47 +117,7 @@ export const en = {
     unloaded: 'Part of this page couldn’t be loaded',
     reload: 'Reload',
   },
-  /** Shorter words for sentences of the server. A `#` stands for a number, a `$` for a name. */
-  server: {
-    'This has at most # characters.': 'Use at most # characters.',
-    'This has at least # characters.': 'Use at least # characters.',
-    'This has at most # entries.': 'Use at most # entries.',
-    'This has at least # entries.': 'Use at least # entries.',
-    'This has to be at most #.': 'Must be at most #.',
-    'This has to be at least #.': 'Must be at least #.',
-    'This has to be more than #.': 'Must be more than #.',
-    'This has to be less than #.': 'Must be less than #.',
-    'This has to be a number.': 'Must be a number.',
-    'This has to be a whole number.': 'Must be a whole number.',
-    'This needs a letter or a sign that can be seen.': 'Must have at least one visible character.',
-    'This holds a sign that cannot be seen: type it anew.': 'Has an invisible character. Type it again.',
-    'This holds a hidden sign that turns the direction of writing: type it anew.':
-      'Has an invisible character that changes the writing direction. Type it again.',
-    'This is over already: give a time to come.': 'This is in the past. Choose a later time.',
-    'A polygon has at least # different vertices.': 'A polygon needs at least # different corners.',
-    'A polygon has an area of at least # m².': 'A polygon needs an area of at least # m².',
-    'An edge spans half the world, so that it is not clear which half: put a vertex in between.':
-      'An edge spans half the world, so its direction is ambiguous. Put a corner in between.',
-    'The polygon crosses itself: the edges from vertex # and vertex # meet.':
-      'The polygon crosses itself: the edges from corner # and corner # meet.',
-    'The polygon turns back on itself at vertex #.': 'The polygon turns back on itself at corner #.',
-    'There is a team named $ already.': 'There is already a team named $.',
-    'Teams, vehicles, devices or tasks are still bound to this hub. Move them first.':
-      'Teams, vehicles, devices or tasks still belong to this hub. Move them first.',
-    'What this refers to was deleted at the same moment. Read it again, and send what holds now.':
-      'A linked record was just deleted. Reload and try again.',
-    'The device was deleted at the same moment. Choose another one.':
-      'The device was just deleted. Choose another one.',
-    'There are # geofences, as many as may be. Delete one first.':
-      'The limit of # geofences is reached. Delete one first.',
-    'All polygons together may have # vertices. Draw them with fewer.':
-      'All polygons together may have # corners. Draw them with fewer.',
-    'The service cannot reach its database. Send the request again.':
-      'The server can’t reach its database. Try again.',
-    'Another request was in the way. Send the request again.': 'Another request got in the way. Try again.',
-    'Too many requests. Wait before you send more.': 'Too many requests. Wait a moment.',
-    'Something went wrong on our side.': 'Something went wrong on the server.',
-  } as Readonly<Record<string, string>>,
+  problems: errorTexts,
   units: {
     kmh: (value: string) => `${value} km/h`,
     metres: (value: string) => `${value} m`,

@@ -1,3 +1,7 @@
+import type { components } from '../../api/interface.d.ts'
+
+type Reason = components['schemas']['Rejection']['reason']
+
 import type { PageKind } from '../../kinds.ts'
 
 /** The texts that every kind of records needs, beside texts of its own. */
@@ -112,7 +116,20 @@ export const recordTexts = {
       conflict: 'Conflicts with an earlier one',
       encrypted: 'Encrypted',
       unstorable: 'Cannot be stored',
-    },
+    } satisfies Record<Reason, string>,
+    advice: {
+      'not-json': 'Set the app or device to send JSON.',
+      'bad-shape': 'Check the format that the app or device sends.',
+      'bad-coordinates': 'Send decimal degrees with a point.',
+      'no-fix': 'The device could not locate itself.',
+      'bad-timestamp': 'Send the time with its offset.',
+      future: 'Check the device’s clock.',
+      'too-old': 'Positions are kept for a year.',
+      'too-many': 'Send fewer positions at once.',
+      conflict: 'The first one was kept.',
+      encrypted: 'Switch encryption off in the app.',
+      unstorable: 'Ask an administrator.',
+    } satisfies Record<Reason, string>,
   },
   form: {
     unknown: 'Unknown',

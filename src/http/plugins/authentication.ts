@@ -11,7 +11,7 @@ import {
 } from '../../../ingest/identity/authenticate.ts'
 import type { App, Services } from '../../services.ts'
 import { type FailureStatus, type failure, failures } from '../envelope.ts'
-import { forbidden, RequestError } from '../errors.ts'
+import { forbidden, lacksPermission, RequestError } from '../errors.ts'
 import { type KnownCallers, readToken } from '../known-callers.ts'
 import { type Access, scopeOf } from '../permissions.ts'
 import type { EnterFlight } from './in-flight.ts'
@@ -189,7 +189,7 @@ function authorize({ caller, routeOptions }: FastifyRequest): void {
   if (access === 'device') throw forbidden('Apps sign in here with the key of a device.')
   if (!access || access === 'public' || access === 'session') return
   if (!scopeOf(caller.permissionDetails, access)) {
-    throw forbidden(denial ?? `Your role lacks the permission ${access}.`)
+    throw lacksPermission(access, denial)
   }
 }
 

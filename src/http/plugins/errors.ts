@@ -104,7 +104,7 @@ export function answerError(error: FastifyError, request: FastifyRequest, reply:
   // The referenced record was there when it was looked up, and has been deleted since.
   if (isReferenced(error)) {
     const gone = 'What this refers to was deleted at the same moment. Read it again, and send what holds now.'
-    return answer(request, reply, 'conflict', gone)
+    return answer(request, reply, 'reference-deleted', gone)
   }
   const status = error.statusCode ?? 500
   if (status < 500) {

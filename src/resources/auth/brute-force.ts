@@ -78,4 +78,4 @@ async function rejectGuessing(db: Queryable, account: string, address: string) {
 }
 
 const tooMany = (seconds: number) =>
-  new RequestError('rate-limited', 'Too many failed attempts. Wait before you try again.', {}, seconds)
+  new RequestError('too-many-attempts', 'Too many failed attempts. Wait before you try again.', {}, seconds)

@@ -49,14 +49,14 @@ export function authRoutes(app: App, { db, tokens, config, lastSeen }: Services)
     const account = await findAccount(db.system, email)
     const passwordHash = account?.passwordHash
     const attempt = { accountId: account?.id ?? null, email, address: request.ip, passwordHash, password }
-    const wrong = () => new RequestError('unauthorized', 'The e-mail address or the password is wrong.')
+    const wrong = () => new RequestError('wrong-credentials', 'The e-mail address or the password is wrong.')
     if (!(await checkPassword(db.system, attempt)) || !account) throw wrong()
     await lastSeen.flushUsers()
     const opened = await db.system.transaction(async tx => {
       // The password may have been changed during the comparison.
       if ((await holdPassword(tx, account.id)) !== passwordHash) throw wrong()
       const memberships = await listMemberships(tx, account.id)
-      if (memberships.length === 0) throw forbidden(inNone)
+      if (memberships.length === 0) throw forbidden(inNone, 'no-organization')
       const current = organizationId ?? memberships[0]?.organizationId
       if (!isUuid(current)) throw notFound('organization')
       return openSession(tx, { accountId: account.id, organizationId: current }, originOf(request))

@@ -44,7 +44,7 @@ export function dataTypeRoutes(app: App, { db }: Services): void {
     const type = await audited(db, request, (tx, { organizationId }) =>
       acrossOrganizations(tx, async () => {
         await checkNamedTypes(tx, organizationId, given)
-        const typeId = await unique(`data type named ${given.name}`, () =>
+        const typeId = await unique('data type named', given.name, () =>
           insertDataType(tx, organizationId, given),
         )
         return { before: null, after: await getDataType(tx, organizationId, typeId) }
@@ -99,9 +99,7 @@ async function replaceDataType(
       checkVisible(before)
       await checkNamedTypes(tx, organizationId, given)
       await applyChange(tx, prepared, before)
-      await unique(`data type named ${given.name}`, () =>
-        updateDataType(tx, organizationId, before._id, given),
-      )
+      await unique('data type named', given.name, () => updateDataType(tx, organizationId, before._id, given))
       return { before, after: await getDataType(tx, organizationId, before._id) }
     }),
   ).catch(async error => {

@@ -193,7 +193,10 @@ function readFilter(field: Field, text: string, nameOf: (path: string) => string
         ? text === 'true' || (text === 'false' ? false : text)
         : text
   const checked = checkValue({ ...field, unique: false }, given)
-  if ('message' in checked) throw invalid(path, checked.message, checked.code ?? 'invalid', nameOf(path))
+  if ('message' in checked) {
+    const { message, code, params } = checked
+    throw invalid(path, message, code, { subject: nameOf(path), ...(params && { params }) })
+  }
   return checked.value
 }
 

@@ -3,6 +3,7 @@ import { composeEmail, isEmailAddress } from '../../../db/email-address.ts'
 import { isUuid } from '../../../db/ids.ts'
 import type { Field } from '../../../db/schema/flows.ts'
 import { isStorable } from '../../../db/text.ts'
+import type { ErrorParams } from '../../http/envelope.ts'
 import type { FieldCode } from '../../http/error-codes.ts'
 import { listed } from '../../sheets/quotes.ts'
 import type { Checked } from '../../sheets/values/checked.ts'
@@ -28,10 +29,11 @@ export function checkValue(field: Field, value: unknown): Checked {
   const checked = READERS[field.type](value, field)
   if (!field.unique || 'message' in checked) return checked
   const text = String(checked.value)
-  if (text.length > MAX_UNIQUE) return say(`What is unique has at most ${MAX_UNIQUE} characters.`, 'too-long')
+  if (text.length > MAX_UNIQUE)
+    return say(`A unique value has at most ${MAX_UNIQUE} characters.`, 'too-long', { limit: MAX_UNIQUE })
   // RFC 3986, 5.2.4: clients remove both from a path, so that no request could name the record.
   return isDots(text)
-    ? say('What is unique cannot be . or .., which no address of a record can hold.')
+    ? say('A unique value cannot be . or .., which no address of a record can hold.')
     : checked
 }
 
@@ -40,26 +42,35 @@ const PLACE = 'This has to be a place: { lat, lng, address? } in degrees.'
 /** Segments that clients remove from a path, escaped or not. */
 export const isDots = (text: string): boolean => text === '.' || text === '..'
 
-const say = (message: string, code: FieldCode = 'wrong-format'): Checked => ({ message, code })
+const say = (message: string, code: FieldCode = 'wrong-format', params?: ErrorParams): Checked => ({
+  message,
+  code,
+  ...(params && { params }),
+})
 const text = (value: unknown, max = MAX_TEXT): value is string =>
   typeof value === 'string' && value.length <= max && isStorable(value)
 
 const READERS: { [type in Field['type']]: (value: unknown, field: Field) => Checked } = {
   text(value) {
-    if (typeof value !== 'string') return say('This has to be a text.', 'wrong-type')
-    if (value.length > MAX_TEXT) return say(`A text has at most ${MAX_TEXT} characters.`, 'too-long')
-    return isStorable(value) ? { value } : say('This text holds a character that is none.')
+    if (typeof value !== 'string') return say('This has to be a text.', 'wrong-type', { expected: 'text' })
+    if (value.length > MAX_TEXT)
+      return say(`A text has at most ${MAX_TEXT} characters.`, 'too-long', { limit: MAX_TEXT })
+    return isStorable(value) ? { value } : say('This text has a character that cannot be stored.')
   },
   number(value) {
     return typeof value === 'number' && Number.isFinite(value)
       ? { value: value === 0 ? 0 : value }
-      : say('This has to be a number.', 'wrong-type')
+      : say('This has to be a number.', 'wrong-type', { expected: 'number' })
   },
   boolean(value) {
-    return typeof value === 'boolean' ? { value } : say('This has to be true or false.', 'wrong-type')
+    return typeof value === 'boolean'
+      ? { value }
+      : say('This has to be true or false.', 'wrong-type', { expected: 'boolean' })
   },
   date(value) {
-    return text(value) && isDate(value) ? { value } : say('This has to be a date such as 2026-11-21.')
+    return text(value) && isDate(value)
+      ? { value }
+      : say('This has to be a date such as 2026-11-21.', 'wrong-format', { expected: 'date' })
   },
   datetime(value) {
     const time = text(value) && DATETIME.test(value) && isDate(value.slice(0, 10)) ? Date.parse(value) : NaN
@@ -67,11 +78,15 @@ const READERS: { [type in Field['type']]: (value: unknown, field: Field) => Chec
     // In UTC its year may be outside the years that can be written.
     return isDate(kept.slice(0, 10))
       ? { value: kept }
-      : say('This has to be a time with its zone, such as 2026-11-21T09:00:00Z.')
+      : say('This has to be a time with its zone, such as 2026-11-21T09:00:00Z.', 'wrong-format', {
+          expected: 'datetime',
+        })
   },
   email(value) {
     const address = text(value) ? composeEmail(value) : ''
-    return isEmailAddress(address) ? { value: address } : say('This has to be an e-mail address.')
+    return isEmailAddress(address)
+      ? { value: address }
+      : say('This has to be an e-mail address.', 'wrong-format', { expected: 'email' })
   },
   phone(value) {
     return text(value) && PHONE.test(value.trim()) && (value.match(/\d/g)?.length ?? 0) >= 3
@@ -81,7 +96,9 @@ const READERS: { [type in Field['type']]: (value: unknown, field: Field) => Chec
   url(value) {
     return text(value, 2_000) && isWebAddress(value.trim())
       ? { value: value.trim() }
-      : say('This has to be an address that begins with http:// or https://.')
+      : say('This has to be an address that begins with http:// or https://.', 'wrong-format', {
+          expected: 'url',
+        })
   },
   select(value, { options }) {
     return typeof value === 'string' && options.includes(value)

@@ -33,7 +33,7 @@ export function flowRoutes(app: App, { db }: Services): void {
     const { body } = request
     const flow = await audited(db, request, async (tx, { organizationId }) => {
       await checkNamedTypes(tx, organizationId, body)
-      const [flowId = ''] = await unique(`flow named ${body.name}`, () =>
+      const [flowId = ''] = await unique('flow named', body.name, () =>
         insertFlows(tx, organizationId, [{ ...body, isDefault: false }]),
       )
       return { before: null, after: found('flow', await findFlow(tx, flowId)) }
@@ -47,7 +47,7 @@ export function flowRoutes(app: App, { db }: Services): void {
       const before = found('flow', await findFlow(tx, params.id, 'FOR NO KEY UPDATE'))
       await checkNamedTypes(tx, organizationId, body)
       await checkVanishing(tx, before, body)
-      await unique(`flow named ${body.name}`, () => updateFlow(tx, before._id, body))
+      await unique('flow named', body.name, () => updateFlow(tx, before._id, body))
       return { before, after: found('flow', await findFlow(tx, before._id)) }
     })
     return ok(flow, 'Flow changed')

@@ -1,5 +1,5 @@
 import { GEOFENCE_EVENT_SORTS, listGeofenceEvents } from '../../../db/queries/geofence-events.ts'
-import { forbidden } from '../../http/errors.ts'
+import { lacksPermission } from '../../http/errors.ts'
 import { listed, readPageRequest, splitIds } from '../../http/lists.ts'
 import { scopeOf, visibilityOf } from '../../http/permissions.ts'
 import type { App, Services } from '../../services.ts'
@@ -7,8 +7,7 @@ import * as operations from './schemas.ts'
 
 export function geofenceEventRoutes(app: App, { db }: Services): void {
   app.get('/geofence-events', operations.listGeofenceEvents, async ({ caller, query }) => {
-    if (!scopeOf(caller.permissionDetails, 'view/location'))
-      throw forbidden('Your role lacks the permission view/location.')
+    if (!scopeOf(caller.permissionDetails, 'view/location')) throw lacksPermission('view/location')
     const filter = {
       geofenceIds: splitIds(query.geofenceId),
       subjectIds: splitIds(query.subjectId),

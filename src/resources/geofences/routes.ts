@@ -100,10 +100,12 @@ function checkRoom({ count, vertices }: { count: number; vertices: number }): vo
     throw conflict(
       `There are ${MAX_GEOFENCES} geofences, as many as may be. Delete one first.`,
       'too-many-records',
+      { limit: MAX_GEOFENCES },
     )
   if (vertices > MAX_VERTICES_IN_ALL)
     throw conflict(
       `All polygons together may have ${MAX_VERTICES_IN_ALL} vertices. Draw them with fewer.`,
-      'too-many-records',
+      'too-many-vertices',
+      { limit: MAX_VERTICES_IN_ALL },
     )
 }

@@ -52,8 +52,9 @@ const polygon = z.strictObject({
     .meta({ examples: [example] })
     .transform((given, context) => {
       const ring = closeRing(given)
-      if (typeof ring !== 'string') return ring
-      context.addIssue({ code: 'custom', message: ring })
+      if (Array.isArray(ring)) return ring
+      const { message, ...params } = ring
+      context.addIssue({ code: 'custom', message, params })
       return z.NEVER
     }),
 })

@@ -47,7 +47,7 @@ export function importConfigRoutes(app: App, { db }: Services): void {
     const config = await audited(db, request, async (tx, caller) => {
       const { organizationId } = caller
       const { given } = await checkMapping(tx, organizationId, request.body)
-      const configId = await unique(`import config named ${given.name}`, () =>
+      const configId = await unique('import config named', given.name, () =>
         insertImportConfig(tx, organizationId, given),
       )
       return { before: null, after: await getConfig(tx, caller, configId, given.mapping) }
@@ -64,7 +64,7 @@ export function importConfigRoutes(app: App, { db }: Services): void {
       const { mapping } = request.body
       const body = { ...request.body, mapping: { ...hiddenOf(before, request.body, access), ...mapping } }
       const { given, type } = await checkMapping(tx, organizationId, body, before)
-      const changed = await unique(`import config named ${given.name}`, () =>
+      const changed = await unique('import config named', given.name, () =>
         updateImportConfig(tx, before._id, given),
       )
       return {

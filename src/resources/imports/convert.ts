@@ -103,7 +103,7 @@ function explainUnfit({ type }: Field, { as }: FormattedNumber): string | null {
  * characters must be storable.
  */
 const asReference = (text: string): Checked =>
-  isStorable(text) ? { value: text } : { message: 'This text holds a character that is none.' }
+  isStorable(text) ? { value: text } : { message: 'This text has a character that cannot be stored.' }
 
 function fromJson(field: Field, value: unknown): Checked {
   if (isAbsent(value)) return { value: null }

@@ -49,7 +49,7 @@ export function checkHeadings(headings: readonly string[]): void {
     }
     if (!isStorable(heading)) {
       throw unimportable(
-        `The name of the column "${quote(heading)}" holds a character that is none: rename it.`,
+        `The name of the column "${quote(heading)}" has a character that cannot be stored: rename it.`,
       )
     }
     const key = nameOf(heading)

@@ -23,6 +23,7 @@ import {
   forbidden,
   found,
   invalid,
+  lacksPermission,
   RequestError,
   sessionEnded,
 } from '../../http/errors.ts'
@@ -81,8 +82,7 @@ export async function receiveImport(
     const caller = (await findCallers(db.system, [request.caller.sessionId])).get(request.caller.sessionId)
     // The upload has taken a while, so the session and the permissions are checked again.
     if (!caller) throw sessionEnded()
-    if (!scopeOf(caller.permissionDetails, 'import/data'))
-      throw forbidden('Your role lacks the permission import/data.')
+    if (!scopeOf(caller.permissionDetails, 'import/data')) throw lacksPermission('import/data')
     if (await reply.replay(arrived.digest)) {
       await files.delete(importId)
       return null

@@ -48,7 +48,7 @@ export function invitationRoutes(app: App, { db, tokens }: Services): void {
     const account = await db.system.transaction(tx => claimAccount(tx, email))
     const invited = await db.tenant(organizationId, async tx => {
       const caller = await check(tx)
-      const userId = await unique('user with this e-mail address', () =>
+      const userId = await unique('user with the e-mail address', email, () =>
         insertUser(tx, { organizationId, accountId: account.id, roleId, name, status: 'invited' }),
       )
       await setUserHubs(tx, organizationId, userId, hubId)

@@ -52,7 +52,7 @@ export function roleRoutes(app: App, { db }: Services): void {
       await checkDetails(tx, caller.organizationId, permissionDetails)
       checkGrant(caller, permissionDetails)
       checkName(name)
-      const roleId = await unique(`role named ${name}`, () =>
+      const roleId = await unique('role named', name, () =>
         insertRole(tx, caller.organizationId, request.body),
       )
       return { before: null, after: found('role', await findRole(tx, roleId)) }
@@ -77,7 +77,7 @@ export function roleRoutes(app: App, { db }: Services): void {
         permissionDetails.filter(detail => !covers(before.permissionDetails, detail)),
       )
       checkName(name)
-      await unique(`role named ${name}`, () => updateRole(tx, before._id, { name, permissionDetails }))
+      await unique('role named', name, () => updateRole(tx, before._id, { name, permissionDetails }))
       return { before, after: found('role', await findRole(tx, before._id)) }
     })
     return ok({ ...role, gone }, 'Role changed')

@@ -228,7 +228,7 @@ async function tryChange(
   const body = become(before, await readHidden(tx, caller, before))
   const timing = completeTiming(body, defaults)
   if (timing.endTime && timing.endTime < timing.startTime) {
-    throw invalid('endTime', 'This must not be before startTime.')
+    throw invalid('endTime', 'This must not be before startTime.', 'too-early')
   }
   const { nextRunAt, skipped, lastRunAt } = before
   const basis = { ...timing, before: { ...timingOf(before), lastRunAt, skipped } }

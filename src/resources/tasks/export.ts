@@ -4,7 +4,7 @@ import { listFlows } from '../../../db/queries/flows.ts'
 import { findOrganization } from '../../../db/queries/organizations.ts'
 import { countTasks, listTasks, type Task, type TaskVisibility } from '../../../db/queries/tasks.ts'
 import type { Field } from '../../../db/schema/flows.ts'
-import { forbidden, found, invalid } from '../../http/errors.ts'
+import { forbidden, found, invalid, lacksPermission } from '../../http/errors.ts'
 import { splitIds } from '../../http/lists.ts'
 import { type Permission, scopeOf } from '../../http/permissions.ts'
 import { InvalidInput, REPORTING } from '../../http/validation.ts'
@@ -133,7 +133,7 @@ export const exportableTasks: Exportable = {
 function narrowest(who: Exporter): TaskVisibility {
   const scopes = (['view/task', 'export/task'] as const satisfies Permission[]).map(name => {
     const scope = scopeOf(who.permissionDetails, name)
-    if (!scope) throw forbidden(`Your role lacks the permission ${name}.`)
+    if (!scope) throw lacksPermission(name)
     return scope
   })
   const scope = (['own', 'team', 'all'] as const).find(one => scopes.includes(one)) ?? 'own'

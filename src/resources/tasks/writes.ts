@@ -61,7 +61,7 @@ export async function createTask(tx: Queryable, caller: Caller, body: NewTaskBod
     new Date(timeOfDay()),
   )
   checkReach(caller, 'create/task', assigned)
-  const [taskId = ''] = await unique(`task with the code ${body.code}`, () =>
+  const [taskId = ''] = await unique('task with the code', body.code ?? '', () =>
     insertTasks(tx, organizationId, [assigned]),
   )
   return recordTask(tx, caller, 'create', null, taskId)
@@ -91,7 +91,7 @@ export async function changeTask(
   checkSize('content', changed)
   const after = assignTask(changed, flow, given.assigneeId, userId)
   checkReach(caller, 'update/task', after)
-  await unique(`task with the code ${patch.code}`, () => updateTask(tx, after))
+  await unique('task with the code', after.code, () => updateTask(tx, after))
   return recordTask(tx, caller, 'update', before, taskId)
 }
 
@@ -105,7 +105,7 @@ export async function changeStatus(
   if ((lat === undefined) !== (lng === undefined))
     throw invalid(lat === undefined ? 'lat' : 'lng', 'A place has both lat and lng.', 'required')
   if (at && at.getTime() > timeOfDay() + FAST_CLOCK_MS)
-    throw invalid('at', 'This is in the future.', 'too-large')
+    throw invalid('at', 'This is in the future.', 'too-late')
   const before = await lockTask(tx, caller, 'update/task', taskId)
   const flow = found('flow', await findFlow(tx, before.flowId, 'FOR SHARE'))
   const move = {
@@ -202,7 +202,7 @@ async function checkTask(
       'Only whoever belongs to the team can be given the task.',
     )
   if (startTime && endTime && endTime < startTime)
-    throw invalid('endTime', 'This has to be after the beginning.')
+    throw invalid('endTime', 'This has to be after the beginning.', 'too-early')
 }
 
 /** Nobody may create a task outside the scope of the own permission, or move one out of it. */

@@ -46,9 +46,7 @@ export function teamRoutes(app: App, { db }: Services): void {
     const { body } = request
     const team = await audited(db, request, async (tx, caller) => {
       await checkTeam(tx, caller, body)
-      const teamId = await unique(`team named ${body.name}`, () =>
-        insertTeam(tx, caller.organizationId, body),
-      )
+      const teamId = await unique('team named', body.name, () => insertTeam(tx, caller.organizationId, body))
       return { before: null, after: found('team', await findTeam(tx, everything(caller), teamId)) }
     })
     return created(reply, team, 'Team created')
@@ -59,7 +57,7 @@ export function teamRoutes(app: App, { db }: Services): void {
     const team = await audited(db, request, async (tx, caller) => {
       const before = found('team', await findTeam(tx, visibilityOf(caller, 'update/team'), params.id))
       await checkTeam(tx, caller, body, before)
-      await unique(`team named ${body.name}`, () => updateTeam(tx, caller.organizationId, params.id, body))
+      await unique('team named', body.name, () => updateTeam(tx, caller.organizationId, params.id, body))
       return { before, after: found('team', await findTeam(tx, everything(caller), params.id)) }
     })
     return ok(team, 'Team changed')

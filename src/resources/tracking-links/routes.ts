@@ -14,7 +14,7 @@ import {
 import type { Visibility } from '../../../db/visibility.ts'
 import { audited } from '../../http/audit.ts'
 import { created, ok } from '../../http/envelope.ts'
-import { forbidden, found, invalid, RequestError } from '../../http/errors.ts'
+import { found, invalid, lacksPermission, RequestError } from '../../http/errors.ts'
 import { listed, readPageRequest, splitIds } from '../../http/lists.ts'
 import { scopeOf, visibilityOf } from '../../http/permissions.ts'
 import { checkReferences } from '../../http/references.ts'
@@ -51,8 +51,8 @@ export function trackingLinkRoutes(app: App, { db, live }: Services): void {
     const { subjectId, subjectType, trailMinutes, taskId } = request.body
     const expiresAt = new Date(request.body.expiresAt)
     const leftMs = expiresAt.getTime() - timeOfDay()
-    if (leftMs <= 0) throw invalid('expiresAt', 'This is over already: give a time to come.')
-    if (leftMs > YEAR_MS) throw invalid('expiresAt', 'A link lasts a year at most.')
+    if (leftMs <= 0) throw invalid('expiresAt', 'This is over already: give a time to come.', 'too-early')
+    if (leftMs > YEAR_MS) throw invalid('expiresAt', 'A link lasts a year at most.', 'too-late')
     const { token, hash: tokenHash } = createLinkToken()
     const link = await audited(db, request, async (tx, caller) => {
       const { organizationId, userId } = caller
@@ -108,7 +108,7 @@ export function trackingLinkRoutes(app: App, { db, live }: Services): void {
 /** The subjects whose links are the caller's business. */
 function seenBy(caller: Caller): Visibility {
   if (scopeOf(caller.permissionDetails, 'view/location')) return visibilityOf(caller)
-  throw forbidden('Your role lacks the permission view/location.')
+  throw lacksPermission('view/location')
 }
 
 /** 400 unless the caller may see the task, and it is to be done. */
@@ -116,7 +116,7 @@ async function checkTask(tx: Queryable, caller: Caller, taskId: string): Promise
   const isSeen = isUuid(taskId) && scopeOf(caller.permissionDetails, 'view/task')
   const task = isSeen ? await findLinkTask(tx, taskId, taskVisibilityOf(caller, 'view/task')) : null
   if (!task) throw invalid('taskId', 'There is no such task.', 'not-found')
-  if (task.isDone) throw invalid('taskId', 'This task is done: give one that is to be done.')
+  if (task.isDone) throw invalid('taskId', 'This task is done: give one that is to be done.', 'already-done')
 }
 
 /** The address is the secret: nobody is told where a reader came from. */

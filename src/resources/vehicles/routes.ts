@@ -102,7 +102,7 @@ async function mount(
   vehicleId: string | null,
 ) {
   if (!(await mountDevice(tx, organizationId, deviceId, vehicleId, userId)))
-    throw conflict('The device was deleted at the same moment. Choose another one.')
+    throw conflict('The device was deleted at the same moment. Choose another one.', 'reference-deleted')
 }
 
 type Become = (before: Vehicle) => NewVehicleBody

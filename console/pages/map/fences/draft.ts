@@ -1,4 +1,4 @@
-import { OwnFailure } from '../../../api/failure.ts'
+import { Failure } from '../../../api/failure.ts'
 import type { Shape } from '../../../map/areas.ts'
 
 /** A shape as it is typed. */
@@ -51,6 +51,11 @@ function numbersIn(line: string): number[] {
   return (found.length === 1 ? line.split(',') : found).map(toNumber)
 }
 
+const badLine = (line: number, badCorner: (line: number) => string) => {
+  const problem = { message: badCorner(line), params: { vertices: [line] } }
+  return new Failure(400, problem, [{ path: CORNERS, ...problem }])
+}
+
 /** The shape to send. An unreadable corner is an error at the field, before the server sees it. */
 export function readDraft(draft: ShapeDraft, badCorner: (line: number) => string): Shape {
   if (draft.kind === 'circle') {
@@ -60,8 +65,7 @@ export function readDraft(draft: ShapeDraft, badCorner: (line: number) => string
   const lines = draft.corners.split('\n').filter(line => line.trim() !== '')
   const coordinates = lines.map((line, index): [number, number] => {
     const [lat = Number.NaN, lng = Number.NaN, ...rest] = numbersIn(line)
-    if (rest.length > 0 || Number.isNaN(lat) || Number.isNaN(lng))
-      throw new OwnFailure(400, badCorner(index + 1), [{ path: CORNERS, message: badCorner(index + 1) }])
+    if (rest.length > 0 || Number.isNaN(lat) || Number.isNaN(lng)) throw badLine(index + 1, badCorner)
     return [lng, lat]
   })
   return { type: 'polygon', coordinates }

@@ -2,17 +2,13 @@ import { type FocusEvent, useRef } from 'react'
 import { Failure } from '../../../api/failure.ts'
 import { CORNERS } from './draft.ts'
 
-/** A corner in the sentences of the server and of the page. */
-const NAMED = /(?:vertex|line|zeile) (\d+)/i
-
 /** Selects the line of the corner that an error names, once, when its field gets the focus. */
 export function useNamedLine() {
   const named = useRef<number | null>(null)
   return {
     hear(error: unknown): void {
-      const sentence = error instanceof Failure ? error.fields[CORNERS] : undefined
-      const [, line] = NAMED.exec(sentence ?? '') ?? []
-      named.current = line === undefined ? null : Number(line)
+      const problem = error instanceof Failure ? error.fields[CORNERS] : undefined
+      named.current = problem?.params?.vertices?.[0] ?? null
     },
     onFocus({ target }: FocusEvent): void {
       if (named.current === null || !(target instanceof HTMLTextAreaElement)) return
